@@ -1,0 +1,24 @@
+# Compiler and linker flags, in one interface library that every target of ours links.
+add_library(hone_flags INTERFACE)
+target_compile_options(hone_flags INTERFACE
+  -Wall -Wextra -Wshadow -Wformat=2 -Wcast-qual -Wstrict-prototypes -Wmissing-prototypes -Wundef
+  -Wwrite-strings -Wvla -Wimplicit-fallthrough -Wpointer-arith -Werror=return-type
+  -fno-common -fstack-protector-strong)
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(hone_flags INTERFACE -Werror)
+endif()
+target_compile_definitions(hone_flags INTERFACE _GNU_SOURCE _FILE_OFFSET_BITS=64)
+
+if(HONE_SANITIZE)
+  target_compile_options(hone_flags INTERFACE -O1 -g -fsanitize=address,undefined
+    -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  target_link_options(hone_flags INTERFACE -fsanitize=address,undefined)
+elseif(HONE_COVERAGE)
+  target_compile_options(hone_flags INTERFACE -O0 -g --coverage)
+  target_link_options(hone_flags INTERFACE --coverage)
+elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
+  target_compile_definitions(hone_flags INTERFACE _FORTIFY_SOURCE=2)
+  if(NOT HONE_PORTABLE)
+    target_compile_options(hone_flags INTERFACE -march=native)
+  endif()
+endif()

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/base.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DEFAULT_LIMIT ((size_t)256 << 20)
+#define MAX_TREE_DEPTH 64
+
+static bool system_error(struct err *err, const char *what, const char *path) {
+    return err_set(err, ERR_ENVIRONMENT, "cannot %s %s: %s", what, path, strerror(errno));
+}
+
+static bool write_all(int fd, const char *data, size_t size) {
+    while (size) {
+        ssize_t n = write(fd, data, size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return false;
+        data += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+char *file_read(const char *path, size_t limit, size_t *size, struct err *err) {
+    struct buf text = {0};
+    size_t most = limit ? limit : DEFAULT_LIMIT;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        system_error(err, "read", path);
+        return NULL;
+    }
+    struct stat st;
+    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+        err_set(err, ERR_USAGE, "cannot read %s: it is a folder", path);
+        goto fail;
+    }
+    char chunk[65536];
+    ssize_t n;
+    while ((n = read(fd, chunk, sizeof chunk)) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            system_error(err, "read", path);
+            goto fail;
+        }
+        if (text.len + (size_t)n > most) {
+            err_set(err, ERR_USAGE, "cannot read %s: it is larger than %zu bytes", path, most);
+            goto fail;
+        }
+        buf_add(&text, chunk, (size_t)n);
+    }
+    close(fd);
+    if (size)
+        *size = text.len;
+    return buf_take(&text);
+fail:
+    close(fd);
+    buf_free(&text);
+    return NULL;
+}
+
+bool file_write(const char *path, const void *data, size_t size, struct err *err) {
+    struct buf beside = {0};
+    buf_printf(&beside, "%s.XXXXXX", path);
+    int fd = mkstemp(beside.at);
+    if (fd < 0) {
+        system_error(err, "write", path);
+        buf_free(&beside);
+        return false;
+    }
+    struct stat old;
+    mode_t mask = umask(0);
+    umask(mask);
+    mode_t mode = stat(path, &old) == 0 ? old.st_mode & 07777 : 0666 & ~mask;
+    bool ok = write_all(fd, data, size) && fchmod(fd, mode) == 0 && fsync(fd) == 0;
+    if (close(fd) != 0)
+        ok = false;
+    ok = ok && rename(beside.at, path) == 0;
+    if (!ok) {
+        system_error(err, "write", path);
+        unlink(beside.at);
+    }
+    buf_free(&beside);
+    return ok;
+}
+
+bool file_append(const char *path, const void *data, size_t size, struct err *err) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return system_error(err, "write", path);
+    bool ok = write_all(fd, data, size);
+    if (!ok)
+        system_error(err, "write", path);
+    close(fd);
+    return ok;
+}
+
+bool file_exists(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0;
+}
+
+bool file_is_dir(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+bool file_make_dirs(const char *path, struct err *err) {
+    char *copy = mem_strdup(path);
+    bool ok = true;
+    for (char *at = copy + 1; ok && *copy; at++) {
+        if (*at && *at != '/')
+            continue;
+        char saved = *at;
+        *at = 0;
+        if (mkdir(copy, 0777) != 0 && errno != EEXIST)
+            ok = system_error(err, "make the folder", copy);
+        *at = saved;
+        if (!saved)
+            break;
+    }
+    free(copy);
+    if (ok && !file_is_dir(path))
+        return err_set(err, ERR_ENVIRONMENT, "cannot make the folder %s: a file is in the way", path);
+    return ok;
+}
+
+static bool remove_tree(const char *path, int depth, struct err *err) {
+    struct stat st;
+    if (lstat(path, &st) != 0)
+        return errno == ENOENT ? true : system_error(err, "remove", path);
+    if (!S_ISDIR(st.st_mode))
+        return unlink(path) == 0 ? true : system_error(err, "remove", path);
+    if (depth > MAX_TREE_DEPTH)
+        return err_set(err, ERR_ENVIRONMENT, "cannot remove %s: folders nest too deep", path);
+    DIR *dir = opendir(path);
+    if (!dir)
+        return system_error(err, "remove", path);
+    bool ok = true;
+    struct dirent *entry;
+    while (ok && (entry = readdir(dir))) {
+        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+            continue;
+        char *child = path_join(path, entry->d_name);
+        ok = remove_tree(child, depth + 1, err);
+        free(child);
+    }
+    closedir(dir);
+    if (ok && rmdir(path) != 0)
+        return system_error(err, "remove", path);
+    return ok;
+}
+
+bool file_remove_tree(const char *path, struct err *err) {
+    return remove_tree(path, 0, err);
+}
+
+char *path_join(const char *folder, const char *name) {
+    struct buf path = {0};
+    buf_puts(&path, folder);
+    if (path.len && path.at[path.len - 1] != '/')
+        buf_putc(&path, '/');
+    buf_puts(&path, name);
+    return buf_take(&path);
+}
+
+char *path_folder(const char *path) {
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return mem_strdup(".");
+    size_t len = slash == path ? 1 : (size_t)(slash - path);
+    struct buf folder = {0};
+    buf_add(&folder, path, len);
+    return buf_take(&folder);
+}
+
+char *path_absolute(const char *path) {
+    if (path[0] == '/')
+        return mem_strdup(path);
+    char *here = getcwd(NULL, 0);
+    char *whole = path_join(here ? here : ".", path);
+    free(here);
+    return whole;
+}
+
+const char *path_base(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static char *xdg_path(const char *variable, const char *fallback, const char *name) {
+    const char *value = getenv(variable);
+    const char *home = getenv("HOME");
+    struct buf path = {0};
+    if (value && value[0] == '/')
+        buf_printf(&path, "%s/hone", value);
+    else
+        buf_printf(&path, "%s/%s/hone", home && *home ? home : "/tmp", fallback);
+    if (name && *name)
+        buf_printf(&path, "/%s", name);
+    return buf_take(&path);
+}
+
+char *path_config(const char *name) {
+    return xdg_path("XDG_CONFIG_HOME", ".config", name);
+}
+
+char *path_cache(const char *name) {
+    return xdg_path("XDG_CACHE_HOME", ".cache", name);
+}
+
+char *path_state(const char *name) {
+    return xdg_path("XDG_STATE_HOME", ".local/state", name);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hashing by xxHash: quick hashes for tables, 128-bit content hashes for caches and artefacts. */
+#ifndef HONE_BASE_HASH_H
+#define HONE_BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct hash {
+    char hex[33];               /* 128 bits as 32 digits */
+};
+uint64_t hash_quick(const void *data, size_t size);
+struct hash hash_content(const void *data, size_t size);
+/* The hash of several pieces with their lengths, so that pieces cannot run into each other. */
+struct hash_stream;
+struct hash_stream *hash_begin(void);
+void hash_add(struct hash_stream *stream, const void *data, size_t size);
+struct hash hash_end(struct hash_stream *stream);   /* frees the stream */
+
+#endif

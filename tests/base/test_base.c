@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/base.h"
+
+static void arena_memory_is_zeroed_and_aligned(void **state) {
+    (void)state;
+    struct arena *arena = arena_new();
+    for (size_t size = 1; size < 200000; size = size * 3 + 1) {
+        unsigned char *memory = arena_alloc(arena, 1, size);
+        assert_int_equal((uintptr_t)memory % 16, 0);
+        for (size_t i = 0; i < size; i++)
+            assert_int_equal(memory[i], 0);
+        memset(memory, 0xff, size);
+    }
+    arena_reset(arena);
+    assert_int_equal(arena_bytes(arena), 0);
+    assert_int_equal(*(unsigned char *)arena_alloc(arena, 1, 1), 0);
+    arena_free(arena);
+}
+
+static void a_map_finds_what_was_put_and_keeps_the_order(void **state) {
+    (void)state;
+    struct map map = {0};
+    char key[16];
+    for (intptr_t i = 0; i < 1000; i++) {
+        int len = snprintf(key, sizeof key, "key%d", (int)i);
+        map_put(&map, (struct str){key, (size_t)len})->value = (void *)(i + 1);
+    }
+    assert_int_equal(map.len, 1000);
+    assert_int_equal((intptr_t)map_get(&map, STR("key777")), 778);
+    assert_null(map_get(&map, STR("key1000")));
+    assert_string_equal(map.entries[5].key, "key5");
+    map_free(&map);
+}
+
+static void numbers_are_whole_texts(void **state) {
+    (void)state;
+    long long value;
+    assert_true(str_to_int(STR("-12"), &value));
+    assert_int_equal(value, -12);
+    assert_false(str_to_int(STR("12x"), &value));
+    assert_false(str_to_int(STR(""), &value));
+    assert_false(str_to_int(STR("99999999999999999999"), &value));
+    double number;
+    assert_true(str_to_double(STR("2e-5"), &number));
+    assert_false(str_to_double(STR("two"), &number));
+}
+
+static void a_file_is_replaced_whole(void **state) {
+    (void)state;
+    char folder[] = "/tmp/hone-test-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    char *deep = path_join(folder, "a/b/c");
+    struct err err = {0};
+    assert_true(file_make_dirs(deep, &err));
+    char *path = path_join(deep, "file");
+    assert_true(file_write(path, "first", 5, &err));
+    assert_true(file_write(path, "second", 6, &err));
+    size_t size;
+    char *text = file_read(path, 0, &size, &err);
+    assert_string_equal(text, "second");
+    assert_int_equal(size, 6);
+    free(text);
+    assert_null(file_read(path, 3, &size, &err));
+    assert_non_null(strstr(err.text, "larger than 3"));
+    assert_true(file_remove_tree(folder, &err));
+    assert_false(file_exists(folder));
+    free(path);
+    free(deep);
+}
+
+static void a_diagnostic_prints_like_a_compilers(void **state) {
+    (void)state;
+    struct diag_list list = {0};
+    diag_add(&list, DIAG_ERROR, "err_x", "k.py", 4, 7, "tile has %d partitions", 256);
+    struct buf text = {0};
+    diag_print(&list.all.at[0], &text);
+    assert_string_equal(text.at, "k.py:4:7: error: tile has 256 partitions [err_x]");
+    assert_int_equal(list.errors, 1);
+    buf_free(&text);
+    diag_free(&list);
+}
+
+static void durations_have_three_digits(void **state) {
+    (void)state;
+    static const struct {
+        double seconds;
+        const char *text;
+    } rows[] = {{8.42e-4, "0.842 ms"}, {1.24e-5, "12.4 µs"}, {1.31, "1.31 s"}, {0.5e-9, "0.500 ns"}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct buf text = {0};
+        clock_print_duration(&text, rows[i].seconds);
+        assert_string_equal(text.at, rows[i].text);
+        buf_free(&text);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arena_memory_is_zeroed_and_aligned),
+        cmocka_unit_test(a_map_finds_what_was_put_and_keeps_the_order),
+        cmocka_unit_test(numbers_are_whole_texts),
+        cmocka_unit_test(a_file_is_replaced_whole),
+        cmocka_unit_test(a_diagnostic_prints_like_a_compilers),
+        cmocka_unit_test(durations_have_three_digits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
