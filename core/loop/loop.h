@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one event loop: timers, child processes, worker jobs, file descriptors, signals. Every call is
+ * made on the thread that runs the loop, except loop_post; every callback comes on that thread. */
+#ifndef HONE_LOOP_LOOP_H
+#define HONE_LOOP_LOOP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+
+struct loop;
+struct loop *loop_new(void) CC_MUST_USE;
+/* Kills the children that still run, waits for jobs that already work, frees every handle. Callbacks
+ * no longer come. Accepts NULL. */
+void loop_free(struct loop *loop);
+/* Serves events until loop_stop. */
+void loop_run(struct loop *loop);
+void loop_stop(struct loop *loop);
+/* Serves events until nothing is under way: no child, no one-shot timer, no job, nothing posted.
+ * Repeating timers, watches and signals do not count. False when that took over `limit_ms`, or when
+ * loop_stop was called before. */
+bool loop_run_until_idle(struct loop *loop, uint64_t limit_ms);
+/* Serves events until *done is true; false when that took over `limit_ms` (0: no limit). */
+bool loop_run_until(struct loop *loop, const bool *done, uint64_t limit_ms);
+
+typedef void loop_fn(void *data);
+
+/* Calls fn after delay_ms, and then every repeat_ms (0: once). A one-shot timer is gone when its fn
+ * was called: the caller forgets the pointer there, or before by loop_timer_stop (accepts NULL). */
+struct loop_timer;
+struct loop_timer *loop_timer_start(struct loop *loop, uint64_t delay_ms, uint64_t repeat_ms,
+                                    loop_fn *fn, void *data);
+void loop_timer_stop(struct loop_timer *timer);
+
+/* Runs fn(data) on the loop's thread soon; the one function other threads may call. */
+void loop_post(struct loop *loop, loop_fn *fn, void *data);
+
+/* Runs work(data) on a worker thread, then done(data) on the loop's thread. */
+void loop_job_start(struct loop *loop, loop_fn *work, loop_fn *done, void *data);
+
+/* A watched descriptor. The descriptor stays the caller's; stop the watch before closing it. */
+enum { LOOP_READABLE = 1, LOOP_WRITABLE = 2 };
+typedef void loop_watch_fn(void *data, int events);
+struct loop_watch;
+struct loop_watch *loop_watch_start(struct loop *loop, int fd, int events, loop_watch_fn *fn,
+                                    void *data);
+void loop_watch_change(struct loop_watch *watch, int events);
+void loop_watch_stop(struct loop_watch *watch);           /* accepts NULL */
+
+typedef void loop_signal_fn(void *data, int signum);
+struct loop_signal;
+struct loop_signal *loop_signal_start(struct loop *loop, int signum, loop_signal_fn *fn, void *data);
+void loop_signal_stop(struct loop_signal *signal);        /* accepts NULL */
+
+/* What happens with an output of a child. */
+enum loop_output {
+    LOOP_DISCARD,       /* goes to /dev/null */
+    LOOP_LINES,         /* on_output once per line, without the line end */
+    LOOP_RAW,           /* on_output with bytes as they come */
+    LOOP_INHERIT,       /* hone's own */
+};
+enum loop_stream { LOOP_STDOUT, LOOP_STDERR };
+
+enum loop_end {
+    LOOP_EXITED,        /* by itself: status */
+    LOOP_SIGNALLED,     /* by a signal that hone did not send: signum (SIGKILL is most often the
+                         * kernel's out-of-memory killer, SIGXCPU the cpu limit) */
+    LOOP_TIMED_OUT,     /* over time_limit_s; its group was killed */
+    LOOP_KILLED,        /* by loop_child_kill */
+};
+struct loop_exit {
+    enum loop_end end;
+    int status, signum;
+    double elapsed_s;
+};
+
+/* A child process to start. Only argv is needed; all strings are copied. */
+struct loop_child_spec {
+    const char *const *argv;            /* ends with NULL; argv[0] is looked up on PATH */
+    const char *const *env;             /* "NAME=value" to set, "NAME" to remove; NULL: as it is */
+    const char *cwd;
+    const void *input;                  /* written to its stdin, which is then closed */
+    size_t input_len;
+    bool keep_input;                    /* stdin stays open for loop_child_write */
+    bool interactive;                   /* stdin, terminal and process group stay hone's own */
+    enum loop_output out, err;
+    size_t max_line;                    /* longer lines come in pieces; 0: 1 MiB */
+    double time_limit_s;                /* 0: none */
+    uint64_t memory_limit;              /* bytes of address space, where the system can; 0: none */
+    double cpu_limit_s;                 /* 0: none */
+    /* `whole` is false for a piece of a line over max_line; the rest follows. May be NULL. */
+    void (*on_output)(void *data, enum loop_stream stream, struct str text, bool whole);
+    /* Last call, after all output was delivered; the handle is gone afterwards. May be NULL. */
+    void (*on_exit)(void *data, const struct loop_exit *exit);
+    void *data;
+};
+struct loop_child;
+/* NULL and *err when the program cannot be started (not found, no memory). The child runs in a
+ * process group of its own, inherits no descriptor but the three, and dies when hone dies. */
+struct loop_child *loop_child_start(struct loop *loop, const struct loop_child_spec *spec,
+                                    struct err *err) CC_MUST_USE;
+/* Queues bytes (copied) for its stdin; false when stdin is closed. */
+bool loop_child_write(struct loop_child *child, const void *data, size_t size);
+void loop_child_close_input(struct loop_child *child);
+/* Asks the whole group to end (SIGTERM), and after grace_ms makes it (SIGKILL; 0: at once). on_exit
+ * still comes. Accepts NULL. */
+void loop_child_kill(struct loop_child *child, uint64_t grace_ms);
+/* on_output and on_exit no longer come; the child goes on until it ends or is killed. */
+void loop_child_forget(struct loop_child *child);
+int loop_child_pid(const struct loop_child *child);
+/* "exit status 3", "killed by signal 11 (Segmentation fault)", "no answer within 120 s". */
+void loop_exit_print(const struct loop_exit *exit, struct buf *out);
+
+#endif

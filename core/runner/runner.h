@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One evaluation of one kernel, as a protocol: a job goes in, events come out (PROTOCOL.md). */
+#ifndef HONE_RUNNER_RUNNER_H
+#define HONE_RUNNER_RUNNER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+#include "loop/loop.h"
+#include "task/task.h"
+
+#define RUNNER_PROTOCOL 1
+#define RUNNER_SENTINEL "@hone "        /* at the start of every event's line */
+
+/* ------------------------------------------------------------------------------------- the job */
+
+/* An input without a reference: normal numbers of this shape (seeded), as --input gives it. */
+struct runner_input {
+    char name[64];
+    enum dtype dtype;
+    int ndim;
+    int64_t shape[ARRAY_MAX_DIMS];
+};
+
+/* What to evaluate. Strings and lists stay the caller's; runner_start copies what it needs. */
+struct runner_job {
+    const char *kernel_path;            /* as diagnostics name it */
+    const char *kernel_text;            /* the source; NULL: read kernel_path */
+    const char *kernel_name;            /* which function; NULL: the one that is jitted */
+    const char *incumbent_text;         /* timed beside the kernel; NULL: none */
+    const char *reference_path;         /* NULL: no inputs, or those of `inputs` */
+    const struct runner_input *inputs;
+    size_t input_count;
+    const char *device;                 /* "trn1", "trn2", "trn3"; NULL: trn2 */
+    const int64_t *seeds;               /* NULL: TASK_SEEDS */
+    size_t seed_count;
+    double tolerance;                   /* 0: the reference's, else TASK_TOLERANCE */
+    bool check_only;                    /* no timing, no numbers */
+    bool no_time, no_verify;
+    bool all_seeds;                     /* go on after the first seed that fails */
+    bool strict;                        /* also what the NKI compiler's Python subset refuses */
+    const char *artifact_folder;        /* where profile.json goes; NULL: none is written */
+    /* Limits; 0 takes the defaults below. */
+    double time_limit_s;
+    uint64_t memory_limit;              /* bytes */
+    uint64_t instruction_limit;
+};
+#define RUNNER_TIME_LIMIT_S 600.0
+#define RUNNER_INSTRUCTION_LIMIT ((uint64_t)20000000)
+
+/* ---------------------------------------------------------------------------------- the events */
+
+enum runner_event_kind {
+    RUNNER_PHASE,               /* name, seconds: a phase ended; seconds < 0: it begins */
+    RUNNER_LOG,                 /* text, severity: a line for people */
+    RUNNER_DIAGNOSTIC,          /* diag */
+    RUNNER_CORRECTNESS,         /* seed, value (rel_l2), passed */
+    RUNNER_SAMPLE,              /* value (us), incumbent, modelled */
+    RUNNER_METRIC,              /* name, value, unit */
+    RUNNER_ARTIFACT,            /* name ("profile"), text (path) */
+    RUNNER_RESULT,              /* the last one */
+};
+/* One event. Text belongs to the event and is gone after the callback. */
+struct runner_event {
+    enum runner_event_kind kind;
+    const char *name, *text, *unit;
+    double value, seconds;
+    int64_t seed;
+    bool passed, incumbent, modelled;
+    enum diag_severity severity;
+    const struct diag *diag;
+};
+
+struct runner_seed { int64_t seed; double rel_l2; bool passed; };
+struct runner_metric { char name[64]; char unit[16]; double value; };
+struct runner_phase { char name[24]; double seconds; };
+struct runner_artifact { char *name, *path; };
+
+/* All that an evaluation said, gathered; complete when the result came or the runner ended. */
+struct runner_result {
+    struct task_verdict verdict;        /* `faster` is asked only where the job has an incumbent */
+    struct diag_list diagnostics;
+    VEC(struct runner_seed) seeds;
+    VEC(double) samples_us;             /* of the kernel */
+    VEC(double) incumbent_us;
+    bool modelled;                      /* the samples come from the device model */
+    double tolerance;
+    double latency_us, floor_us;        /* 0: not known */
+    char bound[24];                     /* what the floor is set by: "dma", "pe", ... or "" */
+    uint64_t instructions;
+    char kernel_name[64], device[16], dialect[16];
+    VEC(struct runner_metric) metrics;
+    VEC(struct runner_phase) phases;
+    VEC(struct runner_artifact) artifacts;
+    double elapsed_s;                   /* wall clock, as the client saw it */
+    /* Kind none: the runner did its work (whatever the verdict). Environment: it crashed, was
+     * killed, timed out, spoke nonsense or had no Python. Usage: a reference nobody can use.
+     * Cancelled: by runner_cancel. */
+    struct err failure;
+};
+void runner_result_free(struct runner_result *result);   /* the content, not the struct itself */
+/* The value of a metric; `missing` when it was not reported. */
+double runner_result_metric(const struct runner_result *result, const char *name, double missing);
+
+/* -------------------------------------------------------------------------------- both sides */
+
+/* The job as one line of JSON, and back. The parsed job owns its strings through the arena. */
+void runner_job_print(const struct runner_job *job, struct buf *out);
+bool runner_job_parse(struct str text, struct arena *arena, struct runner_job *job,
+                      struct err *err) CC_MUST_USE;
+
+/* Receives a runner's output line by line; keeps the gathered result. */
+struct runner_reader;
+typedef void runner_event_fn(void *data, const struct runner_event *event);
+struct runner_reader *runner_reader_new(runner_event_fn *fn, void *data);
+void runner_reader_free(struct runner_reader *reader);
+/* A line of output. What does not begin with the sentinel, or is no event, becomes a log event. */
+void runner_reader_line(struct runner_reader *reader, struct str line);
+/* The runner ended: settles what is missing. The result stays the reader's. */
+struct runner_result *runner_reader_finish(struct runner_reader *reader,
+                                           const struct loop_exit *exit);
+
+/* ---------------------------------------------------------------- the embedded runner's client */
+
+/* Starts hone itself as a runner. `done` comes once, last, never before this returns; the result
+ * is the receiver's to read during the call and to keep by taking its content (zero the struct).
+ * `on_event` may be NULL. */
+struct runner;
+typedef void runner_done_fn(void *data, struct runner_result *result);
+struct runner_callbacks {
+    runner_event_fn *on_event;
+    runner_done_fn *on_done;
+    void *data;
+};
+struct runner *runner_start(struct loop *loop, const struct runner_job *job,
+                            const struct runner_callbacks *callbacks, struct err *err) CC_MUST_USE;
+/* Kills the runner; `done` still comes, with a cancelled failure. Accepts NULL. */
+void runner_cancel(struct runner *runner);
+/* The embedded runner itself: a job on stdin, events on stdout; the exit status of the process. */
+int runner_main(void);
+
+#endif
