@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nki: the NKI language, from source text to the program a device runs. */
+#ifndef HONE_NKI_NKI_H
+#define HONE_NKI_NKI_H
+
+#include "nki/syntax.h"
+
+#endif
