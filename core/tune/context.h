@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a proposer sees: assembled from the state alone, so that the prompt screen shows exactly
+ * what is sent. */
+#ifndef HONE_TUNE_CONTEXT_H
+#define HONE_TUNE_CONTEXT_H
+
+#include "base/base.h"
+
+struct tune_state;
+struct tune_plan;
+
+struct tune_section {
+    const char *name;           /* "kernel", "profile", "lines", "notes", "rejections", "memory" … */
+    char *text;
+};
+
+/* One request's view of the session. Valid until it is freed; the state may move on. */
+struct tune_context {
+    int round, attempt;         /* attempt: the parent to start from */
+    const char *task, *function, *path, *device, *source;
+    double latency_us, floor_us;
+    /* Directions not to take again: keys of plans that failed, were reverted or rejected on this
+     * parent (or, where the edit is the same, on an earlier one). */
+    VEC(const char *) closed;
+    /* Per source line, from the profile. */
+    VEC(struct { int line; double us, share; }) lines;
+    VEC(struct { const char *name; double value; const char *unit; }) metrics;
+    /* Only in a repair turn: what the compiler or the check said. NULL otherwise. */
+    const char *repair_error, *repair_source;
+    VEC(struct tune_section) sections;
+    struct arena *arena;        /* owns every text above */
+};
+
+/* The context of the next proposal of this state; free with tune_context_free. */
+struct tune_context *tune_context_build(const struct tune_state *state) CC_MUST_USE;
+void tune_context_free(struct tune_context *context);
+/* All sections as one text, each under its heading. */
+void tune_context_print(const struct tune_context *context, struct buf *out);
+bool tune_context_is_closed(const struct tune_context *context, const char *key);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Line differences between two sources, and the source that results when some are left out. */
+#ifndef HONE_TUNE_HUNKS_H
+#define HONE_TUNE_HUNKS_H
+
+#include "base/base.h"
+
+struct tune_hunk;
+
+/* The changed runs from `old` to `new_`, in order; free the result with free. *count 0 when they are
+ * equal. Sources that differ too much to be compared line by line give one hunk. */
+struct tune_hunk *tune_hunks(struct str old, struct str new_, size_t *count) CC_MUST_USE;
+/* `new_` with the hunks marked `left` as they were in `old`. A new string; free with free. */
+char *tune_hunks_apply(struct str old, struct str new_, const struct tune_hunk *hunks,
+                       size_t count) CC_MUST_USE;
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who proposes: given the context, plans; given a plan, a candidate source. The rewriter, a
+ * language model and a person are all of this form; the loop does not know who made a plan. */
+#ifndef HONE_TUNE_PROPOSER_H
+#define HONE_TUNE_PROPOSER_H
+
+#include "base/base.h"
+
+struct loop;
+struct tune_context;
+struct tune_plan;
+struct tune_reply;
+
+/* Both calls return at once. The proposer answers later, on the event loop's thread, by exactly one
+ * of the finishing tune_reply_ calls; answering inside the call is allowed. `context`, `plan` and
+ * `reply` stay valid until then, or until cancel returns. One request at a time. */
+struct tune_proposer {
+    const char *name;           /* shown as the author of what it makes */
+    void *self;
+    /* Answer with plans, best first; none means there is nothing left to propose. */
+    void (*plan)(void *self, const struct tune_context *context, struct tune_reply *reply);
+    /* Answer with the whole new source. context->repair_error set: a repair turn for `plan`. */
+    void (*rewrite)(void *self, const struct tune_context *context, const struct tune_plan *plan,
+                    struct tune_reply *reply);
+    /* Give up the request that is under way; no answer may come after this. May be NULL. */
+    void (*cancel)(void *self);
+    void (*free)(void *self);   /* may be NULL */
+};
+
+/* The finishing calls. Texts are copied. `count` 0: nothing left. */
+void tune_reply_plans(struct tune_reply *reply, const struct tune_plan *plans, size_t count);
+void tune_reply_candidate(struct tune_reply *reply, struct str source);
+/* It could not be done; `text` says why, for the person. The plan is closed, the round goes on. */
+void tune_reply_failed(struct tune_reply *reply, const char *text);
+
+/* Before the finishing call, any number of times: the answer as it arrives, a line for the log, and
+ * what it cost (NAN: not reported). */
+void tune_reply_stream(struct tune_reply *reply, struct str piece);
+void tune_reply_log(struct tune_reply *reply, const char *text);
+void tune_reply_spent(struct tune_reply *reply, double tokens, double dollars);
+
+#endif

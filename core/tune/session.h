@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A session: the state, its log on disk and the loop that moves it. Everything a person does is an
+ * action; every action is an event in the log before anything is shown. */
+#ifndef HONE_TUNE_SESSION_H
+#define HONE_TUNE_SESSION_H
+
+#include "base/base.h"
+#include "tune/words.h"
+
+struct loop;
+struct tune_proposer;
+struct tune_session;
+struct tune_state;
+
+/* How a session is opened. Zero means the default in brackets. For a session that exists, what is
+ * set here and differs is changed by an event; the rest stays as it was. */
+struct tune_options {
+    const char *task;               /* a folder, a kernel file, or "seeds/<name>" */
+    const char *reference;          /* with a kernel file */
+    const char *session_dir;        /* [.hone/<task> beside the kernel] */
+    const char *device;             /* [trn2] */
+    const char *target;             /* [sim] */
+    const char *proposer;           /* [rewriter] */
+    const char *search;             /* [greedy] */
+    const char *precision;          /* [keep]: inputs' precision is kept; "any" */
+    const char *seeds;              /* "0,21,42" [0,21,42,63,84] */
+    double tolerance;               /* [the task's] */
+    int rounds;                     /* [50] */
+    bool gate_set;                  /* false: [ask] */
+    enum tune_gate gate;            /* for all steps */
+    bool fresh;                     /* start anew: the old session is moved aside, not deleted */
+    bool read_only;                 /* look only */
+    struct tune_proposer *use;      /* instead of one by name; the session frees it. NULL */
+};
+
+/* X(ID, "name", fields it reads, undoable): `step`, `attempt`, `index`, `text`, `number`, `gate`. */
+#define TUNE_ACTION_TABLE(X) \
+    X(START, "start", "", false)                        /* also: go on after pause or rejection */ \
+    X(PAUSE, "pause", "", false)                        /* after the step that runs */ \
+    X(APPROVE, "approve", "", true)                     /* what waits at the gate */ \
+    X(REJECT, "reject", "text", true)                   /* with the reason; pauses */ \
+    X(ANOTHER, "another", "text", true)                 /* drop the proposal, ask for a new one */ \
+    X(CHOOSE_PLAN, "choose-plan", "index", true) \
+    X(EDIT_PLAN, "edit-plan", "text", true)             /* first line title, rest what */ \
+    X(EDIT_KERNEL, "edit-kernel", "text", true)         /* the candidate's whole source */ \
+    X(WRITE_KERNEL, "write-kernel", "text", true)       /* own candidate instead of a proposal */ \
+    X(LEAVE_HUNK, "leave-hunk", "index", true)          /* toggles taken and left */ \
+    X(REVERT, "revert", "attempt", true)                /* makes it the incumbent */ \
+    X(OVERRULE, "overrule", "text", true)               /* "keep", "revert" or "inconclusive" */ \
+    X(MEASURE, "measure", "", true)                     /* measure the candidate once more */ \
+    X(UNDO, "undo", "", false) \
+    X(REDO, "redo", "", false) \
+    X(SET_GATE, "gate", "step gate", true)              /* step TUNE_STEPS: all of them */ \
+    X(SET_BUDGET, "budget", "index number", true)       /* index: enum tune_budget; NAN none */ \
+    X(SET_TOLERANCE, "tolerance", "number", true) \
+    X(SET_PRECISION, "precision", "text", true) \
+    X(EDIT_NOTE, "edit-note", "index text", true) \
+    X(PIN_NOTE, "pin-note", "index", true)              /* toggles */ \
+    X(DROP_NOTE, "drop-note", "index", true)            /* toggles */ \
+    X(APPROVE_MEMORY, "approve-memory", "index", true) \
+    X(EDIT_MEMORY, "edit-memory", "index text", true)   /* first line title, rest summary */ \
+    X(EXPIRE_MEMORY, "expire-memory", "index", true)    /* toggles */ \
+    X(DELETE_MEMORY, "delete-memory", "index", true)
+
+#define X(id, name, fields, undoable) TUNE_ACT_##id,
+enum tune_action_kind { TUNE_ACTION_TABLE(X) TUNE_ACTIONS };
+#undef X
+
+struct tune_action {
+    enum tune_action_kind kind;
+    enum tune_step step;
+    enum tune_gate gate;
+    int attempt, index;
+    double number;
+    const char *text;               /* copied */
+};
+
+/* Opens (or makes) the session and reads its log. Nothing runs until TUNE_ACT_START. NULL with *err
+ * for a task that cannot be read, a session of a newer version, a folder that cannot be written.
+ * A session that another process holds is opened read-only; see tune_state.held_by. */
+struct tune_session *tune_session_open(const struct tune_options *options, struct loop *loop,
+                                       struct err *err) CC_MUST_USE;
+/* Ends running jobs, writes what is left and closes. Accepts NULL. */
+void tune_session_close(struct tune_session *session);
+
+/* `changed` is called after events were stored and applied, from the loop's thread, never inside
+ * tune_session_act or tune_session_open of the same caller's stack more than once an event. */
+void tune_session_on_change(struct tune_session *session, void (*changed)(void *), void *context);
+/* Raw events as they are stored, for hone run --json: type, payload (JSON text). */
+void tune_session_on_event(struct tune_session *session,
+                           void (*event)(void *, int64_t seq, const char *type, const char *json),
+                           void *context);
+const struct tune_state *tune_session_state(const struct tune_session *session);
+
+/* Does what the person asks, or says in *err why it makes no sense now. */
+bool tune_session_act(struct tune_session *session, const struct tune_action *action,
+                      struct err *err);
+/* Whether the action makes sense in this state: for the key line and the help. */
+bool tune_can(const struct tune_state *state, enum tune_action_kind kind);
+const char *tune_action_name(enum tune_action_kind kind);
+
+/* The session's folder; files in it by content hash ("artifacts/<hash>"; a new string). */
+const char *tune_session_folder(const struct tune_session *session);
+char *tune_session_artefact(const struct tune_session *session, const char *hash) CC_MUST_USE;
+/* Whether anything runs or will run without a person doing something. */
+bool tune_session_is_busy(const struct tune_session *session);
+
+/* Recent sessions, newest first, and the seeds that come with hone: the start screen. */
+struct tune_recent {
+    char *task, *path, *folder;     /* path: what to pass as tune_options.task */
+    char *about;                    /* first line of the seed's README; NULL */
+    char *last;                     /* "1.61x, 0.842 ms after 7 rounds"; NULL */
+    int64_t used_ms;                /* 0: never */
+    bool is_seed, is_gone;
+};
+struct tune_recent *tune_recent_list(size_t *count) CC_MUST_USE;
+void tune_recent_free(struct tune_recent *list, size_t count);
+
+#endif

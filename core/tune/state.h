@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Everything a screen shows: a pure function of the event log. Texts belong to the state and stay
+ * valid until it is freed; lists move when an event arrives, so nobody keeps pointers into them
+ * across a turn of the event loop. A text that is not known is NULL, a number that is not known is
+ * NAN (times: 0). Text that came from outside is stored as it came: whoever shows it makes control
+ * characters visible. */
+#ifndef HONE_TUNE_STATE_H
+#define HONE_TUNE_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+#include "tune/words.h"
+
+struct tune_step_view {
+    enum tune_step_is is;
+    enum tune_gate gate;            /* stands after the step */
+    int64_t started_ms, ended_ms;   /* wall clock; ended 0 while it runs */
+    const char *doing;              /* "seed 21", "pass walrus_driver"; NULL */
+    double done, total;             /* progress; NAN where the amount is not known */
+    const char *summary;            /* one line: what it produced or why it failed */
+    const char *artefact;           /* content hash in artifacts/; NULL */
+};
+
+/* What one edit is expected to do. `key` names the direction (what is done where), so that one
+ * that failed is not tried again; it is stable for the same edit of the same source. */
+struct tune_plan {
+    const char *key, *title, *what, *why;
+    const char *author;             /* "rewriter", "you", a model's name */
+    int first_line, last_line;      /* in the parent's source; 0 when it has no place */
+    const char *metric;             /* Neuron's name: "hbm_read_bytes", or "latency" */
+    enum tune_direction direction;
+    double size;                    /* expected relative change, 0.2 = by 20 %; NAN unknown */
+    double latency;                 /* expected relative change of the latency, negative = faster */
+    enum tune_answer held;          /* scored after benchmark */
+    double moved;                   /* what the metric did, relative: -0.6 = 60 % less */
+    bool edited;                    /* its text was changed by a person */
+    bool revised;                   /* made after a rejection; shown again whatever the gate */
+};
+
+/* One run of changed lines; line numbers from 1, a count of 0 is an insertion or a deletion. */
+struct tune_hunk {
+    int old_line, old_count, new_line, new_count;
+    bool left;                      /* the person leaves this one out */
+};
+
+struct tune_candidate {
+    bool exists;
+    int attempt;                    /* the attempt it is, or will become */
+    int parent;                     /* attempt id */
+    const char *proposed;           /* as it was proposed or edited */
+    const char *source;             /* with the hunks that were left out put back */
+    const char *author;
+    int repair;                     /* 0; 1 to 3 for repair turns */
+    bool edited;
+    VEC(struct tune_hunk) hunks;    /* from the parent's source to `proposed` */
+};
+
+struct tune_verdict {
+    enum tune_answer compiles, correct, credible, faster;
+    const char *compiles_why, *correct_why, *credible_why, *faster_why;
+};
+
+struct tune_seed {
+    int64_t seed;
+    double rel_l2, max_abs;
+    enum tune_answer passed;
+};
+
+struct tune_metric {
+    const char *name, *unit;        /* Neuron's names */
+    double value;
+};
+
+struct tune_line_cost {
+    int line;
+    double us, share;               /* share of the whole time, 0 to 1 */
+    const char *engine;             /* the one most of it went to; NULL */
+};
+
+/* What the kernel would gain if one limit went away. */
+struct tune_bound {
+    const char *name;               /* "Tensor", "HBM bandwidth" */
+    double us;                      /* time if this were the only limit */
+};
+
+struct tune_diagnostic {
+    int attempt;
+    enum diag_severity severity;
+    const char *code, *file, *message;
+    int line, column;
+};
+
+struct tune_attempt {
+    int id, parent, round;          /* 0 is the seed kernel, its parent is -1 */
+    int64_t started_ms, ended_ms;
+    const char *source, *author;
+    const char *path;               /* checkpoint, relative to the session folder */
+    char hash[33];
+    struct tune_plan plan;          /* empty for the seed */
+    struct tune_verdict verdict;
+    enum tune_status status;
+    const char *reason;             /* of the status */
+    bool modelled;                  /* times come from the device model: the same each time */
+    int repairs;
+    double latency_us, floor_us;
+    double speedup, vs_parent;      /* against the seed; against the parent */
+    int64_t instructions;
+    const char *bound_by;
+    const char *timeline;           /* hash of the profile's artefact; NULL */
+    VEC(double) samples;            /* µs */
+    VEC(double) parent_samples;     /* of the incumbent, interleaved with the above */
+    VEC(struct tune_seed) seeds;
+    VEC(struct tune_metric) metrics;
+    VEC(struct tune_line_cost) lines;   /* by line */
+    VEC(struct tune_bound) bounds;
+    VEC(int) notes;                 /* indices into state.notes */
+};
+
+struct tune_log {
+    int64_t wall_ms;
+    enum tune_level level;
+    const char *phase;              /* "compile", "verify"; never NULL */
+    const char *text;
+    int line;                       /* of the kernel; 0 when it refers to none */
+    int attempt;                    /* -1 when it belongs to none */
+    int diagnostic;                 /* index into state.diagnostics, or -1 */
+};
+
+struct tune_note {
+    int round, attempt;
+    const char *lesson, *evidence, *plan;
+    enum tune_category category;
+    enum tune_answer held;
+    bool pinned, dropped, edited;
+    int entered;                    /* contexts it went into */
+};
+
+struct tune_experience {
+    int attempt, against;           /* the evidence: faster or slower, than which */
+    const char *title, *summary, *slow, *fast, *applies_to;
+    double speedup;                 /* above 1: a gain; below 1: a loss */
+    enum tune_experience_is is;
+    bool edited, imported;          /* imported: it was in rewrites.json before this session */
+    int entered;
+};
+
+struct tune_rejection {
+    int round, attempt;             /* attempt -1: a plan that never became one */
+    enum tune_step step;
+    const char *title, *key, *reason;
+};
+
+struct tune_budget_view {
+    double limit;                   /* NAN: none */
+    double spent;                   /* NAN: not reported */
+};
+
+#define TUNE_LOG_MAX 20000          /* older lines leave the state; the log file keeps them */
+
+struct tune_undo;                   /* private */
+
+struct tune_state {
+    /* what is tuned, where */
+    const char *task, *kernel_path, *reference_path, *function, *kernel_source;
+    const char *precision, *target, *device, *proposer, *search;
+    double tolerance;
+    VEC(int64_t) seeds;
+
+    /* where the loop stands */
+    bool running;                   /* goes on by itself as far as the gates let it */
+    bool finished;                  /* stopped by itself: see wait_text */
+    int round, rounds;
+    enum tune_step step;            /* current one */
+    struct tune_step_view steps[TUNE_STEPS];
+    enum tune_wait wait;
+    enum tune_step wait_step;
+    const char *wait_text;          /* a sentence: what it waits for or why it stopped */
+    VEC(struct tune_plan) plans;
+    int plan;                       /* the chosen one of plans, -1 */
+    struct tune_candidate candidate;
+    int incumbent, best;            /* attempt ids; -1 before the baseline is measured */
+    int current;                    /* attempt this round is about; -1 */
+    int plateau;                    /* rounds in a row without a gain */
+    const char *streaming;          /* what a model has answered so far; NULL */
+
+    /* what happened */
+    VEC(struct tune_attempt) attempts;      /* index = id */
+    VEC(struct tune_log) logs;
+    VEC(struct tune_diagnostic) diagnostics;
+    VEC(struct tune_note) notes;
+    VEC(struct tune_experience) memory;
+    VEC(struct tune_rejection) rejections;
+    struct tune_budget_view budgets[TUNE_BUDGETS];
+    int64_t started_ms;
+    int64_t seq;                    /* of the last event applied */
+
+    /* undo */
+    int undo_count, redo_count;
+    const char *undo_what, *redo_what;      /* "approve plan"; NULL */
+
+    /* about this process, not from the log */
+    bool read_only;
+    const char *held_by;            /* "process 4711 on host", when read-only */
+    const char *trouble;            /* the disk is full, the target does not answer; NULL */
+
+    struct arena *arena;            /* private */
+    struct tune_undo *undo;         /* private */
+};
+
+/* Attempt by id; NULL when there is none. */
+const struct tune_attempt *tune_state_attempt(const struct tune_state *state, int id);
+/* The metric of an attempt by Neuron's name ("latency" is in µs); NAN when not known. */
+double tune_attempt_metric(const struct tune_attempt *attempt, const char *name);
+/* The plan that is being worked on; NULL. */
+const struct tune_plan *tune_state_plan(const struct tune_state *state);
+
+#endif
