@@ -5,9 +5,7 @@
 #define HONE_TUNE_CONTEXT_H
 
 #include "base/base.h"
-
-struct tune_state;
-struct tune_plan;
+#include "tune/state.h"
 
 struct tune_section {
     const char *name;           /* "kernel", "profile", "lines", "notes", "rejections", "memory" … */
@@ -23,8 +21,9 @@ struct tune_context {
      * parent (or, where the edit is the same, on an earlier one). */
     VEC(const char *) closed;
     /* Per source line, from the profile. */
-    VEC(struct { int line; double us, share; }) lines;
-    VEC(struct { const char *name; double value; const char *unit; }) metrics;
+    VEC(struct tune_line_cost) lines;
+    VEC(struct tune_metric) metrics;
+    VEC(struct tune_bound) bounds;
     /* Only in a repair turn: what the compiler or the check said. NULL otherwise. */
     const char *repair_error, *repair_source;
     VEC(struct tune_section) sections;
