@@ -4,5 +4,6 @@
 #define HONE_NKI_NKI_H
 
 #include "nki/syntax.h"
+#include "nki/program.h"
 
 #endif
