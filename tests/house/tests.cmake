@@ -1,3 +1,5 @@
 # What holds for the tree as a whole.
 add_test(NAME house/layers COMMAND bash ${CMAKE_SOURCE_DIR}/tests/house/layers.sh ${CMAKE_SOURCE_DIR})
-set_tests_properties(house/layers PROPERTIES LABELS unit)
+add_test(NAME house/layers_fail_on_a_wrong_arrow
+         COMMAND bash ${CMAKE_SOURCE_DIR}/tests/house/layers_test.sh)
+set_tests_properties(house/layers house/layers_fail_on_a_wrong_arrow PROPERTIES LABELS unit)
