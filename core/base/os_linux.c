@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Linux: /proc, the parent-death signal, control groups. Nothing else in hone is Linux-only. */
+#include "base/base.h"
+
+#ifdef __linux__
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+char *os_executable_path(void) {
+    char path[4096];
+    ssize_t len = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (len <= 0)
+        return NULL;
+    path[len] = 0;
+    return mem_strdup(path);
+}
+
+int os_cpu_count(void) {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
+        return CPU_COUNT(&set);
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (int)online : 1;
+}
+
+/* A file with one number in it; 0 when there is none ("max"). */
+static uint64_t read_number(const char *path) {
+    char *text = file_read(path, 4096, NULL, NULL);
+    long long value = 0;
+    if (!text || !str_to_int(str_trim(str_of(text)), &value) || value < 0)
+        value = 0;
+    free(text);
+    return (uint64_t)value;
+}
+
+static uint64_t read_meminfo(void) {
+    char *text = file_read("/proc/meminfo", 65536, NULL, NULL);
+    uint64_t bytes = 0;
+    const char *row = text ? strstr(text, "MemAvailable:") : NULL;
+    if (row)
+        bytes = strtoull(row + strlen("MemAvailable:"), NULL, 10) * 1024;
+    free(text);
+    return bytes;
+}
+
+uint64_t os_available_memory(void) {
+    uint64_t available = read_meminfo();
+    uint64_t limit = read_number("/sys/fs/cgroup/memory.max");
+    uint64_t used = read_number("/sys/fs/cgroup/memory.current");
+    if (limit && limit > used && (!available || limit - used < available))
+        available = limit - used;
+    return available;
+}
+
+bool os_die_with_parent(pid_t parent) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    return getppid() == parent;      /* it may have died before the call */
+}
+
+void os_close_at_exec(int first) {
+#if defined(SYS_close_range)
+    if (syscall(SYS_close_range, (unsigned)first, ~0u, 4u /* CLOSE_RANGE_CLOEXEC */) == 0)
+        return;
+#endif
+    long most = sysconf(_SC_OPEN_MAX);
+    for (int fd = first; fd < (most > 0 && most < 4096 ? (int)most : 4096); fd++)
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+#else
+typedef int os_linux_is_not_used;
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Systems other than Linux: macOS in the first place, and plain POSIX. */
+#include "base/base.h"
+
+#ifndef __linux__
+
+#include <fcntl.h>
+#include <unistd.h>
+#ifdef __APPLE__
+#include <mach-o/dyld.h>
+#endif
+
+char *os_executable_path(void) {
+#ifdef __APPLE__
+    char path[4096];
+    uint32_t size = sizeof path;
+    if (_NSGetExecutablePath(path, &size) == 0)
+        return mem_strdup(path);
+#endif
+    return NULL;
+}
+
+int os_cpu_count(void) {
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (int)online : 1;
+}
+
+uint64_t os_available_memory(void) {
+    return 0;
+}
+
+bool os_die_with_parent(pid_t parent) {
+    (void)parent;       /* no such signal here: a child notices the end of its input instead */
+    return true;
+}
+
+void os_close_at_exec(int first) {
+    long most = sysconf(_SC_OPEN_MAX);
+    for (int fd = first; fd < (most > 0 && most < 4096 ? (int)most : 4096); fd++)
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+#else
+typedef int os_other_is_not_used;
+#endif
