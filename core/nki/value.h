@@ -54,10 +54,13 @@ struct value {
 
 struct value_str { size_t len; const char *at; };
 struct value_slice { struct value start, stop, step; };     /* VALUE_NONE where left out */
+/* Items live in an arena: add with value_push, never with vec_push. */
 struct value_seq { VEC(struct value) items; };
 struct value_range { int64_t start, stop, step; };
 struct value_pair { struct value key, value; };
-struct value_dict { VEC(struct value_pair) pairs; };
+/* Pairs in the order they were put, in an arena; a set is a dict without values. Change it with
+ * value_dict_put and value_dict_remove only. */
+struct value_dict { VEC(struct value_pair) pairs; uint32_t *slots; size_t n_slots; bool is_set; };
 struct value_bound { struct value self, callee; };
 struct value_enum { const char *type, *member; int64_t number; };
 
@@ -69,13 +72,14 @@ struct call {
     const struct value_keyword { struct str name; struct value value; } *keywords;
     size_t n_keywords;
     struct value self;          /* of a bound native; VALUE_NONE else */
+    const void *data;           /* of the native that is called */
 };
 /* Returns false after interp_error. */
 typedef bool native_fn(struct interp *in, const struct call *call, struct value *result);
 struct value_native {
     const char *name;           /* as shown in messages: "nl.load" */
     native_fn *run;
-    const void *data;           /* a row of a table, passed through call by interp_native_data */
+    const void *data;           /* a row of a table: call->data */
 };
 struct value_module {
     const char *name;           /* "nki.language" */
@@ -98,6 +102,14 @@ static inline struct value value_float(double f) {
 struct value value_string(struct interp *in, struct str text);
 struct value value_tuple(struct interp *in, const struct value *items, size_t n);
 struct value value_list(struct interp *in, const struct value *items, size_t n);
+struct value value_bind(struct interp *in, struct value self, const struct value_native *native);
+void value_push(struct interp *in, struct value_seq *seq, struct value item);
+struct value value_new_dict(struct interp *in);
+void value_dict_put(struct interp *in, struct value_dict *dict, struct value key,
+                    struct value item);
+/* The pair of the key; NULL when absent. */
+struct value_pair *value_dict_find(const struct value_dict *dict, struct value key);
+bool value_dict_remove(struct value_dict *dict, struct value key);
 const char *value_type_name(struct value value);            /* "int", "tensor", .. for messages */
 /* repr-like text for print, f-strings and messages. */
 void value_print(struct interp *in, struct value value, struct buf *out);
@@ -116,11 +128,22 @@ bool interp_error(struct interp *in, const struct nki_node *node, const char *co
                   const char *format, ...) CC_PRINTF(4, 5);
 void interp_warn(struct interp *in, const struct nki_node *node, const char *code,
                  const char *format, ...) CC_PRINTF(4, 5);  /* once per place and code */
+/* Appends an instruction to the program, with its loc already set. False after interp_error when
+ * the budget of instructions or memory is used up. */
+bool interp_emit(struct interp *in, const struct nki_node *node, const struct nki_instr *instr);
+/* Counts work that C code does for a kernel (n items of a loop); false after interp_error when a
+ * budget is used up or the user cancelled. */
+bool interp_spend(struct interp *in, const struct nki_node *node, uint64_t steps);
 /* Index into program->locs for a node under the present call stack. */
 uint32_t interp_loc(struct interp *in, const struct nki_node *node);
-const void *interp_native_data(const struct call *call, struct value callee);
 bool interp_call(struct interp *in, const struct nki_node *node, struct value callee,
                  const struct value *args, size_t n_args, struct value *result);
+/* The items of anything a kernel can iterate over (tuple, list, range, dict, str ..). */
+bool interp_items(struct interp *in, const struct nki_node *node, struct value value,
+                  const struct value_seq **items);
+/* A builtin of Python or of its standard library that has no module of its own in hone:
+ * "NKIObject", "Enum", "range". False when there is none. */
+bool interp_builtin(struct interp *in, const char *name, struct value *result);
 bool interp_truth(struct interp *in, const struct nki_node *node, struct value value, bool *truth);
 /* The name the result of the call is being assigned to ("x_tile"), "" when there is none: labels
  * of storages. */
