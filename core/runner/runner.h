@@ -56,7 +56,7 @@ enum runner_event_kind {
     RUNNER_PHASE,               /* name, seconds: a phase ended; seconds < 0: it begins */
     RUNNER_LOG,                 /* text, severity: a line for people */
     RUNNER_DIAGNOSTIC,          /* diag */
-    RUNNER_CORRECTNESS,         /* seed, value (rel_l2), passed */
+    RUNNER_CORRECTNESS,         /* seed, value (rel_l2), max_abs, passed */
     RUNNER_SAMPLE,              /* value (us), incumbent, modelled */
     RUNNER_METRIC,              /* name, value, unit */
     RUNNER_ARTIFACT,            /* name ("profile"), text (path) */
@@ -66,17 +66,22 @@ enum runner_event_kind {
 struct runner_event {
     enum runner_event_kind kind;
     const char *name, *text, *unit;
-    double value, seconds;
+    double value, seconds, max_abs;
     int64_t seed;
     bool passed, incumbent, modelled;
     enum diag_severity severity;
     const struct diag *diag;
 };
 
-struct runner_seed { int64_t seed; double rel_l2; bool passed; };
+struct runner_seed { int64_t seed; double rel_l2, max_abs; bool passed; };
 struct runner_metric { char name[64]; char unit[16]; double value; };
 struct runner_phase { char name[24]; double seconds; };
 struct runner_artifact { char *name, *path; };
+/* What a line of the kernel's file costs: its share of the critical path (all lines sum to 1), and
+ * the engine most of its work is on. */
+struct runner_line { int line; double us, share; char engine[16]; uint64_t instructions, hbm_bytes; };
+/* A resource that can bind: how busy it is, and the latency were it infinitely fast. */
+struct runner_bound { char name[32]; double busy_us, without_us; };
 
 /* All that an evaluation said, gathered; complete when the result came or the runner ended. */
 struct runner_result {
@@ -88,12 +93,15 @@ struct runner_result {
     bool modelled;                      /* the samples come from the device model */
     double tolerance;
     double latency_us, floor_us;        /* 0: not known */
-    char bound[24];                     /* what the floor is set by: "dma", "pe", ... or "" */
+    char floor_bound[32];               /* what the floor is set by: "HBM", "Tensor", or "" */
+    char bound[32];                     /* what limits the kernel now: "DMA", "Vector", or "" */
     uint64_t instructions;
     char kernel_name[64], device[16], dialect[16];
     VEC(struct runner_metric) metrics;
     VEC(struct runner_phase) phases;
     VEC(struct runner_artifact) artifacts;
+    VEC(struct runner_line) lines;      /* by descending share */
+    VEC(struct runner_bound) bounds;
     double elapsed_s;                   /* wall clock, as the client saw it */
     /* Kind none: the runner did its work (whatever the verdict). Environment: it crashed, was
      * killed, timed out, spoke nonsense or had no Python. Usage: a reference nobody can use.

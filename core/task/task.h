@@ -68,6 +68,7 @@ struct task_inputs *task_inputs_cached(const char *reference_path, int64_t seed,
  * transform_nki_outputs. */
 struct task_match {
     double rel_l2;              /* ||kernel - reference|| / ||reference||; not finite: NaN */
+    double max_abs;             /* largest difference of an element; not finite: NaN */
     bool finite;                /* every element of the kernel's output is */
     bool zero, reference_zero;  /* every element is 0 */
     bool is_input;              /* equals an input bit for bit where the reference does not */
@@ -86,8 +87,8 @@ struct task_reference_limits {
     double seed_s;              /* for one request; 0: 120 s */
     uint64_t memory_bytes;      /* 0: none */
 };
-/* Finds Python (HONE_PYTHON, then python3 on PATH, then the usual places; it must import numpy)
- * but starts it only with the first request that the cache cannot answer. */
+/* Python is started with the first request that the cache cannot answer: HONE_PYTHON when it is
+ * set, else the first that imports numpy of python3 on PATH and the usual places. */
 struct task_reference *task_reference_open(struct loop *loop, const char *path,
                                            const struct task_reference_limits *limits,
                                            struct err *err) CC_MUST_USE;
@@ -99,6 +100,9 @@ void task_reference_free(struct task_reference *reference);
 typedef void task_inputs_fn(void *data, struct task_inputs *inputs, const struct err *err);
 void task_reference_prepare(struct task_reference *reference, int64_t seed, task_inputs_fn *fn,
                             void *data);
+/* Has the reference's own outputs made ahead, while the caller is busy with something else; what
+ * goes wrong is told by task_reference_compare. */
+void task_reference_forward(struct task_reference *reference, int64_t seed);
 /* Compares the kernel's outputs (in the order it returned them; the data must stay until the
  * answer comes) with the reference's. comparison is NULL when that failed. */
 typedef void task_compare_fn(void *data, const struct task_comparison *comparison,
@@ -106,9 +110,6 @@ typedef void task_compare_fn(void *data, const struct task_comparison *compariso
 void task_reference_compare(struct task_reference *reference, int64_t seed,
                             const struct array *outputs, size_t count, task_compare_fn *fn,
                             void *data);
-/* Path of a Python that imports numpy, owned by the caller; NULL and *err with what was tried. */
-char *task_find_python(struct err *err) CC_MUST_USE;
-
 /* -------------------------------------------------------------------------------- the verdict */
 
 enum task_answer { TASK_NOT_ASKED, TASK_YES, TASK_NO, TASK_INCONCLUSIVE };

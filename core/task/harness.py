@@ -1,0 +1,435 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the user's reference for hone: one process serves any number of seeds.
+
+Requests come as JSON lines on stdin, answers go as JSON lines to what was stdout at the start; what
+the reference itself prints goes to stderr. Standard library and numpy only."""
+
+import errno
+import json
+import math
+import os
+import random
+import shutil
+import sys
+import time
+import traceback
+
+ANSWERS = os.fdopen(os.dup(1), "w", encoding="utf-8")
+REQUESTS = os.fdopen(os.dup(0), "r", encoding="utf-8")
+os.dup2(2, 1)
+os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+
+CHUNK = 1 << 20
+ALIGN = 4096
+META_VERSION = 1
+
+
+def answer(**fields):
+    ANSWERS.write(json.dumps(fields, allow_nan=False) + "\n")
+    ANSWERS.flush()
+
+
+try:
+    import numpy as np
+except Exception as problem:  # a broken numpy raises more than ImportError
+    answer(ready=False, error=f"{type(problem).__name__}: {problem}", python=sys.version.split()[0])
+    sys.exit(0)
+
+
+class Unusable(Exception):
+    """What the reference returned cannot be used; kind says whose fault that is."""
+
+    def __init__(self, text, kind="value"):
+        super().__init__(text)
+        self.kind = kind
+
+
+# ---------------------------------------------------------------- element types numpy does not have
+
+
+def decode_table(exponent_bits, mantissa_bits, bias, finite_only):
+    """The values of all 256 codes of an 8-bit float. finite_only: no infinities, one NaN."""
+    table = np.empty(256, np.float32)
+    top = (1 << exponent_bits) - 1
+    for code in range(256):
+        sign = -1.0 if code & 0x80 else 1.0
+        exponent = (code >> mantissa_bits) & top
+        mantissa = code & ((1 << mantissa_bits) - 1)
+        if exponent == top and not finite_only:
+            value = math.nan if mantissa else math.inf
+        elif exponent == top and mantissa == (1 << mantissa_bits) - 1:
+            value = math.nan
+        elif exponent:
+            value = math.ldexp(1 + mantissa / (1 << mantissa_bits), exponent - bias)
+        else:
+            value = math.ldexp(mantissa / (1 << mantissa_bits), 1 - bias)
+        table[code] = sign * value
+    return table
+
+
+SMALL_FLOATS = {
+    "float8_e4m3": decode_table(4, 3, 7, False),
+    "float8_e4m3fn": decode_table(4, 3, 7, True),
+    "float8_e5m2": decode_table(5, 2, 15, False),
+    "float8_e8m0fnu": np.array([math.ldexp(1.0, c - 127) for c in range(255)] + [math.nan],
+                               np.float64).astype(np.float32),
+}
+OWN_DTYPES = {"bfloat16": np.uint16, **{name: np.uint8 for name in SMALL_FLOATS}}
+PLAIN_DTYPES = {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "float16",
+                "float32", "float64"}
+RAW_DTYPES = {"bool_": np.bool_, "tfloat32": np.float32, "float8_e4m3fn_x4": np.uint32,
+              "float8_e5m2_x4": np.uint32, "float4_e2m1fn_x4": np.uint16, **OWN_DTYPES}
+
+
+def encode(values, name):
+    """float32 numbers as raw codes of the named type, rounded to nearest, ties to even."""
+    values = np.ascontiguousarray(values, np.float32)
+    if name == "bfloat16":
+        bits = values.view(np.uint32)
+        rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
+        return np.where(np.isnan(values), np.uint32(0x7FC0), rounded).astype(np.uint16)
+    table = SMALL_FLOATS[name]
+    codes = np.flatnonzero(np.isfinite(table[:128])).astype(np.uint8)
+    magnitudes = table[codes].astype(np.float64)
+    wanted = np.minimum(np.abs(values).astype(np.float64), magnitudes[-1])
+    above = np.clip(np.searchsorted(magnitudes, wanted), 1, len(codes) - 1)
+    low, high = magnitudes[above - 1], magnitudes[above]
+    up = (wanted - low > high - wanted) | ((wanted - low == high - wanted) & (codes[above] % 2 == 0))
+    result = np.where(up, codes[above], codes[above - 1]).astype(np.uint8)
+    return result | (np.signbit(values).astype(np.uint8) << 7)
+
+
+def decode(raw, name):
+    """Raw codes as the float32 numbers they stand for; other types as they are."""
+    if name == "bfloat16":
+        return (raw.astype(np.uint32) << np.uint32(16)).view(np.float32)
+    if name in SMALL_FLOATS:
+        return SMALL_FLOATS[name][raw]
+    return raw
+
+
+def raw_type(name):
+    return np.dtype(RAW_DTYPES.get(name, name))
+
+
+# -------------------------------------------------------------------------------- the user's module
+
+
+class Reference:
+    def __init__(self, path):
+        self.path = os.path.abspath(path)
+        self.names = None
+        self.seed = None
+        self.inputs = None
+
+    def load(self):
+        if self.names is not None:
+            return
+        sys.path[0] = os.path.dirname(self.path)
+        sys.argv = [self.path]
+        names = {"__name__": "reference", "__file__": self.path}
+        with open(self.path, "rb") as file:
+            code = compile(file.read(), self.path, "exec")
+        exec(code, names)
+        for needed in ("get_inputs", "forward"):
+            if not callable(names.get(needed)):
+                raise Unusable(f"it defines no function {needed}()")
+        self.names = names
+
+    def tolerance(self):
+        value = self.names.get("TOLERANCE", 0)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e9:
+            raise Unusable(f"TOLERANCE is {value!r}; it must be a number, 0 or more")
+        return float(value)
+
+    def begin(self, seed):
+        """The inputs of a seed, as get_inputs returned them."""
+        if self.seed == seed:
+            return self.inputs
+        self.load()
+        random.seed(seed)
+        np.random.seed(seed & 0xFFFFFFFF)
+        inputs = self.names["get_inputs"]()
+        if isinstance(inputs, tuple):
+            inputs = list(inputs)
+        if not isinstance(inputs, list):
+            raise Unusable(f"get_inputs() returned {type(inputs).__name__}; it must return a list")
+        self.seed, self.inputs = seed, inputs
+        return inputs
+
+    def kernel_inputs(self, seed):
+        """The kernel's arguments as (array or scalar, type name or None)."""
+        transform = self.names.get("transform_to_nki_inputs")
+        inputs = self.begin(seed)
+        values = transform(inputs) if transform else inputs
+        if isinstance(values, np.ndarray):
+            values = [values]
+        if not isinstance(values, (list, tuple)):
+            raise Unusable("transform_to_nki_inputs() returned "
+                           f"{type(values).__name__}; it must return a list")
+        wanted = self.names.get("nki_input_dtypes") or []
+        if len(wanted) not in (0, len(values)):
+            raise Unusable(f"nki_input_dtypes has {len(wanted)} entries for {len(values)} inputs")
+        return [self.one_input(i, value, wanted[i] if wanted else None)
+                for i, value in enumerate(values)]
+
+    def one_input(self, i, value, wanted):
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return value, None
+        if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0
+                                             and value.dtype.name in PLAIN_DTYPES):
+            return value.item(), None
+        if not isinstance(value, np.ndarray):
+            raise Unusable(f"input {i} of the kernel is a {type(value).__name__}; "
+                           "allowed are arrays, numbers, strings and None")
+        name = value.dtype.name
+        if name in OWN_DTYPES:
+            return np.ascontiguousarray(value).view(OWN_DTYPES[name]), name
+        if name not in PLAIN_DTYPES:
+            raise Unusable(f"input {i} of the kernel is an array of {name}; allowed are "
+                           + ", ".join(sorted(PLAIN_DTYPES | set(OWN_DTYPES))))
+        if wanted is None or wanted == name:
+            return value, name
+        if wanted in OWN_DTYPES:
+            codes = encode(value, wanted)
+            # Where the input is a view of what forward gets, forward sees the rounded numbers too.
+            if value.flags.writeable and value.dtype == np.float32:
+                value[...] = decode(codes, wanted)
+            return codes, wanted
+        if wanted not in PLAIN_DTYPES:
+            raise Unusable(f"nki_input_dtypes names {wanted!r}; allowed are "
+                           + ", ".join(sorted(PLAIN_DTYPES | set(OWN_DTYPES))))
+        return value.astype(wanted), wanted
+
+    def outputs(self, seed):
+        """What forward returns, as a list of arrays, and whether it was one or several."""
+        result = self.names["forward"](*self.begin(seed))
+        self.seed = self.inputs = None        # forward may have changed its arguments
+        if result is None:
+            raise Unusable("forward() returned nothing; it must return an array or a tuple of arrays")
+        shape = "one" if not isinstance(result, (list, tuple)) else type(result).__name__
+        several = [result] if shape == "one" else list(result)
+        if not several:
+            raise Unusable("forward() returned an empty " + shape)
+        return [self.one_output(i, value) for i, value in enumerate(several)], shape
+
+    @staticmethod
+    def one_output(i, value):
+        try:
+            array = np.asarray(value)
+        except ValueError as problem:
+            raise Unusable(f"output {i} of forward() is no array: {problem}") from None
+        if array.dtype.name in OWN_DTYPES:
+            array = array.astype(np.float32)
+        if array.dtype.name not in PLAIN_DTYPES:
+            raise Unusable(f"output {i} of forward() is an array of {array.dtype.name}; "
+                           "allowed are numbers")
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            bad = ~np.isfinite(array)
+            first = ", ".join(str(x) for x in np.argwhere(bad)[0])
+            raise Unusable(f"output {i} of forward() has {int(bad.sum())} of {array.size} elements "
+                           f"that are NaN or infinite, the first at [{first}]")
+        return array
+
+
+# ---------------------------------------------------------------------------------------- the cache
+
+
+def write_arrays(folder, name, values, extra):
+    """Writes folder/name with meta.json and data.bin; appears whole or not at all."""
+    os.makedirs(folder, exist_ok=True)
+    final = os.path.join(folder, name)
+    beside = f"{final}.{os.getpid()}.tmp"
+    shutil.rmtree(beside, ignore_errors=True)
+    os.mkdir(beside)
+    try:
+        rows = []
+        with open(os.path.join(beside, "data.bin"), "wb") as file:
+            for value, dtype in values:
+                rows.append(describe(file, value, dtype))
+            size = file.tell()
+        meta = {"version": META_VERSION, "bytes": size, "values": rows, **extra}
+        with open(os.path.join(beside, "meta.json"), "w", encoding="utf-8") as file:
+            json.dump(meta, file)
+        try:
+            os.rename(beside, final)
+        except OSError as problem:
+            if problem.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+                raise
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def describe(file, value, dtype):
+    if dtype is None:
+        kind = {bool: "bool", int: "int", float: "float", str: "text", type(None): "none"}
+        row = {"kind": kind[type(value)]}
+        if isinstance(value, float):
+            row["value"] = float(value).hex()
+        elif isinstance(value, int) and not isinstance(value, bool):
+            row["value"] = str(value)
+        elif value is not None:
+            row["value"] = value
+        return row
+    file.write(b"\0" * (-file.tell() % ALIGN))
+    row = {"kind": "array", "dtype": dtype, "shape": list(value.shape), "offset": file.tell()}
+    np.ascontiguousarray(value).tofile(file)
+    return row
+
+
+def read_arrays(folder, name):
+    """The arrays of folder/name, mapped, with the meta data; None when they are not there."""
+    try:
+        with open(os.path.join(folder, name, "meta.json"), encoding="utf-8") as file:
+            meta = json.load(file)
+        arrays = []
+        for row in meta["values"]:
+            if row["kind"] == "array":
+                arrays.append((map_file(os.path.join(folder, name, "data.bin"), row["dtype"],
+                                        row["shape"], row["offset"]), row["dtype"]))
+        return arrays, meta
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def map_file(path, dtype, shape, offset=0):
+    if 0 in shape:
+        return np.zeros(shape, raw_type(dtype))
+    return np.memmap(path, dtype=raw_type(dtype), mode="r", offset=offset, shape=tuple(shape))
+
+
+# ------------------------------------------------------------------------------------ the requests
+
+
+def do_inputs(reference, request):
+    started = time.monotonic()
+    reference.load()
+    values = reference.kernel_inputs(request["seed"])
+    write_arrays(request["folder"], "inputs", values,
+                 {"tolerance": reference.tolerance(), "elapsed": time.monotonic() - started})
+
+
+def do_forward(reference, request):
+    """Makes sure the reference's outputs are in the cache; returns them."""
+    found = read_arrays(request["folder"], "outputs")
+    if found:
+        return found
+    started = time.monotonic()
+    reference.load()
+    reference.seed = None
+    if reference.names.get("nki_input_dtypes"):
+        reference.kernel_inputs(request["seed"])       # rounds in place what forward shares
+    arrays, shape = reference.outputs(request["seed"])
+    write_arrays(request["folder"], "outputs", [(a, a.dtype.name) for a in arrays],
+                 {"result": shape, "elapsed": time.monotonic() - started})
+    return [(a, a.dtype.name) for a in arrays], {"result": shape}
+
+
+def kernel_results(request):
+    """The kernel's outputs: raw, and as the numbers they stand for."""
+    raws, values = [], []
+    for row in request["outputs"]:
+        raw = map_file(row["path"], row["dtype"], row["shape"])
+        os.unlink(row["path"])
+        raws.append(raw)
+        values.append(decode(raw, row["dtype"]))
+    return raws, values
+
+
+def do_compare(reference, request):
+    raws, values = kernel_results(request)
+    found, meta = do_forward(reference, request)
+    reference.load()
+    refs = [array for array, _ in found]
+    ref = {"one": lambda: refs[0], "list": lambda: list(refs)}.get(meta["result"],
+                                                                  lambda: tuple(refs))()
+    got = values[0] if len(values) == 1 else tuple(values)
+    transform = reference.names.get("transform_nki_outputs")
+    if transform:
+        got = transform(got, ref)
+    got = list(got) if isinstance(got, (list, tuple)) else [got]
+    if len(got) != len(refs):
+        raise Unusable(f"the kernel returned {len(got)} outputs, the reference {len(refs)}", "kernel")
+    rows = [match(i, np.asarray(k), r, transform is None) for i, (k, r) in enumerate(zip(got, refs))]
+    inputs = read_arrays(request["folder"], "inputs")
+    for row, raw in zip(rows, raws):
+        row["is_input"] = bool(row["rel_l2"] is None or row["rel_l2"] > 1e-6) and \
+            bool(inputs) and any(same_bytes(raw, array) for array, _ in inputs[0])
+    return {"matches": rows}
+
+
+def same_bytes(a, b):
+    if a.dtype != b.dtype or a.size != b.size or not a.size:
+        return False
+    a, b = a.reshape(-1), b.reshape(-1)
+    return all(np.array_equal(a[at:at + CHUNK], b[at:at + CHUNK]) for at in range(0, a.size, CHUNK))
+
+
+def match(i, got, ref, may_reshape):
+    if got.shape != ref.shape and may_reshape and got.size == ref.size:
+        got = got.reshape(ref.shape)
+    if got.shape != ref.shape:
+        raise Unusable(f"output {i} of the kernel has the shape {got.shape} after "
+                       f"transform_nki_outputs, the reference's has {ref.shape}", "kernel")
+    got, ref = np.ascontiguousarray(got).reshape(-1), np.ascontiguousarray(ref).reshape(-1)
+    off = total = biggest = 0.0
+    finite, zero, reference_zero = True, True, True
+    for at in range(0, ref.size, CHUNK):
+        k = got[at:at + CHUNK].astype(np.float64)
+        r = ref[at:at + CHUNK].astype(np.float64)
+        finite = finite and bool(np.isfinite(k).all())
+        zero = zero and not k.any()
+        reference_zero = reference_zero and not r.any()
+        total += float(r @ r)
+        with np.errstate(invalid="ignore"):
+            k -= r
+            off += float(k @ k)
+            biggest = max(biggest, float(np.abs(k).max(initial=0.0)))
+    rel = math.sqrt(off / total) if total else math.sqrt(off)
+    return {"rel_l2": rel if math.isfinite(rel) else None, "finite": finite, "zero": zero,
+            "max_abs": biggest if math.isfinite(biggest) else None,
+            "reference_zero": reference_zero}
+
+
+OPERATIONS = {"inputs": do_inputs, "forward": do_forward, "compare": do_compare}
+
+
+def where(problem, path):
+    """The line of the reference that an exception came from; 0 when it is none of its lines."""
+    if isinstance(problem, SyntaxError) and problem.filename == path:
+        return problem.lineno or 0
+    lines = [frame.lineno for frame in traceback.extract_tb(problem.__traceback__)
+             if frame.filename == path]
+    return lines[-1] if lines else 0
+
+
+def serve(reference, request):
+    name = os.path.basename(reference.path)
+    try:
+        result = OPERATIONS[request["op"]](reference, request)
+        answer(id=request["id"], ok=True, **(result if isinstance(result, dict) else {}))
+    except Unusable as problem:
+        answer(id=request["id"], ok=False, kind=problem.kind, text=f"{name}: {problem}")
+    except MemoryError as problem:
+        answer(id=request["id"], ok=False, kind="memory",
+               text=f"{name}:{where(problem, reference.path)}: out of memory ({problem})")
+    except BaseException as problem:  # SystemExit too: the reference must not end the harness
+        line = where(problem, reference.path)
+        kind = "raise" if line else "internal"
+        if isinstance(problem, OSError) and not line:
+            kind = "disk"
+        if request["op"] == "compare" and line:
+            kind = "kernel"
+        answer(id=request["id"], ok=False, kind=kind, line=line,
+               text=f"{name}:{line}: {type(problem).__name__}: {problem}" if line
+               else f"{type(problem).__name__}: {problem}")
+
+
+def main():
+    answer(ready=True, python=sys.version.split()[0], numpy=np.__version__)
+    reference = Reference(sys.argv[1])
+    for line in REQUESTS:
+        serve(reference, json.loads(line))
+
+
+main()
