@@ -159,6 +159,10 @@ struct str signature_name(const struct signature *signature, size_t k);
 bool interp_bind(struct interp *in, const struct call *call, const struct signature *signature,
                  struct value *values, bool *given);
 
+/* Where the API side keeps its own state, from the arena: *slot is NULL at the start. */
+struct api;
+struct api **interp_api(struct interp *in);
+
 /* ---- what the API side offers to the interpreter ---------------------------------------------- */
 /* Each returns false after interp_error. `op` is the operator of the syntax tree. */
 
@@ -175,6 +179,7 @@ bool api_unary(struct interp *in, const struct nki_node *node, enum nki_unary op
  * *result is what the target name is bound to afterwards. */
 bool api_inplace(struct interp *in, const struct nki_node *node, enum nki_binary op,
                  struct value target, struct value b, struct value *result);
+/* Also asked for an attribute of a tuple (nl.mgrid[..].p). */
 bool api_getattr(struct interp *in, const struct nki_node *node, struct value object,
                  struct str name, struct value *result);
 bool api_getitem(struct interp *in, const struct nki_node *node, struct value object,
