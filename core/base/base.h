@@ -10,6 +10,7 @@
 #include "base/cc.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/text.h"
 #include "base/err.h"
 #include "base/diag.h"
 #include "base/map.h"
