@@ -16,6 +16,8 @@ struct tune_section {
 struct tune_context {
     int round, attempt;         /* attempt: the parent to start from */
     const char *task, *function, *path, *device, *source;
+    const char *reference_path;     /* its inputs' shapes are in the task cache; NULL */
+    const char *bound_by;           /* what limits it now: "Vector", "DMA"; NULL */
     double latency_us, floor_us;
     /* Directions not to take again: keys of plans that failed, were reverted or rejected on this
      * parent (or, where the edit is the same, on an earlier one). */
@@ -35,6 +37,9 @@ struct tune_context *tune_context_build(const struct tune_state *state) CC_MUST_
 void tune_context_free(struct tune_context *context);
 /* All sections as one text, each under its heading. */
 void tune_context_print(const struct tune_context *context, struct buf *out);
+/* Whether a note or an experience goes into the next context. */
+bool tune_context_has_note(const struct tune_state *state, size_t index);
+bool tune_context_has_experience(const struct tune_state *state, size_t index);
 bool tune_context_is_closed(const struct tune_context *context, const char *key);
 
 #endif

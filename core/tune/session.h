@@ -46,7 +46,8 @@ struct tune_options {
     X(WRITE_KERNEL, "write-kernel", "text", true)       /* own candidate instead of a proposal */ \
     X(LEAVE_HUNK, "leave-hunk", "index", true)          /* toggles taken and left */ \
     X(REVERT, "revert", "attempt", true)                /* makes it the incumbent */ \
-    X(OVERRULE, "overrule", "text", true)               /* "keep", "revert" or "inconclusive" */ \
+    X(OVERRULE, "overrule", "attempt text", true)       /* "keep", "revert", "inconclusive" or \
+                                                         * "suspect"; attempt 0: this round's */ \
     X(MEASURE, "measure", "", true)                     /* measure the candidate once more */ \
     X(UNDO, "undo", "", false) \
     X(REDO, "redo", "", false) \

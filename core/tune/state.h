@@ -80,10 +80,11 @@ struct tune_line_cost {
     const char *engine;             /* the one most of it went to; NULL */
 };
 
-/* What the kernel would gain if one limit went away. */
+/* A resource that can limit the kernel: how long it is busy, and the latency if it were infinitely
+ * fast. */
 struct tune_bound {
-    const char *name;               /* "Tensor", "HBM bandwidth" */
-    double us;                      /* time if this were the only limit */
+    const char *name;               /* "Tensor", "DMA" */
+    double busy_us, without_us;
 };
 
 struct tune_diagnostic {
@@ -151,6 +152,7 @@ struct tune_rejection {
     int round, attempt;             /* attempt -1: a plan that never became one */
     enum tune_step step;
     const char *title, *key, *reason;
+    bool by_loop;                   /* the proposer could not do it; else a person said no */
 };
 
 struct tune_budget_view {
@@ -160,7 +162,7 @@ struct tune_budget_view {
 
 #define TUNE_LOG_MAX 20000          /* older lines leave the state; the log file keeps them */
 
-struct tune_undo;                   /* private */
+struct tune_private;
 
 struct tune_state {
     /* what is tuned, where */
@@ -207,7 +209,7 @@ struct tune_state {
     const char *trouble;            /* the disk is full, the target does not answer; NULL */
 
     struct arena *arena;            /* private */
-    struct tune_undo *undo;         /* private */
+    struct tune_private *own;       /* private */
 };
 
 /* Attempt by id; NULL when there is none. */

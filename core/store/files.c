@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The files beside the database: artefacts by content hash, files that are replaced as a whole, and
+ * the log for people. */
+#include "store/private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+char *store_artefact_path(const struct store *store, const char *hash) {
+    if (!hash || strlen(hash) != 32 || strspn(hash, "0123456789abcdef") != 32) return NULL;
+    char *folder = path_join(store->folder, "artifacts");
+    char *path = path_join(folder, hash);
+    free(folder);
+    return path;
+}
+
+bool store_artefact_put(struct store *store, const void *data, size_t size, struct hash *hash,
+                        struct err *err) {
+    *hash = hash_content(data, size);
+    char *path = store_artefact_path(store, hash->hex);
+    char *folder = path_folder(path);
+    bool ok = file_exists(path) ||
+              (file_make_dirs(folder, err) && file_write(path, data, size, err));
+    free(folder);
+    free(path);
+    return ok;
+}
+
+bool store_file_write(struct store *store, const char *name, struct str text, struct err *err) {
+    char *path = path_join(store->folder, name);
+    char *folder = path_folder(path);
+    bool ok = file_make_dirs(folder, err) && file_write(path, text.at, text.len, err);
+    free(folder);
+    free(path);
+    return ok;
+}
+
+void store_log(struct store *store, const char *level, const char *text) {
+    if (store->log < 0) return;
+    time_t now = (time_t)(clock_wall_ms() / 1000);
+    struct tm parts;
+    char when[32] = "";
+    if (gmtime_r(&now, &parts)) strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    struct buf line = {0};
+    buf_printf(&line, "%s %-7s %s\n", when, level, text);
+    /* One write a line, so that lines of two processes never mix; a full disk is no reason to stop. */
+    if (write(store->log, line.at, line.len) < 0) errno = 0;
+    buf_free(&line);
+}

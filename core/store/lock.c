@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One writer a session. The lock is the system's (flock), so a killed process leaves none behind;
+ * the file's text only says who to ask. It does not decide what a second process may do. */
+#include "store/private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+static char *holder_read(int descriptor) {
+    char text[200];
+    ssize_t got = pread(descriptor, text, sizeof text - 1, 0);
+    if (got <= 0) return mem_strdup("another process");
+    text[got] = '\0';
+    text[strcspn(text, "\r\n")] = '\0';
+    for (char *c = text; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
+    return mem_strdup(text);
+}
+
+static void holder_write(int descriptor) {
+    char host[100] = "this machine";
+    if (gethostname(host, sizeof host)) host[0] = '\0';
+    host[sizeof host - 1] = '\0';
+    struct buf text = {0};
+    buf_printf(&text, "process %ld on %s\n", (long)getpid(), host);
+    /* The name is a courtesy: the lock holds without it, also on a full disk. */
+    if (ftruncate(descriptor, 0) == 0 && pwrite(descriptor, text.at, text.len, 0) < 0) errno = 0;
+    buf_free(&text);
+}
+
+bool store_lock_take(const char *folder, int *descriptor, char **holder, struct err *err) {
+    *descriptor = -1;
+    *holder = NULL;
+    char *path = path_join(folder, "lock");
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (fd < 0) {
+        err_set(err, ERR_ENVIRONMENT, "cannot open %s: %s", path, strerror(errno));
+        free(path);
+        return false;
+    }
+    free(path);
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        holder_write(fd);
+        *descriptor = fd;
+        return true;
+    }
+    *holder = holder_read(fd);
+    close(fd);
+    return true;
+}

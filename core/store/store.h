@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store: a session on disk. The event log is the truth; everything else in the folder is made from
+ * it and can be made again.
+ *
+ *   <folder>/session.db                        events, and tables derived from them for queries
+ *   <folder>/experiments.jsonl                 one line per attempt
+ *   <folder>/checkpoints/                      kernel sources per attempt
+ *   <folder>/optimization_memory/rewrites.json the optimisation memory
+ *   <folder>/artifacts/<hash>                  by content hash
+ *   <folder>/hone.log                          what happened, for people
+ *   <folder>/lock                              who holds the session */
+#ifndef HONE_STORE_STORE_H
+#define HONE_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+
+#define STORE_APPLICATION_ID 0x686f6e65     /* "hone" */
+#define STORE_VERSION 1
+
+struct store;
+
+/* Opens or makes the session in `folder`. When another process holds it, or `look_only`, it is
+ * opened read-only and store_holder says by whom it is held. NULL and *err: the folder cannot be
+ * written, the file is no session of hone's, or it is of a newer version. */
+struct store *store_open(const char *folder, bool look_only, struct err *err) CC_MUST_USE;
+void store_close(struct store *store);                  /* accepts NULL */
+bool store_is_read_only(const struct store *store);
+/* "process 4711 on laptop"; NULL when nobody else holds it. */
+const char *store_holder(const struct store *store);
+const char *store_folder(const struct store *store);
+/* Whether `folder` holds a session already. */
+bool store_exists(const char *folder);
+/* Moves a session out of the way, to "<folder>.<n>"; true when there is none. Refused while
+ * another process holds it. */
+bool store_set_aside(const char *folder, struct err *err) CC_MUST_USE;
+
+/* Appends one event and commits it: when this returns true, a kill cannot lose it. False and *err
+ * when the disk is full or failing; the log is then as it was. *seq may be NULL. */
+bool store_append(struct store *store, int64_t wall_ms, const char *type, const char *payload,
+                  int64_t *seq, struct err *err) CC_MUST_USE;
+struct store_event {
+    int64_t seq, wall_ms;
+    const char *type, *payload;     /* gone after the callback */
+};
+/* Calls fn for every event after `after`, in order, until it returns false. */
+typedef bool store_event_fn(void *data, const struct store_event *event);
+bool store_replay(struct store *store, int64_t after, store_event_fn *fn, void *data,
+                  struct err *err) CC_MUST_USE;
+int64_t store_last_seq(struct store *store);
+
+/* A value of the derived tables; a real that is NAN is stored as NULL. */
+struct store_cell {
+    enum { STORE_NULL, STORE_INT, STORE_REAL, STORE_TEXT } is;
+    int64_t integer;
+    double real;
+    const char *text;
+};
+/* Replaces all rows of one attempt in the derived tables, at once: begin, any number of rows (the
+ * columns of each table are in tables.c; the first is the attempt), end, which commits. */
+bool store_attempt_begin(struct store *store, int attempt, struct err *err) CC_MUST_USE;
+bool store_table_row(struct store *store, const char *table, const struct store_cell *cells,
+                     size_t count, struct err *err) CC_MUST_USE;
+/* `seq`: the event up to which the derived tables are now true. */
+bool store_attempt_end(struct store *store, int64_t seq, struct err *err) CC_MUST_USE;
+/* The event up to which the derived tables are true; 0 when they are empty. */
+int64_t store_derived_seq(struct store *store);
+
+/* Runs one SELECT and calls `row` for each row with its values as text (NULL for null). Anything
+ * that would write is refused. Usage error for SQL that does not parse. */
+typedef bool store_query_fn(void *data, size_t count, const char *const *names,
+                            const char *const *values);
+bool store_query(struct store *store, const char *sql, store_query_fn *row, void *data,
+                 struct err *err) CC_MUST_USE;
+
+/* Puts bytes under their content hash; writing what is there already costs nothing. */
+bool store_artefact_put(struct store *store, const void *data, size_t size, struct hash *hash,
+                        struct err *err) CC_MUST_USE;
+/* "<folder>/artifacts/<hash>"; NULL when the text is no hash. A new string. */
+char *store_artefact_path(const struct store *store, const char *hash) CC_MUST_USE;
+/* Writes a file of the session's folder at once or not at all; makes its folder. */
+bool store_file_write(struct store *store, const char *name, struct str text, struct err *err)
+    CC_MUST_USE;
+/* A line with the time for hone.log; what cannot be written is let go. */
+void store_log(struct store *store, const char *level, const char *text);
+
+#endif

@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state as a function of the event log: one function an event, chosen by a table. Nothing here
+ * starts, asks or writes anything, and nothing reads a clock: the same log gives the same state. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "tune/private.h"
+
+typedef void apply_fn(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+
+static void text_set(struct tune_state *state, const cJSON *payload, const char *key,
+                     const char **field) {
+    const char *text = tune_json_text(payload, key);
+    if (text) *field = tune_keep(state, text);
+}
+
+static struct tune_attempt *attempt_of(struct tune_state *state, const cJSON *payload) {
+    int id = tune_json_int(payload, "attempt", -1);
+    return id >= 0 && (size_t)id < state->attempts.len ? &state->attempts.at[id] : NULL;
+}
+
+/* ---------------------------------------------------------------- what is tuned, and how */
+
+static void seeds_set(struct tune_state *state, const cJSON *seeds) {
+    if (!cJSON_IsArray(seeds)) return;
+    state->seeds.len = 0;
+    const cJSON *seed;
+    cJSON_ArrayForEach(seed, seeds)
+        if (cJSON_IsNumber(seed) && fabs(seed->valuedouble) < 9e18)
+            *vec_push(&state->seeds) = (int64_t)seed->valuedouble;
+}
+
+static void apply_session(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    const struct { const char *key; const char **field; } texts[] = {
+        {"task", &state->task}, {"kernel", &state->kernel_path},
+        {"reference", &state->reference_path}, {"function", &state->function},
+        {"source", &state->kernel_source}, {"precision", &state->precision},
+        {"target", &state->target}, {"device", &state->device},
+        {"proposer", &state->proposer}, {"search", &state->search},
+    };
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        text_set(state, payload, texts[i].key, texts[i].field);
+    double tolerance = tune_json_number(payload, "tolerance");
+    if (!isnan(tolerance)) state->tolerance = tolerance;
+    seeds_set(state, tune_json_at(payload, "seeds"));
+    state->rounds = tune_json_int(payload, "rounds", state->rounds);
+    state->budgets[TUNE_BUDGET_ROUNDS].limit = state->rounds;
+    const cJSON *gate;
+    cJSON_ArrayForEach(gate, tune_json_at(payload, "gates")) {
+        enum tune_step step;
+        if (tune_step_find(gate->string, &step))
+            tune_gate_find(cJSON_GetStringValue(gate), &state->steps[step].gate);
+    }
+    if (!state->started_ms) state->started_ms = wall_ms;
+    if (!state->wait_text) tune_wait_set(state, TUNE_WAIT_PAUSED, "not started yet");
+}
+
+/* A process that opened the session again: what ran when the last one ended begins again. */
+static void apply_resumed(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)payload, (void)wall_ms;
+    state->running = false;
+    for (int i = 0; i < TUNE_STEPS; i++)
+        if (state->steps[i].is == TUNE_IS_RUNNING) tune_step_reset(&state->steps[i]);
+    state->streaming = NULL;
+    if (state->wait == TUNE_WAIT_NOTHING)
+        tune_wait_set(state, TUNE_WAIT_PAUSED, "opened again; what was under way starts over");
+}
+
+/* ------------------------------------------------------------------------------ the loop */
+
+static void apply_round(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    state->round = tune_json_int(payload, "round", state->round + 1);
+    tune_steps_rewind(state, TUNE_STEP_PROFILE);
+    state->plans.len = 0;
+    state->plan = state->current = -1;
+    state->candidate.exists = false;
+    state->candidate.hunks.len = 0;
+    tune_wait_set(state, TUNE_WAIT_NOTHING, NULL);
+}
+
+static void apply_step(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    enum tune_step step;
+    if (!tune_step_find(tune_json_text(payload, "step"), &step)) return;
+    tune_steps_rewind(state, step);
+    state->steps[step].is = TUNE_IS_RUNNING;
+    state->steps[step].started_ms = wall_ms;
+    buf_clear(&state->own->streaming);
+    state->streaming = NULL;
+    tune_wait_set(state, TUNE_WAIT_NOTHING, NULL);
+}
+
+static void apply_progress(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    enum tune_step step;
+    if (!tune_step_find(tune_json_text(payload, "step"), &step)) return;
+    state->steps[step].doing = tune_keep(state, tune_json_text(payload, "doing"));
+    state->steps[step].done = tune_json_number(payload, "done");
+    state->steps[step].total = tune_json_number(payload, "total");
+}
+
+static bool gate_asks(const struct tune_state *state, enum tune_step step) {
+    const struct tune_step_view *view = &state->steps[step];
+    if (view->is == TUNE_IS_SKIPPED) return false;
+    const struct tune_plan *plan = tune_state_plan(state);
+    if (step == TUNE_STEP_PLAN && plan && plan->revised) return true;
+    return view->gate == TUNE_GATE_ASK ||
+           (view->gate == TUNE_GATE_AUTO_GREEN && view->is != TUNE_IS_OK);
+}
+
+static void apply_step_end(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    enum tune_step step;
+    if (!tune_step_find(tune_json_text(payload, "step"), &step)) return;
+    struct tune_step_view *view = &state->steps[step];
+    state->step = step;
+    view->is = TUNE_IS_OK;
+    tune_step_is_find(tune_json_text(payload, "is"), &view->is);
+    view->summary = tune_keep(state, tune_json_text(payload, "summary"));
+    view->artefact = tune_keep(state, tune_json_text(payload, "artefact"));
+    view->doing = NULL;
+    view->done = view->total = NAN;
+    view->ended_ms = wall_ms;
+    if (view->started_ms)
+        state->budgets[TUNE_BUDGET_WALL_S].spent += (double)(wall_ms - view->started_ms) / 1000;
+    if (!gate_asks(state, step)) return;
+    struct buf text = {0};
+    buf_printf(&text, "%s is done: approve, edit or reject", tune_step_word(step));
+    tune_wait_set(state, TUNE_WAIT_GATE, text.at);
+    buf_free(&text);
+}
+
+/* The round is over: counts it, and whether it brought something. */
+static void apply_round_end(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)payload, (void)wall_ms;
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    bool gain = attempt && attempt->id > 0 && attempt->status == TUNE_STATUS_KEEP;
+    state->plateau = gain ? 0 : state->plateau + 1;
+    state->budgets[TUNE_BUDGET_ROUNDS].spent += 1;
+}
+
+static void apply_stop(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    state->running = false;
+    state->finished = true;
+    tune_wait_set(state, TUNE_WAIT_STOPPED, tune_json_text(payload, "text"));
+}
+
+/* The loop itself pauses: the target or the proposer could not do its part. */
+static void apply_pause(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    state->running = false;
+    if (state->wait == TUNE_WAIT_NOTHING)
+        tune_wait_set(state, TUNE_WAIT_PAUSED, tune_json_text(payload, "text"));
+}
+
+static void apply_spent(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    for (int i = 0; i < TUNE_BUDGETS; i++) {
+        double more = tune_json_number(payload, tune_budget_word((enum tune_budget)i));
+        if (isnan(more)) continue;
+        double *spent = &state->budgets[i].spent;
+        *spent = isnan(*spent) ? more : *spent + more;
+    }
+}
+
+/* ------------------------------------------------------------------- plans and candidates */
+
+static void apply_plans(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    state->plans.len = 0;
+    const cJSON *plan;
+    cJSON_ArrayForEach(plan, tune_json_at(payload, "plans")) {
+        struct tune_plan *place = vec_push(&state->plans);
+        tune_plan_read(state, plan, place);
+        place->revised = state->own->revise;
+    }
+    state->plan = state->plans.len ? 0 : -1;
+    if (state->plans.len) state->own->revise = false;
+}
+
+static void apply_candidate(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    const char *source = tune_json_text(payload, "source");
+    if (!source) return;
+    state->candidate.parent = tune_json_int(payload, "parent", state->incumbent);
+    state->candidate.repair = tune_json_int(payload, "repair", 0);
+    state->candidate.attempt = state->current >= 0 ? state->current : (int)state->attempts.len;
+    state->candidate.edited = false;
+    tune_candidate_set(state, source, tune_json_text(payload, "author"));
+}
+
+static void apply_stream(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    const char *text = tune_json_text(payload, "text");
+    if (text) buf_puts(&state->own->streaming, text);
+    state->streaming = state->own->streaming.at;
+}
+
+/* A plan that never became an attempt because the proposer could not carry it out. */
+static void apply_plan_failed(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    const struct tune_plan *plan = tune_state_plan(state);
+    *vec_push(&state->rejections) = (struct tune_rejection){
+        .round = state->round, .attempt = -1, .step = TUNE_STEP_REWRITE, .by_loop = true,
+        .title = plan ? plan->title : NULL, .key = plan ? plan->key : NULL,
+        .reason = tune_keep(state, tune_json_text(payload, "text")),
+    };
+}
+
+/* ------------------------------------------------------------------------------- attempts */
+
+static void attempt_clear(struct tune_attempt *attempt) {
+    attempt->samples.len = attempt->parent_samples.len = attempt->seeds.len = 0;
+    attempt->metrics.len = attempt->lines.len = attempt->bounds.len = 0;
+    attempt->verdict = (struct tune_verdict){0};
+    attempt->latency_us = attempt->floor_us = attempt->speedup = attempt->vs_parent = NAN;
+    attempt->instructions = 0;
+    attempt->bound_by = attempt->timeline = attempt->reason = NULL;
+    attempt->status = TUNE_STATUS_OPEN;
+}
+
+static struct tune_attempt *attempt_place(struct tune_state *state, int id) {
+    if (id >= 0 && (size_t)id < state->attempts.len) return &state->attempts.at[id];
+    struct tune_attempt *attempt = vec_push(&state->attempts);
+    *attempt = (struct tune_attempt){.id = (int)state->attempts.len - 1};
+    return attempt;
+}
+
+/* A new attempt, or a repair turn of one that is open: then it starts over with the new source. */
+static void apply_attempt(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    const char *source = tune_json_text(payload, "source");
+    if (!source) return;
+    struct tune_attempt *attempt = attempt_place(state, tune_json_int(payload, "attempt", -1));
+    attempt_clear(attempt);
+    attempt->parent = MIN_OF(tune_json_int(payload, "parent", -1), attempt->id - 1);
+    attempt->round = tune_json_int(payload, "round", state->round);
+    attempt->repairs = tune_json_int(payload, "repairs", 0);
+    attempt->started_ms = wall_ms;
+    attempt->ended_ms = 0;
+    attempt->source = tune_keep(state, source);
+    attempt->author = tune_keep(state, tune_json_text(payload, "author"));
+    attempt->path = tune_keep(state, tune_json_text(payload, "path"));
+    struct hash hash = hash_content(source, strlen(source));
+    memcpy(attempt->hash, hash.hex, sizeof attempt->hash);
+    const cJSON *plan = tune_json_at(payload, "plan");
+    if (plan) tune_plan_read(state, plan, &attempt->plan);
+    state->current = attempt->id;
+}
+
+static void apply_seed(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    struct tune_attempt *attempt = attempt_of(state, payload);
+    if (!attempt) return;
+    struct tune_seed seed = {.seed = tune_json_int64(payload, "seed", 0),
+                             .rel_l2 = tune_json_number(payload, "rel_l2"), .max_abs = NAN,
+                             .passed = tune_json_bool(payload, "passed") ? TUNE_ANSWER_YES
+                                                                         : TUNE_ANSWER_NO};
+    for (size_t i = 0; i < attempt->seeds.len; i++)
+        if (attempt->seeds.at[i].seed == seed.seed) {
+            attempt->seeds.at[i] = seed;
+            return;
+        }
+    *vec_push(&attempt->seeds) = seed;
+}
+
+static void apply_sample(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    struct tune_attempt *attempt = attempt_of(state, payload);
+    double us = tune_json_number(payload, "us");
+    if (!attempt || isnan(us)) return;
+    if (tune_json_bool(payload, "of_parent")) *vec_push(&attempt->parent_samples) = us;
+    else *vec_push(&attempt->samples) = us;
+}
+
+static void metrics_read(struct tune_state *state, const cJSON *list, struct tune_attempt *attempt) {
+    attempt->metrics.len = 0;
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list) {
+        const char *name = tune_json_text(item, "name");
+        if (!name) continue;
+        *vec_push(&attempt->metrics) = (struct tune_metric){
+            tune_keep(state, name), tune_keep(state, tune_json_text(item, "unit")),
+            tune_json_number(item, "value")};
+    }
+}
+
+static void lines_read(struct tune_state *state, const cJSON *list, struct tune_attempt *attempt) {
+    attempt->lines.len = 0;
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list)
+        *vec_push(&attempt->lines) = (struct tune_line_cost){
+            .line = tune_json_int(item, "line", 0), .us = tune_json_number(item, "us"),
+            .share = tune_json_number(item, "share"),
+            .engine = tune_keep(state, tune_json_text(item, "engine"))};
+}
+
+static void bounds_read(struct tune_state *state, const cJSON *list, struct tune_attempt *attempt) {
+    attempt->bounds.len = 0;
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list) {
+        const char *name = tune_json_text(item, "name");
+        if (name)
+            *vec_push(&attempt->bounds) =
+                (struct tune_bound){tune_keep(state, name), tune_json_number(item, "busy_us"),
+                                    tune_json_number(item, "without_us")};
+    }
+}
+
+static void apply_measured(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    struct tune_attempt *attempt = attempt_of(state, payload);
+    if (!attempt) return;
+    attempt->latency_us = tune_json_number(payload, "latency_us");
+    attempt->floor_us = tune_json_number(payload, "floor_us");
+    attempt->instructions = tune_json_int64(payload, "instructions", 0);
+    attempt->modelled = tune_json_bool(payload, "modelled");
+    attempt->bound_by = tune_keep(state, tune_json_text(payload, "bound_by"));
+    attempt->timeline = tune_keep(state, tune_json_text(payload, "timeline"));
+    metrics_read(state, tune_json_at(payload, "metrics"), attempt);
+    lines_read(state, tune_json_at(payload, "lines"), attempt);
+    bounds_read(state, tune_json_at(payload, "bounds"), attempt);
+    const struct tune_attempt *seed = &state->attempts.at[0];
+    const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
+    attempt->speedup = seed->latency_us / attempt->latency_us;
+    attempt->vs_parent = parent ? parent->latency_us / attempt->latency_us : (double)NAN;
+}
+
+static void apply_verdict(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    struct tune_attempt *attempt = attempt_of(state, payload);
+    if (!attempt) return;
+    struct tune_verdict *verdict = &attempt->verdict;
+    const struct { const char *key, *why_key; enum tune_answer *answer; const char **why; } all[] = {
+        {"compiles", "compiles_why", &verdict->compiles, &verdict->compiles_why},
+        {"correct", "correct_why", &verdict->correct, &verdict->correct_why},
+        {"credible", "credible_why", &verdict->credible, &verdict->credible_why},
+        {"faster", "faster_why", &verdict->faster, &verdict->faster_why},
+    };
+    for (size_t i = 0; i < COUNT_OF(all); i++)
+        if (tune_answer_find(tune_json_text(payload, all[i].key), all[i].answer))
+            *all[i].why = tune_keep(state, tune_json_text(payload, all[i].why_key));
+}
+
+static void apply_scored(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    struct tune_attempt *attempt = attempt_of(state, payload);
+    if (!attempt) return;
+    tune_answer_find(tune_json_text(payload, "held"), &attempt->plan.held);
+    attempt->plan.moved = tune_json_number(payload, "moved");
+    if (state->plan < 0 || (size_t)state->plan >= state->plans.len) return;
+    state->plans.at[state->plan].held = attempt->plan.held;
+    state->plans.at[state->plan].moved = attempt->plan.moved;
+}
+
+static void apply_decided(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    struct tune_attempt *attempt = attempt_of(state, payload);
+    if (!attempt) return;
+    tune_status_find(tune_json_text(payload, "status"), &attempt->status);
+    attempt->reason = tune_keep(state, tune_json_text(payload, "reason"));
+    attempt->ended_ms = wall_ms;
+    if (attempt->status == TUNE_STATUS_KEEP) state->incumbent = attempt->id;
+    tune_state_find_best(state);
+}
+
+/* -------------------------------------------------------------------- log, notes, memory */
+
+static void log_add(struct tune_state *state, struct tune_log log, const char *phase,
+                    const char *text) {
+    if (state->logs.len >= TUNE_LOG_MAX) {
+        size_t gone = TUNE_LOG_MAX / 4;
+        for (size_t i = 0; i < gone; i++) {
+            free((void *)(uintptr_t)state->logs.at[i].phase);
+            free((void *)(uintptr_t)state->logs.at[i].text);
+        }
+        state->logs.len -= gone;
+        memmove(state->logs.at, state->logs.at + gone, state->logs.len * sizeof *state->logs.at);
+    }
+    log.phase = mem_strdup(phase ? phase : "");
+    log.text = mem_strdup(text ? text : "");
+    *vec_push(&state->logs) = log;
+}
+
+static void apply_log(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    struct tune_log log = {.wall_ms = wall_ms, .level = TUNE_LEVEL_INFO, .diagnostic = -1,
+                           .line = tune_json_int(payload, "line", 0),
+                           .attempt = tune_json_int(payload, "attempt", -1)};
+    tune_level_find(tune_json_text(payload, "level"), &log.level);
+    log_add(state, log, tune_json_text(payload, "phase"), tune_json_text(payload, "text"));
+}
+
+static enum diag_severity severity_find(const char *word) {
+    for (int s = DIAG_ERROR; s <= DIAG_NOTE; s++)
+        if (word && !strcmp(word, diag_severity_name((enum diag_severity)s)))
+            return (enum diag_severity)s;
+    return DIAG_NOTE;
+}
+
+static void apply_diagnostic(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    static const enum tune_level levels[] = {
+        [DIAG_ERROR] = TUNE_LEVEL_ERROR, [DIAG_WARNING] = TUNE_LEVEL_WARNING,
+        [DIAG_NOTE] = TUNE_LEVEL_INFO};
+    struct tune_diagnostic diag = {
+        .attempt = tune_json_int(payload, "attempt", -1),
+        .severity = severity_find(tune_json_text(payload, "severity")),
+        .code = tune_keep(state, tune_json_text(payload, "code")),
+        .file = tune_keep(state, tune_json_text(payload, "file")),
+        .message = tune_keep(state, tune_json_text(payload, "message")),
+        .line = tune_json_int(payload, "line", 0),
+        .column = tune_json_int(payload, "column", 0),
+    };
+    *vec_push(&state->diagnostics) = diag;
+    struct tune_log log = {.wall_ms = wall_ms, .level = levels[diag.severity], .line = diag.line,
+                           .attempt = diag.attempt,
+                           .diagnostic = (int)state->diagnostics.len - 1};
+    struct buf text = {0};
+    buf_printf(&text, "%s:%d:%d: %s: %s", diag.file ? path_base(diag.file) : "kernel", diag.line,
+               diag.column, diag_severity_name(diag.severity), diag.message ? diag.message : "");
+    log_add(state, log, "check", text.at);
+    buf_free(&text);
+}
+
+static void apply_note(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    struct tune_note note = {
+        .round = tune_json_int(payload, "round", state->round),
+        .attempt = tune_json_int(payload, "attempt", -1),
+        .lesson = tune_keep(state, tune_json_text(payload, "lesson")),
+        .evidence = tune_keep(state, tune_json_text(payload, "evidence")),
+        .plan = tune_keep(state, tune_json_text(payload, "plan")),
+    };
+    tune_category_find(tune_json_text(payload, "category"), &note.category);
+    tune_answer_find(tune_json_text(payload, "held"), &note.held);
+    *vec_push(&state->notes) = note;
+    struct tune_attempt *attempt = attempt_of(state, payload);
+    if (attempt) *vec_push(&attempt->notes) = (int)state->notes.len - 1;
+}
+
+static void apply_experience(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    struct tune_experience item = {
+        .attempt = tune_json_int(payload, "attempt", -1),
+        .against = tune_json_int(payload, "against", -1),
+        .title = tune_keep(state, tune_json_text(payload, "title")),
+        .summary = tune_keep(state, tune_json_text(payload, "summary")),
+        .slow = tune_keep(state, tune_json_text(payload, "slow")),
+        .fast = tune_keep(state, tune_json_text(payload, "fast")),
+        .applies_to = tune_keep(state, tune_json_text(payload, "applies_to")),
+        .speedup = tune_json_number(payload, "speedup"),
+        .imported = tune_json_bool(payload, "imported"),
+    };
+    tune_experience_find(tune_json_text(payload, "is"), &item.is);
+    *vec_push(&state->memory) = item;
+}
+
+/* A context was sent: the notes and experiences in it count it. */
+static void apply_entered(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    const cJSON *index;
+    cJSON_ArrayForEach(index, tune_json_at(payload, "notes")) {
+        double at = cJSON_GetNumberValue(index);
+        if (at >= 0 && at < (double)state->notes.len) state->notes.at[(size_t)at].entered++;
+    }
+    cJSON_ArrayForEach(index, tune_json_at(payload, "memory")) {
+        double at = cJSON_GetNumberValue(index);
+        if (at >= 0 && at < (double)state->memory.len) state->memory.at[(size_t)at].entered++;
+    }
+}
+
+static void apply_act(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    tune_act_apply(state, payload);
+}
+
+static const struct { const char *type; apply_fn *fn; } events[] = {
+    {"session", apply_session}, {"resumed", apply_resumed}, {"round", apply_round},
+    {"step", apply_step}, {"progress", apply_progress}, {"step_end", apply_step_end},
+    {"round_end", apply_round_end}, {"stop", apply_stop}, {"pause", apply_pause},
+    {"spent", apply_spent}, {"plans", apply_plans}, {"candidate", apply_candidate},
+    {"stream", apply_stream}, {"plan_failed", apply_plan_failed}, {"attempt", apply_attempt},
+    {"seed", apply_seed}, {"sample", apply_sample}, {"measured", apply_measured},
+    {"verdict", apply_verdict}, {"scored", apply_scored}, {"decided", apply_decided},
+    {"log", apply_log}, {"diagnostic", apply_diagnostic}, {"note", apply_note},
+    {"experience", apply_experience}, {"entered", apply_entered}, {"act", apply_act},
+};
+
+void tune_state_apply(struct tune_state *state, int64_t seq, int64_t wall_ms, const char *type,
+                      const char *payload) {
+    state->seq = seq;
+    cJSON *object = cJSON_Parse(payload);
+    for (size_t i = 0; object && i < COUNT_OF(events); i++)
+        if (!strcmp(events[i].type, type)) {
+            events[i].fn(state, object, wall_ms);
+            break;
+        }
+    cJSON_Delete(object);
+}

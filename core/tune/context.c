@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The context of a proposal: what the next plan is made from, as data and as text, from the state
+ * alone. It sends nothing and does not know who reads it. */
+#include "tune/context.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "tune/private.h"
+
+#define CONTEXT_NOTES 12            /* the last so many, besides the pinned ones */
+#define CONTEXT_MEMORY 16
+#define CONTEXT_LINES 12
+
+static void section_add(struct tune_context *context, const char *name, struct buf *text) {
+    if (text->len)
+        *vec_push(&context->sections) =
+            (struct tune_section){name, arena_strndup(context->arena, text->at, text->len)};
+    buf_free(text);
+}
+
+static const char *keep(struct tune_context *context, const char *text) {
+    return text ? arena_strdup(context->arena, text) : NULL;
+}
+
+static void closed_add(struct tune_context *context, const char *key) {
+    if (key && *key && !tune_context_is_closed(context, key))
+        *vec_push(&context->closed) = keep(context, key);
+}
+
+/* Directions that did not work out, whoever found out. */
+static void closed_fill(struct tune_context *context, const struct tune_state *state) {
+    for (size_t i = 1; i < state->attempts.len; i++) {
+        const struct tune_attempt *attempt = &state->attempts.at[i];
+        if (attempt->status != TUNE_STATUS_KEEP && attempt->status != TUNE_STATUS_OPEN)
+            closed_add(context, attempt->plan.key);
+    }
+    for (size_t i = 0; i < state->rejections.len; i++)
+        closed_add(context, state->rejections.at[i].key);
+}
+
+static void profile_fill(struct tune_context *context, const struct tune_attempt *attempt) {
+    for (size_t i = 0; i < attempt->lines.len; i++) {
+        struct tune_line_cost line = attempt->lines.at[i];
+        line.engine = keep(context, line.engine);
+        *vec_push(&context->lines) = line;
+    }
+    for (size_t i = 0; i < attempt->metrics.len; i++)
+        *vec_push(&context->metrics) = (struct tune_metric){
+            keep(context, attempt->metrics.at[i].name), keep(context, attempt->metrics.at[i].unit),
+            attempt->metrics.at[i].value};
+    for (size_t i = 0; i < attempt->bounds.len; i++)
+        *vec_push(&context->bounds) = (struct tune_bound){
+            keep(context, attempt->bounds.at[i].name), attempt->bounds.at[i].busy_us,
+            attempt->bounds.at[i].without_us};
+}
+
+static void us_print(struct buf *out, double us) {
+    if (isnan(us)) buf_puts(out, "not known");
+    else clock_print_duration(out, us * 1e-6);
+}
+
+static void profile_print(struct tune_context *context, const struct tune_attempt *attempt) {
+    struct buf out = {0};
+    buf_puts(&out, "latency: ");
+    us_print(&out, attempt->latency_us);
+    buf_puts(&out, attempt->modelled ? " (modelled)\nfloor: " : "\nfloor: ");
+    us_print(&out, attempt->floor_us);
+    if (attempt->bound_by) buf_printf(&out, "\nlimited by: %s", attempt->bound_by);
+    buf_putc(&out, '\n');
+    for (size_t i = 0; i < attempt->bounds.len; i++) {
+        const struct tune_bound *bound = &attempt->bounds.at[i];
+        buf_printf(&out, "%s: busy ", bound->name);
+        us_print(&out, bound->busy_us);
+        buf_puts(&out, ", without this limit the latency would be ");
+        us_print(&out, bound->without_us);
+        buf_putc(&out, '\n');
+    }
+    for (size_t i = 0; i < attempt->metrics.len; i++)
+        buf_printf(&out, "%s: %.6g %s\n", attempt->metrics.at[i].name, attempt->metrics.at[i].value,
+                   attempt->metrics.at[i].unit ? attempt->metrics.at[i].unit : "");
+    section_add(context, "profile", &out);
+}
+
+/* The text of a line of the source, without its end; empty past the last. */
+static struct str line_text(const char *source, int number) {
+    struct str rest = str_of(source), line = {0};
+    while (number-- > 0)
+        if (!str_next(&rest, '\n', &line)) return (struct str){0};
+    return str_trim(line);
+}
+
+static int by_share(const void *a, const void *b) {
+    double x = ((const struct tune_line_cost *)a)->share, y = ((const struct tune_line_cost *)b)->share;
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+static void lines_print(struct tune_context *context, const struct tune_attempt *attempt) {
+    struct buf out = {0};
+    size_t count = attempt->lines.len;
+    struct tune_line_cost *sorted =
+        arena_dup(context->arena, attempt->lines.at, count * sizeof *sorted);
+    if (count) qsort(sorted, count, sizeof *sorted, by_share);
+    for (size_t i = 0; i < count && i < CONTEXT_LINES; i++) {
+        struct str text = line_text(attempt->source, sorted[i].line);
+        buf_printf(&out, "line %d: %.1f %% of the time: " STR_FMT "\n", sorted[i].line,
+                   sorted[i].share * 100, STR_ARG(text));
+    }
+    section_add(context, "cost per line", &out);
+}
+
+static void notes_print(struct tune_context *context, const struct tune_state *state) {
+    struct buf out = {0};
+    for (size_t i = 0; i < state->notes.len; i++) {
+        const struct tune_note *note = &state->notes.at[i];
+        if (!tune_context_has_note(state, i)) continue;
+        buf_printf(&out, "- round %d, %s: %s", note->round, tune_category_word(note->category),
+                   note->lesson ? note->lesson : "");
+        if (note->evidence) buf_printf(&out, " (%s)", note->evidence);
+        buf_putc(&out, '\n');
+    }
+    section_add(context, "notes", &out);
+}
+
+static void rejections_print(struct tune_context *context, const struct tune_state *state) {
+    struct buf out = {0};
+    for (size_t i = 0; i < state->rejections.len; i++) {
+        const struct tune_rejection *rejection = &state->rejections.at[i];
+        buf_printf(&out, "- \"%s\" (round %d, %s): %s\n",
+                   rejection->title ? rejection->title : "a kernel", rejection->round,
+                   rejection->by_loop ? "could not be carried out" : "rejected by the person",
+                   rejection->reason ? rejection->reason : "no reason given");
+    }
+    section_add(context, "rejections", &out);
+}
+
+static void tried_print(struct tune_context *context, const struct tune_state *state) {
+    struct buf out = {0};
+    for (size_t i = 1; i < state->attempts.len; i++) {
+        const struct tune_attempt *attempt = &state->attempts.at[i];
+        if (attempt->status == TUNE_STATUS_OPEN) continue;
+        buf_printf(&out, "- attempt %d on %d, \"%s\": %s", attempt->id, attempt->parent,
+                   attempt->plan.title ? attempt->plan.title : "",
+                   tune_status_word(attempt->status));
+        if (!isnan(attempt->vs_parent)) buf_printf(&out, ", %.3fx", attempt->vs_parent);
+        if (attempt->reason) buf_printf(&out, ": %s", attempt->reason);
+        buf_putc(&out, '\n');
+    }
+    section_add(context, "tried before", &out);
+}
+
+static void memory_print(struct tune_context *context, const struct tune_state *state) {
+    struct buf out = {0};
+    for (size_t i = 0; i < state->memory.len; i++) {
+        const struct tune_experience *item = &state->memory.at[i];
+        if (!tune_context_has_experience(state, i)) continue;
+        buf_printf(&out, "- %s (%.2fx): %s\n", item->title ? item->title : "", item->speedup,
+                   item->summary ? item->summary : "");
+    }
+    section_add(context, "memory", &out);
+}
+
+bool tune_context_has_note(const struct tune_state *state, size_t index) {
+    const struct tune_note *note = &state->notes.at[index];
+    return !note->dropped && (note->pinned || index + CONTEXT_NOTES >= state->notes.len);
+}
+
+bool tune_context_has_experience(const struct tune_state *state, size_t index) {
+    if (state->memory.at[index].is != TUNE_EXPERIENCE_APPROVED) return false;
+    size_t newer = 0;
+    for (size_t i = index + 1; i < state->memory.len; i++)
+        newer += state->memory.at[i].is == TUNE_EXPERIENCE_APPROVED;
+    return newer < CONTEXT_MEMORY;
+}
+
+static void task_print(struct tune_context *context, const struct tune_state *state) {
+    struct buf out = {0};
+    buf_printf(&out, "%s%s%s on %s (%s)\ntolerance: relative L2 %.3g; precision: %s\n",
+               state->task ? state->task : "kernel", state->function ? ", function " : "",
+               state->function ? state->function : "", state->device ? state->device : "trn2",
+               state->target ? state->target : "sim", state->tolerance,
+               state->precision ? state->precision : "keep");
+    section_add(context, "task", &out);
+}
+
+static void kernel_print(struct tune_context *context) {
+    struct buf out = {0};
+    buf_puts(&out, context->source ? context->source : "");
+    section_add(context, "kernel", &out);
+}
+
+/* What the check said about the current candidate; only while one is open that did not compile. */
+static void repair_fill(struct tune_context *context, const struct tune_state *state) {
+    const struct tune_attempt *open = tune_state_attempt(state, state->current);
+    if (!open || open->id == 0 || open->verdict.compiles != TUNE_ANSWER_NO ||
+        open->status != TUNE_STATUS_OPEN)
+        return;
+    struct buf out = {0};
+    for (size_t i = 0; i < state->diagnostics.len; i++) {
+        const struct tune_diagnostic *diag = &state->diagnostics.at[i];
+        if (diag->attempt != open->id || diag->severity != DIAG_ERROR) continue;
+        buf_printf(&out, "line %d: %s", diag->line, diag->message ? diag->message : "");
+        if (diag->code && *diag->code) buf_printf(&out, " [%s]", diag->code);
+        struct str text = line_text(open->source, diag->line);
+        buf_printf(&out, "\n    " STR_FMT "\n", STR_ARG(text));
+    }
+    if (!out.len && open->verdict.compiles_why) buf_puts(&out, open->verdict.compiles_why);
+    context->repair_error = keep(context, out.at ? out.at : "it does not compile");
+    context->repair_source = keep(context, open->source);
+    section_add(context, "what has to be repaired", &out);
+}
+
+struct tune_context *tune_context_build(const struct tune_state *state) {
+    struct tune_context *context = mem_alloc(1, sizeof *context);
+    context->arena = arena_new();
+    context->round = state->round;
+    context->attempt = state->incumbent;
+    context->task = keep(context, state->task);
+    context->function = keep(context, state->function);
+    context->path = keep(context, state->kernel_path);
+    context->reference_path = keep(context, state->reference_path);
+    context->device = keep(context, state->device);
+    context->latency_us = context->floor_us = NAN;
+    const struct tune_attempt *from = tune_state_attempt(state, state->incumbent);
+    context->source = keep(context, from ? from->source : state->kernel_source);
+    closed_fill(context, state);
+    task_print(context, state);
+    if (from) {
+        context->latency_us = from->latency_us;
+        context->floor_us = from->floor_us;
+        context->bound_by = keep(context, from->bound_by);
+        profile_fill(context, from);
+        profile_print(context, from);
+        lines_print(context, from);
+    }
+    notes_print(context, state);
+    rejections_print(context, state);
+    tried_print(context, state);
+    memory_print(context, state);
+    repair_fill(context, state);
+    kernel_print(context);
+    return context;
+}
+
+void tune_context_free(struct tune_context *context) {
+    if (!context) return;
+    vec_free(&context->closed);
+    vec_free(&context->lines);
+    vec_free(&context->metrics);
+    vec_free(&context->bounds);
+    vec_free(&context->sections);
+    arena_free(context->arena);
+    free(context);
+}
+
+void tune_context_print(const struct tune_context *context, struct buf *out) {
+    for (size_t i = 0; i < context->sections.len; i++)
+        buf_printf(out, "%s# %s\n\n%s", i ? "\n" : "", context->sections.at[i].name,
+                   context->sections.at[i].text);
+}
+
+bool tune_context_is_closed(const struct tune_context *context, const char *key) {
+    for (size_t i = 0; key && i < context->closed.len; i++)
+        if (!strcmp(context->closed.at[i], key)) return true;
+    return false;
+}

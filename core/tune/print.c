@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The whole state as JSON, so that two states can be compared. It leaves out what belongs to the
+ * process and not to the log. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "tune/private.h"
+
+static cJSON *array_in(cJSON *object, const char *key) { return cJSON_AddArrayToObject(object, key); }
+
+static cJSON *object_in(cJSON *array) {
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddItemToArray(array, object);
+    return object;
+}
+
+static void put_int(cJSON *object, const char *key, double value) {
+    cJSON_AddNumberToObject(object, key, value);
+}
+
+static void print_head(const struct tune_state *state, cJSON *root) {
+    const struct { const char *key, *text; } texts[] = {
+        {"task", state->task}, {"kernel", state->kernel_path},
+        {"reference", state->reference_path}, {"function", state->function},
+        {"source", state->kernel_source}, {"precision", state->precision},
+        {"target", state->target}, {"device", state->device}, {"proposer", state->proposer},
+        {"search", state->search}, {"wait", tune_wait_word(state->wait)},
+        {"wait_text", state->wait_text}, {"step", tune_step_word(state->step)},
+        {"wait_step", tune_step_word(state->wait_step)}, {"streaming", state->streaming},
+        {"undo_what", state->undo_what}, {"redo_what", state->redo_what},
+    };
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        tune_json_put_text(root, texts[i].key, texts[i].text);
+    const struct { const char *key; double value; } numbers[] = {
+        {"tolerance", state->tolerance}, {"round", state->round}, {"rounds", state->rounds},
+        {"incumbent", state->incumbent}, {"best", state->best}, {"current", state->current},
+        {"plan", state->plan}, {"plateau", state->plateau}, {"undo", state->undo_count},
+        {"redo", state->redo_count}, {"started_ms", (double)state->started_ms},
+        {"seq", (double)state->seq}, {"running", state->running}, {"finished", state->finished},
+        {"revise", state->own->revise},
+    };
+    for (size_t i = 0; i < COUNT_OF(numbers); i++)
+        tune_json_put_number(root, numbers[i].key, numbers[i].value);
+}
+
+static void print_steps(const struct tune_state *state, cJSON *root) {
+    cJSON *list = array_in(root, "steps");
+    for (int i = 0; i < TUNE_STEPS; i++) {
+        const struct tune_step_view *step = &state->steps[i];
+        cJSON *item = object_in(list);
+        tune_json_put_text(item, "step", tune_step_word((enum tune_step)i));
+        tune_json_put_text(item, "is", tune_step_is_word(step->is));
+        tune_json_put_text(item, "gate", tune_gate_word(step->gate));
+        put_int(item, "started_ms", (double)step->started_ms);
+        put_int(item, "ended_ms", (double)step->ended_ms);
+        tune_json_put_text(item, "doing", step->doing);
+        tune_json_put_number(item, "done", step->done);
+        tune_json_put_number(item, "total", step->total);
+        tune_json_put_text(item, "summary", step->summary);
+        tune_json_put_text(item, "artefact", step->artefact);
+    }
+}
+
+static void print_candidate(const struct tune_candidate *candidate, cJSON *root) {
+    cJSON *object = cJSON_AddObjectToObject(root, "candidate");
+    tune_json_put_bool(object, "exists", candidate->exists);
+    if (!candidate->exists) return;
+    put_int(object, "attempt", candidate->attempt);
+    put_int(object, "parent", candidate->parent);
+    put_int(object, "repair", candidate->repair);
+    tune_json_put_text(object, "proposed", candidate->proposed);
+    tune_json_put_text(object, "source", candidate->source);
+    tune_json_put_text(object, "author", candidate->author);
+    tune_json_put_bool(object, "edited", candidate->edited);
+    cJSON *list = array_in(object, "hunks");
+    for (size_t i = 0; i < candidate->hunks.len; i++) {
+        const struct tune_hunk *hunk = &candidate->hunks.at[i];
+        cJSON *item = object_in(list);
+        put_int(item, "old_line", hunk->old_line);
+        put_int(item, "old_count", hunk->old_count);
+        put_int(item, "new_line", hunk->new_line);
+        put_int(item, "new_count", hunk->new_count);
+        tune_json_put_bool(item, "left", hunk->left);
+    }
+}
+
+static void print_verdict(const struct tune_verdict *verdict, cJSON *item) {
+    tune_json_put_text(item, "compiles", tune_answer_word(verdict->compiles));
+    tune_json_put_text(item, "compiles_why", verdict->compiles_why);
+    tune_json_put_text(item, "correct", tune_answer_word(verdict->correct));
+    tune_json_put_text(item, "correct_why", verdict->correct_why);
+    tune_json_put_text(item, "credible", tune_answer_word(verdict->credible));
+    tune_json_put_text(item, "credible_why", verdict->credible_why);
+    tune_json_put_text(item, "faster", tune_answer_word(verdict->faster));
+    tune_json_put_text(item, "faster_why", verdict->faster_why);
+}
+
+static void print_numbers(const struct tune_attempt *attempt, cJSON *item) {
+    cJSON *list = array_in(item, "samples");
+    for (size_t i = 0; i < attempt->samples.len; i++)
+        cJSON_AddItemToArray(list, cJSON_CreateNumber(attempt->samples.at[i]));
+    list = array_in(item, "parent_samples");
+    for (size_t i = 0; i < attempt->parent_samples.len; i++)
+        cJSON_AddItemToArray(list, cJSON_CreateNumber(attempt->parent_samples.at[i]));
+    list = array_in(item, "seeds");
+    for (size_t i = 0; i < attempt->seeds.len; i++) {
+        cJSON *seed = object_in(list);
+        put_int(seed, "seed", (double)attempt->seeds.at[i].seed);
+        tune_json_put_number(seed, "rel_l2", attempt->seeds.at[i].rel_l2);
+        tune_json_put_text(seed, "passed", tune_answer_word(attempt->seeds.at[i].passed));
+    }
+    list = array_in(item, "metrics");
+    for (size_t i = 0; i < attempt->metrics.len; i++) {
+        cJSON *metric = object_in(list);
+        tune_json_put_text(metric, "name", attempt->metrics.at[i].name);
+        tune_json_put_text(metric, "unit", attempt->metrics.at[i].unit);
+        tune_json_put_number(metric, "value", attempt->metrics.at[i].value);
+    }
+    list = array_in(item, "lines");
+    for (size_t i = 0; i < attempt->lines.len; i++) {
+        cJSON *line = object_in(list);
+        put_int(line, "line", attempt->lines.at[i].line);
+        tune_json_put_number(line, "us", attempt->lines.at[i].us);
+        tune_json_put_number(line, "share", attempt->lines.at[i].share);
+    }
+    list = array_in(item, "bounds");
+    for (size_t i = 0; i < attempt->bounds.len; i++) {
+        cJSON *bound = object_in(list);
+        tune_json_put_text(bound, "name", attempt->bounds.at[i].name);
+        tune_json_put_number(bound, "busy_us", attempt->bounds.at[i].busy_us);
+        tune_json_put_number(bound, "without_us", attempt->bounds.at[i].without_us);
+    }
+}
+
+static void print_attempts(const struct tune_state *state, cJSON *root) {
+    cJSON *list = array_in(root, "attempts");
+    for (size_t i = 0; i < state->attempts.len; i++) {
+        const struct tune_attempt *attempt = &state->attempts.at[i];
+        cJSON *item = object_in(list);
+        put_int(item, "id", attempt->id);
+        put_int(item, "parent", attempt->parent);
+        put_int(item, "round", attempt->round);
+        put_int(item, "repairs", attempt->repairs);
+        put_int(item, "started_ms", (double)attempt->started_ms);
+        put_int(item, "ended_ms", (double)attempt->ended_ms);
+        tune_json_put_text(item, "source", attempt->source);
+        tune_json_put_text(item, "author", attempt->author);
+        tune_json_put_text(item, "path", attempt->path);
+        tune_json_put_text(item, "hash", attempt->hash);
+        cJSON_AddItemToObject(item, "plan", tune_plan_write(&attempt->plan));
+        print_verdict(&attempt->verdict, item);
+        tune_json_put_text(item, "status", tune_status_word(attempt->status));
+        tune_json_put_text(item, "reason", attempt->reason);
+        tune_json_put_bool(item, "modelled", attempt->modelled);
+        tune_json_put_number(item, "latency_us", attempt->latency_us);
+        tune_json_put_number(item, "floor_us", attempt->floor_us);
+        tune_json_put_number(item, "speedup", attempt->speedup);
+        tune_json_put_number(item, "vs_parent", attempt->vs_parent);
+        put_int(item, "instructions", (double)attempt->instructions);
+        tune_json_put_text(item, "bound_by", attempt->bound_by);
+        tune_json_put_text(item, "timeline", attempt->timeline);
+        print_numbers(attempt, item);
+    }
+}
+
+static void print_logs(const struct tune_state *state, cJSON *root) {
+    cJSON *list = array_in(root, "logs");
+    for (size_t i = 0; i < state->logs.len; i++) {
+        const struct tune_log *log = &state->logs.at[i];
+        cJSON *item = object_in(list);
+        put_int(item, "wall_ms", (double)log->wall_ms);
+        tune_json_put_text(item, "level", tune_level_word(log->level));
+        tune_json_put_text(item, "phase", log->phase);
+        tune_json_put_text(item, "text", log->text);
+        put_int(item, "line", log->line);
+        put_int(item, "attempt", log->attempt);
+        put_int(item, "diagnostic", log->diagnostic);
+    }
+}
+
+static void print_lessons(const struct tune_state *state, cJSON *root) {
+    cJSON *list = array_in(root, "notes");
+    for (size_t i = 0; i < state->notes.len; i++) {
+        const struct tune_note *note = &state->notes.at[i];
+        cJSON *item = object_in(list);
+        put_int(item, "round", note->round);
+        put_int(item, "attempt", note->attempt);
+        tune_json_put_text(item, "lesson", note->lesson);
+        tune_json_put_text(item, "evidence", note->evidence);
+        tune_json_put_text(item, "category", tune_category_word(note->category));
+        tune_json_put_text(item, "held", tune_answer_word(note->held));
+        put_int(item, "marks", note->pinned + 2 * note->dropped + 4 * note->edited);
+        put_int(item, "entered", note->entered);
+    }
+    list = array_in(root, "memory");
+    for (size_t i = 0; i < state->memory.len; i++) {
+        const struct tune_experience *memory = &state->memory.at[i];
+        cJSON *item = object_in(list);
+        put_int(item, "attempt", memory->attempt);
+        put_int(item, "against", memory->against);
+        tune_json_put_text(item, "title", memory->title);
+        tune_json_put_text(item, "summary", memory->summary);
+        tune_json_put_text(item, "is", tune_experience_word(memory->is));
+        tune_json_put_number(item, "speedup", memory->speedup);
+        put_int(item, "marks", memory->edited + 2 * memory->imported);
+        put_int(item, "entered", memory->entered);
+    }
+    list = array_in(root, "rejections");
+    for (size_t i = 0; i < state->rejections.len; i++) {
+        const struct tune_rejection *rejection = &state->rejections.at[i];
+        cJSON *item = object_in(list);
+        put_int(item, "round", rejection->round);
+        put_int(item, "attempt", rejection->attempt);
+        tune_json_put_text(item, "step", tune_step_word(rejection->step));
+        tune_json_put_text(item, "title", rejection->title);
+        tune_json_put_text(item, "key", rejection->key);
+        tune_json_put_text(item, "reason", rejection->reason);
+    }
+}
+
+void tune_state_print(const struct tune_state *state, struct buf *out) {
+    cJSON *root = cJSON_CreateObject();
+    print_head(state, root);
+    print_steps(state, root);
+    cJSON *list = array_in(root, "plans");
+    for (size_t i = 0; i < state->plans.len; i++)
+        cJSON_AddItemToArray(list, tune_plan_write(&state->plans.at[i]));
+    print_candidate(&state->candidate, root);
+    print_attempts(state, root);
+    print_logs(state, root);
+    list = array_in(root, "diagnostics");
+    for (size_t i = 0; i < state->diagnostics.len; i++) {
+        cJSON *item = object_in(list);
+        put_int(item, "attempt", state->diagnostics.at[i].attempt);
+        put_int(item, "line", state->diagnostics.at[i].line);
+        tune_json_put_text(item, "message", state->diagnostics.at[i].message);
+    }
+    print_lessons(state, root);
+    list = array_in(root, "budgets");
+    for (int i = 0; i < TUNE_BUDGETS; i++) {
+        cJSON *item = object_in(list);
+        tune_json_put_number(item, "limit", state->budgets[i].limit);
+        tune_json_put_number(item, "spent", state->budgets[i].spent);
+    }
+    char *text = cJSON_Print(root);
+    if (text) buf_puts(out, text);
+    free(text);
+    cJSON_Delete(root);
+}

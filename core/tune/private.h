@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of tune share about the state: making it, applying events, undo. */
+#ifndef HONE_TUNE_PRIVATE_H
+#define HONE_TUNE_PRIVATE_H
+
+#include "tune/json.h"
+#include "tune/tune.h"
+
+#define TUNE_MAX_REPAIRS 3
+
+/* Everything a workflow decision can change; what an undo puts back. Lists are copies in the
+ * state's arena. */
+struct tune_flow {
+    bool running, finished, revise;
+    int round, plan, incumbent, best, current, plateau;
+    enum tune_step step, wait_step;
+    enum tune_wait wait;
+    struct tune_step_view steps[TUNE_STEPS];
+    const char *wait_text;
+    struct tune_candidate candidate;
+    struct tune_plan *plans;
+    struct tune_rejection *rejections;
+    struct { enum tune_status status; const char *reason; } *decided;
+    size_t n_plans, n_rejections, n_decided;
+};
+
+/* What an undo step puts back: the flow, the settings, one note or one experience. */
+enum tune_undo_kind { TUNE_UNDO_NONE, TUNE_UNDO_FLOW, TUNE_UNDO_SETTINGS, TUNE_UNDO_NOTE,
+                      TUNE_UNDO_MEMORY };
+struct tune_settings {
+    int rounds;
+    double limits[TUNE_BUDGETS], tolerance;
+    enum tune_gate gates[TUNE_STEPS];
+    const char *precision;
+};
+struct tune_undo {
+    enum tune_undo_kind kind;
+    const char *what;
+    size_t index;               /* of the note or the experience */
+    union {
+        struct tune_flow flow;
+        struct tune_settings settings;
+        struct tune_note note;
+        struct tune_experience experience;
+    };
+};
+
+struct tune_private {
+    VEC(struct tune_undo) undo, redo;
+    struct buf streaming;
+    bool revise;                /* the next plan is shown whatever the gate */
+};
+
+struct tune_state *tune_state_new(void) CC_MUST_USE;
+void tune_state_free(struct tune_state *state);
+/* Applies one stored event. Payloads that make no sense change nothing. */
+void tune_state_apply(struct tune_state *state, int64_t seq, int64_t wall_ms, const char *type,
+                      const char *payload);
+/* The whole state as JSON, for comparing and for bug reports; what belongs to the process and not
+ * to the log is left out. */
+void tune_state_print(const struct tune_state *state, struct buf *out);
+
+const char *tune_keep(struct tune_state *state, const char *text);      /* a copy; NULL stays */
+void tune_state_find_best(struct tune_state *state);
+/* The nearest ancestor of an attempt that was kept, or the seed. */
+int tune_state_kept_ancestor(const struct tune_state *state, int attempt);
+void tune_step_reset(struct tune_step_view *step);
+/* Steps from `first` on wait again, and the loop stands at `first`. */
+void tune_steps_rewind(struct tune_state *state, enum tune_step first);
+void tune_wait_set(struct tune_state *state, enum tune_wait wait, const char *text);
+void tune_candidate_set(struct tune_state *state, const char *source, const char *author);
+void tune_candidate_compose(struct tune_state *state);
+void tune_plan_read(struct tune_state *state, const cJSON *object, struct tune_plan *plan);
+cJSON *tune_plan_write(const struct tune_plan *plan) CC_MUST_USE;
+
+void tune_undo_push(struct tune_state *state, enum tune_undo_kind kind, size_t index,
+                    const char *what);
+void tune_undo_step(struct tune_state *state, bool redo);
+
+/* Applies the event of an action (type "act"). */
+void tune_act_apply(struct tune_state *state, const cJSON *payload);
+/* Whether the action with these arguments makes sense; fills *err. */
+bool tune_act_check(const struct tune_state *state, const struct tune_action *action,
+                    struct err *err) CC_MUST_USE;
+cJSON *tune_act_write(const struct tune_action *action) CC_MUST_USE;
+
+#endif
