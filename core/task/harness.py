@@ -136,6 +136,17 @@ class Reference:
                 raise Unusable(f"it defines no function {needed}()")
         self.names = names
 
+    def depends(self):
+        """The files beside the reference that it imported, with size and time of change."""
+        folder = os.path.dirname(self.path) + os.sep
+        rows = []
+        for module in list(sys.modules.values()):
+            path = getattr(module, "__file__", None)
+            if isinstance(path, str) and path.startswith(folder) and os.path.isfile(path):
+                state = os.stat(path)
+                rows.append([path, state.st_size, str(state.st_mtime_ns)])
+        return rows
+
     def tolerance(self):
         value = self.names.get("TOLERANCE", 0)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e9:
@@ -282,6 +293,11 @@ def read_arrays(folder, name):
     try:
         with open(os.path.join(folder, name, "meta.json"), encoding="utf-8") as file:
             meta = json.load(file)
+        for path, size, changed in meta["depends"]:
+            state = os.stat(path)
+            if state.st_size != size or str(state.st_mtime_ns) != changed:
+                shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
+                return None
         arrays = []
         for row in meta["values"]:
             if row["kind"] == "array":
@@ -306,7 +322,8 @@ def do_inputs(reference, request):
     reference.load()
     values = reference.kernel_inputs(request["seed"])
     write_arrays(request["folder"], "inputs", values,
-                 {"tolerance": reference.tolerance(), "elapsed": time.monotonic() - started})
+                 {"tolerance": reference.tolerance(), "depends": reference.depends(),
+                  "elapsed": time.monotonic() - started})
 
 
 def do_forward(reference, request):
@@ -321,7 +338,8 @@ def do_forward(reference, request):
         reference.kernel_inputs(request["seed"])       # rounds in place what forward shares
     arrays, shape = reference.outputs(request["seed"])
     write_arrays(request["folder"], "outputs", [(a, a.dtype.name) for a in arrays],
-                 {"result": shape, "elapsed": time.monotonic() - started})
+                 {"result": shape, "depends": reference.depends(),
+                  "elapsed": time.monotonic() - started})
     return [(a, a.dtype.name) for a in arrays], {"result": shape}
 
 

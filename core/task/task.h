@@ -32,8 +32,8 @@ struct task {
  * `reference` may be NULL. NULL and *err (usage) when there is no such thing. */
 struct task *task_open(const char *path, const char *reference, struct err *err) CC_MUST_USE;
 void task_free(struct task *task);                           /* accepts NULL */
-/* Names of the built-in seeds, in order; NULL when index is past the last. */
-const char *task_seed_name(size_t index);
+/* Names of the built-in seeds, in order; at == NULL when index is past the last. */
+struct str task_seed_name(size_t index);
 
 /* ------------------------------------------------------------------------------ the reference */
 
@@ -110,6 +110,9 @@ typedef void task_compare_fn(void *data, const struct task_comparison *compariso
 void task_reference_compare(struct task_reference *reference, int64_t seed,
                             const struct array *outputs, size_t count, task_compare_fn *fn,
                             void *data);
+/* Removes what a process that was killed in the middle of a comparison left in the scratch folder. */
+void task_scratch_clean(int pid);
+
 /* -------------------------------------------------------------------------------- the verdict */
 
 enum task_answer { TASK_NOT_ASKED, TASK_YES, TASK_NO, TASK_INCONCLUSIVE };

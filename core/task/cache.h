@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to task: what references made, kept as raw arrays under the cache folder in
+ * references/<hash of reference and harness>/<seed>/{inputs,outputs}/{meta.json,data.bin}. */
+#ifndef HONE_TASK_CACHE_H
+#define HONE_TASK_CACHE_H
+
+#include "task/task.h"
+
+/* The folder of a reference in the cache, whether it is there or not; NULL and *err when the
+ * reference cannot be read. New string. */
+char *task_cache_of(const char *reference_path, struct err *err) CC_MUST_USE;
+/* The folder of one seed in it; new string. */
+char *task_cache_seed(const char *of_reference, int64_t seed) CC_MUST_USE;
+/* Maps the inputs of a seed folder and marks it as used; NULL when they are not there or stale
+ * (what is broken is removed). */
+struct task_inputs *task_cache_load(const char *seed_folder, bool shapes_only) CC_MUST_USE;
+/* Removes the least recently used seeds until the cache fits `limit` bytes (0: the limit of
+ * HONE_CACHE_LIMIT, or 8 GiB); `keep` stays. */
+void task_cache_trim(uint64_t limit, const char *keep);
+
+#endif

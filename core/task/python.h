@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to task: a Python child with the harness in it, found and started on demand. */
+#ifndef HONE_TASK_PYTHON_H
+#define HONE_TASK_PYTHON_H
+
+#include "task/task.h"
+
+struct python;
+struct python_callbacks {
+    void (*on_ready)(void *data);
+    /* A line of JSON from the harness. */
+    void (*on_answer)(void *data, struct str json);
+    /* No Python could be used, or the one in use ended; python_start may be called again. */
+    void (*on_end)(void *data, const struct err *err);
+    void *data;
+};
+struct python *python_new(struct loop *loop, const char *reference_path, uint64_t memory_bytes,
+                          const struct python_callbacks *callbacks);
+void python_free(struct python *python);        /* accepts NULL; no callbacks any more */
+/* Starts it if it does not run; on_ready or on_end follows, never before this returns. */
+void python_start(struct python *python);
+bool python_is_ready(const struct python *python);
+void python_send(struct python *python, struct str line);
+/* Ends the child without a callback. */
+void python_stop(struct python *python);
+
+#endif

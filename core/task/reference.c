@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The user's reference as a queue of requests, each answered from the cache or by the Python child,
+ * one at a time and in order. What goes wrong becomes one sentence that names the reference's file
+ * and line. Finding and starting Python is python.c's business. */
+#include "task/task.h"
+
+#include "task/cache.h"
+#include "task/python.h"
+#include "task/scratch.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define DEFAULT_SEED_S 120.0
+
+enum operation { OP_INPUTS, OP_FORWARD, OP_COMPARE };
+static const char *const operation_names[] = {"inputs", "forward", "compare"};
+
+struct request {
+    enum operation operation;
+    int64_t seed;
+    task_inputs_fn *on_inputs;
+    task_compare_fn *on_compare;
+    void *data;
+    struct array *outputs;          /* of OP_COMPARE; the arrays' data is the caller's */
+    size_t output_count;
+    bool asked;                     /* Python made it already: the cache must have it now */
+};
+
+struct task_reference {
+    struct loop *loop;
+    char *path, *cache;
+    double seed_s;
+    struct python *python;
+    VEC(struct request) queue;
+    bool sent;                      /* the first of the queue is with Python */
+    int number;                     /* of the request that is there */
+    uint64_t sent_ns;
+    struct loop_timer *timer;       /* time limit of the request that is there */
+    struct loop_timer *pump_timer;
+    struct err failed;              /* what a forward ahead of its comparison ended with */
+    int64_t failed_seed;
+    bool in_callback, dead;
+};
+
+static void pump_soon(struct task_reference *reference);
+
+/* ------------------------------------------------------------------------------------ the queue */
+
+static void free_request(struct request *request) {
+    free(request->outputs);
+}
+
+static struct request pop(struct task_reference *reference) {
+    struct request first = reference->queue.at[0];
+    reference->queue.len--;
+    memmove(reference->queue.at, reference->queue.at + 1,
+            reference->queue.len * sizeof *reference->queue.at);
+    reference->sent = false;
+    loop_timer_stop(reference->timer);
+    reference->timer = NULL;
+    return first;
+}
+
+static void really_free(struct task_reference *reference) {
+    for (size_t i = 0; i < reference->queue.len; i++)
+        free_request(&reference->queue.at[i]);
+    vec_free(&reference->queue);
+    free(reference->cache);
+    free(reference->path);
+    free(reference);
+}
+
+void task_reference_free(struct task_reference *reference) {
+    if (!reference)
+        return;
+    python_free(reference->python);
+    loop_timer_stop(reference->timer);
+    loop_timer_stop(reference->pump_timer);
+    reference->python = NULL;
+    reference->timer = reference->pump_timer = NULL;
+    reference->dead = true;
+    if (!reference->in_callback)
+        really_free(reference);
+}
+
+/* Answers the first request; false when the reference was freed during that. */
+static bool finish(struct task_reference *reference, struct task_inputs *inputs,
+                   const struct task_comparison *comparison, const struct err *err) {
+    struct request request = pop(reference);
+    if (request.operation == OP_FORWARD && err) {
+        reference->failed = *err;
+        reference->failed_seed = request.seed;
+    }
+    reference->in_callback = true;
+    if (request.on_inputs)
+        request.on_inputs(request.data, inputs, err);
+    if (request.on_compare)
+        request.on_compare(request.data, comparison, err);
+    reference->in_callback = false;
+    free_request(&request);
+    if (reference->dead) {
+        really_free(reference);
+        return false;
+    }
+    pump_soon(reference);
+    return true;
+}
+
+/* Text that comes from the user's file or from Python must not reach a terminal as it is. */
+static void make_printable(char *text) {
+    for (; *text; text++)
+        if ((unsigned char)*text < 32 || *text == 127)
+            *text = ' ';
+}
+
+static bool finish_with_error(struct task_reference *reference, enum err_kind kind,
+                              const char *text) {
+    struct err err = {0};
+    err_set(&err, kind, "%s", text);
+    make_printable(err.text);
+    return finish(reference, NULL, NULL, &err);
+}
+
+/* -------------------------------------------------------------------------------------- answers */
+
+static bool flag(const cJSON *row, const char *name) {
+    return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, name));
+}
+
+static double number_or_nan(const cJSON *row, const char *name) {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(row, name);
+    return cJSON_IsNumber(item) ? item->valuedouble : (double)NAN;
+}
+
+static void read_comparison(const struct task_reference *reference, const cJSON *answer,
+                            struct task_comparison *comparison) {
+    comparison->seed = reference->queue.at[0].seed;
+    comparison->elapsed_s = (double)(clock_monotonic_ns() - reference->sent_ns) * 1e-9;
+    const cJSON *rows = cJSON_GetObjectItemCaseSensitive(answer, "matches");
+    for (const cJSON *row = rows ? rows->child : NULL; row; row = row->next) {
+        if (comparison->count == TASK_MAX_VALUES)
+            break;
+        struct task_match *match = &comparison->outputs[comparison->count++];
+        match->rel_l2 = number_or_nan(row, "rel_l2");
+        match->max_abs = number_or_nan(row, "max_abs");
+        match->finite = flag(row, "finite");
+        match->zero = flag(row, "zero");
+        match->reference_zero = flag(row, "reference_zero");
+        match->is_input = flag(row, "is_input");
+        if (!(match->rel_l2 <= comparison->rel_l2))
+            comparison->rel_l2 = match->rel_l2;
+    }
+}
+
+static enum err_kind kind_of(const char *name) {
+    static const struct {
+        const char *name;
+        enum err_kind kind;
+    } kinds[] = {{"raise", ERR_USAGE}, {"value", ERR_USAGE}, {"kernel", ERR_KERNEL}};
+    for (size_t i = 0; name && i < COUNT_OF(kinds); i++)
+        if (strcmp(name, kinds[i].name) == 0)
+            return kinds[i].kind;
+    return ERR_ENVIRONMENT;
+}
+
+static void answer_failure(struct task_reference *reference, const cJSON *answer) {
+    const cJSON *kind = cJSON_GetObjectItemCaseSensitive(answer, "kind");
+    const cJSON *text = cJSON_GetObjectItemCaseSensitive(answer, "text");
+    const char *name = cJSON_IsString(kind) ? kind->valuestring : "";
+    struct buf message = {0};
+    buf_printf(&message, "the reference failed for seed %lld: %s",
+               (long long)reference->queue.at[0].seed,
+               cJSON_IsString(text) ? text->valuestring : "no reason given");
+    if (kind_of(name) == ERR_KERNEL) {
+        buf_clear(&message);
+        buf_puts(&message, cJSON_IsString(text) ? text->valuestring : "the outputs do not fit");
+    }
+    finish_with_error(reference, kind_of(name), message.at);
+    buf_free(&message);
+}
+
+static void answer_success(struct task_reference *reference, const cJSON *answer) {
+    struct request *request = &reference->queue.at[0];
+    char *folder = task_cache_seed(reference->cache, request->seed);
+    if (request->operation == OP_COMPARE) {
+        struct task_comparison *comparison = mem_alloc(1, sizeof *comparison);
+        read_comparison(reference, answer, comparison);
+        finish(reference, NULL, comparison, NULL);
+        free(comparison);
+    } else if (request->operation == OP_FORWARD) {
+        task_cache_trim(0, folder);
+        finish(reference, NULL, NULL, NULL);
+    } else {
+        request->asked = true;          /* the pump finds it in the cache now */
+        reference->sent = false;
+        loop_timer_stop(reference->timer);
+        reference->timer = NULL;
+        task_cache_trim(0, folder);
+        pump_soon(reference);
+    }
+    free(folder);
+}
+
+static void on_answer(void *data, struct str json) {
+    struct task_reference *reference = data;
+    cJSON *answer = cJSON_ParseWithLength(json.at, json.len);
+    const cJSON *id = cJSON_GetObjectItemCaseSensitive(answer, "id");
+    if (reference->sent && cJSON_IsNumber(id) && id->valueint == reference->number) {
+        if (flag(answer, "ok"))
+            answer_success(reference, answer);
+        else
+            answer_failure(reference, answer);
+    }
+    cJSON_Delete(answer);
+}
+
+static void on_end(void *data, const struct err *err) {
+    struct task_reference *reference = data;
+    if (!reference->queue.len)
+        return;
+    struct buf text = {0};
+    buf_puts(&text, err->text);
+    finish_with_error(reference, err->kind, text.at);
+    buf_free(&text);
+}
+
+static void on_late(void *data) {
+    struct task_reference *reference = data;
+    reference->timer = NULL;
+    python_stop(reference->python);
+    struct buf text = {0};
+    buf_printf(&text, "the reference %s gave no answer within %.3g s for seed %lld; it was ended",
+               reference->path, reference->seed_s, (long long)reference->queue.at[0].seed);
+    finish_with_error(reference, ERR_ENVIRONMENT, text.at);
+    buf_free(&text);
+}
+
+/* -------------------------------------------------------------------------------------- sending */
+
+static cJSON *print_output(const struct array *output, const char *path) {
+    cJSON *row = cJSON_CreateObject();
+    cJSON_AddStringToObject(row, "path", path);
+    cJSON_AddStringToObject(row, "dtype", dtype_name(output->dtype));
+    cJSON *shape = cJSON_AddArrayToObject(row, "shape");
+    for (int d = 0; d < output->ndim; d++)
+        cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)output->shape[d]));
+    return row;
+}
+
+static bool add_outputs(const struct request *request, cJSON *message, struct err *err) {
+    cJSON *rows = cJSON_AddArrayToObject(message, "outputs");
+    for (size_t i = 0; i < request->output_count; i++) {
+        char *path = task_scratch_write(&request->outputs[i], err);
+        if (!path)
+            return false;
+        cJSON_AddItemToArray(rows, print_output(&request->outputs[i], path));
+        free(path);
+    }
+    return true;
+}
+
+static void send_message(struct task_reference *reference, const cJSON *message) {
+    char *line = cJSON_PrintUnformatted(message);
+    struct buf text = {0};
+    buf_printf(&text, "%s\n", line ? line : "{}");
+    free(line);
+    reference->sent = true;
+    reference->sent_ns = clock_monotonic_ns();
+    reference->timer = loop_timer_start(reference->loop, (uint64_t)(reference->seed_s * 1000), 0,
+                                        on_late, reference);
+    python_send(reference->python, buf_str(&text));
+    buf_free(&text);
+}
+
+static void send_first(struct task_reference *reference) {
+    struct request *request = &reference->queue.at[0];
+    char *folder = task_cache_seed(reference->cache, request->seed);
+    struct err err = {0};
+    cJSON *message = cJSON_CreateObject();
+    cJSON_AddNumberToObject(message, "id", ++reference->number);
+    cJSON_AddStringToObject(message, "op", operation_names[request->operation]);
+    cJSON_AddNumberToObject(message, "seed", (double)request->seed);
+    cJSON_AddStringToObject(message, "folder", folder);
+    bool ok = file_make_dirs(folder, &err) && add_outputs(request, message, &err);
+    if (ok)
+        send_message(reference, message);
+    cJSON_Delete(message);
+    free(folder);
+    if (!ok) {
+        task_scratch_clean((int)getpid());
+        finish(reference, NULL, NULL, &err);
+    }
+}
+
+/* Serves the first request as far as that goes without waiting. */
+static void pump(void *data) {
+    struct task_reference *reference = data;
+    reference->pump_timer = NULL;
+    if (!reference->queue.len || reference->sent)
+        return;
+    struct request *request = &reference->queue.at[0];
+    if (request->operation == OP_INPUTS) {
+        char *folder = task_cache_seed(reference->cache, request->seed);
+        struct task_inputs *inputs = task_cache_load(folder, false);
+        free(folder);
+        if (inputs) {
+            inputs->from_cache = !request->asked;
+            finish(reference, inputs, NULL, NULL);
+            return;
+        }
+        if (request->asked) {
+            finish_with_error(reference, ERR_ENVIRONMENT,
+                              "the cache of reference inputs cannot be read back");
+            return;
+        }
+    }
+    if (request->operation == OP_COMPARE && reference->failed.kind != ERR_NONE &&
+        reference->failed_seed == request->seed) {
+        struct err err = reference->failed;
+        finish(reference, NULL, NULL, &err);
+        return;
+    }
+    if (python_is_ready(reference->python))
+        send_first(reference);
+    else
+        python_start(reference->python);
+}
+
+static void pump_soon(struct task_reference *reference) {
+    if (!reference->pump_timer && !reference->dead)
+        reference->pump_timer = loop_timer_start(reference->loop, 0, 0, pump, reference);
+}
+
+static void on_ready(void *data) {
+    pump_soon(data);
+}
+
+/* ---------------------------------------------------------------------------------------- the API */
+
+struct task_reference *task_reference_open(struct loop *loop, const char *path,
+                                           const struct task_reference_limits *limits,
+                                           struct err *err) {
+    char *cache = task_cache_of(path, err);
+    if (!cache) {
+        if (err && err->kind == ERR_ENVIRONMENT)
+            err->kind = ERR_USAGE;
+        return NULL;
+    }
+    struct task_reference *reference = mem_alloc(1, sizeof *reference);
+    reference->loop = loop;
+    reference->path = path_absolute(path);
+    reference->cache = cache;
+    reference->seed_s = limits && limits->seed_s > 0 ? limits->seed_s : DEFAULT_SEED_S;
+    struct python_callbacks callbacks = {.on_ready = on_ready, .on_answer = on_answer,
+                                         .on_end = on_end, .data = reference};
+    reference->python = python_new(loop, reference->path, limits ? limits->memory_bytes : 0,
+                                   &callbacks);
+    return reference;
+}
+
+void task_reference_prepare(struct task_reference *reference, int64_t seed, task_inputs_fn *fn,
+                            void *data) {
+    *vec_push(&reference->queue) =
+        (struct request){.operation = OP_INPUTS, .seed = seed, .on_inputs = fn, .data = data};
+    pump_soon(reference);
+}
+
+void task_reference_forward(struct task_reference *reference, int64_t seed) {
+    *vec_push(&reference->queue) = (struct request){.operation = OP_FORWARD, .seed = seed};
+    pump_soon(reference);
+}
+
+void task_reference_compare(struct task_reference *reference, int64_t seed,
+                            const struct array *outputs, size_t count, task_compare_fn *fn,
+                            void *data) {
+    *vec_push(&reference->queue) = (struct request){
+        .operation = OP_COMPARE, .seed = seed, .on_compare = fn, .data = data,
+        .outputs = mem_dup(outputs, count * sizeof *outputs), .output_count = count};
+    pump_soon(reference);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening a task: which kernel, which reference, under which name. Seeds come from a folder here,
+ * from the configuration folder or from the binary, in that order. Nothing is run here. */
+#include "task/task.h"
+
+#include <stdlib.h>
+
+#define MAX_KERNEL_BYTES ((size_t)16 << 20)
+
+void task_free(struct task *task) {
+    if (!task)
+        return;
+    free(task->name);
+    free(task->folder);
+    free(task->kernel_path);
+    free(task->kernel_text);
+    free(task->reference_path);
+    free(task);
+}
+
+/* "seeds/silu" and "seeds/silu/" and "silu" are the seed silu; else {NULL, 0}. */
+static struct str seed_of(const char *path) {
+    struct str name = str_of(path);
+    if (str_starts(name, "seeds/"))
+        name = (struct str){name.at + 6, name.len - 6};
+    while (name.len && name.at[name.len - 1] == '/')
+        name.len--;
+    if (!name.len || memchr(name.at, '/', name.len) || name.at[0] == '.')
+        return (struct str){NULL, 0};
+    return name;
+}
+
+static bool is_kernel_of(const char *file, struct str *name) {
+    struct str rest = str_of(file), part;
+    if (!str_next(&rest, '/', &part) || !str_is(part, "seeds") || !str_next(&rest, '/', name))
+        return false;
+    return str_is(rest, "kernel.py");
+}
+
+struct str task_seed_name(size_t index) {
+    for (const struct embedded_file *file = embedded_files; file->name; file++) {
+        struct str name;
+        if (is_kernel_of(file->name, &name) && index-- == 0)
+            return name;
+    }
+    return (struct str){NULL, 0};
+}
+
+/* The name of a folder or file as a task's name, without ".py". */
+static char *name_of(const char *path, bool is_file) {
+    char *absolute = path_absolute(path);
+    struct str name = str_of(absolute);
+    while (name.len > 1 && name.at[name.len - 1] == '/')
+        name.len--;
+    for (size_t i = name.len; i-- > 0;) {
+        if (name.at[i] == '/' && i + 1 < name.len) {
+            name = (struct str){name.at + i + 1, name.len - i - 1};
+            break;
+        }
+    }
+    if (is_file && str_ends(name, ".py"))
+        name.len -= 3;
+    /* "." and ".." name nothing: the folder itself does, when it can be resolved. */
+    char *real = str_is(name, ".") || str_is(name, "..") ? realpath(path, NULL) : NULL;
+    if (real)
+        name = str_of(path_base(real));
+    struct buf text = {0};
+    buf_add(&text, name.at, name.len);
+    free(real);
+    free(absolute);
+    return buf_take(&text);
+}
+
+static struct task *open_file(const char *path, const char *reference, struct err *err) {
+    struct task *task = mem_alloc(1, sizeof *task);
+    task->kernel_path = mem_strdup(path);
+    task->folder = path_folder(path);
+    task->kernel_text = file_read(path, MAX_KERNEL_BYTES, &task->kernel_len, err);
+    if (!task->kernel_text) {
+        if (err && err->kind == ERR_ENVIRONMENT)
+            err->kind = ERR_USAGE;          /* the user named a file that is not there */
+        task_free(task);
+        return NULL;
+    }
+    bool in_task_folder = strcmp(path_base(path), "kernel.py") == 0;
+    task->name = in_task_folder ? name_of(task->folder, false) : name_of(path, true);
+    char *beside = path_join(task->folder, "reference.py");
+    if (reference)
+        task->reference_path = mem_strdup(reference);
+    else if (in_task_folder && file_exists(beside))
+        task->reference_path = mem_strdup(beside);
+    free(beside);
+    if (task->reference_path && !file_exists(task->reference_path)) {
+        err_set(err, ERR_USAGE, "there is no reference %s", task->reference_path);
+        task_free(task);
+        return NULL;
+    }
+    return task;
+}
+
+static struct task *open_folder(const char *path, const char *reference, struct err *err) {
+    char *kernel = path_join(path, "kernel.py");
+    struct task *task = NULL;
+    if (file_exists(kernel))
+        task = open_file(kernel, reference, err);
+    else
+        err_set(err, ERR_USAGE, "%s is no task: it has no kernel.py", path);
+    free(kernel);
+    return task;
+}
+
+/* A built-in file as a file on disk, where Python can read it; new string. */
+static char *put_on_disk(struct str text, const char *name, struct err *err) {
+    struct buf at = {0};
+    buf_printf(&at, "seeds/%s", hash_content(text.at, text.len).hex);
+    char *folder = path_cache(at.at);
+    buf_free(&at);
+    char *path = path_join(folder, name);
+    bool ok = file_exists(path) ||
+              (file_make_dirs(folder, err) && file_write(path, text.at, text.len, err));
+    free(folder);
+    if (ok)
+        return path;
+    free(path);
+    return NULL;
+}
+
+static struct task *open_builtin(struct str seed, const char *reference, struct err *err) {
+    struct buf kernel = {0}, beside = {0};
+    buf_printf(&kernel, "seeds/" STR_FMT "/kernel.py", STR_ARG(seed));
+    buf_printf(&beside, "seeds/" STR_FMT "/reference.py", STR_ARG(seed));
+    struct str text = embed_find(kernel.at), reference_text = embed_find(beside.at);
+    struct task *task = NULL;
+    if (text.at) {
+        task = mem_alloc(1, sizeof *task);
+        task->is_builtin = true;
+        task->name = mem_dup(seed.at, seed.len + 1);
+        task->name[seed.len] = 0;
+        task->folder = mem_strdup(".");
+        task->kernel_text = mem_dup(text.at, text.len + 1);
+        task->kernel_len = text.len;
+        task->kernel_path = mem_strdup(kernel.at);
+        if (reference)
+            task->reference_path = mem_strdup(reference);
+        else if (reference_text.at)
+            task->reference_path = put_on_disk(reference_text, "reference.py", err);
+        if (!task->reference_path && reference_text.at) {
+            task_free(task);
+            task = NULL;
+        }
+    }
+    buf_free(&kernel);
+    buf_free(&beside);
+    return task;
+}
+
+static struct task *open_seed(struct str seed, const char *reference, struct err *err) {
+    struct buf name = {0};
+    buf_printf(&name, "seeds/" STR_FMT, STR_ARG(seed));
+    char *configured = path_config(name.at);
+    struct task *task = NULL;
+    if (file_is_dir(name.at))
+        task = open_folder(name.at, reference, err);
+    else if (file_is_dir(configured))
+        task = open_folder(configured, reference, err);
+    else
+        task = open_builtin(seed, reference, err);
+    free(configured);
+    buf_free(&name);
+    return task;
+}
+
+static struct task *not_there(const char *path, struct err *err) {
+    struct buf seeds = {0};
+    struct str name;
+    for (size_t i = 0; (name = task_seed_name(i)).at; i++)
+        buf_printf(&seeds, "%s" STR_FMT, i ? ", " : "", STR_ARG(name));
+    err_set(err, ERR_USAGE, "there is no task %s: it is neither a folder with kernel.py, nor a "
+            "kernel file, nor one of the seeds %s", path, seeds.at ? seeds.at : "(none)");
+    buf_free(&seeds);
+    return NULL;
+}
+
+struct task *task_open(const char *path, const char *reference, struct err *err) {
+    struct err none = {0};
+    if (!err)
+        err = &none;
+    *err = none;
+    struct str seed = seed_of(path);
+    struct task *task = NULL;
+    if (file_is_dir(path))
+        task = open_folder(path, reference, err);
+    else if (file_exists(path))
+        task = open_file(path, reference, err);
+    else if (seed.at)
+        task = open_seed(seed, reference, err);
+    if (!task && err->kind == ERR_NONE)
+        return not_there(path, err);
+    return task;
+}

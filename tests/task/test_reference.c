@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* References that work, and all the ways in which they do not: each with a real Python child. */
+#include "task/workbench.h"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "task/task.h"
+
+#define PATIENCE_MS 60000
+
+#define HEAD "import numpy as np\n"
+#define INPUTS "def get_inputs():\n    return [np.random.normal(size=(4, 3)).astype(np.float32), 1e-5]\n"
+#define FORWARD "def forward(x, eps):\n    return x * 2 + eps\n"
+
+/* The answers to the requests of one test. */
+struct answers {
+    struct task_inputs *inputs;
+    struct task_comparison comparison;
+    bool compared;
+    struct err err;
+    int count;
+};
+
+static void on_inputs(void *data, struct task_inputs *inputs, const struct err *err) {
+    struct answers *answers = data;
+    task_inputs_free(answers->inputs);
+    answers->inputs = inputs;
+    answers->count++;
+    if (err)
+        answers->err = *err;
+}
+
+static void on_compared(void *data, const struct task_comparison *comparison,
+                        const struct err *err) {
+    struct answers *answers = data;
+    answers->count++;
+    answers->compared = comparison != NULL;
+    if (comparison)
+        answers->comparison = *comparison;
+    if (err)
+        answers->err = *err;
+}
+
+static void free_answers(struct answers *answers) {
+    task_inputs_free(answers->inputs);
+    *answers = (struct answers){0};
+}
+
+static void prepare(const char *path, int64_t seed, double limit_s, struct answers *answers) {
+    struct loop *loop = loop_new();
+    struct task_reference_limits limits = {.seed_s = limit_s};
+    struct task_reference *reference = task_reference_open(loop, path, &limits, NULL);
+    assert_non_null(reference);
+    task_reference_prepare(reference, seed, on_inputs, answers);
+    const bool never = false;
+    for (int i = 0; i < 600 && !answers->count; i++)
+        loop_run_until(loop, &never, 100);
+    assert_int_equal(answers->count, 1);
+    task_reference_free(reference);
+    loop_free(loop);
+}
+
+static void compare(const char *path, const struct array *outputs, size_t count,
+                    struct answers *answers) {
+    struct loop *loop = loop_new();
+    struct task_reference *reference = task_reference_open(loop, path, NULL, NULL);
+    assert_non_null(reference);
+    task_reference_prepare(reference, 0, on_inputs, answers);
+    task_reference_forward(reference, 0);
+    task_reference_compare(reference, 0, outputs, count, on_compared, answers);
+    const bool never = false;
+    for (int i = 0; i < 600 && answers->count < 2; i++)
+        loop_run_until(loop, &never, 100);
+    assert_int_equal(answers->count, 2);
+    task_reference_free(reference);
+    loop_free(loop);
+}
+
+/* Prepares a reference that fails and checks what is said about it. */
+static void expect_failure(void **state, const char *text, enum err_kind kind, const char *part) {
+    char *path = put(state, "bad.py", text);
+    struct answers answers = {0};
+    prepare(path, 0, 20, &answers);
+    assert_null(answers.inputs);
+    assert_int_equal(answers.err.kind, kind);
+    if (!strstr(answers.err.text, part))
+        fail_msg("'%s' is not in '%s'", part, answers.err.text);
+    free_answers(&answers);
+    free(path);
+}
+
+/* The same for what forward does: seen when outputs are compared. */
+static void expect_forward_failure(void **state, const char *text, enum err_kind kind,
+                                   const char *part) {
+    char *path = put(state, "bad.py", text);
+    struct answers answers = {0};
+    float data[12] = {0};
+    struct array output = {DTYPE_FLOAT32, 2, {4, 3}, data};
+    compare(path, &output, 1, &answers);
+    assert_false(answers.compared);
+    assert_int_equal(answers.err.kind, kind);
+    if (!strstr(answers.err.text, part))
+        fail_msg("'%s' is not in '%s'", part, answers.err.text);
+    free_answers(&answers);
+    free(path);
+}
+
+static void inputs_arrive_and_the_second_time_from_the_cache(void **state) {
+    char *path = put(state, "good.py", HEAD INPUTS FORWARD "print('noise {\"id\": 1}')\n");
+    struct answers first = {0}, second = {0};
+    prepare(path, 21, 20, &first);
+    assert_non_null(first.inputs);
+    assert_false(first.inputs->from_cache);
+    assert_int_equal(first.inputs->count, 2);
+    assert_int_equal(first.inputs->values[0].array.dtype, DTYPE_FLOAT32);
+    assert_int_equal(first.inputs->values[0].array.shape[0], 4);
+    assert_int_equal(first.inputs->values[1].kind, TASK_FLOAT);
+    assert_true(first.inputs->values[1].number == 1e-5);
+    /* numpy.random.seed(21); normal()[0] */
+    float first_number = ((float *)first.inputs->values[0].array.data)[0];
+    assert_true(first_number > -0.0520f && first_number < -0.0519f);
+    setenv("HONE_PYTHON", "/no/python/is/needed/now", 1);
+    prepare(path, 21, 20, &second);
+    unsetenv("HONE_PYTHON");
+    assert_non_null(second.inputs);
+    assert_true(second.inputs->from_cache);
+    assert_memory_equal(first.inputs->values[0].array.data, second.inputs->values[0].array.data,
+                        48);
+    struct task_inputs *shapes = task_inputs_cached(path, 84, true);
+    assert_non_null(shapes);
+    assert_int_equal(shapes->values[0].array.shape[1], 3);
+    assert_null(shapes->values[0].array.data);
+    task_inputs_free(shapes);
+    assert_null(task_inputs_cached(path, 84, false));
+    free_answers(&first);
+    free_answers(&second);
+    free(path);
+}
+
+static void a_changed_reference_or_module_beside_it_is_run_again(void **state) {
+    char *module = put(state, "dep/sizes.py", "N = 3\n");
+    char *path = put(state, "dep/ref.py", HEAD "import sizes\ndef get_inputs():\n"
+                     "    return [np.zeros((sizes.N, 2), np.float32)]\n"
+                     "def forward(x):\n    return x\n");
+    struct answers answers = {0};
+    prepare(path, 0, 20, &answers);
+    assert_int_equal(answers.inputs->values[0].array.shape[0], 3);
+    free_answers(&answers);
+    free(put(state, "dep/sizes.py", "N = 5000\n"));
+    prepare(path, 0, 20, &answers);
+    assert_false(answers.inputs->from_cache);
+    assert_int_equal(answers.inputs->values[0].array.shape[0], 5000);
+    free_answers(&answers);
+    free(module);
+    free(path);
+}
+
+static void bfloat16_inputs_are_rounded_to_nearest_even(void **state) {
+    char *path = put(state, "bf16.py", HEAD "nki_input_dtypes = ['bfloat16', None, 'float8_e4m3']\n"
+                     "def get_inputs():\n"
+                     "    return [np.array([1, 1.00390625, 1.01171875, -3.1415927], np.float32), 7,\n"
+                     "            np.array([0.3, 1e9, -17, 0], np.float32)]\n"
+                     "def forward(x, n, y):\n    return x\n");
+    struct answers answers = {0};
+    prepare(path, 0, 20, &answers);
+    assert_non_null(answers.inputs);
+    assert_int_equal(answers.inputs->values[0].array.dtype, DTYPE_BFLOAT16);
+    const uint16_t wanted[] = {0x3f80, 0x3f80, 0x3f82, 0xc049};
+    assert_memory_equal(answers.inputs->values[0].array.data, wanted, sizeof wanted);
+    assert_int_equal(answers.inputs->values[1].integer, 7);
+    const uint8_t small[] = {0x2a, 0x77, 0xd8, 0x00};     /* 0.3125, 240, -16, 0 */
+    assert_memory_equal(answers.inputs->values[2].array.data, small, sizeof small);
+    free_answers(&answers);
+    free(path);
+}
+
+static void outputs_are_compared_in_double_precision(void **state) {
+    char *path = put(state, "cmp.py", HEAD
+                     "def get_inputs():\n    return [np.arange(1, 5, dtype=np.float32)]\n"
+                     "def forward(x):\n    return x * 2\n");
+    struct answers answers = {0};
+    float data[] = {2, 4, 6, 8.001f};
+    struct array output = {DTYPE_FLOAT32, 2, {2, 2}, data};     /* another shape, as many elements */
+    compare(path, &output, 1, &answers);
+    assert_true(answers.compared);
+    /* 0.001 / sqrt(4 + 16 + 36 + 64) */
+    assert_true(answers.comparison.rel_l2 > 9.12e-5 && answers.comparison.rel_l2 < 9.14e-5);
+    assert_true(answers.comparison.outputs[0].max_abs > 9.9e-4);
+    assert_true(answers.comparison.outputs[0].finite);
+    assert_false(answers.comparison.outputs[0].is_input);
+    free_answers(&answers);
+    uint16_t halves[] = {0x4000, 0x4080, 0x40c0, 0x4100};       /* 2 4 6 8 as bfloat16 */
+    struct array bf16 = {DTYPE_BFLOAT16, 1, {4}, halves};
+    compare(path, &bf16, 1, &answers);
+    assert_true(answers.compared && answers.comparison.rel_l2 == 0);
+    free_answers(&answers);
+    float copy[] = {1, 2, 3, 4};
+    struct array input = {DTYPE_FLOAT32, 1, {4}, copy};
+    compare(path, &input, 1, &answers);
+    assert_true(answers.comparison.outputs[0].is_input);
+    free_answers(&answers);
+    float nan[] = {2, 4, 6, __builtin_nanf("")};
+    struct array broken = {DTYPE_FLOAT32, 1, {4}, nan};
+    compare(path, &broken, 1, &answers);
+    assert_false(answers.comparison.outputs[0].finite);
+    assert_false(answers.comparison.rel_l2 <= 1e9);
+    free_answers(&answers);
+    free(path);
+}
+
+static void several_outputs_keep_their_order(void **state) {
+    char *path = put(state, "two.py", HEAD
+                     "def get_inputs():\n    return [np.ones((2, 2), np.float32)]\n"
+                     "def forward(x):\n    return x + 1, np.float32([5, 6])\n"
+                     "def transform_nki_outputs(k_res, ref):\n"
+                     "    assert isinstance(k_res, tuple) and isinstance(ref, tuple)\n"
+                     "    return [np.reshape(k, r.shape) for k, r in zip(k_res, ref)]\n");
+    float a[] = {2, 2, 2, 2}, b[] = {5, 6};
+    struct array outputs[] = {{DTYPE_FLOAT32, 1, {4}, a}, {DTYPE_FLOAT32, 1, {2}, b}};
+    struct answers answers = {0};
+    compare(path, outputs, 2, &answers);
+    assert_true(answers.compared);
+    assert_int_equal(answers.comparison.count, 2);
+    assert_true(answers.comparison.rel_l2 == 0);
+    free_answers(&answers);
+    free(path);
+}
+
+static void outputs_that_do_not_fit_are_the_kernels_fault(void **state) {
+    char *path = put(state, "shape.py", HEAD
+                     "def get_inputs():\n    return [np.ones((2, 2), np.float32)]\n"
+                     "def forward(x):\n    return x + 1\n");
+    float data[3] = {0};
+    struct array output = {DTYPE_FLOAT32, 1, {3}, data};
+    struct answers answers = {0};
+    compare(path, &output, 1, &answers);
+    assert_false(answers.compared);
+    assert_int_equal(answers.err.kind, ERR_KERNEL);
+    assert_non_null(strstr(answers.err.text, "(3,)"));
+    free_answers(&answers);
+    free(path);
+}
+
+static void a_reference_that_raises_shows_its_line(void **state) {
+    expect_failure(state, HEAD "def get_inputs():\n    raise ValueError('wrong\\x1b[31m day')\n"
+                   FORWARD, ERR_USAGE, "bad.py:3: ValueError: wrong [31m day");
+    expect_failure(state, "import numpy as np\nif True print(1)\n", ERR_USAGE,
+                   "bad.py:2: SyntaxError");
+    expect_failure(state, HEAD INPUTS, ERR_USAGE, "no function forward()");
+    expect_failure(state, HEAD "import sys\ndef get_inputs():\n    sys.exit(4)\n" FORWARD,
+                   ERR_USAGE, "bad.py:4: SystemExit: 4");
+    expect_forward_failure(state, HEAD INPUTS "def forward(x, eps):\n    return x @ x\n", ERR_USAGE,
+                           "bad.py:5: ValueError: matmul");
+}
+
+static void what_nobody_can_use_is_said(void **state) {
+    expect_failure(state, HEAD "def get_inputs():\n    return None\n" FORWARD, ERR_USAGE,
+                   "get_inputs() returned NoneType");
+    expect_failure(state, HEAD "def get_inputs():\n    return [np.array([{}, []], object)]\n" FORWARD,
+                   ERR_USAGE, "array of object");
+    expect_failure(state, HEAD "def get_inputs():\n    return [[1, 2]]\n" FORWARD, ERR_USAGE,
+                   "input 0 of the kernel is a list");
+    expect_failure(state, HEAD INPUTS FORWARD "TOLERANCE = 'high'\n", ERR_USAGE,
+                   "TOLERANCE is 'high'");
+    expect_forward_failure(state, HEAD INPUTS "def forward(x, eps):\n    pass\n", ERR_USAGE,
+                           "forward() returned nothing");
+    expect_forward_failure(state, HEAD INPUTS "def forward(x, eps):\n    return x / 0 * 0\n",
+                           ERR_USAGE, "12 of 12 elements that are NaN or infinite");
+    expect_forward_failure(state, HEAD INPUTS "def forward(x, eps):\n    return np.array([None])\n",
+                           ERR_USAGE, "array of object");
+}
+
+static void a_reference_that_hangs_is_ended(void **state) {
+    char *path = put(state, "hang.py", HEAD "import time\n"
+                     "def get_inputs():\n    time.sleep(600)\n" FORWARD);
+    struct answers answers = {0};
+    prepare(path, 3, 0.5, &answers);
+    assert_int_equal(answers.err.kind, ERR_ENVIRONMENT);
+    assert_non_null(strstr(answers.err.text, "hang.py gave no answer within 0.5 s for seed 3"));
+    free_answers(&answers);
+    free(path);
+}
+
+static void a_reference_that_ends_python_is_said(void **state) {
+    expect_failure(state, HEAD "import os, sys\ndef get_inputs():\n"
+                   "    print('last words', file=sys.stderr, flush=True)\n    os._exit(5)\n" FORWARD,
+                   ERR_ENVIRONMENT, "exit status 5: last words");
+}
+
+static void memory_has_a_limit(void **state) {
+    char *path = put(state, "big.py", HEAD
+                     "def get_inputs():\n    return [np.ones(1 << 34, np.float32)]\n" FORWARD);
+    struct loop *loop = loop_new();
+    struct task_reference_limits limits = {.memory_bytes = (uint64_t)4 << 30};
+    struct task_reference *reference = task_reference_open(loop, path, &limits, NULL);
+    struct answers answers = {0};
+    task_reference_prepare(reference, 0, on_inputs, &answers);
+    const bool never = false;
+    for (int i = 0; i < 600 && !answers.count; i++)
+        loop_run_until(loop, &never, 100);
+    assert_int_equal(answers.err.kind, ERR_ENVIRONMENT);
+    assert_non_null(strstr(answers.err.text, "big.py:3: out of memory"));
+    task_reference_free(reference);
+    loop_free(loop);
+    free_answers(&answers);
+    free(path);
+}
+
+static void without_numpy_the_error_says_what_was_tried(void **state) {
+    char *python = put(state, "bare-python",
+                       "#!/bin/sh\nexec /usr/bin/python3 -S -E -I \"$@\"\n");
+    assert_int_equal(chmod(python, 0755), 0);
+    char *path = put(state, "nonumpy.py", HEAD INPUTS FORWARD);
+    setenv("HONE_PYTHON", python, 1);
+    struct answers answers = {0};
+    prepare(path, 0, 20, &answers);
+    assert_int_equal(answers.err.kind, ERR_ENVIRONMENT);
+    assert_non_null(strstr(answers.err.text, "no numpy"));
+    assert_non_null(strstr(answers.err.text, "bare-python (ModuleNotFoundError"));
+    assert_non_null(strstr(answers.err.text, "apt install python3-numpy"));
+    free_answers(&answers);
+    setenv("HONE_PYTHON", "/no/such/python", 1);
+    prepare(path, 0, 20, &answers);
+    assert_non_null(strstr(answers.err.text, "/no/such/python (No such file or directory)"));
+    unsetenv("HONE_PYTHON");
+    free_answers(&answers);
+    free(path);
+    free(python);
+}
+
+static void processes_that_race_for_an_entry_all_get_it(void **state) {
+    char *path = put(state, "race.py", HEAD INPUTS FORWARD);
+    pid_t children[4];
+    for (size_t i = 0; i < COUNT_OF(children); i++) {
+        children[i] = fork();
+        if (children[i] != 0)
+            continue;
+        struct answers answers = {0};
+        prepare(path, 42, 30, &answers);
+        bool ok = answers.inputs && answers.inputs->count == 2;
+        free_answers(&answers);
+        _exit(ok ? 0 : 1);
+    }
+    for (size_t i = 0; i < COUNT_OF(children); i++) {
+        int status;
+        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+        assert_int_equal(status, 0);
+    }
+    free(path);
+}
+
+static void the_cache_drops_what_was_used_longest_ago(void **state) {
+    char *path = put(state, "lru.py", HEAD
+                     "def get_inputs():\n    return [np.ones(65536, np.float32)]\n"
+                     "def forward(x):\n    return x\n");
+    setenv("HONE_CACHE_LIMIT", "700K", 1);
+    for (int64_t seed = 0; seed < 3; seed++) {
+        struct answers answers = {0};
+        prepare(path, seed, 20, &answers);
+        assert_non_null(answers.inputs);
+        free_answers(&answers);
+    }
+    unsetenv("HONE_CACHE_LIMIT");
+    struct task_inputs *first = task_inputs_cached(path, 0, false);
+    struct task_inputs *last = task_inputs_cached(path, 2, false);
+    assert_null(first);
+    assert_non_null(last);
+    task_inputs_free(last);
+    free(path);
+}
+
+static void a_broken_cache_entry_is_made_again(void **state) {
+    char *path = put(state, "broken.py", HEAD INPUTS FORWARD);
+    struct answers answers = {0};
+    prepare(path, 0, 20, &answers);
+    free_answers(&answers);
+    char *cache = getenv("XDG_CACHE_HOME");
+    struct buf command = {0};
+    buf_printf(&command, "for f in %s/hone/references/*/0/inputs/data.bin; do : > $f; done", cache);
+    assert_int_equal(system(command.at), 0);
+    buf_free(&command);
+    prepare(path, 0, 20, &answers);
+    assert_non_null(answers.inputs);
+    assert_false(answers.inputs->from_cache);
+    free_answers(&answers);
+    free(path);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(inputs_arrive_and_the_second_time_from_the_cache),
+        cmocka_unit_test(a_changed_reference_or_module_beside_it_is_run_again),
+        cmocka_unit_test(bfloat16_inputs_are_rounded_to_nearest_even),
+        cmocka_unit_test(outputs_are_compared_in_double_precision),
+        cmocka_unit_test(several_outputs_keep_their_order),
+        cmocka_unit_test(outputs_that_do_not_fit_are_the_kernels_fault),
+        cmocka_unit_test(a_reference_that_raises_shows_its_line),
+        cmocka_unit_test(what_nobody_can_use_is_said),
+        cmocka_unit_test(a_reference_that_hangs_is_ended),
+        cmocka_unit_test(a_reference_that_ends_python_is_said),
+        cmocka_unit_test(memory_has_a_limit),
+        cmocka_unit_test(without_numpy_the_error_says_what_was_tried),
+        cmocka_unit_test(processes_that_race_for_an_entry_all_get_it),
+        cmocka_unit_test(the_cache_drops_what_was_used_longest_ago),
+        cmocka_unit_test(a_broken_cache_entry_is_made_again),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
