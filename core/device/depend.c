@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Dependencies through memory: for each step the earlier steps it must wait for, found by what they
+ * read and wrote of each block (byte and partition ranges). Steps of one lane run in order, so that
+ * only the newest access of a lane to the same bytes is kept. */
+#include "device/plan.h"
+
+#include <stdlib.h>
+
+#define MOST_ACCESSES 4096      /* remembered per block; beyond it the oldest are merged */
+
+/* A range of a block: partitions [p0, p1], bytes [low, high]. */
+struct range {
+    uint32_t p0, p1;
+    int64_t low, high;
+};
+struct access {
+    struct range range;
+    uint32_t step;
+    uint8_t lane;
+    bool write;
+};
+struct history {
+    VEC(struct access) all;
+};
+
+static bool overlap(const struct range *a, const struct range *b) {
+    return a->p0 <= b->p1 && b->p0 <= a->p1 && a->low <= b->high && b->low <= a->high;
+}
+
+static bool covers(const struct range *a, const struct range *b) {
+    return a->p0 <= b->p0 && a->p1 >= b->p1 && a->low <= b->low && a->high >= b->high;
+}
+
+static struct range range_of(const struct nki_program *program, const struct nki_ap *ap) {
+    int64_t low, high;
+    device_ap_span(program, ap, &low, &high);
+    int64_t bytes = (int64_t)dtype_bytes(ap->dtype);
+    struct range range = {0, 0, low * bytes, high * bytes + bytes - 1};
+    if (program->storages.at[ap->storage].space != NKI_HBM) {
+        range.p0 = ap->partition;
+        range.p1 = ap->partition + (uint32_t)((ap->count[0] - 1) * (ap->step[0] ? ap->step[0] : 0));
+    }
+    return range;
+}
+
+static void add_producer(struct depends *depends, uint32_t from, uint32_t step) {
+    for (size_t i = from; i < depends->producer.len; i++)
+        if (depends->producer.at[i] == step)
+            return;
+    *vec_push(&depends->producer) = step;
+}
+
+/* Collects what the access waits for and forgets what it replaces. */
+static void touch(struct depends *depends, struct history *history, uint32_t from,
+                  struct access access) {
+    size_t kept = 0;
+    for (size_t i = 0; i < history->all.len; i++) {
+        struct access *old = &history->all.at[i];
+        bool meets = old->step != access.step && overlap(&old->range, &access.range);
+        if (meets && (old->write || access.write))
+            add_producer(depends, from, old->step);
+        bool replaced = access.write ? covers(&access.range, &old->range)
+                                     : !old->write && old->lane == access.lane &&
+                                           covers(&access.range, &old->range);
+        if (!replaced || old->step == access.step)
+            history->all.at[kept++] = *old;
+    }
+    history->all.len = kept;
+    if (history->all.len >= MOST_ACCESSES) {
+        struct access *first = &history->all.at[0], *second = &history->all.at[1];
+        second->range = (struct range){MIN_OF(first->range.p0, second->range.p0),
+                                       MAX_OF(first->range.p1, second->range.p1),
+                                       MIN_OF(first->range.low, second->range.low),
+                                       MAX_OF(first->range.high, second->range.high)};
+        second->write |= first->write;
+        *first = *second;
+        history->all.at[1] = history->all.at[--history->all.len];
+    }
+    *vec_push(&history->all) = access;
+}
+
+/* HBM needs watching only where something is both written and read. */
+static bool *watched_storages(const struct plan *plan) {
+    const struct nki_program *program = plan->image->program;
+    bool *written = mem_alloc(program->storages.len, sizeof *written);
+    bool *read = mem_alloc(program->storages.len, sizeof *read);
+    struct device_operand operands[DEVICE_MAX_OPERANDS];
+    for (size_t i = 0; i < program->instrs.len; i++) {
+        size_t n = device_operands(plan->image, i, operands);
+        for (size_t k = 0; k < n; k++) {
+            written[operands[k].ap->storage] |= operands[k].is_dst;
+            read[operands[k].ap->storage] |= operands[k].is_src;
+        }
+    }
+    for (size_t s = 0; s < program->storages.len; s++)
+        if (program->storages.at[s].space == NKI_HBM)
+            written[s] = written[s] && read[s];
+        else
+            written[s] = true;
+    free(read);
+    return written;
+}
+
+static void touch_operand(struct depends *depends, struct history *histories,
+                          const struct plan *plan, uint32_t from,
+                          const struct device_operand *operand, struct access access) {
+    access.range = range_of(plan->image->program, operand->ap);
+    access.write = operand->is_dst;
+    uint32_t count, first = plan_operand_blocks(plan->image, operand->ap, &count);
+    for (uint32_t b = first; b < first + count; b++)
+        touch(depends, &histories[plan->alias[b]], from, access);
+}
+
+static void touch_block(struct depends *depends, struct history *histories, uint32_t from,
+                        uint32_t block, struct access access) {
+    access.range = (struct range){0, UINT32_MAX, 0, INT64_MAX};
+    touch(depends, &histories[block], from, access);
+}
+
+struct depends *depends_make(const struct plan *plan, const uint8_t *lanes) {
+    const struct device_image *image = plan->image;
+    struct depends *depends = mem_alloc(1, sizeof *depends);
+    depends->base = mem_alloc(plan->steps.len + 1, sizeof *depends->base);
+    struct history *histories = mem_alloc(image->n_blocks, sizeof *histories);
+    bool *watched = watched_storages(plan);
+    struct device_operand operands[DEVICE_MAX_OPERANDS];
+    for (uint32_t s = 0; s < plan->steps.len; s++) {
+        const struct step *step = &plan->steps.at[s];
+        uint32_t from = depends->base[s] = (uint32_t)depends->producer.len;
+        struct access access = {.step = s, .lane = lanes[s]};
+        if (step->kind == STEP_SAVE || step->kind == STEP_RELOAD) {
+            access.write = true;
+            touch_block(depends, histories, from, step->block, access);
+            continue;
+        }
+        if (step->kind == STEP_RESIDENT)
+            continue;
+        size_t n = device_operands(image, step->instr, operands);
+        for (size_t k = 0; k < n; k++)
+            if (watched[operands[k].ap->storage])
+                touch_operand(depends, histories, plan, from, &operands[k], access);
+    }
+    depends->base[plan->steps.len] = (uint32_t)depends->producer.len;
+    for (size_t b = 0; b < image->n_blocks; b++)
+        vec_free(&histories[b].all);
+    free(histories);
+    free(watched);
+    return depends;
+}
+
+void depends_free(struct depends *depends) {
+    if (!depends)
+        return;
+    free(depends->base);
+    vec_free(&depends->producer);
+    free(depends);
+}

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes the plan: life spans of what is on chip, loads the legacy compiler keeps resident, spills
+ * where SBUF is too small. Instructions of the current dialect are taken as they stand: that
+ * dialect keeps the order and the allocation the kernel asks for. */
+#include "device/plan.h"
+
+#include <stdlib.h>
+
+/* Share of SBUF that repeated loads may fill: the rest stays for multiple buffering. Set on the
+ * HBM byte counts published for NKIBench's baselines on trn1 (add_rmsnorm_matmul keeps its
+ * weights resident, matmul does not). */
+#define RESIDENT_SHARE 0.85
+
+uint64_t plan_block_bytes(const struct device_image *image, uint32_t block) {
+    const struct nki_storage *storage =
+        &image->program->storages.at[image->blocks[block].storage];
+    return storage->block_bytes;
+}
+
+uint32_t plan_operand_blocks(const struct device_image *image, const struct nki_ap *ap,
+                             uint32_t *count) {
+    uint32_t first, last;
+    device_ap_blocks(image->program, ap, &first, &last);
+    *count = last - first + 1;
+    return image->block_base[ap->storage] + first;
+}
+
+static bool on_chip(const struct device_image *image, uint32_t block, enum nki_space space) {
+    return image->program->storages.at[image->blocks[block].storage].space == space;
+}
+
+/* ---- loads that repeat ------------------------------------------------------------------------ */
+
+/* One distinct piece of HBM that a line of the kernel loads, perhaps many times. */
+struct piece {
+    uint32_t site, first_block, first, last, loads;
+};
+struct site {
+    uint64_t bytes, repeated;   /* per partition: of its distinct pieces, of what need not move */
+};
+struct residency {
+    struct plan *plan;
+    uint32_t *writes;           /* per block: instructions that write it */
+    struct map keys;            /* access pattern -> piece number + 1 */
+    VEC(struct piece) pieces;
+    VEC(struct site) sites;
+    struct map site_of;         /* loc -> site number + 1 */
+    uint32_t *piece_of;         /* per instruction: piece number + 1, 0: not a load that counts */
+    uint64_t *usage;            /* live SBUF bytes per partition, per group of instructions */
+};
+#define GROUP 64
+
+static void count_writes(struct residency *r) {
+    const struct device_image *image = r->plan->image;
+    struct device_operand operands[DEVICE_MAX_OPERANDS];
+    for (size_t i = 0; i < image->program->instrs.len; i++) {
+        size_t n = device_operands(image, i, operands);
+        for (size_t k = 0; k < n && operands[k].is_dst; k++) {
+            uint32_t count, first = plan_operand_blocks(image, operands[k].ap, &count);
+            for (uint32_t b = first; b < first + count; b++)
+                r->writes[b]++;
+        }
+    }
+}
+
+/* A load that fills one whole block from HBM that nothing writes, and the only write to it. */
+static bool is_plain_load(const struct residency *r, const struct nki_instr *instr,
+                          uint32_t *block) {
+    const struct device_image *image = r->plan->image;
+    if (instr->op != NKI_OP_DMA_COPY || instr->mask)
+        return false;
+    const struct nki_ap *dst = instr->operands[0].ap, *src = instr->operands[1].ap;
+    if (dst->indirect || src->indirect || image->written[src->storage])
+        return false;
+    const struct nki_storage *from = &image->program->storages.at[src->storage];
+    const struct nki_storage *to = &image->program->storages.at[dst->storage];
+    uint32_t count;
+    *block = plan_operand_blocks(image, dst, &count);
+    return from->space == NKI_HBM && to->space == NKI_SBUF && count == 1 &&
+           r->writes[*block] == 1 &&
+           (uint64_t)nki_ap_free(dst) * dtype_bytes(dst->dtype) == to->block_bytes &&
+           (uint32_t)dst->count[0] == to->partitions;
+}
+
+static uint32_t number_of(struct map *map, const void *key, size_t size, uint32_t next) {
+    struct map_entry *entry = map_put(map, (struct str){key, size});
+    if (!entry->value)
+        entry->value = (void *)(uintptr_t)(next + 1);
+    return (uint32_t)(uintptr_t)entry->value - 1;
+}
+
+static void note_load(struct residency *r, uint32_t i, uint32_t block) {
+    const struct device_image *image = r->plan->image;
+    const struct nki_instr *instr = &image->program->instrs.at[i];
+    const struct nki_ap *dst = instr->operands[0].ap, *src = instr->operands[1].ap;
+    int64_t key[2 * NKI_MAX_DIMS + 8] = {instr->loc, src->storage, src->offset, src->n_dims,
+                                         dst->dtype, src->dtype, dst->count[0], nki_ap_free(dst)};
+    for (int d = 0; d < src->n_dims; d++) {
+        key[8 + 2 * d] = src->step[d];
+        key[9 + 2 * d] = src->count[d];
+    }
+    uint32_t site = number_of(&r->site_of, &instr->loc, sizeof instr->loc,
+                              (uint32_t)r->sites.len);
+    if (site == r->sites.len)
+        *vec_push(&r->sites) = (struct site){0};
+    uint32_t piece = number_of(&r->keys, key, sizeof key, (uint32_t)r->pieces.len);
+    uint64_t bytes = plan_block_bytes(image, block);
+    if (piece == r->pieces.len) {
+        *vec_push(&r->pieces) = (struct piece){.site = site, .first_block = block, .first = i};
+        r->sites.at[site].bytes += bytes;
+    } else {
+        r->sites.at[site].repeated += bytes;
+    }
+    r->pieces.at[piece].loads++;
+    r->pieces.at[piece].last = MAX_OF(r->pieces.at[piece].last, image->blocks[block].last);
+    r->piece_of[i] = piece + 1;
+}
+
+static void measure_usage(struct residency *r) {
+    const struct device_image *image = r->plan->image;
+    for (uint32_t b = 0; b < image->n_blocks; b++) {
+        if (!on_chip(image, b, NKI_SBUF) || image->blocks[b].first == DEVICE_NEVER)
+            continue;
+        for (uint32_t g = image->blocks[b].first / GROUP; g <= image->blocks[b].last / GROUP; g++)
+            r->usage[g] += plan_block_bytes(image, b);
+    }
+}
+
+static void keep(struct residency *r, const struct piece *piece, int64_t sign) {
+    uint64_t bytes = plan_block_bytes(r->plan->image, piece->first_block);
+    for (uint32_t g = piece->first / GROUP; g <= piece->last / GROUP; g++)
+        r->usage[g] += (uint64_t)((int64_t)bytes * sign);
+}
+
+/* Keeps all pieces of a site resident if they fit beside what is live, else none of them. */
+static bool keep_site(struct residency *r, uint32_t site) {
+    uint64_t most = (uint64_t)((double)r->plan->image->generation->sbuf_partition_bytes *
+                               RESIDENT_SHARE);
+    bool fits = r->sites.at[site].bytes <= most;
+    size_t done = 0;
+    for (; fits && done < r->pieces.len; done++) {
+        const struct piece *piece = &r->pieces.at[done];
+        if (piece->site != site || piece->loads < 2)
+            continue;
+        keep(r, piece, 1);
+        for (uint32_t g = piece->first / GROUP; g <= piece->last / GROUP; g++)
+            fits &= r->usage[g] <= most;
+    }
+    if (fits)
+        return true;
+    for (size_t p = 0; p < done; p++)
+        if (r->pieces.at[p].site == site && r->pieces.at[p].loads >= 2)
+            keep(r, &r->pieces.at[p], -1);
+    return false;
+}
+
+static void apply_residency(struct residency *r, bool *resident, const bool *kept) {
+    const struct device_image *image = r->plan->image;
+    for (uint32_t i = 0; i < image->program->instrs.len; i++) {
+        if (!r->piece_of[i])
+            continue;
+        const struct piece *piece = &r->pieces.at[r->piece_of[i] - 1];
+        if (!kept[piece->site] || piece->first == i)
+            continue;
+        uint32_t count, block = plan_operand_blocks(image, image->program->instrs.at[i].operands[0].ap,
+                                                    &count);
+        r->plan->alias[block] = piece->first_block;
+        resident[i] = true;
+    }
+}
+
+/* Sites with the most to save come first. */
+static uint32_t next_site(const struct residency *r, const bool *tried) {
+    uint32_t best = UINT32_MAX;
+    for (uint32_t s = 0; s < r->sites.len; s++)
+        if (!tried[s] && r->sites.at[s].repeated &&
+            (best == UINT32_MAX || r->sites.at[s].repeated > r->sites.at[best].repeated))
+            best = s;
+    return best;
+}
+
+static void find_resident_loads(struct plan *plan, bool *resident) {
+    const struct device_image *image = plan->image;
+    size_t n = image->program->instrs.len;
+    struct residency r = {.plan = plan};
+    r.writes = mem_alloc(image->n_blocks, sizeof *r.writes);
+    r.piece_of = mem_alloc(n, sizeof *r.piece_of);
+    r.usage = mem_alloc(n / GROUP + 1, sizeof *r.usage);
+    count_writes(&r);
+    measure_usage(&r);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t block;
+        if (is_plain_load(&r, &image->program->instrs.at[i], &block))
+            note_load(&r, i, block);
+    }
+    bool *tried = mem_alloc(r.sites.len, sizeof *tried);
+    bool *kept = mem_alloc(r.sites.len, sizeof *kept);
+    for (uint32_t s; (s = next_site(&r, tried)) != UINT32_MAX;) {
+        tried[s] = true;
+        kept[s] = keep_site(&r, s);
+    }
+    apply_residency(&r, resident, kept);
+    free(tried);
+    free(kept);
+    free(r.writes);
+    free(r.piece_of);
+    free(r.usage);
+    map_free(&r.keys);
+    map_free(&r.site_of);
+    vec_free(&r.pieces);
+    vec_free(&r.sites);
+}
+
+/* ---- walking the program with memory in mind --------------------------------------------------- */
+
+struct use {
+    uint32_t block, instr;
+};
+struct walk {
+    struct plan *plan;
+    uint32_t *use_base;         /* per block (roots): its uses in use_at, ascending */
+    uint32_t *use_at;
+    uint32_t *use_next;         /* per block: index of its next use */
+    uint8_t *state;             /* per block: enum place */
+    bool *clean;                /* per block: HBM holds the same data */
+    uint32_t *last_step;        /* per block: the step that used it last */
+    VEC(uint32_t) live;         /* SBUF blocks in memory */
+    uint64_t sbuf, psum;
+    uint64_t capacity;          /* of SBUF, for spilling; UINT64_MAX: never spill */
+};
+enum place { PLACE_NOWHERE, PLACE_MEMORY, PLACE_SPILLED };
+
+static uint32_t next_use(const struct walk *w, uint32_t block) {
+    uint32_t at = w->use_next[block];
+    return at < w->use_base[block + 1] ? w->use_at[at] : DEVICE_NEVER;
+}
+
+static void list_uses(struct walk *w) {
+    const struct device_image *image = w->plan->image;
+    VEC(struct use) uses = {0};
+    struct device_operand operands[DEVICE_MAX_OPERANDS];
+    for (uint32_t i = 0; i < image->program->instrs.len; i++) {
+        size_t n = device_operands(image, i, operands);
+        for (size_t k = 0; k < n; k++) {
+            if (image->program->storages.at[operands[k].ap->storage].space == NKI_HBM)
+                continue;
+            uint32_t count, first = plan_operand_blocks(image, operands[k].ap, &count);
+            for (uint32_t b = first; b < first + count; b++)
+                *vec_push(&uses) = (struct use){w->plan->alias[b], i};
+        }
+    }
+    for (size_t u = 0; u < uses.len; u++)
+        w->use_base[uses.at[u].block + 1]++;
+    for (size_t b = 0; b < image->n_blocks; b++)
+        w->use_base[b + 1] += w->use_base[b];
+    w->use_at = mem_alloc(uses.len, sizeof *w->use_at);
+    for (size_t b = 0; b < image->n_blocks; b++)
+        w->use_next[b] = w->use_base[b];
+    for (size_t u = 0; u < uses.len; u++)
+        w->use_at[w->use_next[uses.at[u].block]++] = uses.at[u].instr;
+    for (size_t b = 0; b < image->n_blocks; b++)
+        w->use_next[b] = w->use_base[b];
+    vec_free(&uses);
+}
+
+static uint32_t push_step(struct plan *plan, enum step_kind kind, uint32_t instr, uint32_t block) {
+    *vec_push(&plan->steps) = (struct step){(uint8_t)kind, instr, block};
+    return (uint32_t)plan->steps.len - 1;
+}
+
+static void leave_memory(struct walk *w, uint32_t block, uint32_t after, enum place to) {
+    *vec_push(&w->plan->gives) = (struct memory_event){after, block};
+    w->state[block] = (uint8_t)to;
+    if (!on_chip(w->plan->image, block, NKI_SBUF)) {
+        w->psum -= plan_block_bytes(w->plan->image, block);
+        return;
+    }
+    w->sbuf -= plan_block_bytes(w->plan->image, block);
+    for (size_t i = 0; i < w->live.len; i++)
+        if (w->live.at[i] == block) {
+            w->live.at[i] = w->live.at[--w->live.len];
+            return;
+        }
+}
+
+/* Makes room by moving out what is needed last (Belady), saving it where HBM does not have it. */
+static void make_room(struct walk *w, uint32_t instr, uint64_t bytes) {
+    while (w->sbuf + bytes > w->capacity) {
+        uint32_t victim = UINT32_MAX, farthest = instr;
+        for (size_t i = 0; i < w->live.len; i++) {
+            uint32_t next = next_use(w, w->live.at[i]);
+            if (next != DEVICE_NEVER && next > farthest) {
+                farthest = next;
+                victim = w->live.at[i];
+            }
+        }
+        if (victim == UINT32_MAX)
+            return;
+        uint32_t after = w->last_step[victim];
+        if (!w->clean[victim]) {
+            after = push_step(w->plan, STEP_SAVE, instr, victim);
+            w->plan->spill_save_bytes += plan_block_bytes(w->plan->image, victim) *
+                w->plan->image->program->storages.at[w->plan->image->blocks[victim].storage].partitions;
+            w->clean[victim] = true;
+        }
+        leave_memory(w, victim, after, PLACE_SPILLED);
+    }
+}
+
+static void enter_memory(struct walk *w, uint32_t block, uint32_t instr) {
+    const struct device_image *image = w->plan->image;
+    uint64_t bytes = plan_block_bytes(image, block);
+    bool sbuf = on_chip(image, block, NKI_SBUF);
+    if (sbuf)
+        make_room(w, instr, bytes);
+    uint32_t step = (uint32_t)w->plan->steps.len;
+    *vec_push(&w->plan->takes) = (struct memory_event){step, block};
+    if (w->state[block] == PLACE_SPILLED) {
+        push_step(w->plan, STEP_RELOAD, instr, block);
+        w->plan->spill_reload_bytes +=
+            bytes * image->program->storages.at[image->blocks[block].storage].partitions;
+        w->last_step[block] = step;
+    }
+    w->state[block] = PLACE_MEMORY;
+    *(sbuf ? &w->sbuf : &w->psum) += bytes;
+    if (sbuf)
+        *vec_push(&w->live) = block;
+    w->plan->sbuf_peak = MAX_OF(w->plan->sbuf_peak, w->sbuf);
+    w->plan->psum_peak = MAX_OF(w->plan->psum_peak, w->psum);
+}
+
+/* The blocks an instruction touches on chip, each once; false: more than fit the list. */
+#define MOST_TOUCHED 256
+static size_t touched_blocks(const struct plan *plan, uint32_t i, uint32_t *blocks, bool *written) {
+    struct device_operand operands[DEVICE_MAX_OPERANDS];
+    size_t n = device_operands(plan->image, i, operands), found = 0;
+    for (size_t k = 0; k < n; k++) {
+        if (plan->image->program->storages.at[operands[k].ap->storage].space == NKI_HBM)
+            continue;
+        uint32_t count, first = plan_operand_blocks(plan->image, operands[k].ap, &count);
+        for (uint32_t b = first; b < first + count && found < MOST_TOUCHED; b++) {
+            size_t at = 0;
+            while (at < found && blocks[at] != plan->alias[b])
+                at++;
+            if (at == found) {
+                blocks[found] = plan->alias[b];
+                written[found++] = false;
+            }
+            written[at] |= operands[k].is_dst;
+        }
+    }
+    return found;
+}
+
+static bool loads_from_inputs(const struct device_image *image, uint32_t i) {
+    const struct nki_instr *instr = &image->program->instrs.at[i];
+    if (instr->op != NKI_OP_DMA_COPY || instr->operands[1].kind != NKI_OPERAND_AP)
+        return false;
+    const struct nki_ap *src = instr->operands[1].ap;
+    return image->program->storages.at[src->storage].space == NKI_HBM &&
+           !image->written[src->storage];
+}
+
+static void walk_instruction(struct walk *w, uint32_t i, bool resident) {
+    uint32_t blocks[MOST_TOUCHED];
+    bool written[MOST_TOUCHED];
+    size_t n = touched_blocks(w->plan, i, blocks, written);
+    /* Their next use is this instruction until all are in, so that none is moved out for another. */
+    for (size_t k = 0; k < n; k++)
+        if (w->state[blocks[k]] != PLACE_MEMORY)
+            enter_memory(w, blocks[k], i);
+    for (size_t k = 0; k < n; k++)
+        while (next_use(w, blocks[k]) != DEVICE_NEVER && next_use(w, blocks[k]) <= i)
+            w->use_next[blocks[k]]++;
+    uint32_t step = push_step(w->plan, resident ? STEP_RESIDENT : STEP_INSTR, i, 0);
+    bool load = loads_from_inputs(w->plan->image, i);
+    for (size_t k = 0; k < n; k++) {
+        w->last_step[blocks[k]] = step;
+        if (written[k] && !resident)
+            w->clean[blocks[k]] = load && w->plan->image->blocks[blocks[k]].first_write == i;
+        if (next_use(w, blocks[k]) == DEVICE_NEVER)
+            leave_memory(w, blocks[k], step, PLACE_NOWHERE);
+    }
+}
+
+static int by_step(const void *a, const void *b) {
+    const struct memory_event *x = a, *y = b;
+    return x->step < y->step ? -1 : x->step > y->step;
+}
+
+static void walk_program(struct plan *plan, const bool *resident) {
+    const struct device_image *image = plan->image;
+    struct walk w = {.plan = plan, .capacity = UINT64_MAX};
+    if (image->program->dialect == NKI_DIALECT_LEGACY)
+        w.capacity = image->generation->sbuf_partition_bytes;
+    w.use_base = mem_alloc(image->n_blocks + 1, sizeof *w.use_base);
+    w.use_next = mem_alloc(image->n_blocks, sizeof *w.use_next);
+    w.state = mem_alloc(image->n_blocks, 1);
+    w.clean = mem_alloc(image->n_blocks, sizeof *w.clean);
+    w.last_step = mem_alloc(image->n_blocks, sizeof *w.last_step);
+    list_uses(&w);
+    for (uint32_t i = 0; i < image->program->instrs.len; i++)
+        walk_instruction(&w, i, resident[i]);
+    if (plan->gives.len)
+        qsort(plan->gives.at, plan->gives.len, sizeof *plan->gives.at, by_step);
+    free(w.use_base);
+    free(w.use_at);
+    free(w.use_next);
+    free(w.state);
+    free(w.clean);
+    free(w.last_step);
+    vec_free(&w.live);
+}
+
+struct plan *plan_make(const struct device_image *image) {
+    struct plan *plan = mem_alloc(1, sizeof *plan);
+    plan->image = image;
+    plan->alias = mem_alloc(image->n_blocks, sizeof *plan->alias);
+    for (uint32_t b = 0; b < image->n_blocks; b++)
+        plan->alias[b] = b;
+    bool *resident = mem_alloc(image->program->instrs.len, sizeof *resident);
+    if (image->program->dialect == NKI_DIALECT_LEGACY)
+        find_resident_loads(plan, resident);
+    walk_program(plan, resident);
+    free(resident);
+    return plan;
+}
+
+void plan_free(struct plan *plan) {
+    if (!plan)
+        return;
+    vec_free(&plan->steps);
+    vec_free(&plan->takes);
+    vec_free(&plan->gives);
+    free(plan->alias);
+    free(plan);
+}

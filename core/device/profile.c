@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The profile: what a schedule means. Metrics under the names of Neuron's tools (Neuron Explorer's
+ * summary), cost per source line along the critical path, what each resource binds, and the floor
+ * under any kernel with these inputs, outputs and matrix products. */
+#include "device/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct profiler {
+    const struct device_image *image;
+    const struct plan *plan;
+    const struct timeline *time;
+    const struct cost_table *table;
+    struct device_profile *profile;
+    double start_ns;            /* before the first instruction */
+    double busy[LANE_COUNT], dma_busy;
+    uint64_t count[LANE_COUNT];
+    uint64_t hbm_read, hbm_write, sbuf_read, sbuf_write, psum_read, psum_write;
+    uint64_t dma_bytes, dma_transfers, dma_descriptors;
+    double dma_engine_ns;       /* that the DMA engines are busy, summed */
+    double model_flops, transpose_flops, hardware_flops, ideal_pe_ns;
+    uint64_t matmuls, activations;
+};
+
+/* ---- counting ---------------------------------------------------------------------------------- */
+
+static bool is_dma(uint8_t lane) {
+    return lane == LANE_DMA_IN || lane == LANE_DMA_OUT;
+}
+
+/* Merged busy time of each lane; the two DMA lanes together as well. Spans of a lane come in the
+ * order of their start. */
+static void count_busy(struct profiler *p) {
+    double until[LANE_COUNT] = {0}, dma_until = 0;
+    size_t n = p->plan->steps.len;
+    for (size_t s = 0; s < n; s++) {
+        uint8_t lane = p->time->lane[s];
+        double start = MAX_OF(p->time->start[s], until[lane]);
+        if (p->time->end[s] > start)
+            p->busy[lane] += p->time->end[s] - start;
+        until[lane] = MAX_OF(until[lane], p->time->end[s]);
+        p->count[lane]++;
+    }
+    /* Transfers of both lanes, merged by walking them in time order. */
+    size_t in = 0, out = 0;
+    for (;;) {
+        while (in < n && (p->time->lane[in] != LANE_DMA_IN))
+            in++;
+        while (out < n && (p->time->lane[out] != LANE_DMA_OUT))
+            out++;
+        if (in == n && out == n)
+            break;
+        bool take_in = out == n || (in < n && p->time->start[in] <= p->time->start[out]);
+        size_t s = take_in ? in++ : out++;
+        double start = MAX_OF(p->time->start[s], dma_until);
+        if (p->time->end[s] > start)
+            p->dma_busy += p->time->end[s] - start;
+        dma_until = MAX_OF(dma_until, p->time->end[s]);
+    }
+}
+
+static void count_operands(struct profiler *p, size_t i) {
+    struct device_operand operands[DEVICE_MAX_OPERANDS];
+    size_t n = device_operands(p->image, i, operands);
+    for (size_t k = 0; k < n; k++) {
+        uint64_t bytes = (uint64_t)nki_ap_count(operands[k].ap) * dtype_bytes(operands[k].ap->dtype);
+        switch (p->image->program->storages.at[operands[k].ap->storage].space) {
+        case NKI_HBM:
+            p->hbm_read += operands[k].is_src ? bytes : 0;
+            p->hbm_write += operands[k].is_dst ? bytes : 0;
+            break;
+        case NKI_SBUF:
+            p->sbuf_read += operands[k].is_src ? bytes : 0;
+            p->sbuf_write += operands[k].is_dst ? bytes : 0;
+            break;
+        case NKI_PSUM:
+            p->psum_read += operands[k].is_src ? bytes : 0;
+            p->psum_write += operands[k].is_dst ? bytes : 0;
+            break;
+        }
+    }
+}
+
+static void count_flops(struct profiler *p, const struct nki_instr *instr) {
+    bool transpose;
+    double flops = cost_flops(p->image->program, instr, &transpose);
+    if (flops <= 0)
+        return;
+    int passes = cost_pe_passes(p->image->program, instr, p->table);
+    p->matmuls++;
+    p->hardware_flops += flops;
+    *(transpose ? &p->transpose_flops : &p->model_flops) += flops;
+    if (!transpose) {
+        double peak = passes > 1 ? p->image->generation->pe_tflops_fp32
+                                 : p->image->generation->pe_tflops_bf16;
+        p->ideal_pe_ns += flops / (peak * 1e3);
+    }
+}
+
+static void count_steps(struct profiler *p) {
+    for (size_t s = 0; s < p->plan->steps.len; s++) {
+        const struct step *step = &p->plan->steps.at[s];
+        if (step->kind == STEP_RESIDENT)
+            continue;
+        const struct nki_instr *instr = &p->image->program->instrs.at[step->instr];
+        if (is_dma(p->time->lane[s])) {
+            struct transfer transfer =
+                step->kind == STEP_INSTR
+                    ? transfer_of(p->image, step->instr, p->table)
+                    : transfer_of_block(p->image, step->block, step->kind == STEP_SAVE, p->table);
+            p->dma_transfers++;
+            p->dma_descriptors += transfer.descriptors;
+            p->dma_bytes += transfer.bytes;
+            p->dma_engine_ns += transfer.engine_ns * transfer.engines;
+        }
+        if (step->kind != STEP_INSTR)
+            continue;
+        count_operands(p, step->instr);
+        count_flops(p, instr);
+        p->activations += p->time->lane[s] == LANE_SCALAR && instr->op != NKI_OP_TENSOR_COPY;
+    }
+    p->hbm_write += p->plan->spill_save_bytes;
+    p->hbm_read += p->plan->spill_reload_bytes;
+}
+
+/* ---- the floor --------------------------------------------------------------------------------- */
+
+/* Inputs that are read must come from HBM once, outputs go there once; the matrix products take
+ * their time at the peak of the PE array. No schedule can be faster. */
+static void find_floor(struct profiler *p) {
+    const struct nki_program *program = p->image->program;
+    double bytes = 0;
+    for (size_t s = 0; s < program->storages.len; s++) {
+        const struct nki_storage *storage = &program->storages.at[s];
+        if (storage->space != NKI_HBM)
+            continue;
+        const struct device_block *block = &p->image->blocks[p->image->block_base[s]];
+        bool touched = p->image->block_base[s + 1] > p->image->block_base[s] &&
+                       block->first != DEVICE_NEVER;
+        if (storage->output >= 0 && touched)
+            bytes += (double)storage->bytes;
+    }
+    /* Of an input only what the kernel reads: at most its size, at most what is moved. */
+    uint64_t *read = mem_alloc(program->storages.len, sizeof *read);
+    struct device_operand operands[DEVICE_MAX_OPERANDS];
+    for (size_t i = 0; i < program->instrs.len; i++) {
+        size_t n = device_operands(p->image, i, operands);
+        for (size_t k = 0; k < n; k++)
+            if (operands[k].is_src && program->storages.at[operands[k].ap->storage].input >= 0)
+                read[operands[k].ap->storage] += (uint64_t)nki_ap_count(operands[k].ap) *
+                                                 dtype_bytes(operands[k].ap->dtype);
+    }
+    for (size_t s = 0; s < program->storages.len; s++)
+        bytes += (double)MIN_OF(read[s], program->storages.at[s].bytes);
+    free(read);
+    const struct device_generation *generation = p->image->generation;
+    double dma = generation->dma_engines * generation->dma_engine_bytes_per_ns;
+    double rate = MAX_OF(dma, generation->hbm_bytes_per_ns);
+    double hbm_ns = bytes / rate;
+    p->profile->floor_us = MAX_OF(hbm_ns, p->ideal_pe_ns) / 1e3;
+    p->profile->floor_bound = hbm_ns >= p->ideal_pe_ns ? "HBM" : "Tensor";
+}
+
+/* ---- metrics ----------------------------------------------------------------------------------- */
+
+static void metric(struct profiler *p, const char *name, const char *unit, double value) {
+    *vec_push(&p->profile->metrics) =
+        (struct device_metric){arena_strdup(p->profile->arena, name), unit, value};
+}
+
+static void engine_metrics(struct profiler *p, enum lane lane, const char *name) {
+    double total = p->profile->latency_us * 1e3;
+    struct arena *arena = p->profile->arena;
+    metric(p, arena_printf(arena, "%s_engine_active_time", name), "s", p->busy[lane] / 1e9);
+    metric(p, arena_printf(arena, "%s_engine_active_time_percent", name), "%",
+           100 * p->busy[lane] / total);
+    metric(p, arena_printf(arena, "%s_engine_instruction_count", name), "count",
+           (double)p->count[lane]);
+}
+
+static void dma_metrics(struct profiler *p) {
+    double total = p->profile->latency_us * 1e3;
+    metric(p, "dma_active_time", "s", p->dma_busy / 1e9);
+    metric(p, "dma_active_time_percent", "%", 100 * p->dma_busy / total);
+    metric(p, "dma_transfer_count", "count", (double)p->dma_transfers);
+    metric(p, "dma_transfer_total_bytes", "bytes", (double)p->dma_bytes);
+    metric(p, "dma_transfer_average_bytes", "bytes",
+           p->dma_descriptors ? (double)p->dma_bytes / (double)p->dma_descriptors : 0);
+    metric(p, "dma_packet_count", "count", (double)p->dma_descriptors);
+    metric(p, "dma_packet_time", "s", p->dma_engine_ns / 1e9);
+    metric(p, "hbm_read_bytes", "bytes", (double)p->hbm_read);
+    metric(p, "hbm_write_bytes", "bytes", (double)p->hbm_write);
+    metric(p, "sbuf_read_bytes", "bytes", (double)p->sbuf_read);
+    metric(p, "sbuf_write_bytes", "bytes", (double)p->sbuf_write);
+    metric(p, "psum_read_bytes", "bytes", (double)p->psum_read);
+    metric(p, "psum_write_bytes", "bytes", (double)p->psum_write);
+    metric(p, "spill_save_bytes", "bytes", (double)p->plan->spill_save_bytes);
+    metric(p, "spill_reload_bytes", "bytes", (double)p->plan->spill_reload_bytes);
+    double peak = p->image->generation->dma_engines * p->image->generation->dma_engine_bytes_per_ns;
+    metric(p, "mbu_estimated_percent", "%",
+           100 * (double)(p->hbm_read + p->hbm_write) / (total * peak));
+}
+
+static void compute_metrics(struct profiler *p) {
+    double total = p->profile->latency_us * 1e3;
+    const struct device_generation *generation = p->image->generation;
+    double peak = generation->pe_tflops_bf16 * 1e3;
+    double bytes = (double)(p->hbm_read + p->hbm_write);
+    metric(p, "matmul_instruction_count", "count", (double)p->matmuls);
+    metric(p, "activate_instruction_count", "count", (double)p->activations);
+    metric(p, "model_flops", "flops", p->model_flops);
+    metric(p, "transpose_flops", "flops", p->transpose_flops);
+    metric(p, "hardware_flops", "flops", p->hardware_flops);
+    metric(p, "mfu_estimated_percent", "%", 100 * p->model_flops / (total * peak));
+    metric(p, "hfu_estimated_percent", "%", 100 * p->hardware_flops / (total * peak));
+    metric(p, "mm_arithmetic_intensity", "ratio", bytes > 0 ? p->model_flops / bytes : 0);
+    metric(p, "peak_flops_bandwidth_ratio", "ratio",
+           peak / (generation->dma_engines * generation->dma_engine_bytes_per_ns));
+    metric(p, "throttle_time", "s", p->time->throttled_ns / 1e9);
+    metric(p, "sbuf_peak_bytes", "bytes", (double)p->plan->sbuf_peak * NKI_PARTITIONS);
+    metric(p, "psum_peak_bytes", "bytes", (double)p->plan->psum_peak * NKI_PARTITIONS);
+}
+
+static void fill_metrics(struct profiler *p) {
+    double active = 0;
+    for (int lane = 0; lane < LANE_DMA_IN; lane++)
+        active = MAX_OF(active, p->busy[lane]);
+    metric(p, "total_time", "s", p->profile->latency_us / 1e6);
+    metric(p, "total_active_time", "s", MAX_OF(active, p->dma_busy) / 1e9);
+    engine_metrics(p, LANE_TENSOR, "tensor");
+    engine_metrics(p, LANE_VECTOR, "vector");
+    engine_metrics(p, LANE_SCALAR, "scalar");
+    engine_metrics(p, LANE_GPSIMD, "gpsimd");
+    dma_metrics(p);
+    compute_metrics(p);
+}
+
+/* ---- cost per line ----------------------------------------------------------------------------- */
+
+struct lines {
+    struct map index;           /* file and line -> number + 1 in profile->lines */
+};
+
+static struct device_line *line_of(struct profiler *p, struct lines *lines, uint32_t instr) {
+    const struct nki_loc *loc = &p->image->program->locs.at[p->image->program->instrs.at[instr].loc];
+    uint32_t key[2] = {loc->file, loc->line};
+    struct map_entry *entry = map_put(&lines->index, (struct str){(const char *)key, sizeof key});
+    if (!entry->value) {
+        *vec_push(&p->profile->lines) = (struct device_line){.file = loc->file, .line = loc->line};
+        entry->value = (void *)(uintptr_t)p->profile->lines.len;
+    }
+    return &p->profile->lines.at[(uintptr_t)entry->value - 1];
+}
+
+/* Walks back from the step that ends last: each stretch belongs to the line that filled it. */
+static void walk_critical_path(struct profiler *p, struct lines *lines) {
+    size_t n = p->plan->steps.len;
+    int64_t s = -1;
+    for (size_t k = 0; k < n; k++)
+        if (s < 0 || p->time->visible[k] > p->time->visible[s])
+            s = (int64_t)k;
+    double until = p->time->latency_ns, covered = 0;
+    struct device_line *line = NULL;
+    while (s >= 0) {
+        int32_t cause = p->time->cause[s];
+        double from = cause >= 0 ? MIN_OF(p->time->visible[cause], until) : 0;
+        if (cause >= 0 && p->time->lane[cause] == p->time->lane[s])
+            from = MIN_OF(p->time->end[cause], until);
+        line = line_of(p, lines, p->plan->steps.at[s].instr);
+        line->share += until - from;
+        covered += until - from;
+        until = from;
+        s = cause;
+    }
+    if (line)
+        line->share += p->time->latency_ns - covered;
+    for (size_t k = 0; k < p->profile->lines.len && p->time->latency_ns > 0; k++)
+        p->profile->lines.at[k].share /= p->time->latency_ns;
+}
+
+static int by_share(const void *a, const void *b) {
+    const struct device_line *x = a, *y = b;
+    if (x->share != y->share)
+        return x->share > y->share ? -1 : 1;
+    return x->line < y->line ? -1 : x->line > y->line;
+}
+
+static void fill_lines(struct profiler *p) {
+    struct lines lines = {0};
+    for (size_t s = 0; s < p->plan->steps.len; s++) {
+        const struct step *step = &p->plan->steps.at[s];
+        struct device_line *line = line_of(p, &lines, step->instr);
+        line->engine_ns[lane_engine(p->time->lane[s])] += p->time->end[s] - p->time->start[s];
+        line->instructions += step->kind == STEP_INSTR;
+        if (is_dma(p->time->lane[s]) && step->kind == STEP_INSTR) {
+            struct transfer transfer = transfer_of(p->image, step->instr, p->table);
+            line->hbm_bytes += transfer.reads_hbm || transfer.writes_hbm ? transfer.bytes : 0;
+        }
+    }
+    walk_critical_path(p, &lines);
+    map_free(&lines.index);
+    if (p->profile->lines.len)
+        qsort(p->profile->lines.at, p->profile->lines.len, sizeof *p->profile->lines.at, by_share);
+}
+
+/* ---- bounds and spans -------------------------------------------------------------------------- */
+
+static void fill_bounds(struct profiler *p, const struct depends *depends) {
+    static const char *const names[] = {"Tensor", "Vector", "Scalar", "GpSimd", "DMA"};
+    double around = p->table->start_ns + p->table->end_ns, best = 0;
+    p->profile->bound = "latency";
+    for (int lane = 0; lane <= LANE_DMA_IN; lane++) {
+        bool dma = lane == LANE_DMA_IN;
+        double busy = dma ? p->dma_busy : p->busy[lane];
+        if (busy <= 0)
+            continue;
+        struct timeline *without = timeline_make(p->plan, depends, p->table, lane);
+        double ns = MIN_OF(without->latency_ns, p->time->latency_ns) + around;
+        timeline_free(without);
+        *vec_push(&p->profile->bounds) = (struct device_bound){names[lane], busy, ns};
+        if (p->profile->latency_us * 1e3 - ns > best) {
+            best = p->profile->latency_us * 1e3 - ns;
+            p->profile->bound = names[lane];
+        }
+    }
+}
+
+static void fill_spans(struct profiler *p) {
+    for (int lane = 0; lane < LANE_COUNT; lane++) {
+        *vec_push(&p->profile->lanes) =
+            (struct device_lane){lane_names[lane], lane_engine((enum lane)lane)};
+        for (size_t s = 0; s < p->plan->steps.len; s++)
+            if (p->time->lane[s] == lane && p->plan->steps.at[s].kind != STEP_RESIDENT)
+                *vec_push(&p->profile->spans) = (struct device_span){
+                    p->plan->steps.at[s].instr, (uint16_t)lane,
+                    p->start_ns + p->time->start[s], p->start_ns + p->time->end[s]};
+    }
+}
+
+struct device_profile *device_time(const struct device_image *image) {
+    struct device_profile *profile = mem_alloc(1, sizeof *profile);
+    profile->arena = arena_new();
+    struct plan *plan = plan_make(image);
+    uint8_t *lanes = timeline_lanes(plan);
+    struct depends *depends = depends_make(plan, lanes);
+    const struct cost_table *table = cost_table_of(image->generation->generation);
+    struct timeline *time = timeline_make(plan, depends, table, -1);
+    struct profiler p = {.image = image, .plan = plan, .time = time, .table = table,
+                         .profile = profile, .start_ns = table->start_ns};
+    profile->latency_us = (time->latency_ns + table->start_ns + table->end_ns) / 1e3;
+    count_busy(&p);
+    count_steps(&p);
+    find_floor(&p);
+    fill_metrics(&p);
+    fill_lines(&p);
+    fill_bounds(&p, depends);
+    fill_spans(&p);
+    timeline_free(time);
+    depends_free(depends);
+    free(lanes);
+    plan_free(plan);
+    return profile;
+}
+
+void device_profile_free(struct device_profile *profile) {
+    if (!profile)
+        return;
+    vec_free(&profile->metrics);
+    vec_free(&profile->lines);
+    vec_free(&profile->bounds);
+    vec_free(&profile->lanes);
+    vec_free(&profile->spans);
+    arena_free(profile->arena);
+    free(profile);
+}
+
+double device_profile_metric(const struct device_profile *profile, const char *name,
+                             double missing) {
+    for (size_t i = 0; i < profile->metrics.len; i++)
+        if (strcmp(profile->metrics.at[i].name, name) == 0)
+            return profile->metrics.at[i].value;
+    return missing;
+}
