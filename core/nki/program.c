@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of the program: names and operands of instructions, operators, engines, and the size
+ * of access patterns. Making a program is the specialiser's work, printing one is another file's. */
+#include "nki/program.h"
+
+static const struct {
+    const char *name, *parameters, *engines;
+} ops[NKI_OP_COUNT] = {
+#define INSTR(id, name, parameters, legacy, engines, ...) {name, parameters, engines},
+#include "nki/instructions.def"
+#undef INSTR
+};
+
+static const struct {
+    const char *name, *flags;
+} funcs[NKI_FUNC_COUNT] = {
+    [NKI_FUNC_NONE] = {"none", ""},
+#define X(id, name, flags) [NKI_FUNC_##id] = {name, flags},
+    NKI_FUNC_TABLE(X)
+#undef X
+};
+
+static const char *const engines[NKI_ENGINE_COUNT] = {
+    [NKI_ENGINE_UNKNOWN] = "unknown", [NKI_ENGINE_TENSOR] = "tensor",
+    [NKI_ENGINE_SCALAR] = "scalar",   [NKI_ENGINE_GPSIMD] = "gpsimd",
+    [NKI_ENGINE_DMA] = "dma",         [NKI_ENGINE_VECTOR] = "vector",
+    [NKI_ENGINE_SYNC] = "sync",
+};
+
+const char *nki_engine_name(enum nki_engine engine) {
+    return engines[engine];
+}
+
+const char *nki_op_name(enum nki_op op) {
+    return ops[op].name;
+}
+
+const char *nki_op_engines(enum nki_op op) {
+    return ops[op].engines;
+}
+
+const char *nki_func_name(enum nki_func func) {
+    return funcs[func].name;
+}
+
+bool nki_func_has(enum nki_func func, char flag) {
+    return strchr(funcs[func].flags, flag) != NULL;
+}
+
+enum nki_func nki_func_find(struct str name) {
+    for (int i = NKI_FUNC_NONE + 1; i < NKI_FUNC_COUNT; i++)
+        if (str_is(name, funcs[i].name))
+            return (enum nki_func)i;
+    return NKI_FUNC_NONE;
+}
+
+/* The next parameter of a row that is an operand: neither `engine`, `name` nor the star. */
+static bool next_operand(struct str *rest, struct str *name) {
+    struct str part;
+    while (str_next(rest, ',', &part)) {
+        part = str_trim(part);
+        struct str head = part;
+        str_next(&part, '=', &head);
+        *name = str_trim(head);
+        if (!str_is(*name, "engine") && !str_is(*name, "name") && !str_is(*name, "*"))
+            return true;
+    }
+    return false;
+}
+
+int nki_operand_index(enum nki_op op, const char *name) {
+    struct str rest = str_of(ops[op].parameters), found;
+    for (int i = 0; next_operand(&rest, &found); i++)
+        if (str_is(found, name))
+            return i;
+    return -1;
+}
+
+size_t nki_operand_count(enum nki_op op) {
+    struct str rest = str_of(ops[op].parameters), found;
+    size_t n = 0;
+    while (next_operand(&rest, &found))
+        n++;
+    return n;
+}
+
+int64_t nki_ap_count(const struct nki_ap *ap) {
+    int64_t count = 1;
+    for (int d = 0; d < ap->n_dims; d++)
+        count *= ap->count[d];
+    return count;
+}
+
+int64_t nki_ap_free(const struct nki_ap *ap) {
+    int64_t count = 1;
+    for (int d = 1; d < ap->n_dims; d++)
+        count *= ap->count[d];
+    return count;
+}
+
+/* The program itself and its growing arrays are plain allocations, all they point to is in the
+ * arena. */
+void nki_program_free(struct nki_program *program) {
+    if (!program)
+        return;
+    vec_free(&program->storages);
+    vec_free(&program->instrs);
+    vec_free(&program->locs);
+    vec_free(&program->files);
+    vec_free(&program->outputs);
+    arena_free(program->arena);
+    mem_free_(program);
+}
