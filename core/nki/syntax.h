@@ -83,7 +83,7 @@ enum nki_token_kind {
 struct nki_token {
     uint32_t start, end;
     uint8_t kind;           /* enum nki_token_kind */
-    uint8_t word;           /* keyword number, see parser.h */
+    uint8_t word;           /* enum nki_word, see parser.h */
     uint32_t op;            /* operator bytes, e.g. '<' | '<' << 8 | '=' << 16 */
 };
 
@@ -218,7 +218,8 @@ struct nki_node {
         struct { struct nki_list keys, values; } dict;      /* keys.at[i] NULL: **values.at[i] */
         struct { struct nki_list elts; } set;
         struct { struct nki_list elts; } list;
-        struct { struct nki_list elts; } tuple;             /* span includes its parentheses */
+        /* The span includes the parentheses where it has its own (in_parens). */
+        struct { struct nki_list elts; bool in_parens; } tuple;
         struct { struct nki_node *elt; struct nki_list generators; } comp;  /* list, set, gen. */
         struct { struct nki_node *key, *value; struct nki_list generators; } dict_comp;
         struct { struct nki_node *value; } await;
@@ -327,7 +328,8 @@ uint32_t nki_token_at(const struct nki_tree *tree, uint32_t offset);
  *     for (uint32_t i = node->id; i <= node->last; i++) look_at(tree->nodes[i]);
  * and `i = n->last` inside the loop skips the rest of n. */
 typedef bool (*nki_visit_fn)(struct nki_node *node, void *context);
-void nki_walk(const struct nki_tree *tree, struct nki_node *root, nki_visit_fn enter, void *context);
+void nki_walk(const struct nki_tree *tree, struct nki_node *root, nki_visit_fn enter,
+              void *context);
 /* Is `inner` the node itself or below it? */
 static inline bool nki_contains(const struct nki_node *outer, const struct nki_node *inner) {
     return inner->id >= outer->id && inner->id <= outer->last;
@@ -443,7 +445,8 @@ struct nki_lint_options {
     enum nki_dialect dialect;       /* NKI_DIALECT_UNKNOWN: detect */
     const struct nki_node *kernel;  /* ? strict: only this function and what it calls by name */
 };
-/* Rules that need the source alone. Adds findings with codes "hone-..." in order of place. */
+/* Rules that need the source alone; nothing for a tree with syntax errors. Adds findings with
+ * codes "hone-..." in order of place. */
 void nki_lint(const struct nki_tree *tree, const struct nki_lint_options *options,
               struct diag_list *diags);
 
