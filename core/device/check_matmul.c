@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Limits of the Tensor engine's matrix product: sizes of the array, types, the PSUM bank of the
+ * destination. Source: the ISA reference of nki.isa.nc_matmul (NKI 0.6). */
+#include "device/check.h"
+#include "device/operands.h"
+
+#define PE_ROWS 128 /* contraction and stationary columns, all generations */
+#define PSUM_BANK_BYTES 2048
+
+static bool is_fp8(enum dtype dtype) {
+    return dtype == DTYPE_FLOAT8_E4M3 || dtype == DTYPE_FLOAT8_E4M3FN || dtype == DTYPE_FLOAT8_E5M2;
+}
+
+static bool is_wide(enum dtype dtype) {
+    return dtype == DTYPE_FLOAT32 || dtype == DTYPE_TFLOAT32;
+}
+
+static bool check_input_type(struct check *c, size_t k) {
+    enum dtype dtype = check_tile(c, k)->dtype;
+    if (dtype == DTYPE_FLOAT8_E4M3FN && c->generation < NKI_GEN4) {
+        check_error(c, "NCC_EVRF051",
+                    "%s is float8_e4m3fn, which the tensor engine takes from trn3 on",
+                    check_param(c, k));
+        return false;
+    }
+    if (is_wide(dtype) || is_fp8(dtype) || dtype == DTYPE_BFLOAT16 || dtype == DTYPE_FLOAT16)
+        return true;
+    check_error(c, "",
+                "%s is %s; float32, tfloat32, bfloat16, float16 and 8-bit floats are allowed",
+                check_param(c, k), dtype_name(dtype));
+    return false;
+}
+
+static void check_types(struct check *c, const struct nki_ap *dst) {
+    if (!check_input_type(c, MATMUL_STATIONARY) || !check_input_type(c, MATMUL_MOVING))
+        return;
+    enum dtype a = check_tile(c, MATMUL_STATIONARY)->dtype;
+    enum dtype b = check_tile(c, MATMUL_MOVING)->dtype;
+    bool mixed = (a == DTYPE_FLOAT8_E4M3FN && b == DTYPE_FLOAT8_E4M3) ||
+                 (b == DTYPE_FLOAT8_E4M3FN && a == DTYPE_FLOAT8_E4M3);
+    if (is_wide(a) != is_wide(b) || mixed)
+        check_error(c, "", "stationary is %s and moving is %s; %s", dtype_name(a), dtype_name(b),
+                    mixed ? "the two e4m3 formats do not mix"
+                          : "with one in float32 or tfloat32 the other must be too");
+    bool transpose = check_enum(c, MATMUL_TRANSPOSE, 0) != 0;
+    bool late = dst->dtype == DTYPE_BFLOAT16 && c->generation >= NKI_GEN4;
+    if (dst->dtype != DTYPE_FLOAT32 && !late && !(transpose && dst->dtype == a) && !c->legacy)
+        check_error(c, "", "dst is %s; products accumulate in float32%s", dtype_name(dst->dtype),
+                    c->generation >= NKI_GEN4 ? " or bfloat16" : "");
+}
+
+/* Within a bank, unless trn3: a matmul writes 2 KiB of a partition at most. */
+static void check_bank(struct check *c, const struct nki_ap *dst) {
+    const struct nki_storage *storage = &c->program->storages.at[dst->storage];
+    int64_t low, high, size = (int64_t)dtype_bytes(dst->dtype);
+    device_ap_span(c->program, dst, &low, &high);
+    int64_t block = (int64_t)storage->block_bytes;
+    int64_t first = low * size % block, last = first + (high - low + 1) * size - 1;
+    if (c->generation >= NKI_GEN4 || last / PSUM_BANK_BYTES == first / PSUM_BANK_BYTES)
+        return;
+    check_error(
+        c, "err_size_of_dimension_exceed_arch_limit",
+        "dst reaches over bytes %lld to %lld of its tile; a product stays within one PSUM bank "
+        "of %d bytes (512 float32)",
+        (long long)first, (long long)last, PSUM_BANK_BYTES);
+}
+
+static void check_sizes(struct check *c, int64_t m, int64_t n, int64_t k) {
+    const struct nki_ap *dst = check_tile(c, MATMUL_DST);
+    int64_t most = c->generation < NKI_GEN4 ? 512 : dst->dtype == DTYPE_BFLOAT16 ? 8192 : 4096;
+    if (m > PE_ROWS)
+        check_error(c, "err_size_of_dimension_exceed_arch_limit",
+                    "stationary has %lld free elements, at most %d are possible", (long long)m,
+                    PE_ROWS);
+    if (n > most)
+        check_error(c, "err_size_of_dimension_exceed_arch_limit",
+                    "moving has %lld free elements, at most %lld are possible", (long long)n,
+                    (long long)most);
+    if (check_tile(c, MATMUL_MOVING)->count[0] != k)
+        check_error(c, "err_num_partition_mismatch",
+                    "stationary has %lld partitions and moving %d; both hold the contraction",
+                    (long long)k, check_tile(c, MATMUL_MOVING)->count[0]);
+    if (dst->count[0] != m || nki_ap_free(dst) != n)
+        check_error(c, "", "dst is %d x %lld, the product is %lld x %lld", dst->count[0],
+                    (long long)nki_ap_free(dst), (long long)m, (long long)n);
+}
+
+static bool check_double_row(struct check *c) {
+    const struct nki_ap *a = check_tile(c, MATMUL_STATIONARY), *b = check_tile(c, MATMUL_MOVING);
+    if (!check_generation(c, NKI_GEN3))
+        return false;
+    if (!is_fp8(a->dtype) || !is_fp8(b->dtype))
+        check_error(c, "", "double_row takes 8-bit floats, these are %s and %s",
+                    dtype_name(a->dtype), dtype_name(b->dtype));
+    if (check_enum(c, MATMUL_TRANSPOSE, 0))
+        check_error(c, "", "double_row cannot transpose");
+    if (nki_ap_free(a) % 2 == 0 && nki_ap_free(b) % 2 == 0)
+        return true;
+    check_error(c, "",
+                "double_row takes [K, 2, M] and [K, 2, N]; these have %lld and %lld free "
+                "elements",
+                (long long)nki_ap_free(a), (long long)nki_ap_free(b));
+    return false;
+}
+
+/* Row and column tiling: the operands must fit the part of the array they name. */
+static void check_tiling(struct check *c, int64_t k, int64_t m) {
+    const struct nki_operand *size = &c->instr->operands[MATMUL_TILE_SIZE];
+    if (size->kind != NKI_OPERAND_INTS || size->n == 0)
+        return;
+    if (size->n != 2) {
+        check_error(c, "", "tile_size has %u members; (rows, columns) is needed", size->n);
+        return;
+    }
+    if (k > size->ints[0] || m > size->ints[1])
+        check_error(c, "", "tile_size is %lld x %lld, the stationary operand %lld x %lld",
+                    (long long)size->ints[0], (long long)size->ints[1], (long long)k, (long long)m);
+}
+
+void check_matmul(struct check *c) {
+    const struct nki_ap *dst = check_tile(c, MATMUL_DST);
+    const struct nki_ap *stationary = check_tile(c, MATMUL_STATIONARY);
+    int64_t m = nki_ap_free(stationary), n = nki_ap_free(check_tile(c, MATMUL_MOVING));
+    if (check_enum(c, MATMUL_PERF_MODE, PERF_NONE) == PERF_DOUBLE_ROW) {
+        if (!check_double_row(c))
+            return;
+        m /= 2;
+        n /= 2;
+    }
+    check_sizes(c, m, n, stationary->count[0]);
+    check_types(c, dst);
+    check_bank(c, dst);
+    check_tiling(c, stationary->count[0], m);
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loading: which operands an instruction reads and writes, when each block lives, and findings with
+ * their place in the source. The limits themselves are in check*.c, addresses in place.c. */
+#include "device/check.h"
+#include "device/image.h"
+
+/* ---- operands ---------------------------------------------------------------------------------
+ */
+
+struct operand_list {
+    struct device_operand *at;
+    size_t n;
+};
+
+static void add_operand(struct operand_list *list, const struct nki_ap *ap, size_t param,
+                        char role) {
+    if (!ap || list->n == DEVICE_MAX_OPERANDS)
+        return;
+    bool dst = role == 'd' || role == 'm';
+    list->at[list->n++] = (struct device_operand){.ap = ap,
+                                                  .param = (int16_t)param,
+                                                  .is_dst = dst,
+                                                  .is_src = role != 'd',
+                                                  .is_index = role == 'i'};
+}
+
+/* Rows that an indirect write may skip, and what a mask leaves out, keep their contents. */
+static char effective_role(const struct nki_instr *instr, const struct nki_ap *ap, char role) {
+    bool in_part = ap && (instr->mask || (ap->indirect && ap->indirect->skip_out_of_bounds));
+    return role == 'd' && in_part ? 'm' : role;
+}
+
+static void add_parameter(struct operand_list *list, const struct nki_instr *instr, size_t k,
+                          bool written) {
+    const struct nki_operand *operand = &instr->operands[k];
+    char role = device_roles((enum nki_op)instr->op)[k];
+    if ((role == 'd' || role == 'm') != written)
+        return;
+    if (operand->kind == NKI_OPERAND_AP)
+        add_operand(list, operand->ap, k, effective_role(instr, operand->ap, role));
+    if (operand->kind == NKI_OPERAND_APS)
+        for (uint32_t i = 0; i < operand->n; i++)
+            add_operand(list, operand->aps[i], k, role);
+}
+
+size_t device_operands(const struct device_image *image, size_t i,
+                       struct device_operand operands[DEVICE_MAX_OPERANDS]) {
+    const struct nki_instr *instr = &image->program->instrs.at[i];
+    size_t n_roles = strlen(device_roles((enum nki_op)instr->op));
+    size_t n_params = MIN_OF(n_roles, (size_t)instr->n_operands);
+    struct operand_list list = {operands, 0};
+    for (size_t k = 0; k < n_params; k++)
+        add_parameter(&list, instr, k, true);
+    for (size_t k = 0; k < n_params; k++)
+        add_parameter(&list, instr, k, false);
+    size_t n = list.n;
+    for (size_t k = 0; k < n; k++)
+        if (operands[k].ap->indirect && operands[k].ap->indirect->index)
+            add_operand(&list, operands[k].ap->indirect->index, (size_t)operands[k].param, 'i');
+    return list.n;
+}
+
+void device_ap_span(const struct nki_program *program, const struct nki_ap *ap, int64_t *low,
+                    int64_t *high) {
+    const struct nki_storage *storage = &program->storages.at[ap->storage];
+    bool on_chip = storage->space != NKI_HBM;
+    size_t size = dtype_bytes(ap->dtype);
+    if (ap->indirect && !(on_chip && ap->indirect->vector)) {
+        uint64_t bytes = on_chip ? storage->block_bytes * storage->blocks : storage->bytes;
+        *low = 0;
+        *high = size && bytes >= size ? (int64_t)(bytes / size) - 1 : 0;
+        return;
+    }
+    *low = *high = ap->offset;
+    for (int d = on_chip ? 1 : 0; d < ap->n_dims; d++) {
+        int64_t reach = ap->step[d] * (ap->count[d] - 1);
+        *(reach < 0 ? low : high) += reach;
+    }
+}
+
+void device_ap_blocks(const struct nki_program *program, const struct nki_ap *ap, uint32_t *first,
+                      uint32_t *last) {
+    const struct nki_storage *storage = &program->storages.at[ap->storage];
+    *first = *last = 0;
+    if (storage->space == NKI_HBM || storage->blocks < 2 || storage->block_bytes == 0)
+        return;
+    int64_t low, high, size = (int64_t)dtype_bytes(ap->dtype);
+    device_ap_span(program, ap, &low, &high);
+    int64_t block = (int64_t)storage->block_bytes, top = (int64_t)storage->blocks - 1;
+    *first = (uint32_t)MAX_OF(0, MIN_OF(low * size / block, top));
+    *last = (uint32_t)MAX_OF(0, MIN_OF((high * size + size - 1) / block, top));
+}
+
+/* ---- life spans -------------------------------------------------------------------------------
+ */
+
+static void make_blocks(struct device_image *image) {
+    const struct nki_program *program = image->program;
+    size_t n_storages = program->storages.len, n = 0;
+    image->block_base = ARENA_ARRAY(image->arena, uint32_t, n_storages + 1);
+    image->whole = ARENA_ARRAY(image->arena, bool, n_storages + 1);
+    image->written = ARENA_ARRAY(image->arena, bool, n_storages + 1);
+    for (size_t s = 0; s < n_storages; s++) {
+        const struct nki_storage *storage = &program->storages.at[s];
+        image->block_base[s] = (uint32_t)n;
+        n += storage->space == NKI_HBM ? 1 : MAX_OF(storage->blocks, 1u);
+    }
+    image->block_base[n_storages] = (uint32_t)n;
+    image->n_blocks = n;
+    image->blocks = ARENA_ARRAY(image->arena, struct device_block, n + 1);
+    for (size_t s = 0; s < n_storages; s++)
+        for (uint32_t b = image->block_base[s]; b < image->block_base[s + 1]; b++)
+            image->blocks[b] = (struct device_block){.storage = (uint32_t)s,
+                                                     .first = DEVICE_NEVER,
+                                                     .last = DEVICE_NEVER,
+                                                     .first_write = DEVICE_NEVER,
+                                                     .partition = -1,
+                                                     .byte = -1};
+}
+
+static void touch(struct device_image *image, uint32_t i, const struct device_operand *operand) {
+    uint32_t first, last, s = operand->ap->storage;
+    device_ap_blocks(image->program, operand->ap, &first, &last);
+    if (first != last)
+        image->whole[s] = true;
+    if (operand->is_dst)
+        image->written[s] = true;
+    for (uint32_t b = first; b <= last; b++) {
+        struct device_block *block = &image->blocks[image->block_base[s] + b];
+        if (block->first == DEVICE_NEVER)
+            block->first = i;
+        if (operand->is_dst && block->first_write == DEVICE_NEVER)
+            block->first_write = i;
+        block->last = i;
+    }
+}
+
+static void find_lives(struct device_image *image) {
+    struct device_operand operands[DEVICE_MAX_OPERANDS];
+    for (size_t i = 0; i < image->program->instrs.len; i++) {
+        size_t n = device_operands(image, i, operands);
+        for (size_t k = 0; k < n; k++)
+            touch(image, (uint32_t)i, &operands[k]);
+    }
+}
+
+/* ---- findings ---------------------------------------------------------------------------------
+ */
+
+static const char *loc_file(const struct nki_program *program, const struct nki_loc *loc) {
+    return loc->file < program->files.len ? program->files.at[loc->file] : "";
+}
+
+struct diag *device_report(const struct nki_program *program, struct diag_list *diags,
+                           enum diag_severity severity, uint32_t loc, const char *code,
+                           const char *format, ...) {
+    struct buf text = {0};
+    va_list args;
+    va_start(args, format);
+    buf_vprintf(&text, format, args);
+    va_end(args);
+    static const struct nki_loc nowhere = {.caller = -1};
+    const struct nki_loc *at = loc < program->locs.len ? &program->locs.at[loc] : &nowhere;
+    struct diag *diag = diag_add(diags, severity, code, loc_file(program, at), (int)at->line,
+                                 (int)at->column, "%s", text.at ? text.at : "");
+    buf_free(&text);
+    int32_t caller = at->caller;
+    for (int depth = 0; depth < 8 && caller >= 0 && (size_t)caller < program->locs.len; depth++) {
+        const struct nki_loc *from = &program->locs.at[caller];
+        diag_add(diags, DIAG_NOTE, "", loc_file(program, from), (int)from->line, (int)from->column,
+                 "called from here");
+        caller = from->caller;
+    }
+    /* The notes may have moved the list. */
+    size_t index = diags->all.len;
+    while (index > 0 && diags->all.at[index - 1].severity == DIAG_NOTE)
+        index--;
+    return index > 0 ? &diags->all.at[index - 1] : diag;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------
+ */
+
+struct device_image *device_load(const struct nki_program *program,
+                                 const struct device_generation *generation,
+                                 struct diag_list *diags) {
+    struct arena *arena = arena_new();
+    struct device_image *image = ARENA_NEW(arena, struct device_image);
+    image->arena = arena;
+    image->program = program;
+    image->generation = generation;
+    image->engine = ARENA_ARRAY(arena, uint8_t, program->instrs.len + 1);
+    bool ok = check_program(image, diags);
+    if (ok) {
+        make_blocks(image);
+        find_lives(image);
+        ok = device_place(image, diags);
+    }
+    if (ok)
+        return image;
+    arena_free(arena);
+    return NULL;
+}
+
+void device_unload(struct device_image *image) {
+    if (image)
+        arena_free(image->arena);
+}
+
+const struct nki_program *device_image_program(const struct device_image *image) {
+    return image->program;
+}
+
+enum nki_engine device_image_engine(const struct device_image *image, size_t i) {
+    return (enum nki_engine)image->engine[i];
+}
