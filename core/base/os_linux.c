@@ -19,7 +19,8 @@ char *os_executable_path(void) {
     if (len <= 0)
         return NULL;
     path[len] = 0;
-    return mem_strdup(path);
+    /* Replaced while it runs (an upgrade): the link itself still leads to the old program. */
+    return mem_strdup(access(path, X_OK) == 0 ? path : "/proc/self/exe");
 }
 
 int os_cpu_count(void) {

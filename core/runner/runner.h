@@ -42,12 +42,15 @@ struct runner_job {
     bool all_seeds;                     /* go on after the first seed that fails */
     bool strict;                        /* also what the NKI compiler's Python subset refuses */
     const char *artifact_folder;        /* where profile.json goes; NULL: none is written */
+    const char *const *command;         /* argv of another runner on this machine; NULL: hone itself.
+                                         * Not part of the job that is sent */
     /* Limits; 0 takes the defaults below. */
     double time_limit_s;
     uint64_t memory_limit;              /* bytes */
     uint64_t instruction_limit;
 };
 #define RUNNER_TIME_LIMIT_S 600.0
+#define RUNNER_MAX_INPUTS 64
 #define RUNNER_INSTRUCTION_LIMIT ((uint64_t)20000000)
 
 /* ---------------------------------------------------------------------------------- the events */
@@ -103,9 +106,9 @@ struct runner_result {
     VEC(struct runner_line) lines;      /* by descending share */
     VEC(struct runner_bound) bounds;
     double elapsed_s;                   /* wall clock, as the client saw it */
-    /* Kind none: the runner did its work (whatever the verdict). Environment: it crashed, was
-     * killed, timed out, spoke nonsense or had no Python. Usage: a reference nobody can use.
-     * Cancelled: by runner_cancel. */
+    /* Kind none: the runner did its work (whatever the verdict). Kernel: it ran out of time or
+     * memory over this kernel. Environment: it crashed, was killed, spoke nonsense or had no
+     * Python. Usage: a reference nobody can use. Cancelled: by runner_cancel. */
     struct err failure;
 };
 void runner_result_free(struct runner_result *result);   /* the content, not the struct itself */
@@ -126,7 +129,8 @@ struct runner_reader *runner_reader_new(runner_event_fn *fn, void *data);
 void runner_reader_free(struct runner_reader *reader);
 /* A line of output. What does not begin with the sentinel, or is no event, becomes a log event. */
 void runner_reader_line(struct runner_reader *reader, struct str line);
-/* The runner ended: settles what is missing. The result stays the reader's. */
+/* The runner ended: settles what is missing, such as the verdict of a runner that was killed. The
+ * result stays the reader's. */
 struct runner_result *runner_reader_finish(struct runner_reader *reader,
                                            const struct loop_exit *exit);
 
@@ -146,6 +150,8 @@ struct runner *runner_start(struct loop *loop, const struct runner_job *job,
                             const struct runner_callbacks *callbacks, struct err *err) CC_MUST_USE;
 /* Kills the runner; `done` still comes, with a cancelled failure. Accepts NULL. */
 void runner_cancel(struct runner *runner);
+/* Kills the runner and frees it, without further callbacks; not from within on_event. */
+void runner_drop(struct runner *runner);
 /* The embedded runner itself: a job on stdin, events on stdout; the exit status of the process. */
 int runner_main(void);
 

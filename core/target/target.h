@@ -21,7 +21,7 @@ struct target_info {
 struct target;
 /* A target by name ("sim"). NULL and *err (usage) with the names there are, when it is unknown. */
 struct target *target_open(struct loop *loop, const char *name, struct err *err) CC_MUST_USE;
-/* Cancels what still runs, without further callbacks. Accepts NULL. */
+/* Ends what still runs, without further callbacks; not from within on_event. Accepts NULL. */
 void target_free(struct target *target);
 const struct target_info *target_describe(const struct target *target);
 

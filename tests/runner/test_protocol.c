@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Jobs and events as text, and a client against runners that behave in every bad way. */
+#include "task/workbench.h"
+
+#include <math.h>
+
+#include "runner/runner.h"
+
+#define PATIENCE_MS 30000
+
+/* ------------------------------------------------------------------------------------------ jobs */
+
+static void a_job_survives_the_way_there(void **state) {
+    (void)state;
+    const int64_t seeds[] = {7, 4294967295};
+    const struct runner_input inputs[] = {{"x", DTYPE_BFLOAT16, 2, {4096, 1024}, },
+                                          {"eps", DTYPE_FLOAT32, 0, {0}}};
+    struct runner_job job = {.kernel_path = "k \"x\".py", .kernel_text = "a\n\tb\xc3\xa9",
+                             .kernel_name = "fn", .device = "trn3", .reference_path = "/r.py",
+                             .inputs = inputs, .input_count = 2, .seeds = seeds, .seed_count = 2,
+                             .tolerance = 2.5e-5, .strict = true, .all_seeds = true,
+                             .memory_limit = (uint64_t)1 << 40, .instruction_limit = 12345};
+    struct buf text = {0};
+    runner_job_print(&job, &text);
+    assert_null(strchr(text.at, '\n'));
+    struct arena *arena = arena_new();
+    struct runner_job back;
+    struct err err = {0};
+    assert_true(runner_job_parse(buf_str(&text), arena, &back, &err));
+    assert_string_equal(back.kernel_path, job.kernel_path);
+    assert_string_equal(back.kernel_text, job.kernel_text);
+    assert_string_equal(back.kernel_name, "fn");
+    assert_string_equal(back.device, "trn3");
+    assert_int_equal(back.input_count, 2);
+    assert_int_equal(back.inputs[0].dtype, DTYPE_BFLOAT16);
+    assert_int_equal(back.inputs[0].shape[1], 1024);
+    assert_int_equal(back.inputs[1].ndim, 0);
+    assert_int_equal(back.seed_count, 2);
+    assert_true(back.seeds[1] == 4294967295);
+    assert_true(back.tolerance == 2.5e-5);
+    assert_true(back.strict && back.all_seeds && !back.no_time && !back.check_only);
+    assert_true(back.memory_limit == (uint64_t)1 << 40);
+    arena_free(arena);
+    buf_free(&text);
+}
+
+static void a_job_without_seeds_gets_the_usual_ones(void **state) {
+    (void)state;
+    struct arena *arena = arena_new();
+    struct runner_job job;
+    assert_true(runner_job_parse(STR("{\"protocol\":1,\"kernel_path\":\"k\"}"), arena, &job, NULL));
+    assert_int_equal(job.seed_count, 5);
+    assert_int_equal(job.seeds[4], 84);
+    arena_free(arena);
+}
+
+static void a_job_that_is_wrong_is_refused_with_the_field(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *part;
+    } rows[] = {
+        {"", "no JSON object"},
+        {"[1]", "no JSON object"},
+        {"{\"protocol\":2,\"kernel_path\":\"k\"}", "\"protocol\""},
+        {"{\"protocol\":1}", "\"kernel_path\" is missing"},
+        {"{\"protocol\":1,\"kernel_path\":5}", "\"kernel_path\" must be a string"},
+        {"{\"protocol\":1,\"kernel_path\":\"k\",\"seeds\":[-1]}", "\"seeds\""},
+        {"{\"protocol\":1,\"kernel_path\":\"k\",\"seeds\":7}", "\"seeds\""},
+        {"{\"protocol\":1,\"kernel_path\":\"k\",\"strict\":1}", "\"strict\""},
+        {"{\"protocol\":1,\"kernel_path\":\"k\",\"tolerance\":-1}", "\"tolerance\""},
+        {"{\"protocol\":1,\"kernel_path\":\"k\",\"inputs\":[{\"name\":\"x\",\"dtype\":\"f99\"}]}",
+         "dtype"},
+        {"{\"protocol\":1,\"kernel_path\":\"k\",\"inputs\":[{\"name\":\"x\",\"dtype\":\"float32\","
+         "\"shape\":[1e9,1e9]}]}", "side"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct arena *arena = arena_new();
+        struct runner_job job;
+        struct err err = {0};
+        assert_false(runner_job_parse(str_of(rows[i].text), arena, &job, &err));
+        assert_int_equal(err.kind, ERR_USAGE);
+        if (!strstr(err.text, rows[i].part))
+            fail_msg("'%s' is not in '%s'", rows[i].part, err.text);
+        arena_free(arena);
+    }
+}
+
+/* ---------------------------------------------------------------------------------------- events */
+
+struct heard {
+    int counts[RUNNER_RESULT + 1];
+    struct buf logs;
+};
+
+static void on_event(void *data, const struct runner_event *event) {
+    struct heard *heard = data;
+    heard->counts[event->kind]++;
+    if (event->kind == RUNNER_LOG) {
+        buf_puts(&heard->logs, event->text);
+        buf_putc(&heard->logs, '|');
+    }
+}
+
+static void events_are_gathered_and_noise_is_log(void **state) {
+    (void)state;
+    static const char *const lines[] = {
+        "compiler: hello \x1b[31mred",
+        "@hone {\"event\":\"phase\",\"name\":\"parse\",\"seconds\":0.5}",
+        "@hone {\"event\":\"phase\",\"name\":\"execute\",\"seconds\":null}",
+        "noise @hone {\"event\":\"sample\",\"us\":1}",
+        "@hone {\"event\":\"sample\",\"us\":-1}",
+        "@hone {\"event\":\"sample\",\"us\":12.5,\"of\":\"kernel\",\"modelled\":true}",
+        "@hone {\"event\":\"sample\",\"us\":13.5,\"of\":\"incumbent\",\"modelled\":true}",
+        "@hone {\"event\":\"metric\",\"name\":\"total_time\",\"value\":1e-3,\"unit\":\"s\"}",
+        "@hone {\"event\":\"metric\",\"value\":1}",
+        "@hone {\"event\":\"correctness\",\"seed\":21,\"rel_l2\":null,\"passed\":false}",
+        "@hone {\"event\":\"diagnostic\",\"severity\":\"warning\",\"code\":\"E1\",\"file\":\"k.py\","
+        "\"line\":3,\"column\":7,\"message\":\"odd\\u001b thing\"}",
+        "@hone {\"event\":\"artifact\",\"name\":\"profile\",\"path\":\"/p\"}",
+        "@hone {\"event\":\"unheard_of\"}",
+        "@hone {broken",
+        "@hone {\"event\":\"result\",\"kernel_name\":\"k\",\"device\":\"trn2\",\"latency_us\":12.5,"
+        "\"floor_us\":5,\"instructions\":99,\"verdict\":{\"compiles\":{\"answer\":\"yes\"},"
+        "\"correct\":{\"answer\":\"no\",\"reason\":\"seed 21\"},\"credible\":{\"answer\":\"maybe\"}},"
+        "\"lines\":[{\"line\":4,\"us\":3,\"share\":0.25,\"engine\":\"Vector\"}],"
+        "\"bounds\":[{\"name\":\"DMA\",\"busy_us\":9}]}",
+        "@hone {\"event\":\"result\",\"latency_us\":1}",
+    };
+    struct heard heard = {0};
+    struct runner_reader *reader = runner_reader_new(on_event, &heard);
+    for (size_t i = 0; i < COUNT_OF(lines); i++)
+        runner_reader_line(reader, str_of(lines[i]));
+    struct loop_exit exited = {.end = LOOP_EXITED, .elapsed_s = 1.5};
+    struct runner_result *result = runner_reader_finish(reader, &exited);
+    assert_int_equal(result->failure.kind, ERR_NONE);
+    assert_int_equal(heard.counts[RUNNER_SAMPLE], 2);
+    assert_int_equal(heard.counts[RUNNER_RESULT], 1);
+    assert_int_equal(heard.counts[RUNNER_LOG], 4);
+    assert_null(strchr(heard.logs.at, '\x1b'));
+    assert_int_equal(result->samples_us.len, 1);
+    assert_int_equal(result->incumbent_us.len, 1);
+    assert_true(result->modelled);
+    assert_true(runner_result_metric(result, "total_time", 0) == 1e-3);
+    assert_true(runner_result_metric(result, "nothing", 4) == 4);
+    assert_int_equal(result->metrics.len, 1);
+    assert_true(isnan(result->seeds.at[0].rel_l2));
+    assert_int_equal(result->diagnostics.warnings, 1);
+    assert_null(strchr(result->diagnostics.all.at[0].message, '\x1b'));
+    assert_int_equal(result->verdict.compiles.answer, TASK_YES);
+    assert_int_equal(result->verdict.correct.answer, TASK_NO);
+    assert_string_equal(result->verdict.correct.reason, "seed 21");
+    assert_int_equal(result->verdict.credible.answer, TASK_NOT_ASKED);
+    assert_true(result->latency_us == 12.5);
+    assert_int_equal(result->lines.len, 1);
+    assert_string_equal(result->bounds.at[0].name, "DMA");
+    assert_int_equal(result->phases.len, 1);
+    runner_reader_free(reader);
+    buf_free(&heard.logs);
+}
+
+/* ---------------------------------------------------------------------------------------- client */
+
+struct outcome {
+    struct err failure;
+    struct task_verdict verdict;
+    struct heard heard;
+    double latency_us;
+    int done;
+    struct runner *runner;
+};
+
+static void on_done(void *data, struct runner_result *result) {
+    struct outcome *outcome = data;
+    outcome->failure = result->failure;
+    outcome->verdict = result->verdict;
+    outcome->latency_us = result->latency_us;
+    outcome->done++;
+}
+
+static void on_outcome_event(void *data, const struct runner_event *event) {
+    on_event(&((struct outcome *)data)->heard, event);
+}
+
+/* Runs a shell script as the runner of a job. */
+static struct outcome run(const char *script, double limit_s) {
+    struct loop *loop = loop_new();
+    const char *command[] = {"/bin/sh", "-c", script, NULL};
+    struct runner_job job = {.kernel_path = "k.py", .kernel_text = "text", .command = command,
+                             .time_limit_s = limit_s};
+    struct outcome outcome = {0};
+    struct runner_callbacks callbacks = {on_outcome_event, on_done, &outcome};
+    struct err err = {0};
+    outcome.runner = runner_start(loop, &job, &callbacks, &err);
+    assert_non_null(outcome.runner);
+    assert_true(loop_run_until_idle(loop, PATIENCE_MS));
+    assert_int_equal(outcome.done, 1);
+    loop_free(loop);
+    buf_free(&outcome.heard.logs);
+    return outcome;
+}
+
+#define PHASE(name) "echo '@hone {\"event\":\"phase\",\"name\":\"" name "\"}';"
+
+static void a_runner_gets_the_job_and_its_result_comes_back(void **state) {
+    (void)state;
+    struct outcome outcome =
+        run("grep -q '\"kernel_text\":\"text\"' && echo noise && "
+            "echo '@hone {\"event\":\"result\",\"latency_us\":3.5,\"verdict\":{}}'", 0);
+    assert_int_equal(outcome.failure.kind, ERR_NONE);
+    assert_true(outcome.latency_us == 3.5);
+    assert_int_equal(outcome.heard.counts[RUNNER_LOG], 1);
+}
+
+static void a_crash_is_a_clear_failure(void **state) {
+    (void)state;
+    struct outcome outcome = run("cat >/dev/null;" PHASE("specialise") "kill -SEGV $$", 0);
+    assert_int_equal(outcome.failure.kind, ERR_ENVIRONMENT);
+    assert_non_null(strstr(outcome.failure.text, "\"specialise\""));
+    assert_non_null(strstr(outcome.failure.text, "signal 11"));
+    assert_int_equal(outcome.verdict.compiles.answer, TASK_NOT_ASKED);
+}
+
+static void running_out_of_memory_is_the_kernels_fault(void **state) {
+    (void)state;
+    struct outcome outcome = run("cat >/dev/null;" PHASE("specialise") "kill -KILL $$", 0);
+    assert_int_equal(outcome.failure.kind, ERR_KERNEL);
+    assert_int_equal(outcome.verdict.compiles.answer, TASK_NO);
+    assert_non_null(strstr(outcome.verdict.compiles.reason, "out of memory"));
+    outcome = run("cat >/dev/null;" PHASE("execute") "echo 'hone: out of memory' >&2; kill -ABRT $$",
+                  0);
+    assert_int_equal(outcome.verdict.compiles.answer, TASK_YES);
+    assert_int_equal(outcome.verdict.correct.answer, TASK_NO);
+}
+
+static void a_time_out_is_the_kernels_fault(void **state) {
+    (void)state;
+    struct outcome outcome = run("cat >/dev/null;" PHASE("execute") "sleep 600", 0.3);
+    assert_int_equal(outcome.failure.kind, ERR_KERNEL);
+    assert_non_null(strstr(outcome.failure.text, "did not end within"));
+    assert_int_equal(outcome.verdict.correct.answer, TASK_NO);
+}
+
+static void garbage_is_a_clear_failure(void **state) {
+    (void)state;
+    struct outcome outcome = run("cat >/dev/null; head -c 200000 /dev/urandom", 0);
+    assert_int_equal(outcome.failure.kind, ERR_ENVIRONMENT);
+    assert_non_null(strstr(outcome.failure.text, "nothing that hone understands (exit status 0)"));
+    outcome = run("cat >/dev/null; yes '' | head -c 40000000 | tr '\\n' x", 0);
+    assert_int_equal(outcome.failure.kind, ERR_ENVIRONMENT);
+}
+
+static void cancel_now(void *data) {
+    runner_cancel(((struct outcome *)data)->runner);
+}
+
+static void a_run_can_be_cancelled_and_several_run_at_once(void **state) {
+    (void)state;
+    struct loop *loop = loop_new();
+    const char *sleeping[] = {"sleep", "600", NULL};
+    const char *quick[] = {"/bin/sh", "-c", "cat >/dev/null; echo '@hone {\"event\":\"result\"}'",
+                           NULL};
+    struct outcome outcomes[3];
+    memset(outcomes, 0, sizeof outcomes);
+    for (size_t i = 0; i < COUNT_OF(outcomes); i++) {
+        struct runner_job job = {.kernel_path = "k", .command = i ? quick : sleeping};
+        struct runner_callbacks callbacks = {NULL, on_done, &outcomes[i]};
+        outcomes[i].runner = runner_start(loop, &job, &callbacks, NULL);
+        assert_non_null(outcomes[i].runner);
+    }
+    loop_timer_start(loop, 100, 0, cancel_now, &outcomes[0]);
+    assert_true(loop_run_until_idle(loop, PATIENCE_MS));
+    assert_int_equal(outcomes[0].failure.kind, ERR_CANCELLED);
+    assert_int_equal(outcomes[1].failure.kind, ERR_NONE);
+    assert_int_equal(outcomes[2].done, 1);
+    loop_free(loop);
+}
+
+static void a_dropped_run_is_silent(void **state) {
+    (void)state;
+    struct loop *loop = loop_new();
+    const char *command[] = {"sleep", "600", NULL};
+    struct runner_job job = {.kernel_path = "k", .command = command};
+    struct outcome outcome = {0};
+    struct runner_callbacks callbacks = {on_outcome_event, on_done, &outcome};
+    runner_drop(runner_start(loop, &job, &callbacks, NULL));
+    assert_true(loop_run_until_idle(loop, PATIENCE_MS));
+    assert_int_equal(outcome.done, 0);
+    loop_free(loop);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_job_survives_the_way_there),
+        cmocka_unit_test(a_job_without_seeds_gets_the_usual_ones),
+        cmocka_unit_test(a_job_that_is_wrong_is_refused_with_the_field),
+        cmocka_unit_test(events_are_gathered_and_noise_is_log),
+        cmocka_unit_test(a_runner_gets_the_job_and_its_result_comes_back),
+        cmocka_unit_test(a_crash_is_a_clear_failure),
+        cmocka_unit_test(running_out_of_memory_is_the_kernels_fault),
+        cmocka_unit_test(a_time_out_is_the_kernels_fault),
+        cmocka_unit_test(garbage_is_a_clear_failure),
+        cmocka_unit_test(a_run_can_be_cancelled_and_several_run_at_once),
+        cmocka_unit_test(a_dropped_run_is_silent),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
