@@ -144,7 +144,8 @@ struct nki_node *nki_find_function(const struct nki_tree *tree, struct str name)
 static bool makes_kernel(const struct nki_node *decorator) {
     static const char *const dotted[] = {
         "nki.jit", "nki.trace", "nki.baremetal", "nki.benchmark", "nki.profile", "jit", "nki_jit",
-        "baremetal", "profile", "neuronxcc.nki.jit", "neuronxcc.nki.baremetal", "neuronxcc.nki.benchmark",
+        "baremetal", "profile", "neuronxcc.nki.jit", "neuronxcc.nki.baremetal",
+        "neuronxcc.nki.benchmark",
     };
     if (decorator->kind == NKI_CALL)
         decorator = decorator->call.func;

@@ -45,6 +45,18 @@ static bool is_semicolon(const struct nki_token *token) {
     return token->kind == NKI_TOKEN_OP && token->op == ';';
 }
 
+static bool is_comment_end(const struct nki_tree *tree, uint32_t offset) {
+    uint32_t low = 0, high = tree->n_comments;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (tree->comments[middle].end < offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < tree->n_comments && tree->comments[low].end == offset;
+}
+
 /* The token that ends the statement's line, NULL when another statement follows on it. */
 static const struct nki_token *line_token(const struct nki_tree *tree,
                                           const struct nki_node *stmt) {
@@ -55,14 +67,24 @@ static const struct nki_token *line_token(const struct nki_tree *tree,
         i++;
     if (i >= tree->n_tokens || tree->tokens[i].kind != NKI_TOKEN_NEWLINE)
         return NULL;
-    return &tree->tokens[i];
+    uint32_t end = tree->tokens[i].end;
+    bool is_open = tree->source.at[end - 1] == '\\' && !is_comment_end(tree, end);
+    return is_open ? NULL : &tree->tokens[i];       /* a backslash ends the file */
+}
+
+/* Whether a backslash joins the line that starts at `line` to the one before. */
+static bool is_joined(const struct nki_tree *tree, uint32_t line) {
+    uint32_t end = line;
+    while (end > 0 && line - end < 2 && is_newline(tree->source.at[end - 1]))
+        end--;
+    return end > 0 && tree->source.at[end - 1] == '\\' && !is_comment_end(tree, end);
 }
 
 struct nki_span nki_stmt_lines(const struct nki_tree *tree, const struct nki_node *stmt,
                                bool *shares) {
     uint32_t start = stmt_start(tree, stmt), line = line_start(tree, start);
     const struct nki_token *end = line_token(tree, stmt);
-    bool is_shared = !end || after_blanks(tree, line) != start;
+    bool is_shared = !end || after_blanks(tree, line) != start || is_joined(tree, line);
     if (shares)
         *shares = is_shared;
     return is_shared ? (struct nki_span){start, stmt->end} : (struct nki_span){line, end->end};
@@ -148,7 +170,7 @@ void nki_edits_free(struct nki_edits *edits) {
 }
 
 void nki_edit_replace(struct nki_edits *edits, struct nki_span span, struct str text) {
-    *vec_push(&edits->all) = (struct nki_edit){span, mem_dup(text.at, text.len), text.len};
+    *vec_push(&edits->all) = (struct nki_edit){span, 0, mem_dup(text.at, text.len), text.len};
 }
 
 void nki_edit_node(struct nki_edits *edits, const struct nki_node *node, struct str text) {
@@ -163,6 +185,8 @@ void nki_edit_insert(struct nki_edits *edits, uint32_t offset, struct str text) 
 static void indent_lines(struct str lines, struct str indent, struct str line_end,
                          struct buf *out) {
     struct str line;
+    if (str_ends(lines, "\n"))
+        lines.len--;
     while (str_next(&lines, '\n', &line)) {
         if (str_ends(line, "\r"))
             line.len--;
@@ -177,13 +201,20 @@ bool nki_edit_insert_before(struct nki_edits *edits, const struct nki_node *stmt
                             struct str lines) {
     bool shares;
     struct nki_span span = nki_stmt_lines(edits->tree, stmt, &shares);
-    if (shares)
+    if (shares || (stmt->kind == NKI_IF && stmt->if_.is_elif))
         return false;
     struct buf text = {0};
     indent_lines(lines, nki_indent_of(edits->tree, stmt), nki_line_end(edits->tree), &text);
     nki_edit_insert(edits, span.start, buf_str(&text));
     buf_free(&text);
     return true;
+}
+
+static int depth_of(const struct nki_node *node) {
+    int depth = 0;
+    while ((node = node->parent))
+        depth++;
+    return depth;
 }
 
 bool nki_edit_insert_after(struct nki_edits *edits, const struct nki_node *stmt,
@@ -199,6 +230,7 @@ bool nki_edit_insert_after(struct nki_edits *edits, const struct nki_node *stmt,
         buf_add(&text, line_end.at, line_end.len);
     indent_lines(lines, nki_indent_of(tree, stmt), line_end, &text);
     nki_edit_insert(edits, span.end, buf_str(&text));
+    edits->all.at[edits->all.len - 1].depth = depth_of(stmt);
     buf_free(&text);
     return true;
 }
@@ -247,7 +279,8 @@ struct ordered {
     size_t order;
 };
 
-/* By place; insertions before the replacement that starts there, else in the order of the calls. */
+/* By place; insertions before the replacement that starts there; what comes after an inner
+ * statement before what comes after the one around it; else in the order of the calls. */
 static int by_place(const void *a, const void *b) {
     const struct ordered *left = a, *right = b;
     struct nki_span x = left->edit->span, y = right->edit->span;
@@ -255,6 +288,8 @@ static int by_place(const void *a, const void *b) {
         return x.start < y.start ? -1 : 1;
     if ((x.end > x.start) != (y.end > y.start))
         return x.end > x.start ? 1 : -1;
+    if (left->edit->depth != right->edit->depth)
+        return left->edit->depth > right->edit->depth ? -1 : 1;
     return left->order < right->order ? -1 : left->order > right->order;
 }
 

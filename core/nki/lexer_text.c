@@ -27,40 +27,37 @@ uint32_t lexer_utf8(const char *text, uint32_t len, uint32_t *code) {
     return n;
 }
 
-/* Reports the first stray byte at or after `at` (NUL or no UTF-8) and returns true. */
-static bool check_bytes(struct nki_faults *faults, struct str source, uint32_t at,
-                        uint32_t *length) {
-    uint32_t code;
-    *length = lexer_utf8(source.at + at, (uint32_t)source.len - at, &code);
-    if (*length && code)
-        return false;
-    struct nki_span span = {at, at + 1};
-    if (*length)
-        nki_fault(faults, span, "found a NUL byte; a kernel is text without NUL bytes");
-    else
-        nki_fault(faults, span, "found the byte 0x%02x, which is no UTF-8; save the file as UTF-8",
-                  (unsigned char)source.at[at]);
-    *length = 1;
-    return true;
+/* Reports the first byte that is NUL or no UTF-8. */
+static void check_bytes(struct str source, struct nki_faults *faults) {
+    for (uint32_t i = 0, length; i < source.len; i += length) {
+        uint32_t code = 1;
+        length = 1;
+        if ((unsigned char)source.at[i] - 1u < 0x7f)
+            continue;
+        length = lexer_utf8(source.at + i, (uint32_t)source.len - i, &code);
+        if (length && code)
+            continue;
+        struct nki_span span = {i, i + 1};
+        if (length)
+            nki_fault(faults, span, "found a NUL byte; a kernel is text without NUL bytes");
+        else
+            nki_fault(faults, span, "found the byte 0x%02x, which is no UTF-8; save the file as "
+                      "UTF-8", (unsigned char)source.at[i]);
+        return;
+    }
 }
 
 void lexer_scan_lines(struct nki_tree *tree, struct nki_faults *faults) {
     VEC(uint32_t) lines = {0};
     struct str source = tree->source;
-    bool is_reported = false;
     *vec_push(&lines) = 0;
-    for (uint32_t i = 0; i < source.len;) {
-        unsigned char c = (unsigned char)source.at[i];
-        uint32_t length = 1;
-        if ((c == 0 || c >= 0x80) && !is_reported)
-            is_reported = check_bytes(faults, source, i, &length);
-        i += length;
-        if (c == '\n' || (c == '\r' && source.at[i] != '\n'))
-            *vec_push(&lines) = i;
-    }
+    for (uint32_t i = 0; i < source.len; i++)
+        if (source.at[i] == '\n' || (source.at[i] == '\r' && source.at[i + 1] != '\n'))
+            *vec_push(&lines) = i + 1;
     tree->lines = arena_dup(tree->arena, lines.at, lines.len * sizeof *lines.at);
     tree->n_lines = (uint32_t)lines.len;
     vec_free(&lines);
+    check_bytes(source, faults);
 }
 
 static bool is_letter(char c) {

@@ -233,19 +233,6 @@ static void number(struct nki_parser *p, struct nki_node *node) {
     node->last = (uint32_t)p->pending.len - 1;
 }
 
-static int by_place(const void *a, const void *b) {
-    const struct diag *left = a, *right = b;
-    if (left->line != right->line)
-        return left->line < right->line ? -1 : 1;
-    return left->column < right->column ? -1 : left->column > right->column;
-}
-
-/* The lexer ran first: puts its findings and the parser's into the order of the source. */
-static void sort_findings(struct diag_list *diags, size_t first) {
-    if (diags && diags->all.len > first + 1)
-        qsort(diags->all.at + first, diags->all.len - first, sizeof *diags->all.at, by_place);
-}
-
 static void parse_source(struct nki_tree *tree, struct nki_faults *faults) {
     nki_lex_file(tree, faults);
     struct nki_parser p = {.tree = tree, .arena = tree->arena, .faults = faults,
@@ -290,7 +277,8 @@ struct nki_tree *nki_parse(const char *file, struct str source, struct diag_list
     else
         parse_source(tree, &faults);
     tree->errors = faults.count;
-    sort_findings(diags, first);
+    if (diags)
+        nki_sort_findings(diags, first);       /* the lexer reported before the parser */
     return tree;
 }
 

@@ -175,6 +175,20 @@ struct diag *nki_report(const struct nki_tree *tree, struct diag_list *diags,
     return diag;
 }
 
+static int by_place(const void *a, const void *b) {
+    const struct diag *left = a, *right = b;
+    if (left->line != right->line)
+        return left->line < right->line ? -1 : 1;
+    if (left->column != right->column)
+        return left->column < right->column ? -1 : 1;
+    return strcmp(left->code, right->code);
+}
+
+void nki_sort_findings(struct diag_list *diags, size_t first) {
+    if (diags->all.len > first + 1)
+        qsort(diags->all.at + first, diags->all.len - first, sizeof *diags->all.at, by_place);
+}
+
 /* ---- neighbours ---------------------------------------------------------------------------- */
 
 void nki_walk(const struct nki_tree *tree, struct nki_node *root, nki_visit_fn enter,

@@ -361,6 +361,9 @@ struct diag *nki_report(const struct nki_tree *tree, struct diag_list *diags,
                         enum diag_severity severity, struct nki_span span, const char *code,
                         const char *format, ...) CC_PRINTF(6, 7);
 
+/* Puts the findings from index `first` on into the order of their places in the source. */
+void nki_sort_findings(struct diag_list *diags, size_t first);
+
 /* ---- what kind of file it is --------------------------------------------------------------- */
 
 enum nki_dialect {
@@ -392,6 +395,7 @@ struct nki_node *nki_find_kernel(const struct nki_tree *tree, const char *name,
 
 struct nki_edit {
     struct nki_span span;           /* what is replaced; empty: an insertion */
+    int depth;                      /* of the statement it was inserted after, else 0 */
     char *text;
     size_t len;
 };
@@ -409,7 +413,7 @@ void nki_edit_insert(struct nki_edits *edits, uint32_t offset, struct str text);
 /* Whole lines before or after a statement: `lines` are written as at column 0 and get the
  * statement's indentation and the file's line ends; a missing last line end is added. Before a
  * statement means before its decorators but after the comments above it. False, with nothing
- * added, for a statement that shares its line with another (`if x: a; b`). */
+ * added, for a statement that shares its line with another (`if x: a; b`) and before an elif. */
 bool nki_edit_insert_before(struct nki_edits *edits, const struct nki_node *stmt,
                             struct str lines) CC_MUST_USE;
 bool nki_edit_insert_after(struct nki_edits *edits, const struct nki_node *stmt,
@@ -441,7 +445,8 @@ void nki_reindent(const struct nki_tree *tree, struct nki_span lines, struct str
 /* ---- lints --------------------------------------------------------------------------------- */
 
 struct nki_lint_options {
-    bool strict;                    /* report what the NKI compiler's Python subset refuses */
+    bool strict;                    /* what the NKI compiler's Python subset refuses; looked at
+                                     * in kernels of the current dialect only */
     enum nki_dialect dialect;       /* NKI_DIALECT_UNKNOWN: detect */
     const struct nki_node *kernel;  /* ? strict: only this function and what it calls by name */
 };
@@ -455,7 +460,7 @@ struct nki_lint_rule {
     const char *code;               /* "hone-unreachable" */
     enum diag_severity severity;
     bool strict_only;
-    const char *message;            /* printf format with at most one %.*s: the name involved */
+    const char *message;            /* "{}" in it stands for the name involved */
     const char *help;               /* why, and what to write instead */
 };
 const struct nki_lint_rule *nki_lint_rules(size_t *count);

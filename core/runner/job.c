@@ -28,11 +28,16 @@ static void add_inputs(cJSON *object, const struct runner_job *job) {
     for (size_t i = 0; i < job->input_count; i++) {
         cJSON *row = cJSON_CreateObject();
         cJSON_AddStringToObject(row, "name", job->inputs[i].name);
+        cJSON_AddItemToArray(rows, row);
+        if (job->inputs[i].dtype == DTYPE_NONE) {
+            cJSON_AddNumberToObject(row, "value", job->inputs[i].value);
+            add_flag(row, "is_whole", job->inputs[i].is_whole);
+            continue;
+        }
         cJSON_AddStringToObject(row, "dtype", dtype_name(job->inputs[i].dtype));
         cJSON *shape = cJSON_AddArrayToObject(row, "shape");
         for (int d = 0; d < job->inputs[i].ndim; d++)
             cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)job->inputs[i].shape[d]));
-        cJSON_AddItemToArray(rows, row);
     }
 }
 
@@ -146,6 +151,12 @@ static void read_input(struct reading *reading, const cJSON *row, struct runner_
         return;
     }
     snprintf(input->name, sizeof input->name, "%s", name->valuestring);
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(row, "value");
+    if (cJSON_IsNumber(value)) {
+        input->value = value->valuedouble;
+        input->is_whole = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "is_whole"));
+        return;
+    }
     input->dtype = cJSON_IsString(dtype) ? dtype_find(str_of(dtype->valuestring)) : DTYPE_NONE;
     if (input->dtype == DTYPE_NONE) {
         complain(reading, "inputs", "must have a dtype that NKI knows");

@@ -16,12 +16,15 @@
 
 /* ------------------------------------------------------------------------------------- the job */
 
-/* An input without a reference: normal numbers of this shape (seeded), as --input gives it. */
+/* An input without a reference, as --input gives it: normal numbers of this shape (seeded), or one
+ * Python number. */
 struct runner_input {
     char name[64];
-    enum dtype dtype;
+    enum dtype dtype;           /* DTYPE_NONE: the number `value` */
     int ndim;
     int64_t shape[ARRAY_MAX_DIMS];
+    double value;
+    bool is_whole;              /* the number is an int */
 };
 
 /* What to evaluate. Strings and lists stay the caller's; runner_start copies what it needs. */
@@ -152,6 +155,11 @@ struct runner *runner_start(struct loop *loop, const struct runner_job *job,
 void runner_cancel(struct runner *runner);
 /* Kills the runner and frees it, without further callbacks; not from within on_event. */
 void runner_drop(struct runner *runner);
+/* Compile errors, lints and hardware limits in this process, at once. Shapes come from the job's
+ * inputs or from the cache of its reference; without them the source alone is checked. Fills
+ * kernel_name, device, dialect, instructions, diagnostics and "compiles" of the result, which the
+ * caller frees (runner_result_free). False and *err for a device that does not exist. */
+bool runner_check(const struct runner_job *job, struct runner_result *result, struct err *err);
 /* The embedded runner itself: a job on stdin, events on stdout; the exit status of the process. */
 int runner_main(void);
 

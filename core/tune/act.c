@@ -28,7 +28,7 @@ typedef bool can_fn(const struct tune_state *state);
 
 static bool can_always(const struct tune_state *state) { (void)state; return true; }
 static bool can_start(const struct tune_state *state) {
-    return !state->running && state->wait != TUNE_WAIT_GATE;
+    return state->trouble || (!state->running && state->wait != TUNE_WAIT_GATE);
 }
 static bool can_pause(const struct tune_state *state) { return state->running; }
 static bool can_approve(const struct tune_state *state) { return state->wait == TUNE_WAIT_GATE; }
@@ -75,8 +75,11 @@ static void go_on(struct tune_state *state) {
     tune_wait_set(state, TUNE_WAIT_NOTHING, NULL);
 }
 
+/* After a stop: a plateau counts anew, and a step that found nothing is tried again. */
 static void act_start(struct tune_state *state, const struct act *act) {
     (void)act;
+    if (state->finished) state->plateau = 0;
+    if (state->finished && state->step <= TUNE_STEP_PLAN) tune_steps_rewind(state, state->step);
     go_on(state);
 }
 

@@ -51,8 +51,9 @@ static void apply_session(struct tune_state *state, const cJSON *payload, int64_
         if (tune_step_find(gate->string, &step))
             tune_gate_find(cJSON_GetStringValue(gate), &state->steps[step].gate);
     }
-    if (!state->started_ms) state->started_ms = wall_ms;
-    if (!state->wait_text) tune_wait_set(state, TUNE_WAIT_PAUSED, "not started yet");
+    if (state->started_ms) return;
+    state->started_ms = wall_ms;
+    tune_wait_set(state, TUNE_WAIT_PAUSED, "not started yet");
 }
 
 /* A process that opened the session again: what ran when the last one ended begins again. */
@@ -71,6 +72,7 @@ static void apply_resumed(struct tune_state *state, const cJSON *payload, int64_
 static void apply_round(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)wall_ms;
     state->round = tune_json_int(payload, "round", state->round + 1);
+    state->own->round_over = false;
     tune_steps_rewind(state, TUNE_STEP_PROFILE);
     state->plans.len = 0;
     state->plan = state->current = -1;
@@ -134,6 +136,8 @@ static void apply_round_end(struct tune_state *state, const cJSON *payload, int6
     (void)payload, (void)wall_ms;
     const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
     bool gain = attempt && attempt->id > 0 && attempt->status == TUNE_STATUS_KEEP;
+    if (state->own->round_over) return;
+    state->own->round_over = true;
     state->plateau = gain ? 0 : state->plateau + 1;
     state->budgets[TUNE_BUDGET_ROUNDS].spent += 1;
 }
@@ -184,7 +188,7 @@ static void apply_candidate(struct tune_state *state, const cJSON *payload, int6
     if (!source) return;
     state->candidate.parent = tune_json_int(payload, "parent", state->incumbent);
     state->candidate.repair = tune_json_int(payload, "repair", 0);
-    state->candidate.attempt = state->current >= 0 ? state->current : (int)state->attempts.len;
+    state->candidate.attempt = state->current > 0 ? state->current : (int)state->attempts.len;
     state->candidate.edited = false;
     tune_candidate_set(state, source, tune_json_text(payload, "author"));
 }
@@ -232,6 +236,9 @@ static void apply_attempt(struct tune_state *state, const cJSON *payload, int64_
     if (!source) return;
     struct tune_attempt *attempt = attempt_place(state, tune_json_int(payload, "attempt", -1));
     attempt_clear(attempt);
+    /* What was found in an earlier turn is no longer about the source of this attempt. */
+    for (size_t i = 0; i < state->diagnostics.len; i++)
+        if (state->diagnostics.at[i].attempt == attempt->id) state->diagnostics.at[i].attempt = -1;
     attempt->parent = MIN_OF(tune_json_int(payload, "parent", -1), attempt->id - 1);
     attempt->round = tune_json_int(payload, "round", state->round);
     attempt->repairs = tune_json_int(payload, "repairs", 0);
@@ -252,7 +259,8 @@ static void apply_seed(struct tune_state *state, const cJSON *payload, int64_t w
     struct tune_attempt *attempt = attempt_of(state, payload);
     if (!attempt) return;
     struct tune_seed seed = {.seed = tune_json_int64(payload, "seed", 0),
-                             .rel_l2 = tune_json_number(payload, "rel_l2"), .max_abs = NAN,
+                             .rel_l2 = tune_json_number(payload, "rel_l2"),
+                             .max_abs = tune_json_number(payload, "max_abs"),
                              .passed = tune_json_bool(payload, "passed") ? TUNE_ANSWER_YES
                                                                          : TUNE_ANSWER_NO};
     for (size_t i = 0; i < attempt->seeds.len; i++)
@@ -315,7 +323,6 @@ static void apply_measured(struct tune_state *state, const cJSON *payload, int64
     attempt->instructions = tune_json_int64(payload, "instructions", 0);
     attempt->modelled = tune_json_bool(payload, "modelled");
     attempt->bound_by = tune_keep(state, tune_json_text(payload, "bound_by"));
-    attempt->timeline = tune_keep(state, tune_json_text(payload, "timeline"));
     metrics_read(state, tune_json_at(payload, "metrics"), attempt);
     lines_read(state, tune_json_at(payload, "lines"), attempt);
     bounds_read(state, tune_json_at(payload, "bounds"), attempt);
@@ -360,6 +367,13 @@ static void apply_decided(struct tune_state *state, const cJSON *payload, int64_
     attempt->ended_ms = wall_ms;
     if (attempt->status == TUNE_STATUS_KEEP) state->incumbent = attempt->id;
     tune_state_find_best(state);
+}
+
+/* The profile's artefact is in its place. */
+static void apply_timeline(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    struct tune_attempt *attempt = attempt_of(state, payload);
+    if (attempt) attempt->timeline = tune_keep(state, tune_json_text(payload, "hash"));
 }
 
 /* -------------------------------------------------------------------- log, notes, memory */
@@ -478,6 +492,7 @@ static const struct { const char *type; apply_fn *fn; } events[] = {
     {"spent", apply_spent}, {"plans", apply_plans}, {"candidate", apply_candidate},
     {"stream", apply_stream}, {"plan_failed", apply_plan_failed}, {"attempt", apply_attempt},
     {"seed", apply_seed}, {"sample", apply_sample}, {"measured", apply_measured},
+    {"timeline", apply_timeline},
     {"verdict", apply_verdict}, {"scored", apply_scored}, {"decided", apply_decided},
     {"log", apply_log}, {"diagnostic", apply_diagnostic}, {"note", apply_note},
     {"experience", apply_experience}, {"entered", apply_entered}, {"act", apply_act},
@@ -486,6 +501,7 @@ static const struct { const char *type; apply_fn *fn; } events[] = {
 void tune_state_apply(struct tune_state *state, int64_t seq, int64_t wall_ms, const char *type,
                       const char *payload) {
     state->seq = seq;
+    if (!strcmp(type, "decided") || !strcmp(type, "act")) state->own->decided_seq = seq;
     cJSON *object = cJSON_Parse(payload);
     for (size_t i = 0; object && i < COUNT_OF(events); i++)
         if (!strcmp(events[i].type, type)) {

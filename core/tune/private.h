@@ -11,7 +11,7 @@
 /* Everything a workflow decision can change; what an undo puts back. Lists are copies in the
  * state's arena. */
 struct tune_flow {
-    bool running, finished, revise;
+    bool running, finished, revise, round_over;
     int round, plan, incumbent, best, current, plateau;
     enum tune_step step, wait_step;
     enum tune_wait wait;
@@ -49,6 +49,8 @@ struct tune_private {
     VEC(struct tune_undo) undo, redo;
     struct buf streaming;
     bool revise;                /* the next plan is shown whatever the gate */
+    int64_t decided_seq;        /* the last event that may have changed what an attempt is */
+    bool round_over;            /* the round was counted; the next one has not begun */
 };
 
 struct tune_state *tune_state_new(void) CC_MUST_USE;

@@ -22,10 +22,14 @@ struct tune_proposer {
     /* Answer with the whole new source. context->repair_error set: a repair turn for `plan`. */
     void (*rewrite)(void *self, const struct tune_context *context, const struct tune_plan *plan,
                     struct tune_reply *reply);
-    /* Give up the request that is under way; no answer may come after this. May be NULL. */
+    /* Give up the request that is under way; no answer may come after this. NULL: it always answers
+     * inside the call. */
     void (*cancel)(void *self);
     void (*free)(void *self);   /* may be NULL */
 };
+
+/* The embedded rewriter: real source-to-source transformations, no network, no key. */
+struct tune_proposer *tune_rewriter_new(struct loop *loop) CC_MUST_USE;
 
 /* The finishing calls. Texts are copied. `count` 0: nothing left. */
 void tune_reply_plans(struct tune_reply *reply, const struct tune_plan *plans, size_t count);

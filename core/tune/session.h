@@ -8,6 +8,7 @@
 #include "tune/words.h"
 
 struct loop;
+struct tune_place;
 struct tune_proposer;
 struct tune_session;
 struct tune_state;
@@ -25,12 +26,14 @@ struct tune_options {
     const char *precision;          /* [keep]: inputs' precision is kept; "any" */
     const char *seeds;              /* "0,21,42" [0,21,42,63,84] */
     double tolerance;               /* [the task's] */
-    int rounds;                     /* [50] */
-    bool gate_set;                  /* false: [ask] */
-    enum tune_gate gate;            /* for all steps */
+    int rounds;                     /* [50]; for a session that exists: so many more */
+    bool gate_set;                  /* false: the gates' default */
+    enum tune_gate gate;            /* for all steps [plan, rewrite and decide ask, verify
+                                     * auto-green, the rest auto] */
     bool fresh;                     /* start anew: the old session is moved aside, not deleted */
     bool read_only;                 /* look only */
     struct tune_proposer *use;      /* instead of one by name; the session frees it. NULL */
+    struct tune_place *place;       /* instead of a target by name; copied. NULL */
 };
 
 /* X(ID, "name", fields it reads, undoable): `step`, `attempt`, `index`, `text`, `number`, `gate`. */
@@ -76,7 +79,8 @@ struct tune_action {
     const char *text;               /* copied */
 };
 
-/* Opens (or makes) the session and reads its log. Nothing runs until TUNE_ACT_START. NULL with *err
+/* Opens (or makes) the session and reads its log. Nothing runs until TUNE_ACT_START. options->use
+ * and options->place belong to the session once the task could be read. NULL with *err
  * for a task that cannot be read, a session of a newer version, a folder that cannot be written.
  * A session that another process holds is opened read-only; see tune_state.held_by. */
 struct tune_session *tune_session_open(const struct tune_options *options, struct loop *loop,
@@ -87,7 +91,7 @@ void tune_session_close(struct tune_session *session);
 /* `changed` is called after events were stored and applied, from the loop's thread, never inside
  * tune_session_act or tune_session_open of the same caller's stack more than once an event. */
 void tune_session_on_change(struct tune_session *session, void (*changed)(void *), void *context);
-/* Raw events as they are stored, for hone run --json: type, payload (JSON text). */
+/* Raw events as they are stored, for hone run --json: type, payload (JSON text of an object). */
 void tune_session_on_event(struct tune_session *session,
                            void (*event)(void *, int64_t seq, const char *type, const char *json),
                            void *context);

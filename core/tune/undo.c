@@ -5,7 +5,7 @@
 
 static void flow_take(const struct tune_state *state, struct tune_flow *flow) {
     *flow = (struct tune_flow){
-        .running = state->running, .finished = state->finished, .revise = state->own->revise,
+        .running = state->running, .finished = state->finished, .revise = state->own->revise, .round_over = state->own->round_over,
         .round = state->round, .plan = state->plan, .incumbent = state->incumbent,
         .best = state->best, .current = state->current, .plateau = state->plateau,
         .step = state->step, .wait_step = state->wait_step, .wait = state->wait,
@@ -50,6 +50,7 @@ static void flow_put(struct tune_state *state, const struct tune_flow *flow) {
     state->running = flow->running;
     state->finished = flow->finished;
     state->own->revise = flow->revise;
+    state->own->round_over = flow->round_over;
     state->round = flow->round;
     state->plan = flow->plan;
     state->incumbent = flow->incumbent;

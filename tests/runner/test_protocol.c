@@ -13,8 +13,9 @@
 static void a_job_survives_the_way_there(void **state) {
     (void)state;
     const int64_t seeds[] = {7, 4294967295};
-    const struct runner_input inputs[] = {{"x", DTYPE_BFLOAT16, 2, {4096, 1024}, },
-                                          {"eps", DTYPE_FLOAT32, 0, {0}}};
+    const struct runner_input inputs[] = {
+        {.name = "x", .dtype = DTYPE_BFLOAT16, .ndim = 2, .shape = {4096, 1024}},
+        {.name = "eps", .value = 1e-5}};
     struct runner_job job = {.kernel_path = "k \"x\".py", .kernel_text = "a\n\tb\xc3\xa9",
                              .kernel_name = "fn", .device = "trn3", .reference_path = "/r.py",
                              .inputs = inputs, .input_count = 2, .seeds = seeds, .seed_count = 2,
@@ -34,7 +35,8 @@ static void a_job_survives_the_way_there(void **state) {
     assert_int_equal(back.input_count, 2);
     assert_int_equal(back.inputs[0].dtype, DTYPE_BFLOAT16);
     assert_int_equal(back.inputs[0].shape[1], 1024);
-    assert_int_equal(back.inputs[1].ndim, 0);
+    assert_int_equal(back.inputs[1].dtype, DTYPE_NONE);
+    assert_true(back.inputs[1].value == 1e-5);
     assert_int_equal(back.seed_count, 2);
     assert_true(back.seeds[1] == 4294967295);
     assert_true(back.tolerance == 2.5e-5);

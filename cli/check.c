@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hone check: findings about a kernel, like a compiler prints them. In this process and at once; only
+ * a reference whose shapes are not in the cache yet is run first. */
+#include "cli/job.h"
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+
+struct shapes {
+    bool done;
+    struct err err;
+};
+
+static void on_inputs(void *data, struct task_inputs *inputs, const struct err *err) {
+    struct shapes *shapes = data;
+    shapes->done = true;
+    if (err)
+        shapes->err = *err;
+    task_inputs_free(inputs);       /* it is in the cache now */
+}
+
+/* Has the reference put its shapes into the cache, unless they are there. */
+static void find_shapes(const struct runner_job *job, struct err *err) {
+    if (!job->reference_path || job->input_count)
+        return;
+    struct task_inputs *known = task_inputs_cached(job->reference_path, 0, true);
+    if (known) {
+        task_inputs_free(known);
+        return;
+    }
+    struct loop *loop = loop_new();
+    struct shapes shapes = {0};
+    struct task_reference *reference =
+        task_reference_open(loop, job->reference_path, NULL, &shapes.err);
+    if (reference) {
+        task_reference_prepare(reference, 0, on_inputs, &shapes);
+        loop_run_until(loop, &shapes.done, 0);
+    }
+    *err = shapes.err;
+    task_reference_free(reference);
+    loop_free(loop);
+}
+
+static void print_json(const struct cli_job *job, const struct runner_result *result,
+                       double elapsed_s) {
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddStringToObject(object, "kernel", job->task->kernel_path);
+    cJSON_AddStringToObject(object, "device", result->device);
+    cJSON_AddStringToObject(object, "dialect", result->dialect);
+    cli_json_answer(object, "compiles", result->verdict.compiles.answer);
+    cJSON_AddNumberToObject(object, "instructions", (double)result->instructions);
+    cJSON_AddItemToObject(object, "diagnostics", cli_json_diags(&result->diagnostics));
+    cJSON_AddNumberToObject(object, "elapsed_s", elapsed_s);
+    cli_json_print(object);
+}
+
+static void print_text(const struct cli_job *job, const struct runner_result *result) {
+    struct buf text = {0};
+    cli_print_diags(&result->diagnostics, job->task, &text);
+    fputs(text.at ? text.at : "", stdout);
+    buf_free(&text);
+    const struct task_judgement *compiles = &result->verdict.compiles;
+    if (compiles->answer == TASK_NOT_ASKED)
+        fprintf(stderr, "hone check: %s\n", compiles->reason);
+}
+
+int cli_check(const struct cli *cli) {
+    struct cli_job job = {0};
+    struct runner_result result = {0};
+    struct err err = {0}, no_shapes = {0};
+    uint64_t start = clock_monotonic_ns();
+    int status = cli_job_open(cli, &job);
+    if (status == CLI_OK) {
+        find_shapes(&job.job, &no_shapes);
+        if (no_shapes.kind != ERR_NONE)
+            cli_fail(cli, &no_shapes);      /* the source is checked all the same */
+        if (!runner_check(&job.job, &result, &err)) {
+            status = cli_fail(cli, &err);
+        } else {
+            double elapsed_s = (double)(clock_monotonic_ns() - start) * 1e-9;
+            if (cli_has(cli, "json"))
+                print_json(&job, &result, elapsed_s);
+            else
+                print_text(&job, &result);
+            status = result.diagnostics.errors      ? CLI_KERNEL_FAILED
+                     : no_shapes.kind != ERR_NONE   ? err_exit_status(&no_shapes)
+                                                    : CLI_OK;
+        }
+    }
+    runner_result_free(&result);
+    cli_job_close(&job);
+    return status;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parsing the command line by the table, and saying what is wrong with it. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+const struct cli_command *cli_find(const char *name) {
+    for (const struct cli_command *row = cli_commands; row->name; row++)
+        if (strcmp(row->name, name) == 0)
+            return row;
+    return NULL;
+}
+
+/* ---- what was given ----------------------------------------------------------------------- */
+
+const char *cli_value_at(const struct cli *cli, const char *name, size_t index) {
+    for (size_t i = 0; i < cli->given.len; i++)
+        if (strcmp(cli->given.at[i].option->name, name) == 0 && index-- == 0)
+            return cli->given.at[i].value ? cli->given.at[i].value : "";
+    return NULL;
+}
+
+const char *cli_value(const struct cli *cli, const char *name) {
+    const char *last = NULL, *value;
+    for (size_t i = 0; (value = cli_value_at(cli, name, i)); i++)
+        last = value;
+    return last;
+}
+
+bool cli_has(const struct cli *cli, const char *name) {
+    return cli_value_at(cli, name, 0) != NULL;
+}
+
+bool cli_number(const struct cli *cli, const char *name, double least, double most,
+                double *value) {
+    const char *text = cli_value(cli, name);
+    if (!text)
+        return true;
+    if (str_to_double(str_of(text), value) && *value >= least && *value <= most)
+        return true;
+    cli_wrong_usage(cli, "--%s must be a number from %g to %g, not '%s'", name, least, most, text);
+    return false;
+}
+
+/* ---- complaints ---------------------------------------------------------------------------- */
+
+/* Shows text of the user's own without letting it act on the terminal. */
+static void complain(const struct cli *cli, struct str text) {
+    struct buf safe = {0};
+    text_sanitise(&safe, text);
+    const char *name = cli && cli->command ? cli->command->name : "";
+    fprintf(stderr, "hone%s%s: %s\n", *name ? " " : "", name, safe.at ? safe.at : "");
+    buf_free(&safe);
+}
+
+int cli_fail(const struct cli *cli, const struct err *err) {
+    complain(cli, str_of(err->text));
+    return err_exit_status(err);
+}
+
+int cli_wrong_usage(const struct cli *cli, const char *format, ...) {
+    struct buf text = {0};
+    va_list args;
+    va_start(args, format);
+    buf_vprintf(&text, format, args);
+    va_end(args);
+    complain(cli, buf_str(&text));
+    const char *name = cli && cli->command ? cli->command->name : "";
+    fprintf(stderr, "Try: hone%s%s --help\n", *name ? " " : "", name);
+    buf_free(&text);
+    return CLI_WRONG_USAGE;
+}
+
+#define MAX_NAME 40
+
+/* Levenshtein distance with swaps of neighbours (optimal string alignment); both short. */
+static size_t distance(const char *a, const char *b) {
+    size_t rows[3][MAX_NAME + 1];
+    size_t n = strlen(a), m = strlen(b);
+    if (n > MAX_NAME || m > MAX_NAME)
+        return MAX_NAME;
+    for (size_t j = 0; j <= m; j++)
+        rows[0][j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t *now = rows[i % 3], *before = rows[(i + 2) % 3], *earlier = rows[(i + 1) % 3];
+        now[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            size_t best = before[j - 1] + (a[i - 1] != b[j - 1]);
+            best = MIN_OF(best, MIN_OF(before[j], now[j - 1]) + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                best = MIN_OF(best, earlier[j - 2] + 1);
+            now[j] = best;
+        }
+    }
+    return rows[n % 3][m];
+}
+
+const char *cli_nearest(const char *text, const char *const *names) {
+    const char *nearest = NULL;
+    size_t least = MAX_OF((size_t)1, strlen(text) / 3) + 1;
+    for (; *names; names++) {
+        size_t off = distance(text, *names);
+        bool begins = strlen(text) >= 2 && strncmp(text, *names, strlen(text)) == 0;
+        if (begins)
+            off = 1;
+        if (off < least) {
+            least = off;
+            nearest = *names;
+        }
+    }
+    return nearest;
+}
+
+/* ---- parsing -------------------------------------------------------------------------------- */
+
+static const struct cli_option *find_option(const struct cli_command *command, struct str name) {
+    for (const struct cli_option *row = command->options; row->name; row++)
+        if (str_is(name, row->name))
+            return row;
+    return NULL;
+}
+
+static int unknown_option(const struct cli *cli, const char *arg) {
+    VEC(const char *) names = {0};
+    for (const struct cli_option *row = cli->command->options; row->name; row++)
+        *vec_push(&names) = row->name;
+    *vec_push(&names) = "help";
+    *vec_push(&names) = NULL;
+    char name[MAX_NAME + 1];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(arg + 2, "="), arg + 2);
+    const char *near = cli_nearest(name, names.at);
+    vec_free(&names);
+    if (near)
+        return cli_wrong_usage(cli, "there is no option %s; did you mean --%s?", arg, near);
+    return cli_wrong_usage(cli, "there is no option %s", arg);
+}
+
+static int unknown_command(const char *arg) {
+    VEC(const char *) names = {0};
+    for (const struct cli_command *row = cli_commands; row->name; row++)
+        if (!row->hidden && *row->name)
+            *vec_push(&names) = row->name;
+    *vec_push(&names) = NULL;
+    const char *near = cli_nearest(arg, names.at);
+    vec_free(&names);
+    if (near)
+        return cli_wrong_usage(NULL, "there is no command %s; did you mean %s?", arg, near);
+    return cli_wrong_usage(NULL, "there is no command %s", arg);
+}
+
+static bool is_choice(const char *choices, const char *value) {
+    struct str rest = str_of(choices), one;
+    while (str_next(&rest, '|', &one))
+        if (str_is(one, value))
+            return true;
+    return false;
+}
+
+/* One "--name", "--name=value" or "--name value"; *status is set when it is wrong. */
+static void take_option(struct cli *cli, char **argv, int argc, int *at, int *status) {
+    const char *arg = argv[*at];
+    struct str name = {arg + 2, strcspn(arg + 2, "=")};
+    const struct cli_option *option = find_option(cli->command, name);
+    const char *value = arg[2 + name.len] == '=' ? arg + 3 + name.len : NULL;
+    if (!option) {
+        *status = unknown_option(cli, arg);
+    } else if (!option->value && value) {
+        *status = cli_wrong_usage(cli, "--%s takes no value", option->name);
+    } else if (option->value && !value && *at + 1 >= argc) {
+        *status = cli_wrong_usage(cli, "--%s needs a value: %s", option->name, option->value);
+    } else {
+        if (option->value && !value)
+            value = argv[++*at];
+        if (option->choices && !is_choice(option->choices, value))
+            *status = cli_wrong_usage(cli, "--%s must be one of %s, not '%s'", option->name,
+                                      option->choices, value);
+        *vec_push(&cli->given) = (struct cli_given){option, value};
+    }
+}
+
+static int print_help(const struct cli_command *command) {
+    struct buf text = {0};
+    cli_print_help(command, &text);
+    fputs(text.at, stdout);
+    buf_free(&text);
+    return CLI_OK;
+}
+
+static int print_version(void) {
+    struct buf text = {0};
+    cli_print_version(&text);
+    fputs(text.at, stdout);
+    buf_free(&text);
+    return CLI_OK;
+}
+
+static bool is_help(const char *arg) {
+    return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
+}
+
+static int check_count(const struct cli *cli) {
+    int count = (int)cli->args.len;
+    if (count < cli->command->least_args)
+        return cli_wrong_usage(cli, "%s is missing", cli->command->args);
+    if (count > cli->command->most_args)
+        return cli_wrong_usage(cli, "one argument too many: '%s'",
+                               cli->args.at[cli->command->most_args]);
+    return CLI_OK;
+}
+
+static int run_command(struct cli *cli, int argc, char **argv) {
+    int status = CLI_OK;
+    bool only_args = false;
+    for (int i = 0; i < argc && status == CLI_OK; i++) {
+        if (!only_args && is_help(argv[i]))
+            return print_help(cli->command);
+        if (!only_args && strcmp(argv[i], "--") == 0)
+            only_args = true;
+        else if (!only_args && strncmp(argv[i], "--", 2) == 0)
+            take_option(cli, argv, argc, &i, &status);
+        else if (!only_args && argv[i][0] == '-' && argv[i][1])
+            status = cli_wrong_usage(cli, "there is no option %s", argv[i]);
+        else
+            *vec_push(&cli->args) = argv[i];
+    }
+    if (status == CLI_OK)
+        status = check_count(cli);
+    return status == CLI_OK ? cli->command->run(cli) : status;
+}
+
+int cli_main(int argc, char **argv) {
+    struct cli cli = {0};
+    const char *first = argc > 1 ? argv[1] : "";
+    if (is_help(first))
+        return print_help(NULL);
+    if (strcmp(first, "--version") == 0 || strcmp(first, "-V") == 0)
+        return print_version();
+    cli.command = *first ? cli_find(first) : NULL;
+    int used = cli.command ? 2 : 1;
+    if (!cli.command)
+        cli.command = cli_find("");         /* hone [TASK] */
+    if (!cli.command) {
+        if (*first)
+            return unknown_command(first);
+        print_help(NULL);
+        return CLI_WRONG_USAGE;
+    }
+    int status = run_command(&cli, argc - used, argv + used);
+    vec_free(&cli.args);
+    vec_free(&cli.given);
+    return status;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of commands and options. What a command does is in its own file; how the table becomes
+ * help, manual and completion is in help.c, man.c and completion.c. */
+#include "cli/cli.h"
+
+#define OPTION_DEVICE \
+    {"device", "NAME", "trn1|trn2|trn3", "The generation of the device model. Default: trn2.", false}
+#define OPTION_REFERENCE \
+    {"reference", "FILE", NULL, \
+     "The reference: a Python file with get_inputs() and forward(). Default: reference.py beside " \
+     "kernel.py.", false}
+#define OPTION_KERNEL_NAME \
+    {"kernel-name", "NAME", NULL, "The function to take, where the file has several kernels.", false}
+#define OPTION_INPUT \
+    {"input", "NAME=SHAPE:DTYPE", NULL, \
+     "An input where there is no reference, for example x=4096x1024:float32, or a number: " \
+     "eps=1e-5. Once for each parameter.", true}
+#define OPTION_STRICT \
+    {"strict", NULL, NULL, "Also report what the NKI compiler's subset of Python refuses.", false}
+#define OPTION_JSON {"json", NULL, NULL, "Print one JSON object instead of text.", false}
+#define OPTIONS_END {NULL, NULL, NULL, NULL, false}
+
+static const struct cli_option sim_options[] = {
+    OPTION_REFERENCE,
+    OPTION_DEVICE,
+    OPTION_KERNEL_NAME,
+    {"seeds", "LIST", NULL, "Seeds of the inputs to verify with. Default: 0,21,42,63,84.", false},
+    {"tolerance", "X", NULL,
+     "Relative L2 up to which the kernel counts as correct. Default: TOLERANCE of the reference, "
+     "else 2e-5.", false},
+    {"no-verify", NULL, NULL, "Leave the numbers out: compile and time only.", false},
+    {"no-time", NULL, NULL, "Leave the timing out: compile and verify only.", false},
+    OPTION_INPUT,
+    {"profile", "FILE", NULL, "Write the profile with its timeline to FILE (JSON).", false},
+    {"time-limit", "SECONDS", NULL, "End the evaluation after this time. Default: 600.", false},
+    OPTION_STRICT,
+    OPTION_JSON,
+    OPTIONS_END,
+};
+
+static const struct cli_option check_options[] = {
+    OPTION_REFERENCE, OPTION_DEVICE, OPTION_KERNEL_NAME, OPTION_INPUT,
+    OPTION_STRICT,    OPTION_JSON,   OPTIONS_END,
+};
+
+static const struct cli_option help_options[] = {
+    {"man", NULL, NULL, "Print the manual page in the form that man(1) reads.", false},
+    OPTIONS_END,
+};
+
+static const struct cli_option no_options[] = {OPTIONS_END};
+
+const struct cli_command cli_commands[] = {
+    {"sim", "KERNEL|TASK", "evaluate a kernel on the embedded device model",
+     "Compiles the kernel, checks it against the limits of the hardware, times it, runs it on each "
+     "seed's inputs and compares what it returns with the reference.\n\n"
+     "TASK is a folder with kernel.py and reference.py, or the name of a seed. Latencies come from "
+     "the device model: they are the same each time.",
+     sim_options, 1, 1, false, cli_sim},
+    {"check", "KERNEL|TASK", "report compile errors, lints and broken hardware limits",
+     "Prints findings like a compiler: file:line:column: error: message. With a reference beside "
+     "the kernel (or --reference, or --input) the kernel is specialised for those shapes and "
+     "checked against the limits of the hardware; without shapes the source alone is checked.",
+     check_options, 1, 1, false, cli_check},
+    {"help", "[COMMAND]", "show help, or the manual page", "", help_options, 0, 1, false, cli_help},
+    {"completion", "bash|zsh|fish", "print completion for a shell",
+     "For bash: eval \"$(hone completion bash)\" in ~/.bashrc; the same with zsh. For fish: hone "
+     "completion fish > ~/.config/fish/completions/hone.fish.",
+     no_options, 1, 1, false, cli_completion},
+    {"runner", "", "serve one evaluation: a job on stdin, events on stdout", "", no_options, 0, 0,
+     true, cli_runner},
+    {NULL, NULL, NULL, NULL, NULL, 0, 0, false, NULL},
+};

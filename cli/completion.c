@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shell completion, from the table: commands, their options, and the values where those are few.
+ * Everything else completes to files. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+
+static void add_names(struct buf *out) {
+    for (const struct cli_command *row = cli_commands; row->name; row++)
+        if (!row->hidden && *row->name)
+            buf_printf(out, "%s ", row->name);
+    buf_puts(out, "--help --version");
+}
+
+static void add_spaced(struct buf *out, const char *choices) {
+    for (; *choices; choices++)
+        buf_putc(out, *choices == '|' ? ' ' : *choices);
+}
+
+static void bash_command(struct buf *out, const struct cli_command *command) {
+    buf_printf(out, "    %s)\n        case $previous in\n", command->name);
+    for (const struct cli_option *row = command->options; row->name; row++) {
+        if (!row->value)
+            continue;
+        buf_printf(out, "        --%s) ", row->name);
+        if (row->choices) {
+            buf_puts(out, "COMPREPLY=($(compgen -W \"");
+            add_spaced(out, row->choices);
+            buf_puts(out, "\" -- \"$word\")); ");
+        }
+        buf_puts(out, "return ;;\n");
+    }
+    buf_puts(out, "        esac\n        words=\"");
+    for (const struct cli_option *row = command->options; row->name; row++)
+        buf_printf(out, "--%s ", row->name);
+    buf_puts(out, "--help\" ;;\n");
+}
+
+static void print_bash(struct buf *out) {
+    buf_puts(out, "_hone() {\n    local word=${COMP_WORDS[COMP_CWORD]}\n"
+                  "    local previous=${COMP_WORDS[COMP_CWORD-1]} words=\n"
+                  "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        COMPREPLY=($(compgen -W \"");
+    add_names(out);
+    buf_puts(out, "\" -- \"$word\"))\n        return\n    fi\n    case ${COMP_WORDS[1]} in\n");
+    for (const struct cli_command *row = cli_commands; row->name; row++)
+        if (!row->hidden && *row->name)
+            bash_command(out, row);
+    buf_puts(out, "    esac\n    case $word in\n"
+                  "    -*) COMPREPLY=($(compgen -W \"$words\" -- \"$word\")) ;;\n    esac\n}\n"
+                  "complete -o default -F _hone hone\n");
+}
+
+static void print_zsh(struct buf *out) {
+    buf_puts(out, "autoload -U +X bashcompinit && bashcompinit\n");
+    print_bash(out);
+}
+
+/* A text in single quotes for fish. */
+static void add_quoted(struct buf *out, const char *text) {
+    buf_putc(out, '\'');
+    for (; *text; text++) {
+        if (*text == '\'' || *text == '\\')
+            buf_putc(out, '\\');
+        buf_putc(out, *text);
+    }
+    buf_putc(out, '\'');
+}
+
+static void fish_command(struct buf *out, const struct cli_command *command) {
+    buf_printf(out, "complete -c hone -n __fish_use_subcommand -a %s -d ", command->name);
+    add_quoted(out, command->summary);
+    buf_putc(out, '\n');
+    for (const struct cli_option *row = command->options; row->name; row++) {
+        buf_printf(out, "complete -c hone -n '__fish_seen_subcommand_from %s' -l %s",
+                   command->name, row->name);
+        if (row->choices) {
+            buf_puts(out, " -x -a '");
+            add_spaced(out, row->choices);
+            buf_putc(out, '\'');
+        } else if (row->value) {
+            buf_puts(out, " -r");
+        }
+        buf_puts(out, " -d ");
+        add_quoted(out, row->help);
+        buf_putc(out, '\n');
+    }
+}
+
+static void print_fish(struct buf *out) {
+    for (const struct cli_command *row = cli_commands; row->name; row++)
+        if (!row->hidden && *row->name)
+            fish_command(out, row);
+    buf_puts(out, "complete -c hone -l help -d 'Show help'\n"
+                  "complete -c hone -n __fish_use_subcommand -l version -d 'Show the version'\n");
+}
+
+bool cli_print_completion(const char *shell, struct buf *out) {
+    static const struct {
+        const char *name;
+        void (*print)(struct buf *out);
+    } shells[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
+    for (size_t i = 0; i < COUNT_OF(shells); i++) {
+        if (strcmp(shells[i].name, shell) == 0) {
+            shells[i].print(out);
+            return true;
+        }
+    }
+    return false;
+}
+
+int cli_completion(const struct cli *cli) {
+    struct buf text = {0};
+    if (!cli_print_completion(cli->args.at[0], &text))
+        return cli_wrong_usage(cli, "there is completion for bash, zsh and fish, not for %s",
+                               cli->args.at[0]);
+    fputs(text.at, stdout);
+    buf_free(&text);
+    return CLI_OK;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What sim and check have in common: the task, the options that make a job, printing findings. */
+#include "cli/job.h"
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- options ---------------------------------------------------------------------------------- */
+
+static bool parse_shape(struct str text, struct runner_input *input) {
+    struct str side;
+    while (str_next(&text, 'x', &side)) {
+        long long length;
+        if (input->ndim == ARRAY_MAX_DIMS || !str_to_int(side, &length) || length < 1 ||
+            length > 1000000000000)
+            return false;
+        input->shape[input->ndim++] = length;
+    }
+    return input->ndim > 0;
+}
+
+/* "x=4096x1024:float32", "n=7", "eps=1e-5". */
+static bool parse_input(const char *text, struct runner_input *input) {
+    struct str rest = str_of(text), name, shape;
+    if (!str_next(&rest, '=', &name) || !name.len || name.len >= sizeof input->name || !rest.len)
+        return false;
+    snprintf(input->name, sizeof input->name, STR_FMT, STR_ARG(name));
+    long long whole;
+    if (str_to_int(rest, &whole)) {
+        input->value = (double)whole;
+        input->is_whole = true;
+        return true;
+    }
+    if (str_to_double(rest, &input->value))
+        return true;
+    str_next(&rest, ':', &shape);
+    input->dtype = rest.at ? dtype_find(rest) : DTYPE_FLOAT32;
+    return input->dtype != DTYPE_NONE && parse_shape(shape, input);
+}
+
+static int read_inputs(const struct cli *cli, struct cli_job *job) {
+    const char *text;
+    for (size_t i = 0; (text = cli_value_at(cli, "input", i)); i++) {
+        struct runner_input input = {0};
+        if (i == RUNNER_MAX_INPUTS || !parse_input(text, &input))
+            return cli_wrong_usage(cli, "--input must look like x=4096x1024:float32 or eps=1e-5, "
+                                   "not '%s'", text);
+        *vec_push(&job->inputs) = input;
+    }
+    job->job.inputs = job->inputs.at;
+    job->job.input_count = job->inputs.len;
+    return CLI_OK;
+}
+
+static int read_seeds(const struct cli *cli, struct cli_job *job) {
+    const char *text = cli_value(cli, "seeds");
+    struct str rest = str_of(text), one;
+    while (text && str_next(&rest, ',', &one)) {
+        long long seed;
+        if (job->seed_count == TASK_MAX_SEEDS || !str_to_int(str_trim(one), &seed) || seed < 0 ||
+            seed > 4294967295)
+            return cli_wrong_usage(cli, "--seeds must be up to %d numbers such as 0,21,42, "
+                                   "not '%s'", TASK_MAX_SEEDS, text);
+        job->seeds[job->seed_count++] = seed;
+    }
+    if (job->seed_count) {
+        job->job.seeds = job->seeds;
+        job->job.seed_count = job->seed_count;
+    }
+    return CLI_OK;
+}
+
+int cli_job_open(const struct cli *cli, struct cli_job *job) {
+    struct err err = {0};
+    job->task = task_open(cli->args.at[0], cli_value(cli, "reference"), &err);
+    if (!job->task)
+        return cli_fail(cli, &err);
+    job->job.kernel_path = job->task->kernel_path;
+    job->job.kernel_text = job->task->kernel_text;
+    job->job.kernel_name = cli_value(cli, "kernel-name");
+    job->job.reference_path = job->task->reference_path;
+    job->job.device = cli_value(cli, "device");
+    job->job.strict = cli_has(cli, "strict");
+    int status = read_inputs(cli, job);
+    return status == CLI_OK ? read_seeds(cli, job) : status;
+}
+
+void cli_job_close(struct cli_job *job) {
+    task_free(job->task);
+    vec_free(&job->inputs);
+}
+
+/* ---- findings --------------------------------------------------------------------------------- */
+
+static struct str line_of(const struct task *task, int number) {
+    struct str rest = {task->kernel_text, task->kernel_len}, line = {NULL, 0};
+    for (int i = 0; i < number; i++)
+        if (!str_next(&rest, '\n', &line))
+            return (struct str){NULL, 0};
+    return line;
+}
+
+/* The source line and a mark under the span; tabs stay so that the mark stands where it should. */
+static void print_source(const struct diag *diag, const struct task *task, struct buf *out) {
+    struct str line = line_of(task, diag->line);
+    size_t column = (size_t)diag->column;
+    if (!line.at || !column || column > line.len + 1 || line.len > 500 ||
+        strcmp(diag->file, task->kernel_path) != 0)
+        return;
+    buf_printf(out, "%6d | ", diag->line);
+    buf_add(out, line.at, line.len);
+    buf_puts(out, "\n       | ");
+    for (size_t i = 0; i + 1 < column; i++)
+        if (line.at[i] == '\t' || ((unsigned char)line.at[i] & 0xc0) != 0x80)
+            buf_putc(out, line.at[i] == '\t' ? '\t' : ' ');
+    buf_putc(out, '^');
+    size_t end = diag->end_line == diag->line ? (size_t)MAX_OF(diag->end_column, 0) : 0;
+    for (size_t i = column + 1; i < end && i <= line.len; i++)
+        if (((unsigned char)line.at[i - 1] & 0xc0) != 0x80)
+            buf_putc(out, '~');
+    buf_putc(out, '\n');
+}
+
+void cli_print_diags(const struct diag_list *diags, const struct task *task, struct buf *out) {
+    struct buf text = {0};
+    for (size_t i = 0; i < diags->all.len; i++) {
+        struct buf one = {0};
+        diag_print(&diags->all.at[i], &one);
+        buf_add(&text, one.at, one.len);
+        buf_putc(&text, '\n');
+        buf_free(&one);
+        print_source(&diags->all.at[i], task, &text);
+    }
+    if (text.len)
+        text_sanitise(out, buf_str(&text));
+    buf_free(&text);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------- */
+
+cJSON *cli_json_diags(const struct diag_list *diags) {
+    cJSON *rows = cJSON_CreateArray();
+    for (size_t i = 0; i < diags->all.len; i++) {
+        const struct diag *diag = &diags->all.at[i];
+        cJSON *row = cJSON_CreateObject();
+        cJSON_AddStringToObject(row, "file", diag->file);
+        cJSON_AddNumberToObject(row, "line", diag->line);
+        cJSON_AddNumberToObject(row, "column", diag->column);
+        cJSON_AddStringToObject(row, "severity", diag_severity_name(diag->severity));
+        cJSON_AddStringToObject(row, "code", diag->code);
+        cJSON_AddStringToObject(row, "message", diag->message);
+        cJSON_AddItemToArray(rows, row);
+    }
+    return rows;
+}
+
+void cli_json_answer(cJSON *object, const char *name, enum task_answer answer) {
+    if (answer == TASK_YES || answer == TASK_NO)
+        cJSON_AddBoolToObject(object, name, answer == TASK_YES);
+    else
+        cJSON_AddNullToObject(object, name);
+}
+
+void cli_json_print(cJSON *object) {
+    char *text = cJSON_Print(object);
+    if (text)
+        puts(text);
+    free(text);
+    cJSON_Delete(object);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hone sim: one evaluation on the embedded device model, as text or as one JSON object. */
+#include "cli/job.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "target/target.h"
+
+#define COSTLY_LINES 8
+
+struct sim {
+    const struct cli *cli;
+    struct cli_job job;
+    struct runner_result result;
+    bool done, shows_progress;
+};
+
+/* ---- the evaluation ---------------------------------------------------------------------------- */
+
+static void on_event(void *data, const struct runner_event *event) {
+    struct sim *sim = data;
+    if (!sim->shows_progress)
+        return;
+    if (event->kind == RUNNER_PHASE && event->seconds < 0)
+        fprintf(stderr, "\r\033[K%s ...", event->name);
+    else if (event->kind == RUNNER_CORRECTNESS)
+        fprintf(stderr, "\r\033[Kseed %lld: relative L2 %.3g", (long long)event->seed,
+                event->value);
+}
+
+static void on_done(void *data, struct runner_result *result) {
+    struct sim *sim = data;
+    sim->result = *result;
+    *result = (struct runner_result){0};
+    sim->done = true;
+    if (sim->shows_progress)
+        fputs("\r\033[K", stderr);
+}
+
+static bool evaluate(struct sim *sim, struct err *err) {
+    struct loop *loop = loop_new();
+    struct target *target = target_open(loop, "sim", err);
+    struct runner_callbacks callbacks = {on_event, on_done, sim};
+    bool ok = target && target_start(target, &sim->job.job, &callbacks, err);
+    if (ok)
+        loop_run_until(loop, &sim->done, 0);
+    target_free(target);
+    loop_free(loop);
+    return ok;
+}
+
+/* ---- the profile's file ------------------------------------------------------------------------- */
+
+/* A folder beside the file, so that the finished profile is renamed into place. */
+static char *profile_folder(const char *file, struct err *err) {
+    char *folder = path_folder(file);
+    char *pattern = path_join(folder, ".hone-profile-XXXXXX");
+    free(folder);
+    if (mkdtemp(pattern))
+        return pattern;
+    err_set(err, ERR_ENVIRONMENT, "cannot write %s: its folder does not exist or cannot be written",
+            file);
+    free(pattern);
+    return NULL;
+}
+
+static bool place_profile(const struct sim *sim, const char *file, const char *folder,
+                          struct err *err) {
+    bool ok = true;
+    for (size_t i = 0; i < sim->result.artifacts.len; i++)
+        if (strcmp(sim->result.artifacts.at[i].name, "profile") == 0 &&
+            rename(sim->result.artifacts.at[i].path, file) != 0)
+            ok = err_set(err, ERR_ENVIRONMENT, "cannot write %s", file);
+    (void)!file_remove_tree(folder, NULL);
+    return ok;
+}
+
+/* ---- JSON --------------------------------------------------------------------------------------- */
+
+static void add_known(cJSON *object, const char *name, double value, bool known) {
+    if (known && isfinite(value))
+        cJSON_AddNumberToObject(object, name, value);
+    else
+        cJSON_AddNullToObject(object, name);
+}
+
+static void add_seeds(cJSON *object, const struct runner_result *result) {
+    cJSON *rows = cJSON_AddArrayToObject(object, "seeds");
+    for (size_t i = 0; i < result->seeds.len; i++) {
+        cJSON *row = cJSON_CreateObject();
+        cJSON_AddNumberToObject(row, "seed", (double)result->seeds.at[i].seed);
+        add_known(row, "rel_l2", result->seeds.at[i].rel_l2, true);
+        cJSON_AddItemToArray(rows, row);
+    }
+}
+
+static void add_metrics(cJSON *object, const struct runner_result *result) {
+    cJSON *metrics = cJSON_AddObjectToObject(object, "metrics");
+    for (size_t i = 0; i < result->metrics.len; i++)
+        add_known(metrics, result->metrics.at[i].name, result->metrics.at[i].value, true);
+}
+
+static void add_elapsed(cJSON *object, const struct runner_result *result) {
+    cJSON *elapsed = cJSON_AddObjectToObject(object, "elapsed_s");
+    for (size_t i = 0; i < result->phases.len; i++)
+        cJSON_AddNumberToObject(elapsed, result->phases.at[i].name, result->phases.at[i].seconds);
+    cJSON_AddNumberToObject(elapsed, "total", result->elapsed_s);
+}
+
+static void print_json(const struct sim *sim) {
+    const struct runner_result *result = &sim->result;
+    const char *device = sim->job.job.device ? sim->job.job.device : "trn2";
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddStringToObject(object, "kernel", sim->job.task->kernel_path);
+    cJSON_AddStringToObject(object, "device", result->device[0] ? result->device : device);
+    cJSON_AddStringToObject(object, "dialect", result->dialect);
+    cli_json_answer(object, "compiles", result->verdict.compiles.answer);
+    cli_json_answer(object, "correct", result->verdict.correct.answer);
+    cli_json_answer(object, "credible", result->verdict.credible.answer);
+    add_seeds(object, result);
+    add_known(object, "latency_us", result->latency_us, result->latency_us > 0);
+    add_known(object, "floor_us", result->floor_us, result->floor_us > 0);
+    cJSON_AddNumberToObject(object, "instructions", (double)result->instructions);
+    add_metrics(object, result);
+    cJSON_AddItemToObject(object, "diagnostics", cli_json_diags(&result->diagnostics));
+    add_elapsed(object, result);
+    cli_json_print(object);
+}
+
+/* ---- text --------------------------------------------------------------------------------------- */
+
+static void print_judgement(struct buf *out, const char *name,
+                            const struct task_judgement *judgement) {
+    buf_printf(out, "%-9s %s%s%s\n", name, task_answer_name(judgement->answer),
+               judgement->reason[0] ? ": " : "", judgement->reason);
+}
+
+static void print_latency(struct buf *out, const struct runner_result *result) {
+    if (!(result->latency_us > 0))
+        return;
+    buf_puts(out, "latency   ");
+    clock_print_duration(out, result->latency_us * 1e-6);
+    buf_puts(out, " (modelled); floor ");
+    clock_print_duration(out, result->floor_us * 1e-6);
+    if (result->floor_bound[0])
+        buf_printf(out, " (%s)", result->floor_bound);
+    if (result->bound[0])
+        buf_printf(out, "; limited by %s", result->bound);
+    buf_putc(out, '\n');
+}
+
+static void print_lines(struct buf *out, const struct sim *sim) {
+    const struct runner_result *result = &sim->result;
+    if (result->lines.len)
+        buf_puts(out, "\n  share  engine   line\n");
+    for (size_t i = 0; i < result->lines.len && i < COSTLY_LINES; i++) {
+        const struct runner_line *line = &result->lines.at[i];
+        struct str rest = {sim->job.task->kernel_text, sim->job.task->kernel_len}, text = {0};
+        for (int n = 0; n < line->line; n++)
+            if (!str_next(&rest, '\n', &text))
+                text = (struct str){"", 0};
+        text = str_trim(text);
+        buf_printf(out, "%6.1f%%  %-7s %5d  %.*s\n", line->share * 100, line->engine, line->line,
+                   (int)MIN_OF(text.len, (size_t)56), text.at);
+    }
+}
+
+static void print_text(const struct sim *sim) {
+    const struct runner_result *result = &sim->result;
+    struct buf raw = {0}, safe = {0};
+    cli_print_diags(&result->diagnostics, sim->job.task, &safe);
+    buf_printf(&raw, "kernel    %s (%s, %s dialect) on %s, %llu instructions\n",
+               sim->job.task->kernel_path, result->kernel_name[0] ? result->kernel_name : "?",
+               result->dialect[0] ? result->dialect : "unknown", result->device,
+               (unsigned long long)result->instructions);
+    print_judgement(&raw, "compiles", &result->verdict.compiles);
+    print_judgement(&raw, "correct", &result->verdict.correct);
+    print_judgement(&raw, "credible", &result->verdict.credible);
+    print_latency(&raw, result);
+    print_lines(&raw, sim);
+    text_sanitise(&safe, buf_str(&raw));
+    fputs(safe.at, stdout);
+    buf_free(&raw);
+    buf_free(&safe);
+}
+
+/* ---- the command -------------------------------------------------------------------------------- */
+
+static int read_options(struct sim *sim) {
+    const struct cli *cli = sim->cli;
+    struct runner_job *job = &sim->job.job;
+    int status = cli_job_open(cli, &sim->job);
+    if (status != CLI_OK)
+        return status;
+    if (!cli_number(cli, "tolerance", 1e-12, 1e6, &job->tolerance) ||
+        !cli_number(cli, "time-limit", 0.1, 1e6, &job->time_limit_s))
+        return CLI_WRONG_USAGE;
+    job->no_verify = cli_has(cli, "no-verify");
+    job->no_time = cli_has(cli, "no-time");
+    if (job->no_time && cli_has(cli, "profile"))
+        return cli_wrong_usage(cli, "--profile needs the timing that --no-time leaves out");
+    job->all_seeds = true;
+    sim->shows_progress = isatty(STDERR_FILENO) && isatty(STDOUT_FILENO);
+    return CLI_OK;
+}
+
+static int exit_status(const struct sim *sim) {
+    const struct task_verdict *verdict = &sim->result.verdict;
+    if (sim->result.failure.kind != ERR_NONE)
+        return cli_fail(sim->cli, &sim->result.failure);
+    return task_verdict_is_green(verdict) ? CLI_OK : CLI_KERNEL_FAILED;
+}
+
+static int evaluate_and_print(struct sim *sim) {
+    struct err err = {0};
+    const char *file = cli_value(sim->cli, "profile");
+    char *folder = file ? profile_folder(file, &err) : NULL;
+    sim->job.job.artifact_folder = folder;
+    if ((file && !folder) || !evaluate(sim, &err)) {
+        free(folder);
+        return cli_fail(sim->cli, &err);
+    }
+    if (folder && !place_profile(sim, file, folder, &err) &&
+        sim->result.failure.kind == ERR_NONE)
+        sim->result.failure = err;
+    free(folder);
+    if (cli_has(sim->cli, "json"))
+        print_json(sim);
+    else if (sim->result.failure.kind == ERR_NONE || sim->result.diagnostics.all.len)
+        print_text(sim);
+    return exit_status(sim);
+}
+
+int cli_sim(const struct cli *cli) {
+    struct sim sim = {.cli = cli};
+    int status = read_options(&sim);
+    if (status == CLI_OK)
+        status = evaluate_and_print(&sim);
+    runner_result_free(&sim.result);
+    cli_job_close(&sim.job);
+    return status;
+}
+
+int cli_runner(const struct cli *cli) {
+    (void)cli;
+    return runner_main();
+}

@@ -1,0 +1,20 @@
+# Writes OUTPUT with the version and the commit of SOURCE; leaves it alone when nothing changed.
+set(commit "unknown")
+find_package(Git QUIET)
+if(GIT_FOUND)
+  execute_process(COMMAND ${GIT_EXECUTABLE} describe --always --dirty --abbrev=10
+    WORKING_DIRECTORY ${SOURCE} OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE
+    RESULT_VARIABLE failed ERROR_QUIET)
+  if(NOT failed)
+    set(commit ${found})
+  endif()
+endif()
+set(text "/* Generated: what `hone --version` says. */\n#define HONE_VERSION \"${VERSION}\"\n")
+string(APPEND text "#define HONE_COMMIT \"${commit}\"\n#define HONE_CURSES \"${CURSES}\"\n")
+set(old "")
+if(EXISTS ${OUTPUT})
+  file(READ ${OUTPUT} old)
+endif()
+if(NOT old STREQUAL text)
+  file(WRITE ${OUTPUT} "${text}")
+endif()

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Strict mode: which functions and classes the NKI compiler would read (the kernel and what it calls by
+ * name, or all kernels of the file), and the walk over them. What it refuses there is in
+ * lint_subset.c. */
+#include "nki/lint.h"
+
+/* What is still to be looked at, and what was. */
+struct reach {
+    const struct lint *lint;
+    bool *seen;                     /* by node id */
+    VEC(const struct nki_node *) queue;
+};
+
+static void reach_node(struct reach *reach, const struct nki_node *node) {
+    if (reach->seen[node->id])
+        return;
+    reach->seen[node->id] = true;
+    *vec_push(&reach->queue) = node;
+}
+
+/* Functions and classes at module level by name. */
+static void index_module(const struct nki_tree *tree, struct map *index) {
+    for (uint32_t i = 0; i < tree->n_nodes; i++) {
+        struct nki_node *node = tree->nodes[i];
+        if (node->kind == NKI_FUNCTION_DEF)
+            map_put(index, node->function_def.name)->value = node;
+        else if (node->kind == NKI_CLASS_DEF)
+            map_put(index, node->class_def.name)->value = node;
+        else
+            continue;
+        i = node->last;
+    }
+}
+
+static void reach_roots(struct reach *reach, const struct map *index) {
+    const struct nki_node *kernel = reach->lint->options->kernel;
+    if (kernel) {
+        reach_node(reach, kernel);
+        return;
+    }
+    for (size_t i = 0; i < index->len; i++) {
+        const struct nki_node *node = index->entries[i].value;
+        if (node->kind == NKI_FUNCTION_DEF && nki_kernel_decorator(node))
+            reach_node(reach, node);
+    }
+    if (reach->queue.len)
+        return;
+    for (size_t i = 0; i < index->len; i++)
+        reach_node(reach, index->entries[i].value);
+}
+
+static void check_one(struct lint *lint, struct reach *reach, const struct nki_node *root,
+                      const struct map *index) {
+    if (root->kind == NKI_CLASS_DEF)
+        lint_strict_class(lint, root);
+    for (uint32_t i = root->id; i <= root->last; i++) {
+        const struct nki_node *node = lint->tree->nodes[i];
+        lint_strict_node(lint, node);
+        const struct nki_node *named = node->kind == NKI_NAME && node->context == NKI_LOAD
+                                           ? map_get(index, node->name.id) : NULL;
+        if (named)
+            reach_node(reach, named);
+    }
+}
+
+void lint_strict(struct lint *lint) {
+    struct map index = {0};
+    struct reach reach = {.lint = lint, .seen = mem_alloc(lint->tree->n_nodes, sizeof(bool))};
+    index_module(lint->tree, &index);
+    reach_roots(&reach, &index);
+    for (size_t i = 0; i < reach.queue.len; i++)
+        check_one(lint, &reach, reach.queue.at[i], &index);
+    vec_free(&reach.queue);
+    mem_free_(reach.seen);
+    map_free(&index);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to runner: one evaluation inside the embedded runner's process. */
+#ifndef HONE_RUNNER_EVALUATION_H
+#define HONE_RUNNER_EVALUATION_H
+
+#include "device/device.h"
+#include "nki/nki.h"
+#include "runner/events.h"
+
+struct evaluation;
+
+/* One seed on its way: inputs, the kernel's outputs, the comparison. */
+struct seed_run {
+    struct evaluation *evaluation;
+    int64_t seed;
+    struct task_inputs *inputs;
+    struct array *outputs;          /* as many as the program has; data is freed after comparing */
+    uint64_t asked_ns;
+    double execute_s;
+    struct err err;                 /* of the execution */
+    struct task_comparison comparison;
+    bool executed, compared, told;
+};
+
+struct evaluation {
+    struct loop *loop;
+    struct arena *arena;
+    struct runner_job job;
+    const struct device_generation *generation;
+    struct diag_list diags;
+    size_t diags_told;
+    struct nki_tree *tree;
+    const struct nki_node *kernel;
+    struct task_inputs *shapes;     /* the first seed's arguments, or those made from the job */
+    struct task_reference *reference;
+    struct nki_program *program;
+    struct device_image *image;
+    struct device_profile *profile;
+    struct runner_result result;
+    struct seed_run *runs;
+    size_t run_count, next_run, running, parallel;
+    double inputs_s, execute_s, compare_s;      /* sums over the seeds */
+    volatile int cancel;
+    bool stopping, compiled;
+};
+
+/* Ends the evaluation with what the result holds by now; called once, on the loop's thread. */
+void evaluation_finish(struct evaluation *evaluation);
+/* Writes findings that were not told yet; false when there are errors among all of them, which
+ * then settles "compiles". */
+bool evaluation_tell_diags(struct evaluation *evaluation);
+
+/* compile.c: specialises, checks and times on a worker thread; fills the result. */
+void compile_work(struct evaluation *evaluation);
+
+/* verify.c: runs all seeds and compares them, then finishes. */
+void verify_start(struct evaluation *evaluation);
+
+/* inputs.c */
+/* The job's inputs as arguments in the order of the kernel's parameters, with numbers or without. */
+struct task_inputs *inputs_from_job(const struct evaluation *evaluation, bool with_data)
+    CC_MUST_USE;
+/* Arguments as the specialiser takes them; names only where they came from the job. */
+struct nki_input *inputs_for_specialiser(struct evaluation *evaluation,
+                                         const struct task_inputs *inputs);
+/* Arguments as the device takes them; the list lives in the arena, the data in `inputs`. */
+struct array *inputs_for_device(const struct task_inputs *inputs, struct arena *arena);
+/* Names of the parameters that an argument is needed for, comma separated. */
+void inputs_print_missing(const struct evaluation *evaluation, struct buf *out);
+
+/* profile.c: the profile as the artefact "profile". */
+bool profile_write(const struct device_profile *profile, const struct nki_program *program,
+                   const struct device_image *image, const char *path, struct err *err);
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state machine of the loop: which step comes next, when a round ends, when to stop. Its whole
+ * memory is the state; it is called after every event that may allow it to go on, and never waits. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tune/driver.h"
+
+void tune_step_done(struct tune_session *session, enum tune_step step, enum tune_step_is is,
+                    const char *format, ...) {
+    struct buf text = {0};
+    va_list args;
+    va_start(args, format);
+    buf_vprintf(&text, format, args);
+    va_end(args);
+    cJSON *payload = cJSON_CreateObject();
+    tune_json_put_text(payload, "step", tune_step_word(step));
+    tune_json_put_text(payload, "is", tune_step_is_word(is));
+    tune_json_put_text(payload, "summary", text.at);
+    tune_emit(session, "step_end", payload);
+    buf_free(&text);
+}
+
+void tune_step_progress(struct tune_session *session, enum tune_step step, const char *doing,
+                        double done, double total) {
+    cJSON *payload = cJSON_CreateObject();
+    tune_json_put_text(payload, "step", tune_step_word(step));
+    tune_json_put_text(payload, "doing", doing);
+    tune_json_put_number(payload, "done", done);
+    tune_json_put_number(payload, "total", total);
+    tune_emit(session, "progress", payload);
+}
+
+void tune_stop(struct tune_session *session, const char *format, ...) {
+    struct buf text = {0};
+    va_list args;
+    va_start(args, format);
+    buf_vprintf(&text, format, args);
+    va_end(args);
+    cJSON *payload = cJSON_CreateObject();
+    tune_json_put_text(payload, "text", text.at);
+    tune_emit(session, "stop", payload);
+    buf_free(&text);
+}
+
+/* -------------------------------------------------------------------------- rounds and budgets */
+
+/* A limit that the next round would pass, going by what a round took on average so far; NULL. */
+static const char *budget_passed(const struct tune_state *state, double *limit) {
+    for (int i = 0; i < TUNE_BUDGETS; i++) {
+        const struct tune_budget_view *budget = &state->budgets[i];
+        double rounds = state->budgets[TUNE_BUDGET_ROUNDS].spent;
+        if (isnan(budget->limit) || isnan(budget->spent)) continue;
+        double next = i == TUNE_BUDGET_ROUNDS ? 1 : rounds > 0 ? budget->spent / rounds : 0;
+        *limit = budget->limit;
+        bool passed = next > 0 ? budget->spent + next > budget->limit * (1 + 1e-9)
+                               : budget->spent >= budget->limit && budget->spent > 0;
+        if (passed || budget->limit <= 0) return tune_budget_word((enum tune_budget)i);
+    }
+    return NULL;
+}
+
+static bool should_stop(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    double limit = 0;
+    const char *budget = budget_passed(state, &limit);
+    if (budget && !strcmp(budget, "rounds"))
+        tune_stop(session, "all %d rounds are done", (int)limit);
+    else if (budget)
+        tune_stop(session, "the budget of %g %s would be passed by another round", limit, budget);
+    else if (state->plateau >= TUNE_PLATEAU)
+        tune_stop(session, "%d rounds in a row without a gain; start goes on anyway",
+                  state->plateau);
+    else
+        return false;
+    return true;
+}
+
+static void round_begin(struct tune_session *session) {
+    if (should_stop(session)) return;
+    cJSON *payload = cJSON_CreateObject();
+    cJSON_AddNumberToObject(payload, "round", session->state->round + 1);
+    tune_emit(session, "round", payload);
+}
+
+/* ------------------------------------------------------------------------------------- steps */
+
+static void profile_start(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->incumbent);
+    if (!attempt) {
+        tune_baseline_start(session);
+        return;
+    }
+    struct buf latency = {0};
+    clock_print_duration(&latency, attempt->latency_us * 1e-6);
+    tune_step_done(session, TUNE_STEP_PROFILE, TUNE_IS_OK, "attempt %d: %s%s%s", attempt->id,
+                   latency.at, attempt->bound_by ? ", limited by " : "",
+                   attempt->bound_by ? attempt->bound_by : "");
+    buf_free(&latency);
+}
+
+static bool attempt_is_open(const struct tune_state *state) {
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    return attempt && attempt->id > 0 && attempt->status == TUNE_STATUS_OPEN;
+}
+
+static bool wants_candidate(const struct tune_state *state) {
+    return state->candidate.exists && state->steps[TUNE_STEP_REWRITE].is == TUNE_IS_OK;
+}
+static bool wants_green(const struct tune_state *state) {
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    return attempt_is_open(state) && attempt->verdict.compiles == TUNE_ANSWER_YES &&
+           attempt->verdict.correct != TUNE_ANSWER_NO && !isnan(attempt->latency_us);
+}
+static bool wants_measured(const struct tune_state *state) {
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    return attempt && attempt->id > 0 && !isnan(attempt->latency_us) &&
+           attempt->verdict.correct != TUNE_ANSWER_NO;
+}
+static bool wants_always(const struct tune_state *state) { (void)state; return true; }
+
+static const struct {
+    bool (*wanted)(const struct tune_state *state);
+    void (*start)(struct tune_session *session);
+    const char *skipped;
+} steps[TUNE_STEPS] = {
+    [TUNE_STEP_PROFILE] = {wants_always, profile_start, ""},
+    [TUNE_STEP_PLAN] = {wants_always, tune_plan_start, ""},
+    [TUNE_STEP_REWRITE] = {wants_always, tune_rewrite_start, ""},
+    [TUNE_STEP_VERIFY] = {wants_candidate, tune_verify_start, "there is no candidate"},
+    [TUNE_STEP_BENCHMARK] = {wants_green, tune_benchmark_start, "only what is correct is measured"},
+    [TUNE_STEP_DECIDE] = {attempt_is_open, tune_decide, "there is nothing to decide"},
+    [TUNE_STEP_SUMMARISE] = {wants_measured, tune_summarise, "nothing was measured"},
+    [TUNE_STEP_REFLECT] = {wants_always, tune_reflect, ""},
+};
+
+static void step_start(struct tune_session *session, enum tune_step step) {
+    if (!steps[step].wanted(session->state)) {
+        tune_step_done(session, step, TUNE_IS_SKIPPED, "%s", steps[step].skipped);
+        return;
+    }
+    cJSON *payload = cJSON_CreateObject();
+    tune_json_put_text(payload, "step", tune_step_word(step));
+    if (tune_emit(session, "step", payload)) steps[step].start(session);
+}
+
+/* Plans of this round that the proposer could not carry out. */
+static int replans(const struct tune_state *state) {
+    int count = 0;
+    for (size_t i = 0; i < state->rejections.len; i++)
+        count += state->rejections.at[i].by_loop && state->rejections.at[i].round == state->round;
+    return count;
+}
+
+static bool can_repair(const struct tune_state *state) {
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    return attempt_is_open(state) && attempt->verdict.compiles == TUNE_ANSWER_NO &&
+           attempt->repairs < TUNE_MAX_REPAIRS && attempt->plan.key && *attempt->plan.key;
+}
+
+/* The step that follows one that ended; TUNE_STEPS: the round is over. */
+static enum tune_step step_after(const struct tune_state *state) {
+    enum tune_step_is is = state->steps[state->step].is;
+    if (state->step == TUNE_STEP_REWRITE && is == TUNE_IS_FAILED && state->current <= 0 &&
+        replans(state) < TUNE_MAX_REPLANS)
+        return TUNE_STEP_PLAN;
+    if (state->step == TUNE_STEP_VERIFY && is == TUNE_IS_FAILED && can_repair(state))
+        return TUNE_STEP_REWRITE;
+    return (enum tune_step)(state->step + 1);
+}
+
+static void go_on(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    enum tune_step_is is = state->steps[state->step].is;
+    if (state->round == 0 || state->own->round_over) {
+        round_begin(session);
+    } else if (is == TUNE_IS_WAITING || is == TUNE_IS_RUNNING) {
+        step_start(session, state->step);
+    } else if (step_after(state) < TUNE_STEPS) {
+        step_start(session, step_after(state));
+    } else if (tune_emit(session, "round_end", cJSON_CreateObject())) {
+        tune_recent_note(session);
+    }
+}
+
+/* Work goes on only while its step is the one that runs. */
+static bool work_is_wanted(const struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    return state->step == session->work_step &&
+           state->steps[session->work_step].is == TUNE_IS_RUNNING;
+}
+
+void tune_advance(struct tune_session *session) {
+    if (session->advancing || session->closing || session->state->read_only) return;
+    session->advancing = true;
+    const struct tune_state *state = session->state;
+    if (session->work && (session->halted || !work_is_wanted(session)))
+        tune_work_cancel(session);
+    while (!session->work && !session->halted && state->running &&
+           state->wait == TUNE_WAIT_NOTHING)
+        go_on(session);
+    if (session->halted) tune_work_cancel(session);
+    session->advancing = false;
+}

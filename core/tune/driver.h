@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of a session share: the work under way and the steps. Private to tune. */
+#ifndef HONE_TUNE_DRIVER_H
+#define HONE_TUNE_DRIVER_H
+
+#include "store/store.h"
+#include "tune/place.h"
+#include "tune/private.h"
+
+#define TUNE_PLATEAU 5              /* rounds in a row without a gain */
+#define TUNE_DIVERGENCE 0.5         /* slower than the best by this share: reverted at once */
+#define TUNE_MIN_GAIN 0.002         /* a gain below this share of the latency is no reason to keep */
+#define TUNE_POSITIVE 1.04          /* speedups that become experiences */
+#define TUNE_NEGATIVE (1 / 1.15)
+#define TUNE_MAX_REPLANS 8          /* plans in a round that the proposer could not carry out */
+
+enum tune_work_is { TUNE_WORK_NONE, TUNE_WORK_PLAN, TUNE_WORK_REWRITE, TUNE_WORK_EVALUATE };
+
+/* The one request to the proposer that is under way. */
+struct tune_reply {
+    struct tune_session *session;
+    bool done;
+};
+
+/* An evaluation under way: what it is for, and what came so far. */
+struct tune_evaluation {
+    struct tune_session *session;
+    struct tune_evaluation *next;   /* in session->evaluations */
+    void *run;
+    int attempt;
+    enum tune_step step;
+    bool given_up;                  /* what still comes is ignored */
+    bool rest;                      /* the remaining seeds of a candidate that is faster */
+    size_t seeds, lines;            /* seeds asked for; log lines stored */
+    char *folder;                   /* where the profile goes */
+};
+
+struct tune_session {
+    struct loop *loop;
+    struct store *store;
+    struct tune_state *state;
+    struct tune_place place;
+    struct tune_proposer *proposer;
+    enum tune_work_is work;
+    enum tune_step work_step;
+    struct tune_reply reply;
+    struct tune_context *context;   /* of the request under way */
+    struct tune_plan work_plan;     /* the same, its texts live in the state */
+    struct tune_evaluation *evaluations;
+    struct loop_timer *follow;      /* read-only: looks for new events */
+    struct tune_ingest *ingests;    /* profiles being put away */
+    bool advancing, halted, closing;
+    int failures;                   /* evaluations in a row that the target could not do */
+    int jobs;                       /* numbers the profile folders */
+    double round_spent[TUNE_BUDGETS];   /* what was spent when this round began */
+    char *trouble, *task_path;
+    void (*changed)(void *);
+    void *changed_context;
+    void (*on_event)(void *, int64_t, const char *, const char *);
+    void *event_context;
+};
+
+/* Stores one event, applies it and tells who listens. Takes the payload. False when it could not be
+ * stored: then nothing changed and the session is halted until the person starts it again. */
+bool tune_emit(struct tune_session *session, const char *type, cJSON *payload);
+bool tune_emit_log(struct tune_session *session, enum tune_level level, const char *phase,
+                   const char *format, ...) CC_PRINTF(4, 5);
+/* Goes on as far as it can without waiting for anything. */
+void tune_advance(struct tune_session *session);
+/* Gives up what is under way. */
+void tune_work_cancel(struct tune_session *session);
+
+/* The end of the step that runs. */
+void tune_step_done(struct tune_session *session, enum tune_step step, enum tune_step_is is,
+                    const char *format, ...) CC_PRINTF(4, 5);
+void tune_step_progress(struct tune_session *session, enum tune_step step, const char *doing,
+                        double done, double total);
+void tune_stop(struct tune_session *session, const char *format, ...) CC_PRINTF(2, 3);
+
+/* propose.c: the plan and the rewrite step. */
+void tune_plan_start(struct tune_session *session);
+void tune_rewrite_start(struct tune_session *session);
+
+/* evaluate.c: the profile (baseline), verify and benchmark steps. */
+void tune_baseline_start(struct tune_session *session);
+void tune_verify_start(struct tune_session *session);
+void tune_benchmark_start(struct tune_session *session);
+
+/* decide.c: the rest. */
+void tune_score(struct tune_session *session, int attempt);
+void tune_decide(struct tune_session *session);
+void tune_summarise(struct tune_session *session);
+void tune_reflect(struct tune_session *session);
+
+/* export.c: the derived tables and files; all of them when `attempt` is -1. */
+void tune_export(struct tune_session *session, int attempt);
+void tune_export_memory(struct tune_session *session);
+void tune_import_memory(struct tune_session *session);
+
+/* ingest.c: puts a profile among the artefacts, on a worker thread. */
+void tune_ingest_start(struct tune_session *session, int attempt, const char *path);
+void tune_ingest_forget(struct tune_session *session);
+
+/* recent.c */
+void tune_recent_note(const struct tune_session *session);
+
+#endif

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The steps that run a kernel: the baseline, verify, benchmark. Turns what the runner says into
+ * events and its result into a verdict. A candidate is checked, timed and compared on one seed
+ * first; the other seeds are run only when it is faster than the incumbent. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tune/driver.h"
+
+#define MAX_LOG_LINES 4000          /* of one evaluation */
+#define MAX_DIAGNOSTICS 100
+
+static const struct { enum task_answer from; enum tune_answer to; } answers[] = {
+    {TASK_YES, TUNE_ANSWER_YES}, {TASK_NO, TUNE_ANSWER_NO},
+    {TASK_INCONCLUSIVE, TUNE_ANSWER_INCONCLUSIVE}};
+
+static void judgement_put(cJSON *payload, const char *key, const struct task_judgement *judgement) {
+    if (judgement->answer == TASK_NOT_ASKED) return;
+    for (size_t i = 0; i < COUNT_OF(answers); i++)
+        if (answers[i].from == judgement->answer)
+            tune_json_put_text(payload, key, tune_answer_word(answers[i].to));
+    char why[40];
+    snprintf(why, sizeof why, "%s_why", key);
+    tune_json_put_text(payload, why, *judgement->reason ? judgement->reason : NULL);
+}
+
+static void verdict_emit(struct tune_session *session, int attempt,
+                         const struct task_verdict *verdict) {
+    cJSON *payload = cJSON_CreateObject();
+    cJSON_AddNumberToObject(payload, "attempt", attempt);
+    judgement_put(payload, "compiles", &verdict->compiles);
+    judgement_put(payload, "correct", &verdict->correct);
+    judgement_put(payload, "credible", &verdict->credible);
+    judgement_put(payload, "faster", &verdict->faster);
+    tune_emit(session, "verdict", payload);
+}
+
+/* ------------------------------------------------------------------------- what the runner says */
+
+static cJSON *about(const struct tune_evaluation *evaluation) {
+    cJSON *payload = cJSON_CreateObject();
+    cJSON_AddNumberToObject(payload, "attempt", evaluation->attempt);
+    return payload;
+}
+
+static void log_emit(struct tune_evaluation *evaluation, const char *level, const char *phase,
+                     const char *text) {
+    if (evaluation->lines++ >= MAX_LOG_LINES) return;
+    cJSON *payload = about(evaluation);
+    tune_json_put_text(payload, "level", level);
+    tune_json_put_text(payload, "phase", phase);
+    tune_json_put_text(payload, "text",
+                       evaluation->lines == MAX_LOG_LINES ? "more lines were left out" : text);
+    tune_emit(evaluation->session, "log", payload);
+}
+
+static void on_phase(struct tune_evaluation *evaluation, const struct runner_event *event) {
+    if (event->seconds < 0) {
+        const struct tune_attempt *attempt =
+            tune_state_attempt(evaluation->session->state, evaluation->attempt);
+        bool verify = !strcmp(event->name, "verify");
+        tune_step_progress(evaluation->session, evaluation->step, event->name,
+                           verify && attempt ? (double)attempt->seeds.len : (double)NAN,
+                           verify ? (double)evaluation->seeds : (double)NAN);
+        return;
+    }
+    struct buf text = {0};
+    buf_printf(&text, "%s took ", event->name);
+    clock_print_duration(&text, event->seconds);
+    log_emit(evaluation, "debug", event->name, text.at);
+    buf_free(&text);
+}
+
+static void on_log(struct tune_evaluation *evaluation, const struct runner_event *event) {
+    static const char *const levels[] = {
+        [DIAG_ERROR] = "error", [DIAG_WARNING] = "warning", [DIAG_NOTE] = "info"};
+    const struct tune_step_view *step = &evaluation->session->state->steps[evaluation->step];
+    log_emit(evaluation, levels[event->severity],
+             event->name ? event->name : step->doing ? step->doing : "runner", event->text);
+}
+
+static void on_diagnostic(struct tune_evaluation *evaluation, const struct runner_event *event) {
+    const struct diag *diag = event->diag;
+    if (!diag || evaluation->lines++ >= MAX_DIAGNOSTICS) return;
+    cJSON *payload = about(evaluation);
+    tune_json_put_text(payload, "severity", diag_severity_name(diag->severity));
+    tune_json_put_text(payload, "code", diag->code);
+    tune_json_put_text(payload, "file", diag->file);
+    tune_json_put_text(payload, "message", diag->message);
+    cJSON_AddNumberToObject(payload, "line", diag->line);
+    cJSON_AddNumberToObject(payload, "column", diag->column);
+    tune_emit(evaluation->session, "diagnostic", payload);
+}
+
+static void on_correctness(struct tune_evaluation *evaluation, const struct runner_event *event) {
+    cJSON *payload = about(evaluation);
+    cJSON_AddNumberToObject(payload, "seed", (double)event->seed);
+    tune_json_put_number(payload, "rel_l2", event->value);
+    tune_json_put_number(payload, "max_abs", event->max_abs);
+    tune_json_put_bool(payload, "passed", event->passed);
+    tune_emit(evaluation->session, "seed", payload);
+    struct buf text = {0};
+    buf_printf(&text, "seed %lld  rel-L2 %.2e  %s", (long long)event->seed, event->value,
+               event->passed ? "ok" : "wrong");
+    log_emit(evaluation, event->passed ? "info" : "error", "verify", text.at);
+    buf_clear(&text);
+    const struct tune_attempt *attempt =
+        tune_state_attempt(evaluation->session->state, evaluation->attempt);
+    buf_printf(&text, "seed %lld", (long long)event->seed);
+    tune_step_progress(evaluation->session, evaluation->step, text.at,
+                       attempt ? (double)attempt->seeds.len : (double)NAN,
+                       (double)evaluation->seeds);
+    buf_free(&text);
+}
+
+static void on_sample(struct tune_evaluation *evaluation, const struct runner_event *event) {
+    cJSON *payload = about(evaluation);
+    tune_json_put_number(payload, "us", event->value);
+    tune_json_put_bool(payload, "of_parent", event->incumbent);
+    tune_emit(evaluation->session, "sample", payload);
+    struct buf text = {0};
+    clock_print_duration(&text, event->value * 1e-6);
+    if (event->modelled) buf_puts(&text, " (modelled)");
+    if (event->incumbent) buf_puts(&text, " of the incumbent");
+    log_emit(evaluation, "info", "benchmark", text.at);
+    buf_free(&text);
+}
+
+static void on_event(void *data, const struct runner_event *event) {
+    struct tune_evaluation *evaluation = data;
+    struct tune_session *session = evaluation->session;
+    if (evaluation->given_up || session->halted) return;
+    switch (event->kind) {
+    case RUNNER_PHASE: on_phase(evaluation, event); break;
+    case RUNNER_LOG: on_log(evaluation, event); break;
+    case RUNNER_DIAGNOSTIC: on_diagnostic(evaluation, event); break;
+    case RUNNER_CORRECTNESS: on_correctness(evaluation, event); break;
+    case RUNNER_SAMPLE: on_sample(evaluation, event); break;
+    case RUNNER_METRIC:
+    case RUNNER_ARTIFACT:
+    case RUNNER_RESULT: break;      /* they come with the whole result */
+    }
+    if (session->halted) tune_work_cancel(session);
+}
+
+/* ------------------------------------------------------------------------------ its whole result */
+
+static void metrics_put(cJSON *payload, const struct runner_result *result) {
+    cJSON *list = cJSON_AddArrayToObject(payload, "metrics");
+    for (size_t i = 0; i < result->metrics.len; i++) {
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddItemToArray(list, item);
+        tune_json_put_text(item, "name", result->metrics.at[i].name);
+        tune_json_put_text(item, "unit", result->metrics.at[i].unit);
+        tune_json_put_number(item, "value", result->metrics.at[i].value);
+    }
+    list = cJSON_AddArrayToObject(payload, "lines");
+    for (size_t i = 0; i < result->lines.len; i++) {
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddItemToArray(list, item);
+        cJSON_AddNumberToObject(item, "line", result->lines.at[i].line);
+        tune_json_put_number(item, "us", result->lines.at[i].us);
+        tune_json_put_number(item, "share", result->lines.at[i].share);
+        tune_json_put_text(item, "engine", result->lines.at[i].engine);
+    }
+    list = cJSON_AddArrayToObject(payload, "bounds");
+    for (size_t i = 0; i < result->bounds.len; i++) {
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddItemToArray(list, item);
+        tune_json_put_text(item, "name", result->bounds.at[i].name);
+        tune_json_put_number(item, "busy_us", result->bounds.at[i].busy_us);
+        tune_json_put_number(item, "without_us", result->bounds.at[i].without_us);
+    }
+}
+
+static double known(double us) { return us > 0 ? us : (double)NAN; }
+
+static void measured_emit(struct tune_evaluation *evaluation, const struct runner_result *result) {
+    cJSON *payload = about(evaluation);
+    tune_json_put_number(payload, "latency_us", known(result->latency_us));
+    tune_json_put_number(payload, "floor_us", known(result->floor_us));
+    cJSON_AddNumberToObject(payload, "instructions", (double)result->instructions);
+    tune_json_put_bool(payload, "modelled", result->modelled);
+    tune_json_put_text(payload, "bound_by", *result->bound ? result->bound : NULL);
+    metrics_put(payload, result);
+    tune_emit(evaluation->session, "measured", payload);
+    for (size_t i = 0; i < result->artifacts.len; i++)
+        if (!strcmp(result->artifacts.at[i].name, "profile"))
+            tune_ingest_start(evaluation->session, evaluation->attempt,
+                              result->artifacts.at[i].path);
+}
+
+static void device_time_note(struct tune_session *session, const struct runner_result *result) {
+    cJSON *payload = cJSON_CreateObject();
+    tune_json_put_number(payload, tune_budget_word(TUNE_BUDGET_DEVICE_S), result->elapsed_s);
+    tune_emit(session, "spent", payload);
+}
+
+/* The verdict of a kernel that the runner could not judge: it crashed it, or ran without end. */
+static void failure_judge(struct runner_result *result) {
+    if (result->failure.kind == ERR_NONE) return;
+    struct task_judgement *first = result->verdict.compiles.answer == TASK_YES
+                                       ? &result->verdict.correct : &result->verdict.compiles;
+    task_judge(first, TASK_NO, "%.230s", result->failure.text);
+}
+
+static const char *why_wrong(const struct tune_attempt *attempt) {
+    const struct tune_verdict *verdict = &attempt->verdict;
+    if (verdict->compiles != TUNE_ANSWER_YES)
+        return verdict->compiles_why ? verdict->compiles_why : "it does not compile";
+    if (verdict->correct == TUNE_ANSWER_NO)
+        return verdict->correct_why ? verdict->correct_why : "it is not correct";
+    if (verdict->credible == TUNE_ANSWER_NO)
+        return verdict->credible_why ? verdict->credible_why : "its result is not credible";
+    return NULL;
+}
+
+/* -------------------------------------------------------------------------------- one evaluation */
+
+typedef void settle_fn(struct tune_session *session, struct tune_evaluation *evaluation,
+                       struct runner_result *result);
+static settle_fn baseline_settle, verify_settle, benchmark_settle;
+
+static void evaluation_unlink(struct tune_evaluation *evaluation) {
+    struct tune_evaluation **place = &evaluation->session->evaluations;
+    while (*place && *place != evaluation) place = &(*place)->next;
+    if (*place) *place = evaluation->next;
+}
+
+static void evaluation_free(struct tune_evaluation *evaluation) {
+    free(evaluation->folder);
+    free(evaluation);
+}
+
+static void on_done(void *data, struct runner_result *result) {
+    struct tune_evaluation *evaluation = data;
+    struct tune_session *session = evaluation->session;
+    evaluation_unlink(evaluation);
+    if (!evaluation->given_up) {
+        session->work = TUNE_WORK_NONE;
+        device_time_note(session, result);
+        failure_judge(result);
+        settle_fn *settle = evaluation->step == TUNE_STEP_PROFILE  ? baseline_settle
+                            : evaluation->step == TUNE_STEP_VERIFY ? verify_settle
+                                                                   : benchmark_settle;
+        if (!session->halted) settle(session, evaluation, result);
+        tune_advance(session);
+    }
+    evaluation_free(evaluation);
+}
+
+static char *profile_folder(struct tune_session *session) {
+    char name[40];
+    snprintf(name, sizeof name, "run/%d", ++session->jobs);
+    char *folder = path_join(store_folder(session->store), name);
+    struct err err = {0};
+    if (!file_make_dirs(folder, &err)) {
+        free(folder);
+        return NULL;
+    }
+    return folder;
+}
+
+/* Starts a job for the current attempt; `job` has what is special about it. */
+static void evaluation_start(struct tune_session *session, enum tune_step step, bool rest,
+                             struct runner_job *job) {
+    const struct tune_state *state = session->state;
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    struct tune_evaluation *evaluation = mem_alloc(1, sizeof *evaluation);
+    *evaluation = (struct tune_evaluation){.session = session, .attempt = attempt->id,
+                                           .step = step, .rest = rest};
+    evaluation->seeds = job->no_verify ? 0 : state->seeds.len;
+    evaluation->folder = job->no_time ? NULL : profile_folder(session);
+    job->kernel_path = state->kernel_path;
+    job->kernel_text = attempt->source;
+    job->kernel_name = state->function;
+    job->reference_path = state->reference_path;
+    job->device = state->device;
+    job->tolerance = state->tolerance > 0 ? state->tolerance : 0;
+    job->artifact_folder = evaluation->folder;
+    struct runner_callbacks callbacks = {on_event, on_done, evaluation};
+    struct err err = {0};
+    session->work = TUNE_WORK_EVALUATE;
+    session->work_step = step;
+    evaluation->run = session->place.start(session->place.self, job, &callbacks, &err);
+    if (evaluation->run) {
+        evaluation->next = session->evaluations;
+        session->evaluations = evaluation;
+        return;
+    }
+    session->work = TUNE_WORK_NONE;
+    evaluation_free(evaluation);
+    tune_step_done(session, step, TUNE_IS_FAILED, "%s", err.text);
+    tune_stop(session, "%s", err.text);
+}
+
+static bool attempt_emit(struct tune_session *session, int id, int parent, const char *source,
+                         const char *author) {
+    const struct tune_state *state = session->state;
+    struct hash hash = hash_content(source, strlen(source));
+    char path[80];
+    snprintf(path, sizeof path, "checkpoints/attempt_%03d_%.8s.py", id, hash.hex);
+    struct err err = {0};
+    if (!store_file_write(session->store, path, str_of(source), &err))
+        tune_emit_log(session, TUNE_LEVEL_WARNING, "store", "%s", err.text);
+    cJSON *payload = cJSON_CreateObject();
+    cJSON_AddNumberToObject(payload, "attempt", id);
+    cJSON_AddNumberToObject(payload, "parent", parent);
+    cJSON_AddNumberToObject(payload, "round", id ? state->round : 0);
+    cJSON_AddNumberToObject(payload, "repairs", id ? state->candidate.repair : 0);
+    tune_json_put_text(payload, "source", source);
+    tune_json_put_text(payload, "author", author);
+    tune_json_put_text(payload, "path", path);
+    const struct tune_plan *plan = tune_state_plan(state);
+    if (id && plan) cJSON_AddItemToObject(payload, "plan", tune_plan_write(plan));
+    return tune_emit(session, "attempt", payload);
+}
+
+static void decided_emit(struct tune_session *session, int attempt, enum tune_status status,
+                         const char *reason) {
+    cJSON *payload = cJSON_CreateObject();
+    cJSON_AddNumberToObject(payload, "attempt", attempt);
+    tune_json_put_text(payload, "status", tune_status_word(status));
+    tune_json_put_text(payload, "reason", reason);
+    if (tune_emit(session, "decided", payload)) tune_export(session, attempt);
+}
+
+/* ---------------------------------------------------------------------------------- the baseline */
+
+void tune_baseline_start(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    if (!attempt_emit(session, 0, -1, state->kernel_source, "seed")) return;
+    struct runner_job job = {.seeds = state->seeds.at, .seed_count = state->seeds.len};
+    evaluation_start(session, TUNE_STEP_PROFILE, false, &job);
+}
+
+static void function_note(struct tune_session *session, const struct runner_result *result) {
+    if (session->state->function || !*result->kernel_name) return;
+    cJSON *payload = cJSON_CreateObject();
+    tune_json_put_text(payload, "function", result->kernel_name);
+    if (isnan(session->state->tolerance))
+        tune_json_put_number(payload, "tolerance", known(result->tolerance));
+    tune_emit(session, "session", payload);
+}
+
+static void baseline_settle(struct tune_session *session, struct tune_evaluation *evaluation,
+                            struct runner_result *result) {
+    function_note(session, result);
+    measured_emit(evaluation, result);
+    verdict_emit(session, 0, &result->verdict);
+    const struct tune_attempt *seed = &session->state->attempts.at[0];
+    const char *wrong = why_wrong(seed);
+    if (!wrong && isnan(seed->latency_us)) wrong = "it could not be timed";
+    if (wrong) {
+        bool kernel = result->failure.kind == ERR_NONE || result->failure.kind == ERR_KERNEL;
+        decided_emit(session, 0, TUNE_STATUS_FAILED, wrong);
+        tune_step_done(session, TUNE_STEP_PROFILE, TUNE_IS_FAILED, "%s", wrong);
+        tune_stop(session, kernel ? "the seed kernel itself is wrong: %s"
+                                  : "the seed kernel could not be evaluated: %s", wrong);
+        return;
+    }
+    struct buf latency = {0};
+    clock_print_duration(&latency, seed->latency_us * 1e-6);
+    decided_emit(session, 0, TUNE_STATUS_KEEP, "the kernel to start from");
+    tune_step_done(session, TUNE_STEP_PROFILE, TUNE_IS_OK, "seed kernel: %s%s%s", latency.at,
+                   seed->bound_by ? ", limited by " : "", seed->bound_by ? seed->bound_by : "");
+    buf_free(&latency);
+}
+
+/* ------------------------------------------------------------------------------------- verifying */
+
+static void verify_job(struct tune_session *session, bool rest) {
+    const struct tune_state *state = session->state;
+    struct runner_job job = {.seeds = state->seeds.at, .seed_count = MIN_OF(state->seeds.len, 1)};
+    if (rest) {
+        job.seeds = state->seeds.at + 1;
+        job.seed_count = state->seeds.len - 1;
+        job.no_time = true;
+    }
+    evaluation_start(session, TUNE_STEP_VERIFY, rest, &job);
+}
+
+void tune_verify_start(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    const struct tune_candidate *candidate = &state->candidate;
+    int id = state->current > 0 ? state->current : (int)state->attempts.len;
+    if (attempt_emit(session, id, candidate->parent, candidate->source, candidate->author))
+        verify_job(session, false);
+}
+
+static bool is_faster(const struct tune_state *state, const struct tune_attempt *attempt) {
+    const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
+    return parent && attempt->latency_us < parent->latency_us * (1 - TUNE_MIN_GAIN);
+}
+
+static void verify_end(struct tune_session *session, const struct tune_attempt *attempt) {
+    const char *wrong = why_wrong(attempt);
+    if (wrong)
+        tune_step_done(session, TUNE_STEP_VERIFY, TUNE_IS_FAILED, "%s", wrong);
+    else
+        tune_step_done(session, TUNE_STEP_VERIFY, TUNE_IS_OK, "correct on %zu of %zu %s",
+                       attempt->seeds.len, session->state->seeds.len,
+                       session->state->seeds.len == 1 ? "seed" : "seeds");
+}
+
+static void not_run_note(struct tune_session *session, struct runner_result *result) {
+    size_t left = session->state->seeds.len - MIN_OF(session->state->seeds.len, 1);
+    if (!left || result->verdict.correct.answer != TASK_YES) return;
+    task_judge(&result->verdict.correct, TASK_YES,
+               "on the first seed; the other %zu were not run because it is not faster", left);
+}
+
+static void verify_settle(struct tune_session *session, struct tune_evaluation *evaluation,
+                          struct runner_result *result) {
+    if (!evaluation->rest) measured_emit(evaluation, result);
+    const struct tune_attempt *attempt = tune_state_attempt(session->state, evaluation->attempt);
+    bool more = !evaluation->rest && session->state->seeds.len > 1 && attempt &&
+                task_verdict_is_green(&result->verdict) && is_faster(session->state, attempt);
+    if (!more && !evaluation->rest) not_run_note(session, result);
+    verdict_emit(session, evaluation->attempt, &result->verdict);
+    if (session->halted || !attempt) return;
+    session->failures = result->failure.kind == ERR_ENVIRONMENT ? session->failures + 1 : 0;
+    bool running = session->state->steps[TUNE_STEP_VERIFY].is == TUNE_IS_RUNNING;
+    if (more && running) verify_job(session, true);
+    else verify_end(session, tune_state_attempt(session->state, evaluation->attempt));
+    if (session->failures < 2 || !session->state->running) return;
+    cJSON *payload = cJSON_CreateObject();
+    tune_json_put_text(payload, "text", result->failure.text);
+    tune_emit(session, "pause", payload);
+}
+
+/* ----------------------------------------------------------------------------------- benchmarking */
+
+static void speed_judge(struct tune_session *session, const struct tune_attempt *attempt) {
+    const struct tune_attempt *parent = tune_state_attempt(session->state, attempt->parent);
+    struct task_samples mine = {attempt->samples.at, attempt->samples.len, attempt->modelled};
+    struct task_samples theirs = {attempt->parent_samples.at, attempt->parent_samples.len,
+                                  attempt->modelled};
+    double parent_us = parent ? parent->latency_us : (double)NAN, own_us = attempt->latency_us;
+    if (!mine.count) mine = (struct task_samples){&own_us, 1, attempt->modelled};
+    if (!theirs.count) theirs = (struct task_samples){&parent_us, 1, attempt->modelled};
+    struct task_verdict verdict = {0};
+    task_judge_speed(&verdict, theirs, mine);
+    verdict_emit(session, attempt->id, &verdict);
+}
+
+static void benchmark_end(struct tune_session *session, int id) {
+    const struct tune_attempt *attempt = tune_state_attempt(session->state, id);
+    speed_judge(session, attempt);
+    tune_score(session, id);
+    attempt = tune_state_attempt(session->state, id);
+    struct buf text = {0};
+    clock_print_duration(&text, attempt->latency_us * 1e-6);
+    if (attempt->modelled) buf_puts(&text, " (modelled)");
+    buf_printf(&text, ", %.3fx of attempt %d", attempt->vs_parent, attempt->parent);
+    tune_step_done(session, TUNE_STEP_BENCHMARK, TUNE_IS_OK, "%s", text.at);
+    buf_free(&text);
+}
+
+void tune_benchmark_start(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    /* A modelled latency came with the check and would be the same again. */
+    if (attempt->modelled) {
+        benchmark_end(session, attempt->id);
+        return;
+    }
+    const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
+    struct runner_job job = {.no_verify = true,
+                             .incumbent_text = parent ? parent->source : NULL};
+    evaluation_start(session, TUNE_STEP_BENCHMARK, false, &job);
+}
+
+static void benchmark_settle(struct tune_session *session, struct tune_evaluation *evaluation,
+                             struct runner_result *result) {
+    if (result->failure.kind != ERR_NONE) {
+        tune_step_done(session, TUNE_STEP_BENCHMARK, TUNE_IS_FAILED, "%s", result->failure.text);
+        return;
+    }
+    measured_emit(evaluation, result);
+    if (!session->halted) benchmark_end(session, evaluation->attempt);
+}

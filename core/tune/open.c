@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening and closing a session: the task, the folder, the log read back, the target and the
+ * proposer by name. It starts nothing. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "loop/loop.h"
+#include "tune/driver.h"
+
+#define FOLLOW_MS 500               /* how often a read-only session looks for new events */
+#define DEFAULT_ROUNDS 50
+
+static const enum tune_gate default_gates[TUNE_STEPS] = {
+    [TUNE_STEP_PROFILE] = TUNE_GATE_AUTO, [TUNE_STEP_PLAN] = TUNE_GATE_ASK,
+    [TUNE_STEP_REWRITE] = TUNE_GATE_ASK, [TUNE_STEP_VERIFY] = TUNE_GATE_AUTO_GREEN,
+    [TUNE_STEP_BENCHMARK] = TUNE_GATE_AUTO, [TUNE_STEP_DECIDE] = TUNE_GATE_ASK,
+    [TUNE_STEP_SUMMARISE] = TUNE_GATE_AUTO, [TUNE_STEP_REFLECT] = TUNE_GATE_AUTO};
+
+/* -------------------------------------------------------------------------- what to write down */
+
+static void gates_put(cJSON *payload, const struct tune_options *options) {
+    cJSON *gates = cJSON_AddObjectToObject(payload, "gates");
+    for (int i = 0; i < TUNE_STEPS; i++)
+        tune_json_put_text(gates, tune_step_word((enum tune_step)i),
+                           tune_gate_word(options->gate_set ? options->gate : default_gates[i]));
+}
+
+/* "0,21,42" as numbers; false with *err for anything else. */
+static bool seeds_put(cJSON *payload, const char *text, struct err *err) {
+    static const int64_t usual[] = TASK_SEEDS;
+    cJSON *list = cJSON_AddArrayToObject(payload, "seeds");
+    struct str rest = str_of(text), one;
+    for (size_t i = 0; !text && i < COUNT_OF(usual); i++)
+        cJSON_AddItemToArray(list, cJSON_CreateNumber((double)usual[i]));
+    int count = 0;
+    while (text && str_next(&rest, ',', &one)) {
+        long long seed;
+        if (!str_to_int(str_trim(one), &seed) || seed < 0 || ++count > TASK_MAX_SEEDS)
+            return err_set(err, ERR_USAGE,
+                           "--seeds takes up to %d numbers from 0 with commas between, as 0,21,42; "
+                           "not \"%.80s\"", TASK_MAX_SEEDS, text);
+        cJSON_AddItemToArray(list, cJSON_CreateNumber((double)seed));
+    }
+    if (text && !count) return err_set(err, ERR_USAGE, "--seeds is empty");
+    return true;
+}
+
+static const char *or_else(const char *text, const char *otherwise) {
+    return text ? text : otherwise;
+}
+
+static bool session_begin(struct tune_session *session, const struct tune_options *options,
+                          const struct task *task, struct err *err) {
+    cJSON *payload = cJSON_CreateObject();
+    tune_json_put_text(payload, "task", task->name);
+    tune_json_put_text(payload, "kernel", task->kernel_path);
+    tune_json_put_text(payload, "reference", task->reference_path);
+    tune_json_put_text(payload, "source", task->kernel_text);
+    tune_json_put_text(payload, "precision", or_else(options->precision, "keep"));
+    tune_json_put_text(payload, "target", or_else(options->target, "sim"));
+    tune_json_put_text(payload, "device", or_else(options->device, "trn2"));
+    tune_json_put_text(payload, "proposer", or_else(options->proposer, "rewriter"));
+    tune_json_put_text(payload, "search", or_else(options->search, "greedy"));
+    tune_json_put_number(payload, "tolerance",
+                         options->tolerance > 0 ? options->tolerance : (double)NAN);
+    cJSON_AddNumberToObject(payload, "rounds",
+                            options->rounds > 0 ? options->rounds : DEFAULT_ROUNDS);
+    gates_put(payload, options);
+    if (!seeds_put(payload, options->seeds, err)) {
+        cJSON_Delete(payload);
+        return false;
+    }
+    if (!tune_emit(session, "session", payload))
+        return err_set(err, ERR_ENVIRONMENT, "%s", session->trouble);
+    tune_import_memory(session);
+    return true;
+}
+
+/* What may not change once something was measured. */
+static bool same_place(const struct tune_state *state, const struct tune_options *options,
+                       struct err *err) {
+    const struct { const char *what, *before, *now; } all[] = {
+        {"device", state->device, options->device}, {"target", state->target, options->target}};
+    for (size_t i = 0; i < COUNT_OF(all); i++)
+        if (all[i].now && all[i].before && strcmp(all[i].now, all[i].before) != 0)
+            return err_set(err, ERR_USAGE,
+                           "this session was measured with --%s %s; for %s begin another one with "
+                           "--session DIR or --fresh", all[i].what, all[i].before, all[i].now);
+    return true;
+}
+
+static bool session_continue(struct tune_session *session, const struct tune_options *options,
+                             const struct task *task, struct err *err) {
+    const struct tune_state *state = session->state;
+    if (!same_place(state, options, err)) return false;
+    bool under_way = state->running;
+    for (int i = 0; i < TUNE_STEPS; i++)
+        under_way = under_way || state->steps[i].is == TUNE_IS_RUNNING;
+    if (under_way) tune_emit(session, "resumed", cJSON_CreateObject());
+    cJSON *payload = cJSON_CreateObject();
+    bool ok = !options->seeds || seeds_put(payload, options->seeds, err);
+    if (options->gate_set) gates_put(payload, options);
+    if (options->precision) tune_json_put_text(payload, "precision", options->precision);
+    if (options->proposer) tune_json_put_text(payload, "proposer", options->proposer);
+    if (options->tolerance > 0) tune_json_put_number(payload, "tolerance", options->tolerance);
+    if (options->rounds > 0)
+        cJSON_AddNumberToObject(payload, "rounds",
+                                state->budgets[TUNE_BUDGET_ROUNDS].spent + options->rounds);
+    if (ok && payload->child) ok = tune_emit(session, "session", payload);
+    else cJSON_Delete(payload);
+    bool changed = state->kernel_source && !str_is(str_of(task->kernel_text), state->kernel_source);
+    if (ok && changed)
+        tune_emit_log(session, TUNE_LEVEL_WARNING, "session",
+                      "%s has changed since this session began; the session goes on with the "
+                      "kernel it knows. --fresh begins with the new one.", task->kernel_path);
+    if (ok && store_derived_seq(session->store) < state->own->decided_seq)
+        tune_export(session, -1);
+    if (!ok && err->kind == ERR_NONE) err_set(err, ERR_ENVIRONMENT, "%s", session->trouble);
+    return ok;
+}
+
+/* --------------------------------------------------------------------------------- reading back */
+
+static bool replay_one(void *data, const struct store_event *event) {
+    struct tune_session *session = data;
+    tune_state_apply(session->state, event->seq, event->wall_ms, event->type, event->payload);
+    if (session->on_event)
+        session->on_event(session->event_context, event->seq, event->type, event->payload);
+    return true;
+}
+
+/* Read-only: what the holder wrote since the last look. */
+static void follow(void *data) {
+    struct tune_session *session = data;
+    int64_t before = session->state->seq;
+    struct err err = {0};
+    if (!store_replay(session->store, before, replay_one, session, &err)) return;
+    if (session->state->seq != before && session->changed)
+        session->changed(session->changed_context);
+}
+
+/* ------------------------------------------------------------------------------------- the folder */
+
+static char *folder_of(const struct tune_options *options, const struct task *task) {
+    if (options->session_dir) return mem_strdup(options->session_dir);
+    char *hone = path_join(task->folder, ".hone");
+    char *folder = path_join(hone, task->name);
+    free(hone);
+    return folder;
+}
+
+/* Begins anew in a folder: the old session is moved aside, the optimisation memory stays. */
+static bool folder_refresh(const char *folder, struct err *err) {
+    char *memory = path_join(folder, "optimization_memory/rewrites.json");
+    size_t size = 0;
+    char *kept = file_exists(memory) ? file_read(memory, 0, &size, err) : NULL;
+    char *memory_folder = path_folder(memory);
+    bool ok = store_set_aside(folder, err);
+    if (ok && kept)
+        ok = file_make_dirs(memory_folder, err) && file_write(memory, kept, size, err);
+    free(memory_folder);
+    free(kept);
+    free(memory);
+    return ok;
+}
+
+#pragma weak tune_rewriter_new
+static const struct {
+    const char *name;
+    struct tune_proposer *(*make)(struct loop *loop);
+} proposers[] = {{"rewriter", tune_rewriter_new}};
+
+static bool proposer_open(struct tune_session *session, struct err *err) {
+    const char *name = session->state->proposer;
+    for (size_t i = 0; !session->proposer && i < COUNT_OF(proposers); i++)
+        if (proposers[i].make && name && !strcmp(name, proposers[i].name))
+            session->proposer = proposers[i].make(session->loop);
+    if (session->proposer) return true;
+    return err_set(err, ERR_USAGE, "there is no proposer \"%.60s\"; there is: rewriter",
+                   name ? name : "");
+}
+
+static bool search_check(const struct tune_options *options, struct err *err) {
+    if (!options->search || !strcmp(options->search, "greedy")) return true;
+    return err_set(err, ERR_USAGE, "there is no search \"%.60s\"; there is: greedy",
+                   options->search);
+}
+
+static bool session_read(struct tune_session *session, const struct tune_options *options,
+                         const struct task *task, struct err *err) {
+    struct tune_state *state = session->state;
+    if (!store_replay(session->store, 0, replay_one, session, err)) return false;
+    state->read_only = store_is_read_only(session->store);
+    state->held_by = store_holder(session->store);
+    if (state->read_only) {
+        session->follow = loop_timer_start(session->loop, FOLLOW_MS, FOLLOW_MS, follow, session);
+        return true;
+    }
+    if (state->seq ? !session_continue(session, options, task, err)
+                   : !session_begin(session, options, task, err))
+        return false;
+    if (!options->place && !tune_place_open(&session->place, session->loop, state->target, err)) return false;
+    if (!proposer_open(session, err)) return false;
+    tune_recent_note(session);
+    return true;
+}
+
+struct tune_session *tune_session_open(const struct tune_options *options, struct loop *loop,
+                                       struct err *err) {
+    if (!search_check(options, err)) return NULL;
+    struct task *task = task_open(options->task, options->reference, err);
+    if (!task) return NULL;
+    struct tune_session *session = mem_alloc(1, sizeof *session);
+    session->loop = loop;
+    session->proposer = options->use;
+    if (options->place) session->place = *options->place;
+    session->state = tune_state_new();
+    session->task_path = task->is_builtin ? mem_strdup(options->task)
+                                          : path_absolute(options->task);
+    char *folder = folder_of(options, task);
+    bool ok = !options->fresh || folder_refresh(folder, err);
+    ok = ok && (session->store = store_open(folder, options->read_only, err)) != NULL;
+    ok = ok && session_read(session, options, task, err);
+    free(folder);
+    task_free(task);
+    if (ok) return session;
+    tune_session_close(session);
+    return NULL;
+}
+
+static void evaluations_free(struct tune_session *session) {
+    while (session->evaluations) {
+        struct tune_evaluation *first = session->evaluations;
+        session->evaluations = first->next;
+        free(first->folder);
+        free(first);
+    }
+}
+
+void tune_session_close(struct tune_session *session) {
+    if (!session) return;
+    session->closing = true;
+    session->changed = NULL;
+    session->on_event = NULL;
+    loop_timer_stop(session->follow);
+    tune_ingest_forget(session);
+    if (session->proposer && session->work) tune_work_cancel(session);
+    if (session->place.free) session->place.free(session->place.self);
+    evaluations_free(session);
+    if (session->proposer && session->proposer->free)
+        session->proposer->free(session->proposer->self);
+    if (session->store && !store_is_read_only(session->store) && session->state->seq)
+        tune_recent_note(session);
+    tune_context_free(session->context);
+    store_close(session->store);
+    tune_state_free(session->state);
+    free(session->trouble);
+    free(session->task_path);
+    free(session);
+}

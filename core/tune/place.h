@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where evaluations run, as the loop sees it: a target, or whatever answers like one. */
+#ifndef HONE_TUNE_PLACE_H
+#define HONE_TUNE_PLACE_H
+
+#include "target/target.h"
+
+struct tune_place {
+    void *self;
+    bool modelled;              /* latencies are the model's: the same each time */
+    int parallel;               /* evaluations that run at once */
+    /* As target_start: on_done comes once, later. Returns a handle for cancel, NULL on failure. */
+    void *(*start)(void *self, const struct runner_job *job,
+                   const struct runner_callbacks *callbacks, struct err *err);
+    void (*cancel)(void *run);  /* on_done still comes */
+    void (*free)(void *self);   /* cancels without further callbacks; may be NULL */
+};
+
+/* A target by name; false with *err when there is none. */
+bool tune_place_open(struct tune_place *place, struct loop *loop, const char *target,
+                     struct err *err) CC_MUST_USE;
+
+#endif

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plan and rewrite steps: asks the proposer, stores what it answers. What a proposal is worth is
+ * found out by others. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "tune/driver.h"
+
+#define MAX_PLANS 64
+
+static void request_begin(struct tune_session *session, enum tune_work_is work,
+                          enum tune_step step) {
+    tune_context_free(session->context);
+    session->context = tune_context_build(session->state);
+    session->reply = (struct tune_reply){.session = session};
+    session->work = work;
+    session->work_step = step;
+}
+
+static void request_end(struct tune_session *session) {
+    session->work = TUNE_WORK_NONE;
+    session->reply.done = true;
+}
+
+/* Which notes and experiences a proposer gets to see. */
+static void entered_note(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    cJSON *payload = cJSON_CreateObject();
+    cJSON *notes = cJSON_AddArrayToObject(payload, "notes");
+    cJSON *memory = cJSON_AddArrayToObject(payload, "memory");
+    for (size_t i = 0; i < state->notes.len; i++)
+        if (tune_context_has_note(state, i))
+            cJSON_AddItemToArray(notes, cJSON_CreateNumber((double)i));
+    for (size_t i = 0; i < state->memory.len; i++)
+        if (tune_context_has_experience(state, i))
+            cJSON_AddItemToArray(memory, cJSON_CreateNumber((double)i));
+    bool some = cJSON_GetArraySize(notes) || cJSON_GetArraySize(memory);
+    if (some) tune_emit(session, "entered", payload);
+    else cJSON_Delete(payload);
+}
+
+void tune_plan_start(struct tune_session *session) {
+    entered_note(session);
+    if (session->halted) return;
+    request_begin(session, TUNE_WORK_PLAN, TUNE_STEP_PLAN);
+    session->proposer->plan(session->proposer->self, session->context, &session->reply);
+}
+
+void tune_rewrite_start(struct tune_session *session) {
+    const struct tune_plan *plan = tune_state_plan(session->state);
+    if (!plan) {
+        tune_step_done(session, TUNE_STEP_REWRITE, TUNE_IS_FAILED, "there is no plan");
+        return;
+    }
+    request_begin(session, TUNE_WORK_REWRITE, TUNE_STEP_REWRITE);
+    session->work_plan = *plan;
+    session->proposer->rewrite(session->proposer->self, session->context, &session->work_plan,
+                               &session->reply);
+}
+
+/* False for an answer that comes too late or twice. */
+static bool reply_is_current(const struct tune_reply *reply, enum tune_work_is work) {
+    const struct tune_session *session = reply->session;
+    return session && !reply->done && !session->closing && session->work == work;
+}
+
+/* --------------------------------------------------------------------------------------- plans */
+
+static void plans_store(struct tune_session *session, const struct tune_plan *plans, size_t count) {
+    cJSON *payload = cJSON_CreateObject();
+    cJSON *list = cJSON_AddArrayToObject(payload, "plans");
+    for (size_t i = 0; i < count && i < MAX_PLANS; i++) {
+        if (tune_context_is_closed(session->context, plans[i].key)) continue;
+        struct tune_plan plan = plans[i];
+        if (!plan.author) plan.author = session->proposer->name;
+        plan.held = TUNE_ANSWER_UNKNOWN;
+        plan.moved = NAN;
+        plan.edited = plan.revised = false;
+        cJSON_AddItemToArray(list, tune_plan_write(&plan));
+    }
+    if (cJSON_GetArraySize(list)) {
+        tune_emit(session, "plans", payload);
+        return;
+    }
+    cJSON_Delete(payload);
+}
+
+void tune_reply_plans(struct tune_reply *reply, const struct tune_plan *plans, size_t count) {
+    if (!reply_is_current(reply, TUNE_WORK_PLAN)) return;
+    struct tune_session *session = reply->session;
+    int64_t seq = session->state->seq;
+    plans_store(session, plans, count);
+    request_end(session);
+    if (session->halted) return;
+    if (session->state->seq == seq) {
+        tune_step_done(session, TUNE_STEP_PLAN, TUNE_IS_FAILED, "nothing left to propose");
+        tune_stop(session, "%s has nothing left to propose for this kernel",
+                  session->proposer->name);
+    } else {
+        const struct tune_plan *plan = tune_state_plan(session->state);
+        tune_step_done(session, TUNE_STEP_PLAN, TUNE_IS_OK, "%s",
+                       plan && plan->title ? plan->title : "a plan");
+    }
+    tune_advance(session);
+}
+
+/* --------------------------------------------------------------------------------- candidates */
+
+static void plan_fail(struct tune_session *session, const char *text) {
+    cJSON *payload = cJSON_CreateObject();
+    tune_json_put_text(payload, "text", text);
+    tune_emit(session, "plan_failed", payload);
+    tune_emit_log(session, TUNE_LEVEL_WARNING, "rewrite", "%s", text);
+    const struct tune_attempt *open = tune_state_attempt(session->state, session->state->current);
+    if (open && open->id > 0 && open->status == TUNE_STATUS_OPEN) {
+        payload = cJSON_CreateObject();
+        cJSON_AddNumberToObject(payload, "attempt", open->id);
+        tune_json_put_text(payload, "status", tune_status_word(TUNE_STATUS_FAILED));
+        tune_json_put_text(payload, "reason",
+                           open->verdict.compiles_why ? open->verdict.compiles_why : text);
+        if (tune_emit(session, "decided", payload)) tune_export(session, open->id);
+    }
+    tune_step_done(session, TUNE_STEP_REWRITE, TUNE_IS_FAILED, "%s", text);
+}
+
+static void changes_count(const struct tune_candidate *candidate, int *more, int *less) {
+    for (size_t i = 0; i < candidate->hunks.len; i++) {
+        *more += candidate->hunks.at[i].new_count;
+        *less += candidate->hunks.at[i].old_count;
+    }
+}
+
+void tune_reply_candidate(struct tune_reply *reply, struct str source) {
+    if (!reply_is_current(reply, TUNE_WORK_REWRITE)) return;
+    struct tune_session *session = reply->session;
+    const struct tune_state *state = session->state;
+    const struct tune_attempt *parent = tune_state_attempt(state, state->incumbent);
+    const struct tune_attempt *open = tune_state_attempt(state, state->current);
+    request_end(session);
+    const char *before = open && open->id > 0 ? open->source : parent ? parent->source : "";
+    if (str_is(source, before) || !str_trim(source).len) {
+        plan_fail(session, "the rewrite changes nothing");
+        tune_advance(session);
+        return;
+    }
+    cJSON *payload = cJSON_CreateObject();
+    char *text = mem_alloc(source.len + 1, 1);
+    memcpy(text, source.at, source.len);
+    tune_json_put_text(payload, "source", text);
+    free(text);
+    tune_json_put_text(payload, "author", session->proposer->name);
+    cJSON_AddNumberToObject(payload, "parent", state->incumbent);
+    cJSON_AddNumberToObject(payload, "repair", open && open->id > 0 ? open->repairs + 1 : 0);
+    if (tune_emit(session, "candidate", payload)) {
+        int more = 0, less = 0;
+        changes_count(&state->candidate, &more, &less);
+        tune_step_done(session, TUNE_STEP_REWRITE, TUNE_IS_OK, "+%d -%d in %zu %s", more, less,
+                       state->candidate.hunks.len,
+                       state->candidate.hunks.len == 1 ? "hunk" : "hunks");
+    }
+    tune_advance(session);
+}
+
+void tune_reply_failed(struct tune_reply *reply, const char *text) {
+    struct tune_session *session = reply->session;
+    if (reply_is_current(reply, TUNE_WORK_PLAN)) {
+        request_end(session);
+        tune_step_done(session, TUNE_STEP_PLAN, TUNE_IS_FAILED, "%s", text);
+        tune_stop(session, "no plan: %s", text);
+    } else if (reply_is_current(reply, TUNE_WORK_REWRITE)) {
+        request_end(session);
+        plan_fail(session, text);
+    } else {
+        return;
+    }
+    tune_advance(session);
+}
+
+/* ----------------------------------------------------------------------------- while it works */
+
+static bool reply_is_open(const struct tune_reply *reply) {
+    return reply_is_current(reply, TUNE_WORK_PLAN) || reply_is_current(reply, TUNE_WORK_REWRITE);
+}
+
+void tune_reply_stream(struct tune_reply *reply, struct str piece) {
+    if (!reply_is_open(reply)) return;
+    struct buf text = {0};
+    buf_add(&text, piece.at, piece.len);
+    cJSON *payload = cJSON_CreateObject();
+    tune_json_put_text(payload, "text", text.at);
+    tune_emit(reply->session, "stream", payload);
+    buf_free(&text);
+}
+
+void tune_reply_log(struct tune_reply *reply, const char *text) {
+    if (!reply_is_open(reply)) return;
+    tune_emit_log(reply->session, TUNE_LEVEL_INFO,
+                  tune_step_word(reply->session->work_step), "%s", text);
+}
+
+void tune_reply_spent(struct tune_reply *reply, double tokens, double dollars) {
+    if (!reply_is_open(reply)) return;
+    cJSON *payload = cJSON_CreateObject();
+    tune_json_put_number(payload, tune_budget_word(TUNE_BUDGET_TOKENS), tokens);
+    tune_json_put_number(payload, tune_budget_word(TUNE_BUDGET_DOLLARS), dollars);
+    tune_emit(reply->session, "spent", payload);
+}

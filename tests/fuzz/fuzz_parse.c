@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes into the parser: no crash, no hang, and the tokens with their trivia give the bytes back.
+ * As a libFuzzer target (-DHONE_LIBFUZZER -fsanitize=fuzzer) it takes its input from there; as a
+ * program of its own it mutates a few seeds for the seconds given as its argument, always the same
+ * way. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "nki/nki.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool holds, const char *what) {
+    if (!holds) {
+        fprintf(stderr, "fuzz_parse: %s\n", what);
+        abort();
+    }
+}
+
+/* What holds for every tree: parents, numbers, heights and spans fit together. */
+static void check_tree(const struct nki_tree *tree) {
+    for (uint32_t i = 0; i < tree->n_nodes; i++) {
+        const struct nki_node *node = tree->nodes[i];
+        require(node->id == i && node->last >= i && node->last < tree->n_nodes, "pre-order");
+        require(node->height >= 1 && node->height <= NKI_MAX_DEPTH, "height");
+        require((node->parent == NULL) == (i == 0), "parent");
+        require(!node->parent || nki_contains(node->parent, node), "descendants");
+        require(node->start <= node->end && node->end <= tree->source.len, "span");
+    }
+}
+
+static void check_edits(const struct nki_tree *tree) {
+    struct nki_edits edits = {.tree = tree};
+    struct buf out = {0};
+    struct err err;
+    for (uint32_t i = 0; i < tree->n_nodes; i++)
+        if (nki_is_statement(tree->nodes[i]) && tree->nodes[i]->kind != NKI_ERROR && i % 3 == 1) {
+            (void)!nki_edit_insert_before(&edits, tree->nodes[i], STR("pass\n"));
+            (void)!nki_edit_insert_after(&edits, tree->nodes[i], STR("pass"));
+        }
+    require(nki_edits_apply(&edits, &out, &err), "insertions never overlap");
+    struct nki_tree *again = nki_parse("edited.py", buf_str(&out), NULL);
+    require(tree->errors || !again->errors, "inserted statements keep a kernel parseable");
+    nki_tree_free(again);
+    nki_edits_free(&edits);
+    buf_free(&out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct diag_list diags = {0};
+    struct buf out = {0};
+    struct str source = {(const char *)data, size};
+    struct nki_tree *tree = nki_parse("fuzz.py", source, &diags);
+    nki_print(tree, &out);
+    require(out.len == size && (!size || memcmp(out.at, data, size) == 0), "prints back");
+    require((tree->errors == 0) == (diags.errors == 0), "errors are reported");
+    require(diags.all.len <= NKI_MAX_ERRORS, "not more errors than the limit");
+    check_tree(tree);
+    check_edits(tree);
+    buf_clear(&out);
+    nki_dump(tree, NULL, &out);
+    (void)nki_detect_dialect(tree);
+    struct nki_lint_options strict = {.strict = true};
+    nki_lint(tree, &strict, &diags);
+    buf_free(&out);
+    diag_free(&diags);
+    nki_tree_free(tree);
+    return 0;
+}
+
+#ifndef HONE_LIBFUZZER
+
+static const char *const seeds[] = {
+    "import nki\nimport nki.language as nl\n\n@nki.jit\ndef f(a, *, b=1, **kw):\n"
+    "    out = nl.ndarray((128, 512), dtype=a.dtype, buffer=nl.shared_hbm)  # result\n"
+    "    for i in range(4):\n        if i % 2 == 0 and not b:\n            out[i, 0:4] += a[i] ** -2\n"
+    "        elif b:\n            continue\n        else:\n            break\n    return out\n",
+    "x = f'{a!r:>{width}} {{}} {b[\"k\"]=}' \"tail\" rb'raw'\ny: int = 0x_ff + 1e-3j\n",
+    "try:\n\twith a as b, c:\n\t\traise E from None\nexcept (A, B) as e:\n\tpass\nfinally:\n\tdel x, y\n",
+    "class A(B, metaclass=C):\n  \"\"\"doc\n  string\"\"\"\n  z = [i for i in (1, 2) if i]; w = {**a, 'b': 1}\n",
+    "lambda x, /, y=1: (yield)\nwhile (n := n - 1) > 0: print(n)\nelse: pass\nasync def g(): await h\n",
+    "a = b = c, *d = {1, 2}, {k: v for k, v in e}\na[1:2, ::3, ...] @= b if c else d\r\nmatch x:\n case 1: pass\n",
+};
+
+static const char *const scraps[] = {
+    "(", ")", "[", "]", "{", "}", ":", "\n", "\n    ", "\t", "'", "\"", "\"\"\"", "f'", "{x!r:", "\\",
+    "\\\n", "#", ",", "*", "**", "=", ":=", "if ", "else", "for ", "in ", "lambda ", "not ", "def ",
+    "class ", "@", "\xc3\xa9", "\xff", "\r\n", ";", "...", "0x", "1_", "e9", "async ", "yield ", "\f",
+};
+
+static uint64_t next_random(uint64_t *state) {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+static void mutate(struct buf *text, uint64_t *state) {
+    size_t at = text->len ? next_random(state) % text->len : 0;
+    size_t length = next_random(state) % 12;
+    struct buf out = {0};
+    buf_add(&out, text->at, at);
+    switch (next_random(state) % 5) {
+    case 0:                                         /* drop some bytes */
+        at += MIN_OF(length, text->len - at);
+        break;
+    case 1:                                         /* one other byte */
+        buf_putc(&out, (char)next_random(state));
+        at += at < text->len;
+        break;
+    case 2:                                         /* repeat what came before */
+        for (size_t i = 0; i < 3; i++)
+            buf_add(&out, text->at + at - MIN_OF(at, 4 * length), MIN_OF(at, 4 * length));
+        break;
+    default:
+        buf_puts(&out, scraps[next_random(state) % COUNT_OF(scraps)]);
+        break;
+    }
+    buf_add(&out, text->at + at, text->len - at);
+    buf_free(text);
+    *text = out;
+}
+
+int main(int argc, char **argv) {
+    double seconds = 5;
+    if (argc > 1 && !str_to_double(str_of(argv[1]), &seconds))
+        return 2;
+    uint64_t end = clock_monotonic_ns() + (uint64_t)(seconds * 1e9), state = 88172645463325252u;
+    size_t runs = 0;
+    for (; clock_monotonic_ns() < end; runs++) {
+        struct buf text = {0};
+        const char *seed = seeds[runs % COUNT_OF(seeds)];
+        buf_add(&text, seed, strlen(seed));
+        for (uint64_t n = next_random(&state) % 16 + (runs >= COUNT_OF(seeds)); n > 0; n--)
+            mutate(&text, &state);
+        LLVMFuzzerTestOneInput((const uint8_t *)text.at, text.len);
+        buf_free(&text);
+    }
+    printf("%zu inputs\n", runs);
+    return 0;
+}
+
+#endif

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// The session on disk: events that survive, one writer, versions, a full disk, derived tables.
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#include "store/store.h"
+
+static char *scratch(void) {
+    char *path = mem_strdup("/tmp/hone_store_XXXXXX");
+    assert_non_null(mkdtemp(path));
+    return path;
+}
+
+static void scratch_end(char *path) {
+    struct err err = {0};
+    assert_true(file_remove_tree(path, &err));
+    free(path);
+}
+
+static struct store *open_ok(const char *folder) {
+    struct err err = {0};
+    struct store *store = store_open(folder, false, &err);
+    if (!store) fail_msg("%s", err.text);
+    return store;
+}
+
+static bool count_one(void *data, const struct store_event *event) {
+    int *count = data;
+    ++*count;
+    char text[40];
+    snprintf(text, sizeof text, "{\"n\":%d}", *count);
+    assert_string_equal(event->payload, text);
+    assert_int_equal(event->seq, *count);
+    return true;
+}
+
+static void append_numbered(struct store *store, int from, int to) {
+    for (int i = from; i <= to; i++) {
+        char text[40];
+        snprintf(text, sizeof text, "{\"n\":%d}", i);
+        struct err err = {0};
+        int64_t seq = 0;
+        assert_true(store_append(store, 1000 + i, "test", text, &seq, &err));
+        assert_int_equal(seq, i);
+    }
+}
+
+static void events_come_back_in_order(void **unused) {
+    (void)unused;
+    char *folder = scratch();
+    struct store *store = open_ok(folder);
+    assert_false(store_is_read_only(store));
+    append_numbered(store, 1, 50);
+    store_close(store);
+    store = open_ok(folder);
+    append_numbered(store, 51, 60);
+    int count = 0;
+    struct err err = {0};
+    assert_true(store_replay(store, 0, count_one, &count, &err));
+    assert_int_equal(count, 60);
+    assert_int_equal(store_last_seq(store), 60);
+    store_close(store);
+    scratch_end(folder);
+}
+
+static void a_second_process_reads_only(void **unused) {
+    (void)unused;
+    char *folder = scratch();
+    struct store *store = open_ok(folder);
+    append_numbered(store, 1, 3);
+    pid_t child = fork();
+    if (child == 0) {
+        struct err err = {0};
+        struct store *second = store_open(folder, false, &err);
+        char expected[40];
+        snprintf(expected, sizeof expected, "process %ld on ", (long)getppid());
+        int count = 0;
+        bool ok = second && store_is_read_only(second) && store_holder(second) &&
+                  str_starts(str_of(store_holder(second)), expected) &&
+                  store_replay(second, 0, count_one, &count, &err) && count == 3 &&
+                  !store_append(second, 1, "test", "{}", NULL, &err) &&
+                  strstr(err.text, expected);
+        store_close(second);
+        _exit(ok ? 0 : 1);
+    }
+    int status = 1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    append_numbered(store, 4, 4);
+    store_close(store);
+    scratch_end(folder);
+}
+
+static void a_killed_process_leaves_no_lock_and_loses_nothing(void **unused) {
+    (void)unused;
+    char *folder = scratch();
+    int told[2];
+    assert_int_equal(pipe(told), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        struct err err = {0};
+        struct store *store = store_open(folder, false, &err);
+        for (int i = 1; store; i++) {
+            char text[40];
+            snprintf(text, sizeof text, "{\"n\":%d}", i);
+            if (!store_append(store, i, "test", text, NULL, &err)) _exit(1);
+            if (write(told[1], &i, sizeof i) != sizeof i) _exit(2);
+        }
+        _exit(3);
+    }
+    int last = 0, seen;
+    while (last < 200 && read(told[0], &seen, sizeof seen) == sizeof seen) last = seen;
+    assert_int_equal(kill(child, SIGKILL), 0);
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    close(told[1]);
+    while (read(told[0], &seen, sizeof seen) == sizeof seen) last = seen;
+    close(told[0]);
+    struct store *store = open_ok(folder);
+    assert_false(store_is_read_only(store));
+    int count = 0;
+    struct err err = {0};
+    assert_true(store_replay(store, 0, count_one, &count, &err));
+    assert_in_range(count, last, last + 1);
+    append_numbered(store, count + 1, count + 5);
+    store_close(store);
+    scratch_end(folder);
+}
+
+static void version_write(const char *folder, const char *sql) {
+    char *path = path_join(folder, "session.db");
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    free(path);
+}
+
+static void a_newer_version_is_refused(void **unused) {
+    (void)unused;
+    char *folder = scratch();
+    struct store *store = open_ok(folder);
+    append_numbered(store, 1, 3);
+    store_close(store);
+    version_write(folder, "PRAGMA user_version=99");
+    struct err err = {0};
+    assert_null(store_open(folder, false, &err));
+    assert_non_null(strstr(err.text, "newer hone"));
+    assert_non_null(strstr(err.text, "99"));
+    assert_int_equal(err.kind, ERR_ENVIRONMENT);
+    version_write(folder, "PRAGMA user_version=1");
+    store = open_ok(folder);
+    assert_int_equal(store_last_seq(store), 3);
+    store_close(store);
+    scratch_end(folder);
+}
+
+static void what_is_no_session_is_left_alone(void **unused) {
+    (void)unused;
+    char *folder = scratch();
+    version_write(folder, "CREATE TABLE other(a); PRAGMA application_id=5");
+    struct err err = {0};
+    assert_null(store_open(folder, false, &err));
+    assert_non_null(strstr(err.text, "not a session of hone"));
+    char *path = path_join(folder, "session.db");
+    assert_true(file_write(path, "this is no database at all, just some text", 42, &err));
+    assert_null(store_open(folder, false, &err));
+    assert_non_null(strstr(err.text, "cannot be read"));
+    free(path);
+    scratch_end(folder);
+}
+
+/* A limit on file sizes stands for a disk that is full: the write fails, what is there stays. */
+static void a_full_disk_loses_nothing(void **unused) {
+    (void)unused;
+    char *folder = scratch();
+    struct store *store = open_ok(folder);
+    append_numbered(store, 1, 10);
+    struct rlimit before, tight;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    tight = before;
+    tight.rlim_cur = 400 * 1024;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    char *big = mem_alloc(300001, 1);
+    memset(big, 'x', 300000);
+    struct err err = {0};
+    bool first = store_append(store, 1, "big", big, NULL, &err);
+    bool second = store_append(store, 1, "big", big, NULL, &err);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    free(big);
+    assert_false(first && second);
+    assert_int_equal(err.kind, ERR_ENVIRONMENT);
+    assert_non_null(strstr(err.text, "Nothing that was shown is lost"));
+    int64_t last = store_last_seq(store);
+    assert_int_equal(last, first ? 11 : 10);
+    assert_true(store_append(store, 1, "test", "{}", NULL, &err));
+    store_close(store);
+    store = open_ok(folder);
+    assert_int_equal(store_last_seq(store), last + 1);
+    store_close(store);
+    scratch_end(folder);
+}
+
+static bool first_value(void *data, size_t count, const char *const *names,
+                        const char *const *values) {
+    assert_true(count >= 1 && names[0]);
+    snprintf(data, 100, "%s", values[0] ? values[0] : "null");
+    return true;
+}
+
+static void derived_tables_answer_queries(void **unused) {
+    (void)unused;
+    char *folder = scratch();
+    struct store *store = open_ok(folder);
+    struct err err = {0};
+    for (int turn = 0; turn < 2; turn++) {
+        assert_true(store_attempt_begin(store, 3, &err));
+        struct store_cell cells[] = {{.is = STORE_INT, .integer = 3},
+                                     {.is = STORE_TEXT, .text = "hbm_read_bytes"},
+                                     {.is = STORE_REAL, .real = turn ? NAN : 42.5},
+                                     {.is = STORE_TEXT, .text = "bytes"}};
+        assert_true(store_table_row(store, "metrics", cells, COUNT_OF(cells), &err));
+        assert_true(store_attempt_end(store, 7 + turn, &err));
+        char value[100] = "";
+        assert_true(store_query(store, "SELECT value FROM metrics WHERE attempt = 3", first_value,
+                                value, &err));
+        assert_string_equal(value, turn ? "null" : "42.5");
+    }
+    assert_int_equal(store_derived_seq(store), 8);
+    char value[100];
+    assert_false(store_query(store, "DELETE FROM metrics", first_value, value, &err));
+    assert_false(store_query(store, "SELECT 1; DROP TABLE events", first_value, value, &err));
+    assert_false(store_query(store, "SELEKT", first_value, value, &err));
+    assert_non_null(strstr(err.text, "does not parse"));
+    store_close(store);
+    scratch_end(folder);
+}
+
+static void artefacts_lie_under_their_hash(void **unused) {
+    (void)unused;
+    char *folder = scratch();
+    struct store *store = open_ok(folder);
+    struct err err = {0};
+    struct hash hash, again;
+    assert_true(store_artefact_put(store, "abc", 3, &hash, &err));
+    assert_true(store_artefact_put(store, "abc", 3, &again, &err));
+    assert_string_equal(hash.hex, again.hex);
+    char *path = store_artefact_path(store, hash.hex);
+    size_t size = 0;
+    char *data = file_read(path, 0, &size, &err);
+    assert_non_null(data);
+    assert_int_equal(size, 3);
+    free(data);
+    free(path);
+    assert_null(store_artefact_path(store, "../../etc/passwd"));
+    assert_null(store_artefact_path(store, NULL));
+    store_close(store);
+    scratch_end(folder);
+}
+
+static void setting_aside_keeps_the_old_session(void **unused) {
+    (void)unused;
+    char *top = scratch(), *folder = path_join(top, "silu");
+    struct err err = {0};
+    assert_true(store_set_aside(folder, &err));
+    struct store *store = open_ok(folder);
+    append_numbered(store, 1, 2);
+    store_close(store);
+    assert_true(store_set_aside(folder, &err));
+    assert_false(store_exists(folder));
+    char *aside = path_join(top, "silu.1");
+    store = open_ok(aside);
+    assert_int_equal(store_last_seq(store), 2);
+    store_close(store);
+    free(aside);
+    free(folder);
+    scratch_end(top);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(events_come_back_in_order),
+        cmocka_unit_test(a_second_process_reads_only),
+        cmocka_unit_test(a_killed_process_leaves_no_lock_and_loses_nothing),
+        cmocka_unit_test(a_newer_version_is_refused),
+        cmocka_unit_test(what_is_no_session_is_left_alone),
+        cmocka_unit_test(a_full_disk_loses_nothing),
+        cmocka_unit_test(derived_tables_answer_queries),
+        cmocka_unit_test(artefacts_lie_under_their_hash),
+        cmocka_unit_test(setting_aside_keeps_the_old_session),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

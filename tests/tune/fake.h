@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A target and a proposer for tests: kernels that say in comments how they behave, and plans from a
+ * script. Everything else of a session is real. */
+#ifndef HONE_TESTS_TUNE_FAKE_H
+#define HONE_TESTS_TUNE_FAKE_H
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "loop/loop.h"
+#include "store/store.h"
+#include "tune/place.h"
+#include "tune/private.h"
+#include "tune/tune.h"
+
+/* What a kernel's comments say: "# latency 900", "# hbm 100", "# broken", "# wrong", "# crash". */
+static double fake_number(const char *source, const char *what, double missing) {
+    const char *at = strstr(source, what);
+    return at ? strtod(at + strlen(what), NULL) : missing;
+}
+
+struct fake_run {
+    struct fake_place *place;
+    struct fake_run *next;
+    struct runner_callbacks callbacks;
+    struct loop_timer *timer;
+    char *source;
+    int64_t seeds[TASK_MAX_SEEDS];
+    size_t n_seeds;
+    bool no_time, cancelled;
+};
+struct fake_place {
+    struct loop *loop;
+    struct fake_run *runs;
+    int started, seeds_run;
+    bool slow;                  /* evaluations never end by themselves */
+};
+
+static void fake_finish(void *data) {
+    struct fake_run *run = data;
+    struct runner_result result = {0};
+    const char *source = run->source;
+    bool broken = strstr(source, "# broken"), wrong = strstr(source, "# wrong");
+    struct runner_event event = {.kind = RUNNER_LOG, .name = "compile", .text = "specialised",
+                                 .severity = DIAG_NOTE};
+    if (!run->cancelled) run->callbacks.on_event(run->callbacks.data, &event);
+    task_judge(&result.verdict.compiles, broken ? TASK_NO : TASK_YES, "%s",
+               broken ? "kernel.py:2: tile has 256 partitions, at most 128 fit" : "");
+    if (broken && !run->cancelled) {
+        struct diag diag = {.severity = DIAG_ERROR, .file = "kernel.py", .line = 2, .column = 1};
+        char text[] = "tile has 256 partitions, at most 128 fit";
+        diag.message = text;
+        event = (struct runner_event){.kind = RUNNER_DIAGNOSTIC, .diag = &diag};
+        run->callbacks.on_event(run->callbacks.data, &event);
+    }
+    for (size_t i = 0; !broken && !run->cancelled && i < run->n_seeds; i++) {
+        event = (struct runner_event){.kind = RUNNER_CORRECTNESS, .seed = run->seeds[i],
+                                      .value = wrong ? 0.5 : 3e-7, .passed = !wrong};
+        run->callbacks.on_event(run->callbacks.data, &event);
+        run->place->seeds_run++;
+        if (wrong) break;
+    }
+    if (!broken && run->n_seeds)
+        task_judge(&result.verdict.correct, wrong ? TASK_NO : TASK_YES, "%s",
+                   wrong ? "seed 0: relative L2 0.5, allowed 2e-05" : "");
+    if (!broken && !run->no_time) {
+        result.latency_us = fake_number(source, "# latency ", 1000);
+        result.floor_us = 100;
+        struct runner_metric metric = {.name = "hbm_read_bytes", .unit = "bytes"};
+        metric.value = fake_number(source, "# hbm ", 1000);
+        *vec_push(&result.metrics) = metric;
+        *vec_push(&result.lines) = (struct runner_line){.line = 1, .us = 5, .share = 1};
+        *vec_push(&result.bounds) = (struct runner_bound){"DMA", 400, 300};
+        snprintf(result.bound, sizeof result.bound, "DMA");
+    }
+    result.modelled = true;
+    result.elapsed_s = 0.5;
+    snprintf(result.kernel_name, sizeof result.kernel_name, "kernel");
+    if (strstr(source, "# crash"))
+        result.failure = (struct err){ERR_ENVIRONMENT, "the runner was killed by signal 9"};
+    if (run->cancelled) result.failure = (struct err){ERR_CANCELLED, "cancelled"};
+    struct fake_run **place = &run->place->runs;
+    while (*place != run) place = &(*place)->next;
+    *place = run->next;
+    run->callbacks.on_done(run->callbacks.data, &result);
+    vec_free(&result.metrics);
+    vec_free(&result.lines);
+    vec_free(&result.bounds);
+    free(run->source);
+    free(run);
+}
+
+static void *fake_start(void *self, const struct runner_job *job,
+                        const struct runner_callbacks *callbacks, struct err *err) {
+    (void)err;
+    struct fake_place *place = self;
+    struct fake_run *run = mem_alloc(1, sizeof *run);
+    *run = (struct fake_run){.place = place, .next = place->runs, .callbacks = *callbacks,
+                             .source = mem_strdup(job->kernel_text), .n_seeds = job->seed_count,
+                             .no_time = job->no_time};
+    memcpy(run->seeds, job->seeds, job->seed_count * sizeof *job->seeds);
+    place->runs = run;
+    place->started++;
+    if (!place->slow) run->timer = loop_timer_start(place->loop, 0, 0, fake_finish, run);
+    return run;
+}
+
+static void fake_cancel(void *handle) {
+    struct fake_run *run = handle;
+    run->cancelled = true;
+    if (!run->timer) run->timer = loop_timer_start(run->place->loop, 0, 0, fake_finish, run);
+}
+
+static void fake_release(void *self) {
+    struct fake_place *place = self;
+    while (place->runs) {
+        struct fake_run *run = place->runs;
+        place->runs = run->next;
+        loop_timer_stop(run->timer);
+        free(run->source);
+        free(run);
+    }
+}
+
+/* One scripted direction: what plan() offers, and the kernel that rewrite() makes of it. */
+struct fake_plan {
+    const char *key, *source;   /* source NULL: the rewrite fails */
+    double size;                /* predicted fall of hbm_read_bytes */
+    const char *repaired;       /* what a repair turn gives; NULL: it fails */
+};
+struct fake_proposer {
+    struct tune_proposer vtable;
+    const struct fake_plan *plans;
+    size_t count;
+    int asked, repairs;
+    char *context;              /* the text of the last plan's context */
+};
+
+static void fake_plans(void *self, const struct tune_context *context, struct tune_reply *reply) {
+    struct fake_proposer *proposer = self;
+    struct tune_plan plans[16] = {0};
+    struct buf text = {0};
+    tune_context_print(context, &text);
+    free(proposer->context);
+    proposer->context = buf_take(&text);
+    proposer->asked++;
+    for (size_t i = 0; i < proposer->count; i++)
+        plans[i] = (struct tune_plan){
+            .key = proposer->plans[i].key, .title = proposer->plans[i].key, .what = "does it",
+            .why = "because", .metric = "hbm_read_bytes", .direction = TUNE_DIRECTION_DOWN,
+            .size = proposer->plans[i].size, .latency = NAN};
+    tune_reply_plans(reply, plans, proposer->count);
+}
+
+static void fake_rewrite(void *self, const struct tune_context *context,
+                         const struct tune_plan *plan, struct tune_reply *reply) {
+    struct fake_proposer *proposer = self;
+    const char *source = NULL;
+    for (size_t i = 0; i < proposer->count; i++)
+        if (!strcmp(proposer->plans[i].key, plan->key))
+            source = context->repair_error ? proposer->plans[i].repaired
+                                           : proposer->plans[i].source;
+    proposer->repairs += context->repair_error != NULL;
+    if (source) tune_reply_candidate(reply, str_of(source));
+    else tune_reply_failed(reply, "it does not apply here");
+}
+
+struct fake {
+    char *folder, *task;
+    struct loop *loop;
+    struct fake_place place;
+    struct tune_place seen;
+    struct fake_proposer proposer;
+    struct tune_options options;
+    struct tune_session *session;
+};
+
+static void fake_file(const char *folder, const char *name, const char *text) {
+    struct err err = {0};
+    char *path = path_join(folder, name);
+    assert_true(file_write(path, text, strlen(text), &err));
+    free(path);
+}
+
+static void fake_open(struct fake *fake) {
+    struct err err = {0};
+    fake->session = tune_session_open(&fake->options, fake->loop, &err);
+    if (!fake->session) fail_msg("%s", err.text);
+}
+
+static void fake_begin(struct fake *fake, const struct fake_plan *plans, size_t count,
+                       enum tune_gate gate) {
+    *fake = (struct fake){.folder = mem_strdup("/tmp/hone_tune_XXXXXX")};
+    assert_non_null(mkdtemp(fake->folder));
+    setenv("XDG_STATE_HOME", fake->folder, 1);
+    fake_file(fake->folder, "kernel.py", "def kernel():\n    # latency 1000\n    # hbm 1000\n");
+    fake_file(fake->folder, "reference.py", "def get_inputs(): pass\n");
+    fake->loop = loop_new();
+    fake->place.loop = fake->loop;
+    fake->proposer = (struct fake_proposer){
+        .vtable = {.name = "script", .self = &fake->proposer, .plan = fake_plans,
+                   .rewrite = fake_rewrite},
+        .plans = plans, .count = count};
+    fake->seen = (struct tune_place){.self = &fake->place, .modelled = true, .parallel = 1,
+                                     .start = fake_start, .cancel = fake_cancel,
+                                     .free = fake_release};
+    fake->options = (struct tune_options){.task = fake->folder, .gate_set = true, .gate = gate,
+                                          .rounds = 50, .use = &fake->proposer.vtable,
+                                          .place = &fake->seen};
+    fake_open(fake);
+}
+
+static void fake_end(struct fake *fake) {
+    struct err err = {0};
+    tune_session_close(fake->session);
+    loop_free(fake->loop);
+    assert_true(file_remove_tree(fake->folder, &err));
+    free(fake->folder);
+    free(fake->proposer.context);
+}
+
+static const struct tune_state *fake_state(const struct fake *fake) {
+    return tune_session_state(fake->session);
+}
+
+/* Serves the loop until the session waits for a person or has stopped. */
+static CC_UNUSED void fake_settle(struct fake *fake) {
+    assert_true(loop_run_until_idle(fake->loop, 20000));
+    if (fake_state(fake)->trouble) fail_msg("%s", fake_state(fake)->trouble);
+    assert_false(tune_session_is_busy(fake->session));
+}
+
+static CC_UNUSED bool fake_try(struct fake *fake, struct tune_action action) {
+    struct err err = {0};
+    bool ok = tune_session_act(fake->session, &action, &err);
+    assert_true(ok || err.text[0]);
+    return ok;
+}
+
+static CC_UNUSED void fake_act(struct fake *fake, struct tune_action action) {
+    struct err err = {0};
+    if (!tune_session_act(fake->session, &action, &err)) fail_msg("%s", err.text);
+    fake_settle(fake);
+}
+
+#endif

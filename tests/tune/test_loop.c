@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop by itself: rounds, decisions, the guard, repair turns, plateau, budgets, predictions.
+#include "tune/fake.h"
+
+#define SOURCE(latency, hbm, more) \
+    "def kernel():\n    # latency " latency "\n    # hbm " hbm "\n    # " more "\n"
+
+static void run(struct fake *fake) { fake_act(fake, (struct tune_action){.kind = TUNE_ACT_START}); }
+
+static void gains_are_kept_and_losses_reverted(void **unused) {
+    (void)unused;
+    static const struct fake_plan plans[] = {
+        {"better", SOURCE("800", "500", "one"), 0.4, NULL},
+        {"worse", SOURCE("900", "500", "two"), 0.4, NULL},
+        {"best", SOURCE("500", "450", "three"), 0.9, NULL},
+        {"astray", SOURCE("5000", "450", "four"), NAN, NULL}};
+    struct fake fake;
+    fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
+    run(&fake);
+    const struct tune_state *state = fake_state(&fake);
+    assert_true(state->finished);
+    assert_non_null(strstr(state->wait_text, "nothing left"));
+    assert_int_equal(state->attempts.len, 5);           /* what was kept is not tried again */
+    const struct tune_attempt *at = state->attempts.at;
+    assert_int_equal(at[0].status, TUNE_STATUS_KEEP);
+    assert_int_equal(at[0].seeds.len, 5);
+    assert_int_equal(at[1].status, TUNE_STATUS_KEEP);
+    assert_int_equal(at[1].seeds.len, 5);
+    assert_float_equal(at[1].speedup, 1.25, 1e-9);
+    assert_int_equal(at[1].plan.held, TUNE_ANSWER_YES);
+    assert_float_equal(at[1].plan.moved, -0.5, 1e-9);
+    assert_int_equal(state->best, state->incumbent);
+    assert_float_equal(state->attempts.at[state->best].latency_us, 500, 1e-9);
+    fake_end(&fake);
+}
+
+static const struct tune_attempt *attempt_titled(const struct tune_state *state,
+                                                 const char *title) {
+    for (size_t i = 1; i < state->attempts.len; i++)
+        if (!strcmp(state->attempts.at[i].plan.title, title)) return &state->attempts.at[i];
+    fail_msg("no attempt \"%s\"", title);
+    return NULL;
+}
+
+static void each_way_to_end_is_told_apart(void **unused) {
+    (void)unused;
+    static const struct fake_plan plans[] = {
+        {"slower", SOURCE("1200", "500", "a"), 0.4, NULL},
+        {"astray", SOURCE("5000", "1000", "b"), 0.4, NULL},
+        {"incorrect", SOURCE("100", "10", "wrong"), 0.4, NULL},
+        {"tiny", SOURCE("999", "1000", "c"), NAN, NULL}};
+    struct fake fake;
+    fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
+    run(&fake);
+    const struct tune_state *state = fake_state(&fake);
+    assert_int_equal(state->attempts.len, 5);
+    assert_int_equal(state->incumbent, 0);
+    const struct tune_attempt *slower = attempt_titled(state, "slower");
+    assert_int_equal(slower->status, TUNE_STATUS_REVERT);
+    assert_int_equal(slower->plan.held, TUNE_ANSWER_YES);
+    assert_int_equal(slower->seeds.len, 1);
+    assert_non_null(strstr(slower->verdict.correct_why, "other 4 were not run"));
+    assert_non_null(strstr(attempt_titled(state, "astray")->reason, "divergence guard: 400 %"));
+    assert_int_equal(attempt_titled(state, "astray")->plan.held, TUNE_ANSWER_NO);
+    const struct tune_attempt *wrong = attempt_titled(state, "incorrect");
+    assert_int_equal(wrong->status, TUNE_STATUS_FAILED);
+    assert_non_null(strstr(wrong->reason, "relative L2"));
+    assert_non_null(strstr(attempt_titled(state, "tiny")->reason, "below"));
+    assert_int_equal(state->notes.len, 4);
+    assert_int_equal(state->notes.at[0].category, TUNE_CATEGORY_REGRESSION);
+    assert_int_equal(state->notes.at[2].category, TUNE_CATEGORY_ERROR);
+    assert_int_equal(state->memory.len, 2);             /* both losses of 1.15x and more */
+    assert_true(state->memory.at[0].speedup < 1);
+    fake_end(&fake);
+}
+
+static void a_broken_candidate_gets_three_repair_turns(void **unused) {
+    (void)unused;
+    static const struct fake_plan plans[] = {
+        {"hopeless", SOURCE("1", "1", "broken"), NAN, SOURCE("2", "2", "broken still")},
+        {"mended", SOURCE("1", "1", "broken"), NAN, SOURCE("700", "900", "mended")}};
+    struct fake fake;
+    fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
+    run(&fake);
+    const struct tune_state *state = fake_state(&fake);
+    const struct tune_attempt *hopeless = attempt_titled(state, "hopeless");
+    assert_int_equal(hopeless->status, TUNE_STATUS_FAILED);
+    assert_non_null(strstr(hopeless->reason, "256 partitions"));
+    const struct tune_attempt *mended = attempt_titled(state, "mended");
+    assert_int_equal(mended->status, TUNE_STATUS_KEEP);
+    assert_int_equal(mended->repairs, 1);
+    assert_float_equal(mended->latency_us, 700, 1e-9);
+    assert_in_range(fake.proposer.repairs, 2, 4);
+    fake_end(&fake);
+}
+
+static void what_cannot_be_carried_out_is_not_asked_again(void **unused) {
+    (void)unused;
+    static const struct fake_plan plans[] = {{"impossible", NULL, NAN, NULL},
+                                             {"possible", SOURCE("700", "1", "x"), NAN, NULL}};
+    struct fake fake;
+    fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
+    run(&fake);
+    const struct tune_state *state = fake_state(&fake);
+    assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_KEEP);
+    assert_int_equal(state->attempts.at[1].round, 1);   /* the same round went on */
+    int failed = 0;
+    for (size_t i = 0; i < state->rejections.len; i++)
+        failed += !strcmp(state->rejections.at[i].key, "impossible");
+    assert_int_equal(failed, 1);
+    fake_end(&fake);
+}
+
+static void the_plateau_stops(void **unused) {
+    (void)unused;
+    static const struct fake_plan plans[] = {
+        {"1", SOURCE("1100", "1", "1"), NAN, NULL}, {"2", SOURCE("1100", "1", "2"), NAN, NULL},
+        {"3", SOURCE("1", "1", "broken"), NAN, NULL}, {"4", SOURCE("1100", "1", "4"), NAN, NULL},
+        {"5", SOURCE("1", "1", "wrong"), NAN, NULL}, {"6", SOURCE("1100", "1", "6"), NAN, NULL},
+        {"7", SOURCE("500", "1", "7"), NAN, NULL}};
+    struct fake fake;
+    fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
+    run(&fake);
+    const struct tune_state *state = fake_state(&fake);
+    assert_true(state->finished);
+    assert_int_equal(state->round, 5);
+    assert_non_null(strstr(state->wait_text, "5 rounds in a row"));
+    run(&fake);                                         /* going on anyway finds the gain */
+    assert_float_equal(state->attempts.at[state->best].latency_us, 500, 1e-9);
+    fake_end(&fake);
+}
+
+static void budgets_stop_before_they_are_passed(void **unused) {
+    (void)unused;
+    static const struct fake_plan plans[] = {
+        {"1", SOURCE("900", "1", "1"), NAN, NULL}, {"2", SOURCE("800", "1", "2"), NAN, NULL},
+        {"3", SOURCE("700", "1", "3"), NAN, NULL}, {"4", SOURCE("600", "1", "4"), NAN, NULL}};
+    struct fake fake;
+    fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
+                                         .index = TUNE_BUDGET_ROUNDS, .number = 2});
+    run(&fake);
+    const struct tune_state *state = fake_state(&fake);
+    assert_int_equal(state->round, 2);
+    assert_non_null(strstr(state->wait_text, "all 2 rounds"));
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
+                                         .index = TUNE_BUDGET_ROUNDS, .number = 50});
+    double spent = state->budgets[TUNE_BUDGET_DEVICE_S].spent;
+    assert_true(spent >= 2.5);          /* half a second an evaluation: one, and two a round */
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
+                                         .index = TUNE_BUDGET_DEVICE_S, .number = spent + 0.1});
+    run(&fake);
+    assert_int_equal(state->round, 2);
+    assert_non_null(strstr(state->wait_text, "device"));
+    assert_true(isnan(state->budgets[TUNE_BUDGET_TOKENS].spent));
+    fake_end(&fake);
+}
+
+static void a_wrong_seed_kernel_stops_at_once(void **unused) {
+    (void)unused;
+    static const struct fake_plan plans[] = {{"1", SOURCE("900", "1", "1"), NAN, NULL}};
+    struct fake fake;
+    fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
+    tune_session_close(fake.session);
+    fake_file(fake.folder, "kernel.py", "def kernel():\n    # wrong\n");
+    fake.options.fresh = true;
+    fake_open(&fake);
+    run(&fake);
+    const struct tune_state *state = fake_state(&fake);
+    assert_true(state->finished);
+    assert_non_null(strstr(state->wait_text, "the seed kernel itself is wrong"));
+    assert_int_equal(fake.proposer.asked, 0);
+    assert_int_equal(state->incumbent, -1);
+    fake_end(&fake);
+}
+
+static void a_target_that_fails_twice_pauses(void **unused) {
+    (void)unused;
+    static const struct fake_plan plans[] = {
+        {"1", SOURCE("900", "1", "crash"), NAN, NULL}, {"2", SOURCE("900", "2", "crash"), NAN, NULL},
+        {"3", SOURCE("900", "1", "3"), NAN, NULL}};
+    struct fake fake;
+    fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
+    run(&fake);
+    const struct tune_state *state = fake_state(&fake);
+    assert_false(state->running);
+    assert_int_equal(state->wait, TUNE_WAIT_PAUSED);
+    assert_non_null(strstr(state->wait_text, "killed by signal 9"));
+    assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_FAILED);
+    fake_end(&fake);
+}
+
+static char *read_in(const struct fake *fake, const char *name) {
+    char *path = path_join(tune_session_folder(fake->session), name);
+    struct err err = {0};
+    size_t size = 0;
+    char *text = file_read(path, 0, &size, &err);
+    if (!text) fail_msg("%s", err.text);
+    free(path);
+    return text;
+}
+
+static void the_files_for_others_are_written(void **unused) {
+    (void)unused;
+    static const struct fake_plan plans[] = {
+        {"gain", SOURCE("500", "400", "one"), 0.4, NULL},
+        {"loss", SOURCE("700", "400", "two"), 0.4, NULL}};
+    struct fake fake;
+    fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
+    run(&fake);
+    char *text = read_in(&fake, "experiments.jsonl");
+    struct str rest = str_of(text), line;
+    static const char *const status[] = {"baseline", "improved", "no_improvement"};
+    for (size_t i = 0; i < COUNT_OF(status); i++) {
+        assert_true(str_next(&rest, '\n', &line));
+        cJSON *object = cJSON_ParseWithLength(line.at, line.len);
+        assert_string_equal(tune_json_text(object, "status"), status[i]);
+        assert_true(tune_json_number(object, "latency_ms") > 0);
+        assert_non_null(tune_json_at(object, "profile"));
+        cJSON_Delete(object);
+    }
+    free(text);
+    text = read_in(&fake, "optimization_memory/rewrites.json");
+    cJSON *list = cJSON_Parse(text);
+    assert_int_equal(cJSON_GetArraySize(list), 2);
+    assert_string_equal(tune_json_text(cJSON_GetArrayItem(list, 0), "title"), "gain");
+    cJSON_Delete(list);
+    free(text);
+    const struct tune_attempt *best = &fake_state(&fake)->attempts.at[1];
+    text = read_in(&fake, best->path);
+    assert_string_equal(text, best->source);
+    free(text);
+    size_t count = 0;
+    struct tune_recent *recent = tune_recent_list(&count);
+    assert_true(count >= 1);
+    assert_string_equal(recent[0].path, fake.folder);
+    assert_non_null(strstr(recent[0].last, "2.00x"));
+    tune_recent_free(recent, count);
+    fake_end(&fake);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gains_are_kept_and_losses_reverted),
+        cmocka_unit_test(each_way_to_end_is_told_apart),
+        cmocka_unit_test(a_broken_candidate_gets_three_repair_turns),
+        cmocka_unit_test(what_cannot_be_carried_out_is_not_asked_again),
+        cmocka_unit_test(the_plateau_stops),
+        cmocka_unit_test(budgets_stop_before_they_are_passed),
+        cmocka_unit_test(a_wrong_seed_kernel_stops_at_once),
+        cmocka_unit_test(a_target_that_fails_twice_pauses),
+        cmocka_unit_test(the_files_for_others_are_written),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

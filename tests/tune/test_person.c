@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a person does: gates, edits, rejections with reasons, hunks, reverts, undo and redo; and that
+// the state after all of it is exactly what the log replays to.
+#include "tune/fake.h"
+
+#define SOURCE(latency, more) "def kernel():\n    # latency " latency "\n    # " more "\n"
+#define ACT(...) ((struct tune_action){__VA_ARGS__})
+
+static const struct fake_plan plans[] = {{"first", SOURCE("800", "one"), 0.4, NULL},
+                                         {"second", SOURCE("700", "two"), 0.4, NULL},
+                                         {"third", SOURCE("600", "three"), 0.4, NULL}};
+
+static void begin(struct fake *fake, enum tune_gate gate) {
+    fake_begin(fake, plans, COUNT_OF(plans), gate);
+}
+
+/* To the plan gate of the first round: only the steps with something to decide ask. */
+static const struct tune_state *to_plan_gate(struct fake *fake) {
+    begin(fake, TUNE_GATE_AUTO);
+    static const enum tune_step asked[] = {TUNE_STEP_PLAN, TUNE_STEP_REWRITE, TUNE_STEP_DECIDE};
+    for (size_t i = 0; i < COUNT_OF(asked); i++)
+        fake_act(fake, ACT(.kind = TUNE_ACT_SET_GATE, .step = asked[i], .gate = TUNE_GATE_ASK));
+    fake_act(fake, ACT(.kind = TUNE_ACT_START));
+    const struct tune_state *state = fake_state(fake);
+    assert_int_equal(state->wait, TUNE_WAIT_GATE);
+    assert_int_equal(state->wait_step, TUNE_STEP_PLAN);
+    return state;
+}
+
+static void replay_equals_live(struct fake *fake) {
+    struct buf live = {0}, again = {0};
+    tune_state_print(fake_state(fake), &live);
+    tune_session_close(fake->session);
+    struct tune_options look = fake->options;
+    look.read_only = true;
+    struct err err = {0};
+    struct tune_options keep = fake->options;
+    fake->options = look;
+    fake_open(fake);
+    tune_state_print(fake_state(fake), &again);
+    assert_string_equal(live.at, again.at);
+    tune_session_close(fake->session);
+    fake->options = keep;
+    fake_open(fake);
+    (void)err;
+    buf_free(&live);
+    buf_free(&again);
+}
+
+static void every_step_asks_with_gate_ask(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake, TUNE_GATE_ASK);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_START));
+    for (int step = 0; step < TUNE_STEPS; step++) {
+        const struct tune_state *state = fake_state(&fake);
+        assert_int_equal(state->wait, TUNE_WAIT_GATE);
+        assert_int_equal(state->wait_step, step);
+        assert_true(tune_can(state, TUNE_ACT_APPROVE));
+        fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
+    }
+    assert_int_equal(fake_state(&fake)->round, 2);
+    fake_end(&fake);
+}
+
+static void auto_green_asks_only_when_it_went_wrong(void **unused) {
+    (void)unused;
+    static const struct fake_plan odd[] = {{"fine", SOURCE("800", "one"), 0.4, NULL},
+                                           {"bad", SOURCE("1", "wrong"), 0.4, NULL}};
+    struct fake fake;
+    fake_begin(&fake, odd, COUNT_OF(odd), TUNE_GATE_AUTO_GREEN);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_START));
+    const struct tune_state *state = fake_state(&fake);
+    while (state->wait == TUNE_WAIT_GATE && state->wait_step != TUNE_STEP_VERIFY)
+        fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
+    assert_int_equal(state->wait, TUNE_WAIT_GATE);
+    assert_int_equal(state->wait_step, TUNE_STEP_VERIFY);
+    assert_string_equal(tune_state_plan(state)->title, "bad");
+    fake_end(&fake);
+}
+
+static void a_rejection_pauses_and_its_reason_reaches_the_next_context(void **unused) {
+    (void)unused;
+    struct fake fake;
+    const struct tune_state *state = to_plan_gate(&fake);
+    assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_REJECT, .text = "  ")));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_REJECT, .text = "SBUF is needed elsewhere"));
+    assert_int_equal(state->wait, TUNE_WAIT_REJECTED);
+    assert_false(state->running);
+    assert_int_equal(fake.proposer.asked, 1);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_SET_GATE, .step = TUNE_STEPS, .gate = TUNE_GATE_AUTO));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_START));
+    assert_non_null(strstr(fake.proposer.context, "SBUF is needed elsewhere"));
+    /* The revised plan is shown although the gate is auto now. */
+    assert_int_equal(state->wait, TUNE_WAIT_GATE);
+    assert_int_equal(state->wait_step, TUNE_STEP_PLAN);
+    assert_string_equal(tune_state_plan(state)->title, "second");
+    assert_true(tune_state_plan(state)->revised);
+    replay_equals_live(&fake);
+    fake_end(&fake);
+}
+
+static void a_plan_and_a_kernel_can_be_edited(void **unused) {
+    (void)unused;
+    struct fake fake;
+    const struct tune_state *state = to_plan_gate(&fake);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_EDIT_PLAN, .text = "My title\n\nand what I want\n"));
+    assert_string_equal(tune_state_plan(state)->title, "My title");
+    assert_string_equal(tune_state_plan(state)->what, "and what I want");
+    fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
+    assert_int_equal(state->wait_step, TUNE_STEP_REWRITE);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_EDIT_KERNEL, .text = SOURCE("650", "mine")));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
+    assert_int_equal(state->wait_step, TUNE_STEP_DECIDE);
+    assert_string_equal(state->attempts.at[1].source, SOURCE("650", "mine"));
+    assert_float_equal(state->attempts.at[1].latency_us, 650, 1e-9);
+    assert_true(state->attempts.at[1].plan.edited);
+    replay_equals_live(&fake);
+    fake_end(&fake);
+}
+
+static void hunks_can_be_left_out(void **unused) {
+    (void)unused;
+    struct fake fake;
+    const struct tune_state *state = to_plan_gate(&fake);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
+    assert_true(state->candidate.hunks.len >= 1);
+    size_t last = state->candidate.hunks.len - 1;
+    assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_LEAVE_HUNK, .index = 99)));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_LEAVE_HUNK, .index = (int)last));
+    assert_true(state->candidate.hunks.at[last].left);
+    assert_string_not_equal(state->candidate.source, state->candidate.proposed);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_LEAVE_HUNK, .index = (int)last));
+    assert_string_equal(state->candidate.source, state->candidate.proposed);
+    fake_end(&fake);
+}
+
+static void undo_and_redo_go_through_decisions(void **unused) {
+    (void)unused;
+    struct fake fake;
+    const struct tune_state *state = to_plan_gate(&fake);
+    int before = state->undo_count;
+    fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
+    assert_int_equal(state->undo_count, before + 1);
+    assert_non_null(strstr(state->undo_what, "approve (plan"));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_UNDO));
+    assert_int_equal(state->wait, TUNE_WAIT_GATE);
+    assert_int_equal(state->wait_step, TUNE_STEP_PLAN);
+    assert_int_equal(state->steps[TUNE_STEP_REWRITE].is, TUNE_IS_WAITING);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_REDO));
+    assert_int_equal(state->wait_step, TUNE_STEP_REWRITE);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
+    assert_int_equal(state->wait_step, TUNE_STEP_DECIDE);
+    assert_int_equal(state->incumbent, 1);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_OVERRULE, .text = "revert"));
+    assert_int_equal(state->incumbent, 0);
+    assert_int_equal(state->best, 0);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_UNDO));
+    assert_int_equal(state->incumbent, 1);
+    assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_KEEP);
+    replay_equals_live(&fake);
+    fake_end(&fake);
+}
+
+static void undo_while_a_job_runs_gives_the_job_up(void **unused) {
+    (void)unused;
+    struct fake fake;
+    const struct tune_state *state = to_plan_gate(&fake);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
+    fake.place.slow = true;
+    assert_true(fake_try(&fake, ACT(.kind = TUNE_ACT_APPROVE)));
+    assert_int_equal(state->steps[TUNE_STEP_VERIFY].is, TUNE_IS_RUNNING);
+    assert_true(tune_session_is_busy(fake.session));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_UNDO));
+    assert_null(fake.place.runs);
+    assert_int_equal(state->wait_step, TUNE_STEP_REWRITE);
+    fake.place.slow = false;
+    fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
+    assert_int_equal(state->wait_step, TUNE_STEP_DECIDE);
+    fake_end(&fake);
+}
+
+static void going_back_to_an_attempt_goes_on_from_it(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake, TUNE_GATE_AUTO);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_START));
+    const struct tune_state *state = fake_state(&fake);
+    assert_int_equal(state->incumbent, 3);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_SET_GATE, .step = TUNE_STEPS, .gate = TUNE_GATE_ASK));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_REVERT, .attempt = 1));
+    assert_int_equal(state->incumbent, 1);
+    assert_int_equal(state->attempts.len, 4);
+    assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_REVERT, .attempt = 44)));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_WRITE_KERNEL, .text = SOURCE("555", "by hand")));
+    for (int i = 0; i < 3; i++) fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
+    const struct tune_attempt *mine = &state->attempts.at[4];
+    assert_int_equal(mine->parent, 1);
+    assert_string_equal(mine->author, "you");
+    assert_int_equal(mine->status, TUNE_STATUS_KEEP);
+    assert_int_equal(state->incumbent, 4);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_OVERRULE, .attempt = 2, .text = "suspect"));
+    assert_int_equal(state->attempts.at[2].status, TUNE_STATUS_SUSPECT);
+    replay_equals_live(&fake);
+    fake_end(&fake);
+}
+
+static void notes_and_memory_are_the_persons(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake, TUNE_GATE_AUTO);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_START));
+    const struct tune_state *state = fake_state(&fake);
+    assert_int_equal(state->notes.len, 3);
+    assert_int_equal(state->memory.len, 3);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_EDIT_NOTE, .index = 0, .text = "what I learnt"));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_DROP_NOTE, .index = 1));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE_MEMORY, .index = 2));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_DELETE_MEMORY, .index = 0));
+    struct tune_context *context = tune_context_build(state);
+    struct buf text = {0};
+    tune_context_print(context, &text);
+    assert_non_null(strstr(text.at, "what I learnt"));
+    assert_null(strstr(text.at, state->notes.at[1].lesson));
+    assert_non_null(strstr(text.at, "# memory"));
+    buf_free(&text);
+    tune_context_free(context);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_UNDO));
+    assert_int_equal(state->memory.at[0].is, TUNE_EXPERIENCE_PROPOSED);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_UNDO));
+    assert_int_equal(state->memory.at[2].is, TUNE_EXPERIENCE_PROPOSED);
+    replay_equals_live(&fake);
+    fake_end(&fake);
+}
+
+static void settings_are_checked_and_undone(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake, TUNE_GATE_AUTO);
+    const struct tune_state *state = fake_state(&fake);
+    assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_SET_TOLERANCE, .number = 7)));
+    assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_SET_TOLERANCE, .number = NAN)));
+    assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_SET_BUDGET, .index = 77, .number = 1)));
+    assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_APPROVE)));
+    assert_false(fake_try(&fake, ACT(.kind = TUNE_ACTIONS)));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_SET_TOLERANCE, .number = 1e-3));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_DOLLARS, .number = 2));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_UNDO));
+    assert_true(isnan(state->budgets[TUNE_BUDGET_DOLLARS].limit));
+    assert_float_equal(state->tolerance, 1e-3, 1e-12);
+    fake_end(&fake);
+}
+
+static void a_pause_lets_the_step_end(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake, TUNE_GATE_AUTO);
+    assert_true(fake_try(&fake, ACT(.kind = TUNE_ACT_START)));
+    assert_true(fake_try(&fake, ACT(.kind = TUNE_ACT_PAUSE)));
+    const struct tune_state *state = fake_state(&fake);
+    fake_settle(&fake);
+    assert_int_equal(state->steps[TUNE_STEP_PROFILE].is, TUNE_IS_OK);
+    assert_int_equal(state->steps[TUNE_STEP_PLAN].is, TUNE_IS_WAITING);
+    assert_int_equal(state->wait, TUNE_WAIT_PAUSED);
+    fake_end(&fake);
+}
+
+/* Whatever is done in whatever order: no crash, and the log replays to the same state. */
+static void random_actions_replay_to_the_same_state(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake, TUNE_GATE_ASK);
+    unsigned seed = 11;
+    static const char *const texts[] = {"keep", "revert", "a title\nand text", "",
+                                        SOURCE("640", "four"), SOURCE("1", "broken")};
+    for (int i = 0; i < 250; i++) {
+        seed = seed * 1103515245 + 12345;
+        unsigned bits = seed >> 8;
+        struct tune_action action = {
+            .kind = (enum tune_action_kind)(bits % TUNE_ACTIONS),
+            .step = (enum tune_step)((bits >> 5) % (TUNE_STEPS + 2)),
+            .gate = (enum tune_gate)((bits >> 9) % TUNE_GATES),
+            .attempt = (int)((bits >> 12) % 6), .index = (int)((bits >> 15) % 4) - 1,
+            .number = (bits >> 18) % 3 ? 60 : 1e-4, .text = texts[(bits >> 20) % 6]};
+        if ((bits >> 4) % 3 == 0) action.kind = i % 2 ? TUNE_ACT_APPROVE : TUNE_ACT_START;
+        fake_try(&fake, action);
+        fake_settle(&fake);
+    }
+    assert_true(fake_state(&fake)->attempts.len > 3);
+    replay_equals_live(&fake);
+    fake_end(&fake);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_step_asks_with_gate_ask),
+        cmocka_unit_test(auto_green_asks_only_when_it_went_wrong),
+        cmocka_unit_test(a_rejection_pauses_and_its_reason_reaches_the_next_context),
+        cmocka_unit_test(a_plan_and_a_kernel_can_be_edited),
+        cmocka_unit_test(hunks_can_be_left_out),
+        cmocka_unit_test(undo_and_redo_go_through_decisions),
+        cmocka_unit_test(undo_while_a_job_runs_gives_the_job_up),
+        cmocka_unit_test(going_back_to_an_attempt_goes_on_from_it),
+        cmocka_unit_test(notes_and_memory_are_the_persons),
+        cmocka_unit_test(settings_are_checked_and_undone),
+        cmocka_unit_test(a_pause_lets_the_step_end),
+        cmocka_unit_test(random_actions_replay_to_the_same_state),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
