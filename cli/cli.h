@@ -71,6 +71,7 @@ void cli_print_version(struct buf *out);
 
 /* ---- the commands of this folder ------------------------------------------------------------- */
 
+int cli_workbench(const struct cli *cli);
 int cli_sim(const struct cli *cli);
 int cli_check(const struct cli *cli);
 int cli_help(const struct cli *cli);

@@ -43,6 +43,20 @@ static const struct cli_option check_options[] = {
     OPTION_STRICT,    OPTION_JSON,   OPTIONS_END,
 };
 
+static const struct cli_option workbench_options[] = {
+    OPTION_REFERENCE,
+    OPTION_DEVICE,
+    {"rounds", "N", NULL, "Stop after this many rounds. Default: 50.", false},
+    {"gate", "GATE", "ask|auto|auto-green",
+     "What stands after each step: ask waits for you, auto goes on, auto-green goes on when the "
+     "step came out well. Default: ask.", false},
+    {"session", "FOLDER", NULL, "Where the session is kept. Default: .hone/TASK beside the kernel.",
+     false},
+    {"fresh", NULL, NULL, "Start anew; the old session is moved aside, not deleted.", false},
+    {"read-only", NULL, NULL, "Look at a session without changing it.", false},
+    OPTIONS_END,
+};
+
 static const struct cli_option help_options[] = {
     {"man", NULL, NULL, "Print the manual page in the form that man(1) reads.", false},
     OPTIONS_END,
@@ -51,6 +65,12 @@ static const struct cli_option help_options[] = {
 static const struct cli_option no_options[] = {OPTIONS_END};
 
 const struct cli_command cli_commands[] = {
+    {"", "[TASK]", "open the workbench",
+     "TASK is a folder with kernel.py and reference.py, a kernel file with --reference, or the name "
+     "of a seed. Without TASK: the recent sessions and the seeds to choose from; the first time, "
+     "the seed add_rmsnorm_matmul.\n\n"
+     "A session is kept on disk and goes on where it was left.",
+     workbench_options, 0, 1, false, cli_workbench},
     {"sim", "KERNEL|TASK", "evaluate a kernel on the embedded device model",
      "Compiles the kernel, checks it against the limits of the hardware, times it, runs it on each "
      "seed's inputs and compares what it returns with the reference.\n\n"

@@ -206,7 +206,7 @@ int tui_put(struct tui_area area, int row, int col, struct str text) {
         struct tui_area ink = piece.altered ? tui_ink(area, TUI_WARN) : area;
         col = put_piece(ink, row, col, &piece);
     }
-    return col;
+    return col + (text.len > 0);
 }
 
 static int say(struct tui_area area, int row, int col, const char *format, va_list args) {
@@ -371,10 +371,15 @@ static void draw_edges(struct tui_area area) {
     put_edge(area, bottom, right, 5);
 }
 
-struct tui_area tui_frame(struct tui_area area, bool focused, const char *title, const char *note) {
+void tui_frame_edges(struct tui_area area, bool focused) {
+    if (area.cols >= 2 && area.rows >= 2)
+        draw_edges(tui_ink(area, focused ? TUI_FRAME_FOCUS : TUI_FRAME));
+}
+
+struct tui_area tui_frame_title(struct tui_area area, bool focused, const char *title,
+                                const char *note) {
     if (area.cols < 2 || area.rows < 2)
         return tui_area_part(area, (struct tui_rect){0, 0, 0, 0});
-    draw_edges(tui_ink(area, focused ? TUI_FRAME_FOCUS : TUI_FRAME));
     struct tui_area top = tui_area_part(area, (struct tui_rect){0, 1, 1, area.cols - 2});
     int end = 0;
     if (title && *title)
@@ -388,4 +393,9 @@ struct tui_area tui_frame(struct tui_area area, bool focused, const char *title,
                       str_of(note));
     }
     return tui_area_part(area, (struct tui_rect){1, 1, area.rows - 2, area.cols - 2});
+}
+
+struct tui_area tui_frame(struct tui_area area, bool focused, const char *title, const char *note) {
+    tui_frame_edges(area, focused);
+    return tui_frame_title(area, focused, title, note);
 }

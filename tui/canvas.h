@@ -45,9 +45,9 @@ struct tui_area tui_area_part(struct tui_area area, struct tui_rect part);
 struct tui_area tui_ink(struct tui_area area, enum tui_role ink);
 struct tui_area tui_paper(struct tui_area area, enum tui_role paper);
 
-/* Draws text from (row, col) and returns the column after it, also when it was clipped. A negative
- * column clips the beginning, which is how text scrolls sideways. Tabs go to multiples of 8 from
- * the text's start. */
+/* Draws text from (row, col) and returns the column after it; a column past the area when it was
+ * clipped. A negative column clips the beginning, which is how text scrolls sideways. Tabs go to
+ * multiples of 8 from the text's start. */
 int tui_put(struct tui_area area, int row, int col, struct str text);
 int tui_say(struct tui_area area, int row, int col, const char *format, ...) CC_PRINTF(4, 5);
 /* As tui_say, but the text ends at column `end` (exclusive). Returns the column it starts at. */
@@ -70,5 +70,9 @@ void tui_cursor(struct tui_area area, int row, int col);
 /* A frame around the area with a title at the left and a note at the right of its upper edge;
  * returns the area inside. */
 struct tui_area tui_frame(struct tui_area area, bool focused, const char *title, const char *note);
+/* The two halves of it, for frames that share edges: first all edges, then the titles. */
+void tui_frame_edges(struct tui_area area, bool focused);
+struct tui_area tui_frame_title(struct tui_area area, bool focused, const char *title,
+                                const char *note);
 
 #endif

@@ -42,7 +42,10 @@ void tui_list_draw_bar(const struct tui_list *list, struct tui_area area) {
     int size = clamp(area.rows * list->rows / list->count, 1, area.rows - 1);
     int span = list->count - list->rows;
     int at = (list->top * (area.rows - size) + span / 2) / span;
-    tui_fill(tui_ink(area, TUI_FRAME), (struct tui_rect){at, area.cols - 1, size, 1}, "▐");
+    if (area.col + area.cols < area.canvas->cols)
+        area.cols++;
+    tui_fill(tui_ink(area, TUI_DIM), (struct tui_rect){at, area.cols - 1, size, 1},
+             area.canvas->ascii ? "#" : "┃");
 }
 
 static char lower(char c) {

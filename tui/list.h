@@ -23,7 +23,7 @@ void tui_list_move(struct tui_list *list, enum tui_move move);
 void tui_list_go(struct tui_list *list, int row);
 /* Moves the window and drags the cursor along. */
 void tui_list_scroll(struct tui_list *list, int rows);
-/* A thumb in the last column of an area, when there is more than fits. */
+/* A thumb in the column right of an area, where its frame is, when there is more than fits. */
 void tui_list_draw_bar(const struct tui_list *list, struct tui_area area);
 
 /* Where `needle` next occurs, ignoring the case of ASCII letters: the row after (or before, with

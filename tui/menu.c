@@ -16,10 +16,18 @@ static bool has_words(const struct tui_menu_row *row, struct str words) {
 }
 
 static void narrow(struct tui_menu *menu) {
+    struct str words = buf_str(&menu->filter.text), rest = words, first = {"", 0};
+    str_next(&rest, ' ', &first);
     menu->shown.len = 0;
-    for (int i = 0; i < menu->count; i++)
-        if (has_words(&menu->rows[i], buf_str(&menu->filter.text)))
-            *vec_push(&menu->shown) = i;
+    /* Rows whose name or key has the first word come before those that only speak of it. */
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < menu->count; i++) {
+            const struct tui_menu_row *row = &menu->rows[i];
+            bool named = first.len == 0 || str_is(first, row->key) ||
+                         tui_find_text(str_of(row->name), first, 0) != SIZE_MAX;
+            if (named == (pass == 0) && has_words(row, words))
+                *vec_push(&menu->shown) = i;
+        }
     menu->list.count = (int)menu->shown.len;
     menu->list.cursor = menu->list.top = 0;
 }

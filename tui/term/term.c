@@ -32,7 +32,7 @@ struct tui_term {
     enum tui_palette palette;
     bool headless, no_mouse, lost, released, settled, redraw;
     int saved_stderr;
-    const char *log_path;
+    char *log_path;
 };
 
 static void send(const struct tui_term *term, const char *bytes) {
@@ -156,7 +156,7 @@ struct tui_term *tui_term_new(const struct tui_term_options *options, struct err
     struct tui_term *term = mem_alloc(1, sizeof *term);
     term->headless = options->headless;
     term->no_mouse = options->no_mouse;
-    term->log_path = options->log_path;
+    term->log_path = mem_strdup(options->log_path);
     term->saved_stderr = -1;
     term->redraw = true;
     if (options->headless) {
@@ -183,6 +183,7 @@ void tui_term_free(struct tui_term *term) {
     tui_canvas_free(term->canvas);
     tui_canvas_free(term->shown);
     tui_decoder_free(term->decoder);
+    free(term->log_path);
     free(term);
 }
 

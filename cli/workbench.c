@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wires the workbench: keys go from the terminal to the views, what the views ask for is done here,
+ * and every change of the session is followed by a frame, at most one per 16 ms. It decides nothing
+ * about a kernel and draws nothing itself. */
+#include "cli/cli.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/editor.h"
+#include "loop/loop.h"
+#include "tui/tui.h"
+#include "tune/tune.h"
+#include "views/views.h"
+
+#define FRAME_MS 16             /* between frames that follow a change of the session */
+#define MOVING_MS 100           /* between frames of a spinner */
+#define CLOCK_MS 30000          /* the clock shows minutes */
+#define ESCAPE_MS 25            /* how long an escape byte waits for the rest of a key */
+#define FIRST_SEED "seeds/add_rmsnorm_matmul"
+
+static const int signals[] = {SIGWINCH, SIGCONT, SIGTSTP, SIGHUP, SIGTERM, SIGINT};
+
+struct workbench {
+    struct loop *loop;
+    struct tui_term *term;
+    struct views *views;
+    struct tune_session *session;
+    struct tune_options options;
+    struct tune_recent *recent;
+    size_t n_recent;
+    char *task;                         /* the one that a VIEWS_OPEN named */
+    struct loop_watch *input;
+    struct loop_signal *signals[COUNT_OF(signals)];
+    struct loop_timer *frame, *settle, *moving, *clock;
+    uint64_t drawn_ns;
+    bool editing;
+};
+
+static void draw(struct workbench *bench);
+
+/* ---- frames ----------------------------------------------------------------------------------- */
+
+static void on_frame(void *data) {
+    struct workbench *bench = data;
+    bench->frame = NULL;
+    draw(bench);
+}
+
+static void on_moving(void *data) {
+    draw(data);
+}
+
+static void draw(struct workbench *bench) {
+    if (tui_term_is_released(bench->term))
+        return;
+    struct tui_canvas *canvas = tui_term_canvas(bench->term);
+    views_draw(bench->views, tui_area_all(canvas), clock_wall_ms());
+    tui_term_show(bench->term);
+    bench->drawn_ns = clock_monotonic_ns();
+    bool moving = views_is_moving(bench->views);
+    if (moving && !bench->moving)
+        bench->moving = loop_timer_start(bench->loop, MOVING_MS, MOVING_MS, on_moving, bench);
+    if (!moving && bench->moving) {
+        loop_timer_stop(bench->moving);
+        bench->moving = NULL;
+    }
+}
+
+static void on_change(void *data) {
+    struct workbench *bench = data;
+    uint64_t since_ms = (clock_monotonic_ns() - bench->drawn_ns) / 1000000;
+    if (bench->frame)
+        return;
+    uint64_t delay = since_ms >= FRAME_MS ? 0 : FRAME_MS - since_ms;
+    bench->frame = loop_timer_start(bench->loop, delay, 0, on_frame, bench);
+}
+
+/* ---- the session ------------------------------------------------------------------------------ */
+
+static bool on_act(void *data, const struct tune_action *action, struct err *err) {
+    struct workbench *bench = data;
+    return tune_session_act(bench->session, action, err);
+}
+
+static char *on_artefact(void *data, const char *hash) {
+    struct workbench *bench = data;
+    return tune_session_artefact(bench->session, hash);
+}
+
+static void set_model(struct workbench *bench) {
+    const struct views_model model = {
+        .state = bench->session ? tune_session_state(bench->session) : NULL,
+        .act = on_act, .artefact = on_artefact, .context = bench,
+        .recent = bench->recent, .n_recent = bench->n_recent};
+    views_set_model(bench->views, &model);
+}
+
+static bool open_session(struct workbench *bench, const char *task, struct err *err) {
+    struct tune_options options = bench->options;
+    options.task = task;
+    bench->session = tune_session_open(&options, bench->loop, err);
+    if (!bench->session)
+        return false;
+    tune_session_on_change(bench->session, on_change, bench);
+    return true;
+}
+
+static void list_recent(struct workbench *bench) {
+    tune_recent_free(bench->recent, bench->n_recent);
+    bench->recent = tune_recent_list(&bench->n_recent);
+}
+
+static void leave_session(struct workbench *bench) {
+    tune_session_close(bench->session);
+    bench->session = NULL;
+    list_recent(bench);
+    set_model(bench);
+}
+
+static void switch_session(struct workbench *bench, const char *task) {
+    struct err err = {0};
+    char *name = mem_strdup(task);
+    free(bench->task);
+    bench->task = name;
+    if (open_session(bench, name, &err))
+        set_model(bench);
+    else
+        views_say(bench->views, true, "%s", err.text);
+}
+
+/* ---- the editor ------------------------------------------------------------------------------- */
+
+static void on_input(void *data, int events);
+
+static bool on_edited(void *data, const char *text, const char *path, const struct err *err) {
+    struct workbench *bench = data;
+    struct err wrong = {0};
+    bench->editing = false;
+    tui_term_reclaim(bench->term);
+    bench->input = loop_watch_start(bench->loop, tui_term_fd(bench->term), LOOP_READABLE, on_input,
+                                    bench);
+    bool taken = views_edited(bench->views, text, &wrong);
+    if (!text)
+        views_say(bench->views, true, "%s", err->text);
+    else if (!taken)
+        views_say(bench->views, true, "%s (the text is kept in %s)", wrong.text, path);
+    draw(bench);
+    return taken;
+}
+
+static void edit(struct workbench *bench, const struct views_request *request) {
+    struct err err = {0};
+    tui_term_release(bench->term);
+    loop_watch_stop(bench->input);
+    bench->input = NULL;
+    struct editor *editor =
+        editor_start(bench->loop, request->name, request->text, request->line, &err);
+    if (editor) {
+        bench->editing = true;
+        editor_on_done(editor, on_edited, bench);
+        return;
+    }
+    tui_term_reclaim(bench->term);
+    bench->input = loop_watch_start(bench->loop, tui_term_fd(bench->term), LOOP_READABLE, on_input,
+                                    bench);
+    views_edited(bench->views, NULL, &err);
+    views_say(bench->views, true, "%s", err.text);
+}
+
+/* ---- keys and signals ------------------------------------------------------------------------- */
+
+static void serve(struct workbench *bench, const struct views_request *request) {
+    switch (request->wish) {
+    case VIEWS_NOTHING:
+        break;
+    case VIEWS_QUIT:
+        loop_stop(bench->loop);
+        break;
+    case VIEWS_SUSPEND:
+        tui_term_suspend(bench->term);
+        break;
+    case VIEWS_REPAINT:
+        tui_term_release(bench->term);
+        tui_term_reclaim(bench->term);
+        break;
+    case VIEWS_EDIT:
+        edit(bench, request);
+        break;
+    case VIEWS_OPEN:
+        switch_session(bench, request->task);
+        break;
+    case VIEWS_LEAVE:
+        leave_session(bench);
+        break;
+    }
+}
+
+static void on_settle(void *data) {
+    struct workbench *bench = data;
+    bench->settle = NULL;
+    tui_term_settle(bench->term);
+    on_input(bench, LOOP_READABLE);
+}
+
+static void on_input(void *data, int events) {
+    struct workbench *bench = data;
+    struct tui_event event;
+    bool any = false;
+    (void)events;
+    loop_timer_stop(bench->settle);
+    bench->settle = NULL;
+    while (!bench->editing && tui_term_next(bench->term, &event)) {
+        struct views_request request = views_event(bench->views, &event);
+        serve(bench, &request);
+        any = true;
+    }
+    if (tui_term_is_lost(bench->term)) {
+        loop_watch_stop(bench->input);
+        bench->input = NULL;
+        loop_stop(bench->loop);
+        return;
+    }
+    if (tui_term_waits(bench->term))
+        bench->settle = loop_timer_start(bench->loop, ESCAPE_MS, 0, on_settle, bench);
+    if (any)
+        draw(bench);
+}
+
+/* Stopped by somebody else, or while an editor has the terminal: stop as we were asked to. */
+static void on_stop(struct workbench *bench) {
+    if (tui_term_is_released(bench->term))
+        raise(SIGSTOP);
+    else
+        tui_term_suspend(bench->term);
+}
+
+static void on_signal(void *data, int signum) {
+    struct workbench *bench = data;
+    switch (signum) {
+    case SIGWINCH:
+        tui_term_resize(bench->term);
+        draw(bench);
+        break;
+    case SIGCONT:
+        if (!tui_term_is_released(bench->term)) {
+            tui_term_release(bench->term);
+            tui_term_reclaim(bench->term);
+        }
+        draw(bench);
+        break;
+    case SIGTSTP:
+        on_stop(bench);
+        draw(bench);
+        break;
+    case SIGINT:
+        if (bench->editing)
+            break;
+        loop_stop(bench->loop);
+        break;
+    default:
+        loop_stop(bench->loop);
+        break;
+    }
+}
+
+/* ---- start and end ---------------------------------------------------------------------------- */
+
+static bool make_views(struct workbench *bench, struct err *err) {
+    char *path = path_config("keys"), *keys = NULL;
+    bool fine = true;
+    if (file_exists(path)) {
+        keys = file_read(path, 1u << 20, NULL, err);
+        fine = keys != NULL;
+    }
+    if (fine)
+        bench->views = views_new(keys, path, err);
+    free(keys);
+    free(path);
+    return bench->views != NULL;
+}
+
+static bool was_used(const struct workbench *bench) {
+    for (size_t i = 0; i < bench->n_recent; i++)
+        if (bench->recent[i].used_ms)
+            return true;
+    return false;
+}
+
+/* The session is opened before the terminal, so that what is wrong with it is said in the shell. */
+static bool open_first(struct workbench *bench, struct err *err) {
+    if (bench->options.task)
+        return open_session(bench, bench->options.task, err);
+    list_recent(bench);
+    return was_used(bench) || open_session(bench, FIRST_SEED, err);
+}
+
+static bool open_terminal(struct workbench *bench, struct err *err) {
+    char *log = path_state("hone.log");
+    struct tui_term_options options = {.log_path = log, .no_mouse = getenv("HONE_NO_MOUSE") != NULL};
+    bench->term = tui_term_new(&options, err);
+    free(log);
+    return bench->term != NULL;
+}
+
+static void listen_to_all(struct workbench *bench) {
+    for (size_t i = 0; i < COUNT_OF(signals); i++)
+        bench->signals[i] = loop_signal_start(bench->loop, signals[i], on_signal, bench);
+    bench->input = loop_watch_start(bench->loop, tui_term_fd(bench->term), LOOP_READABLE, on_input,
+                                    bench);
+    bench->clock = loop_timer_start(bench->loop, CLOCK_MS, CLOCK_MS, on_moving, bench);
+}
+
+static void close_all(struct workbench *bench) {
+    tui_term_free(bench->term);
+    views_free(bench->views);
+    tune_session_close(bench->session);
+    loop_timer_stop(bench->frame);
+    loop_timer_stop(bench->settle);
+    loop_timer_stop(bench->moving);
+    loop_timer_stop(bench->clock);
+    loop_watch_stop(bench->input);
+    for (size_t i = 0; i < COUNT_OF(signals); i++)
+        loop_signal_stop(bench->signals[i]);
+    loop_free(bench->loop);
+    tune_recent_free(bench->recent, bench->n_recent);
+    free(bench->task);
+}
+
+static bool run(const struct tune_options *options, struct err *err) {
+    struct workbench bench = {.options = *options, .loop = loop_new()};
+    bool fine = make_views(&bench, err);
+    if (fine && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
+        fine = open_terminal(&bench, err);      /* says what to do instead */
+    fine = fine && open_first(&bench, err) && (bench.term || open_terminal(&bench, err));
+    if (fine) {
+        set_model(&bench);
+        draw(&bench);
+        listen_to_all(&bench);
+        loop_run(bench.loop);
+    }
+    close_all(&bench);
+    return fine;
+}
+
+int cli_workbench(const struct cli *cli) {
+    double rounds = 0;
+    struct err err = {0};
+    if (!cli_number(cli, "rounds", 1, 1000000, &rounds))
+        return CLI_WRONG_USAGE;
+    struct tune_options options = {
+        .task = cli->args.len ? cli->args.at[0] : NULL,
+        .reference = cli_value(cli, "reference"),
+        .device = cli_value(cli, "device"),
+        .session_dir = cli_value(cli, "session"),
+        .rounds = (int)rounds,
+        .fresh = cli_has(cli, "fresh"),
+        .read_only = cli_has(cli, "read-only"),
+    };
+    options.gate_set = cli_has(cli, "gate") && tune_gate_find(cli_value(cli, "gate"), &options.gate);
+    return run(&options, &err) ? CLI_OK : cli_fail(cli, &err);
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Golden screens: what every view draws of one scripted session, as text with the roles of the
+ * cells. HONE_REGEN=1 writes the files anew; look at the difference before committing it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <locale.h>
+
+#include "screens/replay.h"
+
+static const struct size {
+    int cols, rows;
+} sizes[] = {{80, 24}, {120, 40}, {40, 10}};
+
+static const struct scene {
+    const char *name, *stop, *keys;
+} scenes[] = {
+    {"new", "new", ""},
+    {"planned", "planned", ""},
+    {"rewritten", "rewritten", ""},
+    {"hunks", "rewritten", "h n"},
+    {"sides", "rewritten", "z d"},
+    {"verifying", "verifying", "Tab"},
+    {"kept", "kept", "Tab Tab"},
+    {"kernel-pane", "kept", "S-Tab"},
+    {"step", "kept", "[ ["},
+    {"kernel", "kept", "2"},
+    {"diff", "kept", "7 Down Enter"},
+    {"device", "kept", "4"},
+    {"profile", "kept", "5"},
+    {"notes", "kept", "6"},
+    {"history", "kept", "7 Down Down"},
+    {"revert", "kept", "7 Down R"},
+    {"memory", "kept", "8"},
+    {"settings", "kept", "0"},
+    {"help", "planned", "? g a t e"},
+    {"reject", "planned", "r t o o Space b i g"},
+    {"command", "planned", ": g a t"},
+    {"gates", "planned", "g"},
+};
+
+/* The texts of a struct tune_recent are not const, because who lists them frees them. */
+#define TEXT(literal) ((char *)(uintptr_t)(literal))
+static const struct tune_recent recent[] = {
+    {TEXT("add_rmsnorm_matmul"), TEXT("seeds/add_rmsnorm_matmul"), TEXT("/s/a"),
+     TEXT("Sum, norm over rows, product with a matrix: three loops that read too much"),
+     TEXT("1.61x, 0.842 ms after 3 rounds"), REPLAY_START_MS - 7200000, false, false},
+    {TEXT("attention"), TEXT("/home/me/attention"), TEXT("/s/b"), NULL, TEXT("1.08x, 2.31 ms after 12 rounds"),
+     REPLAY_START_MS - 3 * 86400000ll, false, true},
+    {TEXT("silu"), TEXT("seeds/silu"), NULL, TEXT("x times its sigmoid, tile by tile"), NULL, 0, true, false},
+    {TEXT("softmax"), TEXT("seeds/softmax"), NULL, TEXT("Softmax over long rows"), NULL, 0, true, false},
+    {TEXT("matmul"), TEXT("seeds/matmul"), NULL, TEXT("A large product in bf16, current dialect"), NULL, 0, true,
+     false},
+};
+
+static bool no_act(void *context, const struct tune_action *action, struct err *err) {
+    (void)context;
+    (void)action;
+    return err_set(err, ERR_USAGE, "nothing is done in this test");
+}
+
+static void compare(const char *file, const struct buf *screen) {
+    char path[512];
+    struct err err;
+    snprintf(path, sizeof path, REPLAY_FOLDER "golden/%s.txt", file);
+    if (getenv("HONE_REGEN")) {
+        assert_true(file_write(path, screen->at, screen->len, &err));
+        return;
+    }
+    char *expected = file_read(path, 0, NULL, &err);
+    assert_non_null(expected);
+    if (strcmp(expected, screen->at) != 0)
+        print_message("%s differs; it shows now:\n%s\n", file, screen->at);
+    assert_string_equal(screen->at, expected);
+    free(expected);
+}
+
+static struct views *make_views(const struct tune_state *state) {
+    struct err err = {0};
+    struct views *views = views_new(NULL, NULL, &err);
+    if (!views)
+        print_message("%s\n", err.text);
+    assert_non_null(views);
+    const struct views_model model = {.state = state, .act = no_act, .recent = recent,
+                                      .n_recent = COUNT_OF(recent)};
+    views_set_model(views, &model);
+    return views;
+}
+
+static void draw_scene(const struct scene *scene, struct size size, bool ascii) {
+    int64_t now_ms = REPLAY_START_MS;
+    struct tune_state *state = scene->stop ? replay_until(scene->stop, &now_ms) : NULL;
+    struct views *views = make_views(state);
+    struct tui_canvas *canvas = tui_canvas_new(size.rows, size.cols, ascii);
+    views_draw(views, tui_area_all(canvas), now_ms + 2000);
+    struct str rest = str_of(scene->keys), key;
+    while (scene->keys[0] && str_next(&rest, ' ', &key)) {
+        char name[16];
+        snprintf(name, sizeof name, STR_FMT, STR_ARG(key));
+        replay_keys(views, name);
+        views_draw(views, tui_area_all(canvas), now_ms + 2000);
+    }
+    struct buf screen = {0};
+    char file[64];
+    tui_canvas_print(canvas, !ascii, &screen);
+    snprintf(file, sizeof file, "%s-%dx%d%s", scene->name, size.cols, size.rows,
+             ascii ? "-ascii" : "");
+    compare(file, &screen);
+    buf_free(&screen);
+    tui_canvas_free(canvas);
+    views_free(views);
+    if (state)
+        tune_state_free(state);
+}
+
+static void screens_at(struct size size) {
+    static const struct scene start = {"start", NULL, "Down Down"};
+    draw_scene(&start, size, false);
+    for (size_t i = 0; i < COUNT_OF(scenes); i++)
+        draw_scene(&scenes[i], size, false);
+}
+
+static void screens_at_80x24(void **state) {
+    (void)state;
+    screens_at(sizes[0]);
+}
+
+static void screens_at_120x40(void **state) {
+    (void)state;
+    screens_at(sizes[1]);
+}
+
+static void a_small_terminal_gets_a_notice(void **state) {
+    (void)state;
+    draw_scene(&scenes[1], sizes[2], false);
+    draw_scene(&scenes[1], sizes[2], true);
+}
+
+static void ascii_screens(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(scenes); i++)
+        for (int k = 0; k < 2; k++)
+            if (i == 1 || i == 2 || i == 6 || i == 14)
+                draw_scene(&scenes[i], sizes[k], true);
+}
+
+/* Every cell of an ASCII screen is one printable byte. */
+static void ascii_is_ascii(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(scenes); i++) {
+        int64_t now_ms = 0;
+        struct tune_state *model = replay_until(scenes[i].stop, &now_ms);
+        struct views *views = make_views(model);
+        struct tui_canvas *canvas = tui_canvas_new(40, 120, true);
+        views_draw(views, tui_area_all(canvas), now_ms);
+        for (int c = 0; c < 40 * 120; c++) {
+            assert_int_equal(canvas->cells[c].len, 1);
+            assert_true(canvas->cells[c].text[0] >= ' ' && canvas->cells[c].text[0] < 0x7f);
+        }
+        tui_canvas_free(canvas);
+        views_free(views);
+        tune_state_free(model);
+    }
+}
+
+/* Without colour the screens show the same text; what carries meaning differs by more. */
+static void without_colour_what_matters_still_shows(void **state) {
+    (void)state;
+    int64_t now_ms = 0;
+    struct tune_state *model = replay_until("rewritten", &now_ms);
+    struct views *views = make_views(model);
+    struct tui_canvas *canvas = tui_canvas_new(40, 120, false);
+    views_draw(views, tui_area_all(canvas), now_ms);
+    struct buf screen = {0};
+    tui_canvas_print(canvas, false, &screen);
+    for (int row = 0; row < 40; row++)
+        for (int col = 0; col < 120;) {
+            struct tui_look look = tui_look_of(canvas->cells[row * 120 + col].style, TUI_MONO);
+            int end = col + 1;
+            while (end < 120 && tui_look_of(canvas->cells[row * 120 + end].style, TUI_MONO)
+                                    .attributes == look.attributes)
+                end++;
+            if (look.attributes)
+                buf_printf(&screen, "%d: %d-%d%s%s%s\n", row, col, end - 1,
+                           look.attributes & TUI_BOLD ? " bold" : "",
+                           look.attributes & TUI_UNDERLINE ? " underline" : "",
+                           look.attributes & TUI_REVERSE ? " reverse" : "");
+            col = end;
+        }
+    compare("rewritten-120x40-mono", &screen);
+    buf_free(&screen);
+    tui_canvas_free(canvas);
+    views_free(views);
+    tune_state_free(model);
+}
+
+/* Nothing is drawn outside, nothing crashes, whatever the size and the keys. */
+static void every_size_and_key_is_survived(void **state) {
+    (void)state;
+    static const char keys[] = "1234567890jkhn d[]zf?\x0d/:qgGRrPowmFe<>cvoxpAB";
+    int64_t now_ms = 0;
+    struct tune_state *model = replay_until("rewritten", &now_ms);
+    struct views *views = make_views(model);
+    uint64_t seed = 7;
+    for (int turn = 0; turn < 4000; turn++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        unsigned pick = (unsigned)(seed >> 33);
+        struct tui_event event = {.kind = (enum tui_event_kind)(pick % 17 ? 0 : pick / 17 % 4),
+                                  .row = (int)(pick % 40), .col = (int)(pick % 120), .wheel = 1,
+                                  .paste = STR("\x1b[31mpaste\n"),
+                                  .key = {(uint8_t)keys[pick % (sizeof keys - 1)], 0}};
+        if (pick % 11 == 0)
+            event.key.code = TUI_KEY_FIRST_ + 1 + pick % (TUI_KEY_LAST_ - TUI_KEY_FIRST_ - 1);
+        views_event(views, &event);
+        if (turn % 8 == 0) {
+            struct tui_canvas *canvas = tui_canvas_new((int)(pick >> 4) % 50 + 1,
+                                                       (int)(pick >> 12) % 140 + 1, pick & 1);
+            views_draw(views, tui_area_all(canvas), now_ms + turn);
+            tui_canvas_free(canvas);
+        }
+    }
+    views_free(views);
+    tune_state_free(model);
+}
+
+int main(void) {
+    setlocale(LC_ALL, "C.UTF-8");
+    setenv("TZ", "UTC", 1);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(screens_at_80x24),
+        cmocka_unit_test(screens_at_120x40),
+        cmocka_unit_test(a_small_terminal_gets_a_notice),
+        cmocka_unit_test(ascii_screens),
+        cmocka_unit_test(ascii_is_ascii),
+        cmocka_unit_test(without_colour_what_matters_still_shows),
+        cmocka_unit_test(every_size_and_key_is_survived),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The commands that change a session: they collect what an action needs (a reason, a number, an
+ * edited text) and hand it to core/tune, which says whether it makes sense. */
+#include "views/private.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static void act_text(struct views *views, enum tune_action_kind kind, struct str text) {
+    char *copy = mem_alloc(text.len + 1, 1);
+    memcpy(copy, text.at, text.len);
+    views_act(views, &(struct tune_action){.kind = kind, .text = copy});
+    free(copy);
+}
+
+/* ---- texts that $EDITOR changes --------------------------------------------------------------- */
+
+static void open_editor(struct views *views, struct tune_action action, const char *name, int line,
+                        struct views_request *request) {
+    views->editing = action;
+    if (!views->edit_text.at)
+        buf_puts(&views->edit_text, "");
+    *request = (struct views_request){
+        .wish = VIEWS_EDIT, .name = name, .text = views->edit_text.at, .line = line};
+}
+
+static void edit_plan(struct views *views, struct views_request *request) {
+    const struct tune_plan *plan = tune_state_plan(views->state);
+    buf_clear(&views->edit_text);
+    if (plan)
+        buf_printf(&views->edit_text, "%s\n\n%s\n", plan->title ? plan->title : "",
+                   plan->what ? plan->what : "");
+    open_editor(views, (struct tune_action){.kind = TUNE_ACT_EDIT_PLAN}, "plan.txt", 0, request);
+}
+
+static void edit_kernel(struct views *views, struct views_request *request) {
+    const struct tune_candidate *candidate = &views->state->candidate;
+    buf_clear(&views->edit_text);
+    buf_puts(&views->edit_text, candidate->source ? candidate->source : "");
+    int line = candidate->hunks.len ? candidate->hunks.at[0].new_line : 0;
+    open_editor(views, (struct tune_action){.kind = TUNE_ACT_EDIT_KERNEL}, "kernel.py", line,
+                request);
+}
+
+static void edit_note(struct views *views, struct views_request *request) {
+    int index = views->notes_list.cursor;
+    const char *lesson = views->state->notes.at[index].lesson;
+    buf_clear(&views->edit_text);
+    buf_printf(&views->edit_text, "%s\n", lesson ? lesson : "");
+    open_editor(views, (struct tune_action){.kind = TUNE_ACT_EDIT_NOTE, .index = index}, "note.txt",
+                0, request);
+}
+
+static void edit_memory(struct views *views, struct views_request *request) {
+    int index = views->memory_list.cursor;
+    const struct tune_experience *experience = &views->state->memory.at[index];
+    buf_clear(&views->edit_text);
+    buf_printf(&views->edit_text, "%s\n\n%s\n", experience->title ? experience->title : "",
+               experience->summary ? experience->summary : "");
+    open_editor(views, (struct tune_action){.kind = TUNE_ACT_EDIT_MEMORY, .index = index},
+                "experience.txt", 0, request);
+}
+
+void act_edit(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    if (views->view == VIEW_NOTES)
+        edit_note(views, request);
+    else if (views->view == VIEW_MEMORY)
+        edit_memory(views, request);
+    else if (tune_can(views->state, TUNE_ACT_EDIT_KERNEL))
+        edit_kernel(views, request);
+    else
+        edit_plan(views, request);
+}
+
+void act_write(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    const struct tune_attempt *incumbent = views_incumbent(views);
+    const char *source = incumbent && incumbent->source ? incumbent->source
+                                                        : views->state->kernel_source;
+    buf_clear(&views->edit_text);
+    buf_puts(&views->edit_text, source ? source : "");
+    int line = views->panes[PANE_KERNEL].cursor + 1;
+    open_editor(views, (struct tune_action){.kind = TUNE_ACT_WRITE_KERNEL}, "kernel.py", line,
+                request);
+}
+
+bool views_edited(struct views *views, const char *text, struct err *err) {
+    struct tune_action action = views->editing;
+    bool same = !text || (views->edit_text.at && strcmp(text, views->edit_text.at) == 0);
+    if (same) {
+        views_say(views, false, "nothing was changed");
+        return true;
+    }
+    action.text = text;
+    if (!views->model.act || !views->model.act(views->model.context, &action, err))
+        return false;
+    views_say(views, false, "taken over from the editor");
+    return true;
+}
+
+/* ---- decisions with a reason ------------------------------------------------------------------ */
+
+static void reject_with(struct views *views, struct str text, struct views_request *request) {
+    (void)request;
+    act_text(views, TUNE_ACT_REJECT, text);
+}
+
+void act_reject(struct views *views, struct str args, struct views_request *request) {
+    if (args.len) {
+        reject_with(views, args, request);
+        return;
+    }
+    if (!tune_can(views->state, TUNE_ACT_REJECT)) {
+        views_act(views, &(struct tune_action){.kind = TUNE_ACT_REJECT});
+        return;
+    }
+    views_ask_note(views, "reject",
+                   "Why? The reason goes into the next proposal's context. The loop pauses.", "",
+                   reject_with);
+}
+
+static void another_with(struct views *views, struct str text, struct views_request *request) {
+    (void)request;
+    act_text(views, TUNE_ACT_ANOTHER, text);
+}
+
+void act_another(struct views *views, struct str args, struct views_request *request) {
+    if (args.len || !tune_can(views->state, TUNE_ACT_ANOTHER)) {
+        another_with(views, args, request);
+        return;
+    }
+    views_ask_note(views, "another proposal", "What should be different? (may be left empty)", "",
+                   another_with);
+}
+
+static void revert_to(struct views *views, struct str text, struct views_request *request) {
+    (void)text;
+    (void)request;
+    if (views_act(views, &(struct tune_action){.kind = TUNE_ACT_REVERT,
+                                               .attempt = views->answer_index}))
+        views_show(views, VIEW_WORKBENCH);
+}
+
+static void ask_revert(struct views *views, int id) {
+    const struct tune_attempt *attempt = tune_state_attempt(views->state, id);
+    if (!attempt) {
+        views_say(views, true, "there is no attempt %d; 7 shows them all", id);
+        return;
+    }
+    struct buf text = {0};
+    buf_printf(&text, "Make attempt #%d (%s) the incumbent? ", id,
+               show_latency(attempt->latency_us).text);
+    buf_puts(&text, views->state->candidate.exists
+                        ? "The proposal that is open now is closed; nothing is deleted, and u takes "
+                          "it back."
+                        : "The next round starts from it. Nothing is deleted, and u takes it back.");
+    views->answer_index = id;
+    views_ask_confirm(views, "revert", text.at, revert_to);
+    buf_free(&text);
+}
+
+void act_revert(struct views *views, struct str args, struct views_request *request) {
+    (void)request;
+    long long id;
+    if (args.len && !str_to_int(args, &id)) {
+        views_say(views, true, "revert takes the number of an attempt: revert 3");
+    } else if (args.len) {
+        ask_revert(views, (int)MIN_OF(MAX_OF(id, -1), 1000000));
+    } else if (views->view == VIEW_HISTORY) {
+        ask_revert(views, history_attempt(views));
+    } else {
+        views_show(views, VIEW_HISTORY);
+        views_say(views, false, "choose an attempt and press R");
+    }
+}
+
+void act_run(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    bool pause = tune_can(views->state, TUNE_ACT_PAUSE) && !tune_can(views->state, TUNE_ACT_START);
+    if (views_act(views, &(struct tune_action){.kind = pause ? TUNE_ACT_PAUSE : TUNE_ACT_START}) &&
+        pause)
+        views_say(views, false, "pauses after the step that runs; s goes on");
+}
+
+static void overrule_with(struct views *views, struct str text, struct views_request *request) {
+    static const char *const words[] = {"keep", "revert", "inconclusive"};
+    (void)request;
+    long long number;
+    if (str_to_int(text, &number) && number >= 0 && number < (int)COUNT_OF(words))
+        text = str_of(words[number]);
+    act_text(views, TUNE_ACT_OVERRULE, text);
+}
+
+void act_overrule(struct views *views, struct str args, struct views_request *request) {
+    if (args.len || !tune_can(views->state, TUNE_ACT_OVERRULE)) {
+        overrule_with(views, args, request);
+        return;
+    }
+    views->rows.len = 0;
+    views_menu_row(views, 0, "", "keep", "the candidate becomes the incumbent");
+    views_menu_row(views, 1, "", "revert", "the incumbent stays");
+    views_menu_row(views, 2, "", "inconclusive", "neither faster nor slower: the incumbent stays");
+    views_open_menu(views, "decide otherwise", overrule_with);
+}
+
+static void choose_plan(struct views *views, struct str text, struct views_request *request) {
+    (void)request;
+    long long index;
+    if (str_to_int(text, &index))
+        views_act(views,
+                  &(struct tune_action){.kind = TUNE_ACT_CHOOSE_PLAN, .index = (int)index});
+}
+
+void act_plans(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    views->rows.len = 0;
+    for (size_t i = 0; i < views->state->plans.len; i++) {
+        const struct tune_plan *plan = &views->state->plans.at[i];
+        views_menu_row(views, (int)i, (int)i == views->state->plan ? "*" : "",
+                       plan->title ? plan->title : plan->key, plan->why ? plan->why : "");
+    }
+    views_open_menu(views, "plans, best first", choose_plan);
+}
+
+void act_take(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    views_act(views, &(struct tune_action){.kind = TUNE_ACT_LEAVE_HUNK, .index = views->hunk});
+}
+
+/* ---- settings --------------------------------------------------------------------------------- */
+
+static void next_gate(struct views *views, struct str text, struct views_request *request) {
+    long long step;
+    if (!str_to_int(text, &step) || step < 0 || step > TUNE_STEPS)
+        return;
+    enum tune_gate gate = views->state->steps[step < TUNE_STEPS ? step : 0].gate;
+    views_act(views, &(struct tune_action){.kind = TUNE_ACT_SET_GATE,
+                                           .step = (enum tune_step)step,
+                                           .gate = (gate + 1) % TUNE_GATES});
+    int row = views->menu.list.cursor;
+    act_gates(views, STR(""), request);
+    views->menu.list.count = (int)views->menu.shown.len;
+    tui_list_go(&views->menu.list, row);
+}
+
+void act_gates(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    static const char *const meaning[TUNE_GATES] = {
+        "waits for you", "goes on by itself", "goes on by itself when it came out well"};
+    views->rows.len = 0;
+    views_menu_row(views, TUNE_STEPS, "", "all steps", "set every gate to the next setting");
+    for (int i = 0; i < TUNE_STEPS; i++) {
+        enum tune_gate gate = views->state->steps[i].gate;
+        struct buf text = {0};
+        buf_printf(&text, "%-11s after it, the loop %s", tune_gate_word(gate), meaning[gate]);
+        views_menu_row(views, i, "", tune_step_word((enum tune_step)i), text.at);
+        buf_free(&text);
+    }
+    views_open_menu(views, "gates (Enter changes, Esc closes)", next_gate);
+}
+
+static struct str take_word(struct str *text) {
+    struct str word;
+    *text = str_trim(*text);
+    if (!str_next(text, ' ', &word))
+        return STR("");
+    *text = str_trim(*text);
+    return word;
+}
+
+void act_gate(struct views *views, struct str args, struct views_request *request) {
+    struct str name = take_word(&args);
+    struct buf step_word = {0}, gate_word = {0};
+    buf_add(&step_word, name.at, name.len);
+    buf_add(&gate_word, args.at, args.len);
+    enum tune_step step = TUNE_STEPS;
+    enum tune_gate gate;
+    if (name.len == 0)
+        act_gates(views, args, request);
+    else if (!str_is(name, "all") && !tune_step_find(step_word.at, &step))
+        views_say(views, true, "no step is called '%s'; or say all", step_word.at);
+    else if (!tune_gate_find(gate_word.at, &gate))
+        views_say(views, true, "a gate is ask, auto or auto-green");
+    else
+        views_act(views, &(struct tune_action){.kind = TUNE_ACT_SET_GATE, .step = step,
+                                               .gate = gate});
+    buf_free(&step_word);
+    buf_free(&gate_word);
+}
+
+void act_budget(struct views *views, struct str args, struct views_request *request) {
+    (void)request;
+    struct str name = take_word(&args);
+    struct buf word = {0};
+    buf_add(&word, name.at, name.len);
+    enum tune_budget budget;
+    double number = NAN;
+    if (!tune_budget_find(word.at, &budget))
+        views_say(views, true, "budgets are rounds, wall, device, tokens and dollars");
+    else if (!str_is(args, "none") && !str_to_double(args, &number))
+        views_say(views, true, "say a number or none: budget rounds 20");
+    else
+        views_act(views, &(struct tune_action){.kind = TUNE_ACT_SET_BUDGET, .index = (int)budget,
+                                               .number = number});
+    buf_free(&word);
+}
+
+void act_tolerance(struct views *views, struct str args, struct views_request *request) {
+    (void)request;
+    double number;
+    if (!str_to_double(args, &number))
+        views_say(views, true, "say a number: tolerance 2e-5");
+    else
+        views_act(views,
+                  &(struct tune_action){.kind = TUNE_ACT_SET_TOLERANCE, .number = number});
+}
+
+void act_precision(struct views *views, struct str args, struct views_request *request) {
+    (void)request;
+    act_text(views, TUNE_ACT_SET_PRECISION, args);
+}
+
+/* ---- notes and memory ------------------------------------------------------------------------- */
+
+void act_pin(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    views_act(views, &(struct tune_action){.kind = TUNE_ACT_PIN_NOTE,
+                                           .index = views->notes_list.cursor});
+}
+
+void act_drop(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    views_act(views, &(struct tune_action){.kind = TUNE_ACT_DROP_NOTE,
+                                           .index = views->notes_list.cursor});
+}
+
+void act_memory_approve(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    views_act(views, &(struct tune_action){.kind = TUNE_ACT_APPROVE_MEMORY,
+                                           .index = views->memory_list.cursor});
+}
+
+void act_memory_expire(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    views_act(views, &(struct tune_action){.kind = TUNE_ACT_EXPIRE_MEMORY,
+                                           .index = views->memory_list.cursor});
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What stands around every screen: the head with what is tuned and how good it is, the steps of the
+ * round, what waits for the person, and the keys that make sense now. */
+#include "views/private.h"
+
+#include <math.h>
+#include <stdio.h>
+
+const char *spinner_at(int64_t now_ms) {
+    static const char *const frames[] = {"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"};
+    return frames[now_ms / 100 % (int64_t)COUNT_OF(frames)];
+}
+
+static const char *spinner(const struct tui_area area, int64_t now_ms) {
+    static const char *const ascii[] = {"|", "/", "-", "\\"};
+    return area.canvas->ascii ? ascii[now_ms / 100 % 4] : spinner_at(now_ms);
+}
+
+/* A part of the head; those with the highest rank go first when there is no room. */
+struct piece {
+    char text[96];
+    enum tui_role role;
+    int rank;
+};
+
+static void draw_pieces(struct tui_area area, int col, const struct piece *pieces, size_t count) {
+    int limit = 9, width = 0, gap = area.cols >= 110 ? 3 : 2;
+    for (; limit > 0; limit--) {
+        width = col;
+        for (size_t i = 0; i < count; i++)
+            if (pieces[i].text[0] && pieces[i].rank <= limit)
+                width += (int)text_columns(str_of(pieces[i].text)) + gap;
+        if (width <= area.cols)
+            break;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (pieces[i].text[0] && pieces[i].rank <= limit)
+            col = tui_say(tui_ink(area, pieces[i].role), 0, col, "%s", pieces[i].text) + gap;
+}
+
+static void spent_text(const struct tune_state *state, char *text, size_t size) {
+    double dollars = state->budgets[TUNE_BUDGET_DOLLARS].spent;
+    double tokens = state->budgets[TUNE_BUDGET_TOKENS].spent;
+    char money[32] = "";
+    if (isfinite(dollars) && dollars > 0)
+        snprintf(money, sizeof money, "$%.2f  ", dollars);
+    if (isfinite(tokens) && tokens > 0)
+        snprintf(text, size, "%s%s tok", money, show_count(tokens).text);
+    else
+        snprintf(text, size, "%s", money);
+}
+
+void chrome_header(struct views *views, struct tui_area area) {
+    const struct tune_state *state = views->state;
+    struct tui_area bar = tui_paper(area, TUI_PAPER_BAR);
+    tui_clear(bar);
+    int col = tui_say(tui_ink(bar, TUI_BRAND), 0, 1, "hone") + 2;
+    const struct tune_attempt *best = tune_state_attempt(state, state->best);
+    struct piece pieces[7] = {{.role = TUI_STRONG, .rank = 0}, {.role = TUI_PLAIN, .rank = 3},
+                              {.role = TUI_PLAIN, .rank = 1}, {.role = TUI_PLAIN, .rank = 1},
+                              {.role = TUI_GOOD, .rank = 0}, {.role = TUI_DIM, .rank = 4},
+                              {.role = TUI_DIM, .rank = 6}};
+    snprintf(pieces[0].text, sizeof pieces[0].text, "%s", state->task ? state->task : "-");
+    snprintf(pieces[1].text, sizeof pieces[1].text, "%s · %s", state->device ? state->device : "-",
+             state->target ? state->target : "-");
+    snprintf(pieces[2].text, sizeof pieces[2].text, "round %d/%d", state->round, state->rounds);
+    if (best && isfinite(best->latency_us)) {
+        snprintf(pieces[3].text, sizeof pieces[3].text, "best %s",
+                 show_latency(best->latency_us).text);
+        snprintf(pieces[4].text, sizeof pieces[4].text, "%s (#%d)",
+                 show_speedup(best->speedup).text, best->id);
+    } else {
+        snprintf(pieces[3].text, sizeof pieces[3].text, "best -");
+    }
+    spent_text(state, pieces[5].text, sizeof pieces[5].text);
+    snprintf(pieces[6].text, sizeof pieces[6].text, "%s",
+             state->read_only ? "read-only" : state->running ? "running" : "");
+    struct shown clock = show_clock(views->now_ms, 0);
+    struct tui_rect left = {0, 0, 1, area.cols - 7};
+    draw_pieces(tui_area_part(bar, left), col, pieces, COUNT_OF(pieces));
+    tui_say_right(tui_ink(bar, TUI_DIM), 0, area.cols - 1, "%s", clock.text);
+}
+
+/* ---- steps ------------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *glyph;
+    enum tui_role role;
+} step_looks[TUNE_STEP_STATES] = {
+    [TUNE_IS_WAITING] = {"·", TUI_DIM},  [TUNE_IS_RUNNING] = {"▶", TUI_ACTIVE},
+    [TUNE_IS_OK] = {"✓", TUI_GOOD},      [TUNE_IS_FAILED] = {"✗", TUI_BAD},
+    [TUNE_IS_SKIPPED] = {"−", TUI_DIM},
+};
+
+static void step_text(const struct views *views, int i, bool wide, struct buf *out) {
+    const struct tune_step_view *step = &views->state->steps[i];
+    bool running = step->is == TUNE_IS_RUNNING, waits = views->state->wait == TUNE_WAIT_GATE &&
+                                                        (int)views->state->wait_step == i;
+    const char *glyph = waits ? "◆" : step_looks[step->is].glyph;
+    buf_printf(out, "%s%s%s", glyph, wide ? " " : "", tune_step_word((enum tune_step)i));
+    int64_t ms = (running ? views->now_ms : step->ended_ms) - step->started_ms;
+    if (step->started_ms && (running || (wide && step->ended_ms && ms >= 100)))
+        buf_printf(out, " %s", show_elapsed(ms).text);
+}
+
+/* One word for the gates: their common setting, or that they differ. */
+static const char *gates_word(const struct tune_state *state) {
+    for (int i = 1; i < TUNE_STEPS; i++)
+        if (state->steps[i].gate != state->steps[0].gate)
+            return "mixed";
+    return tune_gate_word(state->steps[0].gate);
+}
+
+static int steps_width(const struct views *views, bool wide, int gap) {
+    int width = 1;
+    for (int i = 0; i < TUNE_STEPS; i++) {
+        struct buf text = {0};
+        step_text(views, i, wide, &text);
+        width += (int)text_columns(buf_str(&text)) + gap;
+        buf_free(&text);
+    }
+    return width;
+}
+
+void chrome_steps(struct views *views, struct tui_area area) {
+    const struct tune_state *state = views->state;
+    bool wide = steps_width(views, true, 2) + 12 <= area.cols;
+    int gap = wide ? 2 : 1, col = 1;
+    for (int i = 0; i < TUNE_STEPS; i++) {
+        const struct tune_step_view *step = &state->steps[i];
+        bool waits = state->wait == TUNE_WAIT_GATE && (int)state->wait_step == i;
+        struct tui_area look = tui_ink(area, waits ? TUI_WAITING : step_looks[step->is].role);
+        if (views->step == i)
+            look = tui_paper(look, TUI_PAPER_CURSOR);
+        struct buf text = {0};
+        step_text(views, i, wide, &text);
+        int end = tui_put(look, 0, col, buf_str(&text));
+        views->step_spots[i] = (struct tui_rect){area.row, area.col + col, 1, end - col};
+        col = end + gap;
+        buf_free(&text);
+    }
+    struct buf gate = {0};
+    buf_printf(&gate, "gate: %s", gates_word(state));
+    if (col + (int)gate.len < area.cols)
+        tui_say_right(tui_ink(area, TUI_DIM), 0, area.cols - 1, "%s", gate.at);
+    buf_free(&gate);
+}
+
+/* ---- plan and status -------------------------------------------------------------------------- */
+
+static void held_text(struct tui_area area, const struct tune_plan *plan, int *end) {
+    static const struct {
+        const char *text;
+        enum tui_role role;
+    } looks[TUNE_ANSWERS] = {
+        [TUNE_ANSWER_YES] = {"✓ prediction held", TUI_GOOD},
+        [TUNE_ANSWER_NO] = {"✗ prediction failed", TUI_BAD},
+        [TUNE_ANSWER_INCONCLUSIVE] = {"prediction open", TUI_WARN},
+    };
+    if (looks[plan->held].text)
+        *end = tui_say_right(tui_ink(area, looks[plan->held].role), 0, area.cols - 1, "%s",
+                             looks[plan->held].text) - 2;
+}
+
+void plan_prediction(const struct tune_plan *plan, struct buf *out) {
+    if (plan->metric && isfinite(plan->size))
+        buf_printf(out, "%s %s%.0f %%", plan->metric,
+                   plan->direction == TUNE_DIRECTION_DOWN ? "-" : "+", plan->size * 100);
+    else if (plan->metric)
+        buf_printf(out, "%s %s", plan->metric, tune_direction_word(plan->direction));
+    bool same = plan->metric && strcmp(plan->metric, "latency") == 0;
+    if (!same && isfinite(plan->latency) && plan->latency != 0)
+        buf_printf(out, "%slatency %+.0f %%", out->len ? ", " : "", plan->latency * 100);
+}
+
+static void draw_step(struct views *views, struct tui_area area) {
+    const struct tune_step_view *step = &views->state->steps[views->step];
+    int col = tui_say(tui_ink(area, TUI_STRONG), 0, 1, "%s",
+                      tune_step_word((enum tune_step)views->step)) + 2;
+    col = tui_say(tui_ink(area, step_looks[step->is].role), 0, col, "%s",
+                  tune_step_is_word(step->is)) + 2;
+    if (step->ended_ms)
+        col = tui_say(tui_ink(area, TUI_DIM), 0, col, "%s",
+                      show_elapsed(step->ended_ms - step->started_ms).text) + 2;
+    int end = tui_say_right(tui_ink(area, TUI_DIM), 0, area.cols - 1, "gate: %s",
+                            tune_gate_word(step->gate)) - 2;
+    const char *text = step->summary ? step->summary : step->doing ? step->doing : "";
+    tui_put_short(area, 0, (struct tui_rect){0, col, 1, end - col}, str_of(text));
+}
+
+void chrome_plan(struct views *views, struct tui_area area) {
+    const struct tune_plan *plan = tune_state_plan(views->state);
+    if (views->step >= 0) {
+        draw_step(views, area);
+        return;
+    }
+    int end = area.cols - 1;
+    tui_say(tui_ink(area, TUI_DIM), 0, 1, "plan");
+    if (!plan) {
+        tui_say(tui_ink(area, TUI_DIM), 0, 7, "none yet");
+        return;
+    }
+    held_text(area, plan, &end);
+    struct buf text = {0};
+    buf_puts(&text, plan->title ? plan->title : plan->key);
+    size_t title = text.len;
+    struct buf predicts = {0};
+    plan_prediction(plan, &predicts);
+    if (predicts.len)
+        buf_printf(&text, ".  Predicts %s.", predicts.at);
+    int col = tui_put_short(tui_ink(area, TUI_STRONG), 0, (struct tui_rect){0, 7, 1, end - 7},
+                            (struct str){text.at, title});
+    tui_put_short(area, 0, (struct tui_rect){0, col, 1, end - col},
+                  (struct str){text.at + title, text.len - title});
+    buf_free(&predicts);
+    buf_free(&text);
+}
+
+/* What is going on, in one sentence: the step that runs, or what waits for the person. */
+static int running_text(struct views *views, struct tui_area area) {
+    const struct tune_state *state = views->state;
+    const struct tune_step_view *step = &state->steps[state->step];
+    int col = tui_say(tui_ink(area, TUI_ACTIVE), 0, 1, "%s %s", spinner(area, views->now_ms),
+                      tune_step_word(state->step));
+    col = tui_say(area, 0, col + 2, "%s",
+                  show_elapsed(step->started_ms ? views->now_ms - step->started_ms : 0).text);
+    if (step->doing)
+        col = tui_say(area, 0, col + 2, "%s", step->doing);
+    if (isfinite(step->total) && step->total > 0 && isfinite(step->done)) {
+        struct tui_rect bar = {0, col + 2, 1, MIN_OF(20, area.cols - col - 12)};
+        if (bar.cols > 4) {
+            tui_fill(tui_ink(area, TUI_BAR_OTHER), bar, "░");
+            tui_chart_bar(tui_area_part(area, bar), step->done / step->total, TUI_BAR);
+            col = tui_say(area, 0, col + 3 + bar.cols, "%.0f/%.0f", step->done, step->total);
+        }
+    }
+    return col;
+}
+
+void chrome_status(struct views *views, struct tui_area area) {
+    const struct tune_state *state = views->state;
+    static const struct {
+        const char *glyph;
+        enum tui_role role;
+    } looks[TUNE_WAITS] = {
+        [TUNE_WAIT_NOTHING] = {"", TUI_PLAIN},    [TUNE_WAIT_GATE] = {"◆", TUI_WAITING},
+        [TUNE_WAIT_PAUSED] = {"■", TUI_WARN},     [TUNE_WAIT_REJECTED] = {"■", TUI_WARN},
+        [TUNE_WAIT_STOPPED] = {"■", TUI_STRONG},
+    };
+    struct tui_rect line = {0, 1, 1, area.cols - 2};
+    if (views->message[0]) {
+        tui_put_short(tui_ink(area, views->message_bad ? TUI_BAD : TUI_STRONG), 0, line,
+                      str_of(views->message));
+    } else if (state->trouble) {
+        tui_put_short(tui_ink(area, TUI_BAD), 0, line, str_of(state->trouble));
+    } else if (state->wait == TUNE_WAIT_NOTHING && state->steps[state->step].is ==
+                                                       TUNE_IS_RUNNING) {
+        running_text(views, area);
+    } else if (state->read_only) {
+        tui_say(tui_ink(area, TUI_WARN), 0, 1, "read-only: the session is open in %s",
+                state->held_by ? state->held_by : "another process");
+    } else if (state->wait_text || looks[state->wait].glyph[0]) {
+        struct tui_area ink = tui_ink(area, looks[state->wait].role);
+        tui_say(ink, 0, 1, "%s", looks[state->wait].glyph);
+        line.col += 2;
+        line.cols -= 2;
+        tui_put_short(ink, 0, line, str_of(state->wait_text ? state->wait_text : "waits for you"));
+    } else if (!state->running) {
+        tui_say(tui_ink(area, TUI_WAITING), 0, 1, "◆ press s to start");
+    }
+}
+
+/* ---- keys ------------------------------------------------------------------------------------- */
+
+static const char *const hunk_hints[] = {"Space", "take/leave", "n", "next", "p", "previous", "a",
+                                         "approve", "Esc", "done"};
+
+/* Draws one "key hint"; false when it does not fit. */
+static bool put_hint(struct tui_area area, int *col, const char *key, const char *hint) {
+    int width = (int)(text_columns(str_of(key)) + text_columns(str_of(hint))) + 1;
+    if (*col + width > area.cols - 1)
+        return false;
+    int end = tui_say(tui_ink(area, TUI_KEY), 0, *col, "%s", key);
+    *col = tui_say(area, 0, end + 1, "%s", hint) + 2;
+    return true;
+}
+
+static bool is_general(const struct command *command) {
+    static const char *const names[] = {"back", "help", "command"};
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (strcmp(command->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static void hint_of(const struct views *views, const struct command *command, struct buf *key,
+                    const char **hint) {
+    struct tui_key first;
+    *hint = command->hint;
+    if (tui_bindings_key_of(&views->bindings, view_at(views->view)->name, command->name, &first))
+        tui_key_print(first, key);
+    if (strcmp(command->name, "run") == 0)
+        *hint = tune_can(views->state, TUNE_ACT_START) ? "start" : "pause";
+    if (strcmp(command->name, "back") == 0 && views->view <= VIEW_WORKBENCH)
+        *hint = "quit";
+}
+
+void chrome_keys(struct views *views, struct tui_area area) {
+    struct tui_area bar = tui_paper(area, TUI_PAPER_BAR);
+    tui_clear(bar);
+    int col = 1, right = area.cols - 27;
+    struct tui_area left = tui_area_part(bar, (struct tui_rect){0, 0, 1, right});
+    for (size_t i = 0; views->hunks && i + 1 < COUNT_OF(hunk_hints); i += 2)
+        put_hint(left, &col, hunk_hints[i], hunk_hints[i + 1]);
+    int general = right + 1;
+    for (size_t i = 0; command_at(i); i++) {
+        const struct command *command = command_at(i);
+        if (!command->hint[0] || !command_is_here(views, command) || !command_can(views, command))
+            continue;
+        struct buf key = {0};
+        const char *hint;
+        hint_of(views, command, &key, &hint);
+        if (is_general(command))
+            put_hint(bar, &general, key.at ? key.at : "", hint);
+        else if (key.len && !views->hunks)
+            put_hint(left, &col, key.at, hint);
+        buf_free(&key);
+    }
+}
+
+/* The first row of a screen other than the workbench. */
+void chrome_title(struct views *views, struct tui_area area) {
+    const struct view *view = view_at(views->view);
+    int col = tui_say(tui_ink(area, TUI_TITLE), 0, 1, "%s", view->title);
+    tui_say(tui_ink(area, TUI_DIM), 0, col + 2, "%s", view->about);
+}
+
+struct tui_area chrome_screen(struct views *views, struct tui_area area) {
+    chrome_header(views, tui_area_part(area, (struct tui_rect){0, 0, 1, area.cols}));
+    chrome_title(views, tui_area_part(area, (struct tui_rect){1, 0, 1, area.cols}));
+    chrome_status(views, tui_area_part(area, (struct tui_rect){area.rows - 2, 0, 1, area.cols}));
+    chrome_keys(views, tui_area_part(area, (struct tui_rect){area.rows - 1, 0, 1, area.cols}));
+    return tui_area_part(area, (struct tui_rect){3, 0, area.rows - 5, area.cols});
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The log of the device: what the runner said, filtered by phase and level, and what it does now.
+ * Rows are looked up in the session's state; only their numbers are kept here. */
+#include "views/private.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define MAX_PHASES 16
+
+/* The phases that occur, in the order they first came. */
+static size_t phases_of(const struct tune_state *state, const char **phases) {
+    size_t count = 0;
+    for (size_t i = 0; i < state->logs.len && count < MAX_PHASES; i++) {
+        size_t known = 0;
+        while (known < count && strcmp(phases[known], state->logs.at[i].phase) != 0)
+            known++;
+        if (known == count)
+            phases[count++] = state->logs.at[i].phase;
+    }
+    return count;
+}
+
+const char *log_phase_name(const struct views *views) {
+    const char *phases[MAX_PHASES];
+    size_t count = views->log_phase ? phases_of(views->state, phases) : 0;
+    return views->log_phase > 0 && (size_t)views->log_phase <= count ? phases[views->log_phase - 1]
+                                                                     : NULL;
+}
+
+void log_next_filter(struct views *views, bool level) {
+    const char *phases[MAX_PHASES];
+    if (level) {
+        views->log_level = (views->log_level + 1) % TUNE_LEVELS;
+    } else {
+        int count = (int)phases_of(views->state, phases);
+        views->log_phase = (views->log_phase + 1) % (count + 1);
+    }
+    views->log_seq = -1;
+    const char *phase = log_phase_name(views);
+    views_say(views, false, "log: %s, %s and above", phase ? phase : "all phases",
+              tune_level_word(views->log_level));
+}
+
+void log_filter(struct views *views) {
+    const struct tune_state *state = views->state;
+    if (views->log_seq == state->seq && views->log_seq >= 0)
+        return;
+    views->log_seq = state->seq;
+    views->log_rows.len = 0;
+    const char *phase = log_phase_name(views);
+    for (size_t i = 0; i < state->logs.len; i++) {
+        const struct tune_log *log = &state->logs.at[i];
+        if (log->level >= views->log_level && (!phase || strcmp(phase, log->phase) == 0))
+            *vec_push(&views->log_rows) = (int)i;
+    }
+}
+
+const struct tune_log *log_at(const struct views *views, int row) {
+    if (row < 0 || (size_t)row >= views->log_rows.len)
+        return NULL;
+    size_t index = (size_t)views->log_rows.at[row];
+    return index < views->state->logs.len ? &views->state->logs.at[index] : NULL;
+}
+
+struct str log_line(const void *data, int row) {
+    const struct tune_log *log = log_at(data, row);
+    return str_of(log ? log->text : "");
+}
+
+static void draw_row(struct views *views, struct tui_area area, int row,
+                     const struct tune_log *log) {
+    static const enum tui_role roles[TUNE_LEVELS] = {
+        [TUNE_LEVEL_DEBUG] = TUI_DIM, [TUNE_LEVEL_INFO] = TUI_PLAIN,
+        [TUNE_LEVEL_WARNING] = TUI_WARN, [TUNE_LEVEL_ERROR] = TUI_BAD};
+    static const char *const signs[TUNE_LEVELS] = {" ", " ", "!", "✗"};
+    tui_say(tui_ink(area, TUI_DIM), row, 1, "%s", show_clock(log->wall_ms, 1).text);
+    tui_put_short(tui_ink(area, TUI_CALL), row, (struct tui_rect){0, 10, 1, 10},
+                  str_of(log->phase));
+    tui_say(tui_ink(area, roles[log->level]), row, 20, "%s", signs[log->level]);
+    struct str text = str_of(log->text);
+    struct tui_area rest = tui_area_part(area, (struct tui_rect){row, 22, 1, area.cols - 22});
+    if (views->shift)
+        tui_put(tui_ink(rest, roles[log->level]), 0, -views->shift, text);
+    else
+        tui_put_short(tui_ink(rest, roles[log->level]), 0, (struct tui_rect){0, 0, 1, rest.cols},
+                      text);
+    mark_found(views, rest, 0, -views->shift, text);
+}
+
+void log_draw(struct views *views, struct tui_area area, struct tui_list *list) {
+    log_filter(views);
+    tui_list_fit(list, (int)views->log_rows.len, area.rows);
+    if (list->count == 0)
+        tui_say(tui_ink(area, TUI_DIM), 1, 2, "%s",
+                views->state->logs.len ? "nothing passes the filter; f and F change it"
+                                       : "nothing ran yet");
+    for (int row = 0; row < area.rows && list->top + row < list->count; row++) {
+        const struct tune_log *log = log_at(views, list->top + row);
+        if (log)
+            draw_row(views, area, row, log);
+        if (!list->follow && list->top + row == list->cursor)
+            tui_lay_paper(area, (struct tui_rect){row, 0, 1, area.cols}, TUI_PAPER_CURSOR);
+    }
+    tui_list_draw_bar(list, area);
+}
+
+/* What runs now, with its progress where the amount is known. */
+static bool draw_doing(struct views *views, struct tui_area area) {
+    const struct tune_state *state = views->state;
+    const struct tune_step_view *step = &state->steps[state->step];
+    if (step->is != TUNE_IS_RUNNING || area.rows < 1)
+        return false;
+    const char *spinner = area.canvas->ascii ? "*" : spinner_at(views->now_ms);
+    int col = tui_say(tui_ink(area, TUI_ACTIVE), 0, 1, "%s %s", spinner,
+                      tune_step_word(state->step)) + 2;
+    tui_put_short(area, 0, (struct tui_rect){0, col, 1, area.cols - col - 1},
+                  str_of(step->doing ? step->doing : ""));
+    if (isfinite(step->total) && step->total > 0 && isfinite(step->done) && area.cols > 40)
+        tui_say_right(tui_ink(area, TUI_DIM), 0, area.cols - 1, " %.0f/%.0f", step->done,
+                      step->total);
+    return true;
+}
+
+void pane_device_draw(struct views *views, struct tui_area area) {
+    struct tui_rect last = {area.rows - 1, 0, 1, area.cols};
+    bool doing = draw_doing(views, tui_area_part(area, last));
+    struct tui_rect rest = {0, 0, area.rows - doing, area.cols};
+    log_draw(views, tui_area_part(area, rest), &views->panes[PANE_DEVICE]);
+}
+
+void device_screen_draw(struct views *views, struct tui_area area) {
+    struct tui_area body = chrome_screen(views, area);
+    const char *phase = log_phase_name(views);
+    struct buf note = {0};
+    buf_printf(&note, "%s, %s and above%s", phase ? phase : "all phases",
+               tune_level_word(views->log_level),
+               views->device_list.follow ? ", follows the end" : "");
+    struct tui_area inside = tui_frame(body, true, "log", note.at);
+    buf_free(&note);
+    views->list_spot = (struct tui_rect){inside.row, inside.col, inside.rows, inside.cols};
+    log_draw(views, inside, &views->device_list);
+}

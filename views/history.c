@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Screen 7: every attempt as a tree, or the fastest first. The order is worked out when the session
+ * changed, not when a frame is drawn. */
+#include "views/private.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MAX_DEPTH 40
+
+int history_attempt(const struct views *views) {
+    int row = views->history_list.cursor;
+    return row >= 0 && (size_t)row < views->history.len ? views->history.at[row] : -1;
+}
+
+static void push(struct views *views, int id, int depth) {
+    *vec_push(&views->history) = id;
+    *vec_push(&views->history_depth) = (uint8_t)MIN_OF(depth, MAX_DEPTH);
+}
+
+/* Children follow their parent, one step to the right. A parent always has the smaller number. */
+static void push_tree(struct views *views) {
+    const struct tune_state *state = views->state;
+    size_t count = state->attempts.len;
+    int *stack = mem_alloc(count + 1, sizeof *stack);
+    int *depths = mem_alloc(count + 1, sizeof *depths);
+    size_t top = 0;
+    for (size_t i = 0; i < count; i++) {
+        int parent = state->attempts.at[i].parent;
+        if (parent < 0 || (size_t)parent >= i)
+            stack[top++] = (int)i;
+    }
+    while (top > 0) {
+        int id = stack[--top], depth = depths[id];
+        push(views, id, depth);
+        for (size_t i = count; i-- > (size_t)id + 1;) {
+            if (state->attempts.at[i].parent != id)
+                continue;
+            depths[i] = depth + 1;
+            stack[top++] = (int)i;
+        }
+    }
+    free(stack);
+    free(depths);
+}
+
+static int by_latency(const void *a, const void *b, void *data) {
+    const struct tune_state *state = data;
+    int x = *(const int *)a, y = *(const int *)b;
+    double p = state->attempts.at[x].latency_us, q = state->attempts.at[y].latency_us;
+    if (isfinite(p) != isfinite(q))
+        return isfinite(p) ? -1 : 1;
+    return p < q ? -1 : p > q ? 1 : x - y;
+}
+
+void history_order(struct views *views) {
+    struct tune_state const *state = views->state;
+    if (views->history_seq == state->seq && views->history_seq >= 0)
+        return;
+    int here = history_attempt(views);
+    views->history_seq = state->seq;
+    views->history.len = views->history_depth.len = 0;
+    push_tree(views);
+    if (views->history_by_latency && views->history.len) {
+        union {
+            const struct tune_state *in;
+            void *out;
+        } data = {state};
+        qsort_r(views->history.at, views->history.len, sizeof(int), by_latency, data.out);
+        memset(views->history_depth.at, 0, views->history_depth.len);
+    }
+    for (size_t i = 0; i < views->history.len; i++)
+        if (views->history.at[i] == here)
+            views->history_list.cursor = (int)i;
+}
+
+static const struct {
+    const char *glyph;
+    enum tui_role role;
+} looks[TUNE_STATUSES] = {
+    [TUNE_STATUS_OPEN] = {"▶", TUI_ACTIVE},    [TUNE_STATUS_KEEP] = {"✓", TUI_GOOD},
+    [TUNE_STATUS_REVERT] = {"↓", TUI_WARN},    [TUNE_STATUS_INCONCLUSIVE] = {"=", TUI_DIM},
+    [TUNE_STATUS_FAILED] = {"✗", TUI_BAD},     [TUNE_STATUS_REJECTED] = {"×", TUI_DIM},
+    [TUNE_STATUS_SUSPECT] = {"!", TUI_WARN},
+};
+
+static void draw_verdict(struct tui_area area, int row, int col,
+                         const struct tune_verdict *verdict) {
+    static const struct {
+        const char *glyph;
+        enum tui_role role;
+    } marks[TUNE_ANSWERS] = {
+        [TUNE_ANSWER_UNKNOWN] = {"·", TUI_DIM}, [TUNE_ANSWER_NO] = {"✗", TUI_BAD},
+        [TUNE_ANSWER_YES] = {"✓", TUI_GOOD},    [TUNE_ANSWER_INCONCLUSIVE] = {"?", TUI_WARN}};
+    const enum tune_answer answers[] = {verdict->compiles, verdict->correct, verdict->credible,
+                                        verdict->faster};
+    for (int i = 0; i < 4; i++)
+        tui_say(tui_ink(area, marks[answers[i]].role), row, col + i, "%s",
+                marks[answers[i]].glyph);
+}
+
+/* Columns of the table, from the left. */
+enum { COL_MARK = 1, COL_ID = 3, COL_STATUS = 8, COL_VERDICT = 23, COL_LATENCY = 38,
+       COL_SPEEDUP = 47, COL_PARENT = 57, COL_TITLE = 59 };
+
+static void draw_row(struct views *views, struct tui_area area, int row,
+                     const struct tune_attempt *attempt, int depth) {
+    const struct tune_state *state = views->state;
+    bool incumbent = attempt->id == state->incumbent, best = attempt->id == state->best;
+    bool marked = views->marks[0] == attempt->id || views->marks[1] == attempt->id;
+    struct tui_area strong = tui_ink(area, incumbent || best ? TUI_STRONG : TUI_PLAIN);
+    tui_say(tui_ink(area, TUI_KEY), row, COL_MARK, "%s", marked ? "◆" : incumbent ? "▸" : " ");
+    tui_say(strong, row, COL_ID, "#%d", attempt->id);
+    tui_say(tui_ink(area, looks[attempt->status].role), row, COL_STATUS, "%s %s",
+            looks[attempt->status].glyph,
+            attempt->id == 0 ? "seed" : tune_status_word(attempt->status));
+    draw_verdict(area, row, COL_VERDICT, &attempt->verdict);
+    tui_say_right(strong, row, COL_LATENCY, "%s", show_latency(attempt->latency_us).text);
+    tui_say_right(best ? tui_ink(area, TUI_GOOD) : strong, row, COL_SPEEDUP, "%s",
+                  show_speedup(attempt->speedup).text);
+    const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
+    if (parent)
+        tui_say_right(tui_ink(area, TUI_DIM), row, COL_PARENT, "%s",
+                      show_change(parent->latency_us, attempt->latency_us).text);
+    int col = COL_TITLE;
+    for (int i = 0; i < depth && col < area.cols - 20; i++)
+        col = tui_say(tui_ink(area, TUI_FRAME), row, col, i + 1 == depth ? "└ " : "  ");
+    const char *title = attempt->id == 0 ? "the kernel as it came" : attempt->plan.title;
+    tui_put_short(strong, row, (struct tui_rect){0, col, 1, area.cols - col - 1},
+                  str_of(title ? title : ""));
+}
+
+static void draw_head(struct tui_area area) {
+    struct tui_area dim = tui_ink(area, TUI_DIM);
+    tui_say(dim, 0, COL_ID, "#");
+    tui_say(dim, 0, COL_STATUS + 2, "status");
+    tui_say(dim, 0, COL_VERDICT, "CREF");
+    tui_say_right(dim, 0, COL_LATENCY, "latency");
+    tui_say_right(dim, 0, COL_SPEEDUP, "speedup");
+    tui_say_right(dim, 0, COL_PARENT, "to parent");
+    tui_say(dim, 0, COL_TITLE, "plan");
+}
+
+static void draw_sparkline(struct views *views, struct tui_area area) {
+    const struct tune_state *state = views->state;
+    double values[256], best = 0;
+    size_t skip = state->attempts.len > COUNT_OF(values) ? state->attempts.len - COUNT_OF(values)
+                                                         : 0, count = 0;
+    for (size_t i = 0; i < state->attempts.len; i++) {
+        const struct tune_attempt *attempt = &state->attempts.at[i];
+        if (attempt->verdict.correct == TUNE_ANSWER_YES && isfinite(attempt->speedup))
+            best = fmax(best, attempt->speedup);
+        if (i >= skip)
+            values[count++] = best > 0 ? best : NAN;
+    }
+    if (count < 2)
+        return;
+    int col = tui_say(tui_ink(area, TUI_DIM), 0, 1, "best so far") + 2;
+    struct tui_rect chart = {0, col, 1, MIN_OF((int)count, area.cols - col - 20)};
+    tui_chart_sparkline(tui_ink(tui_area_part(area, chart), TUI_GOOD), values, count);
+    tui_say(tui_ink(area, TUI_GOOD), 0, col + chart.cols + 1, "%s", show_speedup(best).text);
+}
+
+/* Why the attempt under the cursor got its verdict. */
+static void draw_detail(struct views *views, struct tui_area area) {
+    const struct tune_attempt *attempt = tune_state_attempt(views->state, history_attempt(views));
+    if (!attempt)
+        return;
+    const struct tune_verdict *verdict = &attempt->verdict;
+    const struct {
+        const char *name, *why;
+        enum tune_answer answer;
+    } parts[] = {{"compiles", verdict->compiles_why, verdict->compiles},
+                 {"correct", verdict->correct_why, verdict->correct},
+                 {"credible", verdict->credible_why, verdict->credible},
+                 {"faster", verdict->faster_why, verdict->faster}};
+    int row = 0;
+    struct tui_rect title = {0, 1, 1, area.cols - 2};
+    tui_put_short(tui_ink(area, TUI_STRONG), row++, title,
+                  str_of(attempt->reason ? attempt->reason
+                         : attempt->plan.what ? attempt->plan.what : ""));
+    for (size_t i = 0; i < COUNT_OF(parts); i++, row++) {
+        tui_say(tui_ink(area, TUI_DIM), row, 1, "%s", parts[i].name);
+        tui_say(area, row, 11, "%s", tune_answer_word(parts[i].answer));
+        tui_put_short(tui_ink(area, TUI_DIM), row, (struct tui_rect){0, 25, 1, area.cols - 26},
+                      str_of(parts[i].why ? parts[i].why : ""));
+    }
+}
+
+void history_draw(struct views *views, struct tui_area area) {
+    struct tui_area body = chrome_screen(views, area);
+    int detail = body.rows >= 18 ? 7 : 0;
+    history_order(views);
+    draw_sparkline(views, tui_area_part(area, (struct tui_rect){2, 0, 1, area.cols}));
+    struct tui_rect table = {0, 0, body.rows - detail, body.cols};
+    struct tui_area inside = tui_frame(tui_area_part(body, table), true, "attempts",
+                                       "C compiles  R right  E credible  F faster");
+    draw_head(inside);
+    struct tui_rect rows = {1, 0, inside.rows - 1, inside.cols};
+    struct tui_area list = tui_area_part(inside, rows);
+    views->list_spot = (struct tui_rect){list.row, list.col, list.rows, list.cols};
+    tui_list_fit(&views->history_list, (int)views->history.len, list.rows);
+    for (int row = 0; row < list.rows && views->history_list.top + row < (int)views->history.len;
+         row++) {
+        int at = views->history_list.top + row;
+        const struct tune_attempt *attempt = tune_state_attempt(views->state,
+                                                                views->history.at[at]);
+        if (attempt)
+            draw_row(views, list, row, attempt, views->history_depth.at[at]);
+        if (at == views->history_list.cursor)
+            tui_lay_paper(list, (struct tui_rect){row, 0, 1, list.cols}, TUI_PAPER_CURSOR);
+    }
+    tui_list_draw_bar(&views->history_list, list);
+    if (views->history.len == 0)
+        tui_say(tui_ink(list, TUI_DIM), 1, 2, "no attempts yet; s starts the loop");
+    if (detail) {
+        struct tui_rect rest = {body.rows - detail, 0, detail, body.cols};
+        draw_detail(views, tui_frame(tui_area_part(body, rest), false, "verdict", ""));
+    }
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernel with its colours and what each line costs: the pane of the workbench and the screen of
+ * its own. Costs come with the attempt; nothing is measured or parsed here. */
+#include "views/private.h"
+
+#include <math.h>
+
+/* Columns before the text: cost bar, mark, line number. */
+#define GUTTER 7
+
+static const struct tune_line_cost *cost_of(const struct tune_attempt *attempt, int line) {
+    for (size_t i = 0; attempt && i < attempt->lines.len; i++)
+        if (attempt->lines.at[i].line == line)
+            return &attempt->lines.at[i];
+    return NULL;
+}
+
+static enum tui_role heat_of(double share) {
+    return share >= 0.25 ? TUI_HEAT_4 : share >= 0.10 ? TUI_HEAT_3 : share >= 0.03 ? TUI_HEAT_2
+                                                                                   : TUI_HEAT_1;
+}
+
+static const struct tune_diagnostic *diagnostic_of(const struct tune_state *state, int attempt,
+                                                   int line) {
+    for (size_t i = state->diagnostics.len; i-- > 0;) {
+        const struct tune_diagnostic *diag = &state->diagnostics.at[i];
+        if (diag->line == line && diag->attempt == attempt)
+            return diag;
+    }
+    return NULL;
+}
+
+void mark_found(struct views *views, struct tui_area area, int row, int col, struct str text) {
+    struct str needle = buf_str(&views->search);
+    for (size_t at = tui_find_text(text, needle, 0); at != SIZE_MAX;
+         at = tui_find_text(text, needle, at + needle.len)) {
+        int start = (int)text_columns((struct str){text.at, at});
+        int width = (int)text_columns((struct str){text.at + at, needle.len});
+        tui_lay_paper(area, (struct tui_rect){row, col + start, 1, width}, TUI_PAPER_FOUND);
+    }
+}
+
+static void draw_cost(struct tui_area area, int row, const struct tune_line_cost *cost,
+                      double most) {
+    if (!cost || !(cost->share > 0))
+        return;
+    struct tui_area heat = tui_ink(area, heat_of(cost->share));
+    if (most > 0)
+        tui_chart_bar(tui_area_part(heat, (struct tui_rect){row, 0, 1, 2}), cost->share / most,
+                      heat_of(cost->share));
+    if (cost->share >= 0.01)
+        tui_say_right(heat, row, area.cols, " %.0f%% ", cost->share * 100);
+}
+
+static void draw_row(struct views *views, struct tui_area area, int row, struct source *source,
+                     const struct tune_attempt *attempt, int line) {
+    const struct tune_plan *plan = tune_state_plan(views->state);
+    int id = attempt ? attempt->id : -1;
+    const struct tune_candidate *candidate = &views->state->candidate;
+    int parent = candidate->exists ? candidate->parent : views->state->incumbent;
+    bool aimed = plan && line >= plan->first_line && line <= plan->last_line && id == parent;
+    const struct tune_diagnostic *diag = diagnostic_of(views->state, id, line);
+    struct str text = source_line(source, line);
+    tui_say_right(tui_ink(area, TUI_LINE_NUMBER), row, GUTTER - 1, "%d", line);
+    if (diag)
+        tui_say(tui_ink(area, diag->severity == DIAG_ERROR ? TUI_BAD : TUI_WARN), row, 2, "!");
+    else if (aimed)
+        tui_say(tui_ink(area, TUI_ACTIVE), row, 2, "▸");
+    struct tui_area rest = tui_area_part(area, (struct tui_rect){row, GUTTER, 1, area.cols});
+    source_draw_line(rest, 0, views->shift, text, source->quote.at[line - 1]);
+    mark_found(views, rest, 0, -views->shift, text);
+}
+
+void kernel_draw(struct views *views, struct tui_area area, struct source *source,
+                 const struct tune_attempt *attempt, struct tui_list *list) {
+    double most = 0;
+    for (size_t i = 0; attempt && i < attempt->lines.len; i++)
+        most = fmax(most, attempt->lines.at[i].share);
+    tui_list_fit(list, (int)source->lines.len, area.rows);
+    for (int row = 0; row < area.rows && list->top + row < list->count; row++) {
+        int line = list->top + row + 1;
+        draw_row(views, area, row, source, attempt, line);
+        draw_cost(area, row, cost_of(attempt, line), most);
+        if (list->top + row == list->cursor)
+            tui_lay_paper(area, (struct tui_rect){row, 3, 1, area.cols - 3}, TUI_PAPER_CURSOR);
+    }
+    tui_list_draw_bar(list, area);
+}
+
+/* Where to look as long as nobody went elsewhere: what the plan aims at, else the dearest line. */
+static int line_of_interest(const struct tune_state *state, const struct tune_attempt *attempt) {
+    int line = 1;
+    double most = 0;
+    for (size_t i = 0; attempt && i < attempt->lines.len; i++)
+        if (attempt->lines.at[i].share > most) {
+            most = attempt->lines.at[i].share;
+            line = attempt->lines.at[i].line;
+        }
+    const struct tune_plan *plan = tune_state_plan(state);
+    int parent = state->candidate.exists ? state->candidate.parent : state->incumbent;
+    bool aims = plan && attempt && parent == attempt->id && plan->first_line > 0;
+    return aims && (line < plan->first_line || line > plan->last_line) ? plan->first_line : line;
+}
+
+void pane_kernel_draw(struct views *views, struct tui_area area) {
+    const struct tune_attempt *incumbent = views_incumbent(views);
+    const char *source = incumbent && incumbent->source ? incumbent->source
+                                                        : views->state->kernel_source;
+    source_set(&views->kernel, source);
+    struct tui_list *list = &views->panes[PANE_KERNEL];
+    if (!views->kernel_moved) {
+        list->cursor = line_of_interest(views->state, incumbent) - 1;
+        list->top = MAX_OF(0, list->cursor - area.rows / 2);
+    }
+    kernel_draw(views, area, &views->kernel, incumbent, list);
+}
+
+/* ---- the screen ------------------------------------------------------------------------------- */
+
+/* What is said about the line under the cursor. */
+static void describe_line(struct views *views, struct tui_area area,
+                          const struct tune_attempt *attempt, int line) {
+    const struct tune_line_cost *cost = cost_of(attempt, line);
+    const struct tune_diagnostic *diag = diagnostic_of(views->state, attempt ? attempt->id : -1,
+                                                       line);
+    int col = tui_say(tui_ink(area, TUI_DIM), 0, 1, "line %d", line) + 3;
+    if (cost)
+        col = tui_say(area, 0, col, "%s  %.1f %% of the time%s%s", show_latency(cost->us).text,
+                      cost->share * 100, cost->engine ? ", most of it on " : "",
+                      cost->engine ? cost->engine : "") + 3;
+    else if (!diag)
+        tui_say(tui_ink(area, TUI_DIM), 0, col, "costs nothing by itself");
+    if (diag)
+        tui_put_short(tui_ink(area, diag->severity == DIAG_ERROR ? TUI_BAD : TUI_WARN), 0,
+                      (struct tui_rect){0, col, 1, area.cols - col}, str_of(diag->message));
+}
+
+void kernel_screen_draw(struct views *views, struct tui_area area) {
+    const struct tune_state *state = views->state;
+    const struct tune_attempt *attempt = views->kernel_attempt >= 0
+                                             ? tune_state_attempt(state, views->kernel_attempt)
+                                             : views_incumbent(views);
+    const char *text = attempt && attempt->source ? attempt->source : state->kernel_source;
+    bool candidate = views->kernel_attempt == -2 && state->candidate.exists;
+    if (candidate) {
+        attempt = tune_state_attempt(state, state->candidate.attempt);
+        text = state->candidate.source;
+    }
+    struct tui_area body = chrome_screen(views, area);
+    source_set(&views->full, text);
+    struct buf note = {0};
+    if (attempt)
+        buf_printf(&note, "attempt #%d  %s", attempt->id, show_latency(attempt->latency_us).text);
+    struct tui_rect frame = {0, 0, body.rows - 1, body.cols};
+    const char *who = candidate ? "candidate" : attempt && attempt->id == state->incumbent
+                                                    ? "incumbent" : "kernel";
+    struct tui_area inside = tui_frame(tui_area_part(body, frame), true, who,
+                                       note.at ? note.at : "");
+    views->list_spot = (struct tui_rect){inside.row, inside.col, inside.rows, inside.cols};
+    kernel_draw(views, inside, &views->full, attempt, &views->kernel_list);
+    describe_line(views, tui_area_part(body, (struct tui_rect){body.rows - 1, 0, 1, body.cols}),
+                  attempt, views->kernel_list.cursor + 1);
+    buf_free(&note);
+}

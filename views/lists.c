@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The screens that are a list with a detail below: notes, memory, prompt, settings, start. */
+#include "views/private.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* A framed list at the top and a frame for what is under the cursor below. */
+struct pair {
+    struct tui_area list, detail;
+};
+
+static struct pair draw_pair(struct views *views, struct tui_area body, const char *title,
+                             const char *note, const char *below) {
+    int detail = MIN_OF(MAX_OF(body.rows / 2 - 1, 6), 14);
+    struct tui_rect upper = {0, 0, body.rows - detail, body.cols};
+    struct tui_rect lower = {body.rows - detail, 0, detail, body.cols};
+    struct pair pair = {tui_frame(tui_area_part(body, upper), true, title, note),
+                        tui_frame(tui_area_part(body, lower), false, below, "")};
+    views->list_spot =
+        (struct tui_rect){pair.list.row, pair.list.col, pair.list.rows, pair.list.cols};
+    return pair;
+}
+
+static void lay_cursor(struct tui_area area, const struct tui_list *list, int row) {
+    if (list->top + row == list->cursor)
+        tui_lay_paper(area, (struct tui_rect){row, 0, 1, area.cols}, TUI_PAPER_CURSOR);
+}
+
+static int put_field(struct tui_area area, int row, const char *name, const char *text) {
+    if (!text || !*text || row >= area.rows)
+        return row;
+    tui_say(tui_ink(area, TUI_DIM), row, 1, "%s", name);
+    struct tui_rect rest = {row, 13, area.rows - row, area.cols - 14};
+    return row + tui_put_wrapped(tui_area_part(area, rest), 0, str_of(text));
+}
+
+/* ---- notes ------------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *glyph;
+    enum tui_role role;
+} categories[TUNE_CATEGORIES] = {
+    [TUNE_CATEGORY_IMPROVED] = {"✓", TUI_GOOD}, [TUNE_CATEGORY_NO_IMPROVEMENT] = {"=", TUI_DIM},
+    [TUNE_CATEGORY_REGRESSION] = {"↓", TUI_WARN}, [TUNE_CATEGORY_ERROR] = {"✗", TUI_BAD},
+    [TUNE_CATEGORY_REJECTED] = {"×", TUI_DIM},
+};
+
+static const char *held_word(enum tune_answer held) {
+    static const char *const words[TUNE_ANSWERS] = {"-", "failed", "held", "open"};
+    return words[held];
+}
+
+static void draw_note(struct tui_area area, int row, const struct tune_note *note) {
+    struct tui_area ink = note->dropped ? tui_ink(area, TUI_DIM) : area;
+    tui_say(tui_ink(area, TUI_KEY), row, 1, "%s", note->pinned ? "▸" : " ");
+    tui_say(tui_ink(area, TUI_DIM), row, 3, "round %-3d", note->round);
+    tui_say(tui_ink(area, categories[note->category].role), row, 13, "%s %s",
+            categories[note->category].glyph, tune_category_word(note->category));
+    tui_say(ink, row, 31, "%s", held_word(note->held));
+    tui_put_short(ink, row, (struct tui_rect){0, 40, 1, area.cols - 42}, str_of(note->lesson));
+    if (note->dropped)
+        tui_say_right(tui_ink(area, TUI_WARN), row, area.cols - 1, " dropped");
+}
+
+static void draw_note_detail(struct tui_area area, const struct tune_note *note) {
+    char text[128];
+    int row = put_field(area, 0, "lesson", note->lesson);
+    row = put_field(area, row, "evidence", note->evidence);
+    row = put_field(area, row, "plan", note->plan);
+    snprintf(text, sizeof text, "%s; entered %d prompt%s%s%s%s", held_word(note->held),
+             note->entered, note->entered == 1 ? "" : "s", note->pinned ? "; pinned" : "",
+             note->dropped ? "; dropped" : "", note->edited ? "; edited by you" : "");
+    put_field(area, row, "prediction", text);
+}
+
+void notes_draw(struct views *views, struct tui_area area) {
+    const struct tune_state *state = views->state;
+    struct tui_area body = chrome_screen(views, area);
+    struct pair pair = draw_pair(views, body, "notes", "▸ pinned", "note");
+    struct tui_list *list = &views->notes_list;
+    tui_list_fit(list, (int)state->notes.len, pair.list.rows);
+    for (int row = 0; row < pair.list.rows && list->top + row < list->count; row++) {
+        draw_note(pair.list, row, &state->notes.at[list->top + row]);
+        lay_cursor(pair.list, list, row);
+    }
+    tui_list_draw_bar(list, pair.list);
+    if (list->count)
+        draw_note_detail(pair.detail, &state->notes.at[list->cursor]);
+    else
+        tui_say(tui_ink(pair.list, TUI_DIM), 1, 2,
+                "No notes yet: the reflect step writes one after every round.");
+}
+
+/* ---- memory ----------------------------------------------------------------------------------- */
+
+static void draw_experience(struct tui_area area, int row, const struct tune_experience *item) {
+    static const enum tui_role roles[TUNE_EXPERIENCE_STATES] = {
+        [TUNE_EXPERIENCE_PROPOSED] = TUI_WAITING, [TUNE_EXPERIENCE_APPROVED] = TUI_GOOD,
+        [TUNE_EXPERIENCE_EXPIRED] = TUI_DIM, [TUNE_EXPERIENCE_DELETED] = TUI_DIM};
+    tui_say(tui_ink(area, roles[item->is]), row, 1, "%s", tune_experience_word(item->is));
+    tui_say_right(tui_ink(area, item->speedup >= 1 ? TUI_GOOD : TUI_BAD), row, 18, "%s",
+                  show_speedup(item->speedup).text);
+    tui_put_short(area, row, (struct tui_rect){0, 20, 1, area.cols - 22}, str_of(item->title));
+}
+
+static void draw_experience_detail(struct tui_area area, const struct tune_experience *item) {
+    char text[128];
+    int row = put_field(area, 0, "summary", item->summary);
+    row = put_field(area, row, "applies to", item->applies_to);
+    snprintf(text, sizeof text, "attempt #%d against #%d; entered %d prompt%s%s%s", item->attempt,
+             item->against, item->entered, item->entered == 1 ? "" : "s",
+             item->edited ? "; edited by you" : "", item->imported ? "; from before" : "");
+    row = put_field(area, row, "evidence", text);
+    row = put_field(area, row, "slow", item->slow);
+    put_field(area, row, "fast", item->fast);
+}
+
+void memory_draw(struct views *views, struct tui_area area) {
+    const struct tune_state *state = views->state;
+    struct tui_area body = chrome_screen(views, area);
+    struct pair pair = draw_pair(views, body, "experiences", "", "experience");
+    struct tui_list *list = &views->memory_list;
+    tui_list_fit(list, (int)state->memory.len, pair.list.rows);
+    for (int row = 0; row < pair.list.rows && list->top + row < list->count; row++) {
+        draw_experience(pair.list, row, &state->memory.at[list->top + row]);
+        lay_cursor(pair.list, list, row);
+    }
+    tui_list_draw_bar(list, pair.list);
+    if (list->count)
+        draw_experience_detail(pair.detail, &state->memory.at[list->cursor]);
+    else
+        tui_say(tui_ink(pair.list, TUI_DIM), 1, 2,
+                "Nothing yet: the summarise step proposes what gained 1.04x or lost 1.15x.");
+}
+
+/* ---- prompt ----------------------------------------------------------------------------------- */
+
+void prompt_draw(struct views *views, struct tui_area area) {
+    struct tui_area body = chrome_screen(views, area);
+    if (views->prompt_seq != views->state->seq || views->prompt_seq < 0) {
+        struct tune_context *context = tune_context_build(views->state);
+        source_free(&views->prompt);
+        buf_clear(&views->prompt_text);
+        tune_context_print(context, &views->prompt_text);
+        tune_context_free(context);
+        if (!views->prompt_text.at)
+            buf_puts(&views->prompt_text, "");
+        views->prompt_seq = views->state->seq;
+        source_set(&views->prompt, views->prompt_text.at);
+    }
+    struct buf note = {0};
+    buf_printf(&note, "%d lines, %s", (int)views->prompt.lines.len,
+               show_bytes((double)views->prompt_text.len).text);
+    struct tui_area inside = tui_frame(body, true, "context of the next proposal", note.at);
+    buf_free(&note);
+    views->list_spot = (struct tui_rect){inside.row, inside.col, inside.rows, inside.cols};
+    struct tui_list *list = &views->prompt_list;
+    tui_list_fit(list, (int)views->prompt.lines.len, inside.rows);
+    for (int row = 0; row < inside.rows && list->top + row < list->count; row++) {
+        struct str text = views->prompt.lines.at[list->top + row];
+        tui_put(text.len && text.at[0] == '#' ? tui_ink(inside, TUI_TITLE) : inside, row, 1, text);
+        mark_found(views, inside, row, 1, text);
+        lay_cursor(inside, list, row);
+    }
+    tui_list_draw_bar(list, inside);
+}
+
+/* ---- settings --------------------------------------------------------------------------------- */
+
+static struct setting *add(struct views *views, const char *name, const char *help, int step) {
+    struct setting *setting = vec_push(&views->settings);
+    *setting = (struct setting){.help = help, .step = step};
+    snprintf(setting->name, sizeof setting->name, "%s", name);
+    snprintf(setting->value, sizeof setting->value, "-");
+    return setting;
+}
+
+static void add_text(struct views *views, const char *name, const char *value, const char *help) {
+    struct setting *setting = add(views, name, help, -1);
+    if (value)
+        snprintf(setting->value, sizeof setting->value, "%s", value);
+}
+
+static void add_budgets(struct views *views) {
+    static const char *const units[TUNE_BUDGETS] = {"", " s", " s", "", " $"};
+    static const char *const help[TUNE_BUDGETS] = {
+        ":budget rounds 20", ":budget wall 3600", ":budget device 600", ":budget tokens 1000000",
+        ":budget dollars 5"};
+    for (int i = 0; i < TUNE_BUDGETS; i++) {
+        const struct tune_budget_view *budget = &views->state->budgets[i];
+        char name[24], spent[32] = "not reported", limit[32] = "no limit";
+        snprintf(name, sizeof name, "%s budget", tune_budget_word((enum tune_budget)i));
+        if (isfinite(budget->spent))
+            snprintf(spent, sizeof spent, "%.4g%s", budget->spent, units[i]);
+        if (isfinite(budget->limit))
+            snprintf(limit, sizeof limit, "%.4g%s", budget->limit, units[i]);
+        struct setting *setting = add(views, name, help[i], -1);
+        snprintf(setting->value, sizeof setting->value, "%s of %s", spent, limit);
+    }
+}
+
+static void collect(struct views *views) {
+    const struct tune_state *state = views->state;
+    char text[96];
+    views->settings.len = 0;
+    for (int i = 0; i < TUNE_STEPS; i++) {
+        char name[24];
+        snprintf(name, sizeof name, "gate %s", tune_step_word((enum tune_step)i));
+        struct setting *setting = add(views, name, "Enter changes it: ask, auto, auto-green", i);
+        snprintf(setting->value, sizeof setting->value, "%s", tune_gate_word(state->steps[i].gate));
+    }
+    snprintf(text, sizeof text, "%g relative L2", state->tolerance);
+    add_text(views, "tolerance", text, ":tolerance 2e-5");
+    add_text(views, "precision", state->precision, ":precision keep, or any");
+    add_budgets(views);
+    add_text(views, "device", state->device, "hone --device when the session is opened");
+    add_text(views, "target", state->target, "hone --target when the session is opened");
+    add_text(views, "proposer", state->proposer, "hone --proposer when the session is opened");
+    add_text(views, "search", state->search, "hone --search when the session is opened");
+    add_text(views, "kernel", state->kernel_path, "");
+    add_text(views, "reference", state->reference_path, "");
+}
+
+void settings_draw(struct views *views, struct tui_area area) {
+    struct tui_area inside = tui_frame(chrome_screen(views, area), true, "values of this session",
+                                       "");
+    collect(views);
+    struct tui_list *list = &views->settings_list;
+    tui_list_fit(list, (int)views->settings.len, inside.rows);
+    views->list_spot = (struct tui_rect){inside.row, inside.col, inside.rows, inside.cols};
+    for (int row = 0; row < inside.rows && list->top + row < list->count; row++) {
+        const struct setting *setting = &views->settings.at[list->top + row];
+        int help = MAX_OF(inside.cols - 44, 50);
+        tui_say(tui_ink(inside, TUI_DIM), row, 1, "%s", setting->name);
+        tui_put_short(tui_ink(inside, TUI_STRONG), row, (struct tui_rect){0, 18, 1, help - 20},
+                      str_of(setting->value));
+        tui_say(tui_ink(inside, TUI_DIM), row, help, "%s", setting->help);
+        lay_cursor(inside, list, row);
+    }
+    tui_list_draw_bar(list, inside);
+}
+
+void settings_enter(struct views *views, struct views_request *request) {
+    (void)request;
+    int row = views->settings_list.cursor;
+    if (row < 0 || (size_t)row >= views->settings.len)
+        return;
+    int step = views->settings.at[row].step;
+    if (step < 0) {
+        views_say(views, false, "%s", views->settings.at[row].help);
+        return;
+    }
+    enum tune_gate gate = (views->state->steps[step].gate + 1) % TUNE_GATES;
+    views_act(views, &(struct tune_action){.kind = TUNE_ACT_SET_GATE, .step = (enum tune_step)step,
+                                           .gate = gate});
+}
+
+/* ---- start ------------------------------------------------------------------------------------ */
+
+static void draw_recent(struct views *views, struct tui_area area, int row,
+                        const struct tune_recent *item) {
+    struct tui_area name = tui_ink(area, item->is_gone ? TUI_DIM : TUI_STRONG);
+    bool wide = area.cols >= 110;
+    int about = 27, last = wide ? area.cols - 50 : area.cols - 38;
+    tui_say(tui_ink(area, item->used_ms ? TUI_ACTIVE : TUI_DIM), row, 1, "%s",
+            item->used_ms ? "●" : "○");
+    tui_put_short(name, row, (struct tui_rect){0, 3, 1, about - 5}, str_of(item->task));
+    const char *text = item->is_gone ? "its files are gone" : item->about ? item->about
+                                                                          : item->path;
+    tui_put_short(area, row, (struct tui_rect){0, about, 1, last - about - 2}, str_of(text));
+    if (item->last)
+        tui_put_short(tui_ink(area, TUI_GOOD), row,
+                      (struct tui_rect){0, last, 1, area.cols - last - 12}, str_of(item->last));
+    tui_say_right(tui_ink(area, TUI_DIM), row, area.cols - 1, "%s",
+                  item->used_ms ? show_ago(item->used_ms, views->now_ms).text
+                                : item->is_seed ? "seed" : "");
+}
+
+static void draw_welcome(struct tui_area area) {
+    tui_say(tui_ink(area, TUI_BRAND), 0, 2, "hone");
+    tui_say(area, 0, 8, "makes a kernel faster, step by step, as far as you let it");
+    tui_say(tui_ink(area, TUI_DIM), 1, 8,
+            "profile, plan, rewrite, verify, benchmark, decide: you approve, edit or take back");
+}
+
+void start_draw(struct views *views, struct tui_area area) {
+    struct tui_area bottom = tui_area_part(area, (struct tui_rect){area.rows - 1, 0, 1, area.cols});
+    draw_welcome(tui_area_part(area, (struct tui_rect){1, 0, 2, area.cols}));
+    struct tui_rect box = {4, 1, area.rows - 7, area.cols - 2};
+    struct tui_area inside = tui_frame(tui_area_part(area, box), true, "choose a task",
+                                       "● session  ○ seed");
+    struct tui_list *list = &views->start;
+    tui_list_fit(list, (int)views->model.n_recent, inside.rows);
+    views->list_spot = (struct tui_rect){inside.row, inside.col, inside.rows, inside.cols};
+    for (int row = 0; row < inside.rows && list->top + row < list->count; row++) {
+        draw_recent(views, inside, row, &views->model.recent[list->top + row]);
+        lay_cursor(inside, list, row);
+    }
+    tui_list_draw_bar(list, inside);
+    if (list->count == 0)
+        tui_say(tui_ink(inside, TUI_DIM), 1, 2, "nothing here yet: start hone with a folder that "
+                                                "has kernel.py and reference.py");
+    struct tui_rect line = {0, 2, 1, area.cols - 4};
+    struct tui_area status = tui_area_part(area, (struct tui_rect){area.rows - 2, 0, 1, area.cols});
+    if (views->message[0])
+        tui_put_short(tui_ink(status, views->message_bad ? TUI_BAD : TUI_STRONG), 0, line,
+                      str_of(views->message));
+    else
+        tui_say(tui_ink(status, TUI_DIM), 0, 2, "your own: hone FOLDER (with kernel.py and "
+                                                "reference.py), or hone kernel.py --reference FILE");
+    chrome_keys(views, bottom);
+}
+
+void start_enter(struct views *views, struct views_request *request) {
+    int row = views->start.cursor;
+    if (row < 0 || (size_t)row >= views->model.n_recent)
+        return;
+    const struct tune_recent *item = &views->model.recent[row];
+    if (item->is_gone)
+        views_say(views, true, "%s is no longer there", item->path);
+    else
+        *request = (struct views_request){.wish = VIEWS_OPEN, .task = item->path};
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the screens share. */
+#ifndef HONE_VIEWS_PRIVATE_H
+#define HONE_VIEWS_PRIVATE_H
+
+#include "views/diff.h"
+#include "views/format.h"
+#include "views/source.h"
+#include "views/views.h"
+
+#define VIEWS_MIN_ROWS 24
+#define VIEWS_MIN_COLS 80
+
+enum view_id {
+    VIEW_START, VIEW_WORKBENCH, VIEW_KERNEL, VIEW_DIFF, VIEW_DEVICE, VIEW_PROFILE, VIEW_NOTES,
+    VIEW_HISTORY, VIEW_MEMORY, VIEW_PROMPT, VIEW_SETTINGS, VIEW_COUNT
+};
+
+/* One screen. `list` is what the movement keys move; `moved` follows it; `enter` is Enter. */
+struct view {
+    const char *name, *title, *about;
+    void (*draw)(struct views *views, struct tui_area area);
+    struct tui_list *(*list)(struct views *views);
+    void (*moved)(struct views *views);
+    void (*enter)(struct views *views, struct views_request *request);
+    struct str (*line_of)(const void *views, int row);      /* for searching; may be NULL */
+};
+const struct view *view_at(enum view_id id);
+
+enum pane { PANE_KERNEL, PANE_PROPOSAL, PANE_DEVICE, PANE_PROFILE, PANE_COUNT };
+
+enum overlay { OVERLAY_NONE, OVERLAY_MENU, OVERLAY_LINE, OVERLAY_NOTE, OVERLAY_CONFIRM };
+
+/* Goes on when an overlay is answered: with the text, or the chosen number as text. */
+typedef void views_answer_fn(struct views *views, struct str text, struct views_request *request);
+
+/* A row of the settings screen. */
+struct setting {
+    char name[24], value[128];
+    const char *help;
+    int step;                   /* a gate: which; else -1 */
+};
+
+struct views {
+    struct views_model model;
+    const struct tune_state *state;         /* model.state */
+    int64_t now_ms;
+    enum view_id view;
+    struct tui_bindings bindings;
+
+    enum overlay overlay;
+    struct tui_menu menu;
+    VEC(struct tui_menu_row) rows;
+    struct arena *menu_texts;
+    char menu_title[64], ask_title[64];
+    struct buf ask_text;                    /* what a confirmation or a note explains */
+    struct tui_field line, note;            /* the ':' and '/' line; the popup */
+    bool searching;                         /* the line is a search */
+    views_answer_fn *answer;
+    int answer_index;
+
+    char message[512];
+    bool message_bad;
+    struct tune_action editing;             /* what the editor's text is for */
+    struct buf edit_text;
+
+    /* workbench */
+    enum pane pane;
+    bool zoomed, side_by_side, hunks;
+    int hunk, step;                         /* step: the one looked at, -1: none */
+    int shift;                              /* columns that long lines are moved to the left */
+    struct tui_list panes[PANE_COUNT];
+    struct tui_rect pane_spots[PANE_COUNT], step_spots[TUNE_STEPS];
+    struct source kernel, full;
+    bool kernel_moved;                      /* a person went to a line of the kernel pane */
+    int kernel_attempt;
+    struct diff diff;
+    VEC(int) log_rows;                      /* rows of the log that pass the filter */
+    int64_t log_seq;
+    enum tune_level log_level;              /* the least that shows */
+    int log_phase;                          /* 0: all; else index into the known phases */
+    int last_log_rows;
+
+    /* the other screens */
+    struct tui_list start, kernel_list, diff_list, device_list, profile_list, notes_list,
+        history_list, memory_list, prompt_list, settings_list;
+    VEC(int) history;                       /* attempt ids in the order shown */
+    VEC(uint8_t) history_depth;
+    int64_t history_seq;
+    bool history_by_latency;
+    int marks[2];                           /* attempts to compare, -1 */
+    struct diff compare;
+    struct source prompt;
+    struct buf prompt_text;
+    int64_t prompt_seq;
+    VEC(struct setting) settings;
+    struct buf search;                      /* what was searched last */
+    struct tui_rect list_spot;              /* where the rows of the screen's list are drawn */
+};
+
+/* views.c */
+void views_show(struct views *views, enum view_id view);
+struct tui_list *views_list(struct views *views);
+void views_ask_note(struct views *views, const char *title, const char *text, const char *start,
+                    views_answer_fn *answer);
+void views_ask_confirm(struct views *views, const char *title, const char *text,
+                       views_answer_fn *answer);
+void views_open_line(struct views *views, bool search, const char *start);
+/* Opens the menu over views->rows, which the caller filled. */
+void views_open_menu(struct views *views, const char *title, views_answer_fn *answer);
+void views_menu_row(struct views *views, int value, const char *key, const char *name,
+                    const char *text);
+bool views_act(struct views *views, const struct tune_action *action);
+const struct tune_attempt *views_incumbent(const struct views *views);
+/* What to compare: the incumbent with the attempt of the round; when that has become the incumbent,
+ * its parent with it. *b NULL when there is no second one with a latency; *a may be NULL. */
+void views_pair(const struct views *views, const struct tune_attempt **a,
+                const struct tune_attempt **b);
+
+/* commands.c */
+struct command {
+    const char *name, *hint, *help;
+    unsigned where;                         /* bits of enum view_id */
+    enum tune_action_kind action;           /* TUNE_ACTIONS: none */
+    void (*run)(struct views *views, struct str args, struct views_request *request);
+    bool (*can)(const struct views *views);
+};
+const struct command *command_at(size_t index);             /* NULL past the last */
+const struct command *command_find(struct str name);
+bool command_exists(const char *name);
+bool command_is_here(const struct views *views, const struct command *command);
+bool command_can(const struct views *views, const struct command *command);
+void command_run(struct views *views, const struct command *command, struct str args,
+                 struct views_request *request);
+/* Runs a whole line "name arguments". */
+void command_line(struct views *views, struct str line, struct views_request *request);
+extern const char command_keys[];           /* the default bindings */
+
+/* actions.c: what the commands do to a session */
+void act_edit(struct views *views, struct str args, struct views_request *request);
+void act_write(struct views *views, struct str args, struct views_request *request);
+void act_reject(struct views *views, struct str args, struct views_request *request);
+void act_another(struct views *views, struct str args, struct views_request *request);
+void act_revert(struct views *views, struct str args, struct views_request *request);
+void act_run(struct views *views, struct str args, struct views_request *request);
+void act_gates(struct views *views, struct str args, struct views_request *request);
+void act_gate(struct views *views, struct str args, struct views_request *request);
+void act_plans(struct views *views, struct str args, struct views_request *request);
+void act_overrule(struct views *views, struct str args, struct views_request *request);
+void act_budget(struct views *views, struct str args, struct views_request *request);
+void act_tolerance(struct views *views, struct str args, struct views_request *request);
+void act_precision(struct views *views, struct str args, struct views_request *request);
+void act_take(struct views *views, struct str args, struct views_request *request);
+void act_pin(struct views *views, struct str args, struct views_request *request);
+void act_drop(struct views *views, struct str args, struct views_request *request);
+void act_memory_approve(struct views *views, struct str args, struct views_request *request);
+void act_memory_expire(struct views *views, struct str args, struct views_request *request);
+
+/* chrome.c: what stands around every screen */
+void chrome_header(struct views *views, struct tui_area area);
+void chrome_steps(struct views *views, struct tui_area area);
+void chrome_plan(struct views *views, struct tui_area area);
+void chrome_status(struct views *views, struct tui_area area);
+void chrome_keys(struct views *views, struct tui_area area);
+void chrome_title(struct views *views, struct tui_area area);
+const char *spinner_at(int64_t now_ms);
+void plan_prediction(const struct tune_plan *plan, struct buf *out);
+/* Draws head, title and the lines below; returns what is left for the screen itself. */
+struct tui_area chrome_screen(struct views *views, struct tui_area area);
+
+/* panes */
+void pane_kernel_draw(struct views *views, struct tui_area area);
+void pane_proposal_draw(struct views *views, struct tui_area area);
+void pane_device_draw(struct views *views, struct tui_area area);
+void pane_profile_draw(struct views *views, struct tui_area area);
+const char *pane_title(struct views *views, enum pane pane, struct buf *note);
+void pane_moved(struct views *views);
+/* Draws rows of a source with gutter, cost and colours; shared with the kernel screen. */
+void kernel_draw(struct views *views, struct tui_area area, struct source *source,
+                 const struct tune_attempt *attempt, struct tui_list *list);
+void diff_draw(struct views *views, struct tui_area area, struct diff *diff,
+               const struct tune_candidate *candidate, struct tui_list *list);
+void log_draw(struct views *views, struct tui_area area, struct tui_list *list);
+const struct tune_log *log_at(const struct views *views, int row);
+struct str log_line(const void *views, int row);
+void log_filter(struct views *views);
+const char *log_phase_name(const struct views *views);
+void log_next_filter(struct views *views, bool level);
+/* Marks where the last search occurs in a row that is drawn. */
+void mark_found(struct views *views, struct tui_area area, int row, int col, struct str text);
+
+/* Metrics and engines of two attempts next to each other; b may be NULL. */
+void profile_pair_draw(struct tui_area area, const struct tune_attempt *a,
+                       const struct tune_attempt *b);
+
+/* screens */
+void workbench_draw(struct views *views, struct tui_area area);
+void start_draw(struct views *views, struct tui_area area);
+void start_enter(struct views *views, struct views_request *request);
+void kernel_screen_draw(struct views *views, struct tui_area area);
+void diff_screen_draw(struct views *views, struct tui_area area);
+void device_screen_draw(struct views *views, struct tui_area area);
+void profile_screen_draw(struct views *views, struct tui_area area);
+void notes_draw(struct views *views, struct tui_area area);
+void history_draw(struct views *views, struct tui_area area);
+void history_order(struct views *views);
+int history_attempt(const struct views *views);             /* under the cursor, -1 */
+void memory_draw(struct views *views, struct tui_area area);
+void prompt_draw(struct views *views, struct tui_area area);
+void settings_draw(struct views *views, struct tui_area area);
+void settings_enter(struct views *views, struct views_request *request);
+void notice_draw(struct views *views, struct tui_area area);
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the time goes: incumbent and candidate next to each other, engines as bars, bounds,
+ * roofline, samples, cost per line. The numbers come with the attempts. */
+#include "views/private.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What the profile pane shows of the metrics, in this order; names as Neuron's tools have them. */
+static const struct {
+    const char *metric, *label, *unit;
+} rows[] = {
+    {"latency", "latency", "us"},
+    {"hbm_read_bytes", "HBM read", "bytes"},
+    {"hbm_write_bytes", "HBM write", "bytes"},
+    {"dma_transfer_count", "DMA count", "count"},
+    {"instruction_count", "instructions", "count"},
+    {"mfu_estimated_percent", "MFU", "%"},
+};
+
+static const struct {
+    const char *metric, *label;
+    enum tui_role role;
+} engines[] = {
+    {"tensor_engine_active_time_percent", "Tensor", TUI_LANE_1},
+    {"vector_engine_active_time_percent", "Vector", TUI_LANE_2},
+    {"scalar_engine_active_time_percent", "Scalar", TUI_LANE_3},
+    {"gpsimd_engine_active_time_percent", "GpSimd", TUI_LANE_4},
+    {"dma_active_time_percent", "DMA", TUI_LANE_5},
+};
+
+static double metric(const struct tune_attempt *attempt, const char *name) {
+    return attempt ? tune_attempt_metric(attempt, name) : NAN;
+}
+
+/* Percents are 0..100; some tools report the same as a ratio. */
+static double percent(const struct tune_attempt *attempt, const char *name) {
+    return metric(attempt, name);
+}
+
+static enum tui_role role_of_change(double from, double to, bool less_is_better) {
+    if (!isfinite(from) || !isfinite(to) || fabs(to - from) <= 0.0005 * fabs(from))
+        return TUI_DIM;
+    return (to < from) == less_is_better ? TUI_GOOD : TUI_BAD;
+}
+
+static int draw_values(struct tui_area area, int row, const struct tune_attempt *a,
+                       const struct tune_attempt *b) {
+    bool wide = area.cols >= 52;
+    int value = wide ? 26 : 20, other = wide ? 40 : 29, change = wide ? 51 : area.cols - 1;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        double from = metric(a, rows[i].metric), to = metric(b, rows[i].metric);
+        if (!isfinite(from) && !isfinite(to))
+            continue;
+        tui_say(tui_ink(area, TUI_DIM), row, 1, "%s", rows[i].label);
+        tui_say_right(b ? area : tui_ink(area, TUI_STRONG), row, value, "%s",
+                      show_value(from, rows[i].unit).text);
+        if (b) {
+            if (wide)
+                tui_say(tui_ink(area, TUI_DIM), row, value + 1, "→");
+            tui_say_right(tui_ink(area, TUI_STRONG), row, other, "%s",
+                          show_value(to, rows[i].unit).text);
+            bool less = strcmp(rows[i].metric, "mfu_estimated_percent") != 0;
+            tui_say_right(tui_ink(area, role_of_change(from, to, less)), row, change, "%s",
+                          show_change(from, to).text);
+        }
+        row++;
+    }
+    return row;
+}
+
+static int draw_engines(struct tui_area area, int row, const struct tune_attempt *a,
+                        const struct tune_attempt *b) {
+    int room = area.cols - 26;
+    for (size_t i = 0; i < COUNT_OF(engines); i++) {
+        double from = percent(a, engines[i].metric), to = percent(b, engines[i].metric);
+        double shown = b && isfinite(to) ? to : from;
+        if (!isfinite(from) && !isfinite(to))
+            continue;
+        tui_say(tui_ink(area, TUI_DIM), row, 1, "%s", engines[i].label);
+        struct tui_rect bar = {row, 9, 1, room};
+        if (room > 4) {
+            tui_fill(tui_ink(area, TUI_BAR_OTHER), bar, "·");
+            tui_chart_bar(tui_area_part(area, bar), shown / 100, engines[i].role);
+        }
+        struct tui_area ink = tui_ink(area, TUI_STRONG);
+        if (b && isfinite(to) && isfinite(from))
+            tui_say_right(ink, row, area.cols - 1, "%.0f → %.0f %%", from, to);
+        else
+            tui_say_right(ink, row, area.cols - 1, "%.0f %%", shown);
+        row++;
+    }
+    return row;
+}
+
+static double roofline(const struct tune_attempt *attempt) {
+    return attempt && attempt->latency_us > 0 ? attempt->floor_us / attempt->latency_us * 100 : NAN;
+}
+
+static void draw_bound(struct tui_area area, int row, const struct tune_attempt *a,
+                       const struct tune_attempt *b) {
+    int col = 1;
+    if (a->bound_by)
+        col = tui_say(area, row, col, "bound by %s", a->bound_by);
+    if (b && b->bound_by && a->bound_by && strcmp(a->bound_by, b->bound_by) != 0)
+        col = tui_say(area, row, col, " → %s", b->bound_by);
+    double from = roofline(a), to = roofline(b);
+    if (isfinite(from) && area.cols - col > 18) {
+        if (isfinite(to))
+            tui_say_right(area, row, area.cols - 1, "roofline %.0f → %.0f %%", from, to);
+        else
+            tui_say_right(area, row, area.cols - 1, "roofline %.0f %%", from);
+    }
+}
+
+void profile_pair_draw(struct tui_area area, const struct tune_attempt *a,
+                       const struct tune_attempt *b) {
+    draw_bound(area, draw_engines(area, draw_values(area, 0, a, b), a, b), a, b);
+}
+
+/* The best latency after each attempt, as a step line with its ends labelled. */
+static void draw_progress(struct views *views, struct tui_area area) {
+    const struct tune_state *state = views->state;
+    double values[256], best = NAN;
+    size_t count = MIN_OF(state->attempts.len, COUNT_OF(values));
+    for (size_t i = 0; i < count; i++) {
+        const struct tune_attempt *attempt = &state->attempts.at[i];
+        bool counts = attempt->verdict.correct == TUNE_ANSWER_YES && attempt->latency_us > 0;
+        if (counts && !(best <= attempt->latency_us))
+            best = attempt->latency_us;
+        values[i] = best;
+    }
+    if (area.rows < 3 || count < 2)
+        return;
+    tui_say(tui_ink(area, TUI_DIM), 0, 1, "best so far");
+    struct tui_rect plot = {1, 12, area.rows - 1, area.cols - 14};
+    if (!tui_chart_steps(tui_area_part(area, plot), values, count, TUI_GOOD))
+        return;
+    tui_say_right(tui_ink(area, TUI_DIM), 1, 11, "%s", show_latency(values[0]).text);
+    tui_say_right(tui_ink(area, TUI_GOOD), area.rows - 1, 11, "%s", show_latency(best).text);
+}
+
+void pane_profile_draw(struct views *views, struct tui_area area) {
+    const struct tune_attempt *a, *b;
+    views_pair(views, &a, &b);
+    if (!a || !isfinite(a->latency_us)) {
+        tui_say(tui_ink(area, TUI_DIM), 1, 2, "not measured yet");
+        return;
+    }
+    int row = draw_values(area, 0, a, b);
+    row = draw_engines(area, row, a, b);
+    draw_bound(area, row, a, b);
+    struct tui_rect rest = {row + 2, 0, MIN_OF(area.rows - row - 2, 6), area.cols};
+    if (rest.rows >= 3)
+        draw_progress(views, tui_area_part(area, rest));
+}
+
+/* ---- the screen ------------------------------------------------------------------------------- */
+
+/* How long each resource is busy, and what its limit costs: the latency without it. */
+static void draw_bounds(struct tui_area area, const struct tune_attempt *attempt) {
+    double latency = attempt->latency_us;
+    for (size_t i = 0; i < attempt->bounds.len && (int)i < area.rows; i++) {
+        const struct tune_bound *bound = &attempt->bounds.at[i];
+        int row = (int)i;
+        tui_put_short(tui_ink(area, TUI_DIM), row, (struct tui_rect){0, 1, 1, 9},
+                      str_of(bound->name));
+        tui_say_right(area, row, 18, "%s", show_latency(bound->busy_us).text);
+        struct tui_rect bar = {row, 20, 1, area.cols - 43};
+        if (bar.cols > 3 && latency > 0)
+            tui_chart_bar(tui_area_part(area, bar), bound->busy_us / latency, TUI_BAR);
+        tui_say_right(tui_ink(area, TUI_STRONG), row, area.cols - 10, "%s",
+                      show_latency(bound->without_us).text);
+        tui_say_right(tui_ink(area, TUI_DIM), row, area.cols - 1, "%s",
+                      show_change(latency, bound->without_us).text);
+    }
+    if (attempt->bounds.len == 0)
+        tui_say(tui_ink(area, TUI_DIM), 0, 1, "not reported");
+}
+
+static int by_share(const void *a, const void *b) {
+    const struct tune_line_cost *const *x = a, *const *y = b;
+    return (*x)->share < (*y)->share ? 1 : (*x)->share > (*y)->share ? -1 : 0;
+}
+
+#define MAX_HOT 200
+
+static void draw_hot(struct views *views, struct tui_area area,
+                     const struct tune_attempt *attempt) {
+    const struct tune_line_cost *hot[MAX_HOT];
+    size_t count = 0;
+    for (size_t i = 0; i < attempt->lines.len && count < MAX_HOT; i++)
+        hot[count++] = &attempt->lines.at[i];
+    qsort(hot, count, sizeof *hot, by_share);
+    struct tui_list *list = &views->profile_list;
+    tui_list_fit(list, (int)count, area.rows);
+    source_set(&views->full, attempt->source);
+    for (int row = 0; row < area.rows && list->top + row < list->count; row++) {
+        const struct tune_line_cost *cost = hot[list->top + row];
+        tui_say_right(tui_ink(area, TUI_LINE_NUMBER), row, 5, "%d", cost->line);
+        tui_say_right(area, row, 13, "%.1f %%", cost->share * 100);
+        tui_say_right(tui_ink(area, TUI_DIM), row, 24, "%s", show_latency(cost->us).text);
+        tui_say(tui_ink(area, TUI_DIM), row, 26, "%s", cost->engine ? cost->engine : "");
+        struct str text = str_trim(source_line(&views->full, cost->line));
+        source_draw_line(tui_area_part(area, (struct tui_rect){row, 34, 1, area.cols - 34}), 0,
+                         views->shift, text, 0);
+        if (list->top + row == list->cursor)
+            tui_lay_paper(area, (struct tui_rect){row, 0, 1, area.cols}, TUI_PAPER_CURSOR);
+    }
+    tui_list_draw_bar(list, area);
+}
+
+static void draw_samples(struct tui_area area, const struct tune_attempt *attempt) {
+    if (attempt->samples.len == 0) {
+        tui_say(tui_ink(area, TUI_DIM), 0, 1, "no samples");
+        return;
+    }
+    double low = INFINITY, high = -INFINITY, sum = 0;
+    for (size_t i = 0; i < attempt->samples.len; i++) {
+        low = fmin(low, attempt->samples.at[i]);
+        high = fmax(high, attempt->samples.at[i]);
+        sum += attempt->samples.at[i];
+    }
+    struct buf text = {0};
+    buf_printf(&text, "%d samples, mean %s", (int)attempt->samples.len,
+               show_latency(sum / (double)attempt->samples.len).text);
+    if (attempt->modelled)
+        buf_puts(&text, " (the device model: the same each time)");
+    else
+        buf_printf(&text, ", %s to %s", show_latency(low).text, show_latency(high).text);
+    tui_put_short(area, 0, (struct tui_rect){0, 1, 1, area.cols - 2}, buf_str(&text));
+    buf_free(&text);
+}
+
+/* Operations per byte against operations per second, where the metrics say both. */
+static void draw_roofline(struct views *views, struct tui_area area) {
+    struct tui_mark marks[64];
+    size_t count = 0;
+    double peak = NAN, slope = NAN;
+    for (size_t i = 0; i < views->state->attempts.len && count < COUNT_OF(marks); i++) {
+        const struct tune_attempt *attempt = &views->state->attempts.at[i];
+        double flops = metric(attempt, "hardware_flops");
+        double bytes = metric(attempt, "hbm_read_bytes") + metric(attempt, "hbm_write_bytes");
+        double time = attempt->latency_us * 1e-6;
+        if (!(flops > 0) || !(bytes > 0) || !(time > 0))
+            continue;
+        bool is_best = attempt->id == views->state->best;
+        marks[count++] = (struct tui_mark){flops / bytes, flops / time / 1e12, is_best ? "●" : "○",
+                                           is_best ? TUI_GOOD : TUI_DIM};
+        double top = metric(attempt, "peak_flops"), rate = metric(attempt, "peak_hbm_bytes");
+        peak = isfinite(top) ? top / 1e12 : peak;
+        slope = isfinite(rate) ? rate / 1e12 : slope;
+    }
+    if (count == 0 || !isfinite(peak) || !isfinite(slope))
+        return;
+    const struct tui_roofline roof = {peak, slope, "FLOP/byte", "TFLOPS", marks, count};
+    tui_chart_roofline(area, &roof);
+}
+
+void profile_screen_draw(struct views *views, struct tui_area area) {
+    struct tui_area body = chrome_screen(views, area);
+    const struct tune_attempt *a, *b;
+    views_pair(views, &a, &b);
+    if (!a || !isfinite(a->latency_us)) {
+        tui_say(tui_ink(body, TUI_DIM), 1, 2, "not measured yet; s starts the loop");
+        return;
+    }
+    static const struct tui_share halves[] = {{0, 1}, {0, 1}}, rows_of[] = {{14, 0}, {4, 1}};
+    struct tui_rect whole = {0, 0, body.rows, body.cols}, parts[2], top[2];
+    tui_split_rows(whole, rows_of, 2, 1, parts);
+    tui_split_cols(parts[0], halves, 2, 1, top);
+    struct buf title = {0};
+    buf_printf(&title, b ? "metrics  #%d → #%d" : "metrics  #%d", a->id, b ? b->id : 0);
+    struct tui_area left = tui_frame(tui_area_part(body, top[0]), false, title.at, "");
+    profile_pair_draw(left, a, b);
+    struct tui_area right = tui_frame(tui_area_part(body, top[1]), false,
+                                      "bounds", "busy, latency without it");
+    draw_bounds(tui_area_part(right, (struct tui_rect){0, 0, 6, right.cols}), b ? b : a);
+    draw_samples(tui_area_part(right, (struct tui_rect){7, 0, 1, right.cols}), b ? b : a);
+    struct tui_area hot = tui_frame(tui_area_part(body, parts[1]), true, "cost per line",
+                                    b ? "candidate" : "incumbent");
+    if (hot.cols >= 110 && hot.rows >= 8) {
+        struct tui_rect chart = {0, hot.cols - 50, hot.rows, 50};
+        draw_roofline(views, tui_area_part(hot, chart));
+        hot = tui_area_part(hot, (struct tui_rect){0, 0, hot.rows, hot.cols - 52});
+    }
+    views->list_spot = (struct tui_rect){hot.row, hot.col, hot.rows, hot.cols};
+    draw_hot(views, hot, b ? b : a);
+    buf_free(&title);
+}

@@ -1,0 +1,562 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of screens, what lies over them (prompts, menus, questions), and the way of an event to
+ * a command. What a screen shows is in its own file. */
+#include "views/private.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct tui_list *start_list(struct views *views) {
+    return &views->start;
+}
+static struct tui_list *pane_list(struct views *views) {
+    return &views->panes[views->pane];
+}
+static struct tui_list *kernel_list(struct views *views) {
+    return &views->kernel_list;
+}
+static struct tui_list *diff_list(struct views *views) {
+    return &views->diff_list;
+}
+static struct tui_list *device_list(struct views *views) {
+    return &views->device_list;
+}
+static struct tui_list *profile_list(struct views *views) {
+    return &views->profile_list;
+}
+static struct tui_list *notes_list(struct views *views) {
+    return &views->notes_list;
+}
+static struct tui_list *history_list(struct views *views) {
+    return &views->history_list;
+}
+static struct tui_list *memory_list(struct views *views) {
+    return &views->memory_list;
+}
+static struct tui_list *prompt_list(struct views *views) {
+    return &views->prompt_list;
+}
+static struct tui_list *settings_list(struct views *views) {
+    return &views->settings_list;
+}
+
+/* ---- what a search looks through -------------------------------------------------------------- */
+
+static struct str lines_at(const struct source *source, int row) {
+    return source_line(source, row + 1);
+}
+
+static struct str diff_line(const struct diff *diff, bool sides, int row) {
+    size_t count = sides ? diff->sides.len : diff->unified.len;
+    if (row < 0 || (size_t)row >= count)
+        return STR("");
+    const struct diff_row *at = sides ? &diff->sides.at[row] : &diff->unified.at[row];
+    return at->new_line ? source_line(&diff->new_, at->new_line)
+                        : source_line(&diff->old, at->old_line);
+}
+
+static struct str pane_line(const void *data, int row) {
+    const struct views *views = data;
+    switch (views->pane) {
+    case PANE_KERNEL:
+        return lines_at(&views->kernel, row);
+    case PANE_PROPOSAL:
+        return diff_line(&views->diff, views->side_by_side, row);
+    case PANE_DEVICE:
+        return log_line(data, row);
+    default:
+        return STR("");
+    }
+}
+
+static struct str kernel_line(const void *data, int row) {
+    return lines_at(&((const struct views *)data)->full, row);
+}
+
+static struct str compare_line(const void *data, int row) {
+    const struct views *views = data;
+    return diff_line(&views->compare, views->side_by_side, row);
+}
+
+static struct str prompt_line(const void *data, int row) {
+    return lines_at(&((const struct views *)data)->prompt, row);
+}
+
+static struct str note_line(const void *data, int row) {
+    const struct views *views = data;
+    bool there = row >= 0 && (size_t)row < views->state->notes.len;
+    return str_of(there ? views->state->notes.at[row].lesson : "");
+}
+
+static void diff_enter(struct views *views, struct views_request *request) {
+    (void)request;
+    views_show(views, VIEW_HISTORY);
+}
+
+/* Enter in the log goes to the line it speaks of. */
+static void log_enter(struct views *views, struct views_request *request) {
+    (void)request;
+    struct tui_list *list = views_list(views);
+    const struct tune_log *log = log_at(views, list->cursor);
+    if (!log || log->line <= 0) {
+        views_say(views, false, "this line names no line of the kernel");
+        return;
+    }
+    views->kernel_attempt = log->attempt;
+    views_show(views, VIEW_KERNEL);
+    views->kernel_list.cursor = log->line - 1;
+}
+
+static void pane_enter(struct views *views, struct views_request *request) {
+    if (views->pane == PANE_DEVICE) {
+        log_enter(views, request);
+    } else if (views->pane == PANE_KERNEL) {
+        views_show(views, VIEW_KERNEL);
+        views->kernel_list.cursor = views->panes[PANE_KERNEL].cursor;
+    } else if (views->pane == PANE_PROFILE) {
+        views_show(views, VIEW_PROFILE);
+    } else {
+        views->zoomed = !views->zoomed;
+    }
+}
+
+static void history_enter(struct views *views, struct views_request *request) {
+    (void)request;
+    views->marks[1] = history_attempt(views);
+    const struct tune_attempt *attempt = tune_state_attempt(views->state, views->marks[1]);
+    views->marks[0] = attempt && attempt->parent >= 0 ? attempt->parent : views->marks[1];
+    views_show(views, VIEW_DIFF);
+}
+
+static const struct view screens[VIEW_COUNT] = {
+    [VIEW_START] = {"start", "start", "recent sessions and seeds", start_draw, start_list, NULL,
+                    start_enter, NULL},
+    [VIEW_WORKBENCH] = {"workbench", "workbench", "", workbench_draw, pane_list, pane_moved,
+                        pane_enter, pane_line},
+    [VIEW_KERNEL] = {"kernel", "kernel", "the source with what each line costs", kernel_screen_draw,
+                     kernel_list, NULL, NULL, kernel_line},
+    [VIEW_DIFF] = {"diff", "diff", "two attempts, source and metrics", diff_screen_draw, diff_list,
+                   NULL, diff_enter, compare_line},
+    [VIEW_DEVICE] = {"device", "device", "what the runner said", device_screen_draw, device_list,
+                     NULL, log_enter, log_line},
+    [VIEW_PROFILE] = {"profile", "profile", "where the time goes", profile_screen_draw,
+                      profile_list, NULL, NULL, NULL},
+    [VIEW_NOTES] = {"notes", "notes", "what was learned, and which prompts it enters", notes_draw,
+                    notes_list, NULL, NULL, note_line},
+    [VIEW_HISTORY] = {"history", "history", "every attempt; nothing is ever deleted", history_draw,
+                      history_list, NULL, history_enter, NULL},
+    [VIEW_MEMORY] = {"memory", "memory", "experiences that other sessions profit from", memory_draw,
+                     memory_list, NULL, NULL, NULL},
+    [VIEW_PROMPT] = {"prompt", "prompt", "what the next proposal gets to see", prompt_draw,
+                     prompt_list, NULL, NULL, prompt_line},
+    [VIEW_SETTINGS] = {"settings", "settings", "Enter changes a gate; : sets a value",
+                       settings_draw, settings_list, NULL, settings_enter, NULL},
+};
+
+const struct view *view_at(enum view_id id) {
+    return &screens[id];
+}
+
+/* ---- life ------------------------------------------------------------------------------------- */
+
+struct views *views_new(const char *bindings, const char *bindings_file, struct err *err) {
+    struct views *views = mem_alloc(1, sizeof *views);
+    views->marks[0] = views->marks[1] = -1;
+    views->step = -1;
+    views->kernel_attempt = -1;
+    views->log_level = TUNE_LEVEL_INFO;
+    views->pane = PANE_PROPOSAL;
+    views->menu_texts = arena_new();
+    views->note.many_lines = true;
+    views->panes[PANE_DEVICE].follow = views->device_list.follow = true;
+    views->history_seq = views->log_seq = views->prompt_seq = -1;
+    if (!tui_bindings_parse(&views->bindings, str_of(command_keys), "built-in keys", command_exists,
+                            err) ||
+        (bindings && !tui_bindings_parse(&views->bindings, str_of(bindings), bindings_file,
+                                         command_exists, err))) {
+        views_free(views);
+        return NULL;
+    }
+    return views;
+}
+
+static void free_caches(struct views *views) {
+    source_free(&views->kernel);
+    source_free(&views->full);
+    source_free(&views->prompt);
+    diff_free(&views->diff);
+    diff_free(&views->compare);
+    vec_free(&views->log_rows);
+    vec_free(&views->history);
+    vec_free(&views->history_depth);
+    vec_free(&views->settings);
+    views->history_seq = views->log_seq = views->prompt_seq = -1;
+}
+
+void views_free(struct views *views) {
+    if (!views)
+        return;
+    free_caches(views);
+    tui_bindings_free(&views->bindings);
+    tui_menu_free(&views->menu);
+    tui_field_free(&views->line);
+    tui_field_free(&views->note);
+    vec_free(&views->rows);
+    arena_free(views->menu_texts);
+    buf_free(&views->ask_text);
+    buf_free(&views->edit_text);
+    buf_free(&views->prompt_text);
+    buf_free(&views->search);
+    free(views);
+}
+
+void views_set_model(struct views *views, const struct views_model *model) {
+    bool other = views->model.state != model->state;
+    views->model = *model;
+    views->state = model->state;
+    if (!other)
+        return;
+    free_caches(views);
+    views->overlay = OVERLAY_NONE;
+    views->hunks = views->zoomed = views->kernel_moved = false;
+    views->step = views->kernel_attempt = views->marks[0] = views->marks[1] = -1;
+    views->view = views->state ? VIEW_WORKBENCH : VIEW_START;
+    views->history_list = views->kernel_list = views->notes_list = (struct tui_list){0};
+    for (int i = 0; i < PANE_COUNT; i++)
+        views->panes[i] = (struct tui_list){.follow = i == PANE_DEVICE};
+}
+
+void views_show(struct views *views, enum view_id view) {
+    if (view != VIEW_START && !views->state)
+        return;
+    views->view = view;
+    views->hunks = false;
+    views->shift = 0;
+}
+
+struct tui_list *views_list(struct views *views) {
+    return view_at(views->view)->list(views);
+}
+
+void views_say(struct views *views, bool bad, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(views->message, sizeof views->message, format, args);
+    va_end(args);
+    views->message_bad = bad;
+}
+
+bool views_act(struct views *views, const struct tune_action *action) {
+    struct err err = {0};
+    if (views->model.act && views->model.act(views->model.context, action, &err))
+        return true;
+    views_say(views, true, "%s", err.text);
+    return false;
+}
+
+const struct tune_attempt *views_incumbent(const struct views *views) {
+    const struct tune_state *state = views->state;
+    int id = state->incumbent >= 0 ? state->incumbent : 0;
+    return tune_state_attempt(state, id);
+}
+
+void views_pair(const struct views *views, const struct tune_attempt **a,
+                const struct tune_attempt **b) {
+    const struct tune_state *state = views->state;
+    *a = views_incumbent(views);
+    *b = tune_state_attempt(state, state->current);
+    if (*a && *b == *a) {
+        const struct tune_attempt *parent = tune_state_attempt(state, (*a)->parent);
+        *b = parent ? *a : NULL;
+        *a = parent ? parent : *a;
+    }
+    if (*b && !isfinite((*b)->latency_us))
+        *b = NULL;
+}
+
+bool views_is_moving(const struct views *views) {
+    if (!views->state)
+        return false;
+    for (int i = 0; i < TUNE_STEPS; i++)
+        if (views->state->steps[i].is == TUNE_IS_RUNNING)
+            return true;
+    return false;
+}
+
+/* ---- overlays --------------------------------------------------------------------------------- */
+
+static void ask(struct views *views, enum overlay overlay, const char *title, const char *text,
+                views_answer_fn *answer) {
+    snprintf(views->ask_title, sizeof views->ask_title, "%s", title);
+    buf_clear(&views->ask_text);
+    buf_puts(&views->ask_text, text);
+    views->answer = answer;
+    views->overlay = overlay;
+}
+
+void views_ask_note(struct views *views, const char *title, const char *text, const char *start,
+                    views_answer_fn *answer) {
+    tui_field_set(&views->note, str_of(start));
+    ask(views, OVERLAY_NOTE, title, text, answer);
+}
+
+void views_ask_confirm(struct views *views, const char *title, const char *text,
+                       views_answer_fn *answer) {
+    ask(views, OVERLAY_CONFIRM, title, text, answer);
+}
+
+void views_open_line(struct views *views, bool search, const char *start) {
+    tui_field_set(&views->line, str_of(start));
+    views->searching = search;
+    views->overlay = OVERLAY_LINE;
+}
+
+void views_menu_row(struct views *views, int value, const char *key, const char *name,
+                    const char *text) {
+    if (views->rows.len == 0)
+        arena_reset(views->menu_texts);
+    *vec_push(&views->rows) = (struct tui_menu_row){
+        arena_strdup(views->menu_texts, name), arena_strdup(views->menu_texts, key),
+        arena_strdup(views->menu_texts, text), value, false};
+}
+
+void views_open_menu(struct views *views, const char *title, views_answer_fn *answer) {
+    snprintf(views->menu_title, sizeof views->menu_title, "%s", title);
+    tui_menu_open(&views->menu, views->rows.at, (int)views->rows.len);
+    views->answer = answer;
+    views->overlay = OVERLAY_MENU;
+}
+
+static void answer(struct views *views, struct str text, struct views_request *request) {
+    views_answer_fn *fn = views->answer;
+    views->overlay = OVERLAY_NONE;
+    if (fn)
+        fn(views, text, request);
+}
+
+static void menu_event(struct views *views, const struct tui_event *event,
+                       struct views_request *request) {
+    switch (tui_menu_event(&views->menu, event)) {
+    case TUI_ANSWER_DONE: {
+        char number[16];
+        int len = snprintf(number, sizeof number, "%d", tui_menu_chosen(&views->menu));
+        if (tui_menu_chosen(&views->menu) >= 0)
+            answer(views, (struct str){number, (size_t)len}, request);
+        break;
+    }
+    case TUI_ANSWER_CANCELLED:
+        views->overlay = OVERLAY_NONE;
+        break;
+    default:
+        break;
+    }
+}
+
+/* Completes the command's name as far as it is certain; a second Tab goes to the next one. */
+static void complete(struct views *views) {
+    struct str typed = buf_str(&views->line.text);
+    const struct command *first = NULL;
+    size_t common = 0;
+    if (memchr(typed.at, ' ', typed.len))
+        return;
+    for (size_t i = 0; command_at(i); i++) {
+        const struct command *command = command_at(i);
+        if (!command_is_here(views, command) || strlen(command->name) < typed.len ||
+            memcmp(command->name, typed.at, typed.len) != 0)
+            continue;
+        size_t same = 0;
+        if (!first) {
+            first = command;
+            common = strlen(command->name);
+            continue;
+        }
+        while (same < common && command->name[same] == first->name[same])
+            same++;
+        common = same;
+    }
+    if (!first)
+        return;
+    char name[64];
+    int len = snprintf(name, sizeof name, "%.*s%s", (int)common, first->name,
+                       common == strlen(first->name) ? " " : "");
+    tui_field_set(&views->line, (struct str){name, (size_t)len});
+}
+
+static void line_event(struct views *views, const struct tui_event *event,
+                       struct views_request *request) {
+    bool was_empty = views->line.text.len == 0;
+    switch (tui_field_event(&views->line, event)) {
+    case TUI_ANSWER_DONE: {
+        struct buf text = {0};
+        views->overlay = OVERLAY_NONE;
+        buf_puts(&text, views->searching ? "search " : "");
+        buf_add(&text, views->line.text.at, views->line.text.len);
+        if (views->searching && was_empty)
+            command_run(views, command_find(STR("next-match")), STR(""), request);
+        else
+            command_line(views, buf_str(&text), request);
+        buf_free(&text);
+        break;
+    }
+    case TUI_ANSWER_COMPLETE:
+        if (!views->searching)
+            complete(views);
+        break;
+    case TUI_ANSWER_CANCELLED:
+        views->overlay = OVERLAY_NONE;
+        break;
+    default:
+        if (was_empty && event->kind == TUI_EVENT_KEY && event->key.code == TUI_KEY_BACKSPACE)
+            views->overlay = OVERLAY_NONE;
+        break;
+    }
+}
+
+static void note_event(struct views *views, const struct tui_event *event,
+                       struct views_request *request) {
+    switch (tui_field_event(&views->note, event)) {
+    case TUI_ANSWER_DONE:
+        answer(views, buf_str(&views->note.text), request);
+        break;
+    case TUI_ANSWER_CANCELLED:
+        views->overlay = OVERLAY_NONE;
+        break;
+    default:
+        break;
+    }
+}
+
+static void confirm_event(struct views *views, const struct tui_event *event,
+                          struct views_request *request) {
+    if (event->kind != TUI_EVENT_KEY)
+        return;
+    if (event->key.code == 'y' || event->key.code == TUI_KEY_ENTER)
+        answer(views, STR("y"), request);
+    else
+        views->overlay = OVERLAY_NONE;
+}
+
+/* ---- events ----------------------------------------------------------------------------------- */
+
+static void run_named(struct views *views, const char *name, struct views_request *request) {
+    const struct command *command = name ? command_find(str_of(name)) : NULL;
+    if (command)
+        command_run(views, command, STR(""), request);
+}
+
+/* While hunks are gone through, their keys come first. */
+static const char *hunk_command(const struct views *views, struct tui_key key) {
+    static const struct {
+        uint32_t code;
+        const char *name;
+    } keys[] = {{'n', "down"}, {'p', "up"}, {' ', "take"}, {TUI_KEY_ENTER, "hunks"}};
+    for (size_t i = 0; views->hunks && i < COUNT_OF(keys); i++)
+        if (keys[i].code == key.code && !key.modifiers)
+            return keys[i].name;
+    return NULL;
+}
+
+static void key_event(struct views *views, struct tui_key key, struct views_request *request) {
+    const char *name = hunk_command(views, key);
+    if (!name)
+        name = tui_bindings_find(&views->bindings, view_at(views->view)->name, key);
+    if (name) {
+        run_named(views, name, request);
+        return;
+    }
+    struct buf text = {0};
+    tui_key_print(key, &text);
+    views_say(views, false, "%s does nothing here; ? lists the keys", text.at);
+    buf_free(&text);
+}
+
+static void click_event(struct views *views, const struct tui_event *event) {
+    struct tui_list *list = views_list(views);
+    if (views->view == VIEW_WORKBENCH) {
+        for (int i = 0; i < TUNE_STEPS; i++)
+            if (tui_rect_has(views->step_spots[i], event->row, event->col))
+                views->step = i;
+        for (int i = 0; i < PANE_COUNT; i++)
+            if (tui_rect_has(views->pane_spots[i], event->row, event->col)) {
+                views->pane = (enum pane)i;
+                list = views_list(views);
+                tui_list_go(list, list->top + event->row - views->pane_spots[i].row - 1);
+                pane_moved(views);
+            }
+        return;
+    }
+    if (list && tui_rect_has(views->list_spot, event->row, event->col))
+        tui_list_go(list, list->top + event->row - views->list_spot.row);
+}
+
+static void wheel_event(struct views *views, const struct tui_event *event) {
+    if (views->view == VIEW_WORKBENCH)
+        for (int i = 0; i < PANE_COUNT; i++)
+            if (tui_rect_has(views->pane_spots[i], event->row, event->col)) {
+                tui_list_scroll(&views->panes[i], event->wheel * 3);
+                return;
+            }
+    struct tui_list *list = views_list(views);
+    if (list)
+        tui_list_scroll(list, event->wheel * 3);
+}
+
+struct views_request views_event(struct views *views, const struct tui_event *event) {
+    struct views_request request = {.wish = VIEWS_NOTHING};
+    static void (*const overlays[])(struct views *, const struct tui_event *,
+                                    struct views_request *) = {
+        NULL, menu_event, line_event, note_event, confirm_event};
+    views->message[0] = 0;
+    if (views->overlay != OVERLAY_NONE)
+        overlays[views->overlay](views, event, &request);
+    else if (event->kind == TUI_EVENT_KEY)
+        key_event(views, event->key, &request);
+    else if (event->kind == TUI_EVENT_CLICK)
+        click_event(views, event);
+    else if (event->kind == TUI_EVENT_WHEEL)
+        wheel_event(views, event);
+    else
+        views_say(views, false, "pasted text does nothing here; : and / take it");
+    return request;
+}
+
+/* ---- drawing ---------------------------------------------------------------------------------- */
+
+static void draw_line(struct views *views, struct tui_area area) {
+    int row = area.rows - 1;
+    struct tui_rect rest = {row, 2, 1, area.cols - 2};
+    tui_fill(area, (struct tui_rect){row, 0, 1, area.cols}, " ");
+    tui_say(tui_ink(area, TUI_KEY), row, 0, views->searching ? "/" : ":");
+    tui_field_draw(&views->line, tui_area_part(area, rest));
+}
+
+static void draw_overlay(struct views *views, struct tui_area area) {
+    switch (views->overlay) {
+    case OVERLAY_NONE:
+        break;
+    case OVERLAY_MENU:
+        tui_menu_draw(&views->menu, area, views->menu_title);
+        break;
+    case OVERLAY_LINE:
+        draw_line(views, area);
+        break;
+    case OVERLAY_NOTE:
+        tui_note_draw(area, views->ask_title, buf_str(&views->ask_text), &views->note);
+        break;
+    case OVERLAY_CONFIRM:
+        tui_confirm_draw(area, views->ask_title, buf_str(&views->ask_text), "y yes   any other no");
+        break;
+    }
+}
+
+void views_draw(struct views *views, struct tui_area area, int64_t now_ms) {
+    views->now_ms = now_ms;
+    tui_clear(area);
+    area.canvas->cursor_row = -1;
+    if (area.rows < VIEWS_MIN_ROWS || area.cols < VIEWS_MIN_COLS)
+        notice_draw(views, area);
+    else
+        view_at(views->view)->draw(views, area);
+    draw_overlay(views, area);
+}

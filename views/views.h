@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* views: the screens. They draw a session's state, turn keys into actions, and ask main for what
+ * needs a terminal or the event loop. They hold no kernel, run no job and wait for nothing. */
+#ifndef HONE_VIEWS_VIEWS_H
+#define HONE_VIEWS_VIEWS_H
+
+#include "base/base.h"
+#include "tui/tui.h"
+#include "tune/tune.h"
+
+/* What the screens look at and how they act on it. With state NULL the start screen shows. */
+struct views_model {
+    const struct tune_state *state;
+    bool (*act)(void *context, const struct tune_action *action, struct err *err);
+    /* An artefact by content hash as a new string; NULL when there is none. May be NULL itself. */
+    char *(*artefact)(void *context, const char *hash);
+    void *context;
+    const struct tune_recent *recent;   /* the rows of the start screen */
+    size_t n_recent;
+};
+
+/* What the caller is to do after an event. */
+enum views_wish {
+    VIEWS_NOTHING,
+    VIEWS_QUIT,
+    VIEWS_SUSPEND,
+    VIEWS_REPAINT,              /* draw everything anew */
+    VIEWS_EDIT,                 /* open $EDITOR on `text`, then call views_edited */
+    VIEWS_OPEN,                 /* open the session of `task` */
+    VIEWS_LEAVE,                /* close the session and show the start screen */
+};
+struct views_request {
+    enum views_wish wish;
+    const char *task;           /* OPEN: valid until the model changes */
+    const char *name;           /* EDIT: a file name, "kernel.py" */
+    const char *text;           /* EDIT: valid until views_edited */
+    int line;                   /* EDIT: where to start; 0: anywhere */
+};
+
+struct views;
+/* `bindings`: the user's key bindings as text, NULL for none; a wrong line is reported in *err, and
+ * NULL is returned. */
+struct views *views_new(const char *bindings, const char *bindings_file, struct err *err)
+    CC_MUST_USE;
+void views_free(struct views *views);               /* accepts NULL */
+/* What to look at from now on; the texts stay the caller's. */
+void views_set_model(struct views *views, const struct views_model *model);
+
+/* Draws a frame. now_ms is wall time, for clocks and elapsed times. */
+void views_draw(struct views *views, struct tui_area area, int64_t now_ms);
+/* Whether something on the screen moves by itself: draw again within 100 ms. */
+bool views_is_moving(const struct views *views);
+/* Handles a key, a click or a paste. */
+struct views_request views_event(struct views *views, const struct tui_event *event);
+/* The editor's answer to a VIEWS_EDIT; NULL when it was given up or nothing changed. False with
+ * *err when the text was not accepted: keep it somewhere the user can find it. */
+bool views_edited(struct views *views, const char *text, struct err *err);
+/* Shows a sentence until the next key. */
+void views_say(struct views *views, bool bad, const char *format, ...) CC_PRINTF(3, 4);
+
+/* The commands, for the manual page and the tests: row by row, false past the last. */
+struct views_command_info {
+    const char *name, *keys, *help;
+};
+bool views_command_at(size_t index, struct views_command_info *info);
+
+#endif
