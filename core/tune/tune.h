@@ -9,6 +9,7 @@
 #include "tune/hunks.h"
 #include "tune/context.h"
 #include "tune/proposer.h"
+#include "tune/rewriter.h"
 #include "tune/session.h"
 
 #endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tile sizes: a constant of the kernel that loop counts divide by gets another value. The new
+ * kernel is analysed as a whole: it must keep every limit, and every division must still be exact.
+ */
+#include "tune/rewrite.h"
+
+#include <math.h>
+
+#define MAX_FACTOR 64 /* a tile grows by at most this much in one edit */
+
+/* Is the name a divisor in the count of this loop? */
+static bool divides_count(const struct rewrite_model *model, const struct rewrite_loop *loop,
+                          struct str id) {
+    const struct nki_node *iter = loop->node->for_.iter;
+    for (uint32_t i = iter->id; i <= iter->last; i++) {
+        const struct nki_node *node = model->tree->nodes[i];
+        if (node->kind == NKI_BIN_OP && node->bin_op.op == NKI_FLOOR_DIV &&
+            node->bin_op.right->kind == NKI_NAME && str_equal(node->bin_op.right->name.id, id))
+            return true;
+    }
+    return false;
+}
+
+static bool is_legal(const struct rewrite_model *model, const struct nki_node *constant,
+                     int64_t value, const char **why) {
+    struct nki_edits edits = {.tree = model->tree};
+    struct buf out = {0};
+    struct rewrite_model *after = NULL;
+    nki_edit_node(&edits, constant, str_of(arena_printf(model->arena, "%lld", (long long)value)));
+    if (nki_edits_apply(&edits, &out, NULL)) {
+        struct rewrite_request next = *model->request;
+        next.source = buf_str(&out);
+        after = rewrite_model_new(&next, NULL);
+    }
+    *why = after ? rewrite_why_illegal(after) : "it would not parse";
+    rewrite_model_free(after);
+    buf_free(&out);
+    nki_edits_free(&edits);
+    return *why == NULL;
+}
+
+/* Cost of an element in a row of n: a fixed part for each instruction and descriptor, and the
+ * stream; beyond a few thousand elements nothing is won and overlap is lost. */
+static double cost(int64_t n) {
+    return (1 + 200.0 / (double)n) * (n > 2048 ? 1 + 0.02 * log2((double)n / 2048) : 1);
+}
+
+static void add_site(struct rewrite_model *model, const struct rewrite_row *row,
+                     const struct nki_node *stmt, int64_t old, int64_t value, double share) {
+    struct str name = stmt->assign.targets.at[0]->name.id;
+    struct rewrite_site *site = rewrite_site_add(model, row, (struct nki_node *)(uintptr_t)stmt);
+    site->node[0] = stmt->assign.value;
+    site->number[0] = value;
+    site->key =
+        arena_printf(model->arena, "tile:" STR_FMT ":%lld", STR_ARG(name), (long long)value);
+    site->title = arena_printf(model->arena, STR_FMT ": %lld to %lld", STR_ARG(name),
+                               (long long)old, (long long)value);
+    site->what = arena_printf(model->arena,
+                              "Set " STR_FMT " to %lld; loop counts and index "
+                              "expressions follow.",
+                              STR_ARG(name), (long long)value);
+    site->why =
+        value > old
+            ? "Larger tiles move more bytes in each transfer and pay fixed costs less often."
+            : "Smaller tiles let transfers and engines overlap more.";
+    site->gain = value > old ? share * (1 - cost(value) / cost(old)) : 0.004 * share;
+    site->size = (double)value / (double)old - 1;
+    if (value < old) {
+        site->metric = "latency";
+        site->size = site->gain;
+    }
+}
+
+static void look_at(struct rewrite_model *model, const struct rewrite_row *row,
+                    const struct nki_node *stmt) {
+    int64_t old = stmt->assign.value->constant.integer;
+    struct str name = stmt->assign.targets.at[0]->name.id;
+    double share = 0;
+    int64_t most = 1;
+    for (size_t i = 0; i < model->loops.len; i++) {
+        const struct rewrite_loop *loop = model->loops.at[i];
+        if (!divides_count(model, loop, name))
+            continue;
+        share += rewrite_share(model, loop->node, 0.5);
+        most = MAX_OF(most, loop->trips);
+    }
+    if (share <= 0 || old < 2)
+        return;
+    share = fmin(share, 1);
+    const char *why = NULL;
+    int64_t value = old;
+    for (int64_t factor = 2; factor <= MIN_OF(most, MAX_FACTOR); factor++) {
+        if (most % factor || model->sites.len > 400)
+            continue;
+        value = old * factor;
+        if (is_legal(model, stmt->assign.value, value, &why))
+            add_site(model, row, stmt, old, value, share);
+        else
+            rewrite_decline(model, row, stmt, STR_FMT " = %lld: %s", STR_ARG(name),
+                            (long long)value, why);
+    }
+    if (old % 2 == 0 && old > 64 && is_legal(model, stmt->assign.value, old / 2, &why))
+        add_site(model, row, stmt, old, old / 2, share);
+}
+
+/* `NAME = 256` that binds the name for the whole kernel. */
+static bool is_constant(const struct rewrite_model *model, const struct nki_node *stmt) {
+    if (stmt->kind != NKI_ASSIGN || stmt->assign.targets.len != 1 ||
+        stmt->assign.targets.at[0]->kind != NKI_NAME || stmt->assign.value->kind != NKI_CONSTANT ||
+        stmt->assign.value->constant.type != NKI_CONST_INT || stmt->assign.value->constant.is_big)
+        return false;
+    const struct rewrite_name *name = rewrite_name_of(model, stmt->assign.targets.at[0]->name.id);
+    size_t binds = 0;
+    for (size_t i = 0; name && i < name->accesses.len; i++)
+        binds += (name->accesses.at[i].how & (REWRITE_BIND | REWRITE_WRITE)) != 0;
+    return stmt->parent == model->kernel ? binds == 1
+                                         : stmt->parent == model->tree->module && binds == 0;
+}
+
+void rewrite_find_tile(struct rewrite_model *model, const struct rewrite_row *row) {
+    if (rewrite_why_illegal(model)) {
+        rewrite_decline(model, row, model->kernel, "%s already", rewrite_why_illegal(model));
+        return;
+    }
+    for (uint32_t i = 0; i < model->tree->n_nodes; i++)
+        if (is_constant(model, model->tree->nodes[i]))
+            look_at(model, row, model->tree->nodes[i]);
+}
+
+bool rewrite_apply_tile(struct rewrite_model *model, const struct rewrite_site *site,
+                        struct nki_edits *edits, struct err *err) {
+    (void)err;
+    nki_edit_node(edits, site->node[0],
+                  str_of(arena_printf(model->arena, "%lld", (long long)site->number[0])));
+    return true;
+}

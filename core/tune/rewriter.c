@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rewriter as a proposer: turns a context into a request, what the menu finds into ranked
+ * plans, and a chosen plan into a candidate. It decides nothing about correctness or speed: the
+ * runner does. */
+#include "tune/rewriter.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "loop/loop.h"
+#include "task/task.h"
+#include "tune/rewrite.h"
+#include "tune/tune.h"
+
+#define MAX_PLANS 8
+
+/* One request under way, on a worker thread; outlives a cancelled one. */
+struct job {
+    struct rewriter *owner; /* NULL: nobody waits for the answer any more */
+    struct tune_reply *reply;
+    struct arena *arena; /* copies of what the context said */
+    struct rewrite_request request;
+    struct task_inputs *values;
+    VEC(const char *) closed;
+    const char *key; /* of the plan to carry out; NULL: make plans */
+    VEC(struct tune_plan) plans;
+    struct buf source;
+    size_t declined;
+    struct err err;
+    bool ok;
+};
+
+struct rewriter {
+    struct tune_proposer proposer;
+    struct loop *loop;
+    struct job *job;
+};
+
+/* ---- the request ------------------------------------------------------------------------------
+ */
+
+static void input_of(const struct task_value *value, struct nki_input *input) {
+    static const enum nki_input_kind kinds[] = {
+        [TASK_ARRAY] = NKI_INPUT_ARRAY, [TASK_FLOAT] = NKI_INPUT_FLOAT,
+        [TASK_INT] = NKI_INPUT_INT,     [TASK_BOOL] = NKI_INPUT_BOOL,
+        [TASK_TEXT] = NKI_INPUT_STR,    [TASK_NONE] = NKI_INPUT_NONE,
+    };
+    *input = (struct nki_input){.kind = kinds[value->kind],
+                                .array = value->array,
+                                .i = value->integer,
+                                .f = value->number,
+                                .s = value->text};
+}
+
+static void read_inputs(struct job *job, const char *reference_path) {
+    static const int64_t seeds[] = TASK_SEEDS;
+    if (reference_path)
+        job->values = task_inputs_cached(reference_path, seeds[0], true);
+    if (!job->values)
+        return;
+    struct nki_input *inputs = ARENA_ARRAY(job->arena, struct nki_input, job->values->count);
+    for (size_t i = 0; i < job->values->count; i++)
+        input_of(&job->values->values[i], &inputs[i]);
+    job->request.inputs = inputs;
+    job->request.n_inputs = job->values->count;
+}
+
+/* "Vector" and "vector" are the same engine. */
+static const char *lower(struct arena *arena, const char *text) {
+    char *copy = text ? arena_strdup(arena, text) : NULL;
+    for (char *at = copy; at && *at; at++)
+        if (*at >= 'A' && *at <= 'Z')
+            *at = (char)(*at - 'A' + 'a');
+    return copy;
+}
+
+static enum nki_generation generation_of(const char *device) {
+    if (device && (strcmp(device, "trn1") == 0 || strcmp(device, "gen2") == 0))
+        return NKI_GEN2;
+    return device && (strcmp(device, "trn3") == 0 || strcmp(device, "gen4") == 0) ? NKI_GEN4
+                                                                                  : NKI_GEN3;
+}
+
+static void read_profile(struct job *job, const struct tune_context *context) {
+    struct rewrite_line *lines =
+        ARENA_ARRAY(job->arena, struct rewrite_line, context->lines.len + 1);
+    for (size_t i = 0; i < context->lines.len; i++) {
+        const struct tune_line_cost *cost = &context->lines.at[i];
+        lines[i] = (struct rewrite_line){cost->line, cost->us, isnan(cost->share) ? 0 : cost->share,
+                                         lower(job->arena, cost->engine)};
+    }
+    job->request.lines = lines;
+    job->request.n_lines = context->lines.len;
+    job->request.latency_us = isnan(context->latency_us) ? 0 : context->latency_us;
+    job->request.floor_us = isnan(context->floor_us) ? 0 : context->floor_us;
+    job->request.bound = lower(job->arena, context->bound_by);
+}
+
+static struct job *job_new(struct rewriter *rewriter, const struct tune_context *context,
+                           struct tune_reply *reply) {
+    struct job *job = mem_alloc(1, sizeof *job);
+    job->owner = rewriter;
+    job->reply = reply;
+    job->arena = arena_new();
+    job->request.path = arena_strdup(job->arena, context->path ? context->path : "kernel.py");
+    if (context->function && *context->function)
+        job->request.function = arena_strdup(job->arena, context->function);
+    job->request.source = str_of(arena_strdup(job->arena, context->source ? context->source : ""));
+    job->request.generation = generation_of(context->device);
+    read_profile(job, context);
+    read_inputs(job, context->reference_path);
+    for (size_t i = 0; i < context->closed.len; i++)
+        *vec_push(&job->closed) = arena_strdup(job->arena, context->closed.at[i]);
+    rewriter->job = job;
+    return job;
+}
+
+static void job_free(struct job *job) {
+    task_inputs_free(job->values);
+    vec_free(&job->closed);
+    vec_free(&job->plans);
+    buf_free(&job->source);
+    arena_free(job->arena);
+    mem_free_(job);
+}
+
+/* ---- plans ------------------------------------------------------------------------------------
+ */
+
+static bool is_closed(const struct job *job, const char *key) {
+    for (size_t i = 0; i < job->closed.len; i++)
+        if (strcmp(job->closed.at[i], key) == 0)
+            return true;
+    return false;
+}
+
+static void add_plan(struct job *job, const struct rewrite_model *model,
+                     const struct rewrite_site *site) {
+    struct arena *arena = job->arena;
+    struct nki_place first = nki_place_of(model->tree, site->place->start);
+    struct nki_place last = nki_place_of(model->tree, site->place->end);
+    *vec_push(&job->plans) = (struct tune_plan){
+        .key = arena_strdup(arena, site->key),
+        .title = arena_strdup(arena, site->title),
+        .what = arena_strdup(arena, site->what),
+        .why = arena_strdup(arena, site->why),
+        .author = "rewriter",
+        .first_line = first.line,
+        .last_line = last.line,
+        .metric = site->metric ? site->metric : site->row->metric,
+        .direction = site->metric ? TUNE_DIRECTION_DOWN : site->row->direction,
+        .size = site->size,
+        .latency = -site->gain,
+        .moved = NAN,
+    };
+}
+
+/* A plan is offered only when its edit can be made and gives a kernel that keeps the limits. */
+static void make_plans(struct job *job) {
+    struct rewrite_model *model = rewrite_model_new(&job->request, &job->err);
+    if (!model)
+        return;
+    rewrite_find_all(model);
+    for (size_t i = 0; i < model->sites.len && job->plans.len < MAX_PLANS; i++) {
+        const struct rewrite_site *site = &model->sites.at[i];
+        struct buf out = {0};
+        if (!is_closed(job, site->key) && rewrite_apply(&job->request, site->key, &out, NULL))
+            add_plan(job, model, site);
+        buf_free(&out);
+    }
+    job->declined = model->declined.len;
+    rewrite_model_free(model);
+    job->ok = true;
+}
+
+static void work(void *data) {
+    struct job *job = data;
+    if (job->key)
+        job->ok = rewrite_apply(&job->request, job->key, &job->source, &job->err);
+    else
+        make_plans(job);
+}
+
+static void answer(struct job *job) {
+    if (!job->ok) {
+        tune_reply_failed(job->reply, job->err.text);
+    } else if (job->key) {
+        tune_reply_candidate(job->reply, buf_str(&job->source));
+    } else {
+        char line[128];
+        snprintf(line, sizeof line, "%zu edits are possible; %zu places were looked at and left",
+                 job->plans.len, job->declined);
+        tune_reply_log(job->reply, line);
+        tune_reply_plans(job->reply, job->plans.at, job->plans.len);
+    }
+}
+
+static void done(void *data) {
+    struct job *job = data;
+    if (job->owner) {
+        job->owner->job = NULL;
+        answer(job);
+    }
+    job_free(job);
+}
+
+/* ---- the proposer -----------------------------------------------------------------------------
+ */
+
+static void plan(void *self, const struct tune_context *context, struct tune_reply *reply) {
+    struct rewriter *rewriter = self;
+    loop_job_start(rewriter->loop, work, done, job_new(rewriter, context, reply));
+}
+
+static void rewrite(void *self, const struct tune_context *context, const struct tune_plan *plan_,
+                    struct tune_reply *reply) {
+    struct rewriter *rewriter = self;
+    if (context->repair_error) {
+        tune_reply_failed(reply, "the rewriter does not repair: its edit stands as it is");
+        return;
+    }
+    if (!plan_->key || !*plan_->key) {
+        tune_reply_failed(reply,
+                          "the rewriter carries out its own plans only; write the kernel yourself "
+                          "or choose a model");
+        return;
+    }
+    struct job *job = job_new(rewriter, context, reply);
+    job->key = arena_strdup(job->arena, plan_->key);
+    loop_job_start(rewriter->loop, work, done, job);
+}
+
+static void cancel(void *self) {
+    struct rewriter *rewriter = self;
+    if (rewriter->job)
+        rewriter->job->owner = NULL;
+    rewriter->job = NULL;
+}
+
+static void destroy(void *self) {
+    cancel(self);
+    mem_free_(self);
+}
+
+struct tune_proposer *tune_rewriter_new(struct loop *loop) {
+    struct rewriter *rewriter = mem_alloc(1, sizeof *rewriter);
+    rewriter->loop = loop;
+    rewriter->proposer = (struct tune_proposer){
+        .name = "rewriter",
+        .self = rewriter,
+        .plan = plan,
+        .rewrite = rewrite,
+        .cancel = cancel,
+        .free = destroy,
+    };
+    return &rewriter->proposer;
+}
