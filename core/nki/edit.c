@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Edits of a kernel's source: replacements of spans, whole lines around statements, indentation. What is
- * not replaced stays byte for byte. What to edit, and whether the result is still a kernel, is for
- * those who use it: they parse the new text again. */
+/* Edits of a kernel's source: replacements of spans, whole lines around statements, indentation.
+ * What is not replaced stays byte for byte. What to edit, and whether the result is still a
+ * kernel, is for those who use it: they parse the new text again. */
 #include "nki/syntax.h"
 
 #include <stdlib.h>
@@ -57,6 +57,14 @@ static bool is_comment_end(const struct nki_tree *tree, uint32_t offset) {
     return low < tree->n_comments && tree->comments[low].end == offset;
 }
 
+/* Whether a backslash joins the line that starts at `line` to the one before. */
+static bool is_joined(const struct nki_tree *tree, uint32_t line) {
+    uint32_t end = line;
+    while (end > 0 && line - end < 2 && is_newline(tree->source.at[end - 1]))
+        end--;
+    return end > 0 && tree->source.at[end - 1] == '\\' && !is_comment_end(tree, end);
+}
+
 /* The token that ends the statement's line, NULL when another statement follows on it. */
 static const struct nki_token *line_token(const struct nki_tree *tree,
                                           const struct nki_node *stmt) {
@@ -67,17 +75,9 @@ static const struct nki_token *line_token(const struct nki_tree *tree,
         i++;
     if (i >= tree->n_tokens || tree->tokens[i].kind != NKI_TOKEN_NEWLINE)
         return NULL;
-    uint32_t end = tree->tokens[i].end;
-    bool is_open = tree->source.at[end - 1] == '\\' && !is_comment_end(tree, end);
-    return is_open ? NULL : &tree->tokens[i];       /* a backslash ends the file */
-}
-
-/* Whether a backslash joins the line that starts at `line` to the one before. */
-static bool is_joined(const struct nki_tree *tree, uint32_t line) {
-    uint32_t end = line;
-    while (end > 0 && line - end < 2 && is_newline(tree->source.at[end - 1]))
-        end--;
-    return end > 0 && tree->source.at[end - 1] == '\\' && !is_comment_end(tree, end);
+    const struct nki_token *token = &tree->tokens[i];
+    bool is_open = token->start == token->end && is_joined(tree, token->end);
+    return is_open ? NULL : token;              /* open: a backslash ends the file */
 }
 
 struct nki_span nki_stmt_lines(const struct nki_tree *tree, const struct nki_node *stmt,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lexer: source bytes to tokens, with Python's rules for lines, indentation and brackets, and the
- * tables of comments and line starts. It reports bytes that are no token, unclosed strings and
- * brackets, and goes on behind them. What strings and numbers mean is the parser's business;
- * finding where a string ends is in lexer_string.c. */
+/* The lexer: source bytes to tokens, with Python's rules for lines, indentation and brackets,
+ * and the tables of comments and line starts. It reports bytes that are no token, unclosed
+ * strings and brackets, and goes on behind them. What strings and numbers mean is the parser's
+ * business; finding where a string ends is in lexer_string.c. */
 #include "nki/lexer.h"
 
 #define MAX_INDENTS 100
@@ -119,6 +119,8 @@ static void open_indent(struct lexer *lx, struct indent indent) {
         nki_fault(lx->faults, (struct nki_span){lx->at, lx->at + 1},
                   "blocks nest more than %d deep here; move the inner ones into functions",
                   MAX_INDENTS - 1);
+        push(lx, NKI_TOKEN_INDENT, lx->at, lx->at);
+        push(lx, NKI_TOKEN_ERROR, lx->at, lx->at);
         lx->at = lx->end;
         return;
     }
@@ -176,6 +178,7 @@ static bool open_bracket(struct lexer *lx) {
         nki_fault(lx->faults, (struct nki_span){lx->at, lx->at + 1},
                   "brackets nest more than %d deep here; name the inner values", NKI_MAX_DEPTH);
         push(lx, NKI_TOKEN_ERROR, lx->at, lx->at + 1);
+        lx->depth = 0;
         lx->at = lx->end;
         return false;
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where strings end, f-strings with their replacement fields included, and how a string token is made
- * up. Fields may hold strings with the quotes of the f-string itself (Python 3.12); when the text
- * makes no sense that way the first closing quote ends the string, as before 3.12. */
+/* Where strings end, f-strings with their replacement fields included, and how a string token is
+ * made up. Fields may hold strings with the quotes of the f-string itself (Python 3.12); when
+ * the text makes no sense that way the first closing quote ends the string, as before 3.12. */
 #include "nki/lexer.h"
 
 #define MAX_NESTED_STRINGS 8
-#define MAX_RETRIES 64          /* f-strings of a file read again by the old rule: bounds the time */
+#define MAX_RETRIES 64          /* f-strings of a file read again by the old rule */
 
 static bool is_newline(char c) {
     return c == '\n' || c == '\r';

@@ -34,7 +34,8 @@
       "A name that is assigned anywhere in a function is local in all of it.") \
     X(UNDEFINED, "hone-undefined", WARNING, 0, \
       "'{}' is defined nowhere in this file", \
-      "It is no parameter, assignment, import, function or builtin; check the spelling or import it.") \
+      "It is no parameter, assignment, import, function or builtin; check the spelling or " \
+      "import it.") \
     X(RANGE_OUTSIDE, "hone-range-outside-for", WARNING, 0, \
       "{} has its meaning in the header of a for only; here it is a plain range", \
       "Loop over it directly: for i in nl.affine_range(n).") \
@@ -191,8 +192,8 @@ void lint_report(struct lint *lint, enum lint_rule rule, struct nki_span span,
 void lint_node(struct lint *lint, enum lint_rule rule, const struct nki_node *node);
 void lint_name(struct lint *lint, enum lint_rule rule, const struct nki_node *node,
                struct str name);
-/* A dotted name with its first part replaced by what it was imported as: nl, nisa, nki, or the module's
- * own name. False for anything but names and attributes. */
+/* A dotted name with its first part replaced by what it was imported as: nl, nisa, nki, or the
+ * module's own name. False for anything but names and attributes. */
 bool lint_canonical(const struct lint *lint, const struct nki_node *node, struct buf *out);
 /* Whether a name can mean the builtin: nothing in the file binds it. */
 bool lint_is_builtin(const struct lint *lint, struct str name);

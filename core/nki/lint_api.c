@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names and arguments that a kernel of the current dialect cannot or should no longer use, each with what
- * to write instead. Sources: the release notes and migration guides of NKI 0.2 to 0.6. */
+/* Names and arguments that a kernel of the current dialect cannot or should no longer use, each
+ * with what to write instead. Sources: the release notes and migration guides of NKI 0.2 to 0.6. */
 #include "nki/lint.h"
 
 static const struct {

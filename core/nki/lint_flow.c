@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lints that hold for any Python: statements out of place or never reached, loop variables that hide
- * something, names used before they are assigned or defined nowhere. Only what is certain from
- * the source is reported; branches and iterations are not followed. */
+/* Lints that hold for any Python: statements out of place or never reached, loop variables that
+ * hide something, names used before they are assigned or defined nowhere. Only what is certain
+ * from the source is reported; branches and iterations are not followed. */
 #include "nki/lint.h"
 
 static bool is_scope(const struct nki_node *node) {

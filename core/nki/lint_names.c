@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names for the lints: which names a file binds at all, and what its imports call the modules of NKI.
- * Scopes are not told apart here: a name bound anywhere counts as bound. */
+/* Names for the lints: which names a file binds at all, and what its imports call the modules of
+ * NKI. Scopes are not told apart here: a name bound anywhere counts as bound. */
 #include "nki/lint.h"
 
 /* What the lints call the modules of NKI, whatever a file imports them as. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strict mode: which functions and classes the NKI compiler would read (the kernel and what it calls by
- * name, or all kernels of the file), and the walk over them. What it refuses there is in
- * lint_subset.c. */
+/* Strict mode: which functions and classes the NKI compiler would read (the kernel and what it
+ * calls by name, or all kernels of the file), and the walk over them. What it refuses there is
+ * in lint_subset.c. */
 #include "nki/lint.h"
 
 /* What is still to be looked at, and what was. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parser's entry and what all its parts use: errors, tokens, nodes and lists. It makes the tokens,
- * lets the grammar (parser_stmt.c, parser_expr.c and the files named there) build the tree and numbers
- * the nodes. It knows nothing of what a kernel means. */
+/* The parser's entry and what all its parts use: errors, tokens, nodes and lists. It makes the
+ * tokens, lets the grammar (parser_stmt.c, parser_expr.c and the files named there) build the
+ * tree and numbers the nodes. It knows nothing of what a kernel means. */
 #include "nki/parser.h"
 
 #include <stdarg.h>

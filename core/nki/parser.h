@@ -83,7 +83,8 @@ struct nki_node *parser_node(struct nki_parser *p, enum nki_kind kind, uint32_t 
 /* Sets the end of the node to the end of the last token taken. */
 struct nki_node *parser_close(struct nki_parser *p, struct nki_node *node);
 /* Makes `child` (may be NULL) a child of `parent`; returns it. */
-struct nki_node *parser_adopt(struct nki_parser *p, struct nki_node *parent, struct nki_node *child);
+struct nki_node *parser_adopt(struct nki_parser *p, struct nki_node *parent,
+                              struct nki_node *child);
 /* Lists: remember the start, push, then move what was pushed into the arena. */
 uint32_t parser_list_start(const struct nki_parser *p);
 void parser_list_push(struct nki_parser *p, struct nki_node *node);

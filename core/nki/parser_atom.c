@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Expressions that are read from left to right without operators: names, literals, brackets and their
- * comprehensions, and what follows them: attributes, calls and subscripts. */
+/* Expressions that are read from left to right without operators: names, literals, brackets and
+ * their comprehensions, and what follows them: attributes, calls and subscripts. */
 #include "nki/parser.h"
 
 static struct nki_node *constant(struct nki_parser *p, enum nki_constant type) {
@@ -47,7 +47,8 @@ static struct nki_node *comprehension(struct nki_parser *p, enum nki_kind kind, 
     return node;
 }
 
-/* The rest of a list, set or parenthesised tuple after its first element; takes the closing bracket. */
+/* The rest of a list, set or parenthesised tuple after its first element; takes the closing
+ * bracket. */
 static struct nki_list rest_of_display(struct nki_parser *p, struct nki_node *node,
                                        struct nki_node *first, char close) {
     static const char *const expected[] = {"',' or ')'", "',' or ']'", "',' or '}'"};

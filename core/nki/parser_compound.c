@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statements with blocks: if, loops, with, try, functions and classes. The match statement is told apart
- * and refused with a message of its own. */
+/* Statements with blocks: if, loops, with, try, functions and classes. The match statement is
+ * told apart and refused with a message of its own. */
 #include "nki/parser.h"
 
 /* The end of a compound statement is that of its last inner statement, not of the line end. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Expressions by falling precedence, down to subscripts and calls; what stands alone (names, literals,
- * displays) is in parser_atom.c. Chains of operators are loops, so the depth of the recursion
- * follows the nesting of the source and parser_enter bounds it. */
+/* Expressions by falling precedence, down to subscripts and calls; what stands alone (names,
+ * literals, displays) is in parser_atom.c. Chains of operators are loops, so the depth of the
+ * recursion follows the nesting of the source and parser_enter bounds it. */
 #include "nki/parser.h"
 
 static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of f-strings: literal pieces, replacement fields, conversions and format specs. A field's
- * expression is made into tokens of its own, so that its nodes have exact spans. */
+/* The inside of f-strings: literal pieces, replacement fields, conversions and format specs. A
+ * field's expression is made into tokens of its own, so that its nodes have exact spans. */
 #include "nki/lexer.h"
 
 #define MAX_SPEC_LEVEL 2        /* a field may hold fields in its format spec, those no further */
@@ -88,7 +88,8 @@ static void parse_field(struct format *f) {
     uint32_t start = f->at + 1;
     uint32_t end = nki_field_end(p->tree->source, start, f->end);
     if (end >= f->end) {
-        fail(f, f->at, "'{' of the f-string is never closed; expected '}' (write '{{' for a brace)");
+        fail(f, f->at, "'{' of the f-string is never closed; expected '}' (write '{{' for a "
+             "brace)");
         return;
     }
     struct str text = str_trim(nki_text(p->tree, (struct nki_span){start, end}));

@@ -25,7 +25,10 @@ static void set_integer(struct nki_node *node, struct str digits, int base) {
     }
     node->constant.type = NKI_CONST_INT;
     node->constant.integer = value;
-    node->constant.number = node->constant.is_big ? number : (double)value;
+    if (!node->constant.is_big)
+        node->constant.number = (double)value;
+    else if (base != 10 || !str_to_double(digits, &node->constant.number))
+        node->constant.number = number;
 }
 
 /* The token's text without underscores, in the arena. */
@@ -93,8 +96,9 @@ static void put_utf8(struct buf *out, uint32_t code) {
         buf_putc(out, (char)code);
         return;
     }
+    static const unsigned char lead[] = {0, 0xc0, 0xe0, 0xf0};
     int extra = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-    buf_putc(out, (char)((0xf00 >> extra & 0xff) | code >> (6 * extra)));
+    buf_putc(out, (char)(lead[extra] | code >> (6 * extra)));
     while (extra-- > 0)
         buf_putc(out, (char)(0x80 | (code >> (6 * extra) & 0x3f)));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Simple statements, lines of them, and recovery: a statement with an error becomes an NKI_ERROR node
- * and parsing goes on with the next line. Statements with blocks are in parser_compound.c. */
+/* Simple statements, lines of them, and recovery: a statement with an error becomes an NKI_ERROR
+ * node and parsing goes on with the next line. Statements with blocks are in parser_compound.c. */
 #include "nki/parser.h"
 
 #include <stdio.h>
@@ -299,11 +299,20 @@ static void push_simple_statements(struct nki_parser *p) {
     end_line(p);
 }
 
+/* "else" and its like where no statement takes them. */
+static void refuse_clause(struct nki_parser *p) {
+    if (parser_at_word(p, NKI_WORD_ELSE) || parser_at_word(p, NKI_WORD_ELIF))
+        parser_fail(p, "this branch follows no 'if' or loop; check the indentation");
+    else if (parser_at_word(p, NKI_WORD_EXCEPT) || parser_at_word(p, NKI_WORD_FINALLY))
+        parser_fail(p, "this clause follows no 'try'; check the indentation");
+}
+
 void parse_statement_line(struct nki_parser *p) {
     uint32_t start = p->token->start, list = parser_list_start(p);
     if (p->token->kind == NKI_TOKEN_INDENT) {
         parser_fail(p, "this line is indented, but no block starts above it");
     } else {
+        refuse_clause(p);
         struct nki_node *node = parse_compound_statement(p);
         if (node)
             parser_list_push(p, node);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking at a tree: places, texts, tokens, neighbours in the tree, names. Nothing here changes it, and
- * nothing here knows what the names in a kernel mean. */
+/* Looking at a tree: places, texts, tokens, neighbours in the tree, names. Nothing here changes
+ * it, and nothing here knows what the names in a kernel mean. */
 #include "nki/syntax.h"
 
 #include <stdarg.h>

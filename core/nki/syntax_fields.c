@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each kind of node consists of, in one table; children, walking and the dump are read from it. */
+/* What each kind of node consists of, in one table; children, walking and the dump are read from
+ * it. */
 #include "nki/parser.h"
 
 #include <math.h>
@@ -130,7 +131,8 @@ static bool is_sorted(struct nki_node *const *all, uint32_t count) {
     return true;
 }
 
-/* Keyword arguments before `*args`, keys and values: few and nearly in order, or two sorted runs. */
+/* Keyword arguments before `*args`, keys and values: few and nearly in order, or two sorted
+ * runs. */
 static void merge_runs(struct arena *arena, struct nki_node **all, uint32_t count) {
     for (uint32_t width = 1; width < count && !is_sorted(all, count); width *= 2) {
         struct nki_node **from = arena_dup(arena, all, count * sizeof *all);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes into the parser: no crash, no hang, and the tokens with their trivia give the bytes back.
- * As a libFuzzer target (-DHONE_LIBFUZZER -fsanitize=fuzzer) it takes its input from there; as a
- * program of its own it mutates a few seeds for the seconds given as its argument, always the same
- * way. */
+/* Any bytes into the parser: no crash, no hang, and the tokens with their trivia give the bytes
+ * back. As a libFuzzer target (-DHONE_LIBFUZZER -fsanitize=fuzzer) it takes its input from
+ * there; as a program of its own it mutates a few seeds for the seconds given as its argument,
+ * always the same way. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,19 +74,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 static const char *const seeds[] = {
     "import nki\nimport nki.language as nl\n\n@nki.jit\ndef f(a, *, b=1, **kw):\n"
     "    out = nl.ndarray((128, 512), dtype=a.dtype, buffer=nl.shared_hbm)  # result\n"
-    "    for i in range(4):\n        if i % 2 == 0 and not b:\n            out[i, 0:4] += a[i] ** -2\n"
-    "        elif b:\n            continue\n        else:\n            break\n    return out\n",
+    "    for i in range(4):\n        if i % 2 == 0 and not b:\n"
+    "            out[i, 0:4] += a[i] ** -2\n        elif b:\n            continue\n"
+    "        else:\n            break\n    return out\n",
     "x = f'{a!r:>{width}} {{}} {b[\"k\"]=}' \"tail\" rb'raw'\ny: int = 0x_ff + 1e-3j\n",
-    "try:\n\twith a as b, c:\n\t\traise E from None\nexcept (A, B) as e:\n\tpass\nfinally:\n\tdel x, y\n",
-    "class A(B, metaclass=C):\n  \"\"\"doc\n  string\"\"\"\n  z = [i for i in (1, 2) if i]; w = {**a, 'b': 1}\n",
-    "lambda x, /, y=1: (yield)\nwhile (n := n - 1) > 0: print(n)\nelse: pass\nasync def g(): await h\n",
-    "a = b = c, *d = {1, 2}, {k: v for k, v in e}\na[1:2, ::3, ...] @= b if c else d\r\nmatch x:\n case 1: pass\n",
+    "try:\n\twith a as b, c:\n\t\traise E from None\nexcept (A, B) as e:\n\tpass\n"
+    "finally:\n\tdel x, y\n",
+    "class A(B, metaclass=C):\n  \"\"\"doc\n  string\"\"\"\n"
+    "  z = [i for i in (1, 2) if i]; w = {**a, 'b': 1}\n",
+    "lambda x, /, y=1: (yield)\nwhile (n := n - 1) > 0: print(n)\nelse: pass\n"
+    "async def g(): await h\n",
+    "a = b = c, *d = {1, 2}, {k: v for k, v in e}\na[1:2, ::3, ...] @= b if c else d\r\n"
+    "match x:\n case 1: pass\n",
 };
 
 static const char *const scraps[] = {
-    "(", ")", "[", "]", "{", "}", ":", "\n", "\n    ", "\t", "'", "\"", "\"\"\"", "f'", "{x!r:", "\\",
-    "\\\n", "#", ",", "*", "**", "=", ":=", "if ", "else", "for ", "in ", "lambda ", "not ", "def ",
-    "class ", "@", "\xc3\xa9", "\xff", "\r\n", ";", "...", "0x", "1_", "e9", "async ", "yield ", "\f",
+    "(", ")", "[", "]", "{", "}", ":", "\n", "\n    ", "\t", "'", "\"", "\"\"\"", "f'", "{x!r:",
+    "\\", "\\\n", "#", ",", "*", "**", "=", ":=", "if ", "else", "for ", "in ", "lambda ", "not ",
+    "def ", "class ", "@", "\xc3\xa9", "\xff", "\r\n", ";", "...", "0x", "1_", "e9", "async ",
+    "yield ", "\f",
 };
 
 static uint64_t next_random(uint64_t *state) {
