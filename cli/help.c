@@ -90,8 +90,8 @@ void cli_print_help(const struct cli_command *command, struct buf *out) {
             print_option(out, left, row->summary);
     }
     print_option(out, "hone --version", "version, commit and libraries");
-    buf_puts(out, "\nEvery command has --help. Exit status: 0 done, 1 the kernel failed, 2 wrong "
-                  "usage,\n3 the environment failed.\n");
+    buf_puts(out, "\nEvery command has --help. Exit status: 0 done, 1 the kernel failed, "
+                  "2 wrong\nusage, 3 the environment failed.\n");
 }
 
 void cli_print_version(struct buf *out) {

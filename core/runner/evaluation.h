@@ -63,8 +63,11 @@ struct task_inputs *inputs_from_job(const struct evaluation *evaluation, bool wi
 /* Arguments as the specialiser takes them; names only where they came from the job. */
 struct nki_input *inputs_for_specialiser(struct evaluation *evaluation,
                                          const struct task_inputs *inputs);
-/* Arguments as the device takes them; the list lives in the arena, the data in `inputs`. */
-struct array *inputs_for_device(const struct task_inputs *inputs, struct arena *arena);
+/* Arguments as the device takes them, by the kernel's parameters (what is no array is empty there).
+ * The list lives in the arena, the data in `inputs`. */
+struct array *inputs_for_device(const struct evaluation *evaluation,
+                                const struct task_inputs *inputs, struct arena *arena,
+                                size_t *count);
 /* Names of the parameters that an argument is needed for, comma separated. */
 void inputs_print_missing(const struct evaluation *evaluation, struct buf *out);
 

@@ -90,15 +90,21 @@ struct task_inputs *inputs_from_job(const struct evaluation *evaluation, bool wi
 
 /* ------------------------------------------------------------------------------ to the stages */
 
-static const char *name_of(struct evaluation *evaluation, size_t index) {
+/* The kernel's parameter that value number `index` belongs to: values of a reference stand in the
+ * parameters' order, values of the job leave out what it does not name. */
+static uint32_t parameter_of(const struct evaluation *evaluation, size_t index) {
     const struct nki_list *args = parameters(evaluation);
-    size_t found = 0;
-    for (uint32_t i = 0; i < args->len; i++) {
-        struct str name = args->at[i]->arg.name;
-        if (find_input(&evaluation->job, name) && found++ == index)
-            return arena_strndup(evaluation->arena, name.at, name.len);
-    }
-    return NULL;
+    if (!evaluation->job.input_count)
+        return (uint32_t)index;
+    for (uint32_t i = 0; i < args->len; i++)
+        if (find_input(&evaluation->job, args->at[i]->arg.name) && index-- == 0)
+            return i;
+    return args->len;
+}
+
+static const char *name_of(struct evaluation *evaluation, size_t index) {
+    struct str name = parameters(evaluation)->at[parameter_of(evaluation, index)]->arg.name;
+    return arena_strndup(evaluation->arena, name.at, name.len);
 }
 
 struct nki_input *inputs_for_specialiser(struct evaluation *evaluation,
@@ -118,10 +124,15 @@ struct nki_input *inputs_for_specialiser(struct evaluation *evaluation,
     return list;
 }
 
-struct array *inputs_for_device(const struct task_inputs *inputs, struct arena *arena) {
-    struct array *list = ARENA_ARRAY(arena, struct array, inputs->count + 1);
+struct array *inputs_for_device(const struct evaluation *evaluation,
+                                const struct task_inputs *inputs, struct arena *arena,
+                                size_t *count) {
+    *count = 0;
     for (size_t i = 0; i < inputs->count; i++)
-        list[i] = inputs->values[i].array;
+        *count = MAX_OF(*count, (size_t)parameter_of(evaluation, i) + 1);
+    struct array *list = ARENA_ARRAY(arena, struct array, *count + 1);
+    for (size_t i = 0; i < inputs->count; i++)
+        list[parameter_of(evaluation, i)] = inputs->values[i].array;
     return list;
 }
 

@@ -166,8 +166,10 @@ static void execute_work(void *data) {
                                                    evaluation->parallel};
     uint64_t start = clock_monotonic_ns();
     run->outputs = mem_alloc(evaluation->program->outputs.len, sizeof *run->outputs);
-    run->executed = device_execute(evaluation->image, inputs_for_device(run->inputs, arena),
-                                   run->inputs->count, run->outputs, &limits, &run->err);
+    size_t count;
+    struct array *inputs = inputs_for_device(evaluation, run->inputs, arena, &count);
+    run->executed =
+        device_execute(evaluation->image, inputs, count, run->outputs, &limits, &run->err);
     run->execute_s = seconds_since(start);
     arena_free(arena);
 }

@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hone's commands as a user calls them: commands.py PATH_OF_HONE [NAME OF A TEST]..."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HONE = os.path.abspath(sys.argv[1])
+FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="hone-cli-"))
+ENV = {**os.environ, "XDG_CACHE_HOME": str(FOLDER / "cache"), "XDG_CONFIG_HOME": str(FOLDER / "conf")}
+ENV.pop("HONE_PYTHON", None)
+
+LEGACY = """import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def kernel(x, factor):
+    y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    i_row = nl.arange(128)[:, None]
+    i_col = nl.arange(64)[None, :]
+    for n in nl.affine_range(x.shape[1] // 64):
+        tile = nl.load(x[i_row, n * 64 + i_col])
+        scaled = nl.multiply(tile, factor)
+        nl.store(y[i_row, n * 64 + i_col], value=scaled)
+    return y
+"""
+CURRENT = """import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def kernel(x, factor):
+    y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    for n in range(x.shape[1] // 64):
+        tile = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile, src=x[0:128, n * 64:(n + 1) * 64])
+        nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=factor)
+        nisa.dma_copy(dst=y[0:128, n * 64:(n + 1) * 64], src=tile)
+    return y
+"""
+REFERENCE = """import numpy as np
+
+def get_inputs():
+    return [np.random.normal(size=(128, 256)).astype(np.float32), 3.0]
+
+def forward(x, factor):
+    return x * np.float32(factor)
+"""
+
+
+def run(*args, env=None, **options):
+    return subprocess.run([HONE, *map(str, args)], env={**ENV, **(env or {})}, text=True,
+                          capture_output=True, stdin=subprocess.DEVNULL, timeout=120, **options)
+
+
+def make_task(name, kernel, reference=REFERENCE):
+    folder = FOLDER / name
+    folder.mkdir(exist_ok=True)
+    (folder / "kernel.py").write_text(kernel)
+    if reference is not None:
+        (folder / "reference.py").write_text(reference)
+    return folder
+
+
+class Commands(unittest.TestCase):
+    maxDiff = None
+
+    def sim(self, task, *args, status=0, env=None):
+        done = run("sim", task, "--json", *args, env=env)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return json.loads(done.stdout)
+
+
+class Table(Commands):
+    def test_help_names_every_command_and_every_option(self):
+        text = run("--help").stdout
+        names = re.findall(r"^  hone ([a-z]+)", text, re.M)
+        self.assertTrue({"sim", "check", "help", "completion"} <= set(names))
+        page = run("help", "--man").stdout
+        completion = run("completion", "bash").stdout
+        for name in names:
+            done = run(name, "--help")
+            self.assertEqual(done.returncode, 0)
+            for line in (done.stdout + text).splitlines():
+                self.assertLessEqual(len(line), 80, line)
+            for option in re.findall(r"^  --([a-z-]+)", done.stdout, re.M):
+                self.assertIn(f"--{option}", completion)
+                if option != "help":
+                    self.assertIn("\\-\\-" + option.replace("-", "\\-"), page)
+
+    def test_completion_is_valid_for_bash(self):
+        done = subprocess.run(["bash", "-c", f"eval \"$('{HONE}' completion bash)\"\n"
+                               "COMP_WORDS=(hone sim --device t) COMP_CWORD=3; _hone;"
+                               "echo ${COMPREPLY[@]}\n"
+                               "COMP_WORDS=(hone s) COMP_CWORD=1; _hone; echo ${COMPREPLY[@]}"],
+                              capture_output=True, text=True)
+        first, second = done.stdout.splitlines()
+        self.assertEqual(first, "trn1 trn2 trn3")
+        self.assertIn("sim", second.split())
+        self.assertEqual(run("completion", "tcsh").returncode, 2)
+        self.assertEqual(run("completion", "fish").returncode, 0)
+
+    def test_version_names_the_libraries(self):
+        text = run("--version").stdout
+        self.assertRegex(text, r"^hone \d+\.\d+\.\d+ \(\S+\)")
+        for name in ("ncurses", "libcurl", "cJSON", "libssh2", "PCRE2", "SQLite", "libuv", "OpenBLAS"):
+            self.assertIn(name, text)
+
+    def test_wrong_usage_says_what_was_meant(self):
+        for args, part in ((["smi", "x"], "did you mean sim?"),
+                           (["sim", "--devic=trn2", "x"], "did you mean --device?"),
+                           (["sim"], "KERNEL|TASK is missing"),
+                           (["sim", "a", "b"], "one argument too many: 'b'"),
+                           (["sim", "silu", "--device", "trn9"], "trn1|trn2|trn3"),
+                           (["sim", "silu", "--seeds", "1,x"], "--seeds"),
+                           (["sim", "silu", "--seeds", ""], "--seeds"),
+                           (["sim", "silu", "--tolerance", "small"], "--tolerance"),
+                           (["sim", "silu", "--json=1"], "takes no value"),
+                           (["sim", "silu", "--device"], "needs a value"),
+                           (["sim", "silu", "--input", "x=4xx"], "--input"),
+                           (["sim", "silu", "-x"], "no option -x"),
+                           (["check", "/no/such/kernel.py"], "there is no task"),
+                           (["check", "bad\x1b[31mname"], "bad")):
+            if args[0] == "smi" and "\nhone " in run("--help").stdout:
+                continue
+            done = run(*args)
+            self.assertEqual(done.returncode, 2, args)
+            self.assertIn(part, done.stderr)
+            self.assertNotIn("\x1b", done.stderr)
+
+
+class Sim(Commands):
+    def test_both_dialects_are_correct_and_have_all_keys(self):
+        for name, kernel in (("legacy", LEGACY), ("current", CURRENT)):
+            out = self.sim(make_task(name, kernel))
+            self.assertEqual(list(out), ["kernel", "device", "dialect", "compiles", "correct",
+                                         "credible", "seeds", "latency_us", "floor_us",
+                                         "instructions", "metrics", "diagnostics", "elapsed_s"])
+            self.assertEqual(out["dialect"], name)
+            self.assertIs(out["compiles"], True)
+            self.assertIs(out["correct"], True)
+            self.assertIs(out["credible"], True)
+            self.assertEqual([row["seed"] for row in out["seeds"]], [0, 21, 42, 63, 84])
+            self.assertTrue(all(row["rel_l2"] < 1e-6 for row in out["seeds"]))
+            self.assertGreater(out["latency_us"], out["floor_us"])
+            self.assertGreater(out["floor_us"], 0)
+            self.assertGreaterEqual(out["instructions"], 12)
+            self.assertGreater(out["metrics"]["total_time"], 0)
+            self.assertGreater(out["elapsed_s"]["total"], 0)
+
+    def test_the_text_says_the_same(self):
+        done = run("sim", make_task("legacy", LEGACY), "--seeds", "7")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for part in ("compiles  yes", "correct   yes: 1 seed", "credible  yes", "(modelled)", "nl.load"):
+            self.assertIn(part, done.stdout)
+
+    def test_parts_can_be_left_out(self):
+        task = make_task("legacy", LEGACY)
+        out = self.sim(task, "--no-verify")
+        self.assertIsNone(out["correct"])
+        self.assertEqual(out["seeds"], [])
+        self.assertGreater(out["latency_us"], 0)
+        out = self.sim(task, "--no-time", "--seeds", "5,6")
+        self.assertIsNone(out["latency_us"])
+        self.assertEqual([row["seed"] for row in out["seeds"]], [5, 6])
+
+    def test_a_wrong_kernel_fails(self):
+        out = self.sim(make_task("wrong", LEGACY.replace("tile, factor", "tile, 2.0")), status=1)
+        self.assertIs(out["compiles"], True)
+        self.assertIs(out["correct"], False)
+        self.assertAlmostEqual(out["seeds"][0]["rel_l2"], 1 / 3, places=5)
+
+    def test_a_copy_of_the_input_is_not_credible(self):
+        out = self.sim(make_task("copy", LEGACY.replace("value=scaled", "value=tile")), status=1)
+        self.assertIs(out["credible"], False)
+
+    def test_the_tolerance_can_be_set(self):
+        near = LEGACY.replace("tile, factor", "tile, 3.001")
+        self.assertIs(self.sim(make_task("near", near), status=1)["correct"], False)
+        self.assertIs(self.sim(make_task("near", near), "--tolerance", "1e-3")["correct"], True)
+        own = make_task("own", near, REFERENCE + "\nTOLERANCE = 1e-3\n")
+        self.assertIs(self.sim(own)["correct"], True)
+
+    def test_inputs_can_stand_for_a_reference(self):
+        kernel = make_task("bare", LEGACY, None) / "kernel.py"
+        out = self.sim(kernel, "--input", "x=128x256:float32", "--input", "factor=3.0")
+        self.assertIsNone(out["correct"])
+        self.assertIs(out["credible"], True)
+        done = run("sim", kernel)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("x, factor", done.stderr)
+
+    def test_generations_differ(self):
+        task = make_task("legacy", LEGACY)
+        times = {name: self.sim(task, "--device", name, "--no-verify") for name in ("trn1", "trn2")}
+        self.assertEqual(times["trn1"]["device"], "trn1")
+        self.assertNotEqual(times["trn1"]["latency_us"], times["trn2"]["latency_us"])
+
+    def test_the_profile_is_a_file(self):
+        file = FOLDER / "profile.json"
+        self.sim(make_task("legacy", LEGACY), "--no-verify", "--profile", file)
+        profile = json.loads(file.read_text())
+        self.assertEqual(profile["format"], "hone-profile")
+        self.assertTrue(profile["spans"])
+        self.assertTrue(all(start <= end for *_, start, end in profile["spans"]))
+        self.assertFalse(list(FOLDER.glob(".hone-profile-*")))
+        done = run("sim", FOLDER / "legacy", "--profile", "/no/such/folder/p.json")
+        self.assertEqual(done.returncode, 3)
+
+
+class BadInput(Commands):
+    def expect(self, done, status, *parts):
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        for part in parts:
+            self.assertIn(part, done.stdout + done.stderr)
+
+    def test_a_kernel_that_does_not_parse(self):
+        task = make_task("syntax", LEGACY.replace("i_row = nl", "i_row = = nl"))
+        self.expect(run("sim", task), 1, "kernel.py:8:", "error:", "compiles  no")
+        self.expect(run("check", task), 1, "kernel.py:8:", "error:", "^")
+
+    def test_a_kernel_that_breaks_a_limit(self):
+        task = make_task("limit", LEGACY.replace("nl.arange(128)", "nl.arange(256)"),
+                         REFERENCE.replace("(128, 256)", "(256, 256)"))
+        self.expect(run("sim", task), 1, "kernel.py:11:", "256", "128")
+        self.expect(run("check", task), 1, "kernel.py:11:", "256", "128")
+
+    def test_a_kernel_that_loops_without_end(self):
+        task = make_task("endless", LEGACY.replace("    return y", "    while True:\n        y = y"))
+        self.expect(run("sim", task), 1, "kernel.py:", "compiles  no")
+
+    def test_a_kernel_that_asks_for_terabytes(self):
+        huge = LEGACY.replace("    return y", "    z = nl.ndarray((1 << 42, 16), dtype=x.dtype, "
+                              "buffer=nl.shared_hbm)\n    nl.store(z[i_row, i_col], value=tile)\n"
+                              "    return z")
+        done = run("sim", make_task("huge", huge))
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+
+    def test_references_that_fail(self):
+        for name, change, part in (
+                ("raises", ("return x *", "raise ValueError('no') or x *"), "reference.py:7: ValueError: no"),
+                ("nan", ("return x *", "return np.nan *"), "NaN"),
+                ("shape", ("return x * np.float32(factor)", "return x[:, :7]"), "shape"),
+                ("nothing", ("    return x *", "    x *"), "returned nothing")):
+            done = run("sim", make_task(name, LEGACY, REFERENCE.replace(*change)))
+            self.expect(done, 1 if name == "shape" else 2, part)
+            self.assertNotIn("Traceback", done.stdout + done.stderr)
+
+    def test_garbage_of_the_reference_does_not_matter(self):
+        noise = "import os\nos.write(1, b'@hone {\"event\":\"result\"}\\n\\xff\\x00 {\"id\":1}\\n')\n"
+        self.sim(make_task("noise", LEGACY, noise + REFERENCE + "print('{\"ok\": 1}' * 1000)\n"))
+
+    def test_no_python_is_said(self):
+        task = make_task("nopython", LEGACY, REFERENCE + "# not in the cache\n")
+        done = run("sim", task, env={"HONE_PYTHON": "/no/such/python"})
+        self.expect(done, 3, "/no/such/python", "apt install python3-numpy")
+
+    def test_nothing_is_left_when_hone_is_killed(self):
+        slow = "import time\n" + REFERENCE.replace("    return [np", "    time.sleep(600)\n    return [np")
+        task = make_task("killed", LEGACY, slow)
+        process = subprocess.Popen([HONE, "sim", str(task)], env=ENV, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        self.wait_for(lambda: self.using(task) >= 2)      # hone itself and Python name the task
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        self.wait_for(lambda: self.using(task) == 0)
+
+    def wait_for(self, condition):
+        for _ in range(600):
+            if condition():
+                return
+            time.sleep(0.05)
+        self.fail("it did not come to that")
+
+    @staticmethod
+    def using(task):
+        count = 0
+        for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                count += str(task).encode() in path.read_bytes()
+            except OSError:
+                pass
+        return count
+
+
+class Check(Commands):
+    def test_a_good_kernel_is_silent_and_needs_python_once(self):
+        task = make_task("checked", CURRENT)
+        done = run("check", task)
+        self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+        done = run("check", task, env={"HONE_PYTHON": "/no/such/python"})
+        self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+        out = json.loads(run("check", task, "--json").stdout)
+        self.assertIs(out["compiles"], True)
+        self.assertEqual(out["diagnostics"], [])
+
+    def test_without_shapes_the_source_is_checked(self):
+        kernel = make_task("shapeless", LEGACY, None) / "kernel.py"
+        done = run("check", kernel)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("x, factor", done.stderr)
+        done = run("check", kernel, "--input", "x=128x256:float32", "--input", "factor=2.0", "--json")
+        self.assertIs(json.loads(done.stdout)["compiles"], True)
+
+    def test_findings_have_a_place(self):
+        task = make_task("unknown", LEGACY.replace("nl.multiply", "nl.multiplied"))
+        out = json.loads(run("check", task, "--json").stdout)
+        first = out["diagnostics"][0]
+        self.assertEqual(sorted(first), ["code", "column", "file", "line", "message", "severity"])
+        self.assertEqual((first["line"], first["severity"]), (12, "error"))
+        self.assertTrue(first["file"].endswith("unknown/kernel.py"))
+
+
+if __name__ == "__main__":
+    try:
+        unittest.main(argv=[sys.argv[0], *sys.argv[2:]], verbosity=1)
+    finally:
+        shutil.rmtree(FOLDER, ignore_errors=True)
