@@ -57,6 +57,30 @@ static const struct cli_option workbench_options[] = {
     OPTIONS_END,
 };
 
+static const struct cli_option run_options[] = {
+    {"rounds", "N", NULL, "Rounds to go at most, more of them in a session that exists. Default: 50.",
+     false},
+    {"gate", "WHEN", "ask|auto|auto-green",
+     "Who decides after each step: a person at this terminal, the loop, or the loop where the step "
+     "came out well. Default: auto.", false},
+    OPTION_DEVICE,
+    {"target", "NAME", NULL, "Where kernels run. Default: sim, the device model on this machine.",
+     false},
+    {"proposer", "NAME", NULL, "Who proposes. Default: rewriter.", false},
+    {"search", "NAME", NULL, "How the tree of attempts is searched. Default: greedy.", false},
+    OPTION_REFERENCE,
+    {"seeds", "LIST", NULL, "Seeds of the inputs to verify with. Default: 0,21,42,63,84.", false},
+    {"tolerance", "X", NULL,
+     "Relative L2 up to which a kernel counts as correct. Default: TOLERANCE of the reference, "
+     "else 2e-5.", false},
+    {"wall", "SECONDS", NULL, "Begin no round that would take the run past this time.", false},
+    {"session", "DIR", NULL, "The session's folder. Default: .hone/TASK beside the kernel.", false},
+    {"fresh", NULL, NULL,
+     "Begin anew: a session that is there is moved aside, its optimisation memory stays.", false},
+    {"json", NULL, NULL, "Print one JSON event a line; the last one is \"end\".", false},
+    OPTIONS_END,
+};
+
 static const struct cli_option help_options[] = {
     {"man", NULL, NULL, "Print the manual page in the form that man(1) reads.", false},
     OPTIONS_END,
@@ -82,6 +106,13 @@ const struct cli_command cli_commands[] = {
      "the kernel (or --reference, or --input) the kernel is specialised for those shapes and "
      "checked against the limits of the hardware; without shapes the source alone is checked.",
      check_options, 1, 1, false, cli_check},
+    {"run", "TASK", "tune a kernel without a screen",
+     "Runs the loop: profile, plan, rewrite, verify, benchmark, decide, summarise, reflect, until "
+     "the rounds are done, nothing is left to propose, or several rounds in a row brought nothing. "
+     "A session that exists goes on; an interrupted one loses nothing.\n\n"
+     "TASK is a folder with kernel.py and reference.py, a kernel file with --reference, or the name "
+     "of a seed. The best kernel is in the session's folder, its path in the last event.",
+     run_options, 1, 1, false, cli_run},
     {"help", "[COMMAND]", "show help, or the manual page", "", help_options, 0, 1, false, cli_help},
     {"completion", "bash|zsh|fish", "print completion for a shell",
      "For bash: eval \"$(hone completion bash)\" in ~/.bashrc; the same with zsh. For fish: hone "

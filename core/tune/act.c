@@ -79,6 +79,7 @@ static void go_on(struct tune_state *state) {
 static void act_start(struct tune_state *state, const struct act *act) {
     (void)act;
     if (state->finished) state->plateau = 0;
+    state->stopped_by_environment = false;
     if (state->finished && state->step <= TUNE_STEP_PLAN) tune_steps_rewind(state, state->step);
     go_on(state);
 }

@@ -146,6 +146,7 @@ static void apply_stop(struct tune_state *state, const cJSON *payload, int64_t w
     (void)wall_ms;
     state->running = false;
     state->finished = true;
+    state->stopped_by_environment = tune_json_bool(payload, "environment");
     tune_wait_set(state, TUNE_WAIT_STOPPED, tune_json_text(payload, "text"));
 }
 
@@ -153,6 +154,7 @@ static void apply_stop(struct tune_state *state, const cJSON *payload, int64_t w
 static void apply_pause(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)wall_ms;
     state->running = false;
+    state->stopped_by_environment = tune_json_bool(payload, "environment");
     if (state->wait == TUNE_WAIT_NOTHING)
         tune_wait_set(state, TUNE_WAIT_PAUSED, tune_json_text(payload, "text"));
 }

@@ -44,6 +44,19 @@ void tune_stop(struct tune_session *session, const char *format, ...) {
     buf_free(&text);
 }
 
+void tune_give_up(struct tune_session *session, const char *type, const char *format, ...) {
+    struct buf text = {0};
+    va_list args;
+    va_start(args, format);
+    buf_vprintf(&text, format, args);
+    va_end(args);
+    cJSON *payload = cJSON_CreateObject();
+    tune_json_put_text(payload, "text", text.at);
+    tune_json_put_bool(payload, "environment", true);
+    tune_emit(session, type, payload);
+    buf_free(&text);
+}
+
 /* -------------------------------------------------------------------------- rounds and budgets */
 
 /* A limit that the next round would pass, going by what a round took on average so far; NULL. */

@@ -76,6 +76,9 @@ void tune_step_done(struct tune_session *session, enum tune_step step, enum tune
 void tune_step_progress(struct tune_session *session, enum tune_step step, const char *doing,
                         double done, double total);
 void tune_stop(struct tune_session *session, const char *format, ...) CC_PRINTF(2, 3);
+/* The target, Python or the disk failed: stops for good, or pauses so that `start` tries again. */
+void tune_give_up(struct tune_session *session, const char *type, const char *format, ...)
+    CC_PRINTF(3, 4);
 
 /* propose.c: the plan and the rewrite step. */
 void tune_plan_start(struct tune_session *session);

@@ -292,7 +292,7 @@ static void evaluation_start(struct tune_session *session, enum tune_step step, 
     session->work = TUNE_WORK_NONE;
     evaluation_free(evaluation);
     tune_step_done(session, step, TUNE_IS_FAILED, "%s", err.text);
-    tune_stop(session, "%s", err.text);
+    tune_give_up(session, "stop", "%s", err.text);
 }
 
 static bool attempt_emit(struct tune_session *session, int id, int parent, const char *source,
@@ -353,11 +353,12 @@ static void baseline_settle(struct tune_session *session, struct tune_evaluation
     const char *wrong = why_wrong(seed);
     if (!wrong && isnan(seed->latency_us)) wrong = "it could not be timed";
     if (wrong) {
-        bool kernel = result->failure.kind == ERR_NONE || result->failure.kind == ERR_KERNEL;
         decided_emit(session, 0, TUNE_STATUS_FAILED, wrong);
         tune_step_done(session, TUNE_STEP_PROFILE, TUNE_IS_FAILED, "%s", wrong);
-        tune_stop(session, kernel ? "the seed kernel itself is wrong: %s"
-                                  : "the seed kernel could not be evaluated: %s", wrong);
+        if (result->failure.kind == ERR_NONE)
+            tune_stop(session, "the seed kernel itself is wrong: %s", wrong);
+        else
+            tune_give_up(session, "stop", "the seed kernel could not be evaluated: %s", wrong);
         return;
     }
     struct buf latency = {0};
@@ -425,9 +426,7 @@ static void verify_settle(struct tune_session *session, struct tune_evaluation *
     if (more && running) verify_job(session, true);
     else verify_end(session, tune_state_attempt(session->state, evaluation->attempt));
     if (session->failures < 2 || !session->state->running) return;
-    cJSON *payload = cJSON_CreateObject();
-    tune_json_put_text(payload, "text", result->failure.text);
-    tune_emit(session, "pause", payload);
+    tune_give_up(session, "pause", "%s", result->failure.text);
 }
 
 /* ----------------------------------------------------------------------------------- benchmarking */

@@ -165,7 +165,6 @@ static bool folder_refresh(const char *folder, struct err *err) {
     return ok;
 }
 
-#pragma weak tune_rewriter_new
 static const struct {
     const char *name;
     struct tune_proposer *(*make)(struct loop *loop);
@@ -174,7 +173,7 @@ static const struct {
 static bool proposer_open(struct tune_session *session, struct err *err) {
     const char *name = session->state->proposer;
     for (size_t i = 0; !session->proposer && i < COUNT_OF(proposers); i++)
-        if (proposers[i].make && name && !strcmp(name, proposers[i].name))
+        if (name && !strcmp(name, proposers[i].name))
             session->proposer = proposers[i].make(session->loop);
     if (session->proposer) return true;
     return err_set(err, ERR_USAGE, "there is no proposer \"%.60s\"; there is: rewriter",

@@ -37,6 +37,7 @@ static void print_head(const struct tune_state *state, cJSON *root) {
         {"plan", state->plan}, {"plateau", state->plateau}, {"undo", state->undo_count},
         {"redo", state->redo_count}, {"started_ms", (double)state->started_ms},
         {"seq", (double)state->seq}, {"running", state->running}, {"finished", state->finished},
+        {"environment", state->stopped_by_environment},
         {"revise", state->own->revise}, {"round_over", state->own->round_over},
     };
     for (size_t i = 0; i < COUNT_OF(numbers); i++)

@@ -174,6 +174,7 @@ struct tune_state {
     /* where the loop stands */
     bool running;                   /* goes on by itself as far as the gates let it */
     bool finished;                  /* stopped by itself: see wait_text */
+    bool stopped_by_environment;    /* the target, python or the disk failed, not the kernel */
     int round, rounds;
     enum tune_step step;            /* current one */
     struct tune_step_view steps[TUNE_STEPS];

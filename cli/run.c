@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hone run: the loop without a screen. Prints what happens as a log for people or as one JSON event
+ * a line, and what came of it at the end. It decides nothing: a person at the terminal does, or the
+ * gates. */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "loop/loop.h"
+#include "tune/tune.h"
+
+#define EXIT_INTERRUPTED 130        /* as shells report an interrupt */
+
+struct run {
+    const struct cli *cli;
+    struct loop *loop;
+    struct tune_session *session;
+    struct loop_signal *interrupt, *terminate, *hangup;
+    struct loop_watch *input;
+    uint64_t started_ns;
+    const char *end;                /* why it ended before the loop did; NULL */
+    int attempts, rounds;           /* what was there before */
+    bool json, asks, interrupted, prompted;
+};
+
+/* ------------------------------------------------------------------------------------ printing */
+
+static void line_end(struct run *run, struct buf *line) {
+    struct buf safe = {0};
+    if (run->json) buf_add(&safe, line->at, line->len);
+    else text_sanitise(&safe, buf_str(line));
+    buf_putc(&safe, '\n');
+    fwrite(safe.at, 1, safe.len, stdout);
+    /* Nobody reads any more: end as if interrupted. */
+    if (fflush(stdout) != 0 && !run->interrupted) {
+        run->interrupted = true;
+        run->end = "nobody reads the output any more";
+        loop_stop(run->loop);
+    }
+    buf_free(&safe);
+    buf_free(line);
+}
+
+static void say(struct run *run, const char *what, const char *text) {
+    struct buf line = {0};
+    time_t now = time(NULL);
+    struct tm parts;
+    char when[16] = "";
+    if (localtime_r(&now, &parts)) strftime(when, sizeof when, "%H:%M:%S", &parts);
+    buf_printf(&line, "%s  round %-3d %-10s %s", when, tune_session_state(run->session)->round,
+               what, text ? text : "");
+    line_end(run, &line);
+}
+
+static const char *text_of(const cJSON *object, const char *key) {
+    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+}
+
+static void say_log(struct run *run, const cJSON *payload) {
+    const char *level = text_of(payload, "level");
+    if (level && strcmp(level, "debug") != 0) say(run, text_of(payload, "phase"), text_of(payload, "text"));
+}
+
+static void say_diagnostic(struct run *run, const cJSON *payload) {
+    struct buf text = {0};
+    const cJSON *line = cJSON_GetObjectItemCaseSensitive(payload, "line");
+    buf_printf(&text, "%s:%d: %s: %s", text_of(payload, "file") ? text_of(payload, "file") : "kernel",
+               line ? line->valueint : 0,
+               text_of(payload, "severity") ? text_of(payload, "severity") : "note",
+               text_of(payload, "message") ? text_of(payload, "message") : "");
+    say(run, "check", text.at);
+    buf_free(&text);
+}
+
+static void say_step(struct run *run, const cJSON *payload) {
+    const char *is = text_of(payload, "is");
+    if (is && strcmp(is, "skipped") != 0) say(run, text_of(payload, "step"), text_of(payload, "summary"));
+}
+
+static void say_stop(struct run *run, const cJSON *payload) {
+    say(run, "stop", text_of(payload, "text"));
+}
+
+static const struct {
+    const char *type;
+    void (*say)(struct run *run, const cJSON *payload);
+} told[] = {{"log", say_log}, {"diagnostic", say_diagnostic}, {"step_end", say_step},
+            {"stop", say_stop}, {"pause", say_stop}};
+
+static void on_event(void *data, int64_t seq, const char *type, const char *json) {
+    struct run *run = data;
+    if (run->json) {
+        struct buf line = {0};
+        buf_printf(&line, "{\"event\":\"%s\",\"seq\":%lld%s%s", type, (long long)seq,
+                   json[1] == '}' ? "" : ",", json + 1);
+        line_end(run, &line);
+        return;
+    }
+    cJSON *payload = cJSON_Parse(json);
+    for (size_t i = 0; i < COUNT_OF(told); i++)
+        if (!strcmp(told[i].type, type)) told[i].say(run, payload);
+    cJSON_Delete(payload);
+}
+
+/* --------------------------------------------------------------------------------- what came of it */
+
+static void number_or_null(cJSON *object, const char *key, double value) {
+    if (isfinite(value)) cJSON_AddNumberToObject(object, key, value);
+    else cJSON_AddNullToObject(object, key);
+}
+
+/* Correct means: on every seed of the session. */
+static void correct_put(cJSON *object, const struct tune_state *state,
+                        const struct tune_attempt *attempt) {
+    bool whole = attempt->seeds.len >= state->seeds.len;
+    if (attempt->verdict.correct == TUNE_ANSWER_YES && whole)
+        cJSON_AddTrueToObject(object, "correct");
+    else if (attempt->verdict.correct == TUNE_ANSWER_NO)
+        cJSON_AddFalseToObject(object, "correct");
+    else
+        cJSON_AddNullToObject(object, "correct");
+}
+
+static void attempt_put(cJSON *root, const char *key, const struct run *run, int id) {
+    const struct tune_state *state = tune_session_state(run->session);
+    const struct tune_attempt *attempt = tune_state_attempt(state, id);
+    if (!attempt) {
+        cJSON_AddNullToObject(root, key);
+        return;
+    }
+    cJSON *object = cJSON_AddObjectToObject(root, key);
+    cJSON_AddNumberToObject(object, "attempt", attempt->id);
+    char *path = path_join(tune_session_folder(run->session), attempt->path ? attempt->path : "");
+    cJSON_AddStringToObject(object, "kernel", path);
+    free(path);
+    number_or_null(object, "latency_us", attempt->latency_us);
+    number_or_null(object, "floor_us", attempt->floor_us);
+    number_or_null(object, "speedup", attempt->speedup);
+    cJSON_AddBoolToObject(object, "modelled", attempt->modelled);
+    correct_put(object, state, attempt);
+}
+
+static const char *end_reason(const struct run *run) {
+    const struct tune_state *state = tune_session_state(run->session);
+    if (run->end) return run->end;
+    return state->trouble ? state->trouble : state->wait_text;
+}
+
+static void end_json(struct run *run) {
+    const struct tune_state *state = tune_session_state(run->session);
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "event", "end");
+    attempt_put(root, "baseline", run, 0);
+    attempt_put(root, "best", run, state->best);
+    cJSON_AddNumberToObject(root, "rounds",
+                            state->budgets[TUNE_BUDGET_ROUNDS].spent - run->rounds);
+    cJSON_AddNumberToObject(root, "attempts", (double)state->attempts.len - run->attempts);
+    cJSON_AddNumberToObject(root, "elapsed_s",
+                            (double)(clock_monotonic_ns() - run->started_ns) * 1e-9);
+    cJSON *cost = cJSON_AddObjectToObject(root, "cost");
+    number_or_null(cost, "dollars", state->budgets[TUNE_BUDGET_DOLLARS].spent);
+    number_or_null(cost, "tokens", state->budgets[TUNE_BUDGET_TOKENS].spent);
+    number_or_null(cost, "device_s", state->budgets[TUNE_BUDGET_DEVICE_S].spent);
+    const char *reason = end_reason(run);
+    if (reason) cJSON_AddStringToObject(root, "reason", reason);
+    cJSON_AddStringToObject(root, "session", tune_session_folder(run->session));
+    char *text = cJSON_PrintUnformatted(root);
+    struct buf line = {0};
+    buf_puts(&line, text ? text : "{\"event\":\"end\"}");
+    line_end(run, &line);
+    free(text);
+    cJSON_Delete(root);
+}
+
+static void end_text(struct run *run) {
+    const struct tune_state *state = tune_session_state(run->session);
+    const struct tune_attempt *seed = tune_state_attempt(state, 0);
+    const struct tune_attempt *best = tune_state_attempt(state, state->best);
+    struct buf line = {0};
+    const char *reason = end_reason(run);
+    if (reason) buf_printf(&line, "%s\n", reason);
+    if (seed && best) {
+        buf_puts(&line, "seed kernel  ");
+        clock_print_duration(&line, seed->latency_us * 1e-6);
+        buf_printf(&line, "\nbest         ");
+        clock_print_duration(&line, best->latency_us * 1e-6);
+        buf_printf(&line, "  %.2fx  attempt %d%s, floor ", best->speedup, best->id,
+                   best->modelled ? " (modelled)" : "");
+        clock_print_duration(&line, best->floor_us * 1e-6);
+        buf_printf(&line, "\nwritten to   %s/%s", tune_session_folder(run->session), best->path);
+    }
+    fputc('\n', stdout);
+    line_end(run, &line);
+}
+
+/* ------------------------------------------------------------------- a person at the terminal */
+
+static void prompt(struct run *run) {
+    const struct tune_state *state = tune_session_state(run->session);
+    const struct tune_plan *plan = tune_state_plan(state);
+    struct buf line = {0};
+    if (state->wait_step == TUNE_STEP_PLAN && plan)
+        buf_printf(&line, "plan: %s\n%s\n%s\n", plan->title, plan->what ? plan->what : "",
+                   plan->why ? plan->why : "");
+    buf_printf(&line, "%s is done. y approves, n REASON rejects, q ends:",
+               tune_step_word(state->wait_step));
+    line_end(run, &line);
+    run->prompted = true;
+}
+
+static void answer(struct run *run, struct str text) {
+    struct tune_action action = {.kind = TUNE_ACT_APPROVE};
+    struct err err = {0};
+    struct buf reason = {0};
+    run->prompted = false;
+    if (str_is(text, "q")) {
+        run->end = "ended by you; the same command goes on";
+        loop_stop(run->loop);
+        return;
+    }
+    if (str_starts(text, "n")) {
+        struct str rest = str_trim((struct str){text.at + 1, text.len - 1});
+        buf_add(&reason, rest.at, rest.len);
+        action = (struct tune_action){.kind = TUNE_ACT_REJECT, .text = reason.at};
+    }
+    bool known = str_is(text, "y") || action.kind == TUNE_ACT_REJECT;
+    if (known && tune_session_act(run->session, &action, &err) &&
+        action.kind == TUNE_ACT_REJECT) {
+        action = (struct tune_action){.kind = TUNE_ACT_START};
+        if (!tune_session_act(run->session, &action, &err)) run->end = "it cannot go on";
+    }
+    if (err.text[0]) say(run, "?", err.text);
+    if (!known) prompt(run);
+    buf_free(&reason);
+}
+
+static void look(void *data);
+
+static void on_input(void *data, int events) {
+    struct run *run = data;
+    (void)events;
+    char text[1000];
+    ssize_t got = read(STDIN_FILENO, text, sizeof text);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (got <= 0) {
+        run->end = "the input ended";
+        loop_stop(run->loop);
+    } else if (run->prompted) {
+        answer(run, str_trim((struct str){text, (size_t)got}));
+        look(run);
+    }
+}
+
+/* ------------------------------------------------------------------------------------ the command */
+
+/* After every change: is there anything left to wait for? */
+static void look(void *data) {
+    struct run *run = data;
+    const struct tune_state *state = tune_session_state(run->session);
+    if (tune_session_is_busy(run->session)) return;
+    if (state->wait == TUNE_WAIT_GATE && run->asks && !state->trouble) {
+        if (!run->prompted) prompt(run);
+        return;
+    }
+    if (state->wait == TUNE_WAIT_GATE && !state->trouble)
+        run->end = "a gate waits for a person: decide in the workbench (hone TASK), or run again "
+                   "with --gate auto";
+    loop_stop(run->loop);
+}
+
+static void on_change(void *data) {
+    struct run *run = data;
+    if (!tune_session_is_busy(run->session)) loop_post(run->loop, look, run);
+}
+
+static void on_signal(void *data, int signum) {
+    struct run *run = data;
+    (void)signum;
+    run->interrupted = true;
+    run->end = "interrupted; the same command goes on from here";
+    loop_stop(run->loop);
+}
+
+static bool options_read(struct run *run, struct tune_options *options) {
+    const struct cli *cli = run->cli;
+    double rounds = 0;
+    if (!cli_number(cli, "rounds", 1, 100000, &rounds) ||
+        !cli_number(cli, "tolerance", 1e-12, 0.999, &options->tolerance))
+        return false;
+    options->task = cli->args.at[0];
+    options->rounds = (int)rounds;
+    options->reference = cli_value(cli, "reference");
+    options->session_dir = cli_value(cli, "session");
+    options->device = cli_value(cli, "device");
+    options->target = cli_value(cli, "target");
+    options->proposer = cli_value(cli, "proposer");
+    options->search = cli_value(cli, "search");
+    options->seeds = cli_value(cli, "seeds");
+    options->fresh = cli_has(cli, "fresh");
+    options->gate = TUNE_GATE_AUTO;
+    options->gate_set = true;
+    if (cli_value(cli, "gate") && !tune_gate_find(cli_value(cli, "gate"), &options->gate)) {
+        cli_wrong_usage(cli, "--gate is ask, auto or auto-green");
+        return false;
+    }
+    return true;
+}
+
+static bool start(struct run *run, struct err *err) {
+    const struct cli *cli = run->cli;
+    double wall = NAN;
+    if (!cli_number(cli, "wall", 0, 1e9, &wall)) return err_set(err, ERR_USAGE, "no run");
+    struct tune_action budget = {.kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_WALL_S};
+    budget.number = tune_session_state(run->session)->budgets[TUNE_BUDGET_WALL_S].spent + wall;
+    if (!isnan(wall) && !tune_session_act(run->session, &budget, err)) return false;
+    struct tune_action action = {.kind = TUNE_ACT_START};
+    const struct tune_state *state = tune_session_state(run->session);
+    if (state->read_only)
+        return err_set(err, ERR_ENVIRONMENT, "this session is held by %s; end it first, or use "
+                       "another folder with --session", state->held_by);
+    return state->wait == TUNE_WAIT_GATE || tune_session_act(run->session, &action, err);
+}
+
+static int end_status(const struct run *run) {
+    const struct tune_state *state = tune_session_state(run->session);
+    if (run->interrupted) return EXIT_INTERRUPTED;
+    if (state->trouble || state->stopped_by_environment) return CLI_ENVIRONMENT_FAILED;
+    return state->best < 0 && !run->end ? CLI_KERNEL_FAILED : CLI_OK;
+}
+
+static int serve(struct run *run) {
+    struct err err = {0};
+    const struct tune_state *state = tune_session_state(run->session);
+    run->attempts = (int)state->attempts.len;
+    run->rounds = (int)state->budgets[TUNE_BUDGET_ROUNDS].spent;
+    tune_session_on_event(run->session, on_event, run);
+    tune_session_on_change(run->session, on_change, run);
+    run->interrupt = loop_signal_start(run->loop, SIGINT, on_signal, run);
+    run->terminate = loop_signal_start(run->loop, SIGTERM, on_signal, run);
+    run->hangup = loop_signal_start(run->loop, SIGHUP, on_signal, run);
+    if (run->asks)
+        run->input = loop_watch_start(run->loop, STDIN_FILENO, LOOP_READABLE, on_input, run);
+    if (!start(run, &err)) return cli_fail(run->cli, &err);
+    loop_post(run->loop, look, run);
+    loop_run(run->loop);
+    if (run->json) end_json(run);
+    else end_text(run);
+    return end_status(run);
+}
+
+int cli_run(const struct cli *cli) {
+    struct run run = {.cli = cli, .json = cli_has(cli, "json"),
+                      .started_ns = clock_monotonic_ns()};
+    struct tune_options options = {0};
+    struct err err = {0};
+    if (!options_read(&run, &options)) return CLI_WRONG_USAGE;
+    bool terminal = isatty(STDIN_FILENO) && !run.json;
+    if (options.gate == TUNE_GATE_ASK && !terminal)
+        return cli_wrong_usage(cli, "--gate ask needs a person at a terminal: open the workbench "
+                               "with hone %s, or use --gate auto or --gate auto-green",
+                               options.task);
+    run.asks = terminal;
+    signal(SIGPIPE, SIG_IGN);
+    run.loop = loop_new();
+    run.session = tune_session_open(&options, run.loop, &err);
+    int status = run.session ? serve(&run) : cli_fail(cli, &err);
+    loop_watch_stop(run.input);
+    loop_signal_stop(run.interrupt);
+    loop_signal_stop(run.terminate);
+    loop_signal_stop(run.hangup);
+    tune_session_close(run.session);
+    loop_free(run.loop);
+    return status;
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a session survives: a kill at any moment, a second process, a newer version, a full disk,
+// an interruption in the middle of a step.
+#include "tune/driver.h"
+#include "tune/fake.h"
+
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#define SOURCE(latency, more) "def kernel():\n    # latency " latency "\n    # " more "\n"
+#define ACT(...) ((struct tune_action){__VA_ARGS__})
+
+static const struct fake_plan plans[] = {{"first", SOURCE("800", "one"), 0.4, NULL},
+                                         {"second", SOURCE("700", "two"), 0.4, NULL},
+                                         {"third", SOURCE("600", "three"), 0.4, NULL},
+                                         {"fourth", SOURCE("650", "four"), 0.4, NULL}};
+
+/* What is on the screen, sent to the parent after every change: the state as text, by its hash. */
+struct teller { struct fake *fake; int to; };
+struct told { int64_t seq; struct hash hash; };
+
+static void tell(void *data) {
+    struct teller *teller = data;
+    const struct tune_state *state = fake_state(teller->fake);
+    struct buf text = {0};
+    tune_state_print(state, &text);
+    struct told told = {state->seq, hash_content(text.at, text.len)};
+    buf_free(&text);
+    if (write(teller->to, &told, sizeof told) != sizeof told) _exit(4);
+}
+
+static void child_run(struct fake *fake, int to) {
+    struct teller teller = {fake, to};
+    tune_session_on_change(fake->session, tell, &teller);
+    struct tune_action start = {.kind = TUNE_ACT_START};
+    struct err err = {0};
+    if (!tune_session_act(fake->session, &start, &err)) _exit(5);
+    loop_run_until_idle(fake->loop, 20000);
+    _exit(0);
+}
+
+struct replay { struct tune_state *state; const struct told *told; };
+
+static bool replay_to(void *data, const struct store_event *event) {
+    struct replay *replay = data;
+    if (event->seq > replay->told->seq) return false;
+    tune_state_apply(replay->state, event->seq, event->wall_ms, event->type, event->payload);
+    return true;
+}
+
+/* Kills a run after `events` changes and looks whether all that was shown comes back. */
+static void kill_after(int events) {
+    struct fake fake;
+    fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
+    tune_session_close(fake.session);
+    loop_free(fake.loop);
+    int pipe_ends[2];
+    assert_int_equal(pipe(pipe_ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        fake.loop = fake.place.loop = loop_new();
+        fake_open(&fake);
+        child_run(&fake, pipe_ends[1]);
+    }
+    close(pipe_ends[1]);
+    struct told told = {0}, last = {0};
+    int seen = 0;
+    while (seen < events && read(pipe_ends[0], &told, sizeof told) == sizeof told) {
+        last = told;
+        seen++;
+    }
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    while (read(pipe_ends[0], &told, sizeof told) == sizeof told) last = told;
+    close(pipe_ends[0]);
+    fake.loop = fake.place.loop = loop_new();
+    fake_open(&fake);
+    assert_false(fake_state(&fake)->read_only);
+    assert_true(fake_state(&fake)->seq >= last.seq);
+    struct replay replay = {tune_state_new(), &last};
+    struct err err = {0};
+    assert_true(store_replay(fake.session->store, 0, replay_to, &replay, &err));
+    struct buf text = {0};
+    tune_state_print(replay.state, &text);
+    assert_string_equal(hash_content(text.at, text.len).hex, last.hash.hex);
+    buf_free(&text);
+    tune_state_free(replay.state);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_START));
+    assert_true(fake_state(&fake)->finished);
+    assert_float_equal(fake_state(&fake)->attempts.at[fake_state(&fake)->best].latency_us, 600, 1e-9);
+    fake_end(&fake);
+}
+
+static void a_kill_loses_nothing_that_was_shown(void **unused) {
+    (void)unused;
+    static const int moments[] = {1, 3, 12, 20, 33, 47, 60};
+    for (size_t i = 0; i < COUNT_OF(moments); i++) kill_after(moments[i]);
+}
+
+static void a_second_process_looks_on(void **unused) {
+    (void)unused;
+    struct fake fake;
+    fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
+    struct fake_proposer none = {.vtable = {.name = "none", .self = &none}};
+    struct tune_options options = fake.options;
+    options.use = &none.vtable;
+    struct err err = {0};
+    struct tune_session *second = tune_session_open(&options, fake.loop, &err);
+    assert_non_null(second);
+    const struct tune_state *seen = tune_session_state(second);
+    assert_true(seen->read_only);
+    assert_non_null(strstr(seen->held_by, "process "));
+    assert_false(tune_can(seen, TUNE_ACT_START));
+    struct tune_action start = {.kind = TUNE_ACT_START};
+    assert_false(tune_session_act(second, &start, &err));
+    assert_non_null(strstr(err.text, seen->held_by));
+    fake_act(&fake, start);
+    const bool never = false;
+    loop_run_until(fake.loop, &never, 1200);
+    assert_int_equal(seen->seq, fake_state(&fake)->seq);
+    assert_int_equal(seen->attempts.len, fake_state(&fake)->attempts.len);
+    tune_session_close(second);
+    fake_end(&fake);
+}
+
+static void a_session_of_a_newer_version_is_refused(void **unused) {
+    (void)unused;
+    struct fake fake;
+    fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
+    char *path = path_join(tune_session_folder(fake.session), "session.db");
+    tune_session_close(fake.session);
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "PRAGMA user_version=2", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    struct err err = {0};
+    assert_null(tune_session_open(&fake.options, fake.loop, &err));
+    assert_non_null(strstr(err.text, "newer hone"));
+    fake.options.fresh = true;
+    fake_open(&fake);
+    assert_int_equal(fake_state(&fake)->attempts.len, 0);
+    free(path);
+    fake_end(&fake);
+}
+
+static void a_full_disk_stops_the_loop_and_loses_nothing(void **unused) {
+    (void)unused;
+    struct fake fake;
+    fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
+    struct rlimit before, tight;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    tight = before;
+    tight.rlim_cur = 160 * 1024;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    struct err err = {0};
+    struct tune_action start = {.kind = TUNE_ACT_START};
+    bool started = tune_session_act(fake.session, &start, &err);
+    loop_run_until_idle(fake.loop, 20000);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    const struct tune_state *state = fake_state(&fake);
+    assert_true(!started || state->trouble);
+    assert_non_null(state->trouble);
+    assert_non_null(strstr(state->trouble, "cannot write"));
+    assert_false(tune_session_is_busy(fake.session));
+    assert_true(tune_can(state, TUNE_ACT_START));
+    struct buf live = {0}, again = {0};
+    tune_state_print(state, &live);
+    struct tune_state *replayed = tune_state_new();
+    struct told all = {.seq = INT64_MAX};
+    struct replay replay = {replayed, &all};
+    assert_true(store_replay(fake.session->store, 0, replay_to, &replay, &err));
+    tune_state_print(replayed, &again);
+    assert_string_equal(live.at, again.at);
+    tune_state_free(replayed);
+    buf_free(&live);
+    buf_free(&again);
+    fake_act(&fake, start);
+    assert_true(state->finished);
+    assert_float_equal(state->attempts.at[state->best].latency_us, 600, 1e-9);
+    fake_end(&fake);
+}
+
+static void a_task_that_changed_is_told(void **unused) {
+    (void)unused;
+    struct fake fake;
+    fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
+    tune_session_close(fake.session);
+    fake_file(fake.folder, "kernel.py", SOURCE("1", "edited outside"));
+    fake_open(&fake);
+    const struct tune_state *state = fake_state(&fake);
+    assert_true(state->logs.len > 0);
+    assert_non_null(strstr(state->logs.at[state->logs.len - 1].text, "has changed"));
+    tune_session_close(fake.session);
+    fake.options.device = "trn1";
+    struct err err = {0};
+    assert_null(tune_session_open(&fake.options, fake.loop, &err));
+    assert_non_null(strstr(err.text, "--device trn2"));
+    fake.options.device = NULL;
+    fake.options.seeds = "1,x";
+    assert_null(tune_session_open(&fake.options, fake.loop, &err));
+    fake.options.seeds = NULL;
+    fake_open(&fake);
+    fake_end(&fake);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_kill_loses_nothing_that_was_shown),
+        cmocka_unit_test(a_second_process_looks_on),
+        cmocka_unit_test(a_session_of_a_newer_version_is_refused),
+        cmocka_unit_test(a_full_disk_stops_the_loop_and_loses_nothing),
+        cmocka_unit_test(a_task_that_changed_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
