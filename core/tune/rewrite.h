@@ -190,7 +190,7 @@ struct rewrite_tile rewrite_tile_of(const struct rewrite_model *model, const str
 /* The tile bound by a NAME (store) node. */
 struct rewrite_tile rewrite_tile_of_def(const struct rewrite_model *model,
                                         const struct nki_node *def);
-int64_t rewrite_tile_bytes(const struct rewrite_tile *tile); /* per partition, all blocks */
+int64_t rewrite_tile_bytes(const struct rewrite_tile *tile); /* per partition, of one block */
 /* Bytes per partition that the kernel's SBUF tiles take when each exists once. */
 int64_t rewrite_sbuf_bytes(const struct rewrite_model *model);
 int64_t rewrite_sbuf_limit(enum nki_generation generation); /* usable bytes per partition */
@@ -229,6 +229,8 @@ struct rewrite_maker {
     struct nki_node *stmt, *call;
     struct nki_node *def;   /* NAME (store) that binds the tile */
     struct nki_node *alloc; /* the allocating statement; NULL: stmt binds it itself */
+    struct nki_node
+        *element; /* `v[i, ..] = nl.f(..)`: what is assigned, a part of def's tile; else NULL */
     enum rewrite_module module;
     struct str op; /* "load", "tensor_scalar" */
     struct rewrite_tile tile;
@@ -237,6 +239,16 @@ struct rewrite_maker {
 bool rewrite_maker_of(const struct rewrite_model *model, struct nki_node *stmt,
                       struct rewrite_maker *maker);
 /* The maker of what this expression (a plain name) reads; false when it is not one statement. */
+/* Does the expression read just what the maker makes? */
+bool rewrite_reads(const struct rewrite_model *model, const struct nki_node *expr,
+                   const struct rewrite_maker *maker);
+/* Two plain names or subscripts that stand for the same memory at one place of the kernel. */
+bool rewrite_same_view(const struct rewrite_model *model, const struct nki_node *a,
+                       const struct nki_node *b);
+/* None, or a keyword that is left out. */
+bool rewrite_is_none(const struct nki_node *expr);
+/* What the maker's tile is called where it is used. */
+const char *rewrite_made_text(const struct rewrite_model *model, const struct rewrite_maker *maker);
 /* Which of the bindings of its name a definition is, from 0; part of the keys. */
 int rewrite_ordinal(const struct rewrite_model *model, const struct nki_node *def);
 bool rewrite_maker_of_use(const struct rewrite_model *model, const struct nki_node *expr,
@@ -270,6 +282,8 @@ struct rewrite_op {
 };
 struct rewrite_op rewrite_op_of(const struct rewrite_model *model,
                                 const struct rewrite_maker *maker);
+/* A literal with this value, in whatever wrapping: -1, 1.0, np.dtype(np.float32).type(1). */
+bool rewrite_is_value(const struct nki_node *expr, double value);
 bool rewrite_op_commutes(struct str op);
 bool rewrite_op_is_arithmetic(struct str op); /* add, subtract, multiply, maximum, minimum */
 /* The one statement that reads the maker's tile; NULL when there are more or none. */

@@ -184,40 +184,109 @@ static bool made_by_dst(const struct rewrite_model *model, struct nki_node *stmt
     return true;
 }
 
+bool rewrite_is_none(const struct nki_node *expr) {
+    return !expr || (expr->kind == NKI_CONSTANT && expr->constant.type == NKI_CONST_NONE);
+}
+
+/* `v[i, ...] = f(...)` where nothing else writes v, which nothing else shares memory with. */
+static bool made_as_element(const struct rewrite_model *model, struct nki_node *stmt,
+                            struct rewrite_maker *maker) {
+    struct nki_node *target = stmt->assign.targets.at[0];
+    if (target->kind != NKI_SUBSCRIPT || target->subscript.value->kind != NKI_NAME)
+        return false;
+    struct rewrite_name *name = rewrite_name_of(model, target->subscript.value->name.id);
+    maker->element = target;
+    maker->def = NULL;
+    for (size_t i = 0; i < name->accesses.len; i++) {
+        const struct rewrite_access *access = &name->accesses.at[i];
+        if (access->how & REWRITE_BIND && maker->def)
+            return false;
+        if (access->how & REWRITE_BIND)
+            maker->def = access->node;
+        if (access->how & REWRITE_WRITE && access->node != target->subscript.value)
+            return false;
+    }
+    for (size_t i = 0; i < model->names.len; i++) {
+        struct rewrite_name *other = model->names.entries[i].value;
+        if (other != name && rewrite_root(other) == rewrite_root(name))
+            return false;
+    }
+    if (!maker->def || maker->def->kind != NKI_NAME ||
+        !is_alloc(model, rewrite_value_of_def(maker->def)))
+        return false;
+    maker->tile = rewrite_tile_of(model, target);
+    return maker->tile.known && maker->tile.space == NKI_SBUF;
+}
+
+/* Nobody else may change the tile while this definition is the one that is read. */
+static bool is_only_writer(const struct rewrite_model *model, const struct rewrite_maker *maker) {
+    struct rewrite_uses uses;
+    if (!rewrite_uses_of(model, maker->def, &uses))
+        return false;
+    const struct rewrite_name *name = rewrite_name_of(model, maker->def->name.id);
+    for (size_t k = 0; k < name->accesses.len; k++) {
+        const struct rewrite_access *access = &name->accesses.at[k];
+        if (!(access->how & REWRITE_WRITE) || nki_contains(maker->stmt, access->node))
+            continue;
+        for (size_t i = 0; i < uses.len; i++)
+            if (uses.at[i] == access->node)
+                return false;
+        if (access->node->context != NKI_LOAD && nki_contains(maker->stmt->parent, access->node))
+            return false; /* x += ... on the very name */
+    }
+    return true;
+}
+
 bool rewrite_maker_of(const struct rewrite_model *model, struct nki_node *stmt,
                       struct rewrite_maker *maker) {
     *maker = (struct rewrite_maker){.stmt = stmt};
     if (stmt->kind == NKI_EXPR) {
         if (!made_by_dst(model, stmt, maker))
             return false;
-    } else {
-        if (stmt->kind != NKI_ASSIGN || stmt->assign.targets.len != 1 ||
-            stmt->assign.targets.at[0]->kind != NKI_NAME || stmt->assign.value->kind != NKI_CALL)
-            return false;
-        maker->def = stmt->assign.targets.at[0];
-        maker->call = stmt->assign.value;
-        maker->module = rewrite_call_of(model, maker->call, &maker->op);
-        if ((maker->module != REWRITE_NL && maker->module != REWRITE_NISA) ||
-            is_alloc(model, maker->call))
-            return false;
+        maker->tile = rewrite_tile_of_def(model, maker->def);
+        return is_only_writer(model, maker);
     }
-    maker->tile = rewrite_tile_of_def(model, maker->def);
-    /* Nobody else may change the tile while this definition is the one that is read. */
-    struct rewrite_uses uses;
-    if (!rewrite_uses_of(model, maker->def, &uses))
+    if (stmt->kind != NKI_ASSIGN || stmt->assign.targets.len != 1 ||
+        stmt->assign.value->kind != NKI_CALL)
         return false;
-    struct rewrite_name *name = rewrite_name_of(model, maker->def->name.id);
-    for (size_t k = 0; k < name->accesses.len; k++) {
-        const struct rewrite_access *access = &name->accesses.at[k];
-        if (!(access->how & REWRITE_WRITE) || nki_contains(stmt, access->node))
-            continue;
-        for (size_t i = 0; i < uses.len; i++)
-            if (uses.at[i] == access->node)
-                return false;
-        if (access->node->context != NKI_LOAD && nki_contains(stmt->parent, access->node))
-            return false; /* x += ... on the very name */
-    }
-    return true;
+    maker->call = stmt->assign.value;
+    maker->module = rewrite_call_of(model, maker->call, &maker->op);
+    if ((maker->module != REWRITE_NL && maker->module != REWRITE_NISA) ||
+        is_alloc(model, maker->call))
+        return false;
+    maker->def = stmt->assign.targets.at[0];
+    if (maker->def->kind != NKI_NAME)
+        return made_as_element(model, stmt, maker);
+    maker->tile = rewrite_tile_of_def(model, maker->def);
+    return is_only_writer(model, maker);
+}
+
+bool rewrite_same_view(const struct rewrite_model *model, const struct nki_node *a,
+                       const struct nki_node *b) {
+    if (!a || !b || a->kind != b->kind)
+        return false;
+    const struct nki_node *left = rewrite_root_node(a), *right = rewrite_root_node(b);
+    if (!left || !right || !str_equal(left->name.id, right->name.id) ||
+        !str_equal(nki_node_text(model->tree, a), nki_node_text(model->tree, b)))
+        return false;
+    const struct nki_node *def = rewrite_def_of(model, left);
+    return def == rewrite_def_of(model, right) &&
+           (def || rewrite_name_of(model, left->name.id)->is_param);
+}
+
+bool rewrite_reads(const struct rewrite_model *model, const struct nki_node *expr,
+                   const struct rewrite_maker *maker) {
+    if (!expr)
+        return false;
+    if (!maker->element)
+        return expr->kind == NKI_NAME && rewrite_def_of(model, expr) == maker->def;
+    return expr->kind == NKI_SUBSCRIPT &&
+           str_equal(nki_node_text(model->tree, expr), nki_node_text(model->tree, maker->element));
+}
+
+const char *rewrite_made_text(const struct rewrite_model *model,
+                              const struct rewrite_maker *maker) {
+    return rewrite_text(model, maker->element ? maker->element : maker->def);
 }
 
 int rewrite_ordinal(const struct rewrite_model *model, const struct nki_node *def) {
@@ -228,8 +297,25 @@ int rewrite_ordinal(const struct rewrite_model *model, const struct nki_node *de
     return n;
 }
 
+/* The one statement that writes v, when it makes just the element that is read here. */
+static bool element_maker(const struct rewrite_model *model, const struct nki_node *expr,
+                          struct rewrite_maker *maker) {
+    if (expr->subscript.value->kind != NKI_NAME)
+        return false;
+    const struct rewrite_name *name = rewrite_name_of(model, expr->subscript.value->name.id);
+    for (size_t i = 0; name && i < name->accesses.len; i++) {
+        const struct rewrite_access *access = &name->accesses.at[i];
+        if (access->how & REWRITE_WRITE && access->stmt && access->stmt->kind == NKI_ASSIGN)
+            return rewrite_maker_of(model, access->stmt, maker) && maker->element &&
+                   rewrite_reads(model, expr, maker);
+    }
+    return false;
+}
+
 bool rewrite_maker_of_use(const struct rewrite_model *model, const struct nki_node *expr,
                           struct rewrite_maker *maker) {
+    if (expr->kind == NKI_SUBSCRIPT && element_maker(model, expr, maker))
+        return true;
     struct nki_node *name = whole_name(model, (struct nki_node *)(uintptr_t)expr);
     struct nki_node *def = name ? rewrite_def_of(model, name) : NULL;
     if (!def)
@@ -246,9 +332,11 @@ bool rewrite_maker_of_use(const struct rewrite_model *model, const struct nki_no
 
 bool rewrite_is_load(const struct rewrite_model *model, const struct rewrite_maker *maker,
                      struct nki_node **src) {
+    if (maker->element)
+        return false;
     if (maker->module == REWRITE_NL && str_is(maker->op, "load")) {
         *src = rewrite_arg(maker->call, "src", 0);
-        return *src && !nki_keyword(maker->call, "mask");
+        return *src && rewrite_is_none(nki_keyword(maker->call, "mask"));
     }
     if (maker->module != REWRITE_NISA || !str_is(maker->op, "dma_copy") || !maker->alloc)
         return false;
@@ -256,6 +344,7 @@ bool rewrite_is_load(const struct rewrite_model *model, const struct rewrite_mak
     if (!*src && maker->call->call.args.len > 1)
         *src = maker->call->call.args.at[1];
     struct rewrite_tile from = *src ? rewrite_tile_of(model, *src) : (struct rewrite_tile){0};
-    return from.known && from.space == NKI_HBM && !nki_keyword(maker->call, "mask") &&
+    return from.known && from.space == NKI_HBM &&
+           rewrite_is_none(nki_keyword(maker->call, "mask")) &&
            maker->call->call.args.len + maker->call->call.keywords.len <= 2;
 }

@@ -20,20 +20,11 @@ static bool step_of(const struct rewrite_model *model, const struct nki_node *ex
     if (chain->n_steps == MAX_STEPS)
         return false;
     struct rewrite_maker *maker = &chain->steps[chain->n_steps];
-    if (!expr || expr->kind != NKI_NAME || !rewrite_maker_of_use(model, expr, maker))
+    if (!expr || !rewrite_maker_of_use(model, expr, maker))
         return false;
     *op = rewrite_op_of(model, maker);
     chain->n_steps++;
     return op->kind && op->exact;
-}
-
-static bool is_value(const struct nki_node *expr, double value) {
-    if (!expr)
-        return false;
-    if (expr->kind == NKI_UNARY_OP && expr->unary_op.op == NKI_UNARY_MINUS)
-        return is_value(expr->unary_op.operand, -value);
-    return expr->kind == NKI_CONSTANT && expr->constant.number == value &&
-           (expr->constant.type == NKI_CONST_INT || expr->constant.type == NKI_CONST_FLOAT);
 }
 
 /* exp(-x): nl.exp of x * -1, or an activation with scale -1. */
@@ -43,9 +34,9 @@ static struct nki_node *exp_of_minus(const struct rewrite_model *model, struct r
     if (op->kind != REWRITE_FUNCTION || !str_is(op->op, "exp") || op->bias)
         return NULL;
     if (op->scale)
-        return is_value(op->scale, -1) ? op->data : NULL;
+        return rewrite_is_value(op->scale, -1) ? op->data : NULL;
     if (!step_of(model, op->data, chain, &inner) || inner.kind != REWRITE_SCALAR ||
-        !str_is(inner.op, "multiply") || (inner.operand && !is_value(inner.operand, -1)))
+        !str_is(inner.op, "multiply") || (inner.operand && !rewrite_is_value(inner.operand, -1)))
         return NULL;
     return inner.data;
 }
@@ -55,16 +46,10 @@ static struct nki_node *one_plus_exp(const struct rewrite_model *model, const st
                                      struct chain *chain) {
     struct rewrite_op add, power;
     if (!step_of(model, expr, chain, &add) || add.kind != REWRITE_SCALAR ||
-        !str_is(add.op, "add") || !is_value(add.operand, 1) ||
+        !str_is(add.op, "add") || !rewrite_is_value(add.operand, 1) ||
         !step_of(model, add.data, chain, &power))
         return NULL;
     return exp_of_minus(model, &power, chain);
-}
-
-static bool is_same_tile(const struct rewrite_model *model, const struct nki_node *a,
-                         const struct nki_node *b) {
-    return a && b && a->kind == NKI_NAME && b->kind == NKI_NAME && rewrite_def_of(model, a) &&
-           rewrite_def_of(model, a) == rewrite_def_of(model, b);
 }
 
 /* 1 / (1 + exp(-x)), or a call of sigmoid */
@@ -90,7 +75,7 @@ static bool is_silu(const struct rewrite_model *model, const struct rewrite_op *
             continue;
         chain->data = sigmoid_of(model, &gate, chain);
         chain->func = "silu";
-        if (is_same_tile(model, chain->data, sides[1 - i]))
+        if (rewrite_same_view(model, chain->data, sides[1 - i]))
             return true;
     }
     return false;

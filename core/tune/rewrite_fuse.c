@@ -24,11 +24,6 @@ static const char *const fused_into[] = {
     [SCALAR_WITH_REDUCTION] = "tensor_scalar_reduce",
 };
 
-static bool reads(const struct rewrite_model *model, const struct nki_node *expr,
-                  const struct rewrite_maker *maker) {
-    return expr && expr->kind == NKI_NAME && rewrite_def_of(model, expr) == maker->def;
-}
-
 /* What the activation can take in: one factor, or one summand per partition (a number too in the
  * current dialect). */
 static bool fits_activation(const struct rewrite_model *model, const struct pair *pair) {
@@ -107,7 +102,7 @@ static bool read_pair(const struct rewrite_model *model, struct nki_node *stmt, 
         return false;
     pair->b = rewrite_op_of(model, &pair->second);
     struct nki_node *through = operand ? pair->b.operand : pair->b.data;
-    if (!pair->b.kind || !pair->b.exact || !through || through->kind != NKI_NAME ||
+    if (!pair->b.kind || !pair->b.exact || !through ||
         !rewrite_maker_of_use(model, through, &pair->first) || pair->first.stmt == stmt)
         return false;
     if (operand) { /* a tile on the right: only where the sides do not matter */
@@ -118,7 +113,7 @@ static bool read_pair(const struct rewrite_model *model, struct nki_node *stmt, 
     }
     pair->a = rewrite_op_of(model, &pair->first);
     return pair->a.kind && pair->a.exact && !pair->a.engine && !pair->b.engine &&
-           !reads(model, pair->b.operand, &pair->first);
+           !rewrite_reads(model, pair->b.operand, &pair->first);
 }
 
 static void look_at(struct rewrite_model *model, const struct rewrite_row *row,
@@ -245,7 +240,7 @@ static const char *tensor_args(const struct rewrite_model *model, const struct p
 static bool with_reduction(const struct rewrite_model *model, const struct pair *pair, int way,
                            const char *nisa, struct nki_edits *edits) {
     const struct rewrite_op *a = &pair->a;
-    const char *sum = rewrite_text(model, pair->second.def);
+    const char *sum = rewrite_made_text(model, &pair->second);
     const char *args;
     if (way == WITH_REDUCTION)
         args = arena_printf(model->arena, "op=%s, data=%s%s%s%s%s", rewrite_nl(model, a->op),
@@ -259,6 +254,10 @@ static bool with_reduction(const struct rewrite_model *model, const struct pair 
     args = arena_printf(model->arena, "%s, reduce_op=%s, reduce_res=%s%s", args,
                         rewrite_nl(model, pair->b.op), sum, dtype_text(model, a));
     rewrite_set_call(model, &pair->first, nisa, fused_into[way], args, edits);
+    if (pair->second.element) { /* its storage is there already */
+        nki_edit_remove_stmt(edits, pair->second.stmt);
+        return true;
+    }
     const struct nki_node *before = pair->first.alloc ? pair->first.alloc : pair->first.stmt;
     const char *alloc;
     if (pair->second.alloc)

@@ -44,7 +44,8 @@ static void look_at(struct rewrite_model *model, const struct rewrite_row *row,
                     struct nki_node *stmt) {
     struct rewrite_maker maker;
     const struct rewrite_loop *loops[REWRITE_MAX_DIMS];
-    if (!rewrite_maker_of(model, stmt, &maker) || !rewrite_is_pure(maker.module, maker.op))
+    if (!rewrite_maker_of(model, stmt, &maker) || maker.element ||
+        !rewrite_is_pure(maker.module, maker.op))
         return;
     int n = rewrite_loops_around(model, stmt, loops), at = n;
     while (at > 0 && is_invariant(model, row, &maker, loops, at - 1, n))

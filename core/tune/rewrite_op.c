@@ -73,6 +73,10 @@ static bool is_number(const struct rewrite_model *model, const struct nki_node *
     if (expr->kind == NKI_BIN_OP)
         return is_number(model, expr->bin_op.left, depth + 1) &&
                is_number(model, expr->bin_op.right, depth + 1);
+    if (expr->kind == NKI_CALL) /* np.dtype(np.float32).type(1) */
+        return expr->call.func->kind == NKI_ATTRIBUTE && expr->call.args.len == 1 &&
+               str_is(expr->call.func->attribute.attr, "type") &&
+               is_number(model, expr->call.args.at[0], depth + 1);
     if (expr->kind != NKI_NAME)
         return false;
     const struct nki_node *def = rewrite_def_of(model, expr);
@@ -167,8 +171,23 @@ static void read_tensor_scalar(const struct rewrite_model *model, const struct n
     op->operand_is_number = op->operand && is_number(model, op->operand, 0);
 }
 
-static bool is_none(const struct nki_node *expr) {
-    return expr && expr->kind == NKI_CONSTANT && expr->constant.type == NKI_CONST_NONE;
+bool rewrite_is_value(const struct nki_node *expr, double value) {
+    while (expr && expr->kind == NKI_CALL && expr->call.func->kind == NKI_ATTRIBUTE &&
+           expr->call.args.len == 1 && str_is(expr->call.func->attribute.attr, "type"))
+        expr = expr->call.args.at[0];
+    while (expr && expr->kind == NKI_UNARY_OP && expr->unary_op.op == NKI_UNARY_MINUS) {
+        expr = expr->unary_op.operand;
+        value = -value;
+    }
+    return expr && expr->kind == NKI_CONSTANT && expr->constant.number == value &&
+           (expr->constant.type == NKI_CONST_INT || expr->constant.type == NKI_CONST_FLOAT);
+}
+
+/* A tile that a memset filled with 0. */
+static bool is_zero_tile(const struct rewrite_model *model, const struct nki_node *expr) {
+    struct rewrite_maker maker;
+    return rewrite_maker_of_use(model, expr, &maker) && str_is(maker.op, "memset") &&
+           rewrite_is_value(isa_arg(model, maker.call, "value", 1), 0);
 }
 
 static void read_nisa(const struct rewrite_model *model, const struct rewrite_maker *maker,
@@ -187,7 +206,7 @@ static void read_nisa(const struct rewrite_model *model, const struct rewrite_ma
         op->data = isa_arg(model, call, "data", 1);
         op->bias = isa_arg(model, call, "bias", -1);
         op->scale = isa_arg(model, call, "scale", -1);
-        if (is_none(op->bias))
+        if (rewrite_is_none(op->bias) || is_zero_tile(model, op->bias))
             op->bias = NULL;
         if (op->scale && is_one(op->scale))
             op->scale = NULL;
@@ -196,7 +215,9 @@ static void read_nisa(const struct rewrite_model *model, const struct rewrite_ma
     } else if (str_is(maker->op, "tensor_reduce")) {
         op->op = rewrite_op_name(isa_arg(model, call, "op", 0));
         op->data = isa_arg(model, call, "data", 1);
-        op->exact = !nki_keyword(call, "negate");
+        const struct nki_node *negate = nki_keyword(call, "negate");
+        op->exact =
+            !negate || (negate->kind == NKI_CONSTANT && negate->constant.type == NKI_CONST_FALSE);
         op->kind = REWRITE_REDUCE;
         for (size_t i = 0; i < COUNT_OF(reductions); i++)
             if (str_is(op->op, reductions[i].name))
@@ -220,8 +241,10 @@ struct rewrite_op rewrite_op_of(const struct rewrite_model *model,
         read_nisa(model, maker, &op);
     op.dtype = nki_keyword(maker->call, "dtype");
     op.engine = nki_keyword(maker->call, "engine");
+    if (str_starts(rewrite_op_name(op.engine), "unknown"))
+        op.engine = NULL;
     const struct nki_node *mask = nki_keyword(maker->call, "mask");
-    if ((mask && !is_none(mask)) || nki_keyword(maker->call, "name"))
+    if (!rewrite_is_none(mask) || nki_keyword(maker->call, "name"))
         op.exact = false;
     if (!op.data)
         op.kind = REWRITE_NOT_ELEMENTWISE;
@@ -230,10 +253,28 @@ struct rewrite_op rewrite_op_of(const struct rewrite_model *model,
 
 /* ---- what fusing and moving share ------------------------------------------------------------ */
 
+/* The statement that reads any part of the tile, apart from what makes it; NULL for several. */
+static struct nki_node *only_reader(const struct rewrite_model *model,
+                                    const struct rewrite_maker *maker) {
+    const struct rewrite_name *name = rewrite_name_of(model, maker->def->name.id);
+    struct nki_node *only = NULL;
+    for (size_t i = 0; i < name->accesses.len; i++) {
+        struct nki_node *stmt = name->accesses.at[i].stmt;
+        if (name->accesses.at[i].how & REWRITE_BIND || stmt == maker->stmt)
+            continue;
+        if (only && only != stmt)
+            return NULL;
+        only = stmt;
+    }
+    return only;
+}
+
 struct nki_node *rewrite_only_use(const struct rewrite_model *model,
                                   const struct rewrite_maker *maker) {
     struct rewrite_uses uses;
     struct nki_node *only = NULL;
+    if (maker->element)
+        return only_reader(model, maker);
     if (!rewrite_uses_of(model, maker->def, &uses))
         return NULL;
     for (size_t i = 0; i < uses.len; i++) {
@@ -288,6 +329,8 @@ void rewrite_set_call(const struct rewrite_model *model, const struct rewrite_ma
 void rewrite_remove_maker(const struct rewrite_maker *maker, struct nki_edits *edits) {
     if (maker->alloc)
         nki_edit_remove_stmt(edits, maker->alloc);
+    if (maker->element)
+        nki_edit_remove_stmt(edits, maker->def->parent);
     nki_edit_remove_stmt(edits, maker->stmt);
 }
 

@@ -79,6 +79,8 @@ static struct rewrite_tile tile_of_region(const struct rewrite_model *model,
     for (int i = 0; i < region.n_dims; i++)
         if (!region.dim[i].drops || (on_chip && i == from.partition_dim))
             tile.shape[tile.n_dims++] = region.dim[i].size;
+    if (on_chip && tile.n_dims == 1)
+        tile.shape[tile.n_dims++] = 1; /* one value per partition */
     tile.known = tile.n_dims > 0;
     return tile;
 }
@@ -254,7 +256,7 @@ struct rewrite_tile rewrite_tile_of_def(const struct rewrite_model *model,
 int64_t rewrite_tile_bytes(const struct rewrite_tile *tile) {
     int64_t bytes = tile->dtype ? (int64_t)dtype_bytes(tile->dtype) : 4;
     for (int i = 0; i < tile->n_dims; i++)
-        if (i != tile->partition_dim)
+        if (i > tile->partition_dim)
             bytes = bytes > ((int64_t)1 << 40) ? bytes : bytes * tile->shape[i];
     return bytes;
 }

@@ -41,7 +41,7 @@ static bool read_store(struct rewrite_model *model, const struct rewrite_row *ro
     int n = rewrite_loops_around(model, stmt, loops);
     if (!n || !rewrite_region_of(model, store->dst, &store->region) ||
         store->value->kind != NKI_NAME ||
-        !rewrite_maker_of_use(model, store->value, &store->maker) ||
+        !rewrite_maker_of_use(model, store->value, &store->maker) || store->maker.element ||
         rewrite_only_use(model, &store->maker) != stmt) {
         rewrite_decline(model, row, stmt, "what it stores is not one tile made for it alone");
         return false;

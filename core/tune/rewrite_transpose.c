@@ -11,7 +11,7 @@ static struct nki_node *left_operand(const struct rewrite_model *model,
                                      const struct nki_node *call) {
     if (!rewrite_is_call(model, call, REWRITE_NL, "matmul") ||
         is_true(rewrite_arg(call, "transpose_x", 2)) || call->call.args.len > 2 ||
-        nki_keyword(call, "mask") || nki_keyword(call, "x"))
+        !rewrite_is_none(nki_keyword(call, "mask")) || nki_keyword(call, "x"))
         return NULL;
     return rewrite_arg(call, "x", 0);
 }

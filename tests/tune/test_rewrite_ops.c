@@ -76,6 +76,38 @@ static void functions_are_recognised(void **state) {
             "    g = nl.reciprocal(b)\n    r = nl.multiply(t, g)\n", "function:", "");
 }
 
+/* Tiles that are elements of one storage with block dimensions, as compilers write them. */
+static void elements_are_made_like_names(void **state) {
+    (void)state;
+    struct help_inputs inputs = {0};
+    help_array(&inputs, 128, 1024);
+#define INDEX "[i, nl.arange(128)[:, None], nl.arange(512)[None, :]]"
+#define HEAD LEGACY \
+    "def kernel(x):\n" \
+    "    y = nl.ndarray((128, 1024), dtype=np.float32, buffer=nl.shared_hbm)\n" \
+    "    a = nl.ndarray((2, nl.par_dim(128), 512), dtype=np.float32, buffer=nl.sbuf)\n"
+#define TAIL \
+    "        nl.store(y[0:128, i * 512:(i + 1) * 512], value=c" INDEX ", mask=None)\n" \
+    "    return y\n"
+#define LOAD \
+    "    c = nl.ndarray((2, nl.par_dim(128), 512), dtype=np.float32, buffer=nl.sbuf)\n" \
+    "    for i in nl.affine_range(2):\n" \
+    "        a" INDEX " = nl.load(x[0:128, i * 512:(i + 1) * 512], mask=None)\n"
+    struct rewrite_request request = help_request(HEAD
+        "    b = nl.ndarray((2, nl.par_dim(128), 512), dtype=np.float32, buffer=nl.sbuf)\n" LOAD
+        "        b" INDEX " = nl.multiply(a" INDEX ", np.dtype(np.float32).type(-1), mask=None)\n"
+        "        c" INDEX " = nl.exp(b" INDEX ")\n" TAIL, &inputs);
+    struct buf out = {0};
+    struct err err = {0};
+    if (!rewrite_apply(&request, "fuse:b.0:c", &out, &err))
+        fail_msg("%s", err.text);
+    assert_null(strstr(out.at, "    b"));
+    assert_non_null(strstr(out.at, "        c" INDEX " = nisa.activation("));
+    assert_non_null(strstr(out.at, "data=a" INDEX));
+    assert_non_null(strstr(out.at, "scale=np.dtype(np.float32).type(-1))\n"));
+    buf_free(&out);
+}
+
 static void legacy_operations_change_engines(void **state) {
     (void)state;
     one("    r = nl.reciprocal(t)\n", "engine:r.0:scalar",
@@ -301,6 +333,7 @@ int main(void) {
         cmocka_unit_test(a_result_that_is_needed_twice_stays),
         cmocka_unit_test(an_operand_that_changes_keeps_them_apart),
         cmocka_unit_test(functions_are_recognised),
+        cmocka_unit_test(elements_are_made_like_names),
         cmocka_unit_test(legacy_operations_change_engines),
         cmocka_unit_test(current_operations_change_engines),
         cmocka_unit_test(current_operations_are_fused),
