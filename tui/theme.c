@@ -28,10 +28,11 @@ struct tui_look tui_look_of(struct tui_style style, enum tui_palette palette) {
     unsigned ink = style.ink < TUI_ROLE_COUNT ? style.ink : TUI_PLAIN;
     unsigned paper = style.paper < TUI_ROLE_COUNT ? style.paper : TUI_PLAIN;
     unsigned attributes = roles[ink].attributes | roles[paper].attributes;
-    struct tui_look look = {-1, -1, attributes & ~(unsigned)TUI_REVERSE_MONO};
+    const unsigned only_mono = TUI_REVERSE_MONO | TUI_UNDERLINE_MONO;
+    struct tui_look look = {-1, -1, attributes & ~only_mono};
     if (palette == TUI_MONO) {
-        if (attributes & TUI_REVERSE_MONO)
-            look.attributes |= TUI_REVERSE;
+        look.attributes |= attributes & TUI_REVERSE_MONO ? TUI_REVERSE : 0;
+        look.attributes |= attributes & TUI_UNDERLINE_MONO ? TUI_UNDERLINE : 0;
         return look;
     }
     int which = palette == TUI_256_DARK ? 0 : palette == TUI_256_LIGHT ? 1 : 2;

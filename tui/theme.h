@@ -47,10 +47,10 @@
     X(PAPER_BAR, "paper-bar", -1, 235, -1, 254, -1, -1, 0) \
     X(PAPER_CURSOR, "paper-cursor", -1, 237, -1, 253, 15, 4, TUI_REVERSE_MONO) \
     X(PAPER_PICKED, "paper-picked", 232, 81, 231, 25, 0, 6, TUI_REVERSE) \
-    X(PAPER_ADDED, "paper-added", -1, 22, -1, 194, -1, -1, 0) \
-    X(PAPER_REMOVED, "paper-removed", -1, 52, -1, 224, -1, -1, 0) \
-    X(PAPER_ADDED_WORD, "paper-added-word", 231, 28, 16, 157, 0, 2, TUI_UNDERLINE) \
-    X(PAPER_REMOVED_WORD, "paper-removed-word", 231, 88, 16, 217, 0, 1, TUI_UNDERLINE) \
+    X(PAPER_ADDED, "paper-added", -1, 235, -1, 194, -1, -1, 0) \
+    X(PAPER_REMOVED, "paper-removed", -1, 235, -1, 224, -1, -1, 0) \
+    X(PAPER_ADDED_WORD, "paper-added-word", -1, 22, -1, 157, 0, 2, TUI_UNDERLINE_MONO) \
+    X(PAPER_REMOVED_WORD, "paper-removed-word", -1, 52, -1, 217, 0, 1, TUI_UNDERLINE_MONO) \
     X(PAPER_FOUND, "paper-found", 232, 221, 16, 221, 0, 3, TUI_REVERSE_MONO) \
     X(PAPER_POPUP, "paper-popup", -1, 234, -1, 255, -1, -1, 0)
 
@@ -66,6 +66,7 @@ enum tui_attribute {
     TUI_UNDERLINE = 2,
     TUI_REVERSE = 4,
     TUI_REVERSE_MONO = 8,   /* reverse only where there is no background colour to show */
+    TUI_UNDERLINE_MONO = 16,
 };
 
 /* How much colour there is, and on which background. */

@@ -65,7 +65,7 @@ static void draw_row(struct views *views, struct tui_area area, int row, struct 
     if (diag)
         tui_say(tui_ink(area, diag->severity == DIAG_ERROR ? TUI_BAD : TUI_WARN), row, 2, "!");
     else if (aimed)
-        tui_say(tui_ink(area, TUI_ACTIVE), row, 2, "▸");
+        tui_say(tui_ink(area, TUI_ACTIVE), row, 2, "%s", line == plan->first_line ? "▸" : "│");
     struct tui_area rest = tui_area_part(area, (struct tui_rect){row, GUTTER, 1, area.cols});
     source_draw_line(rest, 0, views->shift, text, source->quote.at[line - 1]);
     mark_found(views, rest, 0, -views->shift, text);
@@ -81,7 +81,8 @@ void kernel_draw(struct views *views, struct tui_area area, struct source *sourc
         int line = list->top + row + 1;
         draw_row(views, area, row, source, attempt, line);
         draw_cost(area, row, cost_of(attempt, line), most);
-        if (list->top + row == list->cursor)
+        bool shown = views->view == VIEW_KERNEL || views->pane == PANE_KERNEL || views->kernel_moved;
+        if (list->top + row == list->cursor && shown)
             tui_lay_paper(area, (struct tui_rect){row, 3, 1, area.cols - 3}, TUI_PAPER_CURSOR);
     }
     tui_list_draw_bar(list, area);

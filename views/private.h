@@ -88,6 +88,7 @@ struct views {
     VEC(uint8_t) history_depth;
     int64_t history_seq;
     bool history_by_latency;
+    int profile_line, profile_attempt;      /* under the cursor of the profile screen */
     int marks[2];                           /* attempts to compare, -1 */
     struct diff compare;
     struct source prompt;
@@ -201,6 +202,7 @@ void kernel_screen_draw(struct views *views, struct tui_area area);
 void diff_screen_draw(struct views *views, struct tui_area area);
 void device_screen_draw(struct views *views, struct tui_area area);
 void profile_screen_draw(struct views *views, struct tui_area area);
+void profile_enter(struct views *views, struct views_request *request);
 void notes_draw(struct views *views, struct tui_area area);
 void history_draw(struct views *views, struct tui_area area);
 void history_order(struct views *views);

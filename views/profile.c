@@ -14,8 +14,8 @@ static const struct {
     {"latency", "latency", "us"},
     {"hbm_read_bytes", "HBM read", "bytes"},
     {"hbm_write_bytes", "HBM write", "bytes"},
-    {"dma_transfer_count", "DMA count", "count"},
-    {"instruction_count", "instructions", "count"},
+    {"dma_transfer_count", "transfers", "count"},
+    {"instructions", "instructions", "count"},
     {"mfu_estimated_percent", "MFU", "%"},
 };
 
@@ -31,6 +31,8 @@ static const struct {
 };
 
 static double metric(const struct tune_attempt *attempt, const char *name) {
+    if (attempt && attempt->instructions > 0 && strcmp(name, "instructions") == 0)
+        return (double)attempt->instructions;
     return attempt ? tune_attempt_metric(attempt, name) : NAN;
 }
 
@@ -83,6 +85,8 @@ static int draw_engines(struct tui_area area, int row, const struct tune_attempt
         if (room > 4) {
             tui_fill(tui_ink(area, TUI_BAR_OTHER), bar, "·");
             tui_chart_bar(tui_area_part(area, bar), shown / 100, engines[i].role);
+            if (b && isfinite(from) && from > 0 && from < 100)
+                tui_say(tui_ink(area, TUI_STRONG), row, 9 + (int)(from / 100 * room), "│");
         }
         struct tui_area ink = tui_ink(area, TUI_STRONG);
         if (b && isfinite(to) && isfinite(from))
@@ -205,8 +209,11 @@ static void draw_hot(struct views *views, struct tui_area area,
         struct str text = str_trim(source_line(&views->full, cost->line));
         source_draw_line(tui_area_part(area, (struct tui_rect){row, 34, 1, area.cols - 34}), 0,
                          views->shift, text, 0);
-        if (list->top + row == list->cursor)
-            tui_lay_paper(area, (struct tui_rect){row, 0, 1, area.cols}, TUI_PAPER_CURSOR);
+        if (list->top + row != list->cursor)
+            continue;
+        views->profile_line = cost->line;
+        views->profile_attempt = attempt->id;
+        tui_lay_paper(area, (struct tui_rect){row, 0, 1, area.cols}, TUI_PAPER_CURSOR);
     }
     tui_list_draw_bar(list, area);
 }
@@ -233,8 +240,9 @@ static void draw_samples(struct tui_area area, const struct tune_attempt *attemp
     buf_free(&text);
 }
 
-/* Operations per byte against operations per second, where the metrics say both. */
-static void draw_roofline(struct views *views, struct tui_area area) {
+/* Operations per byte against operations per second, where the metrics say both. The roof follows
+ * from two of them: the share of the peak that was reached, and the peak over the bandwidth. */
+static bool draw_roofline(struct views *views, struct tui_area area) {
     struct tui_mark marks[64];
     size_t count = 0;
     double peak = NAN, slope = NAN;
@@ -248,14 +256,18 @@ static void draw_roofline(struct views *views, struct tui_area area) {
         bool is_best = attempt->id == views->state->best;
         marks[count++] = (struct tui_mark){flops / bytes, flops / time / 1e12, is_best ? "●" : "○",
                                            is_best ? TUI_GOOD : TUI_DIM};
-        double top = metric(attempt, "peak_flops"), rate = metric(attempt, "peak_hbm_bytes");
-        peak = isfinite(top) ? top / 1e12 : peak;
-        slope = isfinite(rate) ? rate / 1e12 : slope;
+        double reached = metric(attempt, "hfu_estimated_percent") / 100;
+        double ratio = metric(attempt, "peak_flops_bandwidth_ratio");
+        if (reached > 0 && ratio > 0) {
+            peak = flops / time / reached / 1e12;
+            slope = peak / ratio;
+        }
     }
     if (count == 0 || !isfinite(peak) || !isfinite(slope))
-        return;
+        return false;
     const struct tui_roofline roof = {peak, slope, "FLOP/byte", "TFLOPS", marks, count};
     tui_chart_roofline(area, &roof);
+    return true;
 }
 
 void profile_screen_draw(struct views *views, struct tui_area area) {
@@ -282,10 +294,20 @@ void profile_screen_draw(struct views *views, struct tui_area area) {
                                     b ? "candidate" : "incumbent");
     if (hot.cols >= 110 && hot.rows >= 8) {
         struct tui_rect chart = {0, hot.cols - 50, hot.rows, 50};
-        draw_roofline(views, tui_area_part(hot, chart));
-        hot = tui_area_part(hot, (struct tui_rect){0, 0, hot.rows, hot.cols - 52});
+        if (draw_roofline(views, tui_area_part(hot, chart)))
+            hot = tui_area_part(hot, (struct tui_rect){0, 0, hot.rows, hot.cols - 52});
     }
     views->list_spot = (struct tui_rect){hot.row, hot.col, hot.rows, hot.cols};
     draw_hot(views, hot, b ? b : a);
     buf_free(&title);
+}
+
+/* Enter goes to the line in the kernel. */
+void profile_enter(struct views *views, struct views_request *request) {
+    (void)request;
+    if (views->profile_line <= 0)
+        return;
+    views->kernel_attempt = views->profile_attempt;
+    views_show(views, VIEW_KERNEL);
+    views->kernel_list.cursor = views->profile_line - 1;
 }

@@ -45,7 +45,7 @@ static void draw_side(struct views *views, const struct side *side, int row) {
                                                                : TUI_PAPER_REMOVED;
     struct tui_area ground = tui_paper(area, paper);
     tui_fill(ground, (struct tui_rect){row, 5, 1, area.cols - 5}, " ");
-    tui_say_right(tui_ink(area, TUI_LINE_NUMBER), row, 4, "%d", side->line);
+    tui_say_right(tui_ink(area, ink), row, 4, "%d", side->line);
     tui_say(tui_ink(ground, ink), row, 5, side->added ? "+" : "-");
     struct tui_area rest = tui_area_part(ground, (struct tui_rect){row, 7, 1, area.cols - 7});
     if (side->left)

@@ -141,7 +141,7 @@ static const struct view screens[VIEW_COUNT] = {
     [VIEW_DEVICE] = {"device", "device", "what the runner said", device_screen_draw, device_list,
                      NULL, log_enter, log_line},
     [VIEW_PROFILE] = {"profile", "profile", "where the time goes", profile_screen_draw,
-                      profile_list, NULL, NULL, NULL},
+                      profile_list, NULL, profile_enter, NULL},
     [VIEW_NOTES] = {"notes", "notes", "what was learned, and which prompts it enters", notes_draw,
                     notes_list, NULL, NULL, note_line},
     [VIEW_HISTORY] = {"history", "history", "every attempt; nothing is ever deleted", history_draw,

@@ -80,14 +80,15 @@ static void restore_stderr(struct tui_term *term) {
     term->saved_stderr = -1;
 }
 
-/* wcwidth knows characters only in a UTF-8 locale, and so does curses. */
-static void choose_locale(void) {
+/* Whether the user's locale takes only ASCII. Afterwards the locale is a UTF-8 one either way,
+ * because wcwidth and curses know characters only in such. */
+static bool choose_locale(void) {
     setlocale(LC_ALL, "");
     setlocale(LC_NUMERIC, "C");
-    if (MB_CUR_MAX > 1)
-        return;
-    if (!setlocale(LC_CTYPE, "C.UTF-8"))
+    bool ascii = tui_ascii_from_environment();
+    if (MB_CUR_MAX <= 1 && !setlocale(LC_CTYPE, "C.UTF-8"))
         setlocale(LC_CTYPE, "en_US.UTF-8");
+    return ascii;
 }
 
 static bool is_usable(struct err *err) {
@@ -130,8 +131,7 @@ static SCREEN *start_curses(FILE *out) {
 }
 
 static bool open_terminal(struct tui_term *term, struct err *err) {
-    bool ascii = tui_ascii_from_environment();
-    choose_locale();
+    bool ascii = choose_locale();
     if (!is_usable(err))
         return false;
     rescue_arm();
@@ -196,11 +196,16 @@ static attr_t attributes_of(unsigned attributes) {
            (attributes & TUI_REVERSE ? A_REVERSE : 0);
 }
 
-/* A dim colour above the terminal's range becomes the ordinary one in bold. */
+/* A colour above the terminal's range becomes the ordinary one in bold; grey, which has none, the
+ * terminal's own colour, dimmed. */
 static short color_of(short color, attr_t *attributes) {
     if (color < COLORS)
         return color;
-    if (color >= 8 && color < 16 && COLORS >= 8) {
+    if (color == 8) {
+        *attributes |= A_DIM;
+        return -1;
+    }
+    if (color > 8 && color < 16) {
         *attributes |= A_BOLD;
         return (short)(color - 8);
     }
