@@ -15,7 +15,7 @@
 #include "loop/loop.h"
 #include "tune/tune.h"
 
-#define EXIT_INTERRUPTED 130        /* as shells report an interrupt */
+#define EXIT_INTERRUPTED 130 /* as shells report an interrupt */
 
 struct run {
     const struct cli *cli;
@@ -24,8 +24,8 @@ struct run {
     struct loop_signal *interrupt, *terminate, *hangup;
     struct loop_watch *input;
     uint64_t started_ns;
-    const char *end;                /* why it ended before the loop did; NULL */
-    int attempts, rounds;           /* what was there before */
+    const char *end;      /* why it ended before the loop did; NULL */
+    int attempts, rounds; /* what was there before */
     bool json, asks, interrupted, prompted;
 };
 
@@ -33,8 +33,10 @@ struct run {
 
 static void line_end(struct run *run, struct buf *line) {
     struct buf safe = {0};
-    if (run->json) buf_add(&safe, line->at, line->len);
-    else text_sanitise(&safe, buf_str(line));
+    if (run->json)
+        buf_add(&safe, line->at, line->len);
+    else
+        text_sanitise(&safe, buf_str(line));
     buf_putc(&safe, '\n');
     fwrite(safe.at, 1, safe.len, stdout);
     /* Nobody reads any more: end as if interrupted. */
@@ -52,7 +54,8 @@ static void say(struct run *run, const char *what, const char *text) {
     time_t now = time(NULL);
     struct tm parts;
     char when[16] = "";
-    if (localtime_r(&now, &parts)) strftime(when, sizeof when, "%H:%M:%S", &parts);
+    if (localtime_r(&now, &parts))
+        strftime(when, sizeof when, "%H:%M:%S", &parts);
     buf_printf(&line, "%s  round %-3d %-10s %s", when, tune_session_state(run->session)->round,
                what, text ? text : "");
     line_end(run, &line);
@@ -64,13 +67,15 @@ static const char *text_of(const cJSON *object, const char *key) {
 
 static void say_log(struct run *run, const cJSON *payload) {
     const char *level = text_of(payload, "level");
-    if (level && strcmp(level, "debug") != 0) say(run, text_of(payload, "phase"), text_of(payload, "text"));
+    if (level && strcmp(level, "debug") != 0)
+        say(run, text_of(payload, "phase"), text_of(payload, "text"));
 }
 
 static void say_diagnostic(struct run *run, const cJSON *payload) {
     struct buf text = {0};
     const cJSON *line = cJSON_GetObjectItemCaseSensitive(payload, "line");
-    buf_printf(&text, "%s:%d: %s: %s", text_of(payload, "file") ? text_of(payload, "file") : "kernel",
+    buf_printf(&text, "%s:%d: %s: %s",
+               text_of(payload, "file") ? text_of(payload, "file") : "kernel",
                line ? line->valueint : 0,
                text_of(payload, "severity") ? text_of(payload, "severity") : "note",
                text_of(payload, "message") ? text_of(payload, "message") : "");
@@ -80,7 +85,8 @@ static void say_diagnostic(struct run *run, const cJSON *payload) {
 
 static void say_step(struct run *run, const cJSON *payload) {
     const char *is = text_of(payload, "is");
-    if (is && strcmp(is, "skipped") != 0) say(run, text_of(payload, "step"), text_of(payload, "summary"));
+    if (is && strcmp(is, "skipped") != 0)
+        say(run, text_of(payload, "step"), text_of(payload, "summary"));
 }
 
 static void say_stop(struct run *run, const cJSON *payload) {
@@ -90,8 +96,11 @@ static void say_stop(struct run *run, const cJSON *payload) {
 static const struct {
     const char *type;
     void (*say)(struct run *run, const cJSON *payload);
-} told[] = {{"log", say_log}, {"diagnostic", say_diagnostic}, {"step_end", say_step},
-            {"stop", say_stop}, {"pause", say_stop}};
+} told[] = {{"log", say_log},
+            {"diagnostic", say_diagnostic},
+            {"step_end", say_step},
+            {"stop", say_stop},
+            {"pause", say_stop}};
 
 static void on_event(void *data, int64_t seq, const char *type, const char *json) {
     struct run *run = data;
@@ -104,15 +113,19 @@ static void on_event(void *data, int64_t seq, const char *type, const char *json
     }
     cJSON *payload = cJSON_Parse(json);
     for (size_t i = 0; i < COUNT_OF(told); i++)
-        if (!strcmp(told[i].type, type)) told[i].say(run, payload);
+        if (!strcmp(told[i].type, type))
+            told[i].say(run, payload);
     cJSON_Delete(payload);
 }
 
-/* --------------------------------------------------------------------------------- what came of it */
+/* --------------------------------------------------------------------------------- what came of it
+ */
 
 static void number_or_null(cJSON *object, const char *key, double value) {
-    if (isfinite(value)) cJSON_AddNumberToObject(object, key, value);
-    else cJSON_AddNullToObject(object, key);
+    if (isfinite(value))
+        cJSON_AddNumberToObject(object, key, value);
+    else
+        cJSON_AddNullToObject(object, key);
 }
 
 /* Correct means: on every seed of the session. */
@@ -148,7 +161,8 @@ static void attempt_put(cJSON *root, const char *key, const struct run *run, int
 
 static const char *end_reason(const struct run *run) {
     const struct tune_state *state = tune_session_state(run->session);
-    if (run->end) return run->end;
+    if (run->end)
+        return run->end;
     return state->trouble ? state->trouble : state->wait_text;
 }
 
@@ -158,8 +172,7 @@ static void end_json(struct run *run) {
     cJSON_AddStringToObject(root, "event", "end");
     attempt_put(root, "baseline", run, 0);
     attempt_put(root, "best", run, state->best);
-    cJSON_AddNumberToObject(root, "rounds",
-                            state->budgets[TUNE_BUDGET_ROUNDS].spent - run->rounds);
+    cJSON_AddNumberToObject(root, "rounds", state->budgets[TUNE_BUDGET_ROUNDS].spent - run->rounds);
     cJSON_AddNumberToObject(root, "attempts", (double)state->attempts.len - run->attempts);
     cJSON_AddNumberToObject(root, "elapsed_s",
                             (double)(clock_monotonic_ns() - run->started_ns) * 1e-9);
@@ -168,7 +181,8 @@ static void end_json(struct run *run) {
     number_or_null(cost, "tokens", state->budgets[TUNE_BUDGET_TOKENS].spent);
     number_or_null(cost, "device_s", state->budgets[TUNE_BUDGET_DEVICE_S].spent);
     const char *reason = end_reason(run);
-    if (reason) cJSON_AddStringToObject(root, "reason", reason);
+    if (reason)
+        cJSON_AddStringToObject(root, "reason", reason);
     cJSON_AddStringToObject(root, "session", tune_session_folder(run->session));
     char *text = cJSON_PrintUnformatted(root);
     struct buf line = {0};
@@ -184,7 +198,8 @@ static void end_text(struct run *run) {
     const struct tune_attempt *best = tune_state_attempt(state, state->best);
     struct buf line = {0};
     const char *reason = end_reason(run);
-    if (reason) buf_printf(&line, "%s\n", reason);
+    if (reason)
+        buf_printf(&line, "%s\n", reason);
     if (seed && best) {
         buf_puts(&line, "seed kernel  ");
         clock_print_duration(&line, seed->latency_us * 1e-6);
@@ -230,13 +245,15 @@ static void answer(struct run *run, struct str text) {
         action = (struct tune_action){.kind = TUNE_ACT_REJECT, .text = reason.at};
     }
     bool known = str_is(text, "y") || action.kind == TUNE_ACT_REJECT;
-    if (known && tune_session_act(run->session, &action, &err) &&
-        action.kind == TUNE_ACT_REJECT) {
+    if (known && tune_session_act(run->session, &action, &err) && action.kind == TUNE_ACT_REJECT) {
         action = (struct tune_action){.kind = TUNE_ACT_START};
-        if (!tune_session_act(run->session, &action, &err)) run->end = "it cannot go on";
+        if (!tune_session_act(run->session, &action, &err))
+            run->end = "it cannot go on";
     }
-    if (err.text[0]) say(run, "?", err.text);
-    if (!known) prompt(run);
+    if (err.text[0])
+        say(run, "?", err.text);
+    if (!known)
+        prompt(run);
     buf_free(&reason);
 }
 
@@ -247,7 +264,8 @@ static void on_input(void *data, int events) {
     (void)events;
     char text[1000];
     ssize_t got = read(STDIN_FILENO, text, sizeof text);
-    if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (got < 0 && (errno == EINTR || errno == EAGAIN))
+        return;
     if (got <= 0) {
         run->end = "the input ended";
         loop_stop(run->loop);
@@ -257,15 +275,18 @@ static void on_input(void *data, int events) {
     }
 }
 
-/* ------------------------------------------------------------------------------------ the command */
+/* ------------------------------------------------------------------------------------ the command
+ */
 
 /* After every change: is there anything left to wait for? */
 static void look(void *data) {
     struct run *run = data;
     const struct tune_state *state = tune_session_state(run->session);
-    if (tune_session_is_busy(run->session)) return;
+    if (tune_session_is_busy(run->session))
+        return;
     if (state->wait == TUNE_WAIT_GATE && run->asks && !state->trouble) {
-        if (!run->prompted) prompt(run);
+        if (!run->prompted)
+            prompt(run);
         return;
     }
     if (state->wait == TUNE_WAIT_GATE && !state->trouble)
@@ -276,7 +297,8 @@ static void look(void *data) {
 
 static void on_change(void *data) {
     struct run *run = data;
-    if (!tune_session_is_busy(run->session)) loop_post(run->loop, look, run);
+    if (!tune_session_is_busy(run->session))
+        loop_post(run->loop, look, run);
 }
 
 static void on_signal(void *data, int signum) {
@@ -315,22 +337,28 @@ static bool options_read(struct run *run, struct tune_options *options) {
 static bool start(struct run *run, struct err *err) {
     const struct cli *cli = run->cli;
     double wall = NAN;
-    if (!cli_number(cli, "wall", 0, 1e9, &wall)) return err_set(err, ERR_USAGE, "no run");
+    if (!cli_number(cli, "wall", 0, 1e9, &wall))
+        return err_set(err, ERR_USAGE, "no run");
     struct tune_action budget = {.kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_WALL_S};
     budget.number = tune_session_state(run->session)->budgets[TUNE_BUDGET_WALL_S].spent + wall;
-    if (!isnan(wall) && !tune_session_act(run->session, &budget, err)) return false;
+    if (!isnan(wall) && !tune_session_act(run->session, &budget, err))
+        return false;
     struct tune_action action = {.kind = TUNE_ACT_START};
     const struct tune_state *state = tune_session_state(run->session);
     if (state->read_only)
-        return err_set(err, ERR_ENVIRONMENT, "this session is held by %s; end it first, or use "
-                       "another folder with --session", state->held_by);
+        return err_set(err, ERR_ENVIRONMENT,
+                       "this session is held by %s; end it first, or use "
+                       "another folder with --session",
+                       state->held_by);
     return state->wait == TUNE_WAIT_GATE || tune_session_act(run->session, &action, err);
 }
 
 static int end_status(const struct run *run) {
     const struct tune_state *state = tune_session_state(run->session);
-    if (run->interrupted) return EXIT_INTERRUPTED;
-    if (state->trouble || state->stopped_by_environment) return CLI_ENVIRONMENT_FAILED;
+    if (run->interrupted)
+        return EXIT_INTERRUPTED;
+    if (state->trouble || state->stopped_by_environment)
+        return CLI_ENVIRONMENT_FAILED;
     return state->best < 0 && !run->end ? CLI_KERNEL_FAILED : CLI_OK;
 }
 
@@ -346,23 +374,27 @@ static int serve(struct run *run) {
     run->hangup = loop_signal_start(run->loop, SIGHUP, on_signal, run);
     if (run->asks)
         run->input = loop_watch_start(run->loop, STDIN_FILENO, LOOP_READABLE, on_input, run);
-    if (!start(run, &err)) return cli_fail(run->cli, &err);
+    if (!start(run, &err))
+        return cli_fail(run->cli, &err);
     loop_post(run->loop, look, run);
     loop_run(run->loop);
-    if (run->json) end_json(run);
-    else end_text(run);
+    if (run->json)
+        end_json(run);
+    else
+        end_text(run);
     return end_status(run);
 }
 
 int cli_run(const struct cli *cli) {
-    struct run run = {.cli = cli, .json = cli_has(cli, "json"),
-                      .started_ns = clock_monotonic_ns()};
+    struct run run = {.cli = cli, .json = cli_has(cli, "json"), .started_ns = clock_monotonic_ns()};
     struct tune_options options = {0};
     struct err err = {0};
-    if (!options_read(&run, &options)) return CLI_WRONG_USAGE;
+    if (!options_read(&run, &options))
+        return CLI_WRONG_USAGE;
     bool terminal = isatty(STDIN_FILENO) && !run.json;
     if (options.gate == TUNE_GATE_ASK && !terminal)
-        return cli_wrong_usage(cli, "--gate ask needs a person at a terminal: open the workbench "
+        return cli_wrong_usage(cli,
+                               "--gate ask needs a person at a terminal: open the workbench "
                                "with hone %s, or use --gate auto or --gate auto-green",
                                options.task);
     run.asks = terminal;

@@ -16,8 +16,10 @@ bool store_append(struct store *store, int64_t wall_ms, const char *type, const 
     sqlite3_bind_text(store->append, 2, type, -1, SQLITE_STATIC);
     sqlite3_bind_text(store->append, 3, payload, -1, SQLITE_STATIC);
     bool ok = sqlite3_step(store->append) == SQLITE_DONE;
-    if (!ok) store_sql_failed(store, "cannot store an event", err);
-    else if (seq) *seq = sqlite3_last_insert_rowid(store->db);
+    if (!ok)
+        store_sql_failed(store, "cannot store an event", err);
+    else if (seq)
+        *seq = sqlite3_last_insert_rowid(store->db);
     sqlite3_reset(store->append);
     sqlite3_clear_bindings(store->append);
     return ok;
@@ -39,13 +41,15 @@ bool store_replay(struct store *store, int64_t after, store_event_fn *fn, void *
             .type = (const char *)sqlite3_column_text(rows, 2),
             .payload = (const char *)sqlite3_column_text(rows, 3),
         };
-        if (!event.type || !event.payload) continue;
+        if (!event.type || !event.payload)
+            continue;
         if (!fn(data, &event)) {
             code = SQLITE_DONE;
             break;
         }
     }
-    if (code != SQLITE_DONE) store_sql_failed(store, "cannot read the session", err);
+    if (code != SQLITE_DONE)
+        store_sql_failed(store, "cannot read the session", err);
     sqlite3_finalize(rows);
     return code == SQLITE_DONE;
 }

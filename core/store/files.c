@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 char *store_artefact_path(const struct store *store, const char *hash) {
-    if (!hash || strlen(hash) != 32 || strspn(hash, "0123456789abcdef") != 32) return NULL;
+    if (!hash || strlen(hash) != 32 || strspn(hash, "0123456789abcdef") != 32)
+        return NULL;
     char *folder = path_join(store->folder, "artifacts");
     char *path = path_join(folder, hash);
     free(folder);
@@ -21,8 +22,8 @@ bool store_artefact_put(struct store *store, const void *data, size_t size, stru
     *hash = hash_content(data, size);
     char *path = store_artefact_path(store, hash->hex);
     char *folder = path_folder(path);
-    bool ok = file_exists(path) ||
-              (file_make_dirs(folder, err) && file_write(path, data, size, err));
+    bool ok =
+        file_exists(path) || (file_make_dirs(folder, err) && file_write(path, data, size, err));
     free(folder);
     free(path);
     return ok;
@@ -38,14 +39,18 @@ bool store_file_write(struct store *store, const char *name, struct str text, st
 }
 
 void store_log(struct store *store, const char *level, const char *text) {
-    if (store->log < 0) return;
+    if (store->log < 0)
+        return;
     time_t now = (time_t)(clock_wall_ms() / 1000);
     struct tm parts;
     char when[32] = "";
-    if (gmtime_r(&now, &parts)) strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    if (gmtime_r(&now, &parts))
+        strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &parts);
     struct buf line = {0};
     buf_printf(&line, "%s %-7s %s\n", when, level, text);
-    /* One write a line, so that lines of two processes never mix; a full disk is no reason to stop. */
-    if (write(store->log, line.at, line.len) < 0) errno = 0;
+    /* One write a line, so that lines of two processes never mix; a full disk is no reason to stop.
+     */
+    if (write(store->log, line.at, line.len) < 0)
+        errno = 0;
     buf_free(&line);
 }

@@ -13,22 +13,26 @@
 static char *holder_read(int descriptor) {
     char text[200];
     ssize_t got = pread(descriptor, text, sizeof text - 1, 0);
-    if (got <= 0) return mem_strdup("another process");
+    if (got <= 0)
+        return mem_strdup("another process");
     text[got] = '\0';
     text[strcspn(text, "\r\n")] = '\0';
     for (char *c = text; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
+        if ((unsigned char)*c < ' ' || *c == 127)
+            *c = '?';
     return mem_strdup(text);
 }
 
 static void holder_write(int descriptor) {
     char host[100] = "this machine";
-    if (gethostname(host, sizeof host)) host[0] = '\0';
+    if (gethostname(host, sizeof host))
+        host[0] = '\0';
     host[sizeof host - 1] = '\0';
     struct buf text = {0};
     buf_printf(&text, "process %ld on %s\n", (long)getpid(), host);
     /* The name is a courtesy: the lock holds without it, also on a full disk. */
-    if (ftruncate(descriptor, 0) == 0 && pwrite(descriptor, text.at, text.len, 0) < 0) errno = 0;
+    if (ftruncate(descriptor, 0) == 0 && pwrite(descriptor, text.at, text.len, 0) < 0)
+        errno = 0;
     buf_free(&text);
 }
 

@@ -24,7 +24,8 @@ bool store_sql_failed(struct store *store, const char *what, struct err *err) {
 }
 
 bool store_exec(struct store *store, const char *sql, const char *what, struct err *err) {
-    if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK) return true;
+    if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK)
+        return true;
     return store_sql_failed(store, what, err);
 }
 
@@ -48,7 +49,8 @@ static bool version_check(struct store *store, bool *is_new, struct err *err) {
                        "%s/session.db cannot be read: %s. Move the folder away to start anew.",
                        store->folder, sqlite3_errmsg(store->db));
     *is_new = id == 0 && version == 0 && tables == 0;
-    if (*is_new) return true;
+    if (*is_new)
+        return true;
     if (id != STORE_APPLICATION_ID)
         return err_set(err, ERR_ENVIRONMENT,
                        "%s/session.db is not a session of hone. Choose another folder with "
@@ -64,21 +66,24 @@ static bool version_check(struct store *store, bool *is_new, struct err *err) {
 
 static bool db_open(struct store *store, struct err *err) {
     char *path = path_join(store->folder, "session.db");
-    int flags = store->read_only ? SQLITE_OPEN_READONLY
-                                 : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    int flags =
+        store->read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
     int code = sqlite3_open_v2(path, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
     bool ok = code == SQLITE_OK;
     if (!ok)
         err_set(err, ERR_ENVIRONMENT, "cannot open %s: %s", path,
                 store->db ? sqlite3_errmsg(store->db) : "out of memory");
     free(path);
-    if (!ok) return false;
+    if (!ok)
+        return false;
     sqlite3_busy_timeout(store->db, 2000);
     bool is_new = false;
-    if (!version_check(store, &is_new, err)) return false;
+    if (!version_check(store, &is_new, err))
+        return false;
     if (store->read_only)
         return !is_new || err_set(err, ERR_ENVIRONMENT, "%s holds an empty session", store->folder);
-    /* NORMAL: a commit survives the death of the process; only a power cut may take the last ones. */
+    /* NORMAL: a commit survives the death of the process; only a power cut may take the last ones.
+     */
     if (!store_exec(store, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
                     "cannot prepare the session", err))
         return false;
@@ -100,12 +105,16 @@ struct store *store_open(const char *folder, bool look_only, struct err *err) {
     store->lock = store->log = -1;
     store->read_only = look_only;
     if (!look_only) {
-        if (!file_make_dirs(folder, err)) goto failed;
-        if (!store_lock_take(folder, &store->lock, &store->holder, err)) goto failed;
+        if (!file_make_dirs(folder, err))
+            goto failed;
+        if (!store_lock_take(folder, &store->lock, &store->holder, err))
+            goto failed;
         store->read_only = store->lock < 0;
     }
-    if (!db_open(store, err)) goto failed;
-    if (!store->read_only) log_open(store);
+    if (!db_open(store, err))
+        goto failed;
+    if (!store->read_only)
+        log_open(store);
     return store;
 failed:
     store_close(store);
@@ -113,19 +122,28 @@ failed:
 }
 
 void store_close(struct store *store) {
-    if (!store) return;
+    if (!store)
+        return;
     sqlite3_finalize(store->append);
     sqlite3_close_v2(store->db);
-    if (store->log >= 0) close(store->log);
-    if (store->lock >= 0) close(store->lock);
+    if (store->log >= 0)
+        close(store->log);
+    if (store->lock >= 0)
+        close(store->lock);
     free(store->holder);
     free(store->folder);
     free(store);
 }
 
-bool store_is_read_only(const struct store *store) { return store->read_only; }
-const char *store_holder(const struct store *store) { return store->holder; }
-const char *store_folder(const struct store *store) { return store->folder; }
+bool store_is_read_only(const struct store *store) {
+    return store->read_only;
+}
+const char *store_holder(const struct store *store) {
+    return store->holder;
+}
+const char *store_folder(const struct store *store) {
+    return store->folder;
+}
 
 bool store_exists(const char *folder) {
     char *path = path_join(folder, "session.db");
@@ -135,10 +153,12 @@ bool store_exists(const char *folder) {
 }
 
 bool store_set_aside(const char *folder, struct err *err) {
-    if (!store_exists(folder)) return true;
+    if (!store_exists(folder))
+        return true;
     int lock = -1;
     char *holder = NULL;
-    if (!store_lock_take(folder, &lock, &holder, err)) return false;
+    if (!store_lock_take(folder, &lock, &holder, err))
+        return false;
     if (lock < 0) {
         err_set(err, ERR_ENVIRONMENT, "%s is in use by %s; end it first", folder, holder);
         free(holder);
@@ -148,7 +168,8 @@ bool store_set_aside(const char *folder, struct err *err) {
     for (int n = 1; n < 10000; n++) {
         buf_clear(&aside);
         buf_printf(&aside, "%s.%d", folder, n);
-        if (!file_exists(aside.at) && !file_is_dir(aside.at)) break;
+        if (!file_exists(aside.at) && !file_is_dir(aside.at))
+            break;
     }
     bool ok = rename(folder, aside.at) == 0;
     if (!ok)

@@ -8,7 +8,7 @@
 
 struct table {
     const char *name;
-    const char *columns;        /* in the order of store_table_row's cells */
+    const char *columns; /* in the order of store_table_row's cells */
 };
 static const struct table tables[] = {
     {"attempts", "attempt INTEGER, parent INTEGER, round INTEGER, status TEXT, reason TEXT,"
@@ -23,13 +23,14 @@ static const struct table tables[] = {
 
 bool store_schema_make(struct store *store, struct err *err) {
     struct buf sql = {0};
-    buf_printf(&sql,
-               "BEGIN IMMEDIATE;"
-               "PRAGMA application_id=%d; PRAGMA user_version=%d;"
-               "CREATE TABLE IF NOT EXISTS events(seq INTEGER PRIMARY KEY AUTOINCREMENT,"
-               " wall_ms INTEGER NOT NULL, type TEXT NOT NULL, payload TEXT NOT NULL);"
-               "CREATE TABLE IF NOT EXISTS derived(id INTEGER PRIMARY KEY CHECK (id = 0), seq INTEGER);",
-               STORE_APPLICATION_ID, STORE_VERSION);
+    buf_printf(
+        &sql,
+        "BEGIN IMMEDIATE;"
+        "PRAGMA application_id=%d; PRAGMA user_version=%d;"
+        "CREATE TABLE IF NOT EXISTS events(seq INTEGER PRIMARY KEY AUTOINCREMENT,"
+        " wall_ms INTEGER NOT NULL, type TEXT NOT NULL, payload TEXT NOT NULL);"
+        "CREATE TABLE IF NOT EXISTS derived(id INTEGER PRIMARY KEY CHECK (id = 0), seq INTEGER);",
+        STORE_APPLICATION_ID, STORE_VERSION);
     for (size_t i = 0; i < COUNT_OF(tables); i++)
         buf_printf(&sql,
                    "CREATE TABLE IF NOT EXISTS %s(%s);"
@@ -57,14 +58,19 @@ bool store_attempt_begin(struct store *store, int attempt, struct err *err) {
 
 static void cell_bind(sqlite3_stmt *row, int place, const struct store_cell *cell) {
     switch (cell->is) {
-    case STORE_INT: sqlite3_bind_int64(row, place, cell->integer); break;
+    case STORE_INT:
+        sqlite3_bind_int64(row, place, cell->integer);
+        break;
     case STORE_REAL:
-        if (isfinite(cell->real)) sqlite3_bind_double(row, place, cell->real);
+        if (isfinite(cell->real))
+            sqlite3_bind_double(row, place, cell->real);
         break;
     case STORE_TEXT:
-        if (cell->text) sqlite3_bind_text(row, place, cell->text, -1, SQLITE_STATIC);
+        if (cell->text)
+            sqlite3_bind_text(row, place, cell->text, -1, SQLITE_STATIC);
         break;
-    case STORE_NULL: break;
+    case STORE_NULL:
+        break;
     }
 }
 
@@ -72,13 +78,16 @@ bool store_table_row(struct store *store, const char *table, const struct store_
                      size_t count, struct err *err) {
     struct buf sql = {0};
     buf_printf(&sql, "INSERT INTO %s VALUES (", table);
-    for (size_t i = 0; i < count; i++) buf_puts(&sql, i ? ",?" : "?");
+    for (size_t i = 0; i < count; i++)
+        buf_puts(&sql, i ? ",?" : "?");
     buf_putc(&sql, ')');
     sqlite3_stmt *row = NULL;
     bool ok = sqlite3_prepare_v2(store->db, sql.at, -1, &row, NULL) == SQLITE_OK;
-    for (size_t i = 0; ok && i < count; i++) cell_bind(row, (int)i + 1, &cells[i]);
+    for (size_t i = 0; ok && i < count; i++)
+        cell_bind(row, (int)i + 1, &cells[i]);
     ok = ok && sqlite3_step(row) == SQLITE_DONE;
-    if (!ok) store_sql_failed(store, "cannot store an attempt", err);
+    if (!ok)
+        store_sql_failed(store, "cannot store an attempt", err);
     sqlite3_finalize(row);
     buf_free(&sql);
     if (!ok && !sqlite3_get_autocommit(store->db))
@@ -119,7 +128,8 @@ bool store_query(struct store *store, const char *sql, store_query_fn *row, void
     if (sqlite3_prepare_v2(store->db, sql, -1, &rows, &rest) || !rows)
         return err_set(err, ERR_USAGE, "the query does not parse: %s", sqlite3_errmsg(store->db));
     bool ok = sqlite3_stmt_readonly(rows) && str_trim(str_of(rest)).len == 0;
-    if (!ok) err_set(err, ERR_USAGE, "only one SELECT at a time is allowed");
+    if (!ok)
+        err_set(err, ERR_USAGE, "only one SELECT at a time is allowed");
     int code = SQLITE_DONE;
     while (ok && (code = sqlite3_step(rows)) == SQLITE_ROW)
         if (!query_row(rows, row, data)) {

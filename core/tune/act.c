@@ -20,24 +20,32 @@ static bool at_gate(const struct tune_state *state, enum tune_step first, enum t
     return state->wait == TUNE_WAIT_GATE && state->wait_step >= first && state->wait_step <= last;
 }
 
-static bool has_baseline(const struct tune_state *state) { return state->incumbent >= 0; }
+static bool has_baseline(const struct tune_state *state) {
+    return state->incumbent >= 0;
+}
 
 /* ------------------------------------------------------------------------ when it makes sense */
 
 typedef bool can_fn(const struct tune_state *state);
 
-static bool can_always(const struct tune_state *state) { (void)state; return true; }
+static bool can_always(const struct tune_state *state) {
+    (void)state;
+    return true;
+}
 static bool can_start(const struct tune_state *state) {
     return state->trouble || (!state->running && state->wait != TUNE_WAIT_GATE);
 }
-static bool can_pause(const struct tune_state *state) { return state->running; }
-static bool can_approve(const struct tune_state *state) { return state->wait == TUNE_WAIT_GATE; }
+static bool can_pause(const struct tune_state *state) {
+    return state->running;
+}
+static bool can_approve(const struct tune_state *state) {
+    return state->wait == TUNE_WAIT_GATE;
+}
 static bool can_reject(const struct tune_state *state) {
     return at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_REFLECT);
 }
 static bool can_another(const struct tune_state *state) {
-    return at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_BENCHMARK) ||
-           state->wait == TUNE_WAIT_REJECTED;
+    return at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_BENCHMARK) || state->wait == TUNE_WAIT_REJECTED;
 }
 static bool can_choose(const struct tune_state *state) {
     return at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_PLAN) && state->plans.len > 1;
@@ -48,7 +56,9 @@ static bool can_edit_plan(const struct tune_state *state) {
 static bool can_edit_kernel(const struct tune_state *state) {
     return at_gate(state, TUNE_STEP_REWRITE, TUNE_STEP_VERIFY) && state->candidate.exists;
 }
-static bool can_write(const struct tune_state *state) { return has_baseline(state); }
+static bool can_write(const struct tune_state *state) {
+    return has_baseline(state);
+}
 static bool can_leave(const struct tune_state *state) {
     return at_gate(state, TUNE_STEP_REWRITE, TUNE_STEP_REWRITE) && state->candidate.exists &&
            state->candidate.hunks.len;
@@ -56,14 +66,24 @@ static bool can_leave(const struct tune_state *state) {
 static bool can_revert(const struct tune_state *state) {
     return has_baseline(state) && state->attempts.len > 1;
 }
-static bool can_overrule(const struct tune_state *state) { return state->attempts.len > 1; }
+static bool can_overrule(const struct tune_state *state) {
+    return state->attempts.len > 1;
+}
 static bool can_measure(const struct tune_state *state) {
     return at_gate(state, TUNE_STEP_BENCHMARK, TUNE_STEP_DECIDE) && state->current > 0;
 }
-static bool can_undo(const struct tune_state *state) { return state->undo_count > 0; }
-static bool can_redo(const struct tune_state *state) { return state->redo_count > 0; }
-static bool can_note(const struct tune_state *state) { return state->notes.len > 0; }
-static bool can_memory(const struct tune_state *state) { return state->memory.len > 0; }
+static bool can_undo(const struct tune_state *state) {
+    return state->undo_count > 0;
+}
+static bool can_redo(const struct tune_state *state) {
+    return state->redo_count > 0;
+}
+static bool can_note(const struct tune_state *state) {
+    return state->notes.len > 0;
+}
+static bool can_memory(const struct tune_state *state) {
+    return state->memory.len > 0;
+}
 
 /* ------------------------------------------------------------------------------ what it does */
 
@@ -78,9 +98,11 @@ static void go_on(struct tune_state *state) {
 /* After a stop: a plateau counts anew, and a step that found nothing is tried again. */
 static void act_start(struct tune_state *state, const struct act *act) {
     (void)act;
-    if (state->finished) state->plateau = 0;
+    if (state->finished)
+        state->plateau = 0;
     state->stopped_by_environment = false;
-    if (state->finished && state->step <= TUNE_STEP_PLAN) tune_steps_rewind(state, state->step);
+    if (state->finished && state->step <= TUNE_STEP_PLAN)
+        tune_steps_rewind(state, state->step);
     go_on(state);
 }
 
@@ -95,10 +117,12 @@ static void act_pause(struct tune_state *state, const struct act *act) {
 static void proposal_drop(struct tune_state *state, const char *reason) {
     const struct tune_plan *plan = tune_state_plan(state);
     struct tune_attempt *open = state->current > 0 ? &state->attempts.at[state->current] : NULL;
-    *vec_push(&state->rejections) = (struct tune_rejection){
-        .round = state->round, .attempt = open ? open->id : -1, .step = state->step,
-        .title = plan ? plan->title : NULL, .key = plan ? plan->key : NULL,
-        .reason = tune_keep(state, reason)};
+    *vec_push(&state->rejections) = (struct tune_rejection){.round = state->round,
+                                                            .attempt = open ? open->id : -1,
+                                                            .step = state->step,
+                                                            .title = plan ? plan->title : NULL,
+                                                            .key = plan ? plan->key : NULL,
+                                                            .reason = tune_keep(state, reason)};
     if (open) {
         if (state->incumbent == open->id)
             state->incumbent = tune_state_kept_ancestor(state, open->id);
@@ -114,7 +138,8 @@ static void proposal_drop(struct tune_state *state, const char *reason) {
 
 static void lesson_drop(struct tune_state *state, enum tune_step step) {
     for (size_t i = 0; i < state->notes.len && step == TUNE_STEP_REFLECT; i++)
-        if (state->notes.at[i].round == state->round) state->notes.at[i].dropped = true;
+        if (state->notes.at[i].round == state->round)
+            state->notes.at[i].dropped = true;
     for (size_t i = 0; i < state->memory.len && step == TUNE_STEP_SUMMARISE; i++)
         if (state->memory.at[i].attempt == state->current && !state->memory.at[i].imported)
             state->memory.at[i].is = TUNE_EXPERIENCE_DELETED;
@@ -139,22 +164,26 @@ static void act_another(struct tune_state *state, const struct act *act) {
 }
 
 static void act_choose(struct tune_state *state, const struct act *act) {
-    if (act->index >= 0 && (size_t)act->index < state->plans.len) state->plan = act->index;
+    if (act->index >= 0 && (size_t)act->index < state->plans.len)
+        state->plan = act->index;
 }
 
 /* First line and the rest of a text that a person edited as one. */
 static void text_split(struct tune_state *state, const char *text, const char **first,
                        const char **rest) {
     struct str left = str_trim(str_of(text)), line = {0};
-    if (!str_next(&left, '\n', &line)) return;
+    if (!str_next(&left, '\n', &line))
+        return;
     line = str_trim(line);
     left = str_trim(left);
     *first = arena_strndup(state->arena, line.at, line.len);
-    if (left.len) *rest = arena_strndup(state->arena, left.at, left.len);
+    if (left.len)
+        *rest = arena_strndup(state->arena, left.at, left.len);
 }
 
 static void act_edit_plan(struct tune_state *state, const struct act *act) {
-    if (state->plan < 0 || (size_t)state->plan >= state->plans.len) return;
+    if (state->plan < 0 || (size_t)state->plan >= state->plans.len)
+        return;
     struct tune_plan *plan = &state->plans.at[state->plan];
     text_split(state, act->text, &plan->title, &plan->what);
     plan->edited = true;
@@ -163,7 +192,8 @@ static void act_edit_plan(struct tune_state *state, const struct act *act) {
 static void act_edit_kernel(struct tune_state *state, const struct act *act) {
     tune_candidate_set(state, act->text, state->candidate.author);
     state->candidate.edited = true;
-    if (state->wait_step != TUNE_STEP_VERIFY) return;
+    if (state->wait_step != TUNE_STEP_VERIFY)
+        return;
     /* After a failed check the edited kernel is checked anew. */
     tune_steps_rewind(state, TUNE_STEP_VERIFY);
     go_on(state);
@@ -176,9 +206,14 @@ static void act_write_kernel(struct tune_state *state, const struct act *act) {
     }
     state->current = -1;
     state->plans.len = 0;
-    *vec_push(&state->plans) = (struct tune_plan){
-        .title = "Written by you", .author = "you", .what = "", .why = "", .metric = "latency",
-        .size = NAN, .latency = NAN, .moved = NAN};
+    *vec_push(&state->plans) = (struct tune_plan){.title = "Written by you",
+                                                  .author = "you",
+                                                  .what = "",
+                                                  .why = "",
+                                                  .metric = "latency",
+                                                  .size = NAN,
+                                                  .latency = NAN,
+                                                  .moved = NAN};
     state->plan = 0;
     state->candidate.parent = state->incumbent;
     state->candidate.attempt = (int)state->attempts.len;
@@ -195,14 +230,16 @@ static void act_write_kernel(struct tune_state *state, const struct act *act) {
 }
 
 static void act_leave(struct tune_state *state, const struct act *act) {
-    if (act->index < 0 || (size_t)act->index >= state->candidate.hunks.len) return;
+    if (act->index < 0 || (size_t)act->index >= state->candidate.hunks.len)
+        return;
     struct tune_hunk *hunk = &state->candidate.hunks.at[act->index];
     hunk->left = !hunk->left;
     tune_candidate_compose(state);
 }
 
 static void act_revert(struct tune_state *state, const struct act *act) {
-    if (!tune_state_attempt(state, act->attempt)) return;
+    if (!tune_state_attempt(state, act->attempt))
+        return;
     if (state->current > 0 && state->attempts.at[state->current].status == TUNE_STATUS_OPEN) {
         state->attempts.at[state->current].status = TUNE_STATUS_REJECTED;
         state->attempts.at[state->current].reason = "you went back to another attempt";
@@ -220,12 +257,16 @@ static void act_revert(struct tune_state *state, const struct act *act) {
 
 static void act_overrule(struct tune_state *state, const struct act *act) {
     int id = act->attempt > 0 ? act->attempt : state->current;
-    if (id <= 0 || !tune_state_attempt(state, id)) return;
+    if (id <= 0 || !tune_state_attempt(state, id))
+        return;
     struct tune_attempt *attempt = &state->attempts.at[id];
-    if (!tune_status_find(act->text, &attempt->status)) return;
+    if (!tune_status_find(act->text, &attempt->status))
+        return;
     attempt->reason = "overruled by you";
-    if (attempt->status == TUNE_STATUS_KEEP) state->incumbent = id;
-    else if (state->incumbent == id) state->incumbent = tune_state_kept_ancestor(state, id);
+    if (attempt->status == TUNE_STATUS_KEEP)
+        state->incumbent = id;
+    else if (state->incumbent == id)
+        state->incumbent = tune_state_kept_ancestor(state, id);
     tune_state_find_best(state);
 }
 
@@ -247,11 +288,13 @@ static void act_redo(struct tune_state *state, const struct act *act) {
 
 static void act_gate(struct tune_state *state, const struct act *act) {
     for (int i = 0; i < TUNE_STEPS; i++)
-        if (act->step == TUNE_STEPS || (int)act->step == i) state->steps[i].gate = act->gate;
+        if (act->step == TUNE_STEPS || (int)act->step == i)
+            state->steps[i].gate = act->gate;
 }
 
 static void act_budget(struct tune_state *state, const struct act *act) {
-    if (act->index < 0 || act->index >= TUNE_BUDGETS) return;
+    if (act->index < 0 || act->index >= TUNE_BUDGETS)
+        return;
     state->budgets[act->index].limit = act->number;
     if (act->index == TUNE_BUDGET_ROUNDS && act->number >= 0 && act->number < 1e6)
         state->rounds = (int)act->number;
@@ -259,7 +302,8 @@ static void act_budget(struct tune_state *state, const struct act *act) {
 
 static void act_tolerance(struct tune_state *state, const struct act *act) {
     state->tolerance = act->number;
-    if (!at_gate(state, TUNE_STEP_VERIFY, TUNE_STEP_VERIFY)) return;
+    if (!at_gate(state, TUNE_STEP_VERIFY, TUNE_STEP_VERIFY))
+        return;
     tune_steps_rewind(state, TUNE_STEP_VERIFY);
     go_on(state);
 }
@@ -269,40 +313,45 @@ static void act_precision(struct tune_state *state, const struct act *act) {
 }
 
 static struct tune_note *note_of(struct tune_state *state, const struct act *act) {
-    return act->index >= 0 && (size_t)act->index < state->notes.len
-               ? &state->notes.at[act->index] : NULL;
+    return act->index >= 0 && (size_t)act->index < state->notes.len ? &state->notes.at[act->index]
+                                                                    : NULL;
 }
 
 static struct tune_experience *memory_of(struct tune_state *state, const struct act *act) {
-    return act->index >= 0 && (size_t)act->index < state->memory.len
-               ? &state->memory.at[act->index] : NULL;
+    return act->index >= 0 && (size_t)act->index < state->memory.len ? &state->memory.at[act->index]
+                                                                     : NULL;
 }
 
 static void act_edit_note(struct tune_state *state, const struct act *act) {
     struct tune_note *note = note_of(state, act);
-    if (!note) return;
+    if (!note)
+        return;
     note->lesson = tune_keep(state, act->text);
     note->edited = true;
 }
 
 static void act_pin_note(struct tune_state *state, const struct act *act) {
     struct tune_note *note = note_of(state, act);
-    if (note) note->pinned = !note->pinned;
+    if (note)
+        note->pinned = !note->pinned;
 }
 
 static void act_drop_note(struct tune_state *state, const struct act *act) {
     struct tune_note *note = note_of(state, act);
-    if (note) note->dropped = !note->dropped;
+    if (note)
+        note->dropped = !note->dropped;
 }
 
 static void act_approve_memory(struct tune_state *state, const struct act *act) {
     struct tune_experience *item = memory_of(state, act);
-    if (item) item->is = TUNE_EXPERIENCE_APPROVED;
+    if (item)
+        item->is = TUNE_EXPERIENCE_APPROVED;
 }
 
 static void act_edit_memory(struct tune_state *state, const struct act *act) {
     struct tune_experience *item = memory_of(state, act);
-    if (!item) return;
+    if (!item)
+        return;
     text_split(state, act->text, &item->title, &item->summary);
     item->edited = true;
 }
@@ -316,7 +365,8 @@ static void act_expire_memory(struct tune_state *state, const struct act *act) {
 
 static void act_delete_memory(struct tune_state *state, const struct act *act) {
     struct tune_experience *item = memory_of(state, act);
-    if (item) item->is = TUNE_EXPERIENCE_DELETED;
+    if (item)
+        item->is = TUNE_EXPERIENCE_DELETED;
 }
 
 static void act_approve(struct tune_state *state, const struct act *act) {
@@ -331,10 +381,17 @@ static void act_approve(struct tune_state *state, const struct act *act) {
 /* --------------------------------------------------------------------------------- the table */
 
 #define X(id, name, fields, undoable) [TUNE_ACT_##id] = {name, fields, undoable},
-static const struct { const char *name, *fields; bool undoable; } names[] = {TUNE_ACTION_TABLE(X)};
+static const struct {
+    const char *name, *fields;
+    bool undoable;
+} names[] = {TUNE_ACTION_TABLE(X)};
 #undef X
 
-static const struct { can_fn *can; act_fn *fn; enum tune_undo_kind undo; } actions[] = {
+static const struct {
+    can_fn *can;
+    act_fn *fn;
+    enum tune_undo_kind undo;
+} actions[] = {
     [TUNE_ACT_START] = {can_start, act_start, TUNE_UNDO_NONE},
     [TUNE_ACT_PAUSE] = {can_pause, act_pause, TUNE_UNDO_NONE},
     [TUNE_ACT_APPROVE] = {can_approve, act_approve, TUNE_UNDO_FLOW},
@@ -376,13 +433,15 @@ bool tune_can(const struct tune_state *state, enum tune_action_kind kind) {
 static bool reads(enum tune_action_kind kind, const char *field) {
     struct str fields = str_of(names[kind].fields), one;
     while (str_next(&fields, ' ', &one))
-        if (str_is(one, field)) return true;
+        if (str_is(one, field))
+            return true;
     return false;
 }
 
 static bool text_check(const struct tune_action *action, struct err *err) {
     struct str text = str_trim(str_of(action->text));
-    if (action->kind == TUNE_ACT_ANOTHER) return true;
+    if (action->kind == TUNE_ACT_ANOTHER)
+        return true;
     if (!text.len)
         return err_set(err, ERR_USAGE, "%s needs a text", tune_action_name(action->kind));
     enum tune_status status;
@@ -397,9 +456,12 @@ static bool text_check(const struct tune_action *action, struct err *err) {
 
 /* How long the list is that action->index points into. */
 static size_t index_limit(const struct tune_state *state, enum tune_action_kind kind) {
-    if (kind == TUNE_ACT_CHOOSE_PLAN) return state->plans.len;
-    if (kind == TUNE_ACT_LEAVE_HUNK) return state->candidate.hunks.len;
-    if (kind == TUNE_ACT_SET_BUDGET) return TUNE_BUDGETS;
+    if (kind == TUNE_ACT_CHOOSE_PLAN)
+        return state->plans.len;
+    if (kind == TUNE_ACT_LEAVE_HUNK)
+        return state->candidate.hunks.len;
+    if (kind == TUNE_ACT_SET_BUDGET)
+        return TUNE_BUDGETS;
     return actions[kind].undo == TUNE_UNDO_NOTE ? state->notes.len : state->memory.len;
 }
 
@@ -432,16 +494,18 @@ bool tune_act_check(const struct tune_state *state, const struct tune_action *ac
         return err_set(err, ERR_USAGE, "this session is open for reading only: it is held by %s",
                        state->held_by ? state->held_by : "another process");
     if (!actions[action->kind].can(state))
-        return err_set(err, ERR_USAGE, "%s makes no sense now%s%s",
-                       tune_action_name(action->kind), state->wait_text ? ": " : "",
-                       state->wait_text ? state->wait_text : "");
-    if (reads(action->kind, "text") && !text_check(action, err)) return false;
-    if (reads(action->kind, "number") && !number_check(action, err)) return false;
-    if (reads(action->kind, "attempt") && !attempt_check(state, action, err)) return false;
+        return err_set(err, ERR_USAGE, "%s makes no sense now%s%s", tune_action_name(action->kind),
+                       state->wait_text ? ": " : "", state->wait_text ? state->wait_text : "");
+    if (reads(action->kind, "text") && !text_check(action, err))
+        return false;
+    if (reads(action->kind, "number") && !number_check(action, err))
+        return false;
+    if (reads(action->kind, "attempt") && !attempt_check(state, action, err))
+        return false;
     if (reads(action->kind, "index") &&
         (action->index < 0 || (size_t)action->index >= index_limit(state, action->kind)))
-        return err_set(err, ERR_USAGE, "%s: there is no number %d",
-                       tune_action_name(action->kind), action->index);
+        return err_set(err, ERR_USAGE, "%s: there is no number %d", tune_action_name(action->kind),
+                       action->index);
     if (reads(action->kind, "gate") &&
         ((unsigned)action->gate >= TUNE_GATES || (unsigned)action->step > TUNE_STEPS))
         return err_set(err, ERR_USAGE, "there is no such gate");
@@ -452,20 +516,25 @@ cJSON *tune_act_write(const struct tune_action *action) {
     cJSON *object = cJSON_CreateObject();
     tune_json_put_text(object, "action", tune_action_name(action->kind));
     if (reads(action->kind, "step"))
-        tune_json_put_text(object, "step", action->step == TUNE_STEPS
-                                               ? "all" : tune_step_word(action->step));
+        tune_json_put_text(object, "step",
+                           action->step == TUNE_STEPS ? "all" : tune_step_word(action->step));
     if (reads(action->kind, "gate"))
         tune_json_put_text(object, "gate", tune_gate_word(action->gate));
-    if (reads(action->kind, "attempt")) cJSON_AddNumberToObject(object, "attempt", action->attempt);
-    if (reads(action->kind, "index")) cJSON_AddNumberToObject(object, "index", action->index);
-    if (reads(action->kind, "number")) tune_json_put_number(object, "number", action->number);
-    if (reads(action->kind, "text")) tune_json_put_text(object, "text", action->text);
+    if (reads(action->kind, "attempt"))
+        cJSON_AddNumberToObject(object, "attempt", action->attempt);
+    if (reads(action->kind, "index"))
+        cJSON_AddNumberToObject(object, "index", action->index);
+    if (reads(action->kind, "number"))
+        tune_json_put_number(object, "number", action->number);
+    if (reads(action->kind, "text"))
+        tune_json_put_text(object, "text", action->text);
     return object;
 }
 
 static bool act_read(const cJSON *payload, struct act *act) {
     const char *name = tune_json_text(payload, "action");
-    *act = (struct act){.kind = TUNE_ACTIONS, .step = TUNE_STEPS,
+    *act = (struct act){.kind = TUNE_ACTIONS,
+                        .step = TUNE_STEPS,
                         .attempt = tune_json_int(payload, "attempt", 0),
                         .index = tune_json_int(payload, "index", -1),
                         .number = tune_json_number(payload, "number"),
@@ -473,17 +542,21 @@ static bool act_read(const cJSON *payload, struct act *act) {
     tune_step_find(tune_json_text(payload, "step"), &act->step);
     tune_gate_find(tune_json_text(payload, "gate"), &act->gate);
     for (int i = 0; name && i < TUNE_ACTIONS; i++)
-        if (!strcmp(names[i].name, name)) act->kind = (enum tune_action_kind)i;
-    if (act->kind == TUNE_ACTIONS) return false;
+        if (!strcmp(names[i].name, name))
+            act->kind = (enum tune_action_kind)i;
+    if (act->kind == TUNE_ACTIONS)
+        return false;
     return !reads(act->kind, "text") || act->text || act->kind == TUNE_ACT_ANOTHER;
 }
 
 void tune_act_apply(struct tune_state *state, const cJSON *payload) {
     struct act act;
-    if (!act_read(payload, &act) || !actions[act.kind].can(state)) return;
+    if (!act_read(payload, &act) || !actions[act.kind].can(state))
+        return;
     enum tune_undo_kind undo = actions[act.kind].undo;
     bool listed = undo == TUNE_UNDO_NOTE || undo == TUNE_UNDO_MEMORY;
-    if (listed && (act.index < 0 || (size_t)act.index >= index_limit(state, act.kind))) return;
+    if (listed && (act.index < 0 || (size_t)act.index >= index_limit(state, act.kind)))
+        return;
     struct buf what = {0};
     buf_puts(&what, tune_action_name(act.kind));
     if (undo == TUNE_UNDO_FLOW)

@@ -11,7 +11,8 @@ typedef void apply_fn(struct tune_state *state, const cJSON *payload, int64_t wa
 static void text_set(struct tune_state *state, const cJSON *payload, const char *key,
                      const char **field) {
     const char *text = tune_json_text(payload, key);
-    if (text) *field = tune_keep(state, text);
+    if (text)
+        *field = tune_keep(state, text);
 }
 
 static struct tune_attempt *attempt_of(struct tune_state *state, const cJSON *payload) {
@@ -22,26 +23,35 @@ static struct tune_attempt *attempt_of(struct tune_state *state, const cJSON *pa
 /* ---------------------------------------------------------------- what is tuned, and how */
 
 static void seeds_set(struct tune_state *state, const cJSON *seeds) {
-    if (!cJSON_IsArray(seeds)) return;
+    if (!cJSON_IsArray(seeds))
+        return;
     state->seeds.len = 0;
     const cJSON *seed;
-    cJSON_ArrayForEach(seed, seeds)
-        if (cJSON_IsNumber(seed) && fabs(seed->valuedouble) < 9e18)
-            *vec_push(&state->seeds) = (int64_t)seed->valuedouble;
+    cJSON_ArrayForEach(seed, seeds) if (cJSON_IsNumber(seed) && fabs(seed->valuedouble) < 9e18) *
+        vec_push(&state->seeds) = (int64_t)seed->valuedouble;
 }
 
 static void apply_session(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
-    const struct { const char *key; const char **field; } texts[] = {
-        {"task", &state->task}, {"kernel", &state->kernel_path},
-        {"reference", &state->reference_path}, {"function", &state->function},
-        {"source", &state->kernel_source}, {"precision", &state->precision},
-        {"target", &state->target}, {"device", &state->device},
-        {"proposer", &state->proposer}, {"search", &state->search},
+    const struct {
+        const char *key;
+        const char **field;
+    } texts[] = {
+        {"task", &state->task},
+        {"kernel", &state->kernel_path},
+        {"reference", &state->reference_path},
+        {"function", &state->function},
+        {"source", &state->kernel_source},
+        {"precision", &state->precision},
+        {"target", &state->target},
+        {"device", &state->device},
+        {"proposer", &state->proposer},
+        {"search", &state->search},
     };
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         text_set(state, payload, texts[i].key, texts[i].field);
     double tolerance = tune_json_number(payload, "tolerance");
-    if (!isnan(tolerance)) state->tolerance = tolerance;
+    if (!isnan(tolerance))
+        state->tolerance = tolerance;
     seeds_set(state, tune_json_at(payload, "seeds"));
     state->rounds = tune_json_int(payload, "rounds", state->rounds);
     state->budgets[TUNE_BUDGET_ROUNDS].limit = state->rounds;
@@ -51,7 +61,8 @@ static void apply_session(struct tune_state *state, const cJSON *payload, int64_
         if (tune_step_find(gate->string, &step))
             tune_gate_find(cJSON_GetStringValue(gate), &state->steps[step].gate);
     }
-    if (state->started_ms) return;
+    if (state->started_ms)
+        return;
     state->started_ms = wall_ms;
     tune_wait_set(state, TUNE_WAIT_PAUSED, "not started yet");
 }
@@ -61,7 +72,8 @@ static void apply_resumed(struct tune_state *state, const cJSON *payload, int64_
     (void)payload, (void)wall_ms;
     state->running = false;
     for (int i = 0; i < TUNE_STEPS; i++)
-        if (state->steps[i].is == TUNE_IS_RUNNING) tune_step_reset(&state->steps[i]);
+        if (state->steps[i].is == TUNE_IS_RUNNING)
+            tune_step_reset(&state->steps[i]);
     state->streaming = NULL;
     if (state->wait == TUNE_WAIT_NOTHING)
         tune_wait_set(state, TUNE_WAIT_PAUSED, "opened again; what was under way starts over");
@@ -83,7 +95,8 @@ static void apply_round(struct tune_state *state, const cJSON *payload, int64_t 
 
 static void apply_step(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     enum tune_step step;
-    if (!tune_step_find(tune_json_text(payload, "step"), &step)) return;
+    if (!tune_step_find(tune_json_text(payload, "step"), &step))
+        return;
     tune_steps_rewind(state, step);
     state->steps[step].is = TUNE_IS_RUNNING;
     state->steps[step].started_ms = wall_ms;
@@ -95,7 +108,8 @@ static void apply_step(struct tune_state *state, const cJSON *payload, int64_t w
 static void apply_progress(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)wall_ms;
     enum tune_step step;
-    if (!tune_step_find(tune_json_text(payload, "step"), &step)) return;
+    if (!tune_step_find(tune_json_text(payload, "step"), &step))
+        return;
     state->steps[step].doing = tune_keep(state, tune_json_text(payload, "doing"));
     state->steps[step].done = tune_json_number(payload, "done");
     state->steps[step].total = tune_json_number(payload, "total");
@@ -103,16 +117,19 @@ static void apply_progress(struct tune_state *state, const cJSON *payload, int64
 
 static bool gate_asks(const struct tune_state *state, enum tune_step step) {
     const struct tune_step_view *view = &state->steps[step];
-    if (view->is == TUNE_IS_SKIPPED) return false;
+    if (view->is == TUNE_IS_SKIPPED)
+        return false;
     const struct tune_plan *plan = tune_state_plan(state);
-    if (step == TUNE_STEP_PLAN && plan && plan->revised) return true;
+    if (step == TUNE_STEP_PLAN && plan && plan->revised)
+        return true;
     return view->gate == TUNE_GATE_ASK ||
            (view->gate == TUNE_GATE_AUTO_GREEN && view->is != TUNE_IS_OK);
 }
 
 static void apply_step_end(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     enum tune_step step;
-    if (!tune_step_find(tune_json_text(payload, "step"), &step)) return;
+    if (!tune_step_find(tune_json_text(payload, "step"), &step))
+        return;
     struct tune_step_view *view = &state->steps[step];
     state->step = step;
     view->is = TUNE_IS_OK;
@@ -124,7 +141,8 @@ static void apply_step_end(struct tune_state *state, const cJSON *payload, int64
     view->ended_ms = wall_ms;
     if (view->started_ms)
         state->budgets[TUNE_BUDGET_WALL_S].spent += (double)(wall_ms - view->started_ms) / 1000;
-    if (!gate_asks(state, step)) return;
+    if (!gate_asks(state, step))
+        return;
     struct buf text = {0};
     buf_printf(&text, "%s is done: approve, edit or reject", tune_step_word(step));
     tune_wait_set(state, TUNE_WAIT_GATE, text.at);
@@ -136,7 +154,8 @@ static void apply_round_end(struct tune_state *state, const cJSON *payload, int6
     (void)payload, (void)wall_ms;
     const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
     bool gain = attempt && attempt->id > 0 && attempt->status == TUNE_STATUS_KEEP;
-    if (state->own->round_over) return;
+    if (state->own->round_over)
+        return;
     state->own->round_over = true;
     state->plateau = gain ? 0 : state->plateau + 1;
     state->budgets[TUNE_BUDGET_ROUNDS].spent += 1;
@@ -163,7 +182,8 @@ static void apply_spent(struct tune_state *state, const cJSON *payload, int64_t 
     (void)wall_ms;
     for (int i = 0; i < TUNE_BUDGETS; i++) {
         double more = tune_json_number(payload, tune_budget_word((enum tune_budget)i));
-        if (isnan(more)) continue;
+        if (isnan(more))
+            continue;
         double *spent = &state->budgets[i].spent;
         *spent = isnan(*spent) ? more : *spent + more;
     }
@@ -181,13 +201,15 @@ static void apply_plans(struct tune_state *state, const cJSON *payload, int64_t 
         place->revised = state->own->revise;
     }
     state->plan = state->plans.len ? 0 : -1;
-    if (state->plans.len) state->own->revise = false;
+    if (state->plans.len)
+        state->own->revise = false;
 }
 
 static void apply_candidate(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)wall_ms;
     const char *source = tune_json_text(payload, "source");
-    if (!source) return;
+    if (!source)
+        return;
     state->candidate.parent = tune_json_int(payload, "parent", state->incumbent);
     state->candidate.repair = tune_json_int(payload, "repair", 0);
     state->candidate.attempt = state->current > 0 ? state->current : (int)state->attempts.len;
@@ -198,7 +220,8 @@ static void apply_candidate(struct tune_state *state, const cJSON *payload, int6
 static void apply_stream(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)wall_ms;
     const char *text = tune_json_text(payload, "text");
-    if (text) buf_puts(&state->own->streaming, text);
+    if (text)
+        buf_puts(&state->own->streaming, text);
     state->streaming = state->own->streaming.at;
 }
 
@@ -207,8 +230,12 @@ static void apply_plan_failed(struct tune_state *state, const cJSON *payload, in
     (void)wall_ms;
     const struct tune_plan *plan = tune_state_plan(state);
     *vec_push(&state->rejections) = (struct tune_rejection){
-        .round = state->round, .attempt = -1, .step = TUNE_STEP_REWRITE, .by_loop = true,
-        .title = plan ? plan->title : NULL, .key = plan ? plan->key : NULL,
+        .round = state->round,
+        .attempt = -1,
+        .step = TUNE_STEP_REWRITE,
+        .by_loop = true,
+        .title = plan ? plan->title : NULL,
+        .key = plan ? plan->key : NULL,
         .reason = tune_keep(state, tune_json_text(payload, "text")),
     };
 }
@@ -226,7 +253,8 @@ static void attempt_clear(struct tune_attempt *attempt) {
 }
 
 static struct tune_attempt *attempt_place(struct tune_state *state, int id) {
-    if (id >= 0 && (size_t)id < state->attempts.len) return &state->attempts.at[id];
+    if (id >= 0 && (size_t)id < state->attempts.len)
+        return &state->attempts.at[id];
     struct tune_attempt *attempt = vec_push(&state->attempts);
     *attempt = (struct tune_attempt){.id = (int)state->attempts.len - 1};
     return attempt;
@@ -235,12 +263,14 @@ static struct tune_attempt *attempt_place(struct tune_state *state, int id) {
 /* A new attempt, or a repair turn of one that is open: then it starts over with the new source. */
 static void apply_attempt(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     const char *source = tune_json_text(payload, "source");
-    if (!source) return;
+    if (!source)
+        return;
     struct tune_attempt *attempt = attempt_place(state, tune_json_int(payload, "attempt", -1));
     attempt_clear(attempt);
     /* What was found in an earlier turn is no longer about the source of this attempt. */
     for (size_t i = 0; i < state->diagnostics.len; i++)
-        if (state->diagnostics.at[i].attempt == attempt->id) state->diagnostics.at[i].attempt = -1;
+        if (state->diagnostics.at[i].attempt == attempt->id)
+            state->diagnostics.at[i].attempt = -1;
     attempt->parent = MIN_OF(tune_json_int(payload, "parent", -1), attempt->id - 1);
     attempt->round = tune_json_int(payload, "round", state->round);
     attempt->repairs = tune_json_int(payload, "repairs", 0);
@@ -252,14 +282,16 @@ static void apply_attempt(struct tune_state *state, const cJSON *payload, int64_
     struct hash hash = hash_content(source, strlen(source));
     memcpy(attempt->hash, hash.hex, sizeof attempt->hash);
     const cJSON *plan = tune_json_at(payload, "plan");
-    if (plan) tune_plan_read(state, plan, &attempt->plan);
+    if (plan)
+        tune_plan_read(state, plan, &attempt->plan);
     state->current = attempt->id;
 }
 
 static void apply_seed(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)wall_ms;
     struct tune_attempt *attempt = attempt_of(state, payload);
-    if (!attempt) return;
+    if (!attempt)
+        return;
     struct tune_seed seed = {.seed = tune_json_int64(payload, "seed", 0),
                              .rel_l2 = tune_json_number(payload, "rel_l2"),
                              .max_abs = tune_json_number(payload, "max_abs"),
@@ -277,17 +309,22 @@ static void apply_sample(struct tune_state *state, const cJSON *payload, int64_t
     (void)wall_ms;
     struct tune_attempt *attempt = attempt_of(state, payload);
     double us = tune_json_number(payload, "us");
-    if (!attempt || isnan(us)) return;
-    if (tune_json_bool(payload, "of_parent")) *vec_push(&attempt->parent_samples) = us;
-    else *vec_push(&attempt->samples) = us;
+    if (!attempt || isnan(us))
+        return;
+    if (tune_json_bool(payload, "of_parent"))
+        *vec_push(&attempt->parent_samples) = us;
+    else
+        *vec_push(&attempt->samples) = us;
 }
 
-static void metrics_read(struct tune_state *state, const cJSON *list, struct tune_attempt *attempt) {
+static void metrics_read(struct tune_state *state, const cJSON *list,
+                         struct tune_attempt *attempt) {
     attempt->metrics.len = 0;
     const cJSON *item;
     cJSON_ArrayForEach(item, list) {
         const char *name = tune_json_text(item, "name");
-        if (!name) continue;
+        if (!name)
+            continue;
         *vec_push(&attempt->metrics) = (struct tune_metric){
             tune_keep(state, name), tune_keep(state, tune_json_text(item, "unit")),
             tune_json_number(item, "value")};
@@ -297,11 +334,11 @@ static void metrics_read(struct tune_state *state, const cJSON *list, struct tun
 static void lines_read(struct tune_state *state, const cJSON *list, struct tune_attempt *attempt) {
     attempt->lines.len = 0;
     const cJSON *item;
-    cJSON_ArrayForEach(item, list)
-        *vec_push(&attempt->lines) = (struct tune_line_cost){
-            .line = tune_json_int(item, "line", 0), .us = tune_json_number(item, "us"),
-            .share = tune_json_number(item, "share"),
-            .engine = tune_keep(state, tune_json_text(item, "engine"))};
+    cJSON_ArrayForEach(item, list) * vec_push(&attempt->lines) =
+        (struct tune_line_cost){.line = tune_json_int(item, "line", 0),
+                                .us = tune_json_number(item, "us"),
+                                .share = tune_json_number(item, "share"),
+                                .engine = tune_keep(state, tune_json_text(item, "engine"))};
 }
 
 static void bounds_read(struct tune_state *state, const cJSON *list, struct tune_attempt *attempt) {
@@ -319,7 +356,8 @@ static void bounds_read(struct tune_state *state, const cJSON *list, struct tune
 static void apply_measured(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)wall_ms;
     struct tune_attempt *attempt = attempt_of(state, payload);
-    if (!attempt) return;
+    if (!attempt)
+        return;
     attempt->latency_us = tune_json_number(payload, "latency_us");
     attempt->floor_us = tune_json_number(payload, "floor_us");
     attempt->instructions = tune_json_int64(payload, "instructions", 0);
@@ -337,9 +375,14 @@ static void apply_measured(struct tune_state *state, const cJSON *payload, int64
 static void apply_verdict(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)wall_ms;
     struct tune_attempt *attempt = attempt_of(state, payload);
-    if (!attempt) return;
+    if (!attempt)
+        return;
     struct tune_verdict *verdict = &attempt->verdict;
-    const struct { const char *key, *why_key; enum tune_answer *answer; const char **why; } all[] = {
+    const struct {
+        const char *key, *why_key;
+        enum tune_answer *answer;
+        const char **why;
+    } all[] = {
         {"compiles", "compiles_why", &verdict->compiles, &verdict->compiles_why},
         {"correct", "correct_why", &verdict->correct, &verdict->correct_why},
         {"credible", "credible_why", &verdict->credible, &verdict->credible_why},
@@ -353,21 +396,25 @@ static void apply_verdict(struct tune_state *state, const cJSON *payload, int64_
 static void apply_scored(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)wall_ms;
     struct tune_attempt *attempt = attempt_of(state, payload);
-    if (!attempt) return;
+    if (!attempt)
+        return;
     tune_answer_find(tune_json_text(payload, "held"), &attempt->plan.held);
     attempt->plan.moved = tune_json_number(payload, "moved");
-    if (state->plan < 0 || (size_t)state->plan >= state->plans.len) return;
+    if (state->plan < 0 || (size_t)state->plan >= state->plans.len)
+        return;
     state->plans.at[state->plan].held = attempt->plan.held;
     state->plans.at[state->plan].moved = attempt->plan.moved;
 }
 
 static void apply_decided(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     struct tune_attempt *attempt = attempt_of(state, payload);
-    if (!attempt) return;
+    if (!attempt)
+        return;
     tune_status_find(tune_json_text(payload, "status"), &attempt->status);
     attempt->reason = tune_keep(state, tune_json_text(payload, "reason"));
     attempt->ended_ms = wall_ms;
-    if (attempt->status == TUNE_STATUS_KEEP) state->incumbent = attempt->id;
+    if (attempt->status == TUNE_STATUS_KEEP)
+        state->incumbent = attempt->id;
     tune_state_find_best(state);
 }
 
@@ -375,7 +422,8 @@ static void apply_decided(struct tune_state *state, const cJSON *payload, int64_
 static void apply_timeline(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)wall_ms;
     struct tune_attempt *attempt = attempt_of(state, payload);
-    if (attempt) attempt->timeline = tune_keep(state, tune_json_text(payload, "hash"));
+    if (attempt)
+        attempt->timeline = tune_keep(state, tune_json_text(payload, "hash"));
 }
 
 /* -------------------------------------------------------------------- log, notes, memory */
@@ -397,7 +445,9 @@ static void log_add(struct tune_state *state, struct tune_log log, const char *p
 }
 
 static void apply_log(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
-    struct tune_log log = {.wall_ms = wall_ms, .level = TUNE_LEVEL_INFO, .diagnostic = -1,
+    struct tune_log log = {.wall_ms = wall_ms,
+                           .level = TUNE_LEVEL_INFO,
+                           .diagnostic = -1,
                            .line = tune_json_int(payload, "line", 0),
                            .attempt = tune_json_int(payload, "attempt", -1)};
     tune_level_find(tune_json_text(payload, "level"), &log.level);
@@ -412,9 +462,9 @@ static enum diag_severity severity_find(const char *word) {
 }
 
 static void apply_diagnostic(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
-    static const enum tune_level levels[] = {
-        [DIAG_ERROR] = TUNE_LEVEL_ERROR, [DIAG_WARNING] = TUNE_LEVEL_WARNING,
-        [DIAG_NOTE] = TUNE_LEVEL_INFO};
+    static const enum tune_level levels[] = {[DIAG_ERROR] = TUNE_LEVEL_ERROR,
+                                             [DIAG_WARNING] = TUNE_LEVEL_WARNING,
+                                             [DIAG_NOTE] = TUNE_LEVEL_INFO};
     struct tune_diagnostic diag = {
         .attempt = tune_json_int(payload, "attempt", -1),
         .severity = severity_find(tune_json_text(payload, "severity")),
@@ -425,7 +475,9 @@ static void apply_diagnostic(struct tune_state *state, const cJSON *payload, int
         .column = tune_json_int(payload, "column", 0),
     };
     *vec_push(&state->diagnostics) = diag;
-    struct tune_log log = {.wall_ms = wall_ms, .level = levels[diag.severity], .line = diag.line,
+    struct tune_log log = {.wall_ms = wall_ms,
+                           .level = levels[diag.severity],
+                           .line = diag.line,
                            .attempt = diag.attempt,
                            .diagnostic = (int)state->diagnostics.len - 1};
     struct buf text = {0};
@@ -448,7 +500,8 @@ static void apply_note(struct tune_state *state, const cJSON *payload, int64_t w
     tune_answer_find(tune_json_text(payload, "held"), &note.held);
     *vec_push(&state->notes) = note;
     struct tune_attempt *attempt = attempt_of(state, payload);
-    if (attempt) *vec_push(&attempt->notes) = (int)state->notes.len - 1;
+    if (attempt)
+        *vec_push(&attempt->notes) = (int)state->notes.len - 1;
 }
 
 static void apply_experience(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
@@ -474,11 +527,13 @@ static void apply_entered(struct tune_state *state, const cJSON *payload, int64_
     const cJSON *index;
     cJSON_ArrayForEach(index, tune_json_at(payload, "notes")) {
         double at = cJSON_GetNumberValue(index);
-        if (at >= 0 && at < (double)state->notes.len) state->notes.at[(size_t)at].entered++;
+        if (at >= 0 && at < (double)state->notes.len)
+            state->notes.at[(size_t)at].entered++;
     }
     cJSON_ArrayForEach(index, tune_json_at(payload, "memory")) {
         double at = cJSON_GetNumberValue(index);
-        if (at >= 0 && at < (double)state->memory.len) state->memory.at[(size_t)at].entered++;
+        if (at >= 0 && at < (double)state->memory.len)
+            state->memory.at[(size_t)at].entered++;
     }
 }
 
@@ -487,23 +542,45 @@ static void apply_act(struct tune_state *state, const cJSON *payload, int64_t wa
     tune_act_apply(state, payload);
 }
 
-static const struct { const char *type; apply_fn *fn; } events[] = {
-    {"session", apply_session}, {"resumed", apply_resumed}, {"round", apply_round},
-    {"step", apply_step}, {"progress", apply_progress}, {"step_end", apply_step_end},
-    {"round_end", apply_round_end}, {"stop", apply_stop}, {"pause", apply_pause},
-    {"spent", apply_spent}, {"plans", apply_plans}, {"candidate", apply_candidate},
-    {"stream", apply_stream}, {"plan_failed", apply_plan_failed}, {"attempt", apply_attempt},
-    {"seed", apply_seed}, {"sample", apply_sample}, {"measured", apply_measured},
+static const struct {
+    const char *type;
+    apply_fn *fn;
+} events[] = {
+    {"session", apply_session},
+    {"resumed", apply_resumed},
+    {"round", apply_round},
+    {"step", apply_step},
+    {"progress", apply_progress},
+    {"step_end", apply_step_end},
+    {"round_end", apply_round_end},
+    {"stop", apply_stop},
+    {"pause", apply_pause},
+    {"spent", apply_spent},
+    {"plans", apply_plans},
+    {"candidate", apply_candidate},
+    {"stream", apply_stream},
+    {"plan_failed", apply_plan_failed},
+    {"attempt", apply_attempt},
+    {"seed", apply_seed},
+    {"sample", apply_sample},
+    {"measured", apply_measured},
     {"timeline", apply_timeline},
-    {"verdict", apply_verdict}, {"scored", apply_scored}, {"decided", apply_decided},
-    {"log", apply_log}, {"diagnostic", apply_diagnostic}, {"note", apply_note},
-    {"experience", apply_experience}, {"entered", apply_entered}, {"act", apply_act},
+    {"verdict", apply_verdict},
+    {"scored", apply_scored},
+    {"decided", apply_decided},
+    {"log", apply_log},
+    {"diagnostic", apply_diagnostic},
+    {"note", apply_note},
+    {"experience", apply_experience},
+    {"entered", apply_entered},
+    {"act", apply_act},
 };
 
 void tune_state_apply(struct tune_state *state, int64_t seq, int64_t wall_ms, const char *type,
                       const char *payload) {
     state->seq = seq;
-    if (!strcmp(type, "decided") || !strcmp(type, "act")) state->own->decided_seq = seq;
+    if (!strcmp(type, "decided") || !strcmp(type, "act"))
+        state->own->decided_seq = seq;
     cJSON *object = cJSON_Parse(payload);
     for (size_t i = 0; object && i < COUNT_OF(events); i++)
         if (!strcmp(events[i].type, type)) {

@@ -8,7 +8,7 @@
 
 #include "tune/private.h"
 
-#define CONTEXT_NOTES 12            /* the last so many, besides the pinned ones */
+#define CONTEXT_NOTES 12 /* the last so many, besides the pinned ones */
 #define CONTEXT_MEMORY 16
 #define CONTEXT_LINES 12
 
@@ -50,14 +50,16 @@ static void profile_fill(struct tune_context *context, const struct tune_attempt
             keep(context, attempt->metrics.at[i].name), keep(context, attempt->metrics.at[i].unit),
             attempt->metrics.at[i].value};
     for (size_t i = 0; i < attempt->bounds.len; i++)
-        *vec_push(&context->bounds) = (struct tune_bound){
-            keep(context, attempt->bounds.at[i].name), attempt->bounds.at[i].busy_us,
-            attempt->bounds.at[i].without_us};
+        *vec_push(&context->bounds) =
+            (struct tune_bound){keep(context, attempt->bounds.at[i].name),
+                                attempt->bounds.at[i].busy_us, attempt->bounds.at[i].without_us};
 }
 
 static void us_print(struct buf *out, double us) {
-    if (isnan(us)) buf_puts(out, "not known");
-    else clock_print_duration(out, us * 1e-6);
+    if (isnan(us))
+        buf_puts(out, "not known");
+    else
+        clock_print_duration(out, us * 1e-6);
 }
 
 static void profile_print(struct tune_context *context, const struct tune_attempt *attempt) {
@@ -66,7 +68,8 @@ static void profile_print(struct tune_context *context, const struct tune_attemp
     us_print(&out, attempt->latency_us);
     buf_puts(&out, attempt->modelled ? " (modelled)\nfloor: " : "\nfloor: ");
     us_print(&out, attempt->floor_us);
-    if (attempt->bound_by) buf_printf(&out, "\nlimited by: %s", attempt->bound_by);
+    if (attempt->bound_by)
+        buf_printf(&out, "\nlimited by: %s", attempt->bound_by);
     buf_putc(&out, '\n');
     for (size_t i = 0; i < attempt->bounds.len; i++) {
         const struct tune_bound *bound = &attempt->bounds.at[i];
@@ -86,12 +89,14 @@ static void profile_print(struct tune_context *context, const struct tune_attemp
 static struct str line_text(const char *source, int number) {
     struct str rest = str_of(source), line = {0};
     while (number-- > 0)
-        if (!str_next(&rest, '\n', &line)) return (struct str){0};
+        if (!str_next(&rest, '\n', &line))
+            return (struct str){0};
     return str_trim(line);
 }
 
 static int by_share(const void *a, const void *b) {
-    double x = ((const struct tune_line_cost *)a)->share, y = ((const struct tune_line_cost *)b)->share;
+    double x = ((const struct tune_line_cost *)a)->share,
+           y = ((const struct tune_line_cost *)b)->share;
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
@@ -100,7 +105,8 @@ static void lines_print(struct tune_context *context, const struct tune_attempt 
     size_t count = attempt->lines.len;
     struct tune_line_cost *sorted =
         arena_dup(context->arena, attempt->lines.at, count * sizeof *sorted);
-    if (count) qsort(sorted, count, sizeof *sorted, by_share);
+    if (count)
+        qsort(sorted, count, sizeof *sorted, by_share);
     for (size_t i = 0; i < count && i < CONTEXT_LINES; i++) {
         struct str text = line_text(attempt->source, sorted[i].line);
         buf_printf(&out, "line %d: %.1f %% of the time: " STR_FMT "\n", sorted[i].line,
@@ -113,10 +119,12 @@ static void notes_print(struct tune_context *context, const struct tune_state *s
     struct buf out = {0};
     for (size_t i = 0; i < state->notes.len; i++) {
         const struct tune_note *note = &state->notes.at[i];
-        if (!tune_context_has_note(state, i)) continue;
+        if (!tune_context_has_note(state, i))
+            continue;
         buf_printf(&out, "- round %d, %s: %s", note->round, tune_category_word(note->category),
                    note->lesson ? note->lesson : "");
-        if (note->evidence) buf_printf(&out, " (%s)", note->evidence);
+        if (note->evidence)
+            buf_printf(&out, " (%s)", note->evidence);
         buf_putc(&out, '\n');
     }
     section_add(context, "notes", &out);
@@ -138,12 +146,15 @@ static void tried_print(struct tune_context *context, const struct tune_state *s
     struct buf out = {0};
     for (size_t i = 1; i < state->attempts.len; i++) {
         const struct tune_attempt *attempt = &state->attempts.at[i];
-        if (attempt->status == TUNE_STATUS_OPEN) continue;
+        if (attempt->status == TUNE_STATUS_OPEN)
+            continue;
         buf_printf(&out, "- attempt %d on %d, \"%s\": %s", attempt->id, attempt->parent,
                    attempt->plan.title ? attempt->plan.title : "",
                    tune_status_word(attempt->status));
-        if (!isnan(attempt->vs_parent)) buf_printf(&out, ", %.3fx", attempt->vs_parent);
-        if (attempt->reason) buf_printf(&out, ": %s", attempt->reason);
+        if (!isnan(attempt->vs_parent))
+            buf_printf(&out, ", %.3fx", attempt->vs_parent);
+        if (attempt->reason)
+            buf_printf(&out, ": %s", attempt->reason);
         buf_putc(&out, '\n');
     }
     section_add(context, "tried before", &out);
@@ -153,7 +164,8 @@ static void memory_print(struct tune_context *context, const struct tune_state *
     struct buf out = {0};
     for (size_t i = 0; i < state->memory.len; i++) {
         const struct tune_experience *item = &state->memory.at[i];
-        if (!tune_context_has_experience(state, i)) continue;
+        if (!tune_context_has_experience(state, i))
+            continue;
         buf_printf(&out, "- %s (%.2fx): %s\n", item->title ? item->title : "", item->speedup,
                    item->summary ? item->summary : "");
     }
@@ -166,7 +178,8 @@ bool tune_context_has_note(const struct tune_state *state, size_t index) {
 }
 
 bool tune_context_has_experience(const struct tune_state *state, size_t index) {
-    if (state->memory.at[index].is != TUNE_EXPERIENCE_APPROVED) return false;
+    if (state->memory.at[index].is != TUNE_EXPERIENCE_APPROVED)
+        return false;
     size_t newer = 0;
     for (size_t i = index + 1; i < state->memory.len; i++)
         newer += state->memory.at[i].is == TUNE_EXPERIENCE_APPROVED;
@@ -198,13 +211,16 @@ static void repair_fill(struct tune_context *context, const struct tune_state *s
     struct buf out = {0};
     for (size_t i = 0; i < state->diagnostics.len; i++) {
         const struct tune_diagnostic *diag = &state->diagnostics.at[i];
-        if (diag->attempt != open->id || diag->severity != DIAG_ERROR) continue;
+        if (diag->attempt != open->id || diag->severity != DIAG_ERROR)
+            continue;
         buf_printf(&out, "line %d: %s", diag->line, diag->message ? diag->message : "");
-        if (diag->code && *diag->code) buf_printf(&out, " [%s]", diag->code);
+        if (diag->code && *diag->code)
+            buf_printf(&out, " [%s]", diag->code);
         struct str text = line_text(open->source, diag->line);
         buf_printf(&out, "\n    " STR_FMT "\n", STR_ARG(text));
     }
-    if (!out.len && open->verdict.compiles_why) buf_puts(&out, open->verdict.compiles_why);
+    if (!out.len && open->verdict.compiles_why)
+        buf_puts(&out, open->verdict.compiles_why);
     context->repair_error = keep(context, out.at ? out.at : "it does not compile");
     context->repair_source = keep(context, open->source);
     section_add(context, "what has to be repaired", &out);
@@ -243,7 +259,8 @@ struct tune_context *tune_context_build(const struct tune_state *state) {
 }
 
 void tune_context_free(struct tune_context *context) {
-    if (!context) return;
+    if (!context)
+        return;
     vec_free(&context->closed);
     vec_free(&context->lines);
     vec_free(&context->metrics);
@@ -261,6 +278,7 @@ void tune_context_print(const struct tune_context *context, struct buf *out) {
 
 bool tune_context_is_closed(const struct tune_context *context, const char *key) {
     for (size_t i = 0; key && i < context->closed.len; i++)
-        if (!strcmp(context->closed.at[i], key)) return true;
+        if (!strcmp(context->closed.at[i], key))
+            return true;
     return false;
 }

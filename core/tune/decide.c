@@ -16,15 +16,19 @@
 static double metric_moved(const struct tune_attempt *from, const struct tune_attempt *to,
                            const char *metric) {
     double before = tune_attempt_metric(from, metric), after = tune_attempt_metric(to, metric);
-    if (isnan(before) || isnan(after)) return NAN;
-    if (before == 0) return after == 0 ? 0 : (double)NAN;
+    if (isnan(before) || isnan(after))
+        return NAN;
+    if (before == 0)
+        return after == 0 ? 0 : (double)NAN;
     return (after - before) / fabs(before);
 }
 
 static enum tune_answer prediction_held(const struct tune_plan *plan, double moved) {
-    if (isnan(moved) || !plan->metric) return TUNE_ANSWER_UNKNOWN;
+    if (isnan(moved) || !plan->metric)
+        return TUNE_ANSWER_UNKNOWN;
     double right = plan->direction == TUNE_DIRECTION_DOWN ? -moved : moved;
-    if (right < MOVED_AT_ALL) return TUNE_ANSWER_NO;
+    if (right < MOVED_AT_ALL)
+        return TUNE_ANSWER_NO;
     double wanted = isnan(plan->size) ? 0 : plan->size * HELD_SHARE;
     return right >= wanted ? TUNE_ANSWER_YES : TUNE_ANSWER_INCONCLUSIVE;
 }
@@ -32,7 +36,8 @@ static enum tune_answer prediction_held(const struct tune_plan *plan, double mov
 void tune_score(struct tune_session *session, int id) {
     const struct tune_attempt *attempt = tune_state_attempt(session->state, id);
     const struct tune_attempt *parent = tune_state_attempt(session->state, attempt->parent);
-    if (!parent || !attempt->plan.metric) return;
+    if (!parent || !attempt->plan.metric)
+        return;
     double moved = metric_moved(parent, attempt, attempt->plan.metric);
     cJSON *payload = cJSON_CreateObject();
     cJSON_AddNumberToObject(payload, "attempt", id);
@@ -117,10 +122,10 @@ void tune_decide(struct tune_session *session) {
     tune_json_put_text(payload, "reason", decision.reason.at);
     if (tune_emit(session, "decided", payload)) {
         tune_export(session, id);
-        bool doubtful = decision.status == TUNE_STATUS_INCONCLUSIVE ||
-                        decision.status == TUNE_STATUS_SUSPECT;
-        tune_step_done(session, TUNE_STEP_DECIDE, doubtful ? TUNE_IS_FAILED : TUNE_IS_OK,
-                       "%s: %s", tune_status_word(decision.status), decision.reason.at);
+        bool doubtful =
+            decision.status == TUNE_STATUS_INCONCLUSIVE || decision.status == TUNE_STATUS_SUSPECT;
+        tune_step_done(session, TUNE_STEP_DECIDE, doubtful ? TUNE_IS_FAILED : TUNE_IS_OK, "%s: %s",
+                       tune_status_word(decision.status), decision.reason.at);
     }
     buf_free(&decision.reason);
 }
@@ -136,7 +141,8 @@ static void snippet_print(struct buf *out, const char *source, const struct tune
         int last = first + (new_side ? hunks[h].new_count : hunks[h].old_count);
         struct str rest = str_of(source), line;
         for (int number = 1; str_next(&rest, '\n', &line) && number < last; number++) {
-            if (number < first || lines++ >= SNIPPET_LINES) continue;
+            if (number < first || lines++ >= SNIPPET_LINES)
+                continue;
             buf_add(out, line.at, line.len);
             buf_putc(out, '\n');
         }
@@ -163,7 +169,8 @@ static void experience_emit(struct tune_session *session, const struct tune_atte
     bool gain = attempt->vs_parent >= 1;
     const char *title = attempt->plan.title ? attempt->plan.title : "A change by hand";
     struct buf text = {0};
-    if (attempt->plan.what && *attempt->plan.what) buf_printf(&text, "%s ", attempt->plan.what);
+    if (attempt->plan.what && *attempt->plan.what)
+        buf_printf(&text, "%s ", attempt->plan.what);
     buf_puts(&text, gain ? "Measured: " : "It made the kernel slower: ");
     latencies_print(&text, parent, attempt);
     buf_printf(&text, "%s on %s.", attempt->modelled ? " (modelled)" : "", state->device);
@@ -178,7 +185,8 @@ static void experience_emit(struct tune_session *session, const struct tune_atte
     tune_json_put_number(payload, "speedup", attempt->vs_parent);
     tune_json_put_text(payload, "is", tune_experience_word(TUNE_EXPERIENCE_PROPOSED));
     experience_texts(payload, gain ? parent : attempt, gain ? attempt : parent);
-    if (tune_emit(session, "experience", payload)) tune_export_memory(session);
+    if (tune_emit(session, "experience", payload))
+        tune_export_memory(session);
     buf_clear(&text);
     buf_printf(&text, "%s experience proposed: %s", gain ? "positive" : "negative", title);
     tune_step_done(session, TUNE_STEP_SUMMARISE, TUNE_IS_OK, "%s", text.at);
@@ -201,23 +209,28 @@ void tune_summarise(struct tune_session *session) {
 
 static enum tune_category category_of(const struct tune_attempt *attempt) {
     switch (attempt->status) {
-    case TUNE_STATUS_KEEP: return TUNE_CATEGORY_IMPROVED;
+    case TUNE_STATUS_KEEP:
+        return TUNE_CATEGORY_IMPROVED;
     case TUNE_STATUS_FAILED:
-    case TUNE_STATUS_SUSPECT: return TUNE_CATEGORY_ERROR;
-    case TUNE_STATUS_REJECTED: return TUNE_CATEGORY_REJECTED;
-    default: break;
+    case TUNE_STATUS_SUSPECT:
+        return TUNE_CATEGORY_ERROR;
+    case TUNE_STATUS_REJECTED:
+        return TUNE_CATEGORY_REJECTED;
+    default:
+        break;
     }
     return attempt->vs_parent < 1 - MOVED_AT_ALL ? TUNE_CATEGORY_REGRESSION
                                                  : TUNE_CATEGORY_NO_IMPROVEMENT;
 }
 
 static void prediction_print(struct buf *out, const struct tune_plan *plan) {
-    if (!plan->metric || plan->held == TUNE_ANSWER_UNKNOWN) return;
-    static const char *const said[] = {
-        [TUNE_ANSWER_YES] = "as predicted", [TUNE_ANSWER_NO] = "not as predicted",
-        [TUNE_ANSWER_INCONCLUSIVE] = "the right way, but by less than predicted"};
-    buf_printf(out, " %s moved by %+.1f %%, %s", plan->metric, plan->moved * 100,
-               said[plan->held]);
+    if (!plan->metric || plan->held == TUNE_ANSWER_UNKNOWN)
+        return;
+    static const char *const said[] = {[TUNE_ANSWER_YES] = "as predicted",
+                                       [TUNE_ANSWER_NO] = "not as predicted",
+                                       [TUNE_ANSWER_INCONCLUSIVE] =
+                                           "the right way, but by less than predicted"};
+    buf_printf(out, " %s moved by %+.1f %%, %s", plan->metric, plan->moved * 100, said[plan->held]);
     if (!isnan(plan->size))
         buf_printf(out, " (%s%.0f %%)", plan->direction == TUNE_DIRECTION_DOWN ? "-" : "+",
                    plan->size * 100);
@@ -226,10 +239,11 @@ static void prediction_print(struct buf *out, const struct tune_plan *plan) {
 
 static void lesson_print(struct buf *out, const struct tune_attempt *attempt,
                          const struct tune_attempt *parent) {
-    static const char *const heads[] = {
-        [TUNE_CATEGORY_IMPROVED] = "worked", [TUNE_CATEGORY_NO_IMPROVEMENT] = "brought nothing",
-        [TUNE_CATEGORY_REGRESSION] = "made it slower", [TUNE_CATEGORY_ERROR] = "failed",
-        [TUNE_CATEGORY_REJECTED] = "was rejected"};
+    static const char *const heads[] = {[TUNE_CATEGORY_IMPROVED] = "worked",
+                                        [TUNE_CATEGORY_NO_IMPROVEMENT] = "brought nothing",
+                                        [TUNE_CATEGORY_REGRESSION] = "made it slower",
+                                        [TUNE_CATEGORY_ERROR] = "failed",
+                                        [TUNE_CATEGORY_REJECTED] = "was rejected"};
     buf_printf(out, "\"%s\" %s: %s.", attempt->plan.title ? attempt->plan.title : "The change",
                heads[category_of(attempt)], attempt->reason ? attempt->reason : "no reason given");
     prediction_print(out, &attempt->plan);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state machine of the loop: which step comes next, when a round ends, when to stop. Its whole
- * memory is the state; it is called after every event that may allow it to go on, and never waits. */
+ * memory is the state; it is called after every event that may allow it to go on, and never waits.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,12 +65,14 @@ static const char *budget_passed(const struct tune_state *state, double *limit) 
     for (int i = 0; i < TUNE_BUDGETS; i++) {
         const struct tune_budget_view *budget = &state->budgets[i];
         double rounds = state->budgets[TUNE_BUDGET_ROUNDS].spent;
-        if (isnan(budget->limit) || isnan(budget->spent)) continue;
+        if (isnan(budget->limit) || isnan(budget->spent))
+            continue;
         double next = i == TUNE_BUDGET_ROUNDS ? 1 : rounds > 0 ? budget->spent / rounds : 0;
         *limit = budget->limit;
         bool passed = next > 0 ? budget->spent + next > budget->limit * (1 + 1e-9)
                                : budget->spent >= budget->limit && budget->spent > 0;
-        if (passed || budget->limit <= 0) return tune_budget_word((enum tune_budget)i);
+        if (passed || budget->limit <= 0)
+            return tune_budget_word((enum tune_budget)i);
     }
     return NULL;
 }
@@ -91,7 +94,8 @@ static bool should_stop(struct tune_session *session) {
 }
 
 static void round_begin(struct tune_session *session) {
-    if (should_stop(session)) return;
+    if (should_stop(session))
+        return;
     cJSON *payload = cJSON_CreateObject();
     cJSON_AddNumberToObject(payload, "round", session->state->round + 1);
     tune_emit(session, "round", payload);
@@ -132,7 +136,10 @@ static bool wants_measured(const struct tune_state *state) {
     return attempt && attempt->id > 0 && !isnan(attempt->latency_us) &&
            attempt->verdict.correct != TUNE_ANSWER_NO;
 }
-static bool wants_always(const struct tune_state *state) { (void)state; return true; }
+static bool wants_always(const struct tune_state *state) {
+    (void)state;
+    return true;
+}
 
 static const struct {
     bool (*wanted)(const struct tune_state *state);
@@ -156,7 +163,8 @@ static void step_start(struct tune_session *session, enum tune_step step) {
     }
     cJSON *payload = cJSON_CreateObject();
     tune_json_put_text(payload, "step", tune_step_word(step));
-    if (tune_emit(session, "step", payload)) steps[step].start(session);
+    if (tune_emit(session, "step", payload))
+        steps[step].start(session);
 }
 
 /* Plans of this round that the proposer could not carry out. */
@@ -206,14 +214,15 @@ static bool work_is_wanted(const struct tune_session *session) {
 }
 
 void tune_advance(struct tune_session *session) {
-    if (session->advancing || session->closing || session->state->read_only) return;
+    if (session->advancing || session->closing || session->state->read_only)
+        return;
     session->advancing = true;
     const struct tune_state *state = session->state;
     if (session->work && (session->halted || !work_is_wanted(session)))
         tune_work_cancel(session);
-    while (!session->work && !session->halted && state->running &&
-           state->wait == TUNE_WAIT_NOTHING)
+    while (!session->work && !session->halted && state->running && state->wait == TUNE_WAIT_NOTHING)
         go_on(session);
-    if (session->halted) tune_work_cancel(session);
+    if (session->halted)
+        tune_work_cancel(session);
     session->advancing = false;
 }

@@ -8,15 +8,19 @@
 
 #include "tune/driver.h"
 
-#define MAX_LOG_LINES 4000          /* of one evaluation */
+#define MAX_LOG_LINES 4000 /* of one evaluation */
 #define MAX_DIAGNOSTICS 100
 
-static const struct { enum task_answer from; enum tune_answer to; } answers[] = {
-    {TASK_YES, TUNE_ANSWER_YES}, {TASK_NO, TUNE_ANSWER_NO},
-    {TASK_INCONCLUSIVE, TUNE_ANSWER_INCONCLUSIVE}};
+static const struct {
+    enum task_answer from;
+    enum tune_answer to;
+} answers[] = {{TASK_YES, TUNE_ANSWER_YES},
+               {TASK_NO, TUNE_ANSWER_NO},
+               {TASK_INCONCLUSIVE, TUNE_ANSWER_INCONCLUSIVE}};
 
 static void judgement_put(cJSON *payload, const char *key, const struct task_judgement *judgement) {
-    if (judgement->answer == TASK_NOT_ASKED) return;
+    if (judgement->answer == TASK_NOT_ASKED)
+        return;
     for (size_t i = 0; i < COUNT_OF(answers); i++)
         if (answers[i].from == judgement->answer)
             tune_json_put_text(payload, key, tune_answer_word(answers[i].to));
@@ -46,7 +50,8 @@ static cJSON *about(const struct tune_evaluation *evaluation) {
 
 static void log_emit(struct tune_evaluation *evaluation, const char *level, const char *phase,
                      const char *text) {
-    if (evaluation->lines++ >= MAX_LOG_LINES) return;
+    if (evaluation->lines++ >= MAX_LOG_LINES)
+        return;
     cJSON *payload = about(evaluation);
     tune_json_put_text(payload, "level", level);
     tune_json_put_text(payload, "phase", phase);
@@ -77,12 +82,16 @@ static void on_log(struct tune_evaluation *evaluation, const struct runner_event
         [DIAG_ERROR] = "error", [DIAG_WARNING] = "warning", [DIAG_NOTE] = "info"};
     const struct tune_step_view *step = &evaluation->session->state->steps[evaluation->step];
     log_emit(evaluation, levels[event->severity],
-             event->name ? event->name : step->doing ? step->doing : "runner", event->text);
+             event->name   ? event->name
+             : step->doing ? step->doing
+                           : "runner",
+             event->text);
 }
 
 static void on_diagnostic(struct tune_evaluation *evaluation, const struct runner_event *event) {
     const struct diag *diag = event->diag;
-    if (!diag || evaluation->lines++ >= MAX_DIAGNOSTICS) return;
+    if (!diag || evaluation->lines++ >= MAX_DIAGNOSTICS)
+        return;
     cJSON *payload = about(evaluation);
     tune_json_put_text(payload, "severity", diag_severity_name(diag->severity));
     tune_json_put_text(payload, "code", diag->code);
@@ -121,8 +130,10 @@ static void on_sample(struct tune_evaluation *evaluation, const struct runner_ev
     tune_emit(evaluation->session, "sample", payload);
     struct buf text = {0};
     clock_print_duration(&text, event->value * 1e-6);
-    if (event->modelled) buf_puts(&text, " (modelled)");
-    if (event->incumbent) buf_puts(&text, " of the incumbent");
+    if (event->modelled)
+        buf_puts(&text, " (modelled)");
+    if (event->incumbent)
+        buf_puts(&text, " of the incumbent");
     log_emit(evaluation, "info", "benchmark", text.at);
     buf_free(&text);
 }
@@ -130,21 +141,35 @@ static void on_sample(struct tune_evaluation *evaluation, const struct runner_ev
 static void on_event(void *data, const struct runner_event *event) {
     struct tune_evaluation *evaluation = data;
     struct tune_session *session = evaluation->session;
-    if (evaluation->given_up || session->halted) return;
+    if (evaluation->given_up || session->halted)
+        return;
     switch (event->kind) {
-    case RUNNER_PHASE: on_phase(evaluation, event); break;
-    case RUNNER_LOG: on_log(evaluation, event); break;
-    case RUNNER_DIAGNOSTIC: on_diagnostic(evaluation, event); break;
-    case RUNNER_CORRECTNESS: on_correctness(evaluation, event); break;
-    case RUNNER_SAMPLE: on_sample(evaluation, event); break;
+    case RUNNER_PHASE:
+        on_phase(evaluation, event);
+        break;
+    case RUNNER_LOG:
+        on_log(evaluation, event);
+        break;
+    case RUNNER_DIAGNOSTIC:
+        on_diagnostic(evaluation, event);
+        break;
+    case RUNNER_CORRECTNESS:
+        on_correctness(evaluation, event);
+        break;
+    case RUNNER_SAMPLE:
+        on_sample(evaluation, event);
+        break;
     case RUNNER_METRIC:
     case RUNNER_ARTIFACT:
-    case RUNNER_RESULT: break;      /* they come with the whole result */
+    case RUNNER_RESULT:
+        break; /* they come with the whole result */
     }
-    if (session->halted) tune_work_cancel(session);
+    if (session->halted)
+        tune_work_cancel(session);
 }
 
-/* ------------------------------------------------------------------------------ its whole result */
+/* ------------------------------------------------------------------------------ its whole result
+ */
 
 static void metrics_put(cJSON *payload, const struct runner_result *result) {
     cJSON *list = cJSON_AddArrayToObject(payload, "metrics");
@@ -174,7 +199,9 @@ static void metrics_put(cJSON *payload, const struct runner_result *result) {
     }
 }
 
-static double known(double us) { return us > 0 ? us : (double)NAN; }
+static double known(double us) {
+    return us > 0 ? us : (double)NAN;
+}
 
 static void measured_emit(struct tune_evaluation *evaluation, const struct runner_result *result) {
     cJSON *payload = about(evaluation);
@@ -199,9 +226,11 @@ static void device_time_note(struct tune_session *session, const struct runner_r
 
 /* The verdict of a kernel that the runner could not judge: it crashed it, or ran without end. */
 static void failure_judge(struct runner_result *result) {
-    if (result->failure.kind == ERR_NONE) return;
+    if (result->failure.kind == ERR_NONE)
+        return;
     struct task_judgement *first = result->verdict.compiles.answer == TASK_YES
-                                       ? &result->verdict.correct : &result->verdict.compiles;
+                                       ? &result->verdict.correct
+                                       : &result->verdict.compiles;
     task_judge(first, TASK_NO, "%.230s", result->failure.text);
 }
 
@@ -216,7 +245,8 @@ static const char *why_wrong(const struct tune_attempt *attempt) {
     return NULL;
 }
 
-/* -------------------------------------------------------------------------------- one evaluation */
+/* -------------------------------------------------------------------------------- one evaluation
+ */
 
 typedef void settle_fn(struct tune_session *session, struct tune_evaluation *evaluation,
                        struct runner_result *result);
@@ -224,8 +254,10 @@ static settle_fn baseline_settle, verify_settle, benchmark_settle;
 
 static void evaluation_unlink(struct tune_evaluation *evaluation) {
     struct tune_evaluation **place = &evaluation->session->evaluations;
-    while (*place && *place != evaluation) place = &(*place)->next;
-    if (*place) *place = evaluation->next;
+    while (*place && *place != evaluation)
+        place = &(*place)->next;
+    if (*place)
+        *place = evaluation->next;
 }
 
 static void evaluation_free(struct tune_evaluation *evaluation) {
@@ -244,7 +276,8 @@ static void on_done(void *data, struct runner_result *result) {
         settle_fn *settle = evaluation->step == TUNE_STEP_PROFILE  ? baseline_settle
                             : evaluation->step == TUNE_STEP_VERIFY ? verify_settle
                                                                    : benchmark_settle;
-        if (!session->halted) settle(session, evaluation, result);
+        if (!session->halted)
+            settle(session, evaluation, result);
         tune_advance(session);
     }
     evaluation_free(evaluation);
@@ -268,8 +301,8 @@ static void evaluation_start(struct tune_session *session, enum tune_step step, 
     const struct tune_state *state = session->state;
     const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
     struct tune_evaluation *evaluation = mem_alloc(1, sizeof *evaluation);
-    *evaluation = (struct tune_evaluation){.session = session, .attempt = attempt->id,
-                                           .step = step, .rest = rest};
+    *evaluation = (struct tune_evaluation){
+        .session = session, .attempt = attempt->id, .step = step, .rest = rest};
     evaluation->seeds = job->no_verify ? 0 : state->seeds.len;
     evaluation->folder = job->no_time ? NULL : profile_folder(session);
     job->kernel_path = state->kernel_path;
@@ -313,7 +346,8 @@ static bool attempt_emit(struct tune_session *session, int id, int parent, const
     tune_json_put_text(payload, "author", author);
     tune_json_put_text(payload, "path", path);
     const struct tune_plan *plan = tune_state_plan(state);
-    if (id && plan) cJSON_AddItemToObject(payload, "plan", tune_plan_write(plan));
+    if (id && plan)
+        cJSON_AddItemToObject(payload, "plan", tune_plan_write(plan));
     return tune_emit(session, "attempt", payload);
 }
 
@@ -323,20 +357,24 @@ static void decided_emit(struct tune_session *session, int attempt, enum tune_st
     cJSON_AddNumberToObject(payload, "attempt", attempt);
     tune_json_put_text(payload, "status", tune_status_word(status));
     tune_json_put_text(payload, "reason", reason);
-    if (tune_emit(session, "decided", payload)) tune_export(session, attempt);
+    if (tune_emit(session, "decided", payload))
+        tune_export(session, attempt);
 }
 
-/* ---------------------------------------------------------------------------------- the baseline */
+/* ---------------------------------------------------------------------------------- the baseline
+ */
 
 void tune_baseline_start(struct tune_session *session) {
     const struct tune_state *state = session->state;
-    if (!attempt_emit(session, 0, -1, state->kernel_source, "seed")) return;
+    if (!attempt_emit(session, 0, -1, state->kernel_source, "seed"))
+        return;
     struct runner_job job = {.seeds = state->seeds.at, .seed_count = state->seeds.len};
     evaluation_start(session, TUNE_STEP_PROFILE, false, &job);
 }
 
 static void function_note(struct tune_session *session, const struct runner_result *result) {
-    if (session->state->function || !*result->kernel_name) return;
+    if (session->state->function || !*result->kernel_name)
+        return;
     cJSON *payload = cJSON_CreateObject();
     tune_json_put_text(payload, "function", result->kernel_name);
     if (isnan(session->state->tolerance))
@@ -351,7 +389,8 @@ static void baseline_settle(struct tune_session *session, struct tune_evaluation
     verdict_emit(session, 0, &result->verdict);
     const struct tune_attempt *seed = &session->state->attempts.at[0];
     const char *wrong = why_wrong(seed);
-    if (!wrong && isnan(seed->latency_us)) wrong = "it could not be timed";
+    if (!wrong && isnan(seed->latency_us))
+        wrong = "it could not be timed";
     if (wrong) {
         decided_emit(session, 0, TUNE_STATUS_FAILED, wrong);
         tune_step_done(session, TUNE_STEP_PROFILE, TUNE_IS_FAILED, "%s", wrong);
@@ -369,7 +408,8 @@ static void baseline_settle(struct tune_session *session, struct tune_evaluation
     buf_free(&latency);
 }
 
-/* ------------------------------------------------------------------------------------- verifying */
+/* ------------------------------------------------------------------------------------- verifying
+ */
 
 static void verify_job(struct tune_session *session, bool rest) {
     const struct tune_state *state = session->state;
@@ -407,29 +447,37 @@ static void verify_end(struct tune_session *session, const struct tune_attempt *
 
 static void not_run_note(struct tune_session *session, struct runner_result *result) {
     size_t left = session->state->seeds.len - MIN_OF(session->state->seeds.len, 1);
-    if (!left || result->verdict.correct.answer != TASK_YES) return;
+    if (!left || result->verdict.correct.answer != TASK_YES)
+        return;
     task_judge(&result->verdict.correct, TASK_YES,
                "on the first seed; the other %zu were not run because it is not faster", left);
 }
 
 static void verify_settle(struct tune_session *session, struct tune_evaluation *evaluation,
                           struct runner_result *result) {
-    if (!evaluation->rest) measured_emit(evaluation, result);
+    if (!evaluation->rest)
+        measured_emit(evaluation, result);
     const struct tune_attempt *attempt = tune_state_attempt(session->state, evaluation->attempt);
     bool more = !evaluation->rest && session->state->seeds.len > 1 && attempt &&
                 task_verdict_is_green(&result->verdict) && is_faster(session->state, attempt);
-    if (!more && !evaluation->rest) not_run_note(session, result);
+    if (!more && !evaluation->rest)
+        not_run_note(session, result);
     verdict_emit(session, evaluation->attempt, &result->verdict);
-    if (session->halted || !attempt) return;
+    if (session->halted || !attempt)
+        return;
     session->failures = result->failure.kind == ERR_ENVIRONMENT ? session->failures + 1 : 0;
     bool running = session->state->steps[TUNE_STEP_VERIFY].is == TUNE_IS_RUNNING;
-    if (more && running) verify_job(session, true);
-    else verify_end(session, tune_state_attempt(session->state, evaluation->attempt));
-    if (session->failures < 2 || !session->state->running) return;
+    if (more && running)
+        verify_job(session, true);
+    else
+        verify_end(session, tune_state_attempt(session->state, evaluation->attempt));
+    if (session->failures < 2 || !session->state->running)
+        return;
     tune_give_up(session, "pause", "%s", result->failure.text);
 }
 
-/* ----------------------------------------------------------------------------------- benchmarking */
+/* ----------------------------------------------------------------------------------- benchmarking
+ */
 
 static void speed_judge(struct tune_session *session, const struct tune_attempt *attempt) {
     const struct tune_attempt *parent = tune_state_attempt(session->state, attempt->parent);
@@ -437,8 +485,10 @@ static void speed_judge(struct tune_session *session, const struct tune_attempt 
     struct task_samples theirs = {attempt->parent_samples.at, attempt->parent_samples.len,
                                   attempt->modelled};
     double parent_us = parent ? parent->latency_us : (double)NAN, own_us = attempt->latency_us;
-    if (!mine.count) mine = (struct task_samples){&own_us, 1, attempt->modelled};
-    if (!theirs.count) theirs = (struct task_samples){&parent_us, 1, attempt->modelled};
+    if (!mine.count)
+        mine = (struct task_samples){&own_us, 1, attempt->modelled};
+    if (!theirs.count)
+        theirs = (struct task_samples){&parent_us, 1, attempt->modelled};
     struct task_verdict verdict = {0};
     task_judge_speed(&verdict, theirs, mine);
     verdict_emit(session, attempt->id, &verdict);
@@ -451,7 +501,8 @@ static void benchmark_end(struct tune_session *session, int id) {
     attempt = tune_state_attempt(session->state, id);
     struct buf text = {0};
     clock_print_duration(&text, attempt->latency_us * 1e-6);
-    if (attempt->modelled) buf_puts(&text, " (modelled)");
+    if (attempt->modelled)
+        buf_puts(&text, " (modelled)");
     buf_printf(&text, ", %.3fx of attempt %d", attempt->vs_parent, attempt->parent);
     tune_step_done(session, TUNE_STEP_BENCHMARK, TUNE_IS_OK, "%s", text.at);
     buf_free(&text);
@@ -466,8 +517,7 @@ void tune_benchmark_start(struct tune_session *session) {
         return;
     }
     const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
-    struct runner_job job = {.no_verify = true,
-                             .incumbent_text = parent ? parent->source : NULL};
+    struct runner_job job = {.no_verify = true, .incumbent_text = parent ? parent->source : NULL};
     evaluation_start(session, TUNE_STEP_BENCHMARK, false, &job);
 }
 
@@ -478,5 +528,6 @@ static void benchmark_settle(struct tune_session *session, struct tune_evaluatio
         return;
     }
     measured_emit(evaluation, result);
-    if (!session->halted) benchmark_end(session, evaluation->attempt);
+    if (!session->halted)
+        benchmark_end(session, evaluation->attempt);
 }

@@ -23,14 +23,24 @@ static struct store_cell text(const char *value) {
 
 static bool row_attempt(struct store *store, const struct tune_attempt *attempt, struct err *err) {
     const struct tune_verdict *verdict = &attempt->verdict;
-    const struct store_cell cells[] = {
-        integer(attempt->id), integer(attempt->parent), integer(attempt->round),
-        text(tune_status_word(attempt->status)), text(attempt->reason), text(attempt->author),
-        text(attempt->plan.title), text(attempt->hash), text(attempt->path),
-        text(tune_answer_word(verdict->compiles)), text(tune_answer_word(verdict->correct)),
-        text(tune_answer_word(verdict->credible)), text(tune_answer_word(verdict->faster)),
-        real(attempt->latency_us), real(attempt->floor_us), real(attempt->speedup),
-        integer(attempt->modelled), integer(attempt->instructions)};
+    const struct store_cell cells[] = {integer(attempt->id),
+                                       integer(attempt->parent),
+                                       integer(attempt->round),
+                                       text(tune_status_word(attempt->status)),
+                                       text(attempt->reason),
+                                       text(attempt->author),
+                                       text(attempt->plan.title),
+                                       text(attempt->hash),
+                                       text(attempt->path),
+                                       text(tune_answer_word(verdict->compiles)),
+                                       text(tune_answer_word(verdict->correct)),
+                                       text(tune_answer_word(verdict->credible)),
+                                       text(tune_answer_word(verdict->faster)),
+                                       real(attempt->latency_us),
+                                       real(attempt->floor_us),
+                                       real(attempt->speedup),
+                                       integer(attempt->modelled),
+                                       integer(attempt->instructions)};
     return store_table_row(store, "attempts", cells, COUNT_OF(cells), err);
 }
 
@@ -41,7 +51,8 @@ static bool rows_samples(struct store *store, const struct tune_attempt *attempt
     for (size_t i = 0; i < count; i++) {
         const struct store_cell cells[] = {integer(attempt->id), integer((int64_t)i), real(us[i]),
                                            integer(of_parent)};
-        if (!store_table_row(store, "samples", cells, COUNT_OF(cells), err)) return false;
+        if (!store_table_row(store, "samples", cells, COUNT_OF(cells), err))
+            return false;
     }
     return true;
 }
@@ -52,24 +63,26 @@ static bool rows_seeds(struct store *store, const struct tune_attempt *attempt, 
         const struct store_cell cells[] = {integer(attempt->id), integer(seed->seed),
                                            real(seed->rel_l2),
                                            text(tune_answer_word(seed->passed))};
-        if (!store_table_row(store, "seeds", cells, COUNT_OF(cells), err)) return false;
+        if (!store_table_row(store, "seeds", cells, COUNT_OF(cells), err))
+            return false;
     }
     return true;
 }
 
-static bool rows_profile(struct store *store, const struct tune_attempt *attempt,
-                         struct err *err) {
+static bool rows_profile(struct store *store, const struct tune_attempt *attempt, struct err *err) {
     for (size_t i = 0; i < attempt->metrics.len; i++) {
         const struct tune_metric *metric = &attempt->metrics.at[i];
         const struct store_cell cells[] = {integer(attempt->id), text(metric->name),
                                            real(metric->value), text(metric->unit)};
-        if (!store_table_row(store, "metrics", cells, COUNT_OF(cells), err)) return false;
+        if (!store_table_row(store, "metrics", cells, COUNT_OF(cells), err))
+            return false;
     }
     for (size_t i = 0; i < attempt->lines.len; i++) {
         const struct tune_line_cost *line = &attempt->lines.at[i];
         const struct store_cell cells[] = {integer(attempt->id), integer(line->line),
                                            real(line->us), real(line->share), text(line->engine)};
-        if (!store_table_row(store, "lines", cells, COUNT_OF(cells), err)) return false;
+        if (!store_table_row(store, "lines", cells, COUNT_OF(cells), err))
+            return false;
     }
     return true;
 }
@@ -87,12 +100,16 @@ static bool tables_write(struct tune_session *session, const struct tune_attempt
 
 /* The words that NKI agents use for how an attempt ended. */
 static const char *experiment_status(const struct tune_attempt *attempt) {
-    if (attempt->id == 0) return "baseline";
-    if (attempt->verdict.compiles != TUNE_ANSWER_YES) return "compile_fail";
+    if (attempt->id == 0)
+        return "baseline";
+    if (attempt->verdict.compiles != TUNE_ANSWER_YES)
+        return "compile_fail";
     if (attempt->verdict.correct == TUNE_ANSWER_NO || attempt->verdict.credible == TUNE_ANSWER_NO)
         return "correctness_fail";
-    if (attempt->status == TUNE_STATUS_KEEP) return "improved";
-    if (attempt->status == TUNE_STATUS_REJECTED) return "rejected";
+    if (attempt->status == TUNE_STATUS_KEEP)
+        return "improved";
+    if (attempt->status == TUNE_STATUS_REJECTED)
+        return "rejected";
     if (attempt->reason && str_starts(str_of(attempt->reason), "divergence guard"))
         return "divergence_revert";
     return "no_improvement";
@@ -102,8 +119,8 @@ static void experiment_print(const struct tune_state *state, const struct tune_a
                              struct buf *out) {
     cJSON *line = cJSON_CreateObject();
     const struct tune_attempt *seed = &state->attempts.at[0];
-    bool correct = attempt->verdict.correct != TUNE_ANSWER_NO &&
-                   attempt->verdict.compiles == TUNE_ANSWER_YES;
+    bool correct =
+        attempt->verdict.correct != TUNE_ANSWER_NO && attempt->verdict.compiles == TUNE_ANSWER_YES;
     bool failed = attempt->status == TUNE_STATUS_FAILED || attempt->status == TUNE_STATUS_SUSPECT;
     cJSON_AddNumberToObject(line, "round", attempt->round);
     tune_json_put_text(line, "status", experiment_status(attempt));
@@ -121,7 +138,8 @@ static void experiment_print(const struct tune_state *state, const struct tune_a
     tune_json_put_number(line, "floor_ms", attempt->floor_us / 1000);
     tune_json_put_bool(line, "modelled", attempt->modelled);
     char *printed = cJSON_PrintUnformatted(line);
-    if (printed) buf_printf(out, "%s\n", printed);
+    if (printed)
+        buf_printf(out, "%s\n", printed);
     free(printed);
     cJSON_Delete(line);
 }
@@ -139,7 +157,8 @@ static bool experiments_write(struct tune_session *session, struct err *err) {
 /* A checkpoint that went missing (a full disk, a person tidying up) is written again. */
 static bool checkpoint_write(struct tune_session *session, const struct tune_attempt *attempt,
                              struct err *err) {
-    if (!attempt->path || !attempt->source) return true;
+    if (!attempt->path || !attempt->source)
+        return true;
     char *path = path_join(store_folder(session->store), attempt->path);
     bool ok = file_exists(path) ||
               store_file_write(session->store, attempt->path, str_of(attempt->source), err);
@@ -155,7 +174,8 @@ void tune_export(struct tune_session *session, int attempt) {
             ok = tables_write(session, &session->state->attempts.at[i], &err) &&
                  checkpoint_write(session, &session->state->attempts.at[i], &err);
     ok = ok && experiments_write(session, &err);
-    if (!ok) store_log(session->store, "warning", err.text);
+    if (!ok)
+        store_log(session->store, "warning", err.text);
 }
 
 /* ------------------------------------------------------------------------------ rewrites.json */
@@ -170,8 +190,10 @@ static cJSON *experience_write(const struct tune_experience *item) {
     tune_json_put_text(object, "fast_kernel", item->fast);
     tune_json_put_text(object, "applies_to", item->applies_to);
     cJSON *evidence = cJSON_AddArrayToObject(object, "evidence");
-    if (item->attempt >= 0) cJSON_AddItemToArray(evidence, cJSON_CreateNumber(item->against));
-    if (item->attempt >= 0) cJSON_AddItemToArray(evidence, cJSON_CreateNumber(item->attempt));
+    if (item->attempt >= 0)
+        cJSON_AddItemToArray(evidence, cJSON_CreateNumber(item->against));
+    if (item->attempt >= 0)
+        cJSON_AddItemToArray(evidence, cJSON_CreateNumber(item->attempt));
     return object;
 }
 
@@ -192,7 +214,8 @@ static void experience_import(struct tune_session *session, const cJSON *item) {
     const char *title = tune_json_text(item, "title"), *summary = tune_json_text(item, "summary");
     enum tune_experience_is is = TUNE_EXPERIENCE_APPROVED;
     tune_experience_find(tune_json_text(item, "status"), &is);
-    if ((!title && !summary) || is == TUNE_EXPERIENCE_DELETED) return;
+    if ((!title && !summary) || is == TUNE_EXPERIENCE_DELETED)
+        return;
     cJSON *payload = cJSON_CreateObject();
     tune_json_put_text(payload, "title", title);
     tune_json_put_text(payload, "summary", summary);
@@ -214,8 +237,8 @@ void tune_import_memory(struct tune_session *session) {
     cJSON *list = data ? cJSON_ParseWithLength(data, size) : NULL;
     int count = 0;
     const cJSON *item;
-    cJSON_ArrayForEach(item, list)
-        if (count++ < IMPORT_MAX && !session->halted) experience_import(session, item);
+    cJSON_ArrayForEach(item, list) if (count++ < IMPORT_MAX && !session->halted)
+        experience_import(session, item);
     if (data && !cJSON_IsArray(list))
         tune_emit_log(session, TUNE_LEVEL_WARNING, "memory",
                       "%s is no list of experiences and was left alone", path);

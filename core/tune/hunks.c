@@ -11,7 +11,10 @@
  * square. */
 #define MAX_DIFFERENCES 1500
 
-struct line { struct str text; uint64_t hash; };
+struct line {
+    struct str text;
+    uint64_t hash;
+};
 typedef VEC(struct line) line_list;
 typedef VEC(struct tune_hunk) hunk_list;
 
@@ -33,8 +36,8 @@ static bool same(const struct line *a, const struct line *b) {
 struct myers {
     const struct line *a, *b;
     int n, m;
-    int *v;             /* furthest x on each diagonal, of the current d */
-    int *trace;         /* v of every d before: trace[d * width + k + offset] */
+    int *v;     /* furthest x on each diagonal, of the current d */
+    int *trace; /* v of every d before: trace[d * width + k + offset] */
     int width, offset;
 };
 
@@ -46,9 +49,11 @@ static int myers_search(struct myers *s, int limit) {
             int *v = s->v + s->offset;
             int x = k == -d || (k != d && v[k - 1] < v[k + 1]) ? v[k + 1] : v[k - 1] + 1;
             int y = x - k;
-            while (x < s->n && y < s->m && same(&s->a[x], &s->b[y])) x++, y++;
+            while (x < s->n && y < s->m && same(&s->a[x], &s->b[y]))
+                x++, y++;
             v[k] = x;
-            if (x >= s->n && y >= s->m) return d;
+            if (x >= s->n && y >= s->m)
+                return d;
         }
     }
     return -1;
@@ -64,8 +69,10 @@ static void myers_mark(const struct myers *s, int d, bool *gone, bool *came) {
         int before = down ? k + 1 : k - 1;
         x = v[before];
         y = x - before;
-        if (down) came[y] = true;
-        else gone[x] = true;
+        if (down)
+            came[y] = true;
+        else
+            gone[x] = true;
     }
 }
 
@@ -73,8 +80,10 @@ static void hunks_collect(const bool *gone, int n, const bool *came, int m, hunk
     int x = 0, y = 0;
     while (x < n || y < m) {
         int old = x, new_ = y;
-        while (x < n && gone[x]) x++;
-        while (y < m && came[y]) y++;
+        while (x < n && gone[x])
+            x++;
+        while (y < m && came[y])
+            y++;
         if (x > old || y > new_)
             *vec_push(hunks) = (struct tune_hunk){old + 1, x - old, new_ + 1, y - new_, false};
         else
@@ -85,20 +94,24 @@ static void hunks_collect(const bool *gone, int n, const bool *came, int m, hunk
 /* The part between the common head and tail. */
 static void middle_compare(const line_list *a, const line_list *b, bool *gone, bool *came) {
     size_t head = 0, tail = 0;
-    while (head < a->len && head < b->len && same(&a->at[head], &b->at[head])) head++;
+    while (head < a->len && head < b->len && same(&a->at[head], &b->at[head]))
+        head++;
     while (head + tail < a->len && head + tail < b->len &&
            same(&a->at[a->len - 1 - tail], &b->at[b->len - 1 - tail]))
         tail++;
     int n = (int)(a->len - head - tail), m = (int)(b->len - head - tail);
     int limit = MIN_OF(n + m, MAX_DIFFERENCES), width = 2 * limit + 3;
-    struct myers search = {.a = a->at + head, .b = b->at + head, .n = n, .m = m, .width = width,
-                           .offset = limit + 1};
+    struct myers search = {
+        .a = a->at + head, .b = b->at + head, .n = n, .m = m, .width = width, .offset = limit + 1};
     search.v = mem_alloc((size_t)width, sizeof(int));
     search.trace = mem_alloc((size_t)(limit + 1) * (size_t)width, sizeof(int));
     int edits = myers_search(&search, limit);
-    if (edits >= 0) myers_mark(&search, edits, gone + head, came + head);
-    for (int i = 0; edits < 0 && i < n; i++) gone[head + (size_t)i] = true;
-    for (int i = 0; edits < 0 && i < m; i++) came[head + (size_t)i] = true;
+    if (edits >= 0)
+        myers_mark(&search, edits, gone + head, came + head);
+    for (int i = 0; edits < 0 && i < n; i++)
+        gone[head + (size_t)i] = true;
+    for (int i = 0; edits < 0 && i < m; i++)
+        came[head + (size_t)i] = true;
     free(search.v);
     free(search.trace);
 }
@@ -128,11 +141,14 @@ char *tune_hunks_apply(struct str old, struct str new_, const struct tune_hunk *
     size_t at = 0;
     for (size_t h = 0; h <= count; h++) {
         size_t stop = h < count ? (size_t)(hunks[h].new_line - 1) : b.len;
-        for (; at < stop && at < b.len; at++) buf_add(&out, b.at[at].text.at, b.at[at].text.len);
-        if (h == count || !hunks[h].left) continue;
+        for (; at < stop && at < b.len; at++)
+            buf_add(&out, b.at[at].text.at, b.at[at].text.len);
+        if (h == count || !hunks[h].left)
+            continue;
         for (int i = 0; i < hunks[h].old_count; i++) {
             size_t from = (size_t)(hunks[h].old_line - 1 + i);
-            if (from < a.len) buf_add(&out, a.at[from].text.at, a.at[from].text.len);
+            if (from < a.len)
+                buf_add(&out, a.at[from].text.at, a.at[from].text.len);
         }
         at += (size_t)hunks[h].new_count;
     }

@@ -9,10 +9,10 @@
 #define PROFILE_MAX ((size_t)256 << 20)
 
 struct tune_ingest {
-    struct tune_session *session;       /* NULL: closed since */
+    struct tune_session *session; /* NULL: closed since */
     struct tune_ingest *next;
     int attempt;
-    char *path, *artifacts;             /* the file; the folder it goes to */
+    char *path, *artifacts; /* the file; the folder it goes to */
     struct hash hash;
     bool ok;
 };
@@ -22,13 +22,15 @@ static void work(void *data) {
     struct err err = {0};
     size_t size = 0;
     char *bytes = file_read(ingest->path, PROFILE_MAX, &size, &err);
-    if (!bytes) return;
+    if (!bytes)
+        return;
     ingest->hash = hash_content(bytes, size);
     char *target = path_join(ingest->artifacts, ingest->hash.hex);
-    ingest->ok = file_exists(target) || (file_make_dirs(ingest->artifacts, &err) &&
-                                         file_write(target, bytes, size, &err));
+    ingest->ok = file_exists(target) ||
+                 (file_make_dirs(ingest->artifacts, &err) && file_write(target, bytes, size, &err));
     char *folder = path_folder(ingest->path);
-    if (!file_remove_tree(folder, &err)) err.kind = ERR_NONE;   /* a left-over does no harm */
+    if (!file_remove_tree(folder, &err))
+        err.kind = ERR_NONE; /* a left-over does no harm */
     free(folder);
     free(target);
     free(bytes);
@@ -36,14 +38,17 @@ static void work(void *data) {
 
 static void unlink_from(struct tune_ingest *ingest) {
     struct tune_ingest **place = &ingest->session->ingests;
-    while (*place && *place != ingest) place = &(*place)->next;
-    if (*place) *place = ingest->next;
+    while (*place && *place != ingest)
+        place = &(*place)->next;
+    if (*place)
+        *place = ingest->next;
 }
 
 static void done(void *data) {
     struct tune_ingest *ingest = data;
     struct tune_session *session = ingest->session;
-    if (session) unlink_from(ingest);
+    if (session)
+        unlink_from(ingest);
     if (session && ingest->ok && !session->halted) {
         cJSON *payload = cJSON_CreateObject();
         cJSON_AddNumberToObject(payload, "attempt", ingest->attempt);
@@ -57,8 +62,8 @@ static void done(void *data) {
 
 void tune_ingest_start(struct tune_session *session, int attempt, const char *path) {
     struct tune_ingest *ingest = mem_alloc(1, sizeof *ingest);
-    *ingest = (struct tune_ingest){.session = session, .next = session->ingests,
-                                   .attempt = attempt, .path = mem_strdup(path)};
+    *ingest = (struct tune_ingest){
+        .session = session, .next = session->ingests, .attempt = attempt, .path = mem_strdup(path)};
     ingest->artifacts = path_join(store_folder(session->store), "artifacts");
     session->ingests = ingest;
     loop_job_start(session->loop, work, done, ingest);

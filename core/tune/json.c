@@ -36,13 +36,21 @@ bool tune_json_bool(const cJSON *object, const char *key) {
 
 /* Length of the well-formed UTF-8 sequence at `at`, 0 when there is none. */
 static size_t utf8_length(const unsigned char *at) {
-    static const struct { unsigned char mask, lead; size_t length; uint32_t least; } kinds[] = {
-        {0x80, 0x00, 1, 0}, {0xe0, 0xc0, 2, 0x80}, {0xf0, 0xe0, 3, 0x800}, {0xf8, 0xf0, 4, 0x10000}};
+    static const struct {
+        unsigned char mask, lead;
+        size_t length;
+        uint32_t least;
+    } kinds[] = {{0x80, 0x00, 1, 0},
+                 {0xe0, 0xc0, 2, 0x80},
+                 {0xf0, 0xe0, 3, 0x800},
+                 {0xf8, 0xf0, 4, 0x10000}};
     for (size_t k = 0; k < COUNT_OF(kinds); k++) {
-        if ((at[0] & kinds[k].mask) != kinds[k].lead) continue;
+        if ((at[0] & kinds[k].mask) != kinds[k].lead)
+            continue;
         uint32_t point = at[0] & (unsigned char)~kinds[k].mask;
         for (size_t i = 1; i < kinds[k].length; i++) {
-            if ((at[i] & 0xc0) != 0x80) return 0;
+            if ((at[i] & 0xc0) != 0x80)
+                return 0;
             point = point << 6 | (at[i] & 0x3f);
         }
         bool bad = point < kinds[k].least || point > 0x10ffff || (point >> 11) == 0x1b;
@@ -59,8 +67,10 @@ void tune_json_put_text(cJSON *object, const char *key, const char *text) {
     struct buf clean = {0};
     for (const unsigned char *at = (const unsigned char *)text; *at;) {
         size_t length = utf8_length(at);
-        if (length) buf_add(&clean, (const char *)at, length);
-        else buf_puts(&clean, "\xef\xbf\xbd");
+        if (length)
+            buf_add(&clean, (const char *)at, length);
+        else
+            buf_puts(&clean, "\xef\xbf\xbd");
         at += length ? length : 1;
     }
     char *whole = buf_take(&clean);
@@ -69,8 +79,10 @@ void tune_json_put_text(cJSON *object, const char *key, const char *text) {
 }
 
 void tune_json_put_number(cJSON *object, const char *key, double number) {
-    if (isfinite(number)) cJSON_AddNumberToObject(object, key, number);
-    else cJSON_AddNullToObject(object, key);
+    if (isfinite(number))
+        cJSON_AddNumberToObject(object, key, number);
+    else
+        cJSON_AddNullToObject(object, key);
 }
 
 void tune_json_put_bool(cJSON *object, const char *key, bool value) {

@@ -8,12 +8,12 @@
 #include "loop/loop.h"
 #include "tune/driver.h"
 
-#define FOLLOW_MS 500               /* how often a read-only session looks for new events */
+#define FOLLOW_MS 500 /* how often a read-only session looks for new events */
 #define DEFAULT_ROUNDS 50
 
 static const enum tune_gate default_gates[TUNE_STEPS] = {
-    [TUNE_STEP_PROFILE] = TUNE_GATE_AUTO, [TUNE_STEP_PLAN] = TUNE_GATE_ASK,
-    [TUNE_STEP_REWRITE] = TUNE_GATE_ASK, [TUNE_STEP_VERIFY] = TUNE_GATE_AUTO_GREEN,
+    [TUNE_STEP_PROFILE] = TUNE_GATE_AUTO,   [TUNE_STEP_PLAN] = TUNE_GATE_ASK,
+    [TUNE_STEP_REWRITE] = TUNE_GATE_ASK,    [TUNE_STEP_VERIFY] = TUNE_GATE_AUTO_GREEN,
     [TUNE_STEP_BENCHMARK] = TUNE_GATE_AUTO, [TUNE_STEP_DECIDE] = TUNE_GATE_ASK,
     [TUNE_STEP_SUMMARISE] = TUNE_GATE_AUTO, [TUNE_STEP_REFLECT] = TUNE_GATE_AUTO};
 
@@ -39,10 +39,12 @@ static bool seeds_put(cJSON *payload, const char *text, struct err *err) {
         if (!str_to_int(str_trim(one), &seed) || seed < 0 || ++count > TASK_MAX_SEEDS)
             return err_set(err, ERR_USAGE,
                            "--seeds takes up to %d numbers from 0 with commas between, as 0,21,42; "
-                           "not \"%.80s\"", TASK_MAX_SEEDS, text);
+                           "not \"%.80s\"",
+                           TASK_MAX_SEEDS, text);
         cJSON_AddItemToArray(list, cJSON_CreateNumber((double)seed));
     }
-    if (text && !count) return err_set(err, ERR_USAGE, "--seeds is empty");
+    if (text && !count)
+        return err_set(err, ERR_USAGE, "--seeds is empty");
     return true;
 }
 
@@ -80,43 +82,56 @@ static bool session_begin(struct tune_session *session, const struct tune_option
 /* What may not change once something was measured. */
 static bool same_place(const struct tune_state *state, const struct tune_options *options,
                        struct err *err) {
-    const struct { const char *what, *before, *now; } all[] = {
-        {"device", state->device, options->device}, {"target", state->target, options->target}};
+    const struct {
+        const char *what, *before, *now;
+    } all[] = {{"device", state->device, options->device},
+               {"target", state->target, options->target}};
     for (size_t i = 0; i < COUNT_OF(all); i++)
         if (all[i].now && all[i].before && strcmp(all[i].now, all[i].before) != 0)
             return err_set(err, ERR_USAGE,
                            "this session was measured with --%s %s; for %s begin another one with "
-                           "--session DIR or --fresh", all[i].what, all[i].before, all[i].now);
+                           "--session DIR or --fresh",
+                           all[i].what, all[i].before, all[i].now);
     return true;
 }
 
 static bool session_continue(struct tune_session *session, const struct tune_options *options,
                              const struct task *task, struct err *err) {
     const struct tune_state *state = session->state;
-    if (!same_place(state, options, err)) return false;
+    if (!same_place(state, options, err))
+        return false;
     bool under_way = state->running;
     for (int i = 0; i < TUNE_STEPS; i++)
         under_way = under_way || state->steps[i].is == TUNE_IS_RUNNING;
-    if (under_way) tune_emit(session, "resumed", cJSON_CreateObject());
+    if (under_way)
+        tune_emit(session, "resumed", cJSON_CreateObject());
     cJSON *payload = cJSON_CreateObject();
     bool ok = !options->seeds || seeds_put(payload, options->seeds, err);
-    if (options->gate_set) gates_put(payload, options);
-    if (options->precision) tune_json_put_text(payload, "precision", options->precision);
-    if (options->proposer) tune_json_put_text(payload, "proposer", options->proposer);
-    if (options->tolerance > 0) tune_json_put_number(payload, "tolerance", options->tolerance);
+    if (options->gate_set)
+        gates_put(payload, options);
+    if (options->precision)
+        tune_json_put_text(payload, "precision", options->precision);
+    if (options->proposer)
+        tune_json_put_text(payload, "proposer", options->proposer);
+    if (options->tolerance > 0)
+        tune_json_put_number(payload, "tolerance", options->tolerance);
     if (options->rounds > 0)
         cJSON_AddNumberToObject(payload, "rounds",
                                 state->budgets[TUNE_BUDGET_ROUNDS].spent + options->rounds);
-    if (ok && payload->child) ok = tune_emit(session, "session", payload);
-    else cJSON_Delete(payload);
+    if (ok && payload->child)
+        ok = tune_emit(session, "session", payload);
+    else
+        cJSON_Delete(payload);
     bool changed = state->kernel_source && !str_is(str_of(task->kernel_text), state->kernel_source);
     if (ok && changed)
         tune_emit_log(session, TUNE_LEVEL_WARNING, "session",
                       "%s has changed since this session began; the session goes on with the "
-                      "kernel it knows. --fresh begins with the new one.", task->kernel_path);
+                      "kernel it knows. --fresh begins with the new one.",
+                      task->kernel_path);
     if (ok && store_derived_seq(session->store) < state->own->decided_seq)
         tune_export(session, -1);
-    if (!ok && err->kind == ERR_NONE) err_set(err, ERR_ENVIRONMENT, "%s", session->trouble);
+    if (!ok && err->kind == ERR_NONE)
+        err_set(err, ERR_ENVIRONMENT, "%s", session->trouble);
     return ok;
 }
 
@@ -135,15 +150,18 @@ static void follow(void *data) {
     struct tune_session *session = data;
     int64_t before = session->state->seq;
     struct err err = {0};
-    if (!store_replay(session->store, before, replay_one, session, &err)) return;
+    if (!store_replay(session->store, before, replay_one, session, &err))
+        return;
     if (session->state->seq != before && session->changed)
         session->changed(session->changed_context);
 }
 
-/* ------------------------------------------------------------------------------------- the folder */
+/* ------------------------------------------------------------------------------------- the folder
+ */
 
 static char *folder_of(const struct tune_options *options, const struct task *task) {
-    if (options->session_dir) return mem_strdup(options->session_dir);
+    if (options->session_dir)
+        return mem_strdup(options->session_dir);
     char *hone = path_join(task->folder, ".hone");
     char *folder = path_join(hone, task->name);
     free(hone);
@@ -175,13 +193,15 @@ static bool proposer_open(struct tune_session *session, struct err *err) {
     for (size_t i = 0; !session->proposer && i < COUNT_OF(proposers); i++)
         if (name && !strcmp(name, proposers[i].name))
             session->proposer = proposers[i].make(session->loop);
-    if (session->proposer) return true;
+    if (session->proposer)
+        return true;
     return err_set(err, ERR_USAGE, "there is no proposer \"%.60s\"; there is: rewriter",
                    name ? name : "");
 }
 
 static bool search_check(const struct tune_options *options, struct err *err) {
-    if (!options->search || !strcmp(options->search, "greedy")) return true;
+    if (!options->search || !strcmp(options->search, "greedy"))
+        return true;
     return err_set(err, ERR_USAGE, "there is no search \"%.60s\"; there is: greedy",
                    options->search);
 }
@@ -189,7 +209,8 @@ static bool search_check(const struct tune_options *options, struct err *err) {
 static bool session_read(struct tune_session *session, const struct tune_options *options,
                          const struct task *task, struct err *err) {
     struct tune_state *state = session->state;
-    if (!store_replay(session->store, 0, replay_one, session, err)) return false;
+    if (!store_replay(session->store, 0, replay_one, session, err))
+        return false;
     state->read_only = store_is_read_only(session->store);
     state->held_by = store_holder(session->store);
     if (state->read_only) {
@@ -199,31 +220,37 @@ static bool session_read(struct tune_session *session, const struct tune_options
     if (state->seq ? !session_continue(session, options, task, err)
                    : !session_begin(session, options, task, err))
         return false;
-    if (!options->place && !tune_place_open(&session->place, session->loop, state->target, err)) return false;
-    if (!proposer_open(session, err)) return false;
+    if (!options->place && !tune_place_open(&session->place, session->loop, state->target, err))
+        return false;
+    if (!proposer_open(session, err))
+        return false;
     tune_recent_note(session);
     return true;
 }
 
 struct tune_session *tune_session_open(const struct tune_options *options, struct loop *loop,
                                        struct err *err) {
-    if (!search_check(options, err)) return NULL;
+    if (!search_check(options, err))
+        return NULL;
     struct task *task = task_open(options->task, options->reference, err);
-    if (!task) return NULL;
+    if (!task)
+        return NULL;
     struct tune_session *session = mem_alloc(1, sizeof *session);
     session->loop = loop;
     session->proposer = options->use;
-    if (options->place) session->place = *options->place;
+    if (options->place)
+        session->place = *options->place;
     session->state = tune_state_new();
-    session->task_path = task->is_builtin ? mem_strdup(options->task)
-                                          : path_absolute(options->task);
+    session->task_path =
+        task->is_builtin ? mem_strdup(options->task) : path_absolute(options->task);
     char *folder = folder_of(options, task);
     bool ok = !options->fresh || folder_refresh(folder, err);
     ok = ok && (session->store = store_open(folder, options->read_only, err)) != NULL;
     ok = ok && session_read(session, options, task, err);
     free(folder);
     task_free(task);
-    if (ok) return session;
+    if (ok)
+        return session;
     tune_session_close(session);
     return NULL;
 }
@@ -238,14 +265,17 @@ static void evaluations_free(struct tune_session *session) {
 }
 
 void tune_session_close(struct tune_session *session) {
-    if (!session) return;
+    if (!session)
+        return;
     session->closing = true;
     session->changed = NULL;
     session->on_event = NULL;
     loop_timer_stop(session->follow);
     tune_ingest_forget(session);
-    if (session->proposer && session->work) tune_work_cancel(session);
-    if (session->place.free) session->place.free(session->place.self);
+    if (session->proposer && session->work)
+        tune_work_cancel(session);
+    if (session->place.free)
+        session->place.free(session->place.self);
     evaluations_free(session);
     if (session->proposer && session->proposer->free)
         session->proposer->free(session->proposer->self);

@@ -6,7 +6,9 @@
 
 #include "tune/private.h"
 
-static cJSON *array_in(cJSON *object, const char *key) { return cJSON_AddArrayToObject(object, key); }
+static cJSON *array_in(cJSON *object, const char *key) {
+    return cJSON_AddArrayToObject(object, key);
+}
 
 static cJSON *object_in(cJSON *array) {
     cJSON *object = cJSON_CreateObject();
@@ -19,26 +21,50 @@ static void put_int(cJSON *object, const char *key, double value) {
 }
 
 static void print_head(const struct tune_state *state, cJSON *root) {
-    const struct { const char *key, *text; } texts[] = {
-        {"task", state->task}, {"kernel", state->kernel_path},
-        {"reference", state->reference_path}, {"function", state->function},
-        {"source", state->kernel_source}, {"precision", state->precision},
-        {"target", state->target}, {"device", state->device}, {"proposer", state->proposer},
-        {"search", state->search}, {"wait", tune_wait_word(state->wait)},
-        {"wait_text", state->wait_text}, {"step", tune_step_word(state->step)},
-        {"wait_step", tune_step_word(state->wait_step)}, {"streaming", state->streaming},
-        {"undo_what", state->undo_what}, {"redo_what", state->redo_what},
+    const struct {
+        const char *key, *text;
+    } texts[] = {
+        {"task", state->task},
+        {"kernel", state->kernel_path},
+        {"reference", state->reference_path},
+        {"function", state->function},
+        {"source", state->kernel_source},
+        {"precision", state->precision},
+        {"target", state->target},
+        {"device", state->device},
+        {"proposer", state->proposer},
+        {"search", state->search},
+        {"wait", tune_wait_word(state->wait)},
+        {"wait_text", state->wait_text},
+        {"step", tune_step_word(state->step)},
+        {"wait_step", tune_step_word(state->wait_step)},
+        {"streaming", state->streaming},
+        {"undo_what", state->undo_what},
+        {"redo_what", state->redo_what},
     };
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         tune_json_put_text(root, texts[i].key, texts[i].text);
-    const struct { const char *key; double value; } numbers[] = {
-        {"tolerance", state->tolerance}, {"round", state->round}, {"rounds", state->rounds},
-        {"incumbent", state->incumbent}, {"best", state->best}, {"current", state->current},
-        {"plan", state->plan}, {"plateau", state->plateau}, {"undo", state->undo_count},
-        {"redo", state->redo_count}, {"started_ms", (double)state->started_ms},
-        {"seq", (double)state->seq}, {"running", state->running}, {"finished", state->finished},
+    const struct {
+        const char *key;
+        double value;
+    } numbers[] = {
+        {"tolerance", state->tolerance},
+        {"round", state->round},
+        {"rounds", state->rounds},
+        {"incumbent", state->incumbent},
+        {"best", state->best},
+        {"current", state->current},
+        {"plan", state->plan},
+        {"plateau", state->plateau},
+        {"undo", state->undo_count},
+        {"redo", state->redo_count},
+        {"started_ms", (double)state->started_ms},
+        {"seq", (double)state->seq},
+        {"running", state->running},
+        {"finished", state->finished},
         {"environment", state->stopped_by_environment},
-        {"revise", state->own->revise}, {"round_over", state->own->round_over},
+        {"revise", state->own->revise},
+        {"round_over", state->own->round_over},
     };
     for (size_t i = 0; i < COUNT_OF(numbers); i++)
         tune_json_put_number(root, numbers[i].key, numbers[i].value);
@@ -65,7 +91,8 @@ static void print_steps(const struct tune_state *state, cJSON *root) {
 static void print_candidate(const struct tune_candidate *candidate, cJSON *root) {
     cJSON *object = cJSON_AddObjectToObject(root, "candidate");
     tune_json_put_bool(object, "exists", candidate->exists);
-    if (!candidate->exists) return;
+    if (!candidate->exists)
+        return;
     put_int(object, "attempt", candidate->attempt);
     put_int(object, "parent", candidate->parent);
     put_int(object, "repair", candidate->repair);
@@ -244,7 +271,8 @@ void tune_state_print(const struct tune_state *state, struct buf *out) {
         tune_json_put_number(item, "spent", state->budgets[i].spent);
     }
     char *text = cJSON_Print(root);
-    if (text) buf_puts(out, text);
+    if (text)
+        buf_puts(out, text);
     free(text);
     cJSON_Delete(root);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan and rewrite steps: asks the proposer, stores what it answers. What a proposal is worth is
- * found out by others. */
+/* The plan and rewrite steps: asks the proposer, stores what it answers. What a proposal is worth
+ * is found out by others. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -35,13 +35,16 @@ static void entered_note(struct tune_session *session) {
         if (tune_context_has_experience(state, i))
             cJSON_AddItemToArray(memory, cJSON_CreateNumber((double)i));
     bool some = cJSON_GetArraySize(notes) || cJSON_GetArraySize(memory);
-    if (some) tune_emit(session, "entered", payload);
-    else cJSON_Delete(payload);
+    if (some)
+        tune_emit(session, "entered", payload);
+    else
+        cJSON_Delete(payload);
 }
 
 void tune_plan_start(struct tune_session *session) {
     entered_note(session);
-    if (session->halted) return;
+    if (session->halted)
+        return;
     request_begin(session, TUNE_WORK_PLAN, TUNE_STEP_PLAN);
     session->proposer->plan(session->proposer->self, session->context, &session->reply);
 }
@@ -70,9 +73,11 @@ static void plans_store(struct tune_session *session, const struct tune_plan *pl
     cJSON *payload = cJSON_CreateObject();
     cJSON *list = cJSON_AddArrayToObject(payload, "plans");
     for (size_t i = 0; i < count && i < MAX_PLANS; i++) {
-        if (tune_context_is_closed(session->context, plans[i].key)) continue;
+        if (tune_context_is_closed(session->context, plans[i].key))
+            continue;
         struct tune_plan plan = plans[i];
-        if (!plan.author) plan.author = session->proposer->name;
+        if (!plan.author)
+            plan.author = session->proposer->name;
         plan.held = TUNE_ANSWER_UNKNOWN;
         plan.moved = NAN;
         plan.edited = plan.revised = false;
@@ -86,12 +91,14 @@ static void plans_store(struct tune_session *session, const struct tune_plan *pl
 }
 
 void tune_reply_plans(struct tune_reply *reply, const struct tune_plan *plans, size_t count) {
-    if (!reply_is_current(reply, TUNE_WORK_PLAN)) return;
+    if (!reply_is_current(reply, TUNE_WORK_PLAN))
+        return;
     struct tune_session *session = reply->session;
     int64_t seq = session->state->seq;
     plans_store(session, plans, count);
     request_end(session);
-    if (session->halted) return;
+    if (session->halted)
+        return;
     if (session->state->seq == seq) {
         tune_step_done(session, TUNE_STEP_PLAN, TUNE_IS_FAILED, "nothing left to propose");
         tune_stop(session, "%s has nothing left to propose for this kernel",
@@ -118,7 +125,8 @@ static void plan_fail(struct tune_session *session, const char *text) {
         tune_json_put_text(payload, "status", tune_status_word(TUNE_STATUS_FAILED));
         tune_json_put_text(payload, "reason",
                            open->verdict.compiles_why ? open->verdict.compiles_why : text);
-        if (tune_emit(session, "decided", payload)) tune_export(session, open->id);
+        if (tune_emit(session, "decided", payload))
+            tune_export(session, open->id);
     }
     tune_step_done(session, TUNE_STEP_REWRITE, TUNE_IS_FAILED, "%s", text);
 }
@@ -131,7 +139,8 @@ static void changes_count(const struct tune_candidate *candidate, int *more, int
 }
 
 void tune_reply_candidate(struct tune_reply *reply, struct str source) {
-    if (!reply_is_current(reply, TUNE_WORK_REWRITE)) return;
+    if (!reply_is_current(reply, TUNE_WORK_REWRITE))
+        return;
     struct tune_session *session = reply->session;
     const struct tune_state *state = session->state;
     const struct tune_attempt *parent = tune_state_attempt(state, state->incumbent);
@@ -183,7 +192,8 @@ static bool reply_is_open(const struct tune_reply *reply) {
 }
 
 void tune_reply_stream(struct tune_reply *reply, struct str piece) {
-    if (!reply_is_open(reply)) return;
+    if (!reply_is_open(reply))
+        return;
     struct buf text = {0};
     buf_add(&text, piece.at, piece.len);
     cJSON *payload = cJSON_CreateObject();
@@ -193,13 +203,15 @@ void tune_reply_stream(struct tune_reply *reply, struct str piece) {
 }
 
 void tune_reply_log(struct tune_reply *reply, const char *text) {
-    if (!reply_is_open(reply)) return;
-    tune_emit_log(reply->session, TUNE_LEVEL_INFO,
-                  tune_step_word(reply->session->work_step), "%s", text);
+    if (!reply_is_open(reply))
+        return;
+    tune_emit_log(reply->session, TUNE_LEVEL_INFO, tune_step_word(reply->session->work_step), "%s",
+                  text);
 }
 
 void tune_reply_spent(struct tune_reply *reply, double tokens, double dollars) {
-    if (!reply_is_open(reply)) return;
+    if (!reply_is_open(reply))
+        return;
     cJSON *payload = cJSON_CreateObject();
     tune_json_put_number(payload, tune_budget_word(TUNE_BUDGET_TOKENS), tokens);
     tune_json_put_number(payload, tune_budget_word(TUNE_BUDGET_DOLLARS), dollars);

@@ -18,7 +18,8 @@ static cJSON *recent_read(void) {
     cJSON *list = data ? cJSON_ParseWithLength(data, size) : NULL;
     free(data);
     free(path);
-    if (cJSON_IsArray(list)) return list;
+    if (cJSON_IsArray(list))
+        return list;
     cJSON_Delete(list);
     return cJSON_CreateArray();
 }
@@ -36,7 +37,8 @@ static void recent_write(const cJSON *list) {
 
 static void last_print(const struct tune_state *state, struct buf *out) {
     const struct tune_attempt *best = tune_state_attempt(state, state->best);
-    if (!best) return;
+    if (!best)
+        return;
     buf_printf(out, "%.2fx, ", best->speedup);
     clock_print_duration(out, best->latency_us * 1e-6);
     int rounds = (int)state->budgets[TUNE_BUDGET_ROUNDS].spent;
@@ -81,7 +83,8 @@ static char *seed_about(const char *name) {
     struct str rest = embed_find(path), line;
     while (rest.at && str_next(&rest, '\n', &line)) {
         line = str_trim(line);
-        if (!line.len || line.at[0] == '#') continue;
+        if (!line.len || line.at[0] == '#')
+            continue;
         struct buf text = {0};
         buf_add(&text, line.at, line.len);
         return buf_take(&text);
@@ -95,8 +98,10 @@ static void sessions_add(recent_list *list) {
     cJSON *all = recent_read();
     const cJSON *item;
     cJSON_ArrayForEach(item, all) {
-        struct tune_recent one = {.task = copy_of(item, "task"), .path = copy_of(item, "path"),
-                                  .folder = copy_of(item, "folder"), .last = copy_of(item, "last"),
+        struct tune_recent one = {.task = copy_of(item, "task"),
+                                  .path = copy_of(item, "path"),
+                                  .folder = copy_of(item, "folder"),
+                                  .last = copy_of(item, "last"),
                                   .used_ms = tune_json_int64(item, "used_ms", 0)};
         one.is_gone = !one.folder || !store_exists(one.folder);
         *vec_push(list) = one;

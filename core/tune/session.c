@@ -19,21 +19,30 @@ static void trouble_set(struct tune_session *session, const char *text) {
 /* The log for people gets the milestones and every log line. */
 static void log_write(struct tune_session *session, const char *type, const cJSON *payload) {
     const char *level = tune_json_text(payload, "level"), *text = tune_json_text(payload, "text");
-    if (!text) text = tune_json_text(payload, "summary");
-    if (!text) text = tune_json_text(payload, "message");
-    if (!text) text = tune_json_text(payload, "reason");
-    static const char *const told[] = {"log", "diagnostic", "step_end", "stop", "pause", "decided",
-                                       "plan_failed", "act"};
+    if (!text)
+        text = tune_json_text(payload, "summary");
+    if (!text)
+        text = tune_json_text(payload, "message");
+    if (!text)
+        text = tune_json_text(payload, "reason");
+    static const char *const told[] = {"log",   "diagnostic", "step_end",    "stop",
+                                       "pause", "decided",    "plan_failed", "act"};
     for (size_t i = 0; i < COUNT_OF(told); i++) {
-        if (strcmp(type, told[i]) != 0) continue;
+        if (strcmp(type, told[i]) != 0)
+            continue;
         struct buf line = {0};
         const char *phase = tune_json_text(payload, "phase");
         const char *step = tune_json_text(payload, "step");
         const char *action = tune_json_text(payload, "action");
         buf_printf(&line, "%s%s%s: %s", type, phase || step || action ? " " : "",
-                   phase ? phase : step ? step : action ? action : "", text ? text : "");
+                   phase    ? phase
+                   : step   ? step
+                   : action ? action
+                            : "",
+                   text ? text : "");
         for (size_t c = 0; c < line.len; c++)
-            if ((unsigned char)line.at[c] < ' ' || line.at[c] == 127) line.at[c] = ' ';
+            if ((unsigned char)line.at[c] < ' ' || line.at[c] == 127)
+                line.at[c] = ' ';
         store_log(session->store, level ? level : "info", line.at);
         buf_free(&line);
     }
@@ -47,14 +56,16 @@ bool tune_emit(struct tune_session *session, const char *type, cJSON *payload) {
     if (ok) {
         tune_state_apply(session->state, seq, now, type, json);
         log_write(session, type, payload);
-        if (session->on_event) session->on_event(session->event_context, seq, type, json);
+        if (session->on_event)
+            session->on_event(session->event_context, seq, type, json);
     } else if (!session->halted) {
         session->halted = true;
         trouble_set(session, err.text);
     }
     free(json);
     cJSON_Delete(payload);
-    if (session->changed) session->changed(session->changed_context);
+    if (session->changed)
+        session->changed(session->changed_context);
     return ok;
 }
 
@@ -78,13 +89,15 @@ void tune_work_cancel(struct tune_session *session) {
     session->work = TUNE_WORK_NONE;
     if (work == TUNE_WORK_PLAN || work == TUNE_WORK_REWRITE) {
         session->reply.done = true;
-        if (session->proposer->cancel) session->proposer->cancel(session->proposer->self);
+        if (session->proposer->cancel)
+            session->proposer->cancel(session->proposer->self);
     }
     for (struct tune_evaluation *at = session->evaluations, *next; at; at = next) {
         next = at->next;
         bool first = !at->given_up;
         at->given_up = true;
-        if (first) session->place.cancel(at->run);
+        if (first)
+            session->place.cancel(at->run);
     }
 }
 
@@ -116,9 +129,9 @@ char *tune_session_artefact(const struct tune_session *session, const char *hash
 
 bool tune_session_is_busy(const struct tune_session *session) {
     const struct tune_state *state = session->state;
-    if (session->halted || state->read_only) return false;
-    return session->work != TUNE_WORK_NONE ||
-           (state->running && state->wait == TUNE_WAIT_NOTHING);
+    if (session->halted || state->read_only)
+        return false;
+    return session->work != TUNE_WORK_NONE || (state->running && state->wait == TUNE_WAIT_NOTHING);
 }
 
 /* ------------------------------------------------------------------------------------ actions */
@@ -133,7 +146,8 @@ static bool changes_memory(enum tune_action_kind kind) {
 static void changed_export(struct tune_session *session, const enum tune_status *before,
                            size_t count) {
     for (size_t i = 0; i < count && i < session->state->attempts.len; i++)
-        if (session->state->attempts.at[i].status != before[i]) tune_export(session, (int)i);
+        if (session->state->attempts.at[i].status != before[i])
+            tune_export(session, (int)i);
 }
 
 static bool act_store(struct tune_session *session, const struct tune_action *action,
@@ -141,18 +155,23 @@ static bool act_store(struct tune_session *session, const struct tune_action *ac
     const struct tune_state *state = session->state;
     size_t count = state->attempts.len, remembered = state->memory.len;
     enum tune_status *before = mem_alloc(count + 1, sizeof *before);
-    for (size_t i = 0; i < count; i++) before[i] = state->attempts.at[i].status;
+    for (size_t i = 0; i < count; i++)
+        before[i] = state->attempts.at[i].status;
     bool ok = tune_emit(session, "act", tune_act_write(action));
-    if (ok) changed_export(session, before, count);
-    if (ok && remembered && changes_memory(action->kind)) tune_export_memory(session);
-    if (!ok) err_set(err, ERR_ENVIRONMENT, "%s", session->trouble);
+    if (ok)
+        changed_export(session, before, count);
+    if (ok && remembered && changes_memory(action->kind))
+        tune_export_memory(session);
+    if (!ok)
+        err_set(err, ERR_ENVIRONMENT, "%s", session->trouble);
     free(before);
     return ok;
 }
 
 bool tune_session_act(struct tune_session *session, const struct tune_action *action,
                       struct err *err) {
-    if (!tune_act_check(session->state, action, err)) return false;
+    if (!tune_act_check(session->state, action, err))
+        return false;
     bool again = session->halted && action->kind == TUNE_ACT_START && session->state->running;
     session->halted = false;
     session->state->trouble = NULL;

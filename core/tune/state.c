@@ -16,7 +16,8 @@ struct tune_state *tune_state_new(void) {
         state->budgets[i] = (struct tune_budget_view){NAN, NAN};
     state->budgets[TUNE_BUDGET_ROUNDS].spent = 0;
     state->budgets[TUNE_BUDGET_WALL_S].spent = 0;
-    for (int i = 0; i < TUNE_STEPS; i++) tune_step_reset(&state->steps[i]);
+    for (int i = 0; i < TUNE_STEPS; i++)
+        tune_step_reset(&state->steps[i]);
     state->wait = TUNE_WAIT_PAUSED;
     return state;
 }
@@ -37,9 +38,12 @@ static void log_free(struct tune_log *log) {
 }
 
 void tune_state_free(struct tune_state *state) {
-    if (!state) return;
-    for (size_t i = 0; i < state->attempts.len; i++) attempt_free(&state->attempts.at[i]);
-    for (size_t i = 0; i < state->logs.len; i++) log_free(&state->logs.at[i]);
+    if (!state)
+        return;
+    for (size_t i = 0; i < state->attempts.len; i++)
+        attempt_free(&state->attempts.at[i]);
+    for (size_t i = 0; i < state->logs.len; i++)
+        log_free(&state->logs.at[i]);
     vec_free(&state->seeds);
     vec_free(&state->plans);
     vec_free(&state->candidate.hunks);
@@ -66,16 +70,20 @@ const struct tune_attempt *tune_state_attempt(const struct tune_state *state, in
 }
 
 double tune_attempt_metric(const struct tune_attempt *attempt, const char *name) {
-    if (!attempt || !name) return NAN;
-    if (!strcmp(name, "latency")) return attempt->latency_us;
+    if (!attempt || !name)
+        return NAN;
+    if (!strcmp(name, "latency"))
+        return attempt->latency_us;
     for (size_t i = 0; i < attempt->metrics.len; i++)
-        if (!strcmp(attempt->metrics.at[i].name, name)) return attempt->metrics.at[i].value;
+        if (!strcmp(attempt->metrics.at[i].name, name))
+            return attempt->metrics.at[i].value;
     return NAN;
 }
 
 const struct tune_plan *tune_state_plan(const struct tune_state *state) {
     return state->plan >= 0 && (size_t)state->plan < state->plans.len
-               ? &state->plans.at[state->plan] : NULL;
+               ? &state->plans.at[state->plan]
+               : NULL;
 }
 
 void tune_state_find_best(struct tune_state *state) {
@@ -83,7 +91,8 @@ void tune_state_find_best(struct tune_state *state) {
     double least = INFINITY;
     for (size_t i = 0; i < state->attempts.len; i++) {
         const struct tune_attempt *attempt = &state->attempts.at[i];
-        if (attempt->status != TUNE_STATUS_KEEP || !(attempt->latency_us < least)) continue;
+        if (attempt->status != TUNE_STATUS_KEEP || !(attempt->latency_us < least))
+            continue;
         least = attempt->latency_us;
         state->best = (int)i;
     }
@@ -92,9 +101,11 @@ void tune_state_find_best(struct tune_state *state) {
 int tune_state_kept_ancestor(const struct tune_state *state, int attempt) {
     for (size_t steps = 0; steps <= state->attempts.len; steps++) {
         const struct tune_attempt *at = tune_state_attempt(state, attempt);
-        if (!at || at->parent < 0) break;
+        if (!at || at->parent < 0)
+            break;
         attempt = at->parent;
-        if (state->attempts.at[attempt].status == TUNE_STATUS_KEEP) return attempt;
+        if (state->attempts.at[attempt].status == TUNE_STATUS_KEEP)
+            return attempt;
     }
     return 0;
 }
@@ -104,7 +115,8 @@ void tune_step_reset(struct tune_step_view *step) {
 }
 
 void tune_steps_rewind(struct tune_state *state, enum tune_step first) {
-    for (int i = (int)first; i < TUNE_STEPS; i++) tune_step_reset(&state->steps[i]);
+    for (int i = (int)first; i < TUNE_STEPS; i++)
+        tune_step_reset(&state->steps[i]);
     state->step = first;
 }
 
@@ -128,7 +140,8 @@ void tune_candidate_set(struct tune_state *state, const char *source, const char
     struct tune_hunk *hunks =
         tune_hunks(source_of(state, candidate->parent), str_of(candidate->proposed), &count);
     candidate->hunks.len = 0;
-    for (size_t i = 0; i < count; i++) *vec_push(&candidate->hunks) = hunks[i];
+    for (size_t i = 0; i < count; i++)
+        *vec_push(&candidate->hunks) = hunks[i];
     free(hunks);
     tune_candidate_compose(state);
 }
@@ -136,7 +149,8 @@ void tune_candidate_set(struct tune_state *state, const char *source, const char
 void tune_candidate_compose(struct tune_state *state) {
     struct tune_candidate *candidate = &state->candidate;
     bool some = false;
-    for (size_t i = 0; i < candidate->hunks.len; i++) some = some || candidate->hunks.at[i].left;
+    for (size_t i = 0; i < candidate->hunks.len; i++)
+        some = some || candidate->hunks.at[i].left;
     if (!some) {
         candidate->source = candidate->proposed;
         return;

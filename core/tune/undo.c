@@ -5,17 +5,28 @@
 
 static void flow_take(const struct tune_state *state, struct tune_flow *flow) {
     *flow = (struct tune_flow){
-        .running = state->running, .finished = state->finished, .revise = state->own->revise, .round_over = state->own->round_over,
-        .round = state->round, .plan = state->plan, .incumbent = state->incumbent,
-        .best = state->best, .current = state->current, .plateau = state->plateau,
-        .step = state->step, .wait_step = state->wait_step, .wait = state->wait,
-        .wait_text = state->wait_text, .candidate = state->candidate,
-        .n_plans = state->plans.len, .n_rejections = state->rejections.len,
+        .running = state->running,
+        .finished = state->finished,
+        .revise = state->own->revise,
+        .round_over = state->own->round_over,
+        .round = state->round,
+        .plan = state->plan,
+        .incumbent = state->incumbent,
+        .best = state->best,
+        .current = state->current,
+        .plateau = state->plateau,
+        .step = state->step,
+        .wait_step = state->wait_step,
+        .wait = state->wait,
+        .wait_text = state->wait_text,
+        .candidate = state->candidate,
+        .n_plans = state->plans.len,
+        .n_rejections = state->rejections.len,
         .n_decided = state->attempts.len,
     };
     memcpy(flow->steps, state->steps, sizeof flow->steps);
-    flow->plans = arena_dup(state->arena, state->plans.at,
-                            state->plans.len * sizeof *state->plans.at);
+    flow->plans =
+        arena_dup(state->arena, state->plans.at, state->plans.len * sizeof *state->plans.at);
     flow->rejections = arena_dup(state->arena, state->rejections.at,
                                  state->rejections.len * sizeof *state->rejections.at);
     flow->candidate.hunks.at = arena_dup(state->arena, state->candidate.hunks.at,
@@ -32,7 +43,8 @@ static void candidate_put(struct tune_state *state, const struct tune_candidate 
     whole.hunks.at = state->candidate.hunks.at;
     whole.hunks.cap = state->candidate.hunks.cap;
     whole.hunks.len = 0;
-    for (size_t i = 0; i < from->hunks.len; i++) *vec_push(&whole.hunks) = from->hunks.at[i];
+    for (size_t i = 0; i < from->hunks.len; i++)
+        *vec_push(&whole.hunks) = from->hunks.at[i];
     state->candidate = whole;
 }
 
@@ -42,7 +54,8 @@ static void steps_put(struct tune_state *state, const struct tune_step_view *ste
         state->steps[i] = steps[i];
         state->steps[i].gate = gate;
         /* What ran then does not run now: it begins again. */
-        if (steps[i].is == TUNE_IS_RUNNING) tune_step_reset(&state->steps[i]);
+        if (steps[i].is == TUNE_IS_RUNNING)
+            tune_step_reset(&state->steps[i]);
     }
 }
 
@@ -64,7 +77,8 @@ static void flow_put(struct tune_state *state, const struct tune_flow *flow) {
     steps_put(state, flow->steps);
     candidate_put(state, &flow->candidate);
     state->plans.len = state->rejections.len = 0;
-    for (size_t i = 0; i < flow->n_plans; i++) *vec_push(&state->plans) = flow->plans[i];
+    for (size_t i = 0; i < flow->n_plans; i++)
+        *vec_push(&state->plans) = flow->plans[i];
     for (size_t i = 0; i < flow->n_rejections; i++)
         *vec_push(&state->rejections) = flow->rejections[i];
     for (size_t i = 0; i < flow->n_decided && i < state->attempts.len; i++) {
@@ -74,37 +88,59 @@ static void flow_put(struct tune_state *state, const struct tune_flow *flow) {
 }
 
 static void settings_take(const struct tune_state *state, struct tune_settings *settings) {
-    *settings = (struct tune_settings){.rounds = state->rounds, .tolerance = state->tolerance,
-                                       .precision = state->precision};
-    for (int i = 0; i < TUNE_BUDGETS; i++) settings->limits[i] = state->budgets[i].limit;
-    for (int i = 0; i < TUNE_STEPS; i++) settings->gates[i] = state->steps[i].gate;
+    *settings = (struct tune_settings){
+        .rounds = state->rounds, .tolerance = state->tolerance, .precision = state->precision};
+    for (int i = 0; i < TUNE_BUDGETS; i++)
+        settings->limits[i] = state->budgets[i].limit;
+    for (int i = 0; i < TUNE_STEPS; i++)
+        settings->gates[i] = state->steps[i].gate;
 }
 
 static void settings_put(struct tune_state *state, const struct tune_settings *settings) {
     state->rounds = settings->rounds;
     state->tolerance = settings->tolerance;
     state->precision = settings->precision;
-    for (int i = 0; i < TUNE_BUDGETS; i++) state->budgets[i].limit = settings->limits[i];
-    for (int i = 0; i < TUNE_STEPS; i++) state->steps[i].gate = settings->gates[i];
+    for (int i = 0; i < TUNE_BUDGETS; i++)
+        state->budgets[i].limit = settings->limits[i];
+    for (int i = 0; i < TUNE_STEPS; i++)
+        state->steps[i].gate = settings->gates[i];
 }
 
 static void take(const struct tune_state *state, struct tune_undo *step) {
     switch (step->kind) {
-    case TUNE_UNDO_FLOW: flow_take(state, &step->flow); break;
-    case TUNE_UNDO_SETTINGS: settings_take(state, &step->settings); break;
-    case TUNE_UNDO_NOTE: step->note = state->notes.at[step->index]; break;
-    case TUNE_UNDO_MEMORY: step->experience = state->memory.at[step->index]; break;
-    case TUNE_UNDO_NONE: break;
+    case TUNE_UNDO_FLOW:
+        flow_take(state, &step->flow);
+        break;
+    case TUNE_UNDO_SETTINGS:
+        settings_take(state, &step->settings);
+        break;
+    case TUNE_UNDO_NOTE:
+        step->note = state->notes.at[step->index];
+        break;
+    case TUNE_UNDO_MEMORY:
+        step->experience = state->memory.at[step->index];
+        break;
+    case TUNE_UNDO_NONE:
+        break;
     }
 }
 
 static void put(struct tune_state *state, const struct tune_undo *step) {
     switch (step->kind) {
-    case TUNE_UNDO_FLOW: flow_put(state, &step->flow); break;
-    case TUNE_UNDO_SETTINGS: settings_put(state, &step->settings); break;
-    case TUNE_UNDO_NOTE: state->notes.at[step->index] = step->note; break;
-    case TUNE_UNDO_MEMORY: state->memory.at[step->index] = step->experience; break;
-    case TUNE_UNDO_NONE: break;
+    case TUNE_UNDO_FLOW:
+        flow_put(state, &step->flow);
+        break;
+    case TUNE_UNDO_SETTINGS:
+        settings_put(state, &step->settings);
+        break;
+    case TUNE_UNDO_NOTE:
+        state->notes.at[step->index] = step->note;
+        break;
+    case TUNE_UNDO_MEMORY:
+        state->memory.at[step->index] = step->experience;
+        break;
+    case TUNE_UNDO_NONE:
+        break;
     }
 }
 
@@ -118,7 +154,8 @@ static void counts_show(struct tune_state *state) {
 
 void tune_undo_push(struct tune_state *state, enum tune_undo_kind kind, size_t index,
                     const char *what) {
-    if (kind == TUNE_UNDO_NONE) return;
+    if (kind == TUNE_UNDO_NONE)
+        return;
     struct tune_undo step = {.kind = kind, .what = tune_keep(state, what), .index = index};
     take(state, &step);
     *vec_push(&state->own->undo) = step;
@@ -128,12 +165,15 @@ void tune_undo_push(struct tune_state *state, enum tune_undo_kind kind, size_t i
 
 void tune_undo_step(struct tune_state *state, bool redo) {
     struct tune_private *own = state->own;
-    if (redo ? !own->redo.len : !own->undo.len) return;
+    if (redo ? !own->redo.len : !own->undo.len)
+        return;
     struct tune_undo step = redo ? own->redo.at[--own->redo.len] : own->undo.at[--own->undo.len];
     struct tune_undo now = {.kind = step.kind, .what = step.what, .index = step.index};
     take(state, &now);
-    if (redo) *vec_push(&own->undo) = now;
-    else *vec_push(&own->redo) = now;
+    if (redo)
+        *vec_push(&own->undo) = now;
+    else
+        *vec_push(&own->redo) = now;
     put(state, &step);
     counts_show(state);
 }

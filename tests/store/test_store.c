@@ -30,7 +30,8 @@ static void scratch_end(char *path) {
 static struct store *open_ok(const char *folder) {
     struct err err = {0};
     struct store *store = store_open(folder, false, &err);
-    if (!store) fail_msg("%s", err.text);
+    if (!store)
+        fail_msg("%s", err.text);
     return store;
 }
 
@@ -88,8 +89,7 @@ static void a_second_process_reads_only(void **unused) {
         bool ok = second && store_is_read_only(second) && store_holder(second) &&
                   str_starts(str_of(store_holder(second)), expected) &&
                   store_replay(second, 0, count_one, &count, &err) && count == 3 &&
-                  !store_append(second, 1, "test", "{}", NULL, &err) &&
-                  strstr(err.text, expected);
+                  !store_append(second, 1, "test", "{}", NULL, &err) && strstr(err.text, expected);
         store_close(second);
         _exit(ok ? 0 : 1);
     }
@@ -113,19 +113,23 @@ static void a_killed_process_leaves_no_lock_and_loses_nothing(void **unused) {
         for (int i = 1; store; i++) {
             char text[40];
             snprintf(text, sizeof text, "{\"n\":%d}", i);
-            if (!store_append(store, i, "test", text, NULL, &err)) _exit(1);
-            if (write(told[1], &i, sizeof i) != sizeof i) _exit(2);
+            if (!store_append(store, i, "test", text, NULL, &err))
+                _exit(1);
+            if (write(told[1], &i, sizeof i) != sizeof i)
+                _exit(2);
         }
         _exit(3);
     }
     int last = 0, seen;
-    while (last < 200 && read(told[0], &seen, sizeof seen) == sizeof seen) last = seen;
+    while (last < 200 && read(told[0], &seen, sizeof seen) == sizeof seen)
+        last = seen;
     assert_int_equal(kill(child, SIGKILL), 0);
     int status = 0;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSIGNALED(status));
     close(told[1]);
-    while (read(told[0], &seen, sizeof seen) == sizeof seen) last = seen;
+    while (read(told[0], &seen, sizeof seen) == sizeof seen)
+        last = seen;
     close(told[0]);
     struct store *store = open_ok(folder);
     assert_false(store_is_read_only(store));

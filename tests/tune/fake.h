@@ -39,7 +39,7 @@ struct fake_place {
     struct loop *loop;
     struct fake_run *runs;
     int started, seeds_run;
-    bool slow;                  /* evaluations never end by themselves */
+    bool slow; /* evaluations never end by themselves */
 };
 
 static void fake_finish(void *data) {
@@ -47,9 +47,10 @@ static void fake_finish(void *data) {
     struct runner_result result = {0};
     const char *source = run->source;
     bool broken = strstr(source, "# broken"), wrong = strstr(source, "# wrong");
-    struct runner_event event = {.kind = RUNNER_LOG, .name = "compile", .text = "specialised",
-                                 .severity = DIAG_NOTE};
-    if (!run->cancelled) run->callbacks.on_event(run->callbacks.data, &event);
+    struct runner_event event = {
+        .kind = RUNNER_LOG, .name = "compile", .text = "specialised", .severity = DIAG_NOTE};
+    if (!run->cancelled)
+        run->callbacks.on_event(run->callbacks.data, &event);
     task_judge(&result.verdict.compiles, broken ? TASK_NO : TASK_YES, "%s",
                broken ? "kernel.py:2: tile has 256 partitions, at most 128 fit" : "");
     if (broken && !run->cancelled) {
@@ -60,11 +61,14 @@ static void fake_finish(void *data) {
         run->callbacks.on_event(run->callbacks.data, &event);
     }
     for (size_t i = 0; !broken && !run->cancelled && i < run->n_seeds; i++) {
-        event = (struct runner_event){.kind = RUNNER_CORRECTNESS, .seed = run->seeds[i],
-                                      .value = wrong ? 0.5 : 3e-7, .passed = !wrong};
+        event = (struct runner_event){.kind = RUNNER_CORRECTNESS,
+                                      .seed = run->seeds[i],
+                                      .value = wrong ? 0.5 : 3e-7,
+                                      .passed = !wrong};
         run->callbacks.on_event(run->callbacks.data, &event);
         run->place->seeds_run++;
-        if (wrong) break;
+        if (wrong)
+            break;
     }
     if (!broken && run->n_seeds)
         task_judge(&result.verdict.correct, wrong ? TASK_NO : TASK_YES, "%s",
@@ -84,9 +88,11 @@ static void fake_finish(void *data) {
     snprintf(result.kernel_name, sizeof result.kernel_name, "kernel");
     if (strstr(source, "# crash"))
         result.failure = (struct err){ERR_ENVIRONMENT, "the runner was killed by signal 9"};
-    if (run->cancelled) result.failure = (struct err){ERR_CANCELLED, "cancelled"};
+    if (run->cancelled)
+        result.failure = (struct err){ERR_CANCELLED, "cancelled"};
     struct fake_run **place = &run->place->runs;
-    while (*place != run) place = &(*place)->next;
+    while (*place != run)
+        place = &(*place)->next;
     *place = run->next;
     run->callbacks.on_done(run->callbacks.data, &result);
     vec_free(&result.metrics);
@@ -101,20 +107,25 @@ static void *fake_start(void *self, const struct runner_job *job,
     (void)err;
     struct fake_place *place = self;
     struct fake_run *run = mem_alloc(1, sizeof *run);
-    *run = (struct fake_run){.place = place, .next = place->runs, .callbacks = *callbacks,
-                             .source = mem_strdup(job->kernel_text), .n_seeds = job->seed_count,
+    *run = (struct fake_run){.place = place,
+                             .next = place->runs,
+                             .callbacks = *callbacks,
+                             .source = mem_strdup(job->kernel_text),
+                             .n_seeds = job->seed_count,
                              .no_time = job->no_time};
     memcpy(run->seeds, job->seeds, job->seed_count * sizeof *job->seeds);
     place->runs = run;
     place->started++;
-    if (!place->slow) run->timer = loop_timer_start(place->loop, 0, 0, fake_finish, run);
+    if (!place->slow)
+        run->timer = loop_timer_start(place->loop, 0, 0, fake_finish, run);
     return run;
 }
 
 static void fake_cancel(void *handle) {
     struct fake_run *run = handle;
     run->cancelled = true;
-    if (!run->timer) run->timer = loop_timer_start(run->place->loop, 0, 0, fake_finish, run);
+    if (!run->timer)
+        run->timer = loop_timer_start(run->place->loop, 0, 0, fake_finish, run);
 }
 
 static void fake_release(void *self) {
@@ -130,16 +141,16 @@ static void fake_release(void *self) {
 
 /* One scripted direction: what plan() offers, and the kernel that rewrite() makes of it. */
 struct fake_plan {
-    const char *key, *source;   /* source NULL: the rewrite fails */
-    double size;                /* predicted fall of hbm_read_bytes */
-    const char *repaired;       /* what a repair turn gives; NULL: it fails */
+    const char *key, *source; /* source NULL: the rewrite fails */
+    double size;              /* predicted fall of hbm_read_bytes */
+    const char *repaired;     /* what a repair turn gives; NULL: it fails */
 };
 struct fake_proposer {
     struct tune_proposer vtable;
     const struct fake_plan *plans;
     size_t count;
     int asked, repairs;
-    char *context;              /* the text of the last plan's context */
+    char *context; /* the text of the last plan's context */
 };
 
 static void fake_plans(void *self, const struct tune_context *context, struct tune_reply *reply) {
@@ -151,10 +162,14 @@ static void fake_plans(void *self, const struct tune_context *context, struct tu
     proposer->context = buf_take(&text);
     proposer->asked++;
     for (size_t i = 0; i < proposer->count; i++)
-        plans[i] = (struct tune_plan){
-            .key = proposer->plans[i].key, .title = proposer->plans[i].key, .what = "does it",
-            .why = "because", .metric = "hbm_read_bytes", .direction = TUNE_DIRECTION_DOWN,
-            .size = proposer->plans[i].size, .latency = NAN};
+        plans[i] = (struct tune_plan){.key = proposer->plans[i].key,
+                                      .title = proposer->plans[i].key,
+                                      .what = "does it",
+                                      .why = "because",
+                                      .metric = "hbm_read_bytes",
+                                      .direction = TUNE_DIRECTION_DOWN,
+                                      .size = proposer->plans[i].size,
+                                      .latency = NAN};
     tune_reply_plans(reply, plans, proposer->count);
 }
 
@@ -164,11 +179,13 @@ static void fake_rewrite(void *self, const struct tune_context *context,
     const char *source = NULL;
     for (size_t i = 0; i < proposer->count; i++)
         if (!strcmp(proposer->plans[i].key, plan->key))
-            source = context->repair_error ? proposer->plans[i].repaired
-                                           : proposer->plans[i].source;
+            source =
+                context->repair_error ? proposer->plans[i].repaired : proposer->plans[i].source;
     proposer->repairs += context->repair_error != NULL;
-    if (source) tune_reply_candidate(reply, str_of(source));
-    else tune_reply_failed(reply, "it does not apply here");
+    if (source)
+        tune_reply_candidate(reply, str_of(source));
+    else
+        tune_reply_failed(reply, "it does not apply here");
 }
 
 struct fake {
@@ -191,7 +208,8 @@ static void fake_file(const char *folder, const char *name, const char *text) {
 static void fake_open(struct fake *fake) {
     struct err err = {0};
     fake->session = tune_session_open(&fake->options, fake->loop, &err);
-    if (!fake->session) fail_msg("%s", err.text);
+    if (!fake->session)
+        fail_msg("%s", err.text);
 }
 
 static void fake_begin(struct fake *fake, const struct fake_plan *plans, size_t count,
@@ -203,15 +221,23 @@ static void fake_begin(struct fake *fake, const struct fake_plan *plans, size_t 
     fake_file(fake->folder, "reference.py", "def get_inputs(): pass\n");
     fake->loop = loop_new();
     fake->place.loop = fake->loop;
-    fake->proposer = (struct fake_proposer){
-        .vtable = {.name = "script", .self = &fake->proposer, .plan = fake_plans,
-                   .rewrite = fake_rewrite},
-        .plans = plans, .count = count};
-    fake->seen = (struct tune_place){.self = &fake->place, .modelled = true, .parallel = 1,
-                                     .start = fake_start, .cancel = fake_cancel,
+    fake->proposer = (struct fake_proposer){.vtable = {.name = "script",
+                                                       .self = &fake->proposer,
+                                                       .plan = fake_plans,
+                                                       .rewrite = fake_rewrite},
+                                            .plans = plans,
+                                            .count = count};
+    fake->seen = (struct tune_place){.self = &fake->place,
+                                     .modelled = true,
+                                     .parallel = 1,
+                                     .start = fake_start,
+                                     .cancel = fake_cancel,
                                      .free = fake_release};
-    fake->options = (struct tune_options){.task = fake->folder, .gate_set = true, .gate = gate,
-                                          .rounds = 50, .use = &fake->proposer.vtable,
+    fake->options = (struct tune_options){.task = fake->folder,
+                                          .gate_set = true,
+                                          .gate = gate,
+                                          .rounds = 50,
+                                          .use = &fake->proposer.vtable,
                                           .place = &fake->seen};
     fake_open(fake);
 }
@@ -232,7 +258,8 @@ static const struct tune_state *fake_state(const struct fake *fake) {
 /* Serves the loop until the session waits for a person or has stopped. */
 static CC_UNUSED void fake_settle(struct fake *fake) {
     assert_true(loop_run_until_idle(fake->loop, 20000));
-    if (fake_state(fake)->trouble) fail_msg("%s", fake_state(fake)->trouble);
+    if (fake_state(fake)->trouble)
+        fail_msg("%s", fake_state(fake)->trouble);
     assert_false(tune_session_is_busy(fake->session));
 }
 
@@ -245,7 +272,8 @@ static CC_UNUSED bool fake_try(struct fake *fake, struct tune_action action) {
 
 static CC_UNUSED void fake_act(struct fake *fake, struct tune_action action) {
     struct err err = {0};
-    if (!tune_session_act(fake->session, &action, &err)) fail_msg("%s", err.text);
+    if (!tune_session_act(fake->session, &action, &err))
+        fail_msg("%s", err.text);
     fake_settle(fake);
 }
 

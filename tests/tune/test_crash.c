@@ -18,8 +18,14 @@ static const struct fake_plan plans[] = {{"first", SOURCE("800", "one"), 0.4, NU
                                          {"fourth", SOURCE("650", "four"), 0.4, NULL}};
 
 /* What is on the screen, sent to the parent after every change: the state as text, by its hash. */
-struct teller { struct fake *fake; int to; };
-struct told { int64_t seq; struct hash hash; };
+struct teller {
+    struct fake *fake;
+    int to;
+};
+struct told {
+    int64_t seq;
+    struct hash hash;
+};
 
 static void tell(void *data) {
     struct teller *teller = data;
@@ -28,7 +34,8 @@ static void tell(void *data) {
     tune_state_print(state, &text);
     struct told told = {state->seq, hash_content(text.at, text.len)};
     buf_free(&text);
-    if (write(teller->to, &told, sizeof told) != sizeof told) _exit(4);
+    if (write(teller->to, &told, sizeof told) != sizeof told)
+        _exit(4);
 }
 
 static void child_run(struct fake *fake, int to) {
@@ -36,16 +43,21 @@ static void child_run(struct fake *fake, int to) {
     tune_session_on_change(fake->session, tell, &teller);
     struct tune_action start = {.kind = TUNE_ACT_START};
     struct err err = {0};
-    if (!tune_session_act(fake->session, &start, &err)) _exit(5);
+    if (!tune_session_act(fake->session, &start, &err))
+        _exit(5);
     loop_run_until_idle(fake->loop, 20000);
     _exit(0);
 }
 
-struct replay { struct tune_state *state; const struct told *told; };
+struct replay {
+    struct tune_state *state;
+    const struct told *told;
+};
 
 static bool replay_to(void *data, const struct store_event *event) {
     struct replay *replay = data;
-    if (event->seq > replay->told->seq) return false;
+    if (event->seq > replay->told->seq)
+        return false;
     tune_state_apply(replay->state, event->seq, event->wall_ms, event->type, event->payload);
     return true;
 }
@@ -73,7 +85,8 @@ static void kill_after(int events) {
     }
     assert_int_equal(kill(child, SIGKILL), 0);
     assert_int_equal(waitpid(child, NULL, 0), child);
-    while (read(pipe_ends[0], &told, sizeof told) == sizeof told) last = told;
+    while (read(pipe_ends[0], &told, sizeof told) == sizeof told)
+        last = told;
     close(pipe_ends[0]);
     fake.loop = fake.place.loop = loop_new();
     fake_open(&fake);
@@ -89,14 +102,16 @@ static void kill_after(int events) {
     tune_state_free(replay.state);
     fake_act(&fake, ACT(.kind = TUNE_ACT_START));
     assert_true(fake_state(&fake)->finished);
-    assert_float_equal(fake_state(&fake)->attempts.at[fake_state(&fake)->best].latency_us, 600, 1e-9);
+    assert_float_equal(fake_state(&fake)->attempts.at[fake_state(&fake)->best].latency_us, 600,
+                       1e-9);
     fake_end(&fake);
 }
 
 static void a_kill_loses_nothing_that_was_shown(void **unused) {
     (void)unused;
     static const int moments[] = {1, 3, 12, 20, 33, 47, 60};
-    for (size_t i = 0; i < COUNT_OF(moments); i++) kill_after(moments[i]);
+    for (size_t i = 0; i < COUNT_OF(moments); i++)
+        kill_after(moments[i]);
 }
 
 static void a_second_process_looks_on(void **unused) {

@@ -15,7 +15,8 @@ static void check_apply(const char *old, const char *new_) {
     char *taken = tune_hunks_apply(str_of(old), str_of(new_), hunks, count);
     assert_string_equal(taken, new_);
     free(taken);
-    for (size_t i = 0; i < count; i++) hunks[i].left = true;
+    for (size_t i = 0; i < count; i++)
+        hunks[i].left = true;
     char *left = tune_hunks_apply(str_of(old), str_of(new_), hunks, count);
     assert_string_equal(left, old);
     free(left);
@@ -44,10 +45,11 @@ static void hunks_name_the_changed_lines(void **unused) {
 
 static void odd_texts_survive(void **unused) {
     (void)unused;
-    static const char *const texts[] = {"", "\n", "a", "a\n", "a\nb", "b\na\n", "\n\n\n",
-                                        "a\nb\nc\n", "c\nb\na", "a\na\na\nb\n"};
+    static const char *const texts[] = {"",       "\n",     "a",         "a\n",     "a\nb",
+                                        "b\na\n", "\n\n\n", "a\nb\nc\n", "c\nb\na", "a\na\na\nb\n"};
     for (size_t i = 0; i < COUNT_OF(texts); i++)
-        for (size_t j = 0; j < COUNT_OF(texts); j++) check_apply(texts[i], texts[j]);
+        for (size_t j = 0; j < COUNT_OF(texts); j++)
+            check_apply(texts[i], texts[j]);
 }
 
 static void equal_sources_have_none(void **unused) {
@@ -67,8 +69,10 @@ static void random_edits_come_back_exactly(void **unused) {
         for (int i = 0; i < 40; i++) {
             seed = seed * 1103515245 + 12345;
             unsigned kind = (seed >> 16) % 8, letter = (seed >> 20) % 5;
-            if (kind != 0) buf_printf(&a, "%c\n", 'a' + letter);
-            if (kind != 1) buf_printf(&b, "%c\n", 'a' + (kind == 2 ? letter + 1 : letter));
+            if (kind != 0)
+                buf_printf(&a, "%c\n", 'a' + letter);
+            if (kind != 1)
+                buf_printf(&b, "%c\n", 'a' + (kind == 2 ? letter + 1 : letter));
         }
         check_apply(a.at ? a.at : "", b.at ? b.at : "");
         buf_free(&a);
@@ -79,7 +83,8 @@ static void random_edits_come_back_exactly(void **unused) {
 static void wholly_different_sources_end_quickly(void **unused) {
     (void)unused;
     struct buf a = {0}, b = {0};
-    for (int i = 0; i < 4000; i++) buf_printf(&a, "old %d\n", i), buf_printf(&b, "new %d\n", i);
+    for (int i = 0; i < 4000; i++)
+        buf_printf(&a, "old %d\n", i), buf_printf(&b, "new %d\n", i);
     size_t count = 0;
     struct tune_hunk *hunks = tune_hunks(buf_str(&a), buf_str(&b), &count);
     assert_int_equal(count, 1);
@@ -91,7 +96,8 @@ static void wholly_different_sources_end_quickly(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hunks_name_the_changed_lines), cmocka_unit_test(odd_texts_survive),
+        cmocka_unit_test(hunks_name_the_changed_lines),
+        cmocka_unit_test(odd_texts_survive),
         cmocka_unit_test(equal_sources_have_none),
         cmocka_unit_test(random_edits_come_back_exactly),
         cmocka_unit_test(wholly_different_sources_end_quickly),

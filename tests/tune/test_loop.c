@@ -2,25 +2,26 @@
 // The loop by itself: rounds, decisions, the guard, repair turns, plateau, budgets, predictions.
 #include "tune/fake.h"
 
-#define SOURCE(latency, hbm, more) \
+#define SOURCE(latency, hbm, more)                                                                 \
     "def kernel():\n    # latency " latency "\n    # hbm " hbm "\n    # " more "\n"
 
-static void run(struct fake *fake) { fake_act(fake, (struct tune_action){.kind = TUNE_ACT_START}); }
+static void run(struct fake *fake) {
+    fake_act(fake, (struct tune_action){.kind = TUNE_ACT_START});
+}
 
 static void gains_are_kept_and_losses_reverted(void **unused) {
     (void)unused;
-    static const struct fake_plan plans[] = {
-        {"better", SOURCE("800", "500", "one"), 0.4, NULL},
-        {"worse", SOURCE("900", "500", "two"), 0.4, NULL},
-        {"best", SOURCE("500", "450", "three"), 0.9, NULL},
-        {"astray", SOURCE("5000", "450", "four"), NAN, NULL}};
+    static const struct fake_plan plans[] = {{"better", SOURCE("800", "500", "one"), 0.4, NULL},
+                                             {"worse", SOURCE("900", "500", "two"), 0.4, NULL},
+                                             {"best", SOURCE("500", "450", "three"), 0.9, NULL},
+                                             {"astray", SOURCE("5000", "450", "four"), NAN, NULL}};
     struct fake fake;
     fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
     run(&fake);
     const struct tune_state *state = fake_state(&fake);
     assert_true(state->finished);
     assert_non_null(strstr(state->wait_text, "nothing left"));
-    assert_int_equal(state->attempts.len, 5);           /* what was kept is not tried again */
+    assert_int_equal(state->attempts.len, 5); /* what was kept is not tried again */
     const struct tune_attempt *at = state->attempts.at;
     assert_int_equal(at[0].status, TUNE_STATUS_KEEP);
     assert_int_equal(at[0].seeds.len, 5);
@@ -37,18 +38,18 @@ static void gains_are_kept_and_losses_reverted(void **unused) {
 static const struct tune_attempt *attempt_titled(const struct tune_state *state,
                                                  const char *title) {
     for (size_t i = 1; i < state->attempts.len; i++)
-        if (!strcmp(state->attempts.at[i].plan.title, title)) return &state->attempts.at[i];
+        if (!strcmp(state->attempts.at[i].plan.title, title))
+            return &state->attempts.at[i];
     fail_msg("no attempt \"%s\"", title);
     return NULL;
 }
 
 static void each_way_to_end_is_told_apart(void **unused) {
     (void)unused;
-    static const struct fake_plan plans[] = {
-        {"slower", SOURCE("1200", "500", "a"), 0.4, NULL},
-        {"astray", SOURCE("5000", "1000", "b"), 0.4, NULL},
-        {"incorrect", SOURCE("100", "10", "wrong"), 0.4, NULL},
-        {"tiny", SOURCE("999", "1000", "c"), NAN, NULL}};
+    static const struct fake_plan plans[] = {{"slower", SOURCE("1200", "500", "a"), 0.4, NULL},
+                                             {"astray", SOURCE("5000", "1000", "b"), 0.4, NULL},
+                                             {"incorrect", SOURCE("100", "10", "wrong"), 0.4, NULL},
+                                             {"tiny", SOURCE("999", "1000", "c"), NAN, NULL}};
     struct fake fake;
     fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
     run(&fake);
@@ -69,7 +70,7 @@ static void each_way_to_end_is_told_apart(void **unused) {
     assert_int_equal(state->notes.len, 4);
     assert_int_equal(state->notes.at[0].category, TUNE_CATEGORY_REGRESSION);
     assert_int_equal(state->notes.at[2].category, TUNE_CATEGORY_ERROR);
-    assert_int_equal(state->memory.len, 2);             /* both losses of 1.15x and more */
+    assert_int_equal(state->memory.len, 2); /* both losses of 1.15x and more */
     assert_true(state->memory.at[0].speedup < 1);
     fake_end(&fake);
 }
@@ -103,7 +104,7 @@ static void what_cannot_be_carried_out_is_not_asked_again(void **unused) {
     run(&fake);
     const struct tune_state *state = fake_state(&fake);
     assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_KEEP);
-    assert_int_equal(state->attempts.at[1].round, 1);   /* the same round went on */
+    assert_int_equal(state->attempts.at[1].round, 1); /* the same round went on */
     int failed = 0;
     for (size_t i = 0; i < state->rejections.len; i++)
         failed += !strcmp(state->rejections.at[i].key, "impossible");
@@ -114,9 +115,9 @@ static void what_cannot_be_carried_out_is_not_asked_again(void **unused) {
 static void the_plateau_stops(void **unused) {
     (void)unused;
     static const struct fake_plan plans[] = {
-        {"1", SOURCE("1100", "1", "1"), NAN, NULL}, {"2", SOURCE("1100", "1", "2"), NAN, NULL},
+        {"1", SOURCE("1100", "1", "1"), NAN, NULL},   {"2", SOURCE("1100", "1", "2"), NAN, NULL},
         {"3", SOURCE("1", "1", "broken"), NAN, NULL}, {"4", SOURCE("1100", "1", "4"), NAN, NULL},
-        {"5", SOURCE("1", "1", "wrong"), NAN, NULL}, {"6", SOURCE("1100", "1", "6"), NAN, NULL},
+        {"5", SOURCE("1", "1", "wrong"), NAN, NULL},  {"6", SOURCE("1100", "1", "6"), NAN, NULL},
         {"7", SOURCE("500", "1", "7"), NAN, NULL}};
     struct fake fake;
     fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
@@ -125,30 +126,32 @@ static void the_plateau_stops(void **unused) {
     assert_true(state->finished);
     assert_int_equal(state->round, 5);
     assert_non_null(strstr(state->wait_text, "5 rounds in a row"));
-    run(&fake);                                         /* going on anyway finds the gain */
+    run(&fake); /* going on anyway finds the gain */
     assert_float_equal(state->attempts.at[state->best].latency_us, 500, 1e-9);
     fake_end(&fake);
 }
 
 static void budgets_stop_before_they_are_passed(void **unused) {
     (void)unused;
-    static const struct fake_plan plans[] = {
-        {"1", SOURCE("900", "1", "1"), NAN, NULL}, {"2", SOURCE("800", "1", "2"), NAN, NULL},
-        {"3", SOURCE("700", "1", "3"), NAN, NULL}, {"4", SOURCE("600", "1", "4"), NAN, NULL}};
+    static const struct fake_plan plans[] = {{"1", SOURCE("900", "1", "1"), NAN, NULL},
+                                             {"2", SOURCE("800", "1", "2"), NAN, NULL},
+                                             {"3", SOURCE("700", "1", "3"), NAN, NULL},
+                                             {"4", SOURCE("600", "1", "4"), NAN, NULL}};
     struct fake fake;
     fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
-    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
-                                         .index = TUNE_BUDGET_ROUNDS, .number = 2});
+    fake_act(&fake, (struct tune_action){
+                        .kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_ROUNDS, .number = 2});
     run(&fake);
     const struct tune_state *state = fake_state(&fake);
     assert_int_equal(state->round, 2);
     assert_non_null(strstr(state->wait_text, "all 2 rounds"));
-    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
-                                         .index = TUNE_BUDGET_ROUNDS, .number = 50});
+    fake_act(&fake, (struct tune_action){
+                        .kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_ROUNDS, .number = 50});
     double spent = state->budgets[TUNE_BUDGET_DEVICE_S].spent;
-    assert_true(spent >= 2.5);          /* half a second an evaluation: one, and two a round */
+    assert_true(spent >= 2.5); /* half a second an evaluation: one, and two a round */
     fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
-                                         .index = TUNE_BUDGET_DEVICE_S, .number = spent + 0.1});
+                                         .index = TUNE_BUDGET_DEVICE_S,
+                                         .number = spent + 0.1});
     run(&fake);
     assert_int_equal(state->round, 2);
     assert_non_null(strstr(state->wait_text, "device"));
@@ -176,9 +179,9 @@ static void a_wrong_seed_kernel_stops_at_once(void **unused) {
 
 static void a_target_that_fails_twice_pauses(void **unused) {
     (void)unused;
-    static const struct fake_plan plans[] = {
-        {"1", SOURCE("900", "1", "crash"), NAN, NULL}, {"2", SOURCE("900", "2", "crash"), NAN, NULL},
-        {"3", SOURCE("900", "1", "3"), NAN, NULL}};
+    static const struct fake_plan plans[] = {{"1", SOURCE("900", "1", "crash"), NAN, NULL},
+                                             {"2", SOURCE("900", "2", "crash"), NAN, NULL},
+                                             {"3", SOURCE("900", "1", "3"), NAN, NULL}};
     struct fake fake;
     fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
     run(&fake);
@@ -195,16 +198,16 @@ static char *read_in(const struct fake *fake, const char *name) {
     struct err err = {0};
     size_t size = 0;
     char *text = file_read(path, 0, &size, &err);
-    if (!text) fail_msg("%s", err.text);
+    if (!text)
+        fail_msg("%s", err.text);
     free(path);
     return text;
 }
 
 static void the_files_for_others_are_written(void **unused) {
     (void)unused;
-    static const struct fake_plan plans[] = {
-        {"gain", SOURCE("500", "400", "one"), 0.4, NULL},
-        {"loss", SOURCE("700", "400", "two"), 0.4, NULL}};
+    static const struct fake_plan plans[] = {{"gain", SOURCE("500", "400", "one"), 0.4, NULL},
+                                             {"loss", SOURCE("700", "400", "two"), 0.4, NULL}};
     struct fake fake;
     fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
     run(&fake);

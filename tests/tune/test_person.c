@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a person does: gates, edits, rejections with reasons, hunks, reverts, undo and redo; and that
-// the state after all of it is exactly what the log replays to.
+// What a person does: gates, edits, rejections with reasons, hunks, reverts, undo and redo; and
+// that the state after all of it is exactly what the log replays to.
 #include "tune/fake.h"
 
 #define SOURCE(latency, more) "def kernel():\n    # latency " latency "\n    # " more "\n"
@@ -193,7 +193,8 @@ static void going_back_to_an_attempt_goes_on_from_it(void **unused) {
     assert_int_equal(state->attempts.len, 4);
     assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_REVERT, .attempt = 44)));
     fake_act(&fake, ACT(.kind = TUNE_ACT_WRITE_KERNEL, .text = SOURCE("555", "by hand")));
-    for (int i = 0; i < 3; i++) fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
+    for (int i = 0; i < 3; i++)
+        fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
     const struct tune_attempt *mine = &state->attempts.at[4];
     assert_int_equal(mine->parent, 1);
     assert_string_equal(mine->author, "you");
@@ -271,18 +272,20 @@ static void random_actions_replay_to_the_same_state(void **unused) {
     struct fake fake;
     begin(&fake, TUNE_GATE_ASK);
     unsigned seed = 11;
-    static const char *const texts[] = {"keep", "revert", "a title\nand text", "",
-                                        SOURCE("640", "four"), SOURCE("1", "broken")};
+    static const char *const texts[] = {
+        "keep", "revert", "a title\nand text", "", SOURCE("640", "four"), SOURCE("1", "broken")};
     for (int i = 0; i < 250; i++) {
         seed = seed * 1103515245 + 12345;
         unsigned bits = seed >> 8;
-        struct tune_action action = {
-            .kind = (enum tune_action_kind)(bits % TUNE_ACTIONS),
-            .step = (enum tune_step)((bits >> 5) % (TUNE_STEPS + 2)),
-            .gate = (enum tune_gate)((bits >> 9) % TUNE_GATES),
-            .attempt = (int)((bits >> 12) % 6), .index = (int)((bits >> 15) % 4) - 1,
-            .number = (bits >> 18) % 3 ? 60 : 1e-4, .text = texts[(bits >> 20) % 6]};
-        if ((bits >> 4) % 3 == 0) action.kind = i % 2 ? TUNE_ACT_APPROVE : TUNE_ACT_START;
+        struct tune_action action = {.kind = (enum tune_action_kind)(bits % TUNE_ACTIONS),
+                                     .step = (enum tune_step)((bits >> 5) % (TUNE_STEPS + 2)),
+                                     .gate = (enum tune_gate)((bits >> 9) % TUNE_GATES),
+                                     .attempt = (int)((bits >> 12) % 6),
+                                     .index = (int)((bits >> 15) % 4) - 1,
+                                     .number = (bits >> 18) % 3 ? 60 : 1e-4,
+                                     .text = texts[(bits >> 20) % 6]};
+        if ((bits >> 4) % 3 == 0)
+            action.kind = i % 2 ? TUNE_ACT_APPROVE : TUNE_ACT_START;
         fake_try(&fake, action);
         fake_settle(&fake);
     }
