@@ -23,6 +23,14 @@ const struct nki_specialise_options *interp_options(const struct interp *in) {
     return in->options;
 }
 
+struct api **interp_api(struct interp *in) {
+    return &in->api;
+}
+
+int interp_program_id(const struct interp *in, int axis) {
+    return in->program_id[axis];
+}
+
 enum nki_dialect interp_dialect(const struct interp *in) {
     return in->dialect;
 }

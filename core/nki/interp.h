@@ -182,6 +182,8 @@ struct interp {
     struct arena *heap;                     /* values; ends with the specialisation */
     struct nki_program *program;
     const struct nki_specialise_options *options;
+    struct api *api;                        /* the API side's state; ends with the program */
+    int program_id[3];              /* of the SPMD instance that is being evaluated */
     const struct nki_tree *tree;
     struct diag_list *diags;
     enum nki_dialect dialect;

@@ -94,6 +94,21 @@ static bool add_input(struct interp *in, const struct nki_node *function,
     return true;
 }
 
+/* An SPMD launch: the instances one after the other. Their outputs are the same tensors. */
+static bool run_grid(struct interp *in, const struct nki_node *function, const struct call *call,
+                     struct value callee) {
+    int size[3];
+    struct value result;
+    for (int d = 0; d < 3; d++)
+        size[d] = MAX_OF(in->options->grid[d], 1);
+    for (in->program_id[0] = 0; in->program_id[0] < size[0]; in->program_id[0]++)
+        for (in->program_id[1] = 0; in->program_id[1] < size[1]; in->program_id[1]++)
+            for (in->program_id[2] = 0; in->program_id[2] < size[2]; in->program_id[2]++)
+                if (!call_value(in, call, callee, &result) || !api_return(in, function, result))
+                    return false;
+    return true;
+}
+
 static bool run_kernel(struct interp *in, const struct nki_node *function, struct value callee) {
     size_t n = in->options->n_inputs;
     struct arguments a = {ARENA_ARRAY(in->heap, struct value, n),
@@ -105,8 +120,7 @@ static bool run_kernel(struct interp *in, const struct nki_node *function, struc
         return false;
     struct call call = {.args = a.args, .n_args = a.n_args, .keywords = a.keywords,
                         .n_keywords = a.n_keywords, .self = NONE_VALUE};
-    struct value result;
-    return call_value(in, &call, callee, &result) && api_return(in, function, result);
+    return run_grid(in, function, &call, callee);
 }
 
 static bool find_kernel(struct interp *in, const struct unit *unit,

@@ -131,6 +131,8 @@ void interp_warn(struct interp *in, const struct nki_node *node, const char *cod
 /* Appends an instruction to the program, with its loc already set. False after interp_error when
  * the budget of instructions or memory is used up. */
 bool interp_emit(struct interp *in, const struct nki_node *node, const struct nki_instr *instr);
+/* nl.program_id(axis) of the instance of an SPMD launch that is being evaluated. */
+int interp_program_id(const struct interp *in, int axis);
 /* Counts work that C code does for a kernel (n items of a loop); false after interp_error when a
  * budget is used up or the user cancelled. */
 bool interp_spend(struct interp *in, const struct nki_node *node, uint64_t steps);
