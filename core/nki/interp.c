@@ -224,8 +224,8 @@ bool interp_check(struct interp *in, const struct nki_node *node) {
         return interp_fatal(in, node, "Cancelled", "specialising was stopped here");
     if (in->steps >= in->max_steps)
         return interp_fatal(in, node, "hone-steps",
-                            "the kernel does not come to an end: stopped here after %llu "
-                            "evaluation steps; check the condition of the loop",
+                            "evaluating the kernel takes more than %llu steps, the limit; is "
+                            "there a loop that never ends?",
                             (unsigned long long)in->max_steps);
     if (bytes_in_use(in) > in->max_bytes)
         return interp_fatal(in, node, "hone-memory",

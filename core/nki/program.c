@@ -84,6 +84,14 @@ size_t nki_operand_count(enum nki_op op) {
     return n;
 }
 
+struct str nki_operand_name(enum nki_op op, size_t index) {
+    struct str rest = str_of(ops[op].parameters), found;
+    while (next_operand(&rest, &found))
+        if (index-- == 0)
+            return found;
+    return (struct str){"", 0};
+}
+
 int64_t nki_ap_count(const struct nki_ap *ap) {
     int64_t count = 1;
     for (int d = 0; d < ap->n_dims; d++)

@@ -234,6 +234,8 @@ void nki_program_free(struct nki_program *program);
 /* Where parameter `name` stands among the operands of an instruction; -1 when it has none. */
 int nki_operand_index(enum nki_op op, const char *name);
 size_t nki_operand_count(enum nki_op op);
+/* The parameter that operand `index` belongs to; empty when there is no such operand. */
+struct str nki_operand_name(enum nki_op op, size_t index);
 /* The engines that can run it, as letters of instructions.def; first is the default. */
 const char *nki_op_engines(enum nki_op op);
 /* One line per instruction, for people and golden tests. */
