@@ -182,32 +182,44 @@ static void sort_candidate(struct nki_node *function, void *context) {
         *vec_push(&found->named) = function;
 }
 
-/* Whether a function other than `callee` itself mentions its name. */
-static bool is_called(const struct candidates *found, const struct nki_node *callee) {
+/* For each name the function that mentions it, the map itself where several do. */
+static void collect_mentions(const struct candidates *found, struct map *mentions) {
     for (size_t f = 0; f < found->all.len; f++) {
-        const struct nki_node *function = found->all.at[f];
-        if (function == callee)
-            continue;
+        struct nki_node *function = found->all.at[f];
         for (uint32_t i = function->id; i <= function->last; i++) {
             const struct nki_node *node = found->tree->nodes[i];
-            if (node->kind == NKI_NAME &&
-                str_equal(node->name.id, callee->function_def.name))
-                return true;
+            if (node->kind != NKI_NAME)
+                continue;
+            struct map_entry *entry = map_put(mentions, node->name.id);
+            entry->value = !entry->value || entry->value == function ? (void *)function
+                                                                     : (void *)mentions;
         }
     }
-    return false;
+}
+
+/* The last decorated function that no other function mentions; NULL when there is none. */
+static struct nki_node *last_uncalled(const struct candidates *found) {
+    struct nki_node *last = NULL;
+    struct map mentions = {0};
+    collect_mentions(found, &mentions);
+    for (size_t i = 0; i < found->decorated.len; i++) {
+        struct nki_node *function = found->decorated.at[i];
+        const void *user = map_get(&mentions, function->function_def.name);
+        if (!user || user == function)
+            last = function;
+    }
+    map_free(&mentions);
+    return last;
 }
 
 /* The only one; of several decorated ones the last that no other function calls. */
 static struct nki_node *choose(const struct candidates *found) {
-    struct nki_node *last = NULL;
     if (found->decorated.len == 1)
         return found->decorated.at[0];
-    for (size_t i = 0; i < found->decorated.len; i++)
-        if (!is_called(found, found->decorated.at[i]))
-            last = found->decorated.at[i];
-    if (found->decorated.len)
+    if (found->decorated.len) {
+        struct nki_node *last = last_uncalled(found);
         return last ? last : found->decorated.at[found->decorated.len - 1];
+    }
     if (found->all.len == 1)
         return found->all.at[0];
     return found->named.len == 1 ? found->named.at[0] : NULL;

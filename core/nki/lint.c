@@ -19,6 +19,8 @@ const struct nki_lint_rule *nki_lint_rules(size_t *count) {
 
 void lint_report(struct lint *lint, enum lint_rule rule, struct nki_span span,
                  struct lint_detail detail) {
+    if (lint->findings++ >= NKI_MAX_FINDINGS)
+        return;
     const char *message = rules[rule].message;
     const char *place = strstr(message, "{}");
     struct buf text = {0};
@@ -63,4 +65,5 @@ void nki_lint(const struct nki_tree *tree, const struct nki_lint_options *option
     nki_sort_findings(diags, first);
     map_free(&lint.aliases);
     map_free(&lint.bound);
+    map_free(&lint.loop_bodies);
 }

@@ -179,6 +179,8 @@ struct lint {
     bool is_legacy;                 /* dialect of the file */
     struct map aliases;             /* local name -> what it stands for, e.g. "nisa" -> "nisa" */
     struct map bound;               /* every name that anything in the file binds */
+    struct map loop_bodies;         /* strict: functions passed to nl.fori_loop or while_loop */
+    size_t findings;
     bool imports_all;               /* from x import * */
 };
 

@@ -16,6 +16,7 @@ static bool is_comprehension(const struct nki_node *node) {
 
 /* ---- statements ---------------------------------------------------------------------------- */
 
+/* The keyword of a statement that always leaves its block; empty for any other. */
 static struct str keyword_of(const struct nki_node *node) {
     switch (node->kind) {
     case NKI_RETURN:
@@ -24,16 +25,28 @@ static struct str keyword_of(const struct nki_node *node) {
         return STR("raise");
     case NKI_BREAK:
         return STR("break");
-    default:
+    case NKI_CONTINUE:
         return STR("continue");
+    default:
+        return STR("");
     }
 }
 
-static void check_unreachable(struct lint *lint, const struct nki_node *node) {
-    uint32_t index;
-    const struct nki_list *block = nki_block_of(node, &index);
-    if (block && index + 1 < block->len)
-        lint_name(lint, LINT_UNREACHABLE, block->at[index + 1], keyword_of(node));
+static void check_block(struct lint *lint, const struct nki_list *block) {
+    for (uint32_t i = 0; i + 1 < block->len; i++) {
+        struct str keyword = keyword_of(block->at[i]);
+        if (!keyword.len)
+            continue;
+        lint_name(lint, LINT_UNREACHABLE, block->at[i + 1], keyword);
+        return;
+    }
+}
+
+static void check_blocks(struct lint *lint, const struct nki_node *node) {
+    const struct nki_list *blocks[4];
+    nki_blocks_of(node, blocks);
+    for (int i = 0; i < 4 && blocks[i]; i++)
+        check_block(lint, blocks[i]);
 }
 
 static void check_loop_statement(struct lint *lint, const struct nki_node *node) {
@@ -42,13 +55,11 @@ static void check_loop_statement(struct lint *lint, const struct nki_node *node)
         above = above->parent;
     if (!above || is_scope(above))
         lint_name(lint, LINT_LOOP_OUTSIDE, node, keyword_of(node));
-    check_unreachable(lint, node);
 }
 
 static void check_return(struct lint *lint, const struct nki_node *node) {
     if (!nki_enclosing(node, NKI_FUNCTION_DEF))
         lint_node(lint, LINT_RETURN_OUTSIDE, node);
-    check_unreachable(lint, node);
 }
 
 static void check_assert(struct lint *lint, const struct nki_node *node) {
@@ -280,7 +291,6 @@ static void check_function(struct lint *lint, const struct nki_node *function) {
 typedef void (*check_fn)(struct lint *lint, const struct nki_node *node);
 static const check_fn checks[NKI_KIND_COUNT] = {
     [NKI_RETURN] = check_return,
-    [NKI_RAISE] = check_unreachable,
     [NKI_BREAK] = check_loop_statement,
     [NKI_CONTINUE] = check_loop_statement,
     [NKI_ASSERT] = check_assert,
@@ -296,5 +306,7 @@ void lint_flow(struct lint *lint) {
         const struct nki_node *node = lint->tree->nodes[i];
         if (checks[node->kind])
             checks[node->kind](lint, node);
+        if (!nki_is_expression(node))
+            check_blocks(lint, node);
     }
 }

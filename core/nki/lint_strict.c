@@ -63,9 +63,28 @@ static void check_one(struct lint *lint, struct reach *reach, const struct nki_n
     }
 }
 
+/* Inner functions are accepted as bodies of the two loops that take one. */
+static void collect_loop_bodies(struct lint *lint) {
+    struct buf name = {0};
+    for (uint32_t i = 0; i < lint->tree->n_nodes; i++) {
+        const struct nki_node *node = lint->tree->nodes[i];
+        const struct nki_node *call = node->parent;
+        if (call && call->kind == NKI_KEYWORD)
+            call = call->parent;
+        if (node->kind != NKI_NAME || !call || call->kind != NKI_CALL)
+            continue;
+        buf_clear(&name);
+        if (lint_canonical(lint, call->call.func, &name) &&
+            (str_is(buf_str(&name), "nl.fori_loop") || str_is(buf_str(&name), "nl.while_loop")))
+            map_put(&lint->loop_bodies, node->name.id);
+    }
+    buf_free(&name);
+}
+
 void lint_strict(struct lint *lint) {
     struct map index = {0};
     struct reach reach = {.lint = lint, .seen = mem_alloc(lint->tree->n_nodes, sizeof(bool))};
+    collect_loop_bodies(lint);
     index_module(lint->tree, &index);
     reach_roots(&reach, &index);
     for (size_t i = 0; i < reach.queue.len; i++)

@@ -51,24 +51,6 @@ static bool is_canonical(const struct lint *lint, const struct nki_node *node,
 
 /* ---- functions ----------------------------------------------------------------------------- */
 
-/* Whether an inner function is passed to one of the two loops that take a body. */
-static bool is_loop_body(struct lint *lint, const struct nki_node *function) {
-    const struct nki_node *around = nki_enclosing(function, NKI_FUNCTION_DEF);
-    for (uint32_t i = around->id; i <= around->last; i++) {
-        const struct nki_node *call = lint->tree->nodes[i];
-        if (call->kind != NKI_CALL || !(is_canonical(lint, call->call.func, "nl.fori_loop") ||
-                                        is_canonical(lint, call->call.func, "nl.while_loop")))
-            continue;
-        for (uint32_t j = call->id; j <= call->last; j++) {
-            const struct nki_node *name = lint->tree->nodes[j];
-            if (name->kind == NKI_NAME &&
-                str_equal(name->name.id, function->function_def.name))
-                return true;
-        }
-    }
-    return false;
-}
-
 static void check_decorators(struct lint *lint, const struct nki_node *function) {
     static const char *const known[] = {"jit", "staticmethod", "dataclass", "nki_jit"};
     const struct nki_list *list = &function->function_def.decorators;
@@ -104,7 +86,8 @@ static void check_parameters(struct lint *lint, const struct nki_node *function)
 static void check_function(struct lint *lint, const struct nki_node *node) {
     if (node->function_def.is_async)
         lint_node(lint, LINT_S_ASYNC, node);
-    if (nki_enclosing(node, NKI_FUNCTION_DEF) && !is_loop_body(lint, node))
+    if (nki_enclosing(node, NKI_FUNCTION_DEF) &&
+        !map_find(&lint->loop_bodies, node->function_def.name))
         lint_report(lint, LINT_S_INNER_DEF, node->function_def.name_span,
                     (struct lint_detail){.name = node->function_def.name});
     check_decorators(lint, node);

@@ -161,6 +161,11 @@ void parser_leave(struct nki_parser *p) {
 /* ---- nodes --------------------------------------------------------------------------------- */
 
 struct nki_node *parser_node(struct nki_parser *p, enum nki_kind kind, uint32_t start) {
+    if (p->nodes++ == NKI_MAX_NODES) {
+        parser_fail(p, "the file has more than %u names, operators and other parts up to here; a "
+                    "kernel may not have more", NKI_MAX_NODES);
+        stop(p);
+    }
     struct nki_node *node = ARENA_NEW(p->arena, struct nki_node);
     node->kind = (uint8_t)kind;
     node->height = 1;

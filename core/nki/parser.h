@@ -64,6 +64,7 @@ struct nki_parser {
     const struct nki_token *tokens;
     const struct nki_token *token;          /* the current one */
     uint32_t at;
+    uint32_t nodes;                         /* made so far, those thrown away included */
     int depth;
     bool failed;
     VEC(struct nki_node *) pending;         /* children of unfinished lists, innermost last */

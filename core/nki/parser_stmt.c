@@ -265,6 +265,8 @@ static void push_block(struct nki_parser *p) {
  * the block below it, so that errors in there are reported as well. */
 static struct nki_node *recover(struct nki_parser *p, uint32_t start) {
     p->failed = false;
+    if (p->nodes > NKI_MAX_NODES)
+        p->at = p->tree->n_tokens - 1;              /* no more of this file */
     p->token = &p->tokens[p->at];
     struct nki_node *node = parser_node(p, NKI_ERROR, start);
     while (p->token->kind != NKI_TOKEN_NEWLINE && p->token->kind != NKI_TOKEN_END &&

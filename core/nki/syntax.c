@@ -215,8 +215,9 @@ struct nki_node *nki_statement_of(const struct nki_node *node) {
     return found.out;
 }
 
-/* The blocks of a statement with blocks; {NULL, ...} where there are fewer. */
-static void blocks_of(const struct nki_node *node, const struct nki_list *blocks[4]) {
+void nki_blocks_of(const struct nki_node *node, const struct nki_list *blocks[4]) {
+    for (int i = 0; i < 4; i++)
+        blocks[i] = NULL;
     switch (node->kind) {
     case NKI_MODULE:
         blocks[0] = &node->module.body;
@@ -260,10 +261,10 @@ static void blocks_of(const struct nki_node *node, const struct nki_list *blocks
 }
 
 const struct nki_list *nki_block_of(const struct nki_node *stmt, uint32_t *index) {
-    const struct nki_list *blocks[4] = {NULL};
+    const struct nki_list *blocks[4];
     if (!stmt->parent)
         return NULL;
-    blocks_of(stmt->parent, blocks);
+    nki_blocks_of(stmt->parent, blocks);
     for (int i = 0; i < 4 && blocks[i]; i++)
         for (uint32_t j = 0; j < blocks[i]->len; j++)
             if (blocks[i]->at[j] == stmt) {

@@ -17,7 +17,9 @@
 /* Limits on foreign source; passing one is a diagnostic of its own. */
 #define NKI_MAX_SOURCE (8u << 20)   /* bytes in a file */
 #define NKI_MAX_DEPTH 200           /* nesting of the source and height of the tree */
+#define NKI_MAX_NODES (2u << 20)    /* nodes of a tree; about 250 MiB */
 #define NKI_MAX_ERRORS 50           /* syntax errors reported for a file */
+#define NKI_MAX_FINDINGS 500        /* lints reported for a file */
 
 struct nki_span {
     uint32_t start, end;
@@ -342,6 +344,9 @@ struct nki_node **nki_children(const struct nki_tree *tree, const struct nki_nod
 struct nki_node *nki_enclosing(const struct nki_node *node, enum nki_kind kind);
 /* The statement a node belongs to (itself when it is one); NULL for the module. */
 struct nki_node *nki_statement_of(const struct nki_node *node);
+/* The blocks of statements that a node holds (the handlers of a try count as one); the rest of the
+ * four is NULL. */
+void nki_blocks_of(const struct nki_node *node, const struct nki_list *blocks[4]);
 /* The block a statement stands in and its index there; NULL for anything else. */
 const struct nki_list *nki_block_of(const struct nki_node *stmt, uint32_t *index);
 /* Names and attributes joined by dots ("nl.affine_range") into `out`; false for anything else. */

@@ -202,6 +202,20 @@ static void reindenting_keeps_strings_and_blank_lines(void **state) {
     nki_tree_free(tree);
 }
 
+static void blocks_of_a_node_are_listed(void **state) {
+    (void)state;
+    struct nki_tree *tree = nki_parse("k.py", STR("try: a\nexcept b: c\nelse: d\n"), NULL);
+    const struct nki_list *blocks[4];
+    nki_blocks_of(stmt(tree, "try"), blocks);
+    assert_int_equal(blocks[0]->len, 1);
+    assert_int_equal(blocks[1]->at[0]->kind, NKI_EXCEPT_HANDLER);
+    assert_int_equal(blocks[2]->len, 1);
+    assert_int_equal(blocks[3]->len, 0);
+    nki_blocks_of(stmt(tree, "a"), blocks);
+    assert_null(blocks[0]);
+    nki_tree_free(tree);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_edits_give_the_source),
@@ -215,6 +229,7 @@ int main(void) {
         cmocka_unit_test(statements_that_share_a_line_take_no_lines_beside_them),
         cmocka_unit_test(removing_leaves_a_kernel),
         cmocka_unit_test(reindenting_keeps_strings_and_blank_lines),
+        cmocka_unit_test(blocks_of_a_node_are_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

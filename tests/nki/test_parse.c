@@ -458,6 +458,15 @@ static void a_file_over_the_size_limit_is_refused(void **state) {
     expect_limit(&source, "8388609 bytes");
 }
 
+static void a_tree_over_the_node_limit_is_refused(void **state) {
+    (void)state;
+    struct buf source = {0};
+    buf_puts(&source, "[");
+    repeat(&source, "a,", NKI_MAX_NODES + 1);
+    buf_puts(&source, "]\nx = = 1\n");
+    expect_limit(&source, "more than 2097152");
+}
+
 /* ---- looking things up --------------------------------------------------------------------- */
 
 static const char small[] = "import nki.language as nl\n"
@@ -637,6 +646,7 @@ int main(void) {
         cmocka_unit_test(deep_blocks_and_long_elif_chains_are_refused),
         cmocka_unit_test(moderate_nesting_is_fine),
         cmocka_unit_test(a_file_over_the_size_limit_is_refused),
+        cmocka_unit_test(a_tree_over_the_node_limit_is_refused),
         cmocka_unit_test(spans_and_places_are_exact),
         cmocka_unit_test(nodes_know_their_neighbours),
         cmocka_unit_test(children_come_in_source_order),
