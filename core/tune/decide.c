@@ -103,8 +103,10 @@ static void decide_by_speed(const struct tune_state *state, const struct tune_at
     } else if (gain > 0) {
         buf_printf(&decision->reason, "a gain of %.2f %% is below %.1f %%, ", gain * 100,
                    TUNE_MIN_GAIN * 100);
+    } else if (gain < 0) {
+        buf_printf(&decision->reason, "%.1f %% slower, ", -gain * 100);
     } else {
-        buf_puts(&decision->reason, gain < 0 ? "slower, " : "no change, ");
+        buf_puts(&decision->reason, "no change, ");
     }
     latencies_print(&decision->reason, parent, attempt);
 }
@@ -231,7 +233,7 @@ static void prediction_print(struct buf *out, const struct tune_plan *plan) {
                                        [TUNE_ANSWER_INCONCLUSIVE] =
                                            "the right way, but by less than predicted"};
     buf_printf(out, " %s moved by %+.1f %%, %s", plan->metric, plan->moved * 100, said[plan->held]);
-    if (!isnan(plan->size))
+    if (plan->size >= MOVED_AT_ALL)
         buf_printf(out, " (%s%.0f %%)", plan->direction == TUNE_DIRECTION_DOWN ? "-" : "+",
                    plan->size * 100);
     buf_putc(out, '.');
@@ -241,7 +243,7 @@ static void lesson_print(struct buf *out, const struct tune_attempt *attempt,
                          const struct tune_attempt *parent) {
     static const char *const heads[] = {[TUNE_CATEGORY_IMPROVED] = "worked",
                                         [TUNE_CATEGORY_NO_IMPROVEMENT] = "brought nothing",
-                                        [TUNE_CATEGORY_REGRESSION] = "made it slower",
+                                        [TUNE_CATEGORY_REGRESSION] = "was a step back",
                                         [TUNE_CATEGORY_ERROR] = "failed",
                                         [TUNE_CATEGORY_REJECTED] = "was rejected"};
     buf_printf(out, "\"%s\" %s: %s.", attempt->plan.title ? attempt->plan.title : "The change",

@@ -175,19 +175,21 @@ static int replans(const struct tune_state *state) {
     return count;
 }
 
-static bool can_repair(const struct tune_state *state) {
+static bool can_repair(const struct tune_session *session) {
+    const struct tune_state *state = session->state;
     const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
-    return attempt_is_open(state) && attempt->verdict.compiles == TUNE_ANSWER_NO &&
+    return session->proposer->repairs && attempt_is_open(state) && attempt->verdict.compiles == TUNE_ANSWER_NO &&
            attempt->repairs < TUNE_MAX_REPAIRS && attempt->plan.key && *attempt->plan.key;
 }
 
 /* The step that follows one that ended; TUNE_STEPS: the round is over. */
-static enum tune_step step_after(const struct tune_state *state) {
+static enum tune_step step_after(const struct tune_session *session) {
+    const struct tune_state *state = session->state;
     enum tune_step_is is = state->steps[state->step].is;
     if (state->step == TUNE_STEP_REWRITE && is == TUNE_IS_FAILED && state->current <= 0 &&
         replans(state) < TUNE_MAX_REPLANS)
         return TUNE_STEP_PLAN;
-    if (state->step == TUNE_STEP_VERIFY && is == TUNE_IS_FAILED && can_repair(state))
+    if (state->step == TUNE_STEP_VERIFY && is == TUNE_IS_FAILED && can_repair(session))
         return TUNE_STEP_REWRITE;
     return (enum tune_step)(state->step + 1);
 }
@@ -199,8 +201,8 @@ static void go_on(struct tune_session *session) {
         round_begin(session);
     } else if (is == TUNE_IS_WAITING || is == TUNE_IS_RUNNING) {
         step_start(session, state->step);
-    } else if (step_after(state) < TUNE_STEPS) {
-        step_start(session, step_after(state));
+    } else if (step_after(session) < TUNE_STEPS) {
+        step_start(session, step_after(session));
     } else if (tune_emit(session, "round_end", cJSON_CreateObject())) {
         tune_recent_note(session);
     }

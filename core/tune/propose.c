@@ -117,7 +117,6 @@ static void plan_fail(struct tune_session *session, const char *text) {
     cJSON *payload = cJSON_CreateObject();
     tune_json_put_text(payload, "text", text);
     tune_emit(session, "plan_failed", payload);
-    tune_emit_log(session, TUNE_LEVEL_WARNING, "rewrite", "%s", text);
     const struct tune_attempt *open = tune_state_attempt(session->state, session->state->current);
     if (open && open->id > 0 && open->status == TUNE_STATUS_OPEN) {
         payload = cJSON_CreateObject();

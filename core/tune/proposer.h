@@ -17,6 +17,7 @@ struct tune_reply;
 struct tune_proposer {
     const char *name;           /* shown as the author of what it makes */
     void *self;
+    bool repairs;               /* is asked again when its candidate does not compile */
     /* Answer with plans, best first; none means there is nothing left to propose. */
     void (*plan)(void *self, const struct tune_context *context, struct tune_reply *reply);
     /* Answer with the whole new source. context->repair_error set: a repair turn for `plan`. */

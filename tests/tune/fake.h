@@ -221,7 +221,7 @@ static void fake_begin(struct fake *fake, const struct fake_plan *plans, size_t 
     fake_file(fake->folder, "reference.py", "def get_inputs(): pass\n");
     fake->loop = loop_new();
     fake->place.loop = fake->loop;
-    fake->proposer = (struct fake_proposer){.vtable = {.name = "script",
+    fake->proposer = (struct fake_proposer){.vtable = {.name = "script", .repairs = true,
                                                        .self = &fake->proposer,
                                                        .plan = fake_plans,
                                                        .rewrite = fake_rewrite},
