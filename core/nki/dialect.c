@@ -30,22 +30,19 @@ static enum nki_dialect dialect_of_import(const struct nki_node *node) {
 static const struct {
     const char *dotted, *why;
 } legacy_names[] = {
-    {"nl.par_dim", "uses nl.par_dim"},
-    {"nl.arange", "uses nl.arange"},
-    {"nl.mgrid", "uses nl.mgrid"},
-    {"nl.loop_reduce", "uses nl.loop_reduce"},
-    {"nl.spmd_dim", "uses nl.spmd_dim"},
-    {"nki.baremetal", "uses nki.baremetal"},
-    {"nki.benchmark", "uses nki.benchmark"},
-    {"nki.simulate_kernel", "uses nki.simulate_kernel"},
+    {"nl.par_dim", "uses nl.par_dim"},       {"nl.arange", "uses nl.arange"},
+    {"nl.mgrid", "uses nl.mgrid"},           {"nl.loop_reduce", "uses nl.loop_reduce"},
+    {"nl.spmd_dim", "uses nl.spmd_dim"},     {"nki.baremetal", "uses nki.baremetal"},
+    {"nki.benchmark", "uses nki.benchmark"}, {"nki.simulate_kernel", "uses nki.simulate_kernel"},
 };
 
 /* Calls of nki.isa that returned a tile before they had a dst. */
 static const char *const value_calls[] = {
-    "nisa.activation",      "nisa.tensor_tensor", "nisa.tensor_scalar", "nisa.tensor_reduce",
-    "nisa.nc_matmul",       "nisa.nc_transpose",  "nisa.tensor_copy",   "nisa.reciprocal",
-    "nisa.tensor_tensor_scan", "nisa.bn_stats",   "nisa.bn_aggr",       "nisa.affine_select",
-    "nisa.iota",            "nisa.memset",
+    "nisa.activation",    "nisa.tensor_tensor", "nisa.tensor_scalar",
+    "nisa.tensor_reduce", "nisa.nc_matmul",     "nisa.nc_transpose",
+    "nisa.tensor_copy",   "nisa.reciprocal",    "nisa.tensor_tensor_scan",
+    "nisa.bn_stats",      "nisa.bn_aggr",       "nisa.affine_select",
+    "nisa.iota",          "nisa.memset",
 };
 
 static bool is_value_call(const struct nki_node *call) {
@@ -67,8 +64,7 @@ static enum nki_dialect dialect_of_use(const struct nki_node *node, const char *
         bool has_dst = nki_keyword(node, "dst") != NULL;
         bool is_value = node->parent->kind != NKI_EXPR;
         *why = has_dst ? "passes dst= to nki.isa" : "uses the value of a nki.isa call";
-        return has_dst ? NKI_DIALECT_CURRENT
-                       : is_value ? NKI_DIALECT_LEGACY : NKI_DIALECT_UNKNOWN;
+        return has_dst ? NKI_DIALECT_CURRENT : is_value ? NKI_DIALECT_LEGACY : NKI_DIALECT_UNKNOWN;
     } else if (node->kind == NKI_KEYWORD && str_is(node->keyword.name, "mask")) {
         *why = "passes mask=";
         return NKI_DIALECT_LEGACY;
@@ -86,9 +82,9 @@ static struct nki_dialect_info by_imports(const struct nki_tree *tree) {
         if (found.dialect != NKI_DIALECT_UNKNOWN && found.dialect != dialect)
             return (struct nki_dialect_info){.why = "imports both packages"};
         if (found.dialect == NKI_DIALECT_UNKNOWN)
-            found = (struct nki_dialect_info){
-                dialect, nki_span_of(node),
-                dialect == NKI_DIALECT_LEGACY ? "imports neuronxcc" : "imports nki"};
+            found = (struct nki_dialect_info){dialect, nki_span_of(node),
+                                              dialect == NKI_DIALECT_LEGACY ? "imports neuronxcc"
+                                                                            : "imports nki"};
     }
     return found;
 }
@@ -143,8 +139,17 @@ struct nki_node *nki_find_function(const struct nki_tree *tree, struct str name)
 
 static bool makes_kernel(const struct nki_node *decorator) {
     static const char *const dotted[] = {
-        "nki.jit", "nki.trace", "nki.baremetal", "nki.benchmark", "nki.profile", "jit", "nki_jit",
-        "baremetal", "profile", "neuronxcc.nki.jit", "neuronxcc.nki.baremetal",
+        "nki.jit",
+        "nki.trace",
+        "nki.baremetal",
+        "nki.benchmark",
+        "nki.profile",
+        "jit",
+        "nki_jit",
+        "baremetal",
+        "profile",
+        "neuronxcc.nki.jit",
+        "neuronxcc.nki.baremetal",
         "neuronxcc.nki.benchmark",
     };
     if (decorator->kind == NKI_CALL)
@@ -191,8 +196,8 @@ static void collect_mentions(const struct candidates *found, struct map *mention
             if (node->kind != NKI_NAME)
                 continue;
             struct map_entry *entry = map_put(mentions, node->name.id);
-            entry->value = !entry->value || entry->value == function ? (void *)function
-                                                                     : (void *)mentions;
+            entry->value =
+                !entry->value || entry->value == function ? (void *)function : (void *)mentions;
         }
     }
 }
@@ -227,8 +232,7 @@ static struct nki_node *choose(const struct candidates *found) {
 
 static void print_candidates(const struct candidates *found, struct buf *out) {
     for (size_t i = 0; i < found->all.len && i < 8; i++)
-        buf_printf(out, "%s" STR_FMT, i ? ", " : "",
-                   STR_ARG(found->all.at[i]->function_def.name));
+        buf_printf(out, "%s" STR_FMT, i ? ", " : "", STR_ARG(found->all.at[i]->function_def.name));
     if (found->all.len > 8)
         buf_puts(out, ", ...");
 }
@@ -243,8 +247,10 @@ static struct nki_node *find_without_name(const struct nki_tree *tree, struct er
         err_set(err, ERR_KERNEL, "%s: there is no function in this file that could be the kernel",
                 tree->file);
     else if (!kernel)
-        err_set(err, ERR_KERNEL, "%s: which function is the kernel? None has @nki.jit; name one "
-                "of %s", tree->file, names.at);
+        err_set(err, ERR_KERNEL,
+                "%s: which function is the kernel? None has @nki.jit; name one "
+                "of %s",
+                tree->file, names.at);
     buf_free(&names);
     vec_free(&found.decorated);
     vec_free(&found.named);
@@ -252,13 +258,11 @@ static struct nki_node *find_without_name(const struct nki_tree *tree, struct er
     return kernel;
 }
 
-struct nki_node *nki_find_kernel(const struct nki_tree *tree, const char *name,
-                                 struct err *err) {
+struct nki_node *nki_find_kernel(const struct nki_tree *tree, const char *name, struct err *err) {
     if (!name)
         return find_without_name(tree, err);
     struct nki_node *kernel = nki_find_function(tree, str_of(name));
     if (!kernel)
-        err_set(err, ERR_KERNEL, "%s: there is no function '%s' at module level", tree->file,
-                name);
+        err_set(err, ERR_KERNEL, "%s: there is no function '%s' at module level", tree->file, name);
     return kernel;
 }

@@ -77,7 +77,7 @@ static const struct nki_token *line_token(const struct nki_tree *tree,
         return NULL;
     const struct nki_token *token = &tree->tokens[i];
     bool is_open = token->start == token->end && is_joined(tree, token->end);
-    return is_open ? NULL : token;              /* open: a backslash ends the file */
+    return is_open ? NULL : token; /* open: a backslash ends the file */
 }
 
 struct nki_span nki_stmt_lines(const struct nki_tree *tree, const struct nki_node *stmt,
@@ -217,8 +217,7 @@ static int depth_of(const struct nki_node *node) {
     return depth;
 }
 
-bool nki_edit_insert_after(struct nki_edits *edits, const struct nki_node *stmt,
-                           struct str lines) {
+bool nki_edit_insert_after(struct nki_edits *edits, const struct nki_node *stmt, struct str lines) {
     const struct nki_tree *tree = edits->tree;
     bool shares;
     struct nki_span span = nki_stmt_lines(tree, stmt, &shares);

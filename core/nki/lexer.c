@@ -8,23 +8,23 @@
 #define MAX_INDENTS 100
 
 struct indent {
-    uint32_t column;            /* tabs to multiples of 8 */
-    uint32_t alternative;       /* tabs as one column; must order the same way */
+    uint32_t column;      /* tabs to multiples of 8 */
+    uint32_t alternative; /* tabs as one column; must order the same way */
 };
 
 struct lexer {
     struct nki_tree *tree;
     struct nki_faults *faults;
-    const char *text;           /* followed by a zero byte at `end` for a whole file */
+    const char *text; /* followed by a zero byte at `end` for a whole file */
     uint32_t at, end;
-    bool is_part;               /* one expression: line ends are blanks */
+    bool is_part; /* one expression: line ends are blanks */
     VEC(struct nki_token) tokens;
     VEC(struct nki_span) comments;
     uint32_t brackets[NKI_MAX_DEPTH];
     uint32_t depth;
     struct indent indents[MAX_INDENTS];
     uint32_t n_indents;
-    int retries;                /* of f-strings, see lexer_find_string_end */
+    int retries; /* of f-strings, see lexer_find_string_end */
 };
 
 static const char *const words[] = {
@@ -137,7 +137,8 @@ static void close_indents(struct lexer *lx, struct indent indent) {
     if (top->column != indent.column)
         nki_fault(lx->faults, (struct nki_span){lx->at, lx->at + 1},
                   "this line is indented by %u columns, which is no enclosing block's "
-                  "indentation; the nearest is %u", indent.column, top->column);
+                  "indentation; the nearest is %u",
+                  indent.column, top->column);
     else if (top->alternative != indent.alternative)
         fault_tabs(lx);
 }
@@ -308,10 +309,10 @@ static void lex_number(struct lexer *lx) {
 }
 
 static const char operators[][4] = {
-    "**=", "//=", ">>=", "<<=", "...", "**", "//", ">>", "<<", "<=", ">=", "==", "!=", "->",
-    "+=",  "-=",  "*=",  "/=",  "%=",  "&=", "|=", "^=", "@=", ":=", "+",  "-",  "*",  "/",
-    "%",   "@",   "&",   "|",   "^",   "~",  "<",  ">",  "(",  ")",  "[",  "]",  "{",  "}",
-    ",",   ":",   ".",   ";",   "=",
+    "**=", "//=", ">>=", "<<=", "...", "**", "//", ">>", "<<", "<=", ">=", "==",
+    "!=",  "->",  "+=",  "-=",  "*=",  "/=", "%=", "&=", "|=", "^=", "@=", ":=",
+    "+",   "-",   "*",   "/",   "%",   "@",  "&",  "|",  "^",  "~",  "<",  ">",
+    "(",   ")",   "[",   "]",   "{",   "}",  ",",  ":",  ".",  ";",  "=",
 };
 
 static size_t operator_length(const struct lexer *lx) {
@@ -350,15 +351,18 @@ static void lex_stray(struct lexer *lx) {
     struct nki_span span = {start, lx->at};
     push(lx, NKI_TOKEN_ERROR, start, lx->at);
     if (c == 0 || (c >= 0x80 && !len))
-        return;                             /* reported by the scan of the lines */
+        return; /* reported by the scan of the lines */
     if (c == '\\')
-        nki_fault(lx->faults, span, "found '\\' that is not the last character of its line; it can "
+        nki_fault(lx->faults, span,
+                  "found '\\' that is not the last character of its line; it can "
                   "only join a line with the next one");
     else if (c > 0x20 && c < 0x7f)
         nki_fault(lx->faults, span, "found '%c', which has no meaning here", c);
     else
-        nki_fault(lx->faults, span, "found the character U+%04X, which has no meaning outside "
-                  "strings and comments", code);
+        nki_fault(lx->faults, span,
+                  "found the character U+%04X, which has no meaning outside "
+                  "strings and comments",
+                  code);
 }
 
 static void lex_newline(struct lexer *lx) {
@@ -411,8 +415,11 @@ static void finish(struct lexer *lx) {
 }
 
 void nki_lex_file(struct nki_tree *tree, struct nki_faults *faults) {
-    struct lexer lx = {.tree = tree, .faults = faults, .text = tree->source.at,
-                       .end = (uint32_t)tree->source.len, .n_indents = 1};
+    struct lexer lx = {.tree = tree,
+                       .faults = faults,
+                       .text = tree->source.at,
+                       .end = (uint32_t)tree->source.len,
+                       .n_indents = 1};
     lexer_scan_lines(tree, faults);
     if (str_starts(tree->source, "\xef\xbb\xbf"))
         lx.at = 3;
@@ -421,8 +428,8 @@ void nki_lex_file(struct nki_tree *tree, struct nki_faults *faults) {
     finish(&lx);
     tree->tokens = arena_dup(tree->arena, lx.tokens.at, lx.tokens.len * sizeof *lx.tokens.at);
     tree->n_tokens = (uint32_t)lx.tokens.len;
-    tree->comments = arena_dup(tree->arena, lx.comments.at,
-                               lx.comments.len * sizeof *lx.comments.at);
+    tree->comments =
+        arena_dup(tree->arena, lx.comments.at, lx.comments.len * sizeof *lx.comments.at);
     tree->n_comments = (uint32_t)lx.comments.len;
     vec_free(&lx.tokens);
     vec_free(&lx.comments);
@@ -430,12 +437,17 @@ void nki_lex_file(struct nki_tree *tree, struct nki_faults *faults) {
 
 struct nki_token *nki_lex_part(struct nki_tree *tree, struct nki_span part,
                                struct nki_faults *faults) {
-    struct lexer lx = {.tree = tree, .faults = faults, .text = tree->source.at, .at = part.start,
-                       .end = part.end, .is_part = true, .n_indents = 1};
+    struct lexer lx = {.tree = tree,
+                       .faults = faults,
+                       .text = tree->source.at,
+                       .at = part.start,
+                       .end = part.end,
+                       .is_part = true,
+                       .n_indents = 1};
     lex_all(&lx);
     finish(&lx);
-    struct nki_token *tokens = arena_dup(tree->arena, lx.tokens.at,
-                                         lx.tokens.len * sizeof *lx.tokens.at);
+    struct nki_token *tokens =
+        arena_dup(tree->arena, lx.tokens.at, lx.tokens.len * sizeof *lx.tokens.at);
     vec_free(&lx.tokens);
     return tokens;
 }

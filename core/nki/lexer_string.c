@@ -5,7 +5,7 @@
 #include "nki/lexer.h"
 
 #define MAX_NESTED_STRINGS 8
-#define MAX_RETRIES 64          /* f-strings of a file read again by the old rule */
+#define MAX_RETRIES 64 /* f-strings of a file read again by the old rule */
 
 static bool is_newline(char c) {
     return c == '\n' || c == '\r';
@@ -27,7 +27,7 @@ bool lexer_is_string_prefix(struct str text) {
 /* A string being looked at: its quotes and what its prefix says. */
 struct quoted {
     const char *text;
-    uint32_t body, end;         /* after the opening quotes; end of the text */
+    uint32_t body, end; /* after the opening quotes; end of the text */
     char quote;
     bool is_triple, is_format, is_raw;
 };

@@ -6,7 +6,7 @@
 #include "nki/lint.h"
 
 static const struct nki_lint_rule rules[] = {
-#define X(id, code, severity, strict_only, message, help) \
+#define X(id, code, severity, strict_only, message, help)                                          \
     {code, DIAG_##severity, strict_only, message, help},
     LINT_TABLE(X)
 #undef X
@@ -52,7 +52,9 @@ void nki_lint(const struct nki_tree *tree, const struct nki_lint_options *option
     enum nki_dialect dialect = options->dialect;
     if (dialect == NKI_DIALECT_UNKNOWN)
         dialect = nki_detect_dialect(tree).dialect;
-    struct lint lint = {.tree = tree, .options = options, .diags = diags,
+    struct lint lint = {.tree = tree,
+                        .options = options,
+                        .diags = diags,
                         .is_legacy = dialect == NKI_DIALECT_LEGACY};
     size_t first = diags->all.len;
     lint_bindings(&lint);

@@ -51,13 +51,27 @@ static const struct {
 
 /* Instructions that returned a tile in the legacy dialect and take dst= now. */
 static const char *const instructions[] = {
-    "nisa.activation",       "nisa.activation_reduce",     "nisa.tensor_tensor",
-    "nisa.tensor_scalar",    "nisa.tensor_reduce",         "nisa.tensor_tensor_scan",
-    "nisa.nc_matmul",        "nisa.nc_transpose",          "nisa.tensor_copy",
-    "nisa.reciprocal",       "nisa.scalar_tensor_tensor",  "nisa.tensor_partition_reduce",
-    "nisa.affine_select",    "nisa.iota",                  "nisa.memset",
-    "nisa.bn_stats",         "nisa.bn_aggr",               "nisa.dropout",
-    "nisa.select_reduce",    "nisa.max8",                  "nisa.local_gather",
+    "nisa.activation",
+    "nisa.activation_reduce",
+    "nisa.tensor_tensor",
+    "nisa.tensor_scalar",
+    "nisa.tensor_reduce",
+    "nisa.tensor_tensor_scan",
+    "nisa.nc_matmul",
+    "nisa.nc_transpose",
+    "nisa.tensor_copy",
+    "nisa.reciprocal",
+    "nisa.scalar_tensor_tensor",
+    "nisa.tensor_partition_reduce",
+    "nisa.affine_select",
+    "nisa.iota",
+    "nisa.memset",
+    "nisa.bn_stats",
+    "nisa.bn_aggr",
+    "nisa.dropout",
+    "nisa.select_reduce",
+    "nisa.max8",
+    "nisa.local_gather",
 };
 
 static bool is_instruction(struct str name) {

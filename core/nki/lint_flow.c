@@ -155,8 +155,8 @@ static void check_compare(struct lint *lint, const struct nki_node *node) {
     const struct nki_node *left = node->compare.left;
     for (uint32_t i = 0; i < node->compare.comparators.len; i++) {
         const struct nki_node *right = node->compare.comparators.at[i];
-        bool is_identity = node->compare.ops[i] == NKI_CMP_IS ||
-                           node->compare.ops[i] == NKI_CMP_IS_NOT;
+        bool is_identity =
+            node->compare.ops[i] == NKI_CMP_IS || node->compare.ops[i] == NKI_CMP_IS_NOT;
         if (is_identity && (is_literal(left) || is_literal(right)))
             lint_node(lint, LINT_IS_LITERAL, node);
         left = right;
@@ -167,14 +167,78 @@ static void check_compare(struct lint *lint, const struct nki_node *node) {
 
 /* Python's builtins and what every module has. */
 static const char *const builtins[] = {
-    "abs", "all", "any", "ascii", "bin", "bool", "breakpoint", "bytearray", "bytes", "callable",
-    "chr", "classmethod", "compile", "complex", "delattr", "dict", "dir", "divmod", "enumerate",
-    "eval", "exec", "exit", "filter", "float", "format", "frozenset", "getattr", "globals",
-    "hasattr", "hash", "help", "hex", "id", "input", "int", "isinstance", "issubclass", "iter",
-    "len", "list", "locals", "map", "max", "memoryview", "min", "next", "object", "oct", "open",
-    "ord", "pow", "print", "property", "quit", "range", "repr", "reversed", "round", "set",
-    "setattr", "slice", "sorted", "staticmethod", "str", "sum", "super", "tuple", "type", "vars",
-    "zip", "NotImplemented", "Ellipsis",
+    "abs",
+    "all",
+    "any",
+    "ascii",
+    "bin",
+    "bool",
+    "breakpoint",
+    "bytearray",
+    "bytes",
+    "callable",
+    "chr",
+    "classmethod",
+    "compile",
+    "complex",
+    "delattr",
+    "dict",
+    "dir",
+    "divmod",
+    "enumerate",
+    "eval",
+    "exec",
+    "exit",
+    "filter",
+    "float",
+    "format",
+    "frozenset",
+    "getattr",
+    "globals",
+    "hasattr",
+    "hash",
+    "help",
+    "hex",
+    "id",
+    "input",
+    "int",
+    "isinstance",
+    "issubclass",
+    "iter",
+    "len",
+    "list",
+    "locals",
+    "map",
+    "max",
+    "memoryview",
+    "min",
+    "next",
+    "object",
+    "oct",
+    "open",
+    "ord",
+    "pow",
+    "print",
+    "property",
+    "quit",
+    "range",
+    "repr",
+    "reversed",
+    "round",
+    "set",
+    "setattr",
+    "slice",
+    "sorted",
+    "staticmethod",
+    "str",
+    "sum",
+    "super",
+    "tuple",
+    "type",
+    "vars",
+    "zip",
+    "NotImplemented",
+    "Ellipsis",
 };
 
 static bool is_python_name(struct str name) {
@@ -191,7 +255,7 @@ static void check_defined(struct lint *lint, const struct nki_node *node) {
         is_python_name(node->name.id))
         return;
     lint_name(lint, LINT_UNDEFINED, node, node->name.id);
-    map_put(&lint->bound, node->name.id);               /* once is enough */
+    map_put(&lint->bound, node->name.id); /* once is enough */
 }
 
 /* Where a store takes effect: an assignment's after its value, any other's at its own place. */
@@ -206,7 +270,7 @@ static void note_binding(struct map *locals, struct str name, uint32_t at) {
     struct map_entry *entry = map_put(locals, name);
     uintptr_t before = (uintptr_t)entry->value;
     if (!before || before > at + 1u)
-        entry->value = (void *)(uintptr_t)(at + 1u);    /* 0 means absent */
+        entry->value = (void *)(uintptr_t)(at + 1u); /* 0 means absent */
 }
 
 static struct str bound_name(const struct nki_node *node) {
@@ -264,8 +328,7 @@ static void check_use(struct lint *lint, const struct nki_node *function,
     bool is_augmented = name->parent->kind == NKI_AUG_ASSIGN && name->context == NKI_STORE;
     if (name->context != NKI_LOAD && !is_augmented)
         return;
-    if (first && name->start < first - 1 &&
-        !shares_loop(name, function, (uint32_t)(first - 1)))
+    if (first && name->start < first - 1 && !shares_loop(name, function, (uint32_t)(first - 1)))
         lint_name(lint, LINT_UNASSIGNED, name, name->name.id);
 }
 

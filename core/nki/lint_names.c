@@ -7,9 +7,8 @@
 static const struct {
     const char *module, *canonical;
 } modules[] = {
-    {"nki.language", "nl"},           {"nki.isa", "nisa"},
-    {"neuronxcc.nki.language", "nl"}, {"neuronxcc.nki.isa", "nisa"},
-    {"neuronxcc.nki", "nki"},
+    {"nki.language", "nl"},        {"nki.isa", "nisa"},      {"neuronxcc.nki.language", "nl"},
+    {"neuronxcc.nki.isa", "nisa"}, {"neuronxcc.nki", "nki"},
 };
 
 static void bind(struct lint *lint, struct str name) {
@@ -31,7 +30,7 @@ static void bind_alias(struct lint *lint, const struct nki_node *node) {
         buf_add(&module, import->import_from.module.at, import->import_from.module.len);
         buf_putc(&module, '.');
     } else if (!node->alias.asname.len) {
-        name = first_part(name);            /* `import a.b` binds a */
+        name = first_part(name); /* `import a.b` binds a */
     }
     if (import->kind == NKI_IMPORT_FROM || node->alias.asname.len)
         buf_add(&module, node->alias.name.at, node->alias.name.len);

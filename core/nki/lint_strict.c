@@ -7,7 +7,7 @@
 /* What is still to be looked at, and what was. */
 struct reach {
     const struct lint *lint;
-    bool *seen;                     /* by node id */
+    bool *seen; /* by node id */
     VEC(const struct nki_node *) queue;
 };
 
@@ -57,7 +57,8 @@ static void check_one(struct lint *lint, struct reach *reach, const struct nki_n
         const struct nki_node *node = lint->tree->nodes[i];
         lint_strict_node(lint, node);
         const struct nki_node *named = node->kind == NKI_NAME && node->context == NKI_LOAD
-                                           ? map_get(index, node->name.id) : NULL;
+                                           ? map_get(index, node->name.id)
+                                           : NULL;
         if (named)
             reach_node(reach, named);
     }

@@ -29,9 +29,10 @@ static const struct {
 };
 
 static const char *const missing_builtins[] = {
-    "all", "any", "bytes", "callable", "chr", "enumerate", "filter", "format", "frozenset",
-    "getattr", "hasattr", "hash", "id", "iter", "map", "next", "open", "ord", "pow", "repr",
-    "reversed", "round", "set", "setattr", "sorted", "sum", "super", "vars", "zip",
+    "all",       "any",     "bytes",   "callable", "chr",      "enumerate", "filter", "format",
+    "frozenset", "getattr", "hasattr", "hash",     "id",       "iter",      "map",    "next",
+    "open",      "ord",     "pow",     "repr",     "reversed", "round",     "set",    "setattr",
+    "sorted",    "sum",     "super",   "vars",     "zip",
 };
 
 static struct str last_part(struct str dotted) {
@@ -144,8 +145,8 @@ void lint_strict_class(struct lint *lint, const struct nki_node *node) {
                     (struct lint_detail){.name = node->class_def.name});
     for (uint32_t i = 0; i < body->len; i++) {
         enum nki_kind kind = body->at[i]->kind;
-        if (kind != NKI_EXPR && kind != NKI_PASS && kind != NKI_ASSIGN &&
-            kind != NKI_ANN_ASSIGN && kind != NKI_FUNCTION_DEF)
+        if (kind != NKI_EXPR && kind != NKI_PASS && kind != NKI_ASSIGN && kind != NKI_ANN_ASSIGN &&
+            kind != NKI_FUNCTION_DEF)
             lint_node(lint, LINT_S_CLASS_BODY, body->at[i]);
     }
 }
@@ -163,8 +164,8 @@ static void check_aug_assign(struct lint *lint, const struct nki_node *node) {
 }
 
 static void check_compare(struct lint *lint, const struct nki_node *node) {
-    for (uint32_t i = 0; node->compare.comparators.len > 1 &&
-                         i < node->compare.comparators.len; i++) {
+    for (uint32_t i = 0; node->compare.comparators.len > 1 && i < node->compare.comparators.len;
+         i++) {
         enum nki_comparison op = node->compare.ops[i];
         if (op == NKI_CMP_IN || op == NKI_CMP_NOT_IN)
             lint_name(lint, LINT_S_CHAINED_IN, node, str_of(nki_comparison_text(op)));
@@ -214,8 +215,8 @@ static void check_formatted(struct lint *lint, const struct nki_node *node) {
 }
 
 static void check_constant(struct lint *lint, const struct nki_node *node) {
-    bool is_negative = node->parent->kind == NKI_UNARY_OP &&
-                       node->parent->unary_op.op == NKI_UNARY_MINUS;
+    bool is_negative =
+        node->parent->kind == NKI_UNARY_OP && node->parent->unary_op.op == NKI_UNARY_MINUS;
     if (node->constant.type == NKI_CONST_INT &&
         node->constant.integer > (int64_t)INT32_MAX + is_negative)
         lint_name(lint, LINT_S_INT32, node, nki_node_text(lint->tree, node));

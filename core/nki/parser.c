@@ -78,10 +78,8 @@ static void quote_token(const struct nki_parser *p, char *out, size_t size) {
 
 void parser_expected(struct nki_parser *p, const char *expected) {
     static const char *const fixed[] = {
-        [NKI_TOKEN_END] = "the end of the file",
-        [NKI_TOKEN_NEWLINE] = "the end of the line",
-        [NKI_TOKEN_INDENT] = "an indented line",
-        [NKI_TOKEN_DEDENT] = "the end of the block",
+        [NKI_TOKEN_END] = "the end of the file", [NKI_TOKEN_NEWLINE] = "the end of the line",
+        [NKI_TOKEN_INDENT] = "an indented line", [NKI_TOKEN_DEDENT] = "the end of the block",
         [NKI_TOKEN_STRING] = "a string",
     };
     enum nki_token_kind kind = p->token->kind;
@@ -149,8 +147,10 @@ uint32_t parser_last_end(const struct nki_parser *p) {
 bool parser_enter(struct nki_parser *p) {
     if (p->depth++ < NKI_MAX_DEPTH)
         return true;
-    parser_fail(p, "the source nests more than %d deep here; name the inner values or move them "
-                "into functions", NKI_MAX_DEPTH);
+    parser_fail(p,
+                "the source nests more than %d deep here; name the inner values or move them "
+                "into functions",
+                NKI_MAX_DEPTH);
     return false;
 }
 
@@ -162,8 +162,10 @@ void parser_leave(struct nki_parser *p) {
 
 struct nki_node *parser_node(struct nki_parser *p, enum nki_kind kind, uint32_t start) {
     if (p->nodes++ == NKI_MAX_NODES) {
-        parser_fail(p, "the file has more than %u names, operators and other parts up to here; a "
-                    "kernel may not have more", NKI_MAX_NODES);
+        parser_fail(p,
+                    "the file has more than %u names, operators and other parts up to here; a "
+                    "kernel may not have more",
+                    NKI_MAX_NODES);
         stop(p);
     }
     struct nki_node *node = ARENA_NEW(p->arena, struct nki_node);
@@ -240,8 +242,11 @@ static void number(struct nki_parser *p, struct nki_node *node) {
 
 static void parse_source(struct nki_tree *tree, struct nki_faults *faults) {
     nki_lex_file(tree, faults);
-    struct nki_parser p = {.tree = tree, .arena = tree->arena, .faults = faults,
-                           .tokens = tree->tokens, .token = tree->tokens};
+    struct nki_parser p = {.tree = tree,
+                           .arena = tree->arena,
+                           .faults = faults,
+                           .tokens = tree->tokens,
+                           .token = tree->tokens};
     parse_module(&p);
     p.pending.len = 0;
     number(&p, tree->module);
@@ -259,8 +264,8 @@ static void refuse_source(struct nki_tree *tree, struct nki_faults *faults, size
     tree->nodes = ARENA_NEW(tree->arena, struct nki_node *);
     tree->nodes[0] = tree->module;
     tree->n_nodes = 1;
-    nki_fault(faults, (struct nki_span){0, 0}, "the file has %zu bytes; a kernel may have %u",
-              size, NKI_MAX_SOURCE);
+    nki_fault(faults, (struct nki_span){0, 0}, "the file has %zu bytes; a kernel may have %u", size,
+              NKI_MAX_SOURCE);
 }
 
 struct nki_tree *nki_parse(const char *file, struct str source, struct diag_list *diags) {
@@ -283,7 +288,7 @@ struct nki_tree *nki_parse(const char *file, struct str source, struct diag_list
         parse_source(tree, &faults);
     tree->errors = faults.count;
     if (diags)
-        nki_sort_findings(diags, first);       /* the lexer reported before the parser */
+        nki_sort_findings(diags, first); /* the lexer reported before the parser */
     return tree;
 }
 

@@ -164,8 +164,7 @@ static struct nki_node *dict_comprehension(struct nki_parser *p, uint32_t start,
 }
 
 /* After `{key`: the value and the rest of a dictionary or a comprehension. */
-static struct nki_node *dict_after_key(struct nki_parser *p, uint32_t start,
-                                       struct nki_node *key) {
+static struct nki_node *dict_after_key(struct nki_parser *p, uint32_t start, struct nki_node *key) {
     struct nki_node *value = dict_value(p);
     if (at_for(p))
         return dict_comprehension(p, start, key, value);
@@ -279,12 +278,13 @@ static struct nki_node *starred_argument(struct nki_parser *p) {
 /* One positional argument, pushed; a generator may be the only one. */
 static void push_positional(struct nki_parser *p, bool is_after_keyword) {
     uint32_t start = p->token->start;
-    struct nki_node *node = parser_at_op(p, OP1('*')) ? starred_argument(p)
-                                                      : parse_named_expression(p);
+    struct nki_node *node =
+        parser_at_op(p, OP1('*')) ? starred_argument(p) : parse_named_expression(p);
     if (at_for(p))
         node = parser_close(p, comprehension(p, NKI_GENERATOR_EXP, start, node));
     if (is_after_keyword && node->kind != NKI_STARRED)
-        parser_fail_at(p, node, "a positional argument stands after a keyword argument; give it a "
+        parser_fail_at(p, node,
+                       "a positional argument stands after a keyword argument; give it a "
                        "keyword or move it to the front");
     parser_list_push(p, node);
 }

@@ -89,8 +89,8 @@ static bool is_item_group(const struct nki_parser *p) {
     int depth = 0;
     if (!parser_at_op(p, OP1('(')))
         return false;
-    for (const struct nki_token *token = p->token; token->kind != NKI_TOKEN_NEWLINE &&
-                                                   token->kind != NKI_TOKEN_END; token++) {
+    for (const struct nki_token *token = p->token;
+         token->kind != NKI_TOKEN_NEWLINE && token->kind != NKI_TOKEN_END; token++) {
         if (token->kind != NKI_TOKEN_OP)
             continue;
         if (token->op == OP1('(') || token->op == OP1('[') || token->op == OP1('{'))
@@ -165,8 +165,8 @@ static struct nki_node *parse_try(struct nki_parser *p) {
 static struct nki_node *parse_def(struct nki_parser *p) {
     struct nki_node *node = parser_node(p, NKI_FUNCTION_DEF, p->token->start);
     parser_next(p);
-    node->function_def.name = parser_need_name(p, "the name of the function",
-                                               &node->function_def.name_span);
+    node->function_def.name =
+        parser_need_name(p, "the name of the function", &node->function_def.name_span);
     parser_need_op(p, OP1('('), "'(' and the parameters");
     node->function_def.args = parser_adopt(p, node, parse_parameters(p, OP1(')')));
     parser_need_op(p, OP1(')'), "',' or ')' in the parameters");
@@ -180,8 +180,7 @@ static struct nki_node *parse_def(struct nki_parser *p) {
 static struct nki_node *parse_class(struct nki_parser *p) {
     struct nki_node *node = parser_node(p, NKI_CLASS_DEF, p->token->start);
     parser_next(p);
-    node->class_def.name = parser_need_name(p, "the name of the class",
-                                            &node->class_def.name_span);
+    node->class_def.name = parser_need_name(p, "the name of the class", &node->class_def.name_span);
     if (parser_accept_op(p, OP1('(')))
         parse_call_arguments(p, node, &node->class_def.bases, &node->class_def.keywords);
     parser_close(p, node);
@@ -265,8 +264,9 @@ static struct nki_node *skip_match(struct nki_parser *p) {
     int depth = 0;
     do {
         parser_next(p);
-        depth += p->token->kind == NKI_TOKEN_INDENT ? 1 : p->token->kind == NKI_TOKEN_DEDENT ? -1
-                                                                                             : 0;
+        depth += p->token->kind == NKI_TOKEN_INDENT   ? 1
+                 : p->token->kind == NKI_TOKEN_DEDENT ? -1
+                                                      : 0;
         if (p->token->kind == NKI_TOKEN_NEWLINE)
             parser_close(p, node);
     } while (p->token->kind != NKI_TOKEN_END && (depth || p->token->kind != NKI_TOKEN_DEDENT));
@@ -278,9 +278,9 @@ static const struct {
     enum nki_word word;
     struct nki_node *(*parse)(struct nki_parser *p);
 } compound[] = {
-    {NKI_WORD_IF, parse_if},       {NKI_WORD_FOR, parse_for},     {NKI_WORD_WHILE, parse_while},
-    {NKI_WORD_DEF, parse_def},     {NKI_WORD_WITH, parse_with},   {NKI_WORD_CLASS, parse_class},
-    {NKI_WORD_TRY, parse_try},     {NKI_WORD_ASYNC, parse_async},
+    {NKI_WORD_IF, parse_if},   {NKI_WORD_FOR, parse_for},     {NKI_WORD_WHILE, parse_while},
+    {NKI_WORD_DEF, parse_def}, {NKI_WORD_WITH, parse_with},   {NKI_WORD_CLASS, parse_class},
+    {NKI_WORD_TRY, parse_try}, {NKI_WORD_ASYNC, parse_async},
 };
 
 struct nki_node *parse_compound_statement(struct nki_parser *p) {

@@ -8,12 +8,18 @@ static const struct {
     uint32_t op;
     enum nki_binary binary;
 } binary_ops[] = {
-    {OP1('|'), NKI_BIT_OR},           {OP1('^'), NKI_BIT_XOR},
-    {OP1('&'), NKI_BIT_AND},          {OP2('<', '<'), NKI_SHIFT_LEFT},
-    {OP2('>', '>'), NKI_SHIFT_RIGHT}, {OP1('+'), NKI_ADD},
-    {OP1('-'), NKI_SUB},              {OP1('*'), NKI_MUL},
-    {OP1('@'), NKI_MATMUL},           {OP1('/'), NKI_DIV},
-    {OP2('/', '/'), NKI_FLOOR_DIV},   {OP1('%'), NKI_MOD},
+    {OP1('|'), NKI_BIT_OR},
+    {OP1('^'), NKI_BIT_XOR},
+    {OP1('&'), NKI_BIT_AND},
+    {OP2('<', '<'), NKI_SHIFT_LEFT},
+    {OP2('>', '>'), NKI_SHIFT_RIGHT},
+    {OP1('+'), NKI_ADD},
+    {OP1('-'), NKI_SUB},
+    {OP1('*'), NKI_MUL},
+    {OP1('@'), NKI_MATMUL},
+    {OP1('/'), NKI_DIV},
+    {OP2('/', '/'), NKI_FLOOR_DIV},
+    {OP1('%'), NKI_MOD},
 };
 
 static const int binary_precedence[] = {
@@ -201,8 +207,8 @@ static struct nki_node *parse_conditional(struct nki_parser *p) {
 
 struct nki_node *parse_expression(struct nki_parser *p) {
     parser_enter(p);
-    struct nki_node *node = parser_at_word(p, NKI_WORD_LAMBDA) ? parse_lambda(p)
-                                                               : parse_conditional(p);
+    struct nki_node *node =
+        parser_at_word(p, NKI_WORD_LAMBDA) ? parse_lambda(p) : parse_conditional(p);
     parser_leave(p);
     return node;
 }
@@ -236,7 +242,7 @@ struct nki_node *parse_star_named(struct nki_parser *p) {
 }
 
 bool parser_at_expression(const struct nki_parser *p) {
-    static const enum nki_word words[] = {NKI_WORD_FALSE, NKI_WORD_NONE, NKI_WORD_TRUE,
+    static const enum nki_word words[] = {NKI_WORD_FALSE, NKI_WORD_NONE,   NKI_WORD_TRUE,
                                           NKI_WORD_AWAIT, NKI_WORD_LAMBDA, NKI_WORD_NOT};
     static const uint32_t ops[] = {OP1('('), OP1('['), OP1('{'), OP1('-'),
                                    OP1('+'), OP1('~'), OP1('*'), OP3('.', '.', '.')};
@@ -326,8 +332,7 @@ static const char *what_it_is(const struct nki_node *node) {
     }
 }
 
-static void set_list_context(struct nki_parser *p, struct nki_list list,
-                             enum nki_context context) {
+static void set_list_context(struct nki_parser *p, struct nki_list list, enum nki_context context) {
     for (uint32_t i = 0; i < list.len; i++)
         parser_set_context(p, list.at[i], context);
 }
@@ -356,6 +361,8 @@ void parser_set_context(struct nki_parser *p, struct nki_node *node, enum nki_co
     default:
         break;
     }
-    parser_fail_at(p, node, "cannot %s %s; a name, attribute, subscript or a list of them is "
-                   "allowed here", context == NKI_DEL ? "delete" : "assign to", what_it_is(node));
+    parser_fail_at(p, node,
+                   "cannot %s %s; a name, attribute, subscript or a list of them is "
+                   "allowed here",
+                   context == NKI_DEL ? "delete" : "assign to", what_it_is(node));
 }

@@ -3,7 +3,7 @@
  * field's expression is made into tokens of its own, so that its nodes have exact spans. */
 #include "nki/lexer.h"
 
-#define MAX_SPEC_LEVEL 2        /* a field may hold fields in its format spec, those no further */
+#define MAX_SPEC_LEVEL 2 /* a field may hold fields in its format spec, those no further */
 
 struct format {
     struct nki_parser *p;
@@ -20,8 +20,8 @@ static void fail(struct format *f, uint32_t at, const char *text) {
 
 static void push_literal(struct format *f, uint32_t start) {
     if (f->at > start)
-        parser_list_push(f->p, parser_string_piece(f->p, (struct nki_span){start, f->at},
-                                                   f->string));
+        parser_list_push(f->p,
+                         parser_string_piece(f->p, (struct nki_span){start, f->at}, f->string));
 }
 
 static struct nki_node *parse_part(struct nki_parser *p, struct nki_span part) {
@@ -88,7 +88,8 @@ static void parse_field(struct format *f) {
     uint32_t start = f->at + 1;
     uint32_t end = nki_field_end(p->tree->source, start, f->end);
     if (end >= f->end) {
-        fail(f, f->at, "'{' of the f-string is never closed; expected '}' (write '{{' for a "
+        fail(f, f->at,
+             "'{' of the f-string is never closed; expected '}' (write '{{' for a "
              "brace)");
         return;
     }
@@ -97,8 +98,8 @@ static void parse_field(struct format *f) {
         fail(f, f->at, "found no expression between '{' and '}' in the f-string");
         return;
     }
-    node->formatted_value.value = parser_adopt(p, node, parse_part(p,
-                                                                   (struct nki_span){start, end}));
+    node->formatted_value.value =
+        parser_adopt(p, node, parse_part(p, (struct nki_span){start, end}));
     f->at = end;
     bool is_debug = accept_debug(f, start);
     parse_conversion(f, node);
@@ -149,7 +150,10 @@ static void parse_pieces(struct format *f, bool is_spec) {
 }
 
 void parse_format_string(struct nki_parser *p, struct nki_string_parts string) {
-    struct format f = {.p = p, .string = string, .text = p->tree->source.at,
-                       .at = string.body.start, .end = string.body.end};
+    struct format f = {.p = p,
+                       .string = string,
+                       .text = p->tree->source.at,
+                       .at = string.body.start,
+                       .end = string.body.end};
     parse_pieces(&f, false);
 }

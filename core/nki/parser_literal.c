@@ -63,7 +63,7 @@ static void set_float(struct nki_node *node, struct str text) {
     text.len -= is_imaginary;
     node->constant.type = is_imaginary ? NKI_CONST_IMAGINARY : NKI_CONST_FLOAT;
     if (!str_to_double(text, &node->constant.number))
-        node->constant.number = HUGE_VAL;               /* Python reads 1e999 as inf */
+        node->constant.number = HUGE_VAL; /* Python reads 1e999 as inf */
 }
 
 struct nki_node *parse_number(struct nki_parser *p) {
@@ -168,7 +168,7 @@ static void put_escape(struct decoder *d) {
         put_hex(d, c == 'u' ? 4 : 8);
     else {
         buf_putc(&d->out, '\\');
-        d->at--;                                /* the character itself may be special */
+        d->at--; /* the character itself may be special */
         if (c != '{' && c != '}') {
             buf_putc(&d->out, c);
             d->at++;
@@ -177,8 +177,7 @@ static void put_escape(struct decoder *d) {
 }
 
 static bool is_doubled_brace(const struct decoder *d, char c) {
-    return d->string.is_format && (c == '{' || c == '}') && d->at < d->end &&
-           d->text[d->at] == c;
+    return d->string.is_format && (c == '{' || c == '}') && d->at < d->end && d->text[d->at] == c;
 }
 
 static void decode(struct decoder *d) {
@@ -212,11 +211,11 @@ struct nki_node *parser_string_piece(struct nki_parser *p, struct nki_span span,
     node->constant.text = nki_text(p->tree, span);
     if (is_verbatim(node->constant.text, string))
         return node;
-    struct decoder d = {.p = p, .string = string, .text = p->tree->source.at, .at = span.start,
-                        .end = span.end};
+    struct decoder d = {
+        .p = p, .string = string, .text = p->tree->source.at, .at = span.start, .end = span.end};
     decode(&d);
-    node->constant.text = (struct str){arena_strndup(p->arena, d.out.at ? d.out.at : "", d.out.len),
-                                       d.out.len};
+    node->constant.text =
+        (struct str){arena_strndup(p->arena, d.out.at ? d.out.at : "", d.out.len), d.out.len};
     buf_free(&d.out);
     return node;
 }
@@ -276,8 +275,8 @@ struct nki_node *parse_strings(struct nki_parser *p) {
     uint32_t start = p->token->start, list = parser_list_start(p);
     bool has_bytes = false, has_text = false, has_format = false;
     while (p->token->kind == NKI_TOKEN_STRING) {
-        struct nki_string_parts string = nki_split_string(
-            p->tree->source, (struct nki_span){p->token->start, p->token->end});
+        struct nki_string_parts string =
+            nki_split_string(p->tree->source, (struct nki_span){p->token->start, p->token->end});
         has_bytes |= string.is_bytes;
         has_text |= !string.is_bytes;
         has_format |= string.is_format;

@@ -5,7 +5,7 @@
 
 /* What came before the parameter at hand. */
 struct so_far {
-    uint32_t list;                  /* start of the pending list */
+    uint32_t list; /* start of the pending list */
     bool has_slash, has_star, has_default, is_bare_star, allows_annotation;
 };
 

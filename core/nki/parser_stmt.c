@@ -11,12 +11,18 @@ static const struct {
     uint32_t op;
     enum nki_binary binary;
 } augmented[] = {
-    {OP2('+', '='), NKI_ADD},           {OP2('-', '='), NKI_SUB},
-    {OP2('*', '='), NKI_MUL},           {OP2('/', '='), NKI_DIV},
-    {OP3('/', '/', '='), NKI_FLOOR_DIV}, {OP2('%', '='), NKI_MOD},
-    {OP2('@', '='), NKI_MATMUL},        {OP3('*', '*', '='), NKI_POW},
-    {OP3('<', '<', '='), NKI_SHIFT_LEFT}, {OP3('>', '>', '='), NKI_SHIFT_RIGHT},
-    {OP2('&', '='), NKI_BIT_AND},       {OP2('|', '='), NKI_BIT_OR},
+    {OP2('+', '='), NKI_ADD},
+    {OP2('-', '='), NKI_SUB},
+    {OP2('*', '='), NKI_MUL},
+    {OP2('/', '='), NKI_DIV},
+    {OP3('/', '/', '='), NKI_FLOOR_DIV},
+    {OP2('%', '='), NKI_MOD},
+    {OP2('@', '='), NKI_MATMUL},
+    {OP3('*', '*', '='), NKI_POW},
+    {OP3('<', '<', '='), NKI_SHIFT_LEFT},
+    {OP3('>', '>', '='), NKI_SHIFT_RIGHT},
+    {OP2('&', '='), NKI_BIT_AND},
+    {OP2('|', '='), NKI_BIT_OR},
     {OP2('^', '='), NKI_BIT_XOR},
 };
 
@@ -39,7 +45,8 @@ static struct nki_node *parse_augmented(struct nki_parser *p, uint32_t start,
                                         struct nki_node *target, enum nki_binary op) {
     struct nki_node *node = parser_node(p, NKI_AUG_ASSIGN, start);
     if (!is_single_target(target))
-        parser_fail_at(p, target, "an augmented assignment changes one name, attribute or "
+        parser_fail_at(p, target,
+                       "an augmented assignment changes one name, attribute or "
                        "subscript");
     parser_next(p);
     parser_set_context(p, target, NKI_STORE);
@@ -63,8 +70,7 @@ static struct nki_node *parse_annotated(struct nki_parser *p, uint32_t start,
     return parser_close(p, node);
 }
 
-static struct nki_node *parse_assign(struct nki_parser *p, uint32_t start,
-                                     struct nki_node *first) {
+static struct nki_node *parse_assign(struct nki_parser *p, uint32_t start, struct nki_node *first) {
     struct nki_node *node = parser_node(p, NKI_ASSIGN, start);
     struct nki_node *value = first;
     uint32_t list = parser_list_start(p);
@@ -204,7 +210,7 @@ static void parse_import_from(struct nki_parser *p, struct nki_node *node) {
 static const struct {
     enum nki_word word;
     enum nki_kind kind;
-    void (*parse)(struct nki_parser *p, struct nki_node *node);  /* NULL: the keyword is all */
+    void (*parse)(struct nki_parser *p, struct nki_node *node); /* NULL: the keyword is all */
 } simple[] = {
     {NKI_WORD_RETURN, NKI_RETURN, parse_return},
     {NKI_WORD_PASS, NKI_PASS, NULL},
@@ -266,7 +272,7 @@ static void push_block(struct nki_parser *p) {
 static struct nki_node *recover(struct nki_parser *p, uint32_t start) {
     p->failed = false;
     if (p->nodes > NKI_MAX_NODES)
-        p->at = p->tree->n_tokens - 1;              /* no more of this file */
+        p->at = p->tree->n_tokens - 1; /* no more of this file */
     p->token = &p->tokens[p->at];
     struct nki_node *node = parser_node(p, NKI_ERROR, start);
     while (p->token->kind != NKI_TOKEN_NEWLINE && p->token->kind != NKI_TOKEN_END &&

@@ -208,7 +208,7 @@ struct nki_node *nki_enclosing(const struct nki_node *node, enum nki_kind kind) 
 struct nki_node *nki_statement_of(const struct nki_node *node) {
     union {
         const struct nki_node *in;
-        struct nki_node *out;               /* callers own the tree; the lookup itself is const */
+        struct nki_node *out; /* callers own the tree; the lookup itself is const */
     } found = {.in = node};
     while (found.out && !nki_is_statement(found.out))
         found.out = found.out->parent;

@@ -6,15 +6,18 @@
 #include <math.h>
 
 enum field_type {
-    NO_FIELD,               /* ends a row */
-    NODE,                   /* struct nki_node *, may be NULL */
+    NO_FIELD, /* ends a row */
+    NODE,     /* struct nki_node *, may be NULL */
     LIST,
-    TEXT,                   /* struct str */
-    NAMES,                  /* the names of global and nonlocal */
-    BINARY, UNARY, BOOL_OP, COMPARISONS,
-    FORM,                   /* of a parameter */
-    CONVERSION,             /* of a formatted value */
-    LEVEL,                  /* of a relative import */
+    TEXT,  /* struct str */
+    NAMES, /* the names of global and nonlocal */
+    BINARY,
+    UNARY,
+    BOOL_OP,
+    COMPARISONS,
+    FORM,       /* of a parameter */
+    CONVERSION, /* of a formatted value */
+    LEVEL,      /* of a relative import */
     ASYNC,
 };
 struct field {
@@ -22,7 +25,8 @@ struct field {
     size_t at;
 };
 
-#define F(type, member) {type, offsetof(struct nki_node, member)}
+#define F(type, member)                                                                            \
+    { type, offsetof(struct nki_node, member) }
 #define MOST_FIELDS 6
 static const struct field fields[NKI_KIND_COUNT][MOST_FIELDS + 1] = {
     [NKI_MODULE] = {F(LIST, module.body)},
@@ -150,8 +154,8 @@ static void merge_runs(struct arena *arena, struct nki_node **all, uint32_t coun
 struct nki_node **nki_children_into(const struct nki_tree *tree, const struct nki_node *node,
                                     struct nki_node **some, uint32_t *count) {
     uint32_t most = most_children(node), n = 0;
-    struct nki_node **all = most <= NKI_SOME_CHILDREN
-                                ? some : ARENA_ARRAY(tree->arena, struct nki_node *, most);
+    struct nki_node **all =
+        most <= NKI_SOME_CHILDREN ? some : ARENA_ARRAY(tree->arena, struct nki_node *, most);
     for (const struct field *field = fields[node->kind]; field->type; field++) {
         if (field->type == NODE) {
             struct nki_node *child = *(struct nki_node *const *)field_of(node, field);

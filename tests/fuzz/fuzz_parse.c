@@ -89,10 +89,11 @@ static const char *const seeds[] = {
 };
 
 static const char *const scraps[] = {
-    "(", ")", "[", "]", "{", "}", ":", "\n", "\n    ", "\t", "'", "\"", "\"\"\"", "f'", "{x!r:",
-    "\\", "\\\n", "#", ",", "*", "**", "=", ":=", "if ", "else", "for ", "in ", "lambda ", "not ",
-    "def ", "class ", "@", "\xc3\xa9", "\xff", "\r\n", ";", "...", "0x", "1_", "e9", "async ",
-    "yield ", "\f",
+    "(",       ")",    "[",    "]",      "{",      "}",        ":",    "\n",   "\n    ",
+    "\t",      "'",    "\"",   "\"\"\"", "f'",     "{x!r:",    "\\",   "\\\n", "#",
+    ",",       "*",    "**",   "=",      ":=",     "if ",      "else", "for ", "in ",
+    "lambda ", "not ", "def ", "class ", "@",      "\xc3\xa9", "\xff", "\r\n", ";",
+    "...",     "0x",   "1_",   "e9",     "async ", "yield ",   "\f",
 };
 
 static uint64_t next_random(uint64_t *state) {
@@ -108,14 +109,14 @@ static void mutate(struct buf *text, uint64_t *state) {
     struct buf out = {0};
     buf_add(&out, text->at, at);
     switch (next_random(state) % 5) {
-    case 0:                                         /* drop some bytes */
+    case 0: /* drop some bytes */
         at += MIN_OF(length, text->len - at);
         break;
-    case 1:                                         /* one other byte */
+    case 1: /* one other byte */
         buf_putc(&out, (char)next_random(state));
         at += at < text->len;
         break;
-    case 2:                                         /* repeat what came before */
+    case 2: /* repeat what came before */
         for (size_t i = 0; i < 3; i++)
             buf_add(&out, text->at + at - MIN_OF(at, 4 * length), MIN_OF(at, 4 * length));
         break;

@@ -128,8 +128,7 @@ static const struct row subset[] = {
     {"yield 1\n", "4:3 hone-strict-async"},
     {"return [*a]\n", "4:11 hone-strict-star"},
     {"return a(**b)\n", "4:12 hone-strict-double-star"},
-    {"return {**b, 1: 2, 's': 3}\n",
-     "4:13 hone-strict-double-star\n4:16 hone-strict-dict-key"},
+    {"return {**b, 1: 2, 's': 3}\n", "4:13 hone-strict-double-star\n4:16 hone-strict-dict-key"},
     {"return f'{a:03d}'\n", "4:12 hone-strict-format-spec"},
     {"return a @ b\n", "4:12 hone-strict-matmul"},
     {"return a in b\n", ""},
@@ -150,8 +149,7 @@ static const struct row subset[] = {
     {"return -2147483648\n", ""},
     {"return sum(a)\n", "4:10 hone-strict-builtin"},
     {"return a[::-1]\n", "4:14 hone-strict-slice-step"},
-    {"return g(a)\ndef g(*x, **y): pass\n",
-     "5:7 hone-strict-varargs\n5:11 hone-strict-kwargs"},
+    {"return g(a)\ndef g(*x, **y): pass\n", "5:7 hone-strict-varargs\n5:11 hone-strict-kwargs"},
     {"return C()\nclass C(a):\n  if a: pass\na = 1\n",
      "5:7 hone-strict-class-base\n6:3 hone-strict-class-body"},
     {"return a\n@nki.jit\ndef g(*, c): pass\n", "6:10 hone-strict-kernel-star"},
@@ -175,8 +173,10 @@ static void without_strict_mode_the_subset_is_no_matter(void **state) {
 static void messages_name_what_was_found(void **state) {
     (void)state;
     struct diag_list diags = {0};
-    struct nki_tree *tree = nki_parse("k.py", STR("import nki.language as lang\n"
-                                                  "lang.arange(4)\n"), &diags);
+    struct nki_tree *tree = nki_parse("k.py",
+                                      STR("import nki.language as lang\n"
+                                          "lang.arange(4)\n"),
+                                      &diags);
     struct nki_lint_options options = {0};
     nki_lint(tree, &options, &diags);
     assert_int_equal(diags.all.len, 1);
@@ -207,8 +207,7 @@ static void rules_have_codes_of_their_own_and_help(void **state) {
     for (size_t i = 0; i < count; i++) {
         assert_true(str_starts(str_of(rules[i].code), "hone-"));
         assert_true(strlen(rules[i].code) < sizeof(((struct diag *)NULL)->code));
-        assert_int_equal(rules[i].strict_only,
-                         str_starts(str_of(rules[i].code), "hone-strict-"));
+        assert_int_equal(rules[i].strict_only, str_starts(str_of(rules[i].code), "hone-strict-"));
         assert_true(strlen(rules[i].help) > 10);
         assert_null(map_find(&codes, str_of(rules[i].code)));
         map_put(&codes, str_of(rules[i].code));
