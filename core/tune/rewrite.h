@@ -62,7 +62,7 @@ struct rewrite_loop {
     struct str var;
     struct nki_node *count; /* the only argument, NULL when it has more */
     bool known;
-    int64_t start, step, trips;
+    int64_t start, stop, step, trips;
 };
 
 /* base + sum of coefficient * loop variable, plus at most one arange. */

@@ -370,6 +370,7 @@ static void add_loop(struct rewrite_model *model, struct nki_node *node) {
                   (args->len < 2 || rewrite_int(model, args->at[0], &loop->start)) &&
                   (args->len < 3 || rewrite_int(model, args->at[2], &loop->step)) &&
                   loop->step > 0 && loop->start >= 0 && stop < (1 << 24);
+    loop->stop = stop;
     if (loop->known)
         loop->trips = stop <= loop->start ? 0 : (stop - loop->start + loop->step - 1) / loop->step;
 }

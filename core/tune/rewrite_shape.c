@@ -334,9 +334,12 @@ static const char *product_limits(const struct rewrite_model *model) {
 /* x // y in the count of a loop must leave no rest, or the end of the data is not reached. */
 static const char *counts_exact(const struct rewrite_model *model) {
     for (size_t i = 0; i < model->loops.len; i++) {
-        const struct nki_node *count = model->loops.at[i]->count;
-        if (model->loops.at[i]->known && model->loops.at[i]->trips == 0)
+        const struct rewrite_loop *loop = model->loops.at[i];
+        const struct nki_node *count = loop->count;
+        if (loop->known && loop->trips == 0)
             return "a loop would not run at all";
+        if (loop->known && (loop->stop - loop->start) % loop->step)
+            return "a step would not divide its range";
         for (uint32_t k = count ? count->id : 1; count && k <= count->last; k++) {
             const struct nki_node *node = model->tree->nodes[k];
             int64_t a, b;

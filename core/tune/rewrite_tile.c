@@ -8,14 +8,20 @@
 
 #define MAX_FACTOR 64 /* a tile grows by at most this much in one edit */
 
-/* Is the name a divisor in the count of this loop? */
+static bool is_name(const struct nki_node *node, struct str id) {
+    return node->kind == NKI_NAME && str_equal(node->name.id, id);
+}
+
+/* Is the name a divisor in the count of this loop, or the step of its range? */
 static bool divides_count(const struct rewrite_model *model, const struct rewrite_loop *loop,
                           struct str id) {
     const struct nki_node *iter = loop->node->for_.iter;
+    if (iter->call.args.len == 3 && is_name(iter->call.args.at[2], id))
+        return true;
     for (uint32_t i = iter->id; i <= iter->last; i++) {
         const struct nki_node *node = model->tree->nodes[i];
         if (node->kind == NKI_BIN_OP && node->bin_op.op == NKI_FLOOR_DIV &&
-            node->bin_op.right->kind == NKI_NAME && str_equal(node->bin_op.right->name.id, id))
+            is_name(node->bin_op.right, id))
             return true;
     }
     return false;
@@ -99,7 +105,7 @@ static void look_at(struct rewrite_model *model, const struct rewrite_row *row,
             rewrite_decline(model, row, stmt, STR_FMT " = %lld: %s", STR_ARG(name),
                             (long long)value, why);
     }
-    if (old % 2 == 0 && old > 64 && is_legal(model, stmt->assign.value, old / 2, &why))
+    if (old % 2 == 0 && old > NKI_PARTITIONS && is_legal(model, stmt->assign.value, old / 2, &why))
         add_site(model, row, stmt, old, old / 2, share);
 }
 

@@ -2,17 +2,16 @@
 /* The rewriter as a proposer: turns a context into a request, what the menu finds into ranked
  * plans, and a chosen plan into a candidate. It decides nothing about correctness or speed: the
  * runner does. */
-#include "tune/rewriter.h"
-
 #include <math.h>
 #include <stdio.h>
 
 #include "loop/loop.h"
 #include "task/task.h"
-#include "tune/rewrite.h"
+#include "tune/rewrite_screen.h"
 #include "tune/tune.h"
 
 #define MAX_PLANS 8
+#define PLAN_BUDGET_S 2.5 /* for ranking with the device model */
 
 /* One request under way, on a worker thread; outlives a cancelled one. */
 struct job {
@@ -25,7 +24,8 @@ struct job {
     const char *key; /* of the plan to carry out; NULL: make plans */
     VEC(struct tune_plan) plans;
     struct buf source;
-    size_t declined;
+    volatile int cancelled;
+    char summary[200]; /* of the ranking, for the log */
     struct err err;
     bool ok;
 };
@@ -134,43 +134,41 @@ static bool is_closed(const struct job *job, const char *key) {
     return false;
 }
 
-static void add_plan(struct job *job, const struct rewrite_model *model,
-                     const struct rewrite_site *site) {
-    struct arena *arena = job->arena;
-    struct nki_place first = nki_place_of(model->tree, site->place->start);
-    struct nki_place last = nki_place_of(model->tree, site->place->end);
+static bool is_closed_key(const void *data, const char *key) {
+    return is_closed(data, key);
+}
+
+static void add_plan(struct job *job, const struct rewrite_offer *offer) {
     *vec_push(&job->plans) = (struct tune_plan){
-        .key = arena_strdup(arena, site->key),
-        .title = arena_strdup(arena, site->title),
-        .what = arena_strdup(arena, site->what),
-        .why = arena_strdup(arena, site->why),
+        .key = offer->key,
+        .title = offer->title,
+        .what = offer->what,
+        .why = offer->why,
         .author = "rewriter",
-        .first_line = first.line,
-        .last_line = last.line,
-        .metric = site->metric ? site->metric : site->row->metric,
-        .direction = site->metric ? TUNE_DIRECTION_DOWN : site->row->direction,
-        .size = site->size,
-        .latency = -site->gain,
+        .first_line = offer->first_line,
+        .last_line = offer->last_line,
+        .metric = offer->metric,
+        .direction = offer->direction,
+        .size = offer->size,
+        .latency = offer->latency,
         .moved = NAN,
     };
 }
 
-/* A plan is offered only when its edit can be made and gives a kernel that keeps the limits. */
 static void make_plans(struct job *job) {
-    struct rewrite_model *model = rewrite_model_new(&job->request, &job->err);
-    if (!model)
-        return;
-    rewrite_find_all(model);
-    for (size_t i = 0; i < model->sites.len && job->plans.len < MAX_PLANS; i++) {
-        const struct rewrite_site *site = &model->sites.at[i];
-        struct buf out = {0};
-        if (!is_closed(job, site->key) && rewrite_apply(&job->request, site->key, &out, NULL))
-            add_plan(job, model, site);
-        buf_free(&out);
-    }
-    job->declined = model->declined.len;
-    rewrite_model_free(model);
-    job->ok = true;
+    struct rewrite_offers offers = {.arena = job->arena};
+    struct rewrite_screen screen = {.is_closed = is_closed_key,
+                                    .data = job,
+                                    .cancel = &job->cancelled,
+                                    .budget_s = PLAN_BUDGET_S};
+    job->ok = rewrite_offers_make(&job->request, &screen, &offers, &job->err);
+    for (size_t i = 0; i < offers.all.len && i < MAX_PLANS; i++)
+        add_plan(job, &offers.all.at[i]);
+    snprintf(job->summary, sizeof job->summary,
+             "tried %zu edits, %zu %s; a precondition failed at %zu places", offers.looked_at,
+             offers.all.len, offers.modelled ? "are faster on the device model" : "can be made",
+             offers.declined);
+    vec_free(&offers.all);
 }
 
 static void work(void *data) {
@@ -187,10 +185,7 @@ static void answer(struct job *job) {
     } else if (job->key) {
         tune_reply_candidate(job->reply, buf_str(&job->source));
     } else {
-        char line[128];
-        snprintf(line, sizeof line, "%zu edits are possible; %zu places were looked at and left",
-                 job->plans.len, job->declined);
-        tune_reply_log(job->reply, line);
+        tune_reply_log(job->reply, job->summary);
         tune_reply_plans(job->reply, job->plans.at, job->plans.len);
     }
 }
@@ -232,8 +227,10 @@ static void rewrite(void *self, const struct tune_context *context, const struct
 
 static void cancel(void *self) {
     struct rewriter *rewriter = self;
-    if (rewriter->job)
+    if (rewriter->job) {
         rewriter->job->owner = NULL;
+        rewriter->job->cancelled = 1;
+    }
     rewriter->job = NULL;
 }
 

@@ -9,7 +9,6 @@
 #include "tune/hunks.h"
 #include "tune/context.h"
 #include "tune/proposer.h"
-#include "tune/rewriter.h"
 #include "tune/session.h"
 
 #endif
