@@ -149,6 +149,8 @@ static void bind_params(struct scope *scope, const struct nki_node *args) {
 
 static void declare_outside(struct scope *scope, const struct nki_node *stmt) {
     scope = host_of(scope);
+    if (scope->kind == SCOPE_MODULE)
+        return; /* its names are global anyway */
     uintptr_t how = stmt->kind == NKI_GLOBAL ? 1 : 2;
     for (uint32_t i = 0; i < stmt->global.len; i++)
         map_put(&scope->outside, stmt->global.names[i])->value = (void *)how;

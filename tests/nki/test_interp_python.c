@@ -160,6 +160,7 @@ static void statements(void **state) {
         {"import nki.language as nl\nclass C:\n    def __enter__(self):\n        return 5\n    def __exit__(self, a, b, c):\n        pass\ndef k():\n    with C() as x, C():\n        return x\n", "5"},
         {"def k():\n    x: int = 3\n    y: int\n    return x\n", "3"},
         {"def k():\n    global G\n    G = 4\n    return h()\ndef h():\n    return G\n", "4"},
+        {"global G\nG = 4\ndef k():\n    return G\n", "4"},
         {"def k():\n    import math as m\n    return m.floor(2.5)\n", "2"},
         {"def k():\n    return 1; return 2\n", "1"}, {"def k():\n    pass\n", "None"},
         {"def k():\n    x = 5\n    if x > 9: return 'a'\n    elif x > 4: return 'b'\n    else: return 'c'\n", "b"},
