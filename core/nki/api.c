@@ -440,19 +440,12 @@ static bool dtype_attribute(struct value object, struct str name, struct value *
 
 bool api_getattr(struct interp *in, const struct nki_node *node, struct value object,
                  struct str name, struct value *result) {
-    static const char axes[] = "pxyzw";
     if (object.kind == VALUE_TENSOR && tensor_attribute(in, node, object.tensor, name, result))
         return true;
     if (object.kind == VALUE_HOST)
         return api_host_attribute(in, node, object.host, name, result);
     if (object.kind == VALUE_DTYPE && dtype_attribute(object, name, result))
         return true;
-    const char *axis = name.len == 1 ? strchr(axes, name.at[0]) : NULL;
-    if (object.kind == VALUE_TUPLE && axis && *axis &&
-        (size_t)(axis - axes) < object.seq->items.len) {
-        *result = object.seq->items.at[axis - axes];
-        return true;
-    }
     if (object.kind == VALUE_INDEX && str_is(name, "shape")) {
         struct value sizes[INDEX_MAX_DIMS];
         for (int d = 0; d < object.index->n_dims; d++)

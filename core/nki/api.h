@@ -36,6 +36,7 @@ struct api {
     uint32_t order_depth;
     struct api_shared *shared;                  /* outputs in order of creation */
     size_t next_shared, instances;              /* of an SPMD launch: they share their outputs */
+    bool split;                                 /* .. became several instructions */
     bool skipped;                               /* the last api_emit was masked away entirely */
     struct index_expr **interned;               /* index expressions seen, by hash */
 };

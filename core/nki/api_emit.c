@@ -227,6 +227,57 @@ static bool clip_operands(struct api_build *b, int n, const struct tensor **view
     return true;
 }
 
+/* ---- patterns of many dimensions -------------------------------------------------------------- */
+
+/* Dimensions that a pattern of the view needs: those of size 1 and contiguous ones go. */
+static int needed_dims(const struct tensor *t) {
+    int n = t->space == NKI_HBM ? 0 : 1, last = -1;
+    for (int d = 0; d < t->n_dims; d++) {
+        if (t->dim[d].size == 1 || t->dim[d].part)
+            continue;
+        bool joins = last >= 0 && t->dim[last].step == t->dim[d].step * t->dim[d].size;
+        n += !joins;
+        last = d;
+    }
+    return n;
+}
+
+/* The free dimension to go through one by one; -1 when the patterns fit as they are. */
+static int dim_to_split(const struct api_build *b, int n) {
+    for (int k = 0; k < n; k++) {
+        const struct tensor *t = b->tensor[k];
+        if (!t || t->n_dims <= NKI_MAX_DIMS || needed_dims(t) <= NKI_MAX_DIMS)
+            continue;
+        for (int d = 0; d < t->n_dims; d++)
+            if (!t->dim[d].part && t->dim[d].size > 1)
+                return d;
+    }
+    return -1;
+}
+
+/* One instruction for each position along a dimension, as the compiler splits them. */
+static bool emit_split(struct api_build *b, int n, int dim) {
+    struct api_build part = *b;
+    int64_t size = b->tensor[0]->dim[dim].size;
+    for (int64_t i = 0; i < size; i++) {
+        for (int k = 0; k < n; k++) {
+            struct tensor view;
+            if (!b->tensor[k] || b->tensor[k]->n_dims != b->tensor[0]->n_dims)
+                continue;
+            tensor_read(&view, b->tensor[k]);
+            if (view.dim[dim].size != size)
+                continue;
+            view.offset += i * view.dim[dim].step;
+            view.dim[dim].size = 1;
+            part.tensor[k] = tensor_keep(b->in, &view);
+        }
+        if (!api_emit(&part))
+            return false;
+    }
+    api_of(b->in)->split = true;
+    return true;
+}
+
 bool api_emit(struct api_build *b) {
     const struct api_row *row = row_of(b->in, b->op);
     struct api *api = api_of(b->in);
@@ -242,6 +293,10 @@ bool api_emit(struct api_build *b) {
         return true;
     if (!check_counts(b, row, views))
         return false;
+    int dim = is_elementwise(b->op) && !b->mask ? dim_to_split(b, row->n) : -1;
+    if (dim >= 0 && b->tensor[0]->n_dims > dim)
+        return emit_split(b, row->n, dim);
+    api->split = false;
     const int *order = choose_order(b, row->n, turned, &rank);
     for (int k = 0; k < row->n; k++) {
         if (!views[k])
@@ -270,7 +325,7 @@ struct value api_produced(struct interp *in, const struct nki_node *node,
     view.origin = node;
     view.mask = mask;
     view.nothing = api->skipped;
-    view.producer = api->skipped ? 0 : (uint32_t)interp_program(in)->instrs.len;
+    view.producer = api->skipped || api->split ? 0 : (uint32_t)interp_program(in)->instrs.len;
     return value_tensor(tensor_keep(in, &view));
 }
 

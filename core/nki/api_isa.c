@@ -54,8 +54,10 @@ static const struct api_plan *plan_of(struct interp *in, enum nki_op op, bool le
         bool star = strstr(text, "*") != NULL, dtype = strstr(text, "dtype") != NULL;
         text = arena_printf(interp_arena(in), "%s%s, mask=None%s, name=None", text,
                             star ? "" : ", *", dtype ? "" : ", dtype=None");
-    } else if (interp_dialect(in) == NKI_DIALECT_LEGACY) {
-        text = arena_printf(interp_arena(in), "%s, mask=None, dtype=None", text);
+    } else {
+        /* what older releases took: refused or ignored with a sentence of its own */
+        text = arena_printf(interp_arena(in), "%s, mask=None%s", text,
+                            strstr(text, "dtype") ? "" : ", dtype=None");
     }
     plan->signature = interp_signature(in, text);
     plan->n = (int)MIN_OF(signature_count(plan->signature), MAX_PARAMETERS);
@@ -184,7 +186,11 @@ static bool put_special(struct isa_call *c, int to, struct value v) {
             return interp_error(in, node, "", "mask= does not exist any more: size the slices of "
                                 "the operands instead");
         return api_want_mask(in, node, v, &c->build.mask);
-    case TO_DTYPE: return api_want_dtype(in, node, v, &c->dtype);
+    case TO_DTYPE:
+        if (v.kind != VALUE_NONE && interp_dialect(in) != NKI_DIALECT_LEGACY)
+            interp_warn(in, node, "", "dtype= has no effect on nisa.%s any more: dst decides",
+                        nki_op_name(c->build.op));
+        return api_want_dtype(in, node, v, &c->dtype);
     case TO_SHAPE: return tensor_read_shape(in, node, v, c->shape, &c->n_dims);
     case TO_RMW: c->rmw = v.kind != VALUE_NONE; return true;
     case TO_EXPRESSION:

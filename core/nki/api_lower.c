@@ -94,9 +94,11 @@ static bool with_number(const struct api_op *op, const struct tensor *x, struct 
            finish(op, &settled, result);
 }
 
-/* One number per partition: every free dimension has size 1. */
-static bool is_vector(const struct tensor *t) {
-    return tensor_free(t) == 1;
+/* One number for each partition of data, or one for all: every free dimension has size 1. */
+static bool is_vector(const struct tensor *t, const struct tensor *data) {
+    int64_t partitions = tensor_partitions(t);
+    return tensor_free(t) == 1 && t->n_dims <= data->n_dims &&
+           (partitions == 1 || partitions == tensor_partitions(data));
 }
 
 /* A vector operand of tensor_scalar is float32 (bit operations take integers). */
@@ -180,9 +182,9 @@ static bool two_tiles(const struct api_op *op, struct value a, struct value b,
     if (!on_chip(op, x) || !on_chip(op, y))
         return false;
     bool same = tensor_same_shape(x, y);
-    if (!same && is_vector(y) && x->n_dims >= y->n_dims)
+    if (!same && is_vector(y, x))
         return with_vector(op, x, y, false, result);
-    if (!same && is_vector(x) && y->n_dims >= x->n_dims)
+    if (!same && is_vector(x, y))
         return with_vector(op, y, x, true, result);
     struct tensor shape;
     struct api_op settled;

@@ -52,6 +52,16 @@ static bool is_value_call(const struct nki_node *call) {
     return false;
 }
 
+/* tile[...] = nl.load(..): tiles are assigned values in the legacy dialect only. */
+static bool is_tile_assignment(const struct nki_node *node) {
+    if (node->kind != NKI_ASSIGN || node->assign.targets.at[0]->kind != NKI_SUBSCRIPT ||
+        node->assign.value->kind != NKI_CALL)
+        return false;
+    const struct nki_node *func = node->assign.value->call.func;
+    return func->kind == NKI_ATTRIBUTE && func->attribute.value->kind == NKI_NAME &&
+           str_is(func->attribute.value->name.id, "nl");
+}
+
 /* What a name, call or keyword tells; *why is set when it tells something. */
 static enum nki_dialect dialect_of_use(const struct nki_node *node, const char **why) {
     if (node->kind == NKI_ATTRIBUTE) {
@@ -65,6 +75,9 @@ static enum nki_dialect dialect_of_use(const struct nki_node *node, const char *
         bool is_value = node->parent->kind != NKI_EXPR;
         *why = has_dst ? "passes dst= to nki.isa" : "uses the value of a nki.isa call";
         return has_dst ? NKI_DIALECT_CURRENT : is_value ? NKI_DIALECT_LEGACY : NKI_DIALECT_UNKNOWN;
+    } else if (is_tile_assignment(node)) {
+        *why = "assigns to a tile";
+        return NKI_DIALECT_LEGACY;
     } else if (node->kind == NKI_KEYWORD && str_is(node->keyword.name, "mask")) {
         *why = "passes mask=";
         return NKI_DIALECT_LEGACY;

@@ -250,7 +250,8 @@ static bool lookup(struct interp *in, const struct nki_node *node, struct value 
         *result = (struct value){.kind = VALUE_NATIVE, .native = method};
         return true;
     }
-    *found = plain_attr(in, object, text, result);
+    *found = plain_attr(in, object, text, result) ||
+             (object.kind == VALUE_TUPLE && api_grid_axis(object, text, result));
     return true;
 }
 

@@ -7,6 +7,18 @@ static struct cell *cell_of(struct interp *in, const struct nki_node *node) {
     return &in->frame->unit->cells[node->id];
 }
 
+/* `mask and mask` of index expressions joins them as & does. */
+static bool join_masks(struct interp *in, const struct nki_node *node, uint32_t from,
+                       struct value *result) {
+    for (uint32_t i = from; i < node->bool_op.values.len; i++) {
+        struct value left = *result, right;
+        if (!eval(in, node->bool_op.values.at[i], &right) ||
+            !api_binary(in, node, NKI_BIT_AND, left, right, result))
+            return false;
+    }
+    return true;
+}
+
 static bool eval_bool_op(struct interp *in, const struct nki_node *node, struct value *result) {
     const struct nki_list *values = &node->bool_op.values;
     bool stop_at = node->bool_op.op == NKI_OR;
@@ -16,6 +28,8 @@ static bool eval_bool_op(struct interp *in, const struct nki_node *node, struct 
             return false;
         if (i + 1 == values->len)
             return true;
+        if (result->kind == VALUE_INDEX && !stop_at)
+            return join_masks(in, node, i + 1, result);
         if (!interp_truth(in, values->at[i], *result, &truth))
             return false;
         if (truth == stop_at)

@@ -92,14 +92,36 @@ static bool missing(struct interp *in, const struct nki_node *node, struct ref r
     return unknown_name(in, node, name);
 }
 
-/* Names of `from module import *`, then the builtins. */
+/* Kernels are also kept as bare functions, for a harness to put the imports before: the names that
+ * all of them use for NKI's modules. */
+static bool find_customary(struct interp *in, const struct nki_node *node, struct str name,
+                           struct value *result) {
+    static const struct { const char *name, *path; } names[] = {
+        {"nl", "nki.language"}, {"nisa", "nki.isa"}, {"nki", "nki"}, {"np", "numpy"},
+        {"math", "math"}, {"nt", "nki.typing"}, {"ncc", "nki.compiler"},
+    };
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (str_is(name, names[i].name)) {
+            interp_warn(in, node, "hone-no-import", "%s is not imported; taken as %s",
+                        names[i].name, names[i].path);
+            return import_module(in, node, str_of(names[i].path), result);
+        }
+    if (str_is(name, "par_dim"))
+        return import_module(in, node, STR("nki.language"), result) &&
+               result->module->get(in, node, result->module, name, result);
+    return false;
+}
+
+/* Names of `from module import *`, the builtins, then the customary modules. */
 static bool find_elsewhere(struct interp *in, const struct nki_node *node, struct str name,
                            struct value *result) {
     const struct unit *unit = in->frame->unit;
     for (size_t i = unit->stars.len; i-- > 0;)
         if (unit->stars.at[i]->get(in, node, unit->stars.at[i], name, result))
             return true;
-    return !in->failure.set && builtin_find(in, name, result);
+    if (in->failure.set)
+        return false;
+    return builtin_find(in, name, result) || find_customary(in, node, name, result);
 }
 
 bool load_ref(struct interp *in, const struct nki_node *node, struct ref ref,

@@ -192,6 +192,26 @@ static bool take_tile(struct getitem *g, const struct tensor *tile, int axis) {
     return true;
 }
 
+/* An index tile [P, 1] gives the first dimension of the result. */
+static bool join_tiles(struct getitem *g, struct index_expr *joined) {
+    for (int i = 0; i < g->n_parts; i++) {
+        if (g->part[i].kind != VALUE_TENSOR)
+            continue;
+        const struct tensor *tile = g->part[i].tensor;
+        int64_t n = tensor_partitions(tile);
+        if (joined->n_dims == 0) {
+            joined->n_dims = 2;
+            joined->size[0] = joined->size[1] = 1;
+        }
+        if (tensor_free(tile) != 1 || (joined->size[0] != 1 && joined->size[0] != n))
+            return interp_error(g->in, g->node, "", "an index tile of shape %s does not fit: it "
+                                "holds one row number for each partition of the result",
+                                tensor_shape_text(g->in, tile));
+        joined->size[0] = n;
+    }
+    return true;
+}
+
 /* The joined shape of all index arrays becomes the shape of the result. */
 static bool join_shapes(struct getitem *g, struct index_expr *joined) {
     *joined = (struct index_expr){0};
@@ -199,10 +219,6 @@ static bool join_shapes(struct getitem *g, struct index_expr *joined) {
         struct index_expr shape = {0}, next = {0};
         if (g->part[i].kind == VALUE_INDEX) {
             shape = *g->part[i].index;
-        } else if (g->part[i].kind == VALUE_TENSOR) {
-            shape.n_dims = MIN_OF(g->part[i].tensor->n_dims, INDEX_MAX_DIMS);
-            for (int d = 0; d < shape.n_dims; d++)
-                shape.size[d] = g->part[i].tensor->dim[d].size;
         } else {
             continue;
         }
@@ -215,7 +231,7 @@ static bool join_shapes(struct getitem *g, struct index_expr *joined) {
                                 "one shape: sizes must be equal or 1");
         *joined = next;
     }
-    return true;
+    return join_tiles(g, joined);
 }
 
 static bool index_advanced(struct getitem *g) {

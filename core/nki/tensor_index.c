@@ -365,3 +365,14 @@ bool index_grid(struct interp *in, const struct nki_node *node, struct value key
     *result = value_tuple(in, items, n);
     return true;
 }
+
+bool api_grid_axis(struct value tuple, struct str name, struct value *result) {
+    static const char axes[] = "pxyzw";
+    const struct value_seq *items = tuple.seq;
+    const char *axis = name.len == 1 ? memchr(axes, name.at[0], sizeof axes - 1) : NULL;
+    if (!axis || (size_t)(axis - axes) >= items->items.len ||
+        items->items.at[axis - axes].kind != VALUE_INDEX)
+        return false;
+    *result = items->items.at[axis - axes];
+    return true;
+}

@@ -181,7 +181,8 @@ bool api_unary(struct interp *in, const struct nki_node *node, enum nki_unary op
  * *result is what the target name is bound to afterwards. */
 bool api_inplace(struct interp *in, const struct nki_node *node, enum nki_binary op,
                  struct value target, struct value b, struct value *result);
-/* Also asked for an attribute of a tuple (nl.mgrid[..].p). */
+/* The axis of a tuple that nl.mgrid[..] gave: .p, .x, .y ..; false when it has none such. */
+bool api_grid_axis(struct value tuple, struct str name, struct value *result);
 bool api_getattr(struct interp *in, const struct nki_node *node, struct value object,
                  struct str name, struct value *result);
 bool api_getitem(struct interp *in, const struct nki_node *node, struct value object,
