@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the hardware refuses, one program per rule: what is said, under which code, and that the same
+ * program within the limit loads. Also that the tables of operands agree. */
+#include "device/build.h"
+#include "device/image.h"
+#include "device/operands.h"
+
+/* Builds a program with size `n` where the rule looks. */
+typedef void build_fn(struct build *b, int n);
+
+static const struct nki_ap *sbuf(struct build *b, enum dtype dtype, int p, int f) {
+    uint32_t t = build_tile(b, NKI_SBUF, dtype, p, f);
+    return build_all(b, t);
+}
+
+static const struct nki_ap *psum(struct build *b, enum dtype dtype, int p, int f) {
+    uint32_t t = build_tile(b, NKI_PSUM, dtype, p, f);
+    return build_all(b, t);
+}
+
+#define F32 DTYPE_FLOAT32
+
+static void partitions(struct build *b, int n) {
+    RUN(b, MEMSET, tile(sbuf(b, F32, n, 4)), number(0));
+}
+
+static void equal_partitions(struct build *b, int n) {
+    RUN(b, TENSOR_COPY, tile(sbuf(b, F32, 64, 4)), tile(sbuf(b, F32, n, 4)));
+}
+
+static void equal_elements(struct build *b, int n) {
+    RUN(b, TENSOR_COPY, tile(sbuf(b, F32, 64, 4)), tile(sbuf(b, F32, 64, n)));
+}
+
+static void stationary_width(struct build *b, int n) {
+    RUN(b, NC_MATMUL, tile(psum(b, F32, MIN_OF(n, 128), 64)), tile(sbuf(b, F32, 128, n)),
+        tile(sbuf(b, F32, 128, 64)));
+}
+
+static void moving_width(struct build *b, int n) {
+    RUN(b, NC_MATMUL, tile(psum(b, F32, 64, n)), tile(sbuf(b, F32, 128, 64)),
+        tile(sbuf(b, F32, 128, n)));
+}
+
+static void contraction(struct build *b, int n) {
+    RUN(b, NC_MATMUL, tile(psum(b, F32, 64, 64)), tile(sbuf(b, F32, 128, 64)),
+        tile(sbuf(b, F32, n, 64)));
+}
+
+static void matmul_destination(struct build *b, int n) {
+    const struct nki_ap *dst = n ? sbuf(b, F32, 64, 64) : psum(b, F32, 64, 64);
+    RUN(b, NC_MATMUL, tile(dst), tile(sbuf(b, F32, 128, 64)), tile(sbuf(b, F32, 128, 64)));
+}
+
+static void matmul_source(struct build *b, int n) {
+    const struct nki_ap *moving = n ? psum(b, F32, 128, 64) : sbuf(b, F32, 128, 64);
+    RUN(b, NC_MATMUL, tile(psum(b, F32, 64, 64)), tile(sbuf(b, F32, 128, 64)), tile(moving));
+}
+
+static void matmul_types(struct build *b, int n) {
+    enum dtype dtype = n ? DTYPE_BFLOAT16 : F32;
+    RUN(b, NC_MATMUL, tile(psum(b, F32, 64, 64)), tile(sbuf(b, F32, 128, 64)),
+        tile(sbuf(b, dtype, 128, 64)));
+}
+
+static void matmul_integers(struct build *b, int n) {
+    enum dtype dtype = n ? DTYPE_INT8 : DTYPE_BFLOAT16;
+    RUN(b, NC_MATMUL, tile(psum(b, F32, 64, 64)), tile(sbuf(b, dtype, 128, 64)),
+        tile(sbuf(b, dtype, 128, 64)));
+}
+
+static void matmul_bank(struct build *b, int n) {
+    uint32_t t = build_tile(b, NKI_PSUM, F32, 64, 1024);
+    RUN(b, NC_MATMUL, tile(build_part(b, t, 0, 64, n, 512)), tile(sbuf(b, F32, 128, 64)),
+        tile(sbuf(b, F32, 128, 512)));
+}
+
+static void ocp_fp8(struct build *b, int n) {
+    enum dtype dtype = n ? DTYPE_FLOAT8_E4M3FN : DTYPE_FLOAT8_E4M3;
+    RUN(b, NC_MATMUL, tile(psum(b, F32, 64, 64)), tile(sbuf(b, dtype, 128, 64)),
+        tile(sbuf(b, dtype, 128, 64)));
+}
+
+static void gpsimd_memory(struct build *b, int n) {
+    const struct nki_ap *data = n ? psum(b, F32, 64, 4) : sbuf(b, F32, 64, 4);
+    RUN(b, TENSOR_COPY, tile(sbuf(b, F32, 64, 4)), tile(data))->engine = NKI_ENGINE_GPSIMD;
+}
+
+static void dma_memory(struct build *b, int n) {
+    const struct nki_ap *src = n ? psum(b, F32, 64, 4) : sbuf(b, F32, 64, 4);
+    build_copy(b, build_all(b, build_output(b, F32, 64, 4)), src);
+}
+
+static void compute_memory(struct build *b, int n) {
+    uint32_t input = build_input(b, F32, 64, 4, NULL);
+    RUN(b, TENSOR_COPY, tile(sbuf(b, F32, 64, 4)),
+        tile(n ? build_all(b, input) : sbuf(b, F32, 64, 4)));
+}
+
+static void both_psum(struct build *b, int n) {
+    const struct nki_ap *second = n ? psum(b, F32, 64, 4) : sbuf(b, F32, 64, 4);
+    RUN(b, TENSOR_TENSOR, tile(sbuf(b, F32, 64, 4)), tile(psum(b, F32, 64, 4)), tile(second),
+        func(NKI_FUNC_ADD));
+}
+
+static void start_partition(struct build *b, int n) {
+    uint32_t t = build_tile(b, NKI_SBUF, F32, 128, 4);
+    RUN(b, MEMSET, tile(build_part(b, t, n, 40, 0, 4)), number(0));
+}
+
+static void wrong_engine(struct build *b, int n) {
+    const struct nki_ap *t = sbuf(b, F32, 64, 4);
+    RUN(b, TENSOR_TENSOR, tile(t), tile(t), tile(t), func(NKI_FUNC_ADD))->engine =
+        n ? NKI_ENGINE_SCALAR : NKI_ENGINE_GPSIMD;
+}
+
+static void activation_function(struct build *b, int n) {
+    const struct nki_ap *t = sbuf(b, F32, 64, 4);
+    RUN(b, ACTIVATION, tile(t), func(n ? NKI_FUNC_COS : NKI_FUNC_SIN), tile(t));
+}
+
+static void activation_bias(struct build *b, int n) {
+    const struct nki_ap *t = sbuf(b, F32, 64, 4);
+    RUN(b, ACTIVATION, tile(t), func(NKI_FUNC_EXP), tile(t),
+        tile(sbuf(b, n ? DTYPE_INT32 : F32, 64, 1)));
+}
+
+static void activation_scale(struct build *b, int n) {
+    const struct nki_ap *t = sbuf(b, F32, 64, 4);
+    RUN(b, ACTIVATION, tile(t), func(NKI_FUNC_EXP), tile(t), none(),
+        tile(sbuf(b, n ? DTYPE_BFLOAT16 : F32, 64, 1)));
+}
+
+static void scalar_vector(struct build *b, int n) {
+    const struct nki_ap *t = sbuf(b, F32, 64, 4);
+    RUN(b, TENSOR_SCALAR, tile(t), tile(t), func(NKI_FUNC_ADD), tile(sbuf(b, F32, 64, n)));
+}
+
+static void bitwise_types(struct build *b, int n) {
+    const struct nki_ap *t = sbuf(b, n ? F32 : DTYPE_INT32, 64, 4);
+    RUN(b, TENSOR_TENSOR, tile(t), tile(t), tile(t), func(NKI_FUNC_BITWISE_AND));
+}
+
+static void mixed_classes(struct build *b, int n) {
+    const struct nki_ap *t = sbuf(b, DTYPE_INT32, 64, 4);
+    RUN(b, TENSOR_SCALAR, tile(t), tile(t), func(NKI_FUNC_BITWISE_AND), integer(1), flag(false),
+        func(n ? NKI_FUNC_ADD : NKI_FUNC_LEFT_SHIFT), integer(1));
+}
+
+static void reduce_operator(struct build *b, int n) {
+    RUN(b, TENSOR_REDUCE, tile(sbuf(b, F32, 64, 1)), func(n ? NKI_FUNC_LESS : NKI_FUNC_ADD),
+        tile(sbuf(b, F32, 64, 8)), integer(1));
+}
+
+static void reduce_axis(struct build *b, int n) {
+    RUN(b, TENSOR_REDUCE, tile(sbuf(b, F32, 64, 1)), func(NKI_FUNC_ADD), tile(sbuf(b, F32, 64, 8)),
+        integer(n));
+}
+
+static void stats_width(struct build *b, int n) {
+    RUN(b, BN_STATS, tile(sbuf(b, F32, 64, 6)), tile(sbuf(b, F32, 64, n)));
+}
+
+static void max_width(struct build *b, int n) {
+    RUN(b, MAX8, tile(sbuf(b, F32, 64, 8)), tile(sbuf(b, F32, 64, n)));
+}
+
+static void vector_transpose(struct build *b, int n) {
+    RUN(b, NC_TRANSPOSE, tile(sbuf(b, F32, 32, n)), tile(sbuf(b, F32, n, 32)))->engine =
+        NKI_ENGINE_VECTOR;
+}
+
+static void memset_class(struct build *b, int n) {
+    RUN(b, MEMSET, tile(sbuf(b, DTYPE_INT32, 64, 4)), n ? number(0.5) : integer(1));
+}
+
+static void later_instruction(struct build *b, int n) {
+    const struct nki_ap *t = sbuf(b, F32, 64, 4);
+    if (n)
+        RUN(b, EXPONENTIAL, tile(t), tile(t));
+    else
+        RUN(b, ACTIVATION, tile(t), func(NKI_FUNC_EXP), tile(t));
+}
+
+static void later_type(struct build *b, int n) {
+    enum dtype dtype = n ? DTYPE_FLOAT8_E4M3FN_X4 : DTYPE_FLOAT8_E4M3;
+    RUN(b, TENSOR_COPY, tile(sbuf(b, dtype, 64, 4)), tile(sbuf(b, dtype, 64, 4)));
+}
+
+static void wide_type(struct build *b, int n) {
+    RUN(b, MEMSET, tile(sbuf(b, n ? DTYPE_INT64 : DTYPE_INT32, 64, 4)), integer(0));
+}
+
+static void hwdge_cast(struct build *b, int n) {
+    uint32_t input = build_input(b, DTYPE_BFLOAT16, 4, 4, NULL);
+    RUN(b, DMA_COPY, tile(sbuf(b, n ? F32 : DTYPE_BFLOAT16, 4, 4)), tile(build_all(b, input)),
+        none(), none(), member(DGE_HWDGE));
+}
+
+static void out_of_bounds(struct build *b, int n) {
+    uint32_t input = build_input(b, F32, 100, 4, NULL);
+    build_copy(b, sbuf(b, F32, 64, 4), build_part(b, input, n, 64, 0, 4));
+}
+
+static void hbm_size(struct build *b, int n) {
+    build_storage(b, (struct nki_storage){.space = NKI_HBM, .dtype = F32, .n_dims = 1, .blocks = 1,
+                                          .bytes = (uint64_t)n << 30, .name = "huge"});
+    partitions(b, 1);
+}
+
+static void missing_operand(struct build *b, int n) {
+    const struct nki_ap *t = sbuf(b, F32, 64, 4);
+    RUN(b, TENSOR_SCALAR, tile(t), tile(t), func(NKI_FUNC_ADD), n ? none() : number(1));
+}
+
+static void pattern_count(struct build *b, int n) {
+    static int64_t pattern[2];
+    pattern[0] = 1;
+    pattern[1] = n;
+    RUN(b, IOTA, tile(sbuf(b, DTYPE_INT32, 64, 4)), integers(pattern, 2));
+}
+
+static const struct rule {
+    build_fn *build;
+    int good, bad;
+    const char *message;            /* part of it */
+    const char *code;
+} rules[] = {
+    {partitions, 128, 129, "129 partitions, 1 to 128", "err_num_partition_exceed_arch_limit"},
+    {equal_partitions, 64, 32, "dst has 64 partitions and src has 32",
+     "err_num_partition_mismatch"},
+    {equal_elements, 4, 5, "dst has 4 elements per partition and src has 5", ""},
+    {stationary_width, 128, 129, "stationary has 129 free elements", NULL},
+    {moving_width, 512, 513, "moving has 513 free elements, at most 512",
+     "err_size_of_dimension_exceed_arch_limit"},
+    {contraction, 128, 64, "stationary has 128 partitions and moving 64",
+     "err_num_partition_mismatch"},
+    {matmul_destination, 0, 1, "is in SBUF, the tensor engine writes PSUM only",
+     "err_unsupported_memory"},
+    {matmul_source, 0, 1, "is in PSUM, the tensor engine reads SBUF only",
+     "err_unsupported_memory"},
+    {matmul_types, 0, 1, "stationary is float32 and moving is bfloat16", ""},
+    {matmul_integers, 0, 1, "stationary is int8", ""},
+    {matmul_bank, 512, 256, "one PSUM bank", "err_size_of_dimension_exceed_arch_limit"},
+    {ocp_fp8, 0, 1, "float8_e4m3fn", "NCC_EVRF051"},
+    {gpsimd_memory, 0, 1, "the gpsimd engine reaches SBUF only", "err_unsupported_memory"},
+    {dma_memory, 0, 1, "DMA reaches HBM and SBUF only", "err_unsupported_memory"},
+    {compute_memory, 0, 1, "load it first", "err_unsupported_memory"},
+    {both_psum, 0, 1, "data1 and data2 are both in PSUM", "err_unsupported_memory"},
+    {start_partition, 64, 32, "40 partitions of tile start at partition 32", ""},
+    {wrong_engine, 0, 1, "the scalar engine cannot run it", ""},
+    {activation_function, 0, 1, "nl.cos is no activation function", ""},
+    {activation_bias, 0, 1, "bias is int32", "err_activation_bias_invalid_type"},
+    {activation_scale, 0, 1, "scale is bfloat16", "err_activation_scale_invalid_type"},
+    {scalar_vector, 1, 2, "operand0 has 2 elements per partition", ""},
+    {bitwise_types, 0, 1, "an integer type is needed", ""},
+    {mixed_classes, 0, 1, "both must be arithmetic or both bitwise", ""},
+    {reduce_operator, 0, 1, "nl.less cannot reduce", ""},
+    {reduce_axis, 1, 0, "axis must name free dimensions", ""},
+    {stats_width, 512, 513, "513 elements per partition, 1 to 512",
+     "err_size_of_dimension_exceed_arch_limit"},
+    {max_width, 8, 7, "7 elements per partition, 8 to 16384", NULL},
+    {vector_transpose, 32, 33, "transposes up to 32 x 32", NULL},
+    {memset_class, 0, 1, "the value 0.5 a float", ""},
+    {later_instruction, 0, 1, "it exists from trn3 on, this is trn2", ""},
+    {later_type, 0, 1, "float8_e4m3fn_x4 needs trn3", "NCC_ESPP047"},
+    {wide_type, 0, 1, "the device has no 64-bit types", "NCC_ESPP004"},
+    {hwdge_cast, 0, 1, "hwdge cannot cast bfloat16 to float32", ""},
+    {out_of_bounds, 36, 37, "which has 400", "err_tensor_access_out_of_bound"},
+    {hbm_size, 12, 13, "13.0 GiB, a core of trn2 has 12", "NCC_EOOM001"},
+    {missing_operand, 0, 1, "op0=nl.add needs operand0", ""},
+    {pattern_count, 4, 5, "pattern makes 5 elements", ""},
+};
+
+static void every_limit_is_told_and_kept(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rules); i++) {
+        struct build good = build_start("trn2"), bad = build_start("trn2");
+        rules[i].build(&good, rules[i].good);
+        rules[i].build(&bad, rules[i].bad);
+        const char *nothing = build_error(&good), *found = build_error(&bad);
+        if (nothing[0] || !strstr(found, rules[i].message))
+            fail_msg("rule %zu: \"%s\" where \"%s\" was expected, and \"%s\" within the limit", i,
+                     found, rules[i].message, nothing);
+        if (rules[i].code)
+            assert_string_equal(bad.diags.all.at[0].code, rules[i].code);
+        assert_string_equal(bad.diags.all.at[0].file, "kernel.py");
+        build_end(&good);
+        build_end(&bad);
+    }
+}
+
+static void trn3_multiplies_wider_tiles(void **state) {
+    (void)state;
+    struct build b = build_start("trn3");
+    moving_width(&b, 1024);
+    assert_string_equal(build_error(&b), "");
+    build_end(&b);
+}
+
+static void a_loop_is_told_once(void **state) {
+    (void)state;
+    struct build b = build_start("trn2");
+    const struct nki_ap *t = sbuf(&b, F32, 64, 4);
+    for (int i = 0; i < 1000; i++) {
+        RUN(&b, ACTIVATION, tile(t), func(NKI_FUNC_COS), tile(t));
+        b.program->instrs.at[i].loc = 0;
+    }
+    assert_string_not_equal(build_error(&b), "");
+    assert_int_equal(b.diags.errors, 1);
+    build_end(&b);
+}
+
+static void findings_stop_at_fifty(void **state) {
+    (void)state;
+    struct build b = build_start("trn2");
+    const struct nki_ap *t = sbuf(&b, F32, 64, 4);
+    for (int i = 0; i < 200; i++)
+        RUN(&b, ACTIVATION, tile(t), func(NKI_FUNC_COS), tile(t));
+    assert_string_not_equal(build_error(&b), "");
+    assert_int_equal(b.diags.errors, 50);
+    build_end(&b);
+}
+
+static void calls_are_told_as_notes(void **state) {
+    (void)state;
+    struct build b = build_start("trn2");
+    activation_function(&b, 1);
+    *vec_push(&b.program->locs) = (struct nki_loc){.line = 77, .column = 5, .caller = -1};
+    b.program->locs.at[0].caller = 1;
+    assert_string_not_equal(build_error(&b), "");
+    assert_int_equal(b.diags.all.at[1].severity, DIAG_NOTE);
+    assert_int_equal(b.diags.all.at[1].line, 77);
+    build_end(&b);
+}
+
+static void legacy_kernels_may_store_psum(void **state) {
+    (void)state;
+    struct build b = build_start("trn2");
+    b.program->dialect = NKI_DIALECT_LEGACY;
+    dma_memory(&b, 1);
+    assert_string_equal(build_error(&b), "");
+    assert_int_equal(b.diags.warnings, 1);
+    build_end(&b);
+}
+
+static void engines_are_chosen(void **state) {
+    (void)state;
+    struct build b = build_start("trn2");
+    const struct nki_ap *t = sbuf(&b, F32, 64, 64), *p = psum(&b, F32, 64, 64);
+    const struct nki_ap *small = sbuf(&b, F32, 32, 32), *ints = sbuf(&b, DTYPE_INT32, 64, 4);
+    build_copy(&b, t, build_all(&b, build_input(&b, F32, 64, 64, NULL)));
+    RUN(&b, TENSOR_TENSOR, tile(t), tile(t), tile(t), func(NKI_FUNC_ADD));
+    RUN(&b, TENSOR_TENSOR, tile(ints), tile(ints), tile(ints), func(NKI_FUNC_ADD));
+    RUN(&b, TENSOR_SCALAR, tile(t), tile(t), func(NKI_FUNC_RSQRT));
+    RUN(&b, NC_TRANSPOSE, tile(p), tile(t));
+    RUN(&b, NC_TRANSPOSE, tile(small), tile(small));
+    RUN(&b, ACTIVATION, tile(t), func(NKI_FUNC_EXP), tile(p));
+    RUN(&b, MEMSET, tile(t), number(0))->engine = NKI_ENGINE_GPSIMD;
+    static const enum nki_engine expected[] = {
+        NKI_ENGINE_DMA, NKI_ENGINE_VECTOR, NKI_ENGINE_GPSIMD, NKI_ENGINE_GPSIMD, NKI_ENGINE_TENSOR,
+        NKI_ENGINE_VECTOR, NKI_ENGINE_SCALAR, NKI_ENGINE_GPSIMD};
+    struct device_image *image = device_load(b.program, b.generation, &b.diags);
+    assert_non_null(image);
+    for (size_t i = 0; i < COUNT_OF(expected); i++)
+        assert_int_equal(device_image_engine(image, i), expected[i]);
+    device_unload(image);
+    build_end(&b);
+}
+
+static void a_result_that_is_never_written_is_an_error(void **state) {
+    (void)state;
+    struct build b = build_start("trn2");
+    build_output(&b, F32, 4, 4);
+    assert_non_null(strstr(build_error(&b), "never written"));
+    assert_string_equal(b.diags.all.at[0].code, "err_tensor_output_not_written_to");
+    build_end(&b);
+}
+
+/* ---- tables -------------------------------------------------------------------------------------- */
+
+static void tables_have_a_letter_per_operand(void **state) {
+    (void)state;
+    for (int op = 0; op < NKI_OP_COUNT; op++) {
+        size_t n = nki_operand_count((enum nki_op)op);
+        assert_non_null(device_roles((enum nki_op)op));
+        assert_int_equal(strlen(device_roles((enum nki_op)op)), n);
+        assert_int_equal(strlen(device_kinds((enum nki_op)op)), n);
+        assert_int_equal(nki_operand_index((enum nki_op)op, "dst"), 0);
+    }
+}
+
+static void names_of_positions_agree(void **state) {
+    (void)state;
+    static const struct {
+        enum nki_op op;
+        const char *name;
+        int position;
+    } names[] = {
+        {NKI_OP_DMA_COPY, "oob_mode", DMA_COPY_OOB}, {NKI_OP_DMA_COPY, "dge_mode", DMA_COPY_DGE},
+        {NKI_OP_DMA_TRANSPOSE, "dge_mode", DMA_TRANSPOSE_DGE},
+        {NKI_OP_DMA_COMPUTE, "reduce_op", DMA_COMPUTE_OP},
+        {NKI_OP_TENSOR_COPY_PREDICATED, "reverse_pred", PREDICATED_REVERSE},
+        {NKI_OP_NC_STREAM_SHUFFLE, "shuffle_mask", SHUFFLE_MASK},
+        {NKI_OP_LOCAL_GATHER, "num_valid_indices", LOCAL_GATHER_VALID},
+        {NKI_OP_NC_MATMUL, "is_transpose", MATMUL_TRANSPOSE},
+        {NKI_OP_NC_MATMUL, "accumulate", MATMUL_ACCUMULATE},
+        {NKI_OP_NC_MATMUL, "tile_size", MATMUL_TILE_SIZE},
+        {NKI_OP_NC_MATMUL, "perf_mode", MATMUL_PERF_MODE},
+        {NKI_OP_ACTIVATION, "data", ACTIVATION_DATA}, {NKI_OP_ACTIVATION, "bias", ACTIVATION_BIAS},
+        {NKI_OP_ACTIVATION, "scale", ACTIVATION_SCALE},
+        {NKI_OP_ACTIVATION, "reduce_cmd", ACTIVATION_REDUCE_CMD},
+        {NKI_OP_ACTIVATION_REDUCE, "scale", ACTIVATION_REDUCE__SCALE},
+        {NKI_OP_ACTIVATION_REDUCE, "reduce_res", ACTIVATION_REDUCE__RES},
+        {NKI_OP_ACTIVATE2, "reduce_cmd", ACTIVATE2_REDUCE_CMD},
+        {NKI_OP_ACTIVATE2, "relu_param", ACTIVATE2_RELU_PARAM},
+        {NKI_OP_TENSOR_SCALAR, "op1", TENSOR_SCALAR_OP1},
+        {NKI_OP_TENSOR_SCALAR, "reverse1", TENSOR_SCALAR_REVERSE1},
+        {NKI_OP_TENSOR_TENSOR, "op", TENSOR_TENSOR_OP},
+        {NKI_OP_SCALAR_TENSOR_TENSOR, "reverse1", STT_REVERSE1},
+        {NKI_OP_TENSOR_TENSOR_SCAN, "reverse1", SCAN_REVERSE1},
+        {NKI_OP_TENSOR_SCALAR_CUMULATIVE, "reduce_cmd", CUMULATIVE_CMD},
+        {NKI_OP_TENSOR_SCALAR_REDUCE, "reduce_res_negate", TSR_NEGATE},
+        {NKI_OP_TENSOR_SCALAR_REDUCE, "reduce_cmd", TSR_REDUCE_CMD},
+        {NKI_OP_TENSOR_REDUCE, "negate", TENSOR_REDUCE_NEGATE},
+        {NKI_OP_EXPONENTIAL, "reduce_init", EXPONENTIAL_INIT},
+        {NKI_OP_NC_MATCH_REPLACE8, "dst_idx", REPLACE8_INDEX},
+        {NKI_OP_SELECT_REDUCE, "reverse_pred", SELECT_REVERSE},
+        {NKI_OP_SELECT_REDUCE, "reduce_cmd", SELECT_CMD},
+        {NKI_OP_RANGE_SELECT, "on_false_value", RANGE_ON_FALSE},
+        {NKI_OP_RANGE_SELECT, "range_start", RANGE_START},
+        {NKI_OP_AFFINE_SELECT, "offset", AFFINE_OFFSET}, {NKI_OP_IOTA, "offset", IOTA_OFFSET},
+        {NKI_OP_IOTA, "channel_multiplier", IOTA_CHANNEL},
+        {NKI_OP_DROPOUT, "prob", DROPOUT_PROB}, {NKI_OP_ELEMENTWISE, "data", ELEMENTWISE_DATA},
+    };
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (nki_operand_index(names[i].op, names[i].name) != names[i].position)
+            fail_msg("%s of %s", names[i].name, nki_op_name(names[i].op));
+}
+
+static void operands_know_their_roles(void **state) {
+    (void)state;
+    struct build b = build_start("trn2");
+    const struct nki_ap *t = sbuf(&b, F32, 64, 4), *sum = sbuf(&b, F32, 64, 1);
+    RUN(&b, ACTIVATION, tile(t), func(NKI_FUNC_EXP), tile(t), tile(sum), none(),
+        func(NKI_FUNC_ADD), tile(sum), member(3));
+    struct device_image *image = device_load(b.program, b.generation, &b.diags);
+    struct device_operand operands[DEVICE_MAX_OPERANDS];
+    assert_int_equal(device_operands(image, 0, operands), 4);
+    assert_true(operands[0].is_dst && !operands[0].is_src && operands[0].param == 0);
+    assert_true(operands[1].is_dst && operands[1].param == ACTIVATION_REDUCE_RES);
+    assert_true(operands[2].is_src && !operands[2].is_dst);
+    assert_true(operands[3].is_src && operands[3].param == ACTIVATION_BIAS);
+    device_unload(image);
+    build_end(&b);
+}
+
+static void generations_go_by_name_and_alias(void **state) {
+    (void)state;
+    assert_ptr_equal(device_generation_find("trn2"), device_generation_find("gen3"));
+    assert_null(device_generation_find("trn9"));
+    assert_string_equal(device_generation_at(0)->name, "trn1");
+    assert_null(device_generation_at(3));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_limit_is_told_and_kept),
+        cmocka_unit_test(trn3_multiplies_wider_tiles),
+        cmocka_unit_test(a_loop_is_told_once),
+        cmocka_unit_test(findings_stop_at_fifty),
+        cmocka_unit_test(calls_are_told_as_notes),
+        cmocka_unit_test(legacy_kernels_may_store_psum),
+        cmocka_unit_test(engines_are_chosen),
+        cmocka_unit_test(a_result_that_is_never_written_is_an_error),
+        cmocka_unit_test(tables_have_a_letter_per_operand),
+        cmocka_unit_test(names_of_positions_agree),
+        cmocka_unit_test(operands_know_their_roles),
+        cmocka_unit_test(generations_go_by_name_and_alias),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

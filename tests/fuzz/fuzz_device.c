@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random programs, most of them nearly legal: whatever loads must run without a crash or end with an
+ * error. The numbers are drawn from a fixed start, so a failure comes again. */
+#include <stdio.h>
+
+#include "device/build.h"
+#include "device/image.h"
+
+struct dice {
+    uint64_t state;
+};
+
+static uint32_t roll(struct dice *dice, uint32_t n) {
+    dice->state = dice->state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(dice->state >> 33) % n;
+}
+
+static enum dtype any_dtype(struct dice *dice) {
+    static const enum dtype usual[] = {DTYPE_FLOAT32, DTYPE_BFLOAT16, DTYPE_INT32};
+    return roll(dice, 3) ? usual[roll(dice, 3)] : (enum dtype)(1 + roll(dice, DTYPE_COUNT - 1));
+}
+
+#define ROWS 64
+#define COLUMNS 48
+
+static void make_storages(struct build *b, struct dice *dice) {
+    static const int rows[] = {1, 16, 32, 64, 64, 64};
+    for (int i = 0; i < 10; i++) {
+        enum dtype dtype = i < 4 ? DTYPE_FLOAT32 : any_dtype(dice);
+        int p = rows[roll(dice, COUNT_OF(rows))], f = roll(dice, 3) ? COLUMNS : 8;
+        switch (roll(dice, 5)) {
+        case 0: build_output(b, dtype, p, f); break;
+        case 1: build_tile(b, NKI_PSUM, dtype, p, f); break;
+        case 2:
+            if (b->n_inputs < 4 && dtype_kind(dtype) != 'x') {
+                float values[ROWS * COLUMNS];
+                for (size_t k = 0; k < COUNT_OF(values); k++)
+                    values[k] = (float)roll(dice, 20) - 5;
+                build_input(b, dtype, p, f, values);
+                break;
+            }
+            build_hbm(b, dtype, p, f);
+            break;
+        case 3: {
+            uint32_t s = build_tile(b, NKI_SBUF, dtype, p, f * 2);
+            b->program->storages.at[s].blocks = 2;
+            b->program->storages.at[s].block_bytes /= 2;
+            break;
+        }
+        default: build_tile(b, NKI_SBUF, dtype, p, f);
+        }
+    }
+}
+
+static const struct nki_ap *any_ap(struct build *b, struct dice *dice, int depth) {
+    uint32_t s = roll(dice, (uint32_t)b->program->storages.len);
+    struct nki_ap *ap = build_all(b, s);
+    if (roll(dice, 3) == 0) {
+        int rows = 1 + (int)roll(dice, (uint32_t)ap->count[0]);
+        int columns = 1 + (int)roll(dice, (uint32_t)ap->count[1]);
+        ap = build_part(b, s, (int)roll(dice, (uint32_t)(ap->count[0] - rows + 1)), rows,
+                        (int)roll(dice, (uint32_t)(ap->count[1] - columns + 1)), columns);
+    }
+    if (roll(dice, 4) == 0 && ap->count[1] % 4 == 0) {
+        ap->n_dims = 3;
+        ap->count[2] = ap->count[1] / 4;
+        ap->count[1] = 4;
+        ap->step[1] = roll(dice, 2) ? ap->count[2] : 1;
+        ap->step[2] = ap->step[1] == 1 ? 4 : 1;
+    }
+    if (roll(dice, 12) == 0)
+        ap->step[roll(dice, ap->n_dims)] = (int64_t)roll(dice, 3);
+    if (roll(dice, 40) == 0)
+        ap->dtype = any_dtype(dice);
+    if (roll(dice, 60) == 0)
+        ap->offset += (int64_t)roll(dice, 100) - 50;
+    if (depth == 0 && roll(dice, 10) == 0) {
+        struct nki_indirect by = {.vector = roll(dice, 2), .index = any_ap(b, dice, 1),
+                                  .step = roll(dice, 2) ? COLUMNS : 1, .limit = roll(dice, 20),
+                                  .skip_out_of_bounds = roll(dice, 2)};
+        ap->indirect = arena_dup(b->program->arena, &by, sizeof by);
+    }
+    return ap;
+}
+
+/* Another view of the same shape, so that more programs are legal. */
+static const struct nki_ap *alike(struct build *b, struct dice *dice, const struct nki_ap *like) {
+    for (int tries = 0; tries < 30; tries++) {
+        const struct nki_ap *ap = any_ap(b, dice, 0);
+        if (ap->count[0] == like->count[0] && nki_ap_free(ap) == nki_ap_free(like))
+            return ap;
+    }
+    return like;
+}
+
+/* Kinds as device/image.h lists them. */
+static struct nki_operand any_operand(struct build *b, struct dice *dice, char kind,
+                                      const struct nki_ap *dst) {
+    static const int64_t ints[64] = {1, 8, 0, 1, 2, 3, 4, 31, 255, 7};
+    static const char optional[] = "TVFNIbe";
+    if (strchr(optional, kind) && roll(dice, 2))
+        return none();
+    if (roll(dice, 200) == 0)
+        return number(1e30);
+    switch (kind) {
+    case 't': case 'T': return tile(roll(dice, 4) ? alike(b, dice, dst) : any_ap(b, dice, 0));
+    case 'v': case 'V': return roll(dice, 2) ? number(0.5) : tile(any_ap(b, dice, 0));
+    case 'f': case 'F':
+        return func(roll(dice, 3) ? NKI_FUNC_ADD : (enum nki_func)(1 + roll(dice, NKI_FUNC_COUNT - 1)));
+    case 'n': case 'N': return roll(dice, 2) ? integer(roll(dice, 9)) : number(2.5);
+    case 'b': return flag(roll(dice, 2));
+    case 'e': return member(roll(dice, 5));
+    case 'i': case 'I': return integers(ints, roll(dice, 4) ? 32 : roll(dice, 8));
+    case 'l': {
+        const struct nki_ap **aps = ARENA_ARRAY(b->program->arena, const struct nki_ap *, 2);
+        aps[0] = alike(b, dice, dst);
+        aps[1] = alike(b, dice, dst);
+        return (struct nki_operand){.kind = NKI_OPERAND_APS, .n = 2, .aps = aps};
+    }
+    default: return integer(1);
+    }
+}
+
+static void add_instruction(struct build *b, struct dice *dice) {
+    enum nki_op op = (enum nki_op)roll(dice, NKI_OP_COUNT);
+    struct nki_operand operands[16];
+    const char *kinds = device_kinds(op);
+    size_t n = strlen(kinds);
+    const struct nki_ap *dst = any_ap(b, dice, 0);
+    operands[0] = tile(dst);
+    for (size_t k = 1; k < n; k++)
+        operands[k] = any_operand(b, dice, kinds[k], dst);
+    struct nki_instr *instr = build_instr(b, op, operands, n);
+    instr->engine = (uint8_t)(roll(dice, 6) ? NKI_ENGINE_UNKNOWN : roll(dice, NKI_ENGINE_COUNT));
+    if (roll(dice, 15) == 0) {
+        struct nki_mask mask = {.n_terms = 1, .term[0] = {.c0 = 3, .c = {1, -1}}};
+        instr->mask = arena_dup(b->program->arena, &mask, sizeof mask);
+    }
+}
+
+/* Whether the last instruction loads by itself. */
+static bool is_accepted(struct build *b) {
+    struct diag_list diags = {0};
+    struct device_image *image = device_load(b->program, b->generation, &diags);
+    bool ok = image != NULL;
+    for (size_t i = 0; !ok && i < diags.all.len; i++)
+        ok = strstr(diags.all.at[i].message, "never written") != NULL && diags.errors == 1;
+    device_unload(image);
+    diag_free(&diags);
+    return ok;
+}
+
+static bool fuzz(uint64_t seed, size_t *ran) {
+    static const char *const generations[] = {"trn1", "trn2", "trn3"};
+    struct dice dice = {seed};
+    struct build b = build_start(generations[roll(&dice, 3)]);
+    b.program->dialect = roll(&dice, 2) ? NKI_DIALECT_LEGACY : NKI_DIALECT_CURRENT;
+    make_storages(&b, &dice);
+    for (int i = 0; i < 1500; i++) {
+        add_instruction(&b, &dice);
+        if (!is_accepted(&b) && roll(&dice, 20000))
+            b.program->instrs.len--;
+    }
+    struct device_image *image = device_load(b.program, b.generation, &b.diags);
+    bool said = true;
+    if (image) {
+        struct device_limits limits = {.memory_bytes = 1 << 24};
+        *ran += b.program->instrs.len;
+        said = device_execute(image, b.inputs, b.n_inputs, b.outputs, &limits, &b.err) ||
+               b.err.text[0];
+        device_profile_free(device_time(image));
+    } else {
+        said = b.diags.errors > 0;
+    }
+    device_unload(image);
+    build_end(&b);
+    return said;
+}
+
+int main(int argc, char **argv) {
+    size_t ran = 0, n = argc > 1 ? strtoull(argv[1], NULL, 10) : 120;
+    uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    for (uint64_t seed = first; seed < first + n; seed++)
+        if (!fuzz(seed, &ran)) {
+            printf("seed %llu: refused without a word\n", (unsigned long long)seed);
+            return 1;
+        }
+    printf("%zu programs, %zu instructions ran\n", n, ran);
+    return ran > n ? 0 : 1;
+}
