@@ -560,8 +560,8 @@ static void check_storages(struct check *c) {
         const struct nki_storage *storage = &c->program->storages.at[s];
         if (storage->space != NKI_HBM)
             check_chip_storage(c, storage);
-        else if (hbm <= most)
-            hbm += MIN_OF(storage->bytes, most + 1);
+        else
+            hbm += MIN_OF(storage->bytes, (uint64_t)1 << 50);
         if (storage->space == NKI_HBM && hbm > most) {
             struct buf text = {0};
             buf_printf(&text, "HBM tensors up to here need %.1f GiB, a core of %s has %.0f GiB",

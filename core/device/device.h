@@ -67,6 +67,10 @@ bool device_execute(const struct device_image *image, const struct array *inputs
 void device_to_float(enum dtype dtype, const void *from, float *to, size_t n);
 void device_from_float(enum dtype dtype, const float *from, void *to, size_t n);
 
+/* The environment ("NAME=value") that a process which executes programs should be started with, so
+ * that OpenBLAS uses kernels made for this processor; NULL when it does already. */
+const char *device_blas_environment(void);
+
 /* ---- timing ----------------------------------------------------------------------------------- */
 
 /* A lane of the timeline: an engine, or a DMA queue. */

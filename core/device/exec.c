@@ -4,7 +4,7 @@
  * instructions compute is in exec_*.c. */
 #include "device/exec.h"
 
-#include <cblas.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static exec_fn *const runs[NKI_OP_COUNT] = {
@@ -355,7 +355,6 @@ bool device_execute(const struct device_image *image, const struct array *inputs
                      .limits = limits,
                      .err = err,
                      .random = 0x9e3779b97f4a7c15u};
-    openblas_set_num_threads(1); /* products are small; seeds run in parallel instead */
     x.scratch = arena_new();
     x.registers = mem_alloc((size_t)MAX_OF(image->program->n_registers, 0) + 1, sizeof(int64_t));
     open_lanes(&x);
