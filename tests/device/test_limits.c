@@ -214,9 +214,7 @@ static void missing_operand(struct build *b, int n) {
 }
 
 static void pattern_count(struct build *b, int n) {
-    static int64_t pattern[2];
-    pattern[0] = 1;
-    pattern[1] = n;
+    int64_t *pattern = arena_dup(b->program->arena, &(int64_t[]){1, n}, 2 * sizeof *pattern);
     RUN(b, IOTA, tile(sbuf(b, DTYPE_INT32, 64, 4)), integers(pattern, 2));
 }
 
