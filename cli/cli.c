@@ -2,8 +2,11 @@
 /* Parsing the command line by the table, and saying what is wrong with it. */
 #include "cli/cli.h"
 
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "task/task.h"
 
 const struct cli_command *cli_find(const char *name) {
     for (const struct cli_command *row = cli_commands; row->name; row++)
@@ -145,8 +148,8 @@ static int unknown_command(const char *arg) {
     const char *near = cli_nearest(arg, names.at);
     vec_free(&names);
     if (near)
-        return cli_wrong_usage(NULL, "there is no command %s; did you mean %s?", arg, near);
-    return cli_wrong_usage(NULL, "there is no command %s", arg);
+        return cli_wrong_usage(NULL, "there is no command or task %s; did you mean %s?", arg, near);
+    return cli_wrong_usage(NULL, "there is no command or task %s", arg);
 }
 
 static bool is_choice(const char *choices, const char *value) {
@@ -229,24 +232,38 @@ static int run_command(struct cli *cli, int argc, char **argv) {
     return status == CLI_OK ? cli->command->run(cli) : status;
 }
 
-int cli_main(int argc, char **argv) {
-    struct cli cli = {0};
+/* A word that is neither command nor task, nor anything on disk: what was meant? */
+static bool is_unknown(const char *word) {
+    if (!*word || *word == '-' || file_exists(word) || strchr(word, '/'))
+        return false;
+    struct task *task = task_open(word, NULL, NULL);
+    task_free(task);
+    return !task;
+}
+
+static int run_main(struct cli *cli, int argc, char **argv) {
     const char *first = argc > 1 ? argv[1] : "";
     if (is_help(first))
         return print_help(NULL);
     if (strcmp(first, "--version") == 0 || strcmp(first, "-V") == 0)
         return print_version();
-    cli.command = *first ? cli_find(first) : NULL;
-    int used = cli.command ? 2 : 1;
-    if (!cli.command)
-        cli.command = cli_find("");         /* hone [TASK] */
-    if (!cli.command) {
-        if (*first)
-            return unknown_command(first);
-        print_help(NULL);
-        return CLI_WRONG_USAGE;
-    }
-    int status = run_command(&cli, argc - used, argv + used);
+    cli->command = *first ? cli_find(first) : NULL;
+    if (cli->command)
+        return run_command(cli, argc - 2, argv + 2);
+    if (is_unknown(first))
+        return unknown_command(first);
+    cli->command = cli_find("");            /* hone [TASK] */
+    return run_command(cli, argc - 1, argv + 1);
+}
+
+int cli_main(int argc, char **argv) {
+    struct cli cli = {0};
+    /* Which characters are shown as they are depends on the locale; without one that knows more
+     * than ASCII, UTF-8 is what every terminal and file of today expects. */
+    setlocale(LC_CTYPE, "");
+    if (MB_CUR_MAX <= 1)
+        setlocale(LC_CTYPE, "C.UTF-8");
+    int status = run_main(&cli, argc, argv);
     vec_free(&cli.args);
     vec_free(&cli.given);
     return status;

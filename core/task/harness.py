@@ -365,7 +365,7 @@ def do_compare(reference, request):
     got = values[0] if len(values) == 1 else tuple(values)
     transform = reference.names.get("transform_nki_outputs")
     if transform:
-        got = transform(got, ref)
+        got = call_transform(transform, got, ref, reference.path)
     got = list(got) if isinstance(got, (list, tuple)) else [got]
     if len(got) != len(refs):
         raise Unusable(f"the kernel returned {len(got)} outputs, the reference {len(refs)}", "kernel")
@@ -375,6 +375,17 @@ def do_compare(reference, request):
         row["is_input"] = bool(row["rel_l2"] is None or row["rel_l2"] > 1e-6) and \
             bool(inputs) and any(same_bytes(raw, array) for array, _ in inputs[0])
     return {"matches": rows}
+
+
+def call_transform(transform, got, ref, path):
+    """What the reference's own shaping makes of the kernel's outputs; that it fails is most often
+    due to their shapes."""
+    try:
+        return transform(got, ref)
+    except Exception as problem:
+        shapes = ", ".join(str(k.shape) for k in (got if isinstance(got, tuple) else (got,)))
+        raise Unusable(f"{where(problem, path)}: {type(problem).__name__}: {problem} "
+                       f"(the kernel returned {shapes})", "kernel") from None
 
 
 def same_bytes(a, b):
@@ -430,7 +441,8 @@ def serve(reference, request):
         result = OPERATIONS[request["op"]](reference, request)
         answer(id=request["id"], ok=True, **(result if isinstance(result, dict) else {}))
     except Unusable as problem:
-        answer(id=request["id"], ok=False, kind=problem.kind, text=f"{name}: {problem}")
+        colon = ":" if str(problem)[:1].isdigit() else ": "      # "reference.py:41: ..."
+        answer(id=request["id"], ok=False, kind=problem.kind, text=f"{name}{colon}{problem}")
     except MemoryError as problem:
         answer(id=request["id"], ok=False, kind="memory",
                text=f"{name}:{where(problem, reference.path)}: out of memory ({problem})")
@@ -439,8 +451,6 @@ def serve(reference, request):
         kind = "raise" if line else "internal"
         if isinstance(problem, OSError) and not line:
             kind = "disk"
-        if request["op"] == "compare" and line:
-            kind = "kernel"
         answer(id=request["id"], ok=False, kind=kind, line=line,
                text=f"{name}:{line}: {type(problem).__name__}: {problem}" if line
                else f"{type(problem).__name__}: {problem}")

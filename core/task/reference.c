@@ -41,8 +41,8 @@ struct task_reference {
     uint64_t sent_ns;
     struct loop_timer *timer;       /* time limit of the request that is there */
     struct loop_timer *pump_timer;
-    struct err failed;              /* what a forward ahead of its comparison ended with */
-    int64_t failed_seed;
+    struct err failed;              /* what a forward ahead of its comparison ended with: the
+                                     * comparisons that follow need not find it out again */
     bool in_callback, dead;
 };
 
@@ -91,10 +91,8 @@ void task_reference_free(struct task_reference *reference) {
 static bool finish(struct task_reference *reference, struct task_inputs *inputs,
                    const struct task_comparison *comparison, const struct err *err) {
     struct request request = pop(reference);
-    if (request.operation == OP_FORWARD && err) {
+    if (request.operation == OP_FORWARD && err)
         reference->failed = *err;
-        reference->failed_seed = request.seed;
-    }
     reference->in_callback = true;
     if (request.on_inputs)
         request.on_inputs(request.data, inputs, err);
@@ -318,8 +316,7 @@ static void pump(void *data) {
             return;
         }
     }
-    if (request->operation == OP_COMPARE && reference->failed.kind != ERR_NONE &&
-        reference->failed_seed == request->seed) {
+    if (request->operation != OP_INPUTS && reference->failed.kind != ERR_NONE) {
         struct err err = reference->failed;
         finish(reference, NULL, NULL, &err);
         return;
