@@ -61,7 +61,7 @@ static void guess_from(struct guess *guess, const struct map *names) {
 }
 
 static bool unknown_name(struct interp *in, const struct nki_node *node, struct str name) {
-    struct guess guess = {name, {"", 0}, name.len > 3 ? 3 : 2};
+    struct guess guess = {name, {"", 0}, name.len < 3 ? 1 : name.len < 6 ? 2 : 3};
     for (const struct scope *s = in->frame->scope; s; s = s->parent)
         guess_from(&guess, &s->names);
     if (guess.best.len)

@@ -54,39 +54,43 @@ enum nki_func nki_func_find(struct str name) {
     return NKI_FUNC_NONE;
 }
 
-/* The next parameter of a row that is an operand: neither `engine`, `name` nor the star. */
-static bool next_operand(struct str *rest, struct str *name) {
-    struct str part;
-    while (str_next(rest, ',', &part)) {
-        part = str_trim(part);
-        struct str head = part;
-        str_next(&part, '=', &head);
-        *name = str_trim(head);
-        if (!str_is(*name, "engine") && !str_is(*name, "name") && !str_is(*name, "*"))
+/* The next parameter of a row that is an operand: neither `engine`, `name` nor the star. *at moves
+ * behind it. Asked for with every instruction of some kernels: one pass over the text, no copies. */
+static bool next_operand(const char **at, struct str *name) {
+    while (**at) {
+        const char *start = *at + strspn(*at, " ,");
+        size_t len = strcspn(start, "=, ");
+        *name = (struct str){start, len};
+        *at = start + len + strcspn(start + len, ",");
+        if (len && start[0] != '*' && !str_is(*name, "engine") && !str_is(*name, "name"))
             return true;
     }
     return false;
 }
 
 int nki_operand_index(enum nki_op op, const char *name) {
-    struct str rest = str_of(ops[op].parameters), found;
-    for (int i = 0; next_operand(&rest, &found); i++)
-        if (str_is(found, name))
+    const char *at = ops[op].parameters;
+    struct str found;
+    size_t len = strlen(name);
+    for (int i = 0; next_operand(&at, &found); i++)
+        if (found.len == len && memcmp(found.at, name, len) == 0)
             return i;
     return -1;
 }
 
 size_t nki_operand_count(enum nki_op op) {
-    struct str rest = str_of(ops[op].parameters), found;
+    const char *at = ops[op].parameters;
+    struct str found;
     size_t n = 0;
-    while (next_operand(&rest, &found))
+    while (next_operand(&at, &found))
         n++;
     return n;
 }
 
 struct str nki_operand_name(enum nki_op op, size_t index) {
-    struct str rest = str_of(ops[op].parameters), found;
-    while (next_operand(&rest, &found))
+    const char *at = ops[op].parameters;
+    struct str found;
+    while (next_operand(&at, &found))
         if (index-- == 0)
             return found;
     return (struct str){"", 0};

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs as tables and text: operands by name, and what a line of a printed program says. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "nki/nki.h"
+
+static void operands_are_the_parameters_without_engine_and_name(void **state) {
+    (void)state;
+    assert_int_equal(nki_operand_index(NKI_OP_TENSOR_COPY, "dst"), 0);
+    assert_int_equal(nki_operand_index(NKI_OP_TENSOR_COPY, "src"), 1);
+    assert_int_equal(nki_operand_index(NKI_OP_TENSOR_COPY, "engine"), -1);
+    assert_int_equal(nki_operand_index(NKI_OP_TENSOR_COPY, "name"), -1);
+    assert_int_equal(nki_operand_index(NKI_OP_TENSOR_COPY, "ds"), -1);
+    assert_int_equal(nki_operand_count(NKI_OP_TENSOR_COPY), 2);
+    assert_int_equal(nki_operand_index(NKI_OP_TENSOR_SCALAR, "reverse1"), 7);
+    for (int op = 0; op < NKI_OP_COUNT; op++) {
+        size_t n = nki_operand_count((enum nki_op)op);
+        for (size_t k = 0; k < n; k++) {
+            char name[40] = "";
+            struct str found = nki_operand_name((enum nki_op)op, k);
+            assert_in_range(found.len, 1, sizeof name - 1);
+            memcpy(name, found.at, found.len);
+            assert_int_equal(nki_operand_index((enum nki_op)op, name), k);
+        }
+        assert_int_equal(nki_operand_name((enum nki_op)op, n).len, 0);
+    }
+}
+
+/* The kernel's program as text, or its first error. */
+static char *print(const char *source, const struct nki_input *inputs, size_t n) {
+    struct diag_list diags = {0};
+    struct buf out = {0};
+    struct nki_specialise_options options = {.inputs = inputs, .n_inputs = n,
+                                             .generation = NKI_GEN3};
+    struct nki_tree *tree = nki_parse("k.py", str_of(source), &diags);
+    struct nki_program *program = nki_specialise(tree, &options, &diags);
+    if (program)
+        nki_program_print(program, &out);
+    else
+        diag_print(&diags.all.at[0], &out);
+    nki_program_free(program);
+    nki_tree_free(tree);
+    diag_free(&diags);
+    return buf_take(&out);
+}
+
+static void a_line_says_what_an_instruction_does(void **state) {
+    (void)state;
+    static const struct nki_input x = {
+        .kind = NKI_INPUT_ARRAY,
+        .array = {.dtype = DTYPE_FLOAT32, .ndim = 2, .shape = {256, 512}}};
+    char *text = print("import nki\nimport nki.language as nl\nimport nki.isa as nisa\n"
+                       "@nki.jit\ndef kernel(x):\n"
+                       "    y = nl.ndarray((256, 512), dtype=nl.bfloat16, buffer=nl.shared_hbm)\n"
+                       "    for i in range(2):\n"
+                       "        t = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.sbuf)\n"
+                       "        nisa.dma_copy(dst=t, src=x[i * 128:(i + 1) * 128, :])\n"
+                       "        nisa.tensor_scalar(dst=t[:, 0:512:2], data=t[:, 1:512:2],\n"
+                       "                           op0=nl.multiply, operand0=2.5)\n"
+                       "        nisa.dma_copy(dst=y[i * 128:(i + 1) * 128, :], src=t)\n"
+                       "    return y\n", &x, 1);
+    const char *lines[] = {
+        "0 dma_copy dst=sbuf:t#", "[0:128, 0:512] f32 src=hbm:x[0:128, 0:512] f32", "  # line 9\n",
+        "dst=sbuf:t#", "[0:128, 0:511:2] f32", "[0:128, 1:512:2] f32 op0=multiply operand0=2.5",
+        "  # line 10\n", "dst=hbm:y[0:128, 0:512] bf16", "src=hbm:x[128:256, 0:512] f32"};
+    for (size_t i = 0; i < COUNT_OF(lines); i++) {
+        if (!strstr(text, lines[i]))
+            print_error("%s\nis not in\n%s", lines[i], text);
+        assert_non_null(strstr(text, lines[i]));
+    }
+    mem_free_(text);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(operands_are_the_parameters_without_engine_and_name),
+        cmocka_unit_test(a_line_says_what_an_instruction_does),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
