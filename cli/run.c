@@ -25,7 +25,6 @@ struct run {
     struct loop_watch *input;
     uint64_t started_ns;
     const char *end;      /* why it ended before the loop did; NULL */
-    int attempts, rounds; /* what was there before */
     bool json, asks, interrupted, prompted;
 };
 
@@ -172,8 +171,8 @@ static void end_json(struct run *run) {
     cJSON_AddStringToObject(root, "event", "end");
     attempt_put(root, "baseline", run, 0);
     attempt_put(root, "best", run, state->best);
-    cJSON_AddNumberToObject(root, "rounds", state->budgets[TUNE_BUDGET_ROUNDS].spent - run->rounds);
-    cJSON_AddNumberToObject(root, "attempts", (double)state->attempts.len - run->attempts);
+    cJSON_AddNumberToObject(root, "rounds", state->budgets[TUNE_BUDGET_ROUNDS].spent);
+    cJSON_AddNumberToObject(root, "attempts", (double)state->attempts.len);
     cJSON_AddNumberToObject(root, "elapsed_s",
                             (double)(clock_monotonic_ns() - run->started_ns) * 1e-9);
     cJSON *cost = cJSON_AddObjectToObject(root, "cost");
@@ -216,6 +215,25 @@ static void end_text(struct run *run) {
 
 /* ------------------------------------------------------------------- a person at the terminal */
 
+static void lines_print(struct buf *out, const char *source, int first, int count, char mark) {
+    struct str rest = str_of(source), line;
+    for (int number = 1; number < first + count && str_next(&rest, '\n', &line); number++)
+        if (number >= first)
+            buf_printf(out, "%c " STR_FMT "\n", mark, STR_ARG(line));
+}
+
+/* The candidate against its parent, changed lines only. */
+static void candidate_print(struct buf *out, const struct tune_state *state) {
+    const struct tune_candidate *candidate = &state->candidate;
+    const struct tune_attempt *parent = tune_state_attempt(state, candidate->parent);
+    for (size_t i = 0; parent && i < candidate->hunks.len; i++) {
+        const struct tune_hunk *hunk = &candidate->hunks.at[i];
+        buf_printf(out, "@@ line %d\n", hunk->old_line);
+        lines_print(out, parent->source, hunk->old_line, hunk->old_count, '-');
+        lines_print(out, candidate->proposed, hunk->new_line, hunk->new_count, '+');
+    }
+}
+
 static void prompt(struct run *run) {
     const struct tune_state *state = tune_session_state(run->session);
     const struct tune_plan *plan = tune_state_plan(state);
@@ -223,6 +241,8 @@ static void prompt(struct run *run) {
     if (state->wait_step == TUNE_STEP_PLAN && plan)
         buf_printf(&line, "plan: %s\n%s\n%s\n", plan->title, plan->what ? plan->what : "",
                    plan->why ? plan->why : "");
+    if (state->wait_step == TUNE_STEP_REWRITE && state->candidate.exists)
+        candidate_print(&line, state);
     buf_printf(&line, "%s is done. y approves, n REASON rejects, q ends:",
                tune_step_word(state->wait_step));
     line_end(run, &line);
@@ -364,9 +384,6 @@ static int end_status(const struct run *run) {
 
 static int serve(struct run *run) {
     struct err err = {0};
-    const struct tune_state *state = tune_session_state(run->session);
-    run->attempts = (int)state->attempts.len;
-    run->rounds = (int)state->budgets[TUNE_BUDGET_ROUNDS].spent;
     tune_session_on_event(run->session, on_event, run);
     tune_session_on_change(run->session, on_change, run);
     run->interrupt = loop_signal_start(run->loop, SIGINT, on_signal, run);

@@ -10,6 +10,7 @@
  * than that is inconclusive. */
 #define HELD_SHARE 0.5
 #define MOVED_AT_ALL 0.005
+#define SAME 0.0005 /* latencies that differ by less are called the same */
 #define SNIPPET_LINES 30
 
 /* Relative change of a metric from the parent to the attempt; NAN when either is not known. */
@@ -100,10 +101,10 @@ static void decide_by_speed(const struct tune_state *state, const struct tune_at
     } else if (attempt->verdict.faster == TUNE_ANSWER_YES && gain >= TUNE_MIN_GAIN) {
         decision->status = TUNE_STATUS_KEEP;
         buf_printf(&decision->reason, "%.2fx faster, ", parent->latency_us / attempt->latency_us);
-    } else if (gain > 0) {
+    } else if (gain > SAME) {
         buf_printf(&decision->reason, "a gain of %.2f %% is below %.1f %%, ", gain * 100,
                    TUNE_MIN_GAIN * 100);
-    } else if (gain < 0) {
+    } else if (gain < -SAME) {
         buf_printf(&decision->reason, "%.1f %% slower, ", -gain * 100);
     } else {
         buf_puts(&decision->reason, "no change, ");

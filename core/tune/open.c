@@ -199,6 +199,14 @@ static bool proposer_open(struct tune_session *session, struct err *err) {
                    name ? name : "");
 }
 
+/* Before anything is moved or made: a wrong list costs nobody a session. */
+static bool seeds_check(const struct tune_options *options, struct err *err) {
+    cJSON *unused = cJSON_CreateObject();
+    bool ok = seeds_put(unused, options->seeds, err);
+    cJSON_Delete(unused);
+    return ok;
+}
+
 static bool search_check(const struct tune_options *options, struct err *err) {
     if (!options->search || !strcmp(options->search, "greedy"))
         return true;
@@ -230,7 +238,7 @@ static bool session_read(struct tune_session *session, const struct tune_options
 
 struct tune_session *tune_session_open(const struct tune_options *options, struct loop *loop,
                                        struct err *err) {
-    if (!search_check(options, err))
+    if (!search_check(options, err) || !seeds_check(options, err))
         return NULL;
     struct task *task = task_open(options->task, options->reference, err);
     if (!task)
