@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hone run as a user and as a script calls it: run.py PATH_OF_HONE [NAME OF A TEST]..."""
+
+import json
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HONE = os.path.abspath(sys.argv[1])
+FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="hone-run-"))
+ENV = {**os.environ, "XDG_CACHE_HOME": str(FOLDER / "cache"), "XDG_STATE_HOME": str(FOLDER / "state"),
+       "XDG_CONFIG_HOME": str(FOLDER / "conf")}
+ENV.pop("HONE_PYTHON", None)
+
+KERNEL = """import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+TILE_N = 64
+
+
+@nki.jit
+def kernel(x, z):
+    y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    for n in nl.affine_range(x.shape[1] // TILE_N):
+        i_row = nl.arange(128)[:, None]
+        i_col = nl.arange(TILE_N)[None, :]
+        a = nl.load(x[i_row, n * TILE_N + i_col])
+        b = nl.load(z[i_row, n * TILE_N + i_col])
+        both = nl.add(a, b)
+        nl.store(y[i_row, n * TILE_N + i_col], value=both)
+    return y
+"""
+REFERENCE = """import numpy as np
+
+
+def get_inputs():
+    return [np.random.rand(128, 1024).astype(np.float32) for _ in range(2)]
+
+
+def forward(x, z):
+    return x + z
+
+
+def transform_to_nki_inputs(inputs):
+    return inputs
+
+
+def transform_nki_outputs(k_res, ref):
+    return k_res
+"""
+
+
+def hone(*args, **options):
+    return subprocess.run([HONE, *map(str, args)], env=ENV, capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, timeout=240, **options)
+
+
+class Run(unittest.TestCase):
+    def setUp(self):
+        self.task = pathlib.Path(tempfile.mkdtemp(prefix="task-", dir=FOLDER))
+        (self.task / "kernel.py").write_text(KERNEL)
+        (self.task / "reference.py").write_text(REFERENCE)
+        self.session = self.task / ".hone" / self.task.name
+
+    def events(self, *args, status=0):
+        done = hone("run", self.task, "--json", *args)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def start(self, *args):
+        """A run in the background, read up to the event in which it has begun."""
+        process = subprocess.Popen([HONE, "run", str(self.task), "--json", *args], env=ENV,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        return process
+
+    def database(self):
+        return sqlite3.connect(self.session / "session.db")
+
+    def test_gets_faster_and_says_how_much(self):
+        events = self.events("--rounds", "3", "--seeds", "0,21")
+        end = events[-1]
+        self.assertEqual(end["event"], "end")
+        self.assertTrue(end["baseline"]["correct"] and end["best"]["correct"])
+        self.assertGreater(end["best"]["speedup"], 1.1)
+        self.assertGreaterEqual(end["best"]["latency_us"], end["best"]["floor_us"] * 0.999)
+        self.assertLessEqual(end["rounds"], 3)
+        self.assertIsNone(end["cost"]["dollars"])
+        seqs = [event["seq"] for event in events[:-1]]
+        self.assertEqual(seqs, sorted(set(seqs)))
+        again = hone("sim", end["best"]["kernel"], "--reference", self.task / "reference.py", "--json")
+        self.assertEqual(json.loads(again.stdout)["correct"], True)
+        self.assertAlmostEqual(json.loads(again.stdout)["latency_us"], end["best"]["latency_us"], 3)
+
+    def test_leaves_files_that_others_can_read(self):
+        end = self.events("--rounds", "2", "--seeds", "0")[-1]
+        lines = [json.loads(line) for line in
+                 (self.session / "experiments.jsonl").read_text().splitlines()]
+        self.assertEqual(len(lines), end["attempts"])
+        for field in ("round", "status", "latency_ms", "score", "plan", "error", "profile"):
+            self.assertIn(field, lines[1])
+        self.assertEqual(lines[0]["status"], "baseline")
+        self.assertIsInstance(json.loads((self.session / "optimization_memory" / "rewrites.json")
+                                         .read_text()), list)
+        with self.database() as db:
+            count, = db.execute("SELECT count(*) FROM attempts").fetchone()
+            self.assertEqual(count, end["attempts"])
+            busy, = db.execute("SELECT count(*) FROM metrics WHERE name = 'total_time'").fetchone()
+            self.assertGreater(busy, 0)
+        self.assertTrue((self.session / "hone.log").read_text())
+
+    def test_goes_on_where_it_was(self):
+        first = self.events("--rounds", "1", "--seeds", "0")[-1]
+        second = self.events("--rounds", "1")[-1]
+        self.assertEqual(second["rounds"], 2)
+        self.assertEqual(second["baseline"], first["baseline"])
+        self.assertGreaterEqual(second["attempts"], first["attempts"])
+        fresh = self.events("--rounds", "1", "--seeds", "0", "--fresh")[-1]
+        self.assertEqual(fresh["rounds"], 1)
+        self.assertTrue((self.session.parent / (self.task.name + ".1") / "session.db").exists())
+
+    def test_a_kill_in_the_middle_loses_nothing(self):
+        for lines in (3, 25, 60):
+            process = self.start("--rounds", "8", "--seeds", "0,21")
+            seen = [json.loads(process.stdout.readline()) for _ in range(lines)]
+            process.kill()
+            process.wait()
+            process.stdout.close()
+            with self.database() as db:
+                stored = dict(db.execute("SELECT seq, type FROM events").fetchall())
+            for event in seen:
+                self.assertEqual(stored[event["seq"]], event["event"])
+        end = self.events("--rounds", "1")[-1]
+        self.assertTrue(end["best"]["correct"])
+
+    def test_an_interrupt_ends_with_the_end_event(self):
+        process = self.start("--rounds", "8", "--seeds", "0,21")
+        for _ in range(5):
+            process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        rest = process.stdout.read().splitlines()
+        self.assertEqual(process.wait(), 130)
+        process.stdout.close()
+        self.assertEqual(json.loads(rest[-1])["event"], "end")
+        self.assertIn("interrupted", json.loads(rest[-1])["reason"])
+
+    def test_a_second_process_is_told_who_holds_the_session(self):
+        process = self.start("--rounds", "8", "--seeds", "0,21")
+        process.stdout.readline()
+        second = hone("run", self.task)
+        self.assertEqual(second.returncode, 3)
+        self.assertIn("held by process %d" % process.pid, second.stderr)
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+    def test_a_gate_that_asks_needs_a_person(self):
+        done = hone("run", self.task, "--gate", "ask")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("needs a person", done.stderr)
+        self.assertFalse(self.session.exists())
+
+    def test_a_wrong_seed_kernel_stops(self):
+        (self.task / "kernel.py").write_text(KERNEL.replace("nl.add(a, b)", "nl.multiply(a, b)"))
+        end = self.events("--rounds", "2", status=1)[-1]
+        self.assertIn("seed kernel itself is wrong", end["reason"])
+        self.assertFalse(end["baseline"]["correct"])
+        (self.task / "kernel.py").write_text("def kernel(:\n")
+        end = self.events("--rounds", "2", "--fresh", status=1)[-1]
+        self.assertIn("seed kernel itself is wrong", end["reason"])
+
+    def test_a_full_disk_is_reported(self):
+        limit = 150 * 1024
+        done = hone("run", self.task, "--json", "--rounds", "8", "--seeds", "0",
+                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        self.assertEqual(done.returncode, 3, done.stdout[-500:] + done.stderr)
+        self.assertIn("cannot write", done.stdout.splitlines()[-1] + done.stderr)
+        end = self.events("--rounds", "1", "--seeds", "0")[-1]
+        self.assertTrue(end["best"]["correct"])
+
+    def test_a_newer_session_is_refused(self):
+        self.events("--rounds", "1", "--seeds", "0")
+        with self.database() as db:
+            db.execute("PRAGMA user_version = 7")
+        done = hone("run", self.task)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("newer hone", done.stderr)
+
+    def test_wrong_words_cost_nobody_a_session(self):
+        self.events("--rounds", "1", "--seeds", "0")
+        before = (self.session / "experiments.jsonl").read_text()
+        for wrong in (["--seeds", "0,x"], ["--search", "beem"], ["--rounds", "0"],
+                      ["--tolerance", "-1"], ["--device", "trn9"], ["--device", "trn1"]):
+            done = hone("run", self.task, "--fresh" if wrong[0] in ("--seeds", "--search") else
+                        "--json", *wrong)
+            self.assertEqual(done.returncode, 2, wrong)
+        self.assertEqual((self.session / "experiments.jsonl").read_text(), before)
+
+
+if __name__ == "__main__":
+    try:
+        unittest.main(argv=[sys.argv[0], *("Run.test_" + name for name in sys.argv[2:])],
+                      verbosity=2)
+    finally:
+        shutil.rmtree(FOLDER, ignore_errors=True)
