@@ -264,7 +264,10 @@ void chrome_status(struct views *views, struct tui_area area) {
         tui_say(ink, 0, 1, "%s", looks[state->wait].glyph);
         line.col += 2;
         line.cols -= 2;
-        tui_put_short(ink, 0, line, str_of(state->wait_text ? state->wait_text : "waits for you"));
+        int end = tui_put_short(ink, 0, line,
+                                str_of(state->wait_text ? state->wait_text : "waits for you"));
+        if (state->wait != TUNE_WAIT_GATE && tune_can(state, TUNE_ACT_START))
+            tui_say(tui_ink(area, TUI_DIM), 0, end, "; s starts");
     } else if (!state->running) {
         tui_say(tui_ink(area, TUI_WAITING), 0, 1, "◆ press s to start");
     }

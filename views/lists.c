@@ -261,17 +261,20 @@ void settings_enter(struct views *views, struct views_request *request) {
 static void draw_recent(struct views *views, struct tui_area area, int row,
                         const struct tune_recent *item) {
     struct tui_area name = tui_ink(area, item->is_gone ? TUI_DIM : TUI_STRONG);
-    bool wide = area.cols >= 110;
-    int about = 27, last = wide ? area.cols - 50 : area.cols - 38;
+    /* Where there is no room for both, the last result says more than what the task is about. */
+    bool wide = area.cols >= 110, both = wide || !item->last || item->is_gone;
+    int about = 27, end = area.cols - 12, last = wide ? area.cols - 50 : both ? end : about;
     tui_say(tui_ink(area, item->used_ms ? TUI_ACTIVE : TUI_DIM), row, 1, "%s",
             item->used_ms ? "●" : "○");
     tui_put_short(name, row, (struct tui_rect){0, 3, 1, about - 5}, str_of(item->task));
     const char *text = item->is_gone ? "its files are gone" : item->about ? item->about
                                                                           : item->path;
-    tui_put_short(area, row, (struct tui_rect){0, about, 1, last - about - 2}, str_of(text));
-    if (item->last)
-        tui_put_short(tui_ink(area, TUI_GOOD), row,
-                      (struct tui_rect){0, last, 1, area.cols - last - 12}, str_of(item->last));
+    int room = (item->last && last < end ? last - 2 : end) - about;
+    if (both)
+        tui_put_short(area, row, (struct tui_rect){0, about, 1, room}, str_of(text));
+    if (item->last && last < end)
+        tui_put_short(tui_ink(area, TUI_GOOD), row, (struct tui_rect){0, last, 1, end - last},
+                      str_of(item->last));
     tui_say_right(tui_ink(area, TUI_DIM), row, area.cols - 1, "%s",
                   item->used_ms ? show_ago(item->used_ms, views->now_ms).text
                                 : item->is_seed ? "seed" : "");
@@ -281,7 +284,7 @@ static void draw_welcome(struct tui_area area) {
     tui_say(tui_ink(area, TUI_BRAND), 0, 2, "hone");
     tui_say(area, 0, 8, "makes a kernel faster, step by step, as far as you let it");
     tui_say(tui_ink(area, TUI_DIM), 1, 8,
-            "profile, plan, rewrite, verify, benchmark, decide: you approve, edit or take back");
+            "plan, rewrite, verify, benchmark: you approve, edit or take back");
 }
 
 void start_draw(struct views *views, struct tui_area area) {

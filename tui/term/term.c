@@ -102,7 +102,9 @@ static bool is_usable(struct err *err) {
         return err_set(err, ERR_USAGE,
                        "the terminal '%s' (TERM) is not known here; set TERM, for example to xterm",
                        name ? name : "");
-    if (!cursor_address)
+    bool places = cursor_address != NULL;
+    del_curterm(cur_term);                      /* newterm makes its own */
+    if (!places)
         return err_set(err, ERR_USAGE,
                        "a terminal of type '%s' (TERM) cannot place a cursor; use another, or "
                        "hone run TASK", name ? name : "");

@@ -1,0 +1,12 @@
+# The whole program in a pseudo-terminal, its screen read through libvterm.
+pkg_check_modules(VTERM REQUIRED IMPORTED_TARGET vterm)
+if(TARGET hone)
+  add_executable(session_workbench ${CMAKE_CURRENT_LIST_DIR}/workbench.c
+                 ${CMAKE_CURRENT_LIST_DIR}/terminal.c)
+  target_link_libraries(session_workbench PRIVATE hone_all PkgConfig::CMOCKA PkgConfig::VTERM util)
+  target_include_directories(session_workbench PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_compile_definitions(session_workbench PRIVATE HONE_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  add_dependencies(session_workbench hone)
+  add_test(NAME session/workbench COMMAND session_workbench)
+  set_tests_properties(session/workbench PROPERTIES LABELS session TIMEOUT 300)
+endif()

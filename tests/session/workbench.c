@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The workbench in a terminal: that it comes up, answers, resizes, suspends, gives the terminal to an
+ * editor, and leaves no debris however it ends. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "session/terminal.h"
+
+struct place {
+    char home[64];
+    char home_env[80], editor_env[160];
+    const char *env[16];
+};
+
+static int make_place(void **state) {
+    static char folder[] = "/tmp/hone-session-XXXXXX";
+    struct place *place = mem_alloc(1, sizeof *place);
+    memcpy(folder + sizeof folder - 7, "XXXXXX", 6);
+    if (!mkdtemp(folder))
+        return 1;
+    snprintf(place->home, sizeof place->home, "%s", folder);
+    snprintf(place->home_env, sizeof place->home_env, "HOME=%s", folder);
+    snprintf(place->editor_env, sizeof place->editor_env,
+             "EDITOR=printf 'the editor\\n'; read answer; sed -i \"1s/^/# by hand $answer\\n/\"");
+    const char *const env[] = {place->home_env, place->editor_env, "VISUAL=", "TERM=xterm-256color",
+                               "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "NO_COLOR=", "HONE_ASCII=",
+                               "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=", NULL};
+    memcpy(place->env, env, sizeof env);
+    *state = place;
+    return chdir(folder);
+}
+
+static int remove_place(void **state) {
+    struct place *place = *state;
+    struct err err;
+    int failed = chdir("/") != 0 || !file_remove_tree(place->home, &err);
+    free(place);
+    return failed;
+}
+
+static struct terminal *start_hone(struct place *place, int cols, int rows) {
+    const char *program = getenv("HONE_PROGRAM");
+    const char *const argv[] = {program ? program : HONE_BINARY_DIR "/hone",
+                                "seeds/add_rmsnorm_matmul", NULL};
+    return terminal_start(argv, place->env, cols, rows);
+}
+
+static void expect(struct terminal *terminal, const char *text) {
+    if (!terminal_wait(terminal, text, true)) {
+        print_message("'%s' does not show on:\n%s\n", text, terminal_screen(terminal));
+        fail();
+    }
+}
+
+static void expect_gone(struct terminal *terminal, const char *text) {
+    if (!terminal_wait(terminal, text, false)) {
+        print_message("'%s' still shows on:\n%s\n", text, terminal_screen(terminal));
+        fail();
+    }
+}
+
+static void it_comes_up_and_quits_without_a_trace(void **state) {
+    struct terminal *terminal = start_hone(*state, 120, 40);
+    expect(terminal, "? keys");
+    expect(terminal, "add_rmsnorm_matmul");
+    assert_true(terminal_is_alternate(terminal));
+    assert_false(terminal_has_cursor(terminal));
+    terminal_type(terminal, "q");
+    int status = terminal_wait_exit(terminal, false);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_false(terminal_is_alternate(terminal));
+    assert_true(terminal_has_cursor(terminal));
+    terminal_free(terminal);
+}
+
+static void a_lone_escape_closes_what_is_open(void **state) {
+    struct terminal *terminal = start_hone(*state, 100, 30);
+    expect(terminal, "? keys");
+    terminal_type(terminal, "?");
+    expect(terminal, "keys and commands");
+    terminal_type(terminal, "gates");
+    expect_gone(terminal, "approve ");
+    terminal_type(terminal, "\033");
+    expect_gone(terminal, "keys and commands");
+    terminal_type(terminal, "\033[1;5C:nonsense\r");
+    expect(terminal, "no command is called 'nonsense'");
+    terminal_free(terminal);
+}
+
+static void every_size_is_drawn(void **state) {
+    struct terminal *terminal = start_hone(*state, 120, 40);
+    expect(terminal, "┬─ proposal");
+    terminal_resize(terminal, 80, 24);
+    expect_gone(terminal, "┬─ proposal");
+    expect(terminal, "─ proposal");
+    terminal_resize(terminal, 40, 10);
+    expect(terminal, "needs 80 x 24");
+    terminal_resize(terminal, 130, 50);
+    expect(terminal, "┬─ proposal");
+    expect_gone(terminal, "needs 80 x 24");
+    terminal_free(terminal);
+}
+
+static void it_suspends_and_comes_back(void **state) {
+    struct terminal *terminal = start_hone(*state, 100, 30);
+    expect(terminal, "? keys");
+    terminal_type(terminal, "\x1a");
+    int status = terminal_wait_exit(terminal, true);
+    assert_true(WIFSTOPPED(status));
+    assert_false(terminal_is_alternate(terminal));
+    kill(-terminal_pid(terminal), SIGCONT);
+    expect(terminal, "? keys");
+    assert_true(terminal_is_alternate(terminal));
+    terminal_type(terminal, "?");
+    expect(terminal, "keys and commands");
+    terminal_free(terminal);
+}
+
+static void a_paste_runs_nothing(void **state) {
+    struct terminal *terminal = start_hone(*state, 100, 30);
+    expect(terminal, "? keys");
+    terminal_type(terminal, "\033[200~q:quit\r\033[201~");
+    expect(terminal, "pasted text does nothing here");
+    terminal_type(terminal, ":\033[200~settings\033[201~\r");
+    expect(terminal, "values of this session");
+    terminal_free(terminal);
+}
+
+static void a_crash_gives_the_terminal_back(void **state) {
+    struct terminal *terminal = start_hone(*state, 100, 30);
+    expect(terminal, "? keys");
+    kill(terminal_pid(terminal), SIGABRT);
+    int status = terminal_wait_exit(terminal, false);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    assert_false(terminal_is_alternate(terminal));
+    assert_true(terminal_has_cursor(terminal));
+    assert_non_null(strstr(terminal_screen(terminal), "hone crashed"));
+    terminal_free(terminal);
+}
+
+static void a_lost_terminal_ends_it(void **state) {
+    struct terminal *terminal = start_hone(*state, 100, 30);
+    expect(terminal, "? keys");
+    terminal_hang_up(terminal);
+    assert_true(terminal_wait_exit(terminal, false) != -1);
+    terminal_free(terminal);
+}
+
+static void without_a_terminal_it_says_what_to_do(void **state) {
+    struct place *place = *state;
+    const char *program = getenv("HONE_PROGRAM");
+    char command[512];
+    snprintf(command, sizeof command, "HOME=%s %s seeds/silu </dev/null 2>&1 | cat; echo end",
+             place->home, program ? program : HONE_BINARY_DIR "/hone");
+    const char *const argv[] = {"sh", "-c", command, NULL};
+    struct terminal *terminal = terminal_start(argv, place->env, 100, 30);
+    expect(terminal, "end");
+    expect(terminal, "hone run TASK");
+    terminal_free(terminal);
+}
+
+static void the_editor_has_the_terminal_and_gives_it_back(void **state) {
+    struct terminal *terminal = start_hone(*state, 120, 40);
+    expect(terminal, "? keys");
+    terminal_type(terminal, ":write\r");
+    expect(terminal, "the editor");
+    assert_false(terminal_is_alternate(terminal));
+    terminal_type(terminal, "42\r");
+    expect(terminal, "? keys");
+    assert_true(terminal_is_alternate(terminal));
+    terminal_free(terminal);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_place, remove_place)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(it_comes_up_and_quits_without_a_trace),
+        TEST(a_lone_escape_closes_what_is_open),
+        TEST(every_size_is_drawn),
+        TEST(it_suspends_and_comes_back),
+        TEST(a_paste_runs_nothing),
+        TEST(a_crash_gives_the_terminal_back),
+        TEST(a_lost_terminal_ends_it),
+        TEST(without_a_terminal_it_says_what_to_do),
+        TEST(the_editor_has_the_terminal_and_gives_it_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
