@@ -336,8 +336,9 @@ static bool run(const struct tune_options *options, struct err *err) {
     fine = fine && open_first(&bench, err) && (bench.term || open_terminal(&bench, err));
     if (fine) {
         set_model(&bench);
-        draw(&bench);
         listen_to_all(&bench);
+        tui_term_resize(bench.term);            /* it may have changed before anybody listened */
+        draw(&bench);
         loop_run(bench.loop);
     }
     close_all(&bench);
