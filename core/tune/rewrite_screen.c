@@ -10,7 +10,7 @@
 #include "device/device.h"
 
 #define MAX_INSTRUCTIONS 500000 /* of a kernel that is modelled while ranking */
-#define MIN_GAIN 0.001          /* of the latency; less is not worth a round */
+#define MIN_GAIN 0.004          /* of the latency; less is not worth a round */
 #define MAX_FIRSTS 6            /* edits that are tried as the first of a pair */
 
 /* ---- the model's view of a source --------------------------------------------------------------

@@ -33,6 +33,18 @@ static bool read_call(const struct rewrite_model *model, struct nki_node *stmt,
     return to.known && to.space == NKI_HBM;
 }
 
+/* Is what is stored to read or written by another statement of the loop? */
+static bool is_used_else(const struct store *store, const struct nki_node *stmt) {
+    const struct rewrite_name *base = store->region.base;
+    for (size_t i = 0; i < base->accesses.len; i++) {
+        const struct nki_node *node = base->accesses.at[i].node;
+        bool is_attribute = node->parent && node->parent->kind == NKI_ATTRIBUTE;
+        if (nki_contains(store->loop->node, node) && !nki_contains(stmt, node) && !is_attribute)
+            return true;
+    }
+    return false;
+}
+
 static bool read_store(struct rewrite_model *model, const struct rewrite_row *row,
                        struct nki_node *stmt, struct store *store) {
     const struct rewrite_loop *loops[REWRITE_MAX_DIMS];
@@ -47,6 +59,11 @@ static bool read_store(struct rewrite_model *model, const struct rewrite_row *ro
         return false;
     }
     store->loop = loops[n - 1];
+    if (is_used_else(store, stmt)) {
+        rewrite_decline(model, row, stmt, STR_FMT " is also used otherwise in the loop",
+                        STR_ARG(store->region.base->id));
+        return false;
+    }
     const struct rewrite_dim *last = &store->region.dim[store->region.n_dims - 1];
     bool other = false;
     for (int i = 0; i + 1 < store->region.n_dims; i++)

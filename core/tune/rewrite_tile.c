@@ -27,6 +27,74 @@ static bool divides_count(const struct rewrite_model *model, const struct rewrit
     return false;
 }
 
+/* What a call does with a size that stands in its arguments: lays data out, or computes with it. */
+static bool call_lays_out(const struct rewrite_model *model, const struct nki_node *call,
+                          const struct nki_node *argument) {
+    static const char *const layout[] = {"affine_range", "sequential_range", "static_range",
+                                         "ds",           "arange",           "par_dim"};
+    static const char *const allocs[] = {"ndarray", "zeros", "ones", "full", "memset"};
+    struct str name;
+    if (nki_is_dotted(call->call.func, "range") || nki_is_dotted(call->call.func, "par_dim"))
+        return true;
+    if (rewrite_call_of(model, call, &name) == REWRITE_NO_MODULE)
+        return call->call.func->kind == NKI_ATTRIBUTE &&
+               (str_is(call->call.func->attribute.attr, "reshape") ||
+                str_is(call->call.func->attribute.attr, "broadcast_to"));
+    for (size_t i = 0; i < COUNT_OF(layout); i++)
+        if (str_is(name, layout[i]))
+            return true;
+    for (size_t i = 0; i < COUNT_OF(allocs); i++)
+        if (str_is(name, allocs[i]))
+            return rewrite_arg(call, "shape", 0) == argument;
+    return false;
+}
+
+static bool name_lays_out(const struct rewrite_model *model, const struct nki_node *def, int depth);
+
+/* Does the size serve to lay data out here (an index, a shape, a count), and not to compute? */
+static bool lays_out(const struct rewrite_model *model, const struct nki_node *node, int depth) {
+    const struct nki_node *up = node->parent;
+    for (; up; node = up, up = up->parent) {
+        switch (up->kind) {
+        case NKI_SUBSCRIPT:
+            return node == up->subscript.slice;
+        case NKI_ASSERT:
+            return true;
+        case NKI_CALL:
+            if (nki_is_dotted(up->call.func, "min") || nki_is_dotted(up->call.func, "max"))
+                break;
+            return call_lays_out(model, up, node->kind == NKI_KEYWORD ? node->keyword.value : node);
+        case NKI_ASSIGN:
+            return up->assign.targets.len == 1 && up->assign.targets.at[0]->kind == NKI_NAME &&
+                   name_lays_out(model, up->assign.targets.at[0], depth + 1);
+        case NKI_BIN_OP:
+        case NKI_UNARY_OP:
+        case NKI_TUPLE:
+        case NKI_LIST:
+        case NKI_SLICE:
+        case NKI_KEYWORD:
+        case NKI_COMPARE:
+            break;
+        default:
+            return false;
+        }
+    }
+    return false;
+}
+
+static bool name_lays_out(const struct rewrite_model *model, const struct nki_node *def,
+                          int depth) {
+    const struct rewrite_name *name = rewrite_name_of(model, def->name.id);
+    if (!name || depth > 6)
+        return name == NULL;
+    for (size_t i = 0; i < name->accesses.len; i++)
+        if (name->accesses.at[i].node->context == NKI_LOAD &&
+            name->accesses.at[i].node->kind == NKI_NAME &&
+            !lays_out(model, name->accesses.at[i].node, depth))
+            return false;
+    return true;
+}
+
 static bool is_legal(const struct rewrite_model *model, const struct nki_node *constant,
                      int64_t value, const char **why) {
     struct nki_edits edits = {.tree = model->tree};
@@ -92,6 +160,11 @@ static void look_at(struct rewrite_model *model, const struct rewrite_row *row,
     }
     if (share <= 0 || old < 2)
         return;
+    if (!name_lays_out(model, stmt->assign.targets.at[0], 0)) {
+        rewrite_decline(model, row, stmt, STR_FMT " is not only used to lay data out",
+                        STR_ARG(name));
+        return;
+    }
     share = fmin(share, 1);
     const char *why = NULL;
     int64_t value = old;

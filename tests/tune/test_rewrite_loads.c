@@ -205,6 +205,20 @@ static void loads_and_stores_of_a_loop_are_merged(void **state) {
         "    return y\n");
 }
 
+static void a_store_that_is_read_back_stays(void **state) {
+    (void)state;
+    struct help_inputs inputs = {0};
+    help_array(&inputs, 128, 1024);
+    help_declines(LEGACY
+        "def kernel(x):\n"
+        "    y = nl.ndarray((128, 1024), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        "    for n in nl.sequential_range(4):\n"
+        "        t = nl.load(y[0:128, 0:256])\n"
+        "        out = nl.add(t, 1.0)\n"
+        "        nl.store(y[0:128, n * 256:(n + 1) * 256], value=out)\n"
+        "    return y\n", &inputs, "store:", "y is also used otherwise in the loop");
+}
+
 static void a_load_is_split_for_overlap(void **state) {
     (void)state;
     struct help_inputs inputs = {0};
@@ -333,6 +347,7 @@ int main(void) {
         cmocka_unit_test(carried_values_keep_the_loops_in_place),
         cmocka_unit_test(what_no_step_changes_is_done_once),
         cmocka_unit_test(loads_and_stores_of_a_loop_are_merged),
+        cmocka_unit_test(a_store_that_is_read_back_stays),
         cmocka_unit_test(a_load_is_split_for_overlap),
         cmocka_unit_test(a_tile_that_changes_is_not_moved),
         cmocka_unit_test(a_written_source_is_not_read_early),

@@ -220,6 +220,17 @@ static void a_tile_size_changes_within_the_limits(void **state) {
     assert_non_null(strstr(out.at, "    T = 1024  # columns\n"));
     buf_free(&out);
     help_declines(tiled, &inputs, "tile:P:256", "more than 128 partitions");
+    help_declines(CURRENT
+        "def kernel(x):\n"
+        "    T = 256\n"
+        "    part = 1.0 / T\n"
+        "    y = nl.ndarray((128, 1024), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        "    for n in range(1024 // T):\n"
+        "        t = nl.ndarray((128, T), dtype=x.dtype, buffer=nl.sbuf)\n"
+        "        nisa.dma_copy(dst=t, src=x[0:128, n * T:(n + 1) * T])\n"
+        "        nisa.tensor_scalar(dst=t, data=t, op0=nl.multiply, operand0=part)\n"
+        "        nisa.dma_copy(dst=y[0:128, n * T:(n + 1) * T], src=t)\n"
+        "    return y\n", &inputs, "tile:", "T is not only used to lay data out");
 }
 
 /* ---- the seeds --------------------------------------------------------------------------------- */
