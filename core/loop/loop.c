@@ -32,6 +32,7 @@ struct job {
     struct loop *loop;
     loop_fn *work, *done;
     void *data;
+    bool owns_data;             /* done is called in any case */
 };
 
 static void free_handle(uv_handle_t *handle) {
@@ -200,20 +201,28 @@ static void job_work(uv_work_t *uv) {
 static void job_done(uv_work_t *uv, int status) {
     struct job *job = (struct job *)uv;
     job->loop->under_way--;
-    if (status == 0 && !job->loop->closing && job->done)
+    if (job->owns_data || (status == 0 && !job->loop->closing && job->done))
         job->done(job->data);
     free(job);
 }
 
-void loop_job_start(struct loop *loop, loop_fn *work, loop_fn *done, void *data) {
+static void job_start(struct loop *loop, loop_fn *work, loop_fn *done, struct job like) {
     struct job *job = mem_alloc(1, sizeof *job);
+    *job = like;
     job->loop = loop;
     job->work = work;
     job->done = done;
-    job->data = data;
     loop->under_way++;
     if (uv_queue_work(&loop->uv, &job->uv, job_work, job_done) != 0)
         HONE_BUG("no worker thread");
+}
+
+void loop_job_start(struct loop *loop, loop_fn *work, loop_fn *done, void *data) {
+    job_start(loop, work, done, (struct job){.data = data});
+}
+
+void loop_job_start_owned(struct loop *loop, loop_fn *work, loop_fn *done, void *data) {
+    job_start(loop, work, done, (struct job){.data = data, .owns_data = true});
 }
 
 /* ----------------------------------------------------------------------------- watches, signals */

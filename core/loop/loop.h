@@ -39,6 +39,9 @@ void loop_post(struct loop *loop, loop_fn *fn, void *data);
 
 /* Runs work(data) on a worker thread, then done(data) on the loop's thread. */
 void loop_job_start(struct loop *loop, loop_fn *work, loop_fn *done, void *data);
+/* The same for a job whose data belongs to it alone: done, which frees it, is called in any case, at
+ * the latest by loop_free. */
+void loop_job_start_owned(struct loop *loop, loop_fn *work, loop_fn *done, void *data);
 
 /* A watched descriptor. The descriptor stays the caller's; stop the watch before closing it. */
 enum { LOOP_READABLE = 1, LOOP_WRITABLE = 2 };

@@ -66,7 +66,7 @@ void tune_ingest_start(struct tune_session *session, int attempt, const char *pa
         .session = session, .next = session->ingests, .attempt = attempt, .path = mem_strdup(path)};
     ingest->artifacts = path_join(store_folder(session->store), "artifacts");
     session->ingests = ingest;
-    loop_job_start(session->loop, work, done, ingest);
+    loop_job_start_owned(session->loop, work, done, ingest);
 }
 
 void tune_ingest_forget(struct tune_session *session) {

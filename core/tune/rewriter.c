@@ -204,7 +204,7 @@ static void done(void *data) {
 
 static void plan(void *self, const struct tune_context *context, struct tune_reply *reply) {
     struct rewriter *rewriter = self;
-    loop_job_start(rewriter->loop, work, done, job_new(rewriter, context, reply));
+    loop_job_start_owned(rewriter->loop, work, done, job_new(rewriter, context, reply));
 }
 
 static void rewrite(void *self, const struct tune_context *context, const struct tune_plan *plan_,
@@ -222,7 +222,7 @@ static void rewrite(void *self, const struct tune_context *context, const struct
     }
     struct job *job = job_new(rewriter, context, reply);
     job->key = arena_strdup(job->arena, plan_->key);
-    loop_job_start(rewriter->loop, work, done, job);
+    loop_job_start_owned(rewriter->loop, work, done, job);
 }
 
 static void cancel(void *self) {

@@ -126,6 +126,17 @@ static void jobs_work_on_a_thread_and_finish_on_the_loop(void **state) {
     loop_free(loop);
 }
 
+static void a_job_that_owns_its_data_is_done_even_when_the_loop_goes(void **state) {
+    (void)state;
+    struct loop *loop = loop_new();
+    struct job owned = {0}, plain = {0};
+    loop_job_start_owned(loop, job_work, job_done, &owned);
+    loop_job_start(loop, job_work, job_done, &plain);
+    loop_free(loop);
+    assert_true(owned.finished);
+    assert_false(plain.finished);
+}
+
 static void stop_from_post(void *data) {
     struct job *job = data;
     job->finished = true;
@@ -417,6 +428,7 @@ int main(void) {
         cmocka_unit_test(timers_fire_once_or_again_until_stopped),
         cmocka_unit_test(idle_has_a_limit),
         cmocka_unit_test(jobs_work_on_a_thread_and_finish_on_the_loop),
+        cmocka_unit_test(a_job_that_owns_its_data_is_done_even_when_the_loop_goes),
         cmocka_unit_test(another_thread_can_post),
         cmocka_unit_test(a_watch_sees_a_readable_descriptor),
         cmocka_unit_test(a_signal_arrives_on_the_loop),
