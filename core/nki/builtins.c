@@ -4,7 +4,10 @@
  * builtins_modules.c. */
 #include "nki/builtins.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
@@ -143,8 +146,15 @@ static bool round_to(struct interp *in, const struct call *call, double f, int64
     if (digits > 300 || digits < -300)
         return interp_error(in, call->node, "ValueError", "round() to %lld digits",
                             (long long)digits);
-    double scale = pow(10.0, (double)digits), scaled = f * scale;
-    *result = value_float(isfinite(scaled) ? nearbyint(scaled) / scale : f);
+    double scale = pow(10.0, (double)-digits), rounded;
+    struct buf text = {0};
+    if (digits >= 0) { /* the decimal text rounds exactly, a scaled number does not */
+        buf_printf(&text, "%.*f", (int)digits, f);
+        *result = value_float(str_to_double(buf_str(&text), &rounded) ? rounded : f);
+    } else {
+        *result = value_float(isfinite(scale) ? nearbyint(f / scale) * scale : 0);
+    }
+    buf_free(&text);
     return true;
 }
 
@@ -167,8 +177,11 @@ NATIVE(do_round) {
         *result = plain(call->args[0]);
         return true;
     }
-    return given ? round_to(in, call, f, digits, result)
-                 : to_int(in, call, nearbyint(f), result);
+    if (!given)
+        return to_int(in, call, nearbyint(f), result);
+    if (!round_to(in, call, f, digits, result))
+        return false;
+    return !is_integer(plain(call->args[0])) || to_int(in, call, result->f, result);
 }
 
 NATIVE(do_isinstance) {
@@ -320,6 +333,25 @@ const size_t n_builtin_functions = COUNT_OF(builtin_functions);
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
+static bool text_to_int(struct interp *in, const struct call *call, struct str text,
+                        struct value *result) {
+    char copy[80], *end = copy;
+    int64_t base = 10;
+    const struct value *base_arg = builtin_arg(call, 1, "base");
+    if (base_arg && !builtin_int(in, call, *base_arg, &base))
+        return false;
+    snprintf(copy, sizeof copy, STR_FMT, (int)MIN_OF(text.len, sizeof copy - 1), text.at);
+    bool binary = base == 2 && (str_starts(text, "0b") || str_starts(text, "0B"));
+    errno = 0;
+    long long i = base == 0 || (base >= 2 && base <= 36)
+                      ? strtoll(copy + (binary ? 2 : 0), &end, (int)base) : 0;
+    if (!text.len || text.len >= sizeof copy || *end || end == copy || errno)
+        return interp_error(in, call->node, "ValueError", "'" STR_FMT "' is no integer",
+                            (int)MIN_OF(text.len, sizeof copy), text.at);
+    *result = value_int(i);
+    return true;
+}
+
 NATIVE(make_int) {
     if (!builtin_arity(in, call, 0, 2))
         return false;
@@ -332,12 +364,7 @@ NATIVE(make_int) {
     if (v.kind == VALUE_FLOAT)
         return to_int(in, call, trunc(v.f), result);
     if (v.kind == VALUE_STR) {
-        long long i;
-        if (!str_to_int(str_trim(text_of(v)), &i))
-            return interp_error(in, call->node, "ValueError", "'" STR_FMT "' is no integer",
-                                STR_ARG(text_of(v)));
-        *result = value_int(i);
-        return true;
+        return text_to_int(in, call, str_trim(text_of(v)), result);
     }
     if (v.kind == VALUE_OBJECT &&
         (!call_method(in, call->node, v, "__int__", NULL, 0, &found, result) || found))
@@ -491,6 +518,11 @@ NATIVE(make_type) {
     return true;
 }
 
+NATIVE(make_none) {
+    *result = NONE_VALUE;
+    return builtin_arity(in, call, 0, 0);
+}
+
 NATIVE(make_object) {
     *result = object_new(in, class_new(in, "object", NULL));
     return builtin_arity(in, call, 0, 0);
@@ -498,7 +530,7 @@ NATIVE(make_object) {
 
 static const enum value_kind type_kinds[] = {
     VALUE_INT, VALUE_FLOAT, VALUE_BOOL, VALUE_STR, VALUE_TUPLE, VALUE_LIST, VALUE_DICT, VALUE_DICT,
-    VALUE_RANGE, VALUE_SLICE, VALUE_CLASS, VALUE_OBJECT, VALUE_DICT,
+    VALUE_RANGE, VALUE_SLICE, VALUE_CLASS, VALUE_OBJECT, VALUE_DICT, VALUE_NONE,
 };
 const struct value_native builtin_types[] = {
     {"int", make_int, &type_kinds[0]}, {"float", make_float, &type_kinds[1]},
@@ -508,6 +540,7 @@ const struct value_native builtin_types[] = {
     {"range", make_range, &type_kinds[8]}, {"slice", make_slice, &type_kinds[9]},
     {"type", make_type, &type_kinds[10]}, {"object", make_object, &type_kinds[11]},
     {"frozenset", make_set, &type_kinds[12]}, {"bytes", make_str, &type_kinds[3]},
+    {"NoneType", make_none, &type_kinds[13]},
 };
 const size_t n_builtin_types = COUNT_OF(builtin_types);
 
@@ -526,8 +559,8 @@ static bool native_matches(struct value value, const struct value_native *type) 
     }
     if (kind == VALUE_OBJECT)
         return true;
-    if (kind == VALUE_INT && value.kind == VALUE_OBJECT)
-        return value.object->cls->is_int;
+    if (value.kind == VALUE_OBJECT && value.object->cls->is_int)
+        return native_matches(value.object->inner, type);
     if (kind == VALUE_TUPLE && value.kind == VALUE_OBJECT)
         return value.object->cls->form == CLASS_TUPLE;
     if (kind == VALUE_INT)
@@ -565,8 +598,8 @@ bool type_matches(struct interp *in, struct value value, struct value type) {
 struct value type_of(struct interp *in, struct value value) {
     if (value.kind == VALUE_OBJECT)
         return (struct value){.kind = VALUE_CLASS, .cls = value.object->cls};
-    const struct value_native *found =
-        native_find(builtin_types, n_builtin_types, str_of(value_type_name(value)));
+    const char *name = value.kind == VALUE_NONE ? "NoneType" : value_type_name(value);
+    const struct value_native *found = native_find(builtin_types, n_builtin_types, str_of(name));
     if (found)
         return native_value(found);
     return value_string(in, str_of(value_type_name(value)));

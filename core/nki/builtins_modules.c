@@ -354,6 +354,77 @@ NATIVE(do_accumulate) {
     return true;
 }
 
+NATIVE(do_repeat) {
+    int64_t n;
+    if (!builtin_arity(in, call, 2, 2) || !builtin_int(in, call, call->args[1], &n))
+        return false;
+    struct value list = value_list(in, call->args, 1);
+    return op_binary(in, call->node, NKI_MUL, list, value_int(n), result);
+}
+
+NATIVE(do_islice) {
+    struct value_slice slice = {NONE_VALUE, NONE_VALUE, NONE_VALUE};
+    const struct value_seq *items;
+    if (!builtin_arity(in, call, 2, 4) || !interp_items(in, call->node, call->args[0], &items))
+        return false;
+    *(call->n_args == 2 ? &slice.stop : &slice.start) = call->args[1];
+    if (call->n_args > 2)
+        slice.stop = call->args[2];
+    if (call->n_args > 3)
+        slice.step = call->args[3];
+    struct value list = value_list(in, items->items.at, items->items.len);
+    return get_item(in, call->node, list, (struct value){.kind = VALUE_SLICE, .slice = &slice},
+                    result);
+}
+
+/* The next choice of k out of n in order (permutations: all of different items); false at the end. */
+static bool next_choice(size_t *pick, size_t k, size_t n, bool permutations) {
+    while (true) {
+        size_t at = k;
+        while (at-- > 0 && ++pick[at] >= n)
+            pick[at] = 0;
+        if (at == SIZE_MAX)
+            return false;
+        bool fits = true;
+        for (size_t i = 0; i < k && fits; i++)
+            for (size_t j = 0; j < i && fits; j++)
+                fits = permutations ? pick[i] != pick[j] : pick[j] < pick[i];
+        if (fits)
+            return true;
+    }
+}
+
+/* combinations and permutations (data) of up to 8 of an iterable's items. */
+NATIVE(do_combinations) {
+    const struct value_seq *items;
+    size_t pick[8];
+    int64_t k;
+    if (!builtin_arity(in, call, 1, 2) || !interp_items(in, call->node, call->args[0], &items))
+        return false;
+    k = (int64_t)items->items.len;
+    if (call->n_args == 2 && !builtin_int(in, call, call->args[1], &k))
+        return false;
+    size_t n = items->items.len, tries = 1;
+    if (k < 0 || k > (int64_t)COUNT_OF(pick))
+        return interp_error(in, call->node, "ValueError", "choices of more than %zu items",
+                            COUNT_OF(pick));
+    for (int64_t i = 0; i < k; i++) {
+        pick[i] = i + 1 == k ? SIZE_MAX : 0; /* next_choice counts it up to the first */
+        if (__builtin_mul_overflow(tries, n, &tries))
+            tries = SIZE_MAX;
+    }
+    *result = value_list(in, NULL, 0);
+    if (!interp_spend(in, call->node, tries) || (n == 0 && k > 0))
+        return !in->failure.set;
+    while (k > 0 && next_choice(pick, (size_t)k, n, call->data != NULL)) {
+        struct value row[COUNT_OF(pick)];
+        for (int64_t i = 0; i < k; i++)
+            row[i] = items->items.at[pick[i]];
+        value_push(in, result->seq, value_tuple(in, row, (size_t)k));
+    }
+    return true;
+}
+
 NATIVE(do_copy) {
     return builtin_arity(in, call, 1, 1) && builtin_shallow(in, call->args[0], result);
 }
@@ -404,8 +475,18 @@ NATIVE(do_replace) {
 NATIVE(do_asdict) {
     if (!builtin_arity(in, call, 1, 1))
         return false;
-    return get_attr_value(in, call->node, call->args[0], interp_intern(in, STR("__dict__")),
-                          result);
+    if (call->args[0].kind != VALUE_OBJECT)
+        return interp_error(in, call->node, "TypeError", "asdict() needs an object, not %s",
+                            value_type_name(call->args[0]));
+    const struct value_object *o = call->args[0].object;
+    *result = value_new_dict(in);
+    for (size_t i = 0; i < o->cls->fields.len; i++) {
+        const struct value *value = attrs_find(&o->attrs, o->cls->fields.at[i].name);
+        value_dict_put(in, result->dict,
+                       (struct value){.kind = VALUE_STR, .str = o->cls->fields.at[i].name},
+                       value ? *value : NONE_VALUE);
+    }
+    return true;
 }
 
 /* dataclasses.field(..): an object the class statement understands. */
@@ -465,6 +546,50 @@ NATIVE(do_namedtuple) {
     return true;
 }
 
+/* defaultdict(factory), OrderedDict() and Counter-like dicts; data tells defaultdict. */
+NATIVE(do_dict) {
+    struct value factory = NONE_VALUE, type;
+    struct call rest = *call;
+    if (call->data && call->n_args) {
+        factory = call->args[0];
+        rest.args++;
+        rest.n_args--;
+    }
+    if (!interp_builtin(in, "dict", &type) || !call_value(in, &rest, type, result))
+        return false;
+    result->dict->factory = factory;
+    return true;
+}
+
+/* A named tuple's _replace(field=value) and _asdict(); data tells the second. */
+NATIVE(do_named) {
+    const struct value_object *o = call->self.object;
+    struct value dict = value_new_dict(in), cls = {.kind = VALUE_CLASS, .cls = o->cls};
+    for (size_t i = 0; i < o->cls->fields.len; i++) {
+        const struct value_str *name = o->cls->fields.at[i].name;
+        const struct value *value = attrs_find(&o->attrs, name);
+        for (size_t k = 0; k < call->n_keywords && !call->data; k++)
+            if (str_is(call->keywords[k].name, name->at))
+                value = &call->keywords[k].value;
+        value_dict_put(in, dict.dict, (struct value){.kind = VALUE_STR, .str = name},
+                       value ? *value : NONE_VALUE);
+    }
+    *result = dict;
+    if (call->data)
+        return builtin_arity(in, call, 0, 0);
+    size_t n = dict.dict->pairs.len;
+    struct value *args = ARENA_ARRAY(in->heap, struct value, n);
+    for (size_t i = 0; i < n; i++)
+        args[i] = dict.dict->pairs.at[i].value;
+    return builtin_arity(in, call, 0, 0) && interp_call(in, call->node, cls, args, n, result);
+}
+
+const struct value_native *named_tuple_method(struct str name) {
+    static const struct value_native rows[] = {{"_replace", do_named, NULL},
+                                               {"_asdict", do_named, ""}};
+    return native_find(rows, COUNT_OF(rows), name);
+}
+
 /* operator.add and so on; data is the operator. */
 NATIVE(do_operator) {
     static const enum nki_binary ops[] = {NKI_ADD, NKI_SUB, NKI_MUL, NKI_DIV, NKI_FLOOR_DIV,
@@ -488,7 +613,9 @@ static const struct value_native functools_rows[] = {
 };
 static const struct value_native itertools_rows[] = {
     {"itertools.product", do_product, NULL}, {"itertools.chain", do_chain, NULL},
-    {"itertools.accumulate", do_accumulate, NULL},
+    {"itertools.accumulate", do_accumulate, NULL}, {"itertools.repeat", do_repeat, NULL},
+    {"itertools.combinations", do_combinations, NULL},
+    {"itertools.permutations", do_combinations, ""}, {"itertools.islice", do_islice, NULL},
 };
 static const struct value_native copy_rows[] = {
     {"copy.copy", do_copy, NULL}, {"copy.deepcopy", do_deepcopy, NULL},
@@ -501,7 +628,8 @@ static const struct value_native enum_rows[] = {
     {"enum.auto", do_auto, NULL}, {"enum.unique", do_decorator, ""},
 };
 static const struct value_native collections_rows[] = {
-    {"collections.namedtuple", do_namedtuple, NULL},
+    {"collections.namedtuple", do_namedtuple, NULL}, {"collections.defaultdict", do_dict, ""},
+    {"collections.OrderedDict", do_dict, NULL},
 };
 static const struct value_native operator_rows[] = {
     {"operator.add", do_operator, "0"}, {"operator.sub", do_operator, "1"},

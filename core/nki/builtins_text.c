@@ -101,6 +101,23 @@ static void split_blanks(struct interp *in, struct str text, int64_t most, struc
     }
 }
 
+static int64_t find_in(struct str text, struct str part, bool last);
+
+static bool split_from_end(struct interp *in, const struct call *call, struct str text,
+                           struct str sep, int64_t most, struct value list) {
+    struct value_seq *parts = seq_new(in, 0);
+    int64_t at;
+    while (most-- > 0 && (at = find_in(text, sep, true)) >= 0) {
+        size_t end = (size_t)at + sep.len;
+        value_push(in, parts, value_string(in, (struct str){text.at + end, text.len - end}));
+        text.len = (size_t)at;
+    }
+    push_text(in, list, text);
+    for (size_t i = parts->items.len; i-- > 0;)
+        value_push(in, list.seq, parts->items.at[i]);
+    return interp_spend(in, call->node, parts->items.len);
+}
+
 NATIVE(do_split) {
     struct str text = text_of(call->self), sep = {"", 0};
     const struct value *sep_arg = builtin_arg(call, 0, "sep");
@@ -117,6 +134,8 @@ NATIVE(do_split) {
         return false;
     if (!sep.len)
         return interp_error(in, call->node, "ValueError", "split() by an empty separator");
+    if (call->data && most > 0) /* rsplit: what is too much stays in front */
+        return split_from_end(in, call, text, sep, most, *result);
     const char *at;
     while (most != 0 && (at = memmem(text.at, text.len, sep.at, sep.len))) {
         push_text(in, *result, (struct str){text.at, (size_t)(at - text.at)});
@@ -299,7 +318,7 @@ static const struct value_native rows[] = {
     {"strip", do_strip, "lr"}, {"lstrip", do_strip, "l"}, {"rstrip", do_strip, "r"},
     {"startswith", do_affix, NULL}, {"endswith", do_affix, ""},
     {"removeprefix", do_remove_affix, NULL}, {"removesuffix", do_remove_affix, ""},
-    {"split", do_split, NULL}, {"splitlines", do_splitlines, NULL}, {"join", do_join, NULL},
+    {"split", do_split, NULL}, {"rsplit", do_split, ""}, {"splitlines", do_splitlines, NULL}, {"join", do_join, NULL},
     {"replace", do_replace, NULL}, {"find", do_find, "f"}, {"rfind", do_find, "r"},
     {"index", do_find, "i"}, {"count", do_count, NULL}, {"ljust", do_pad, "l"},
     {"rjust", do_pad, "r"}, {"center", do_pad, "c"}, {"zfill", do_pad, "z"},

@@ -340,6 +340,7 @@ bool builtin_exception(struct interp *in, const char *name, struct value *result
 
 /* builtins*.c */
 bool builtin_find(struct interp *in, struct str name, struct value *result);
+const struct value_native *named_tuple_method(struct str name);
 const struct value_native *method_find(enum value_kind kind, bool is_set, struct str name);
 bool type_matches(struct interp *in, struct value value, struct value type);
 struct value type_of(struct interp *in, struct value value);

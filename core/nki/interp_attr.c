@@ -120,6 +120,13 @@ static bool object_special(struct interp *in, struct value object, struct str na
         *result = o->inner;
         return true;
     }
+    if (o->cls->form == CLASS_TUPLE && str_is(name, "_fields")) {
+        *result = value_tuple(in, NULL, 0);
+        for (size_t i = 0; i < o->cls->fields.len; i++)
+            value_push(in, result->seq,
+                       (struct value){.kind = VALUE_STR, .str = o->cls->fields.at[i].name});
+        return true;
+    }
     return false;
 }
 
@@ -139,6 +146,11 @@ static bool object_attr(struct interp *in, const struct nki_node *node, struct v
     if ((shared = class_find(o->cls, name)))
         return from_class(in, node, object, *shared, result, self);
     const struct value_native *native = NULL;
+    if (o->cls->form == CLASS_TUPLE && (native = named_tuple_method(text))) {
+        *self = object;
+        *result = (struct value){.kind = VALUE_NATIVE, .native = native};
+        return true;
+    }
     if (o->cls->form == CLASS_TUPLE && (native = method_find(VALUE_TUPLE, false, text))) {
         *self = o->inner;
         *result = (struct value){.kind = VALUE_NATIVE, .native = native};

@@ -348,15 +348,19 @@ static bool push_keywords(struct interp *in, const struct nki_list *keywords) {
     return true;
 }
 
-static bool do_nothing(struct interp *in, const struct call *call, struct value *result) {
-    (void)in, (void)call, (void)result;
+/* object.__init__ and Exception.__init__ */
+static bool init_object(struct interp *in, const struct call *call, struct value *result) {
+    (void)result;
+    if (call->self.kind == VALUE_OBJECT && call->self.object->cls->form == CLASS_EXCEPTION)
+        attrs_put(in, &call->self.object->attrs, interp_intern(in, STR("args")),
+                  value_tuple(in, call->args, call->n_args));
     return true;
 }
 
 /* super().method: looked up in the bases of the class the running method was defined in. */
 static bool eval_super(struct interp *in, const struct nki_node *func, struct value *callee,
                        struct value *self) {
-    static const struct value_native nothing = {"object.__init__", do_nothing, NULL};
+    static const struct value_native nothing = {"object.__init__", init_object, NULL};
     const struct value_function *function = in->frame->function;
     if (!function || !function->owner || !function->scope->n_params)
         return interp_error(in, func, "RuntimeError", "super() outside of a method");

@@ -134,6 +134,9 @@ static bool add_base(struct interp *in, const struct nki_node *node, struct valu
     if (!eval(in, node, &base))
         return false;
     /* typing.Generic, abc.ABC and what other modules call their bases carry nothing here. */
+    enum value_kind kind;
+    if (base.kind == VALUE_NATIVE && native_is_type(base.native, &kind))
+        cls->is_int |= kind == VALUE_INT || kind == VALUE_STR || kind == VALUE_FLOAT;
     if (base.kind == VALUE_NATIVE || base.kind == VALUE_MODULE || is_api(base))
         return true;
     if (base.kind != VALUE_CLASS)
@@ -299,6 +302,7 @@ enum flow exec_class_def(struct interp *in, const struct nki_node *stmt) {
     for (uint32_t i = 0; i < stmt->class_def.bases.len; i++)
         if (!add_base(in, stmt->class_def.bases.at[i], value.cls))
             return FLOW_ERROR;
+    value.cls->is_int &= value.cls->form == CLASS_ENUM; /* class N(int, Enum) */
     if (!run_class_body(in, stmt, value.cls))
         return FLOW_ERROR;
     take_fields(in, stmt, value.cls);

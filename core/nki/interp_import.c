@@ -200,7 +200,9 @@ static bool import_file(struct interp *in, const struct nki_node *node, struct s
         return true;
     char *folder = path_folder(in->frame->unit->path);
     while (up-- > 0) {
-        char *parent = path_join(folder, "..");
+        const char *last = path_base(folder);
+        bool plain = strcmp(last, ".") != 0 && strcmp(last, "..") != 0;
+        char *parent = plain ? path_folder(folder) : path_join(folder, "..");
         free(folder);
         folder = parent;
     }
@@ -291,12 +293,17 @@ static void import_star(struct interp *in, struct value module) {
         *vec_push(&unit->stars) = module.module;
 }
 
-/* `from . import name`: every name is a file of its own, or in the package's __init__. */
+/* `from . import name`: a name of the package's __init__, or a file of its own. */
 static bool import_siblings(struct interp *in, const struct nki_node *stmt) {
+    bool found;
+    struct value package, value;
+    if (!import_file(in, stmt, STR("__init__"), stmt->import_from.level - 1, &found, &package))
+        return false;
     for (uint32_t i = 0; i < stmt->import_from.names.len; i++) {
         const struct nki_node *alias = stmt->import_from.names.at[i];
-        struct value value;
-        if (!relative_module(in, stmt, alias->alias.name, &value))
+        bool got = found && package.module->get(in, alias, package.module, alias->alias.name,
+                                                &value);
+        if (in->failure.set || (!got && !relative_module(in, stmt, alias->alias.name, &value)))
             return false;
         if (!str_is(alias->alias.name, "*"))
             store_ref(in, in->frame->unit->cells[alias->id].ref, value);

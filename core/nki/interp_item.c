@@ -138,6 +138,12 @@ static bool text_get(struct interp *in, const struct nki_node *node, struct valu
 static bool dict_get(struct interp *in, const struct nki_node *node, struct value object,
                      struct value key, struct value *result) {
     const struct value_pair *pair = value_dict_find(object.dict, key);
+    if (!pair && object.dict->factory.kind != VALUE_NONE) {
+        if (!interp_call(in, node, object.dict->factory, NULL, 0, result))
+            return false;
+        value_dict_put(in, object.dict, key, *result);
+        return true;
+    }
     if (!pair) {
         struct buf text = {0};
         value_repr(in, key, &text);

@@ -57,14 +57,24 @@ enum nki_func nki_func_find(struct str name) {
 /* The next parameter of a row that is an operand: neither `engine`, `name` nor the star. *at moves
  * behind it. Asked for with every instruction of some kernels: one pass over the text, no copies. */
 static bool next_operand(const char **at, struct str *name) {
-    while (**at) {
-        const char *start = *at + strspn(*at, " ,");
-        size_t len = strcspn(start, "=, ");
-        *name = (struct str){start, len};
-        *at = start + len + strcspn(start + len, ",");
-        if (len && start[0] != '*' && !str_is(*name, "engine") && !str_is(*name, "name"))
+    const char *p = *at;
+    while (*p) {
+        while (*p == ' ' || *p == ',')
+            p++;
+        name->at = p;
+        while (*p && *p != '=' && *p != ',' && *p != ' ')
+            p++;
+        name->len = (size_t)(p - name->at);
+        while (*p && *p != ',')
+            p++;
+        bool field = (name->len == 6 && memcmp(name->at, "engine", 6) == 0) ||
+                     (name->len == 4 && memcmp(name->at, "name", 4) == 0);
+        if (name->len && name->at[0] != '*' && !field) {
+            *at = p;
             return true;
+        }
     }
+    *at = p;
     return false;
 }
 

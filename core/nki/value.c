@@ -140,14 +140,13 @@ static bool equal_objects(const struct value_object *a, const struct value_objec
         return a == b;
     if (a->cls->form == CLASS_TUPLE)
         return equal_at(a->inner, b->inner, depth);
-    if (!a->cls->is_data || a->attrs.len != b->attrs.len)
-        return false;
-    for (uint32_t i = 0; i < a->attrs.len; i++) {
-        const struct value *other = attrs_find(&b->attrs, a->attrs.at[i].name);
-        if (!other || !equal_at(a->attrs.at[i].value, *other, depth))
+    for (size_t i = 0; a->cls->is_data && i < a->cls->fields.len; i++) {
+        const struct value *mine = attrs_find(&a->attrs, a->cls->fields.at[i].name);
+        const struct value *other = attrs_find(&b->attrs, a->cls->fields.at[i].name);
+        if (!mine || !other || !equal_at(*mine, *other, depth))
             return false;
     }
-    return true;
+    return a->cls->is_data;
 }
 
 static bool equal_mixed(struct value a, struct value b, int depth) {

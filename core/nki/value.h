@@ -60,7 +60,8 @@ struct value_range { int64_t start, stop, step; };
 struct value_pair { struct value key, value; };
 /* Pairs in the order they were put, in an arena; a set is a dict without values. Change it with
  * value_dict_put and value_dict_remove only. */
-struct value_dict { VEC(struct value_pair) pairs; uint32_t *slots; size_t n_slots; bool is_set; };
+struct value_dict { VEC(struct value_pair) pairs; uint32_t *slots; size_t n_slots; bool is_set;
+                    struct value factory; };   /* of a defaultdict; else None */
 struct value_bound { struct value self, callee; };
 struct value_enum { const char *type, *member; int64_t number; };
 

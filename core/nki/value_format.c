@@ -126,9 +126,10 @@ static void repr_object(struct interp *in, struct value v, struct buf *out, int 
         return;
     }
     buf_printf(out, "%s(", o->cls->name);
-    for (uint32_t i = 0; i < o->attrs.len; i++) {
-        buf_printf(out, "%s%s=", i ? ", " : "", o->attrs.at[i].name->at);
-        repr_at(in, o->attrs.at[i].value, out, depth + 1);
+    for (size_t i = 0; i < o->cls->fields.len; i++) {
+        const struct value *value = attrs_find(&o->attrs, o->cls->fields.at[i].name);
+        buf_printf(out, "%s%s=", i ? ", " : "", o->cls->fields.at[i].name->at);
+        repr_at(in, value ? *value : NONE_VALUE, out, depth + 1);
     }
     buf_putc(out, ')');
 }

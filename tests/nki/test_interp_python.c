@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "nki/interp_double.h"
 
@@ -129,6 +130,11 @@ static void builtins(void **state) {
          "(24, 5, [(0, 'a'), (0, 'b'), (1, 'a'), (1, 'b')])"},
         {"def k():\n    print('a', 1, [2.5], sep='-')\n    return 1\n", "a-1-[2.5]\n1"},
         {"next(iter([4, 5])), next(iter([]), 0)", "(4, 0)"},
+        {"round(2.675, 2), round(1234, -2), int('0x1f', 16), int('101', 2), isinstance(None, type(None))",
+         "(2.67, 1200, 31, 5, True)"},
+        {"'a-b-c'.rsplit('-', 1), 'a-b'.rsplit('-')", "(['a-b', 'c'], ['a', 'b'])"},
+        {"from collections import defaultdict\nfrom itertools import combinations, permutations, islice\ndef k():\n    d = defaultdict(list)\n    d['a'].append(1)\n    return d, list(combinations('abc', 2)), list(permutations([1, 2])), list(islice(range(9), 1, 4)), list(combinations([], 2))\n",
+         "({'a': [1]}, [('a', 'b'), ('a', 'c'), ('b', 'c')], [(1, 2), (2, 1)], [1, 2, 3], [])"},
     };
     check(rows, COUNT_OF(rows));
 }
@@ -185,6 +191,10 @@ static void classes(void **state) {
         {"from collections import namedtuple\nfrom typing import NamedTuple, Optional\nP = namedtuple('P', 'x y')\nclass Q(NamedTuple):\n    a: int\n    b: Optional[int] = None\ndef k():\n    x, y = P(1, y=2)\n    return x, y, Q(3), Q(3).b, P(1, 2)[1], Q(1) == (1, None), len(P(1, 2))\n",
          "(1, 2, Q(a=3, b=None), None, 2, True, 2)"},
         {"class A:\n    xs = [i * 2 for i in range(3)]\n    y = len(xs)\n    class In:\n        z = 5\n    def f(self):\n        return self.y\ndef k():\n    return A.xs, A().f(), A.In.z\n", "([0, 2, 4], 3, 5)"},
+        {"from collections import namedtuple\nP = namedtuple('P', 'x y')\ndef k():\n    p = P(1, 2)\n    return p._replace(x=5), p._asdict(), p._fields\n",
+         "(P(x=5, y=2), {'x': 1, 'y': 2}, ('x', 'y'))"},
+        {"from enum import Enum\nclass S(str, Enum):\n    X = 'x'\ndef k():\n    return S.X == 'x', isinstance(S.X, str), isinstance(S.X, int)\n", "(True, True, False)"},
+        {"class E(Exception):\n    def __init__(self, m, c):\n        super().__init__(m)\n        self.c = c\ndef k():\n    try:\n        raise E('msg', 3)\n    except E as e:\n        return str(e), e.c, e.args\n", "('msg', 3, ('msg',))"},
         {"class A:\n    def __getattr__(self, n):\n        return n + '?'\ndef k():\n    a = A()\n    a.b = 1\n    setattr(a, 'c', 2)\n    return a.b, a.c, a.foo\n", "(1, 2, 'foo?')"},
     };
     check(rows, COUNT_OF(rows));
@@ -203,6 +213,61 @@ static void modules(void **state) {
         {"import nki.language as nl\nTILE = 128\nHALF = TILE // 2\ndef k():\n    return HALF, nl.float32\n", "(64, float32)"},
     };
     check(rows, COUNT_OF(rows));
+}
+
+static void write(const char *folder, const char *name, const char *text) {
+    char *path = path_join(folder, name);
+    struct err err = {0};
+    assert_true(file_write(path, text, strlen(text), &err));
+    mem_free_(path);
+}
+
+static void files_beside_the_kernel_are_modules(void **state) {
+    (void)state;
+    struct err err = {0};
+    struct diag_list diags = {0};
+    char folder[] = "/tmp/hone_test_import_XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    char *package = path_join(folder, "pkg");
+    assert_true(file_make_dirs(package, &err));
+    write(folder, "kernel.py", "import helper\nimport helper as h, broken\n"
+                               "from helper import TILE, load as ld\nfrom pkg.inner import f\n"
+                               "from pkg import inner, VERSION\nimport pkg.inner as pi\n"
+                               "def k():\n    return helper.TILE, h.load(2), TILE, ld(3), f(1), "
+                               "inner.f(2), VERSION, pi.UP\n"
+                               "def b():\n    return broken.x\n"
+                               "def e():\n    return h.load('a')\n");
+    write(folder, "helper.py", "import kernel\nimport torch\nTILE = 128\n"
+                               "def load(x):\n    return scale(x)\n"
+                               "def scale(x):\n    return x * TILE / 1\n"
+                               "if __name__ == '__main__':\n    TILE = 0\n");
+    write(folder, "broken.py", "x = (\n");
+    write(package, "__init__.py", "VERSION = 'v'\n");
+    write(package, "inner.py", "from ..helper import TILE as UP\nfrom . import VERSION\n"
+                               "def f(x):\n    return (x, UP, VERSION)\n");
+    char *path = path_join(folder, "kernel.py");
+    struct nki_tree *tree = nki_parse_file(path, &diags, &err);
+    struct nki_specialise_options options = {.function = "k"};
+    buf_clear(&returned);
+    struct nki_program *program = nki_specialise(tree, &options, &diags);
+    for (size_t i = 0; i < diags.all.len; i++)
+        print_error("%s\n", diags.all.at[i].message);
+    assert_non_null(program);
+    assert_string_equal(returned.at, "(128, 256.0, 128, 384.0, (1, 128, 'v'), (2, 128, 'v'), "
+                                     "'v', 128)");
+    nki_program_free(program);
+    options.function = "b";
+    assert_null(nki_specialise(tree, &options, &diags));
+    assert_non_null(strstr(diags.all.at[0].message, "broken.py:1:"));
+    options.function = "e";
+    assert_null(nki_specialise(tree, &options, &diags));
+    assert_non_null(strstr(diags.all.at[1].file, "helper.py"));
+    assert_int_equal(diags.all.at[1].line, 7);
+    nki_tree_free(tree);
+    diag_free(&diags);
+    mem_free_(path);
+    mem_free_(package);
+    assert_true(file_remove_tree(folder, &err));
 }
 
 static void tensors_reach_the_language(void **state) {
@@ -229,6 +294,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(expressions), cmocka_unit_test(strings), cmocka_unit_test(builtins),
         cmocka_unit_test(statements), cmocka_unit_test(classes), cmocka_unit_test(modules),
+        cmocka_unit_test(files_beside_the_kernel_are_modules),
         cmocka_unit_test(tensors_reach_the_language),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
