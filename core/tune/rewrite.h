@@ -338,6 +338,11 @@ bool rewrite_can_nisa(const struct rewrite_model *model);
 /* One step of indentation times `levels`. */
 const char *rewrite_indent(const struct rewrite_model *model, int levels);
 
+/* Does this number or name serve to lay data out (an index, a shape, a count), not to compute? */
+bool rewrite_lays_out(const struct rewrite_model *model, const struct nki_node *node);
+/* Expected relative cost of an element in rows of n elements, for comparing tile sizes. */
+double rewrite_row_cost(int64_t n);
+
 /* ---- preloading ----------------------------------------------------------------------------- */
 
 /* Tiles that are made in a loop, made before an outer one instead: a storage with one dimension for
@@ -421,6 +426,7 @@ bool rewrite_apply(const struct rewrite_request *request, const char *key, struc
     bool rewrite_apply_##name(struct rewrite_model *model, const struct rewrite_site *site,        \
                               struct nki_edits *edits, struct err *err);
 REWRITE_ROW_FUNCTIONS(tile)
+REWRITE_ROW_FUNCTIONS(retile)
 REWRITE_ROW_FUNCTIONS(hoist)
 REWRITE_ROW_FUNCTIONS(resident)
 REWRITE_ROW_FUNCTIONS(merge)

@@ -82,6 +82,10 @@ static bool lays_out(const struct rewrite_model *model, const struct nki_node *n
     return false;
 }
 
+bool rewrite_lays_out(const struct rewrite_model *model, const struct nki_node *node) {
+    return lays_out(model, node, 0);
+}
+
 static bool name_lays_out(const struct rewrite_model *model, const struct nki_node *def,
                           int depth) {
     const struct rewrite_name *name = rewrite_name_of(model, def->name.id);
@@ -115,7 +119,7 @@ static bool is_legal(const struct rewrite_model *model, const struct nki_node *c
 
 /* Cost of an element in a row of n: a fixed part for each instruction and descriptor, and the
  * stream; beyond a few thousand elements nothing is won and overlap is lost. */
-static double cost(int64_t n) {
+double rewrite_row_cost(int64_t n) {
     return (1 + 200.0 / (double)n) * (n > 2048 ? 1 + 0.02 * log2((double)n / 2048) : 1);
 }
 
@@ -137,7 +141,8 @@ static void add_site(struct rewrite_model *model, const struct rewrite_row *row,
         value > old
             ? "Larger tiles move more bytes in each transfer and pay fixed costs less often."
             : "Smaller tiles let transfers and engines overlap more.";
-    site->gain = value > old ? share * (1 - cost(value) / cost(old)) : 0.004 * share;
+    site->gain =
+        value > old ? share * (1 - rewrite_row_cost(value) / rewrite_row_cost(old)) : 0.004 * share;
     site->size = (double)value / (double)old - 1;
     if (value < old) {
         site->metric = "latency";

@@ -233,6 +233,27 @@ static void a_tile_size_changes_within_the_limits(void **state) {
         "    return y\n", &inputs, "tile:", "T is not only used to lay data out");
 }
 
+static void sizes_in_numbers_change_together(void **state) {
+    (void)state;
+    struct help_inputs inputs = {0};
+    help_array(&inputs, 256, 1024);
+#define NUMBERS(count, size) CURRENT \
+    "def kernel(x):\n" \
+    "    y = nl.ndarray((256, 1024), dtype=x.dtype, buffer=nl.shared_hbm)\n" \
+    "    for m in range(2):\n" \
+    "        for n in range(" count "):  # columns\n" \
+    "            t = nl.ndarray((128, " size "), dtype=x.dtype, buffer=nl.sbuf)\n" \
+    "            nisa.dma_copy(dst=t, src=x[nl.ds(m * 128, 128), nl.ds(n * " size ", " size ")])\n" \
+    "            nisa.tensor_scalar(dst=t, data=t, op0=nl.multiply, operand0=256)\n" \
+    "            nisa.dma_copy(dst=y[nl.ds(m * 128, 128), nl.ds(n * " size ", " size ")], src=t)\n" \
+    "    return y\n"
+    help_expect(NUMBERS("4", "256"), &inputs, "retile:n.0:512", NUMBERS("2", "512"));
+    help_expect(NUMBERS("1024 // 256", "256"), &inputs, "retile:n.0:1024", NUMBERS("1024 // 1024", "1024"));
+    /* rows of 128 are partitions */
+    help_declines(NUMBERS("4", "256"), &inputs, "retile:m", "also a count of partitions");
+    help_declines(NUMBERS("8", "128"), &inputs, "retile:n", "count of partitions");
+}
+
 /* ---- the seeds --------------------------------------------------------------------------------- */
 
 static void try_all(const char *seed, const struct help_inputs *inputs) {
@@ -350,6 +371,7 @@ int main(void) {
         cmocka_unit_test(current_operations_are_fused),
         cmocka_unit_test(tiles_are_transposed_once),
         cmocka_unit_test(a_tile_size_changes_within_the_limits),
+        cmocka_unit_test(sizes_in_numbers_change_together),
         cmocka_unit_test(every_offer_for_the_seeds_can_be_done),
         cmocka_unit_test(spoilt_kernels_do_no_harm),
         cmocka_unit_test(long_chains_of_names_end),
