@@ -15,20 +15,20 @@ struct runner {
     struct runner_reader *reader;
     struct runner_callbacks callbacks;
     int pid;
-    bool skipping;              /* inside a line that was too long */
+    bool skipping[2];           /* inside a line that was too long, per output */
 };
 
 static void on_output(void *data, enum loop_stream stream, struct str text, bool whole) {
     struct runner *runner = data;
-    (void)stream;
-    /* Of a line over the limit only the end is seen, as noise: no event is that long. */
-    if (!whole) {
-        runner->skipping = true;
+    bool skipping = runner->skipping[stream];
+    runner->skipping[stream] = !whole;
+    /* No event is that long: a line over the limit is left out, end and all. */
+    if (!whole || skipping)
         return;
-    }
-    if (!runner->skipping)
+    if (stream == LOOP_STDOUT)
         runner_reader_line(runner->reader, text);
-    runner->skipping = false;
+    else
+        runner_reader_noise(runner->reader, text);
 }
 
 static void on_exit_runner(void *data, const struct loop_exit *result) {

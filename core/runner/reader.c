@@ -294,6 +294,12 @@ static bool read_event(struct runner_reader *reader, const cJSON *object) {
     return false;
 }
 
+void runner_reader_noise(struct runner_reader *reader, struct str line) {
+    if (str_starts(line, "hone: out of memory"))
+        reader->out_of_memory = true;
+    tell_log(reader, DIAG_NOTE, line);
+}
+
 void runner_reader_line(struct runner_reader *reader, struct str line) {
     size_t skip = strlen(RUNNER_SENTINEL);
     bool read = false;
@@ -302,11 +308,8 @@ void runner_reader_line(struct runner_reader *reader, struct str line) {
         read = cJSON_IsObject(object) && read_event(reader, object);
         cJSON_Delete(object);
     }
-    if (read)
-        return;
-    if (str_starts(line, "hone: out of memory"))
-        reader->out_of_memory = true;
-    tell_log(reader, DIAG_NOTE, line);
+    if (!read)
+        runner_reader_noise(reader, line);
 }
 
 /* ---------------------------------------------------------------------------------------- the end */

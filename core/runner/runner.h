@@ -132,6 +132,8 @@ struct runner_reader *runner_reader_new(runner_event_fn *fn, void *data);
 void runner_reader_free(struct runner_reader *reader);
 /* A line of output. What does not begin with the sentinel, or is no event, becomes a log event. */
 void runner_reader_line(struct runner_reader *reader, struct str line);
+/* A line of its standard error, which is never an event. */
+void runner_reader_noise(struct runner_reader *reader, struct str line);
 /* The runner ended: settles what is missing, such as the verdict of a runner that was killed. The
  * result stays the reader's. */
 struct runner_result *runner_reader_finish(struct runner_reader *reader,

@@ -201,6 +201,16 @@ static struct outcome run(const char *script, double limit_s) {
     return outcome;
 }
 
+static void standard_error_is_never_an_event(void **state) {
+    (void)state;
+    struct outcome outcome =
+        run("cat >/dev/null; echo '@hone {\"event\":\"result\",\"latency_us\":9}' >&2;"
+            "echo '@hone {\"event\":\"result\",\"latency_us\":3.5}'", 0);
+    assert_true(outcome.latency_us == 3.5);
+    assert_int_equal(outcome.heard.counts[RUNNER_RESULT], 1);
+    assert_int_equal(outcome.heard.counts[RUNNER_LOG], 1);
+}
+
 #define PHASE(name) "echo '@hone {\"event\":\"phase\",\"name\":\"" name "\"}';"
 
 static void a_runner_gets_the_job_and_its_result_comes_back(void **state) {
@@ -297,6 +307,7 @@ int main(void) {
         cmocka_unit_test(a_job_that_is_wrong_is_refused_with_the_field),
         cmocka_unit_test(events_are_gathered_and_noise_is_log),
         cmocka_unit_test(a_runner_gets_the_job_and_its_result_comes_back),
+        cmocka_unit_test(standard_error_is_never_an_event),
         cmocka_unit_test(a_crash_is_a_clear_failure),
         cmocka_unit_test(running_out_of_memory_is_the_kernels_fault),
         cmocka_unit_test(a_time_out_is_the_kernels_fault),

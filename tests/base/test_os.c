@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/base.h"
+
+static void the_program_knows_where_it_is(void **state) {
+    (void)state;
+    char *path = os_executable_path();
+    assert_non_null(path);
+    assert_true(str_ends(str_of(path), "test_base_os"));
+    assert_int_equal(access(path, X_OK), 0);
+    free(path);
+}
+
+static void the_machine_has_cores_and_memory(void **state) {
+    (void)state;
+    assert_true(os_cpu_count() >= 1);
+#ifdef __linux__
+    assert_true(os_available_memory() > (1 << 20));
+#endif
+}
+
+/* Limits hold for the process that sets them: a child tries. */
+static int in_child(bool (*try)(void)) {
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(try() ? 0 : 1);
+    int status = -1;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+static bool limit_and_look(void) {
+    struct rlimit cpu, memory;
+    return os_limit_cpu(2.5) && os_limit_memory((uint64_t)1 << 45) &&
+           getrlimit(RLIMIT_CPU, &cpu) == 0 && cpu.rlim_cur == 3 &&
+           getrlimit(RLIMIT_AS, &memory) == 0 && memory.rlim_cur == (rlim_t)1 << 45 &&
+           os_limit_cpu(0) && os_limit_memory(0) && getrlimit(RLIMIT_CPU, &cpu) == 0 &&
+           cpu.rlim_cur == 3;
+}
+
+static bool descriptors_close(void) {
+    int fd = open("/dev/null", O_RDONLY);
+    os_close_at_exec(3);
+    return fd >= 3 && fcntl(fd, F_GETFD) == FD_CLOEXEC;
+}
+
+static bool orphan_notices(void) {
+    return os_die_with_parent(getppid()) && !os_die_with_parent(getpid());
+}
+
+static void limits_descriptors_and_parents(void **state) {
+    (void)state;
+    assert_int_equal(in_child(limit_and_look), 0);
+    assert_int_equal(in_child(descriptors_close), 0);
+#ifdef __linux__
+    assert_int_equal(in_child(orphan_notices), 0);
+#endif
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_program_knows_where_it_is),
+        cmocka_unit_test(the_machine_has_cores_and_memory),
+        cmocka_unit_test(limits_descriptors_and_parents),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
