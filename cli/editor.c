@@ -95,7 +95,7 @@ struct editor *editor_start(struct loop *loop, const char *name, const char *tex
     struct loop_child *child = NULL;
     if (line > 0 && takes_line(command))
         snprintf(where, sizeof where, "+%d", line);
-    buf_printf(&script, "exec %s \"$@\"", command);
+    buf_printf(&script, "%s \"$@\"", command);
     if (make_file(editor, name, text, err)) {
         const char *argv[] = {"sh", "-c", script.at, "sh", editor->path, NULL, NULL};
         if (*where) {

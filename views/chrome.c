@@ -264,8 +264,14 @@ void chrome_status(struct views *views, struct tui_area area) {
         tui_say(ink, 0, 1, "%s", looks[state->wait].glyph);
         line.col += 2;
         line.cols -= 2;
-        int end = tui_put_short(ink, 0, line,
-                                str_of(state->wait_text ? state->wait_text : "waits for you"));
+        struct buf text = {0};
+        const char *summary = state->steps[state->wait_step].summary;
+        if (state->wait == TUNE_WAIT_GATE && summary && *summary)
+            buf_printf(&text, "%s: %s", tune_step_word(state->wait_step), summary);
+        else
+            buf_puts(&text, state->wait_text ? state->wait_text : "waits for you");
+        int end = tui_put_short(ink, 0, line, buf_str(&text));
+        buf_free(&text);
         if (state->wait != TUNE_WAIT_GATE && tune_can(state, TUNE_ACT_START))
             tui_say(tui_ink(area, TUI_DIM), 0, end, "; s starts");
     } else if (!state->running) {

@@ -46,6 +46,7 @@ struct views {
     const struct tune_state *state;         /* model.state */
     int64_t now_ms;
     enum view_id view;
+    struct tui_canvas *scratch;
     struct tui_bindings bindings;
 
     enum overlay overlay;

@@ -208,6 +208,7 @@ void views_free(struct views *views) {
     buf_free(&views->edit_text);
     buf_free(&views->prompt_text);
     buf_free(&views->search);
+    tui_canvas_free(views->scratch);
     free(views);
 }
 
@@ -502,7 +503,16 @@ static void wheel_event(struct views *views, const struct tui_event *event) {
         tui_list_scroll(list, event->wheel * 3);
 }
 
+/* Keys that are typed ahead of the frame find the rows of a screen that was just opened: they are
+ * counted by drawing it where nobody looks. */
+static void settle(struct views *views) {
+    if (!views->scratch)
+        views->scratch = tui_canvas_new(VIEWS_MIN_ROWS, VIEWS_MIN_COLS, false);
+    view_at(views->view)->draw(views, tui_area_all(views->scratch));
+}
+
 struct views_request views_event(struct views *views, const struct tui_event *event) {
+    enum view_id before = views->view;
     struct views_request request = {.wish = VIEWS_NOTHING};
     static void (*const overlays[])(struct views *, const struct tui_event *,
                                     struct views_request *) = {
@@ -518,6 +528,8 @@ struct views_request views_event(struct views *views, const struct tui_event *ev
         wheel_event(views, event);
     else
         views_say(views, false, "pasted text does nothing here; : and / take it");
+    if (views->view != before && (views->state || views->view == VIEW_START))
+        settle(views);
     return request;
 }
 

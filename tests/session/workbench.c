@@ -47,23 +47,47 @@ static int remove_place(void **state) {
     return failed;
 }
 
-static struct terminal *start_hone(struct place *place, int cols, int rows) {
+static struct terminal *start_on(struct place *place, const char *task, int cols, int rows) {
     const char *program = getenv("HONE_PROGRAM");
-    const char *const argv[] = {program ? program : HONE_BINARY_DIR "/hone",
-                                "seeds/add_rmsnorm_matmul", NULL};
+    const char *const argv[] = {program ? program : HONE_BINARY_DIR "/hone", task, NULL};
     return terminal_start(argv, place->env, cols, rows);
+}
+
+static struct terminal *start_hone(struct place *place, int cols, int rows) {
+    return start_on(place, "seeds/add_rmsnorm_matmul", cols, rows);
+}
+
+/* A seed with inputs so small that a round takes a second. */
+static void make_small_task(void) {
+    static const char *const names[] = {"kernel.py", "reference.py"};
+    struct err err;
+    assert_true(file_make_dirs("small", &err));
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        char from[64], to[64];
+        snprintf(from, sizeof from, "seeds/silu/%s", names[i]);
+        snprintf(to, sizeof to, "small/%s", names[i]);
+        struct str text = embed_find(from);
+        struct buf copy = {0};
+        assert_non_null(text.at);
+        buf_add(&copy, text.at, text.len);
+        char *size = strstr(copy.at, "M, N = 4096, 7168");
+        if (size)
+            memcpy(size, "M, N =  256, 1024", 17);
+        assert_true(file_write(to, copy.at, copy.len, &err));
+        buf_free(&copy);
+    }
 }
 
 static void expect(struct terminal *terminal, const char *text) {
     if (!terminal_wait(terminal, text, true)) {
-        print_message("'%s' does not show on:\n%s\n", text, terminal_screen(terminal));
+        fprintf(stderr, "'%s' does not show on:\n%s\n", text, terminal_screen(terminal));
         fail();
     }
 }
 
 static void expect_gone(struct terminal *terminal, const char *text) {
     if (!terminal_wait(terminal, text, false)) {
-        print_message("'%s' still shows on:\n%s\n", text, terminal_screen(terminal));
+        fprintf(stderr, "'%s' still shows on:\n%s\n", text, terminal_screen(terminal));
         fail();
     }
 }
@@ -180,6 +204,81 @@ static void the_editor_has_the_terminal_and_gives_it_back(void **state) {
     terminal_free(terminal);
 }
 
+/* The main job, as a person does it: a plan approved, a kernel edited, a proposal rejected with a
+ * reason that the next context has, a decision taken back to an older attempt, and the same screen
+ * after coming back. */
+static void a_round_is_seen_and_decided(void **state) {
+    make_small_task();
+    struct terminal *terminal = start_on(*state, "small", 120, 40);
+    expect(terminal, "s start");
+    terminal_type(terminal, "s");
+    expect(terminal, "◆ plan");
+    terminal_type(terminal, "a");
+    expect(terminal, "◆ rewrite");
+    terminal_type(terminal, "e");
+    expect(terminal, "the editor");
+    terminal_type(terminal, "42\r");
+    expect(terminal, "taken over from the editor");
+    expect(terminal, "# by hand 42");
+    terminal_type(terminal, "r");
+    expect(terminal, "Why?");
+    terminal_type(terminal, "rather another tile size\r");
+    expect_gone(terminal, "Why?");
+    terminal_type(terminal, "9/rather another tile\r");
+    expect(terminal, "rather another tile size");
+    terminal_type(terminal, "1");
+    expect(terminal, "s start");
+    terminal_type(terminal, "s");
+    expect(terminal, "◆ plan");
+    terminal_type(terminal, ":gate all auto\ra");
+    expect(terminal, "round 3/50");
+    terminal_type(terminal, "s");
+    expect(terminal, "s start");
+    terminal_type(terminal, "7");
+    expect(terminal, "every attempt");
+    terminal_type(terminal, "<Ry");
+    expect(terminal, "#0");
+    terminal_type(terminal, "7");
+    expect(terminal, "▸ #0");
+    char *before = mem_strdup(strstr(terminal_screen(terminal), "attempts"));
+    terminal_type(terminal, "qq");
+    assert_int_equal(terminal_wait_exit(terminal, false), 0);
+    terminal_free(terminal);
+
+    terminal = start_on(*state, "small", 120, 40);
+    expect(terminal, "? keys");
+    terminal_type(terminal, "7");
+    expect(terminal, "▸ #0");
+    expect(terminal, "Space mark");
+    const char *after = strstr(terminal_screen(terminal), "attempts");
+    *strstr(before, "└────") = 0;
+    assert_memory_equal(before, after, strlen(before));
+    free(before);
+    terminal_free(terminal);
+}
+
+/* What was on the screen is there again after the worst end. */
+static void a_killed_session_shows_the_same_again(void **state) {
+    make_small_task();
+    struct terminal *terminal = start_on(*state, "small", 120, 40);
+    expect(terminal, "s start");
+    terminal_type(terminal, "s");
+    expect(terminal, "◆ plan");
+    expect(terminal, "n another");
+    char *before = mem_strdup(strstr(terminal_screen(terminal), "◆ plan"));
+    kill(terminal_pid(terminal), SIGKILL);
+    terminal_wait_exit(terminal, false);
+    terminal_free(terminal);
+    terminal = start_on(*state, "small", 120, 40);
+    expect(terminal, "n another");
+    const char *after = strstr(terminal_screen(terminal), "◆ plan");
+    assert_non_null(after);
+    *strstr(before, "├─ device") = 0;
+    assert_memory_equal(before, after, strlen(before));
+    free(before);
+    terminal_free(terminal);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_place, remove_place)
 
 int main(void) {
@@ -193,6 +292,9 @@ int main(void) {
         TEST(a_lost_terminal_ends_it),
         TEST(without_a_terminal_it_says_what_to_do),
         TEST(the_editor_has_the_terminal_and_gives_it_back),
+        TEST(a_round_is_seen_and_decided),
+        TEST(a_killed_session_shows_the_same_again),
     };
+    cmocka_set_test_filter(getenv("HONE_TEST"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
