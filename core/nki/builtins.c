@@ -12,16 +12,16 @@
 /* ---- arguments ------------------------------------------------------------------------------- */
 
 const char *builtin_name(const struct call *call) {
-    const struct nki_node *func = call->node && call->node->kind == NKI_CALL ? call->node->call.func
-                                                                             : NULL;
+    const struct nki_node *func =
+        call->node && call->node->kind == NKI_CALL ? call->node->call.func : NULL;
     if (func && func->kind == NKI_NAME)
         return func->name.id.at;
     return func && func->kind == NKI_ATTRIBUTE ? func->attribute.attr.at : "";
 }
 
 static int name_length(const struct call *call) {
-    const struct nki_node *func = call->node && call->node->kind == NKI_CALL ? call->node->call.func
-                                                                             : NULL;
+    const struct nki_node *func =
+        call->node && call->node->kind == NKI_CALL ? call->node->call.func : NULL;
     if (func && func->kind == NKI_NAME)
         return (int)func->name.id.len;
     return func && func->kind == NKI_ATTRIBUTE ? (int)func->attribute.attr.len : 0;
@@ -31,8 +31,9 @@ bool builtin_arity(struct interp *in, const struct call *call, size_t least, siz
     if (call->n_args >= least && call->n_args <= most)
         return true;
     if (least == most)
-        return interp_error(in, call->node, "TypeError", "%.*s() takes %zu arguments, %zu are given",
-                            name_length(call), builtin_name(call), least, call->n_args);
+        return interp_error(in, call->node, "TypeError",
+                            "%.*s() takes %zu arguments, %zu are given", name_length(call),
+                            builtin_name(call), least, call->n_args);
     return interp_error(in, call->node, "TypeError",
                         "%.*s() takes %zu to %zu arguments, %zu are given", name_length(call),
                         builtin_name(call), least, most, call->n_args);
@@ -118,7 +119,7 @@ NATIVE(do_abs) {
     if (is_integer(v))
         return integer_of(v) >= 0 ? (*result = value_int(integer_of(v)), true)
                                   : op_unary(in, call->node, NKI_UNARY_MINUS, v, result);
-    if (!call_method(in, call->node, v, "__abs__", NULL, 0, &found, result))
+    if (!call_method(in, call->node, &(struct method_use){v, "__abs__", NULL, 0}, &found, result))
         return false;
     return found || interp_error(in, call->node, "TypeError", "abs() is not defined for %s",
                                  value_type_name(v));
@@ -263,7 +264,8 @@ NATIVE(do_callable) {
         return false;
     struct value method, v = call->args[0];
     bool yes = v.kind == VALUE_FUNCTION || v.kind == VALUE_NATIVE || v.kind == VALUE_BOUND ||
-               v.kind == VALUE_CLASS || v.kind == VALUE_FUNC || find_method(in, v, "__call__", &method);
+               v.kind == VALUE_CLASS || v.kind == VALUE_FUNC ||
+               find_method(in, v, "__call__", &method);
     *result = value_bool(yes);
     return true;
 }
@@ -320,14 +322,28 @@ NATIVE(do_chr) {
 }
 
 const struct value_native builtin_functions[] = {
-    {"print", do_print, NULL}, {"len", do_len, NULL}, {"abs", do_abs, NULL},
-    {"divmod", do_divmod, NULL}, {"pow", do_pow, NULL}, {"round", do_round, NULL},
-    {"isinstance", do_isinstance, NULL}, {"issubclass", do_issubclass, NULL},
-    {"getattr", do_getattr, NULL}, {"hasattr", do_hasattr, NULL}, {"setattr", do_setattr, NULL},
-    {"repr", do_repr, NULL}, {"ascii", do_repr, NULL}, {"format", do_format, NULL},
-    {"hash", do_hash, NULL}, {"callable", do_callable, NULL}, {"id", do_id, NULL},
-    {"bin", do_base, "0b"}, {"hex", do_base, "0x"}, {"oct", do_base, "0o"},
-    {"ord", do_ord, NULL}, {"chr", do_chr, NULL},
+    {"print", do_print, NULL},
+    {"len", do_len, NULL},
+    {"abs", do_abs, NULL},
+    {"divmod", do_divmod, NULL},
+    {"pow", do_pow, NULL},
+    {"round", do_round, NULL},
+    {"isinstance", do_isinstance, NULL},
+    {"issubclass", do_issubclass, NULL},
+    {"getattr", do_getattr, NULL},
+    {"hasattr", do_hasattr, NULL},
+    {"setattr", do_setattr, NULL},
+    {"repr", do_repr, NULL},
+    {"ascii", do_repr, NULL},
+    {"format", do_format, NULL},
+    {"hash", do_hash, NULL},
+    {"callable", do_callable, NULL},
+    {"id", do_id, NULL},
+    {"bin", do_base, "0b"},
+    {"hex", do_base, "0x"},
+    {"oct", do_base, "0o"},
+    {"ord", do_ord, NULL},
+    {"chr", do_chr, NULL},
 };
 const size_t n_builtin_functions = COUNT_OF(builtin_functions);
 
@@ -344,7 +360,8 @@ static bool text_to_int(struct interp *in, const struct call *call, struct str t
     bool binary = base == 2 && (str_starts(text, "0b") || str_starts(text, "0B"));
     errno = 0;
     long long i = base == 0 || (base >= 2 && base <= 36)
-                      ? strtoll(copy + (binary ? 2 : 0), &end, (int)base) : 0;
+                      ? strtoll(copy + (binary ? 2 : 0), &end, (int)base)
+                      : 0;
     if (!text.len || text.len >= sizeof copy || *end || end == copy || errno)
         return interp_error(in, call->node, "ValueError", "'" STR_FMT "' is no integer",
                             (int)MIN_OF(text.len, sizeof copy), text.at);
@@ -367,7 +384,9 @@ NATIVE(make_int) {
         return text_to_int(in, call, str_trim(text_of(v)), result);
     }
     if (v.kind == VALUE_OBJECT &&
-        (!call_method(in, call->node, v, "__int__", NULL, 0, &found, result) || found))
+        (!call_method(in, call->node, &(struct method_use){v, "__int__", NULL, 0}, &found,
+                      result) ||
+         found))
         return found;
     return interp_error(in, call->node, "TypeError", "int() cannot convert a %s",
                         value_type_name(v));
@@ -423,8 +442,7 @@ NATIVE(make_tuple) {
     if (!builtin_arity(in, call, 0, 1) ||
         (call->n_args && !interp_items(in, call->node, call->args[0], &items)))
         return false;
-    *result = items ? value_tuple(in, items->items.at, items->items.len)
-                    : value_tuple(in, NULL, 0);
+    *result = items ? value_tuple(in, items->items.at, items->items.len) : value_tuple(in, NULL, 0);
     return true;
 }
 
@@ -474,10 +492,10 @@ NATIVE(make_dict) {
         (call->n_args && !put_pairs(in, call, dict.dict, call->args[0])))
         return false;
     for (size_t i = 0; i < call->n_keywords; i++)
-        value_dict_put(in, dict.dict,
-                       (struct value){.kind = VALUE_STR,
-                                      .str = interp_intern(in, call->keywords[i].name)},
-                       call->keywords[i].value);
+        value_dict_put(
+            in, dict.dict,
+            (struct value){.kind = VALUE_STR, .str = interp_intern(in, call->keywords[i].name)},
+            call->keywords[i].value);
     *result = dict;
     return true;
 }
@@ -506,8 +524,8 @@ NATIVE(make_slice) {
         slice.stop = call->args[1];
         slice.step = call->n_args > 2 ? call->args[2] : NONE_VALUE;
     }
-    *result = (struct value){.kind = VALUE_SLICE,
-                             .slice = arena_dup(in->heap, &slice, sizeof slice)};
+    *result =
+        (struct value){.kind = VALUE_SLICE, .slice = arena_dup(in->heap, &slice, sizeof slice)};
     return true;
 }
 
@@ -529,16 +547,16 @@ NATIVE(make_object) {
 }
 
 static const enum value_kind type_kinds[] = {
-    VALUE_INT, VALUE_FLOAT, VALUE_BOOL, VALUE_STR, VALUE_TUPLE, VALUE_LIST, VALUE_DICT, VALUE_DICT,
-    VALUE_RANGE, VALUE_SLICE, VALUE_CLASS, VALUE_OBJECT, VALUE_DICT, VALUE_NONE,
+    VALUE_INT,  VALUE_FLOAT, VALUE_BOOL,  VALUE_STR,   VALUE_TUPLE,  VALUE_LIST, VALUE_DICT,
+    VALUE_DICT, VALUE_RANGE, VALUE_SLICE, VALUE_CLASS, VALUE_OBJECT, VALUE_DICT, VALUE_NONE,
 };
 const struct value_native builtin_types[] = {
-    {"int", make_int, &type_kinds[0]}, {"float", make_float, &type_kinds[1]},
-    {"bool", make_bool, &type_kinds[2]}, {"str", make_str, &type_kinds[3]},
-    {"tuple", make_tuple, &type_kinds[4]}, {"list", make_list, &type_kinds[5]},
-    {"dict", make_dict, &type_kinds[6]}, {"set", make_set, &type_kinds[7]},
-    {"range", make_range, &type_kinds[8]}, {"slice", make_slice, &type_kinds[9]},
-    {"type", make_type, &type_kinds[10]}, {"object", make_object, &type_kinds[11]},
+    {"int", make_int, &type_kinds[0]},        {"float", make_float, &type_kinds[1]},
+    {"bool", make_bool, &type_kinds[2]},      {"str", make_str, &type_kinds[3]},
+    {"tuple", make_tuple, &type_kinds[4]},    {"list", make_list, &type_kinds[5]},
+    {"dict", make_dict, &type_kinds[6]},      {"set", make_set, &type_kinds[7]},
+    {"range", make_range, &type_kinds[8]},    {"slice", make_slice, &type_kinds[9]},
+    {"type", make_type, &type_kinds[10]},     {"object", make_object, &type_kinds[11]},
     {"frozenset", make_set, &type_kinds[12]}, {"bytes", make_str, &type_kinds[3]},
     {"NoneType", make_none, &type_kinds[13]},
 };
@@ -566,8 +584,8 @@ static bool native_matches(struct value value, const struct value_native *type) 
     if (kind == VALUE_INT)
         return is_integer(value);
     if (kind == VALUE_CLASS)
-        return value.kind == VALUE_CLASS || (value.kind == VALUE_NATIVE &&
-                                             native_is_type(value.native, &kind));
+        return value.kind == VALUE_CLASS ||
+               (value.kind == VALUE_NATIVE && native_is_type(value.native, &kind));
     if (kind == VALUE_DICT && value.kind == VALUE_DICT)
         return value.dict->is_set == (strcmp(type->name, "dict") != 0);
     return value.kind == kind;
@@ -607,8 +625,7 @@ struct value type_of(struct interp *in, struct value value) {
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
-const struct value_native *native_find(const struct value_native *rows, size_t n,
-                                       struct str name) {
+const struct value_native *native_find(const struct value_native *rows, size_t n, struct str name) {
     for (size_t i = 0; i < n; i++)
         if (str_is(name, rows[i].name))
             return &rows[i];
@@ -621,11 +638,15 @@ static bool builtin_class(struct interp *in, struct str name, struct value *resu
         enum class_form form;
         bool is_int, is_flag, generated;
     } classes[] = {
-        {"NKIObject", CLASS_PLAIN, false, false, true}, {"Enum", CLASS_ENUM, false, false, false},
-        {"IntEnum", CLASS_ENUM, true, false, false}, {"StrEnum", CLASS_ENUM, true, false, false},
-        {"Flag", CLASS_ENUM, false, true, false}, {"IntFlag", CLASS_ENUM, true, true, false},
+        {"NKIObject", CLASS_PLAIN, false, false, true},
+        {"Enum", CLASS_ENUM, false, false, false},
+        {"IntEnum", CLASS_ENUM, true, false, false},
+        {"StrEnum", CLASS_ENUM, true, false, false},
+        {"Flag", CLASS_ENUM, false, true, false},
+        {"IntFlag", CLASS_ENUM, true, true, false},
         {"NamedTuple", CLASS_TUPLE, false, false, true},
-        {"field", CLASS_PLAIN, false, false, false}, {"auto", CLASS_PLAIN, false, false, false},
+        {"field", CLASS_PLAIN, false, false, false},
+        {"auto", CLASS_PLAIN, false, false, false},
     };
     for (size_t i = 0; i < COUNT_OF(classes); i++) {
         if (!str_is(name, classes[i].name))
@@ -638,8 +659,8 @@ static bool builtin_class(struct interp *in, struct str name, struct value *resu
         *result = (struct value){.kind = VALUE_CLASS, .cls = cls};
         return true;
     }
-    return name.len < 40 && builtin_exception(in, arena_strndup(in->heap, name.at, name.len),
-                                              result);
+    return name.len < 40 &&
+           builtin_exception(in, arena_strndup(in->heap, name.at, name.len), result);
 }
 
 bool builtin_find(struct interp *in, struct str name, struct value *result) {

@@ -64,8 +64,7 @@ static bool merge(struct interp *in, const struct call *call, struct value_pair 
     size_t i = run[0], j = run[1];
     for (size_t k = run[0]; k < run[2]; k++) {
         bool right = i >= run[1];
-        if (!right && j < run[2] &&
-            !op_less(in, call->node, from[j].key, from[i].key, &right))
+        if (!right && j < run[2] && !op_less(in, call->node, from[j].key, from[i].key, &right))
             return false;
         to[k] = right ? from[j++] : from[i++];
     }
@@ -256,9 +255,12 @@ NATIVE(do_next) {
 }
 
 const struct value_native builtin_iterators[] = {
-    {"zip", do_zip, NULL}, {"enumerate", do_enumerate, NULL}, {"reversed", do_reversed, NULL},
-    {"sorted", do_sorted, NULL}, {"sum", do_sum, NULL}, {"min", do_extreme, NULL},
-    {"max", do_extreme, ""}, {"any", do_any, ""}, {"all", do_any, NULL}, {"map", do_map, NULL},
-    {"filter", do_filter, NULL}, {"iter", do_iter, NULL}, {"next", do_next, NULL},
+    {"zip", do_zip, NULL},           {"enumerate", do_enumerate, NULL},
+    {"reversed", do_reversed, NULL}, {"sorted", do_sorted, NULL},
+    {"sum", do_sum, NULL},           {"min", do_extreme, NULL},
+    {"max", do_extreme, ""},         {"any", do_any, ""},
+    {"all", do_any, NULL},           {"map", do_map, NULL},
+    {"filter", do_filter, NULL},     {"iter", do_iter, NULL},
+    {"next", do_next, NULL},
 };
 const size_t n_builtin_iterators = COUNT_OF(builtin_iterators);

@@ -13,8 +13,7 @@ struct math_row {
     bool to_int;
 };
 
-static bool finite_int(struct interp *in, const struct call *call, double f,
-                       struct value *result) {
+static bool finite_int(struct interp *in, const struct call *call, double f, struct value *result) {
     if (!(f > -9.2e18 && f < 9.2e18))
         return interp_error(in, call->node, "OverflowError", "%g does not fit a 64-bit integer", f);
     *result = value_int((int64_t)f);
@@ -174,32 +173,34 @@ NATIVE(do_isclose) {
         (rel_arg && !builtin_number(in, call, *rel_arg, &rel)) ||
         (abs_arg && !builtin_number(in, call, *abs_arg, &abs_tol)))
         return false;
-    *result = value_bool(a == b ||
-                         fabs(a - b) <= fmax(rel * fmax(fabs(a), fabs(b)), abs_tol));
+    *result = value_bool(a == b || fabs(a - b) <= fmax(rel * fmax(fabs(a), fabs(b)), abs_tol));
     return true;
 }
 
 static const struct math_row math_ceil = {ceil, true}, math_floor = {floor, true},
-    math_trunc = {trunc, true}, math_sqrt = {sqrt, false}, math_exp = {exp, false},
-    math_sin = {sin, false}, math_cos = {cos, false}, math_tan = {tan, false},
-    math_tanh = {tanh, false}, math_fabs = {fabs, false}, math_erf = {erf, false},
-    math_atan = {atan, false}, math_expm1 = {expm1, false}, math_log1p = {log1p, false};
+                             math_trunc = {trunc, true}, math_sqrt = {sqrt, false},
+                             math_exp = {exp, false}, math_sin = {sin, false},
+                             math_cos = {cos, false}, math_tan = {tan, false},
+                             math_tanh = {tanh, false}, math_fabs = {fabs, false},
+                             math_erf = {erf, false}, math_atan = {atan, false},
+                             math_expm1 = {expm1, false}, math_log1p = {log1p, false};
 
 static const struct value_native math_rows[] = {
-    {"math.ceil", do_math, &math_ceil}, {"math.floor", do_math, &math_floor},
+    {"math.ceil", do_math, &math_ceil},   {"math.floor", do_math, &math_floor},
     {"math.trunc", do_math, &math_trunc}, {"math.sqrt", do_math, &math_sqrt},
-    {"math.exp", do_math, &math_exp}, {"math.sin", do_math, &math_sin},
-    {"math.cos", do_math, &math_cos}, {"math.tan", do_math, &math_tan},
-    {"math.tanh", do_math, &math_tanh}, {"math.fabs", do_math, &math_fabs},
-    {"math.erf", do_math, &math_erf}, {"math.atan", do_math, &math_atan},
+    {"math.exp", do_math, &math_exp},     {"math.sin", do_math, &math_sin},
+    {"math.cos", do_math, &math_cos},     {"math.tan", do_math, &math_tan},
+    {"math.tanh", do_math, &math_tanh},   {"math.fabs", do_math, &math_fabs},
+    {"math.erf", do_math, &math_erf},     {"math.atan", do_math, &math_atan},
     {"math.expm1", do_math, &math_expm1}, {"math.log1p", do_math, &math_log1p},
-    {"math.log", do_log, NULL}, {"math.log2", do_log_base, NULL}, {"math.log10", do_log_base, ""},
-    {"math.pow", do_math_two, "p"}, {"math.fmod", do_math_two, "m"},
-    {"math.atan2", do_math_two, "a"}, {"math.hypot", do_math_two, "h"},
-    {"math.copysign", do_math_two, "c"}, {"math.gcd", do_gcd, NULL}, {"math.lcm", do_gcd, ""},
-    {"math.isqrt", do_isqrt, NULL}, {"math.prod", do_prod, NULL},
-    {"math.isinf", do_is_float, "i"}, {"math.isnan", do_is_float, "n"},
-    {"math.isfinite", do_is_float, "f"}, {"math.factorial", do_factorial, NULL},
+    {"math.log", do_log, NULL},           {"math.log2", do_log_base, NULL},
+    {"math.log10", do_log_base, ""},      {"math.pow", do_math_two, "p"},
+    {"math.fmod", do_math_two, "m"},      {"math.atan2", do_math_two, "a"},
+    {"math.hypot", do_math_two, "h"},     {"math.copysign", do_math_two, "c"},
+    {"math.gcd", do_gcd, NULL},           {"math.lcm", do_gcd, ""},
+    {"math.isqrt", do_isqrt, NULL},       {"math.prod", do_prod, NULL},
+    {"math.isinf", do_is_float, "i"},     {"math.isnan", do_is_float, "n"},
+    {"math.isfinite", do_is_float, "f"},  {"math.factorial", do_factorial, NULL},
     {"math.isclose", do_isclose, NULL},
 };
 
@@ -377,7 +378,8 @@ NATIVE(do_islice) {
                     result);
 }
 
-/* The next choice of k out of n in order (permutations: all of different items); false at the end. */
+/* The next choice of k out of n in order (permutations: all of different items); false at the end.
+ */
 static bool next_choice(size_t *pick, size_t k, size_t n, bool permutations) {
     while (true) {
         size_t at = k;
@@ -528,8 +530,7 @@ NATIVE(do_namedtuple) {
     struct str name;
     const struct value_seq *names;
     if (!builtin_arity(in, call, 2, 2) || !builtin_text(in, call, call->args[0], &name) ||
-        !interp_builtin(in, "NamedTuple", &base) ||
-        !field_names(in, call, call->args[1], &names))
+        !interp_builtin(in, "NamedTuple", &base) || !field_names(in, call, call->args[1], &names))
         return false;
     struct value_class *cls = class_new(in, arena_strndup(in->heap, name.at, name.len), base.cls);
     size_t n = names->items.len;
@@ -539,8 +540,8 @@ NATIVE(do_namedtuple) {
         struct str field;
         if (!builtin_text(in, call, names->items.at[i], &field))
             return false;
-        cls->fields.at[i] = (struct field){interp_intern(in, field), UNSET_VALUE, UNSET_VALUE,
-                                           true};
+        cls->fields.at[i] =
+            (struct field){interp_intern(in, field), UNSET_VALUE, UNSET_VALUE, true};
     }
     *result = (struct value){.kind = VALUE_CLASS, .cls = cls};
     return true;
@@ -592,8 +593,8 @@ const struct value_native *named_tuple_method(struct str name) {
 
 /* operator.add and so on; data is the operator. */
 NATIVE(do_operator) {
-    static const enum nki_binary ops[] = {NKI_ADD, NKI_SUB, NKI_MUL, NKI_DIV, NKI_FLOOR_DIV,
-                                          NKI_MOD};
+    static const enum nki_binary ops[] = {NKI_ADD, NKI_SUB,       NKI_MUL,
+                                          NKI_DIV, NKI_FLOOR_DIV, NKI_MOD};
     return builtin_arity(in, call, 2, 2) &&
            op_binary(in, call->node, ops[*(const char *)call->data - '0'], call->args[0],
                      call->args[1], result);
@@ -607,33 +608,41 @@ NATIVE(do_typing) {
 }
 
 static const struct value_native functools_rows[] = {
-    {"functools.reduce", do_reduce, NULL}, {"functools.partial", do_partial, NULL},
+    {"functools.reduce", do_reduce, NULL},   {"functools.partial", do_partial, NULL},
     {"functools.wraps", do_decorator, NULL}, {"functools.lru_cache", do_decorator, NULL},
     {"functools.cache", do_decorator, NULL}, {"functools.total_ordering", do_decorator, ""},
 };
 static const struct value_native itertools_rows[] = {
-    {"itertools.product", do_product, NULL}, {"itertools.chain", do_chain, NULL},
-    {"itertools.accumulate", do_accumulate, NULL}, {"itertools.repeat", do_repeat, NULL},
+    {"itertools.product", do_product, NULL},
+    {"itertools.chain", do_chain, NULL},
+    {"itertools.accumulate", do_accumulate, NULL},
+    {"itertools.repeat", do_repeat, NULL},
     {"itertools.combinations", do_combinations, NULL},
-    {"itertools.permutations", do_combinations, ""}, {"itertools.islice", do_islice, NULL},
+    {"itertools.permutations", do_combinations, ""},
+    {"itertools.islice", do_islice, NULL},
 };
 static const struct value_native copy_rows[] = {
-    {"copy.copy", do_copy, NULL}, {"copy.deepcopy", do_deepcopy, NULL},
+    {"copy.copy", do_copy, NULL},
+    {"copy.deepcopy", do_deepcopy, NULL},
 };
 static const struct value_native dataclasses_rows[] = {
-    {"dataclasses.dataclass", do_decorator, NULL}, {"dataclasses.field", do_field, NULL},
-    {"dataclasses.replace", do_replace, NULL}, {"dataclasses.asdict", do_asdict, NULL},
+    {"dataclasses.dataclass", do_decorator, NULL},
+    {"dataclasses.field", do_field, NULL},
+    {"dataclasses.replace", do_replace, NULL},
+    {"dataclasses.asdict", do_asdict, NULL},
 };
 static const struct value_native enum_rows[] = {
-    {"enum.auto", do_auto, NULL}, {"enum.unique", do_decorator, ""},
+    {"enum.auto", do_auto, NULL},
+    {"enum.unique", do_decorator, ""},
 };
 static const struct value_native collections_rows[] = {
-    {"collections.namedtuple", do_namedtuple, NULL}, {"collections.defaultdict", do_dict, ""},
+    {"collections.namedtuple", do_namedtuple, NULL},
+    {"collections.defaultdict", do_dict, ""},
     {"collections.OrderedDict", do_dict, NULL},
 };
 static const struct value_native operator_rows[] = {
-    {"operator.add", do_operator, "0"}, {"operator.sub", do_operator, "1"},
-    {"operator.mul", do_operator, "2"}, {"operator.truediv", do_operator, "3"},
+    {"operator.add", do_operator, "0"},      {"operator.sub", do_operator, "1"},
+    {"operator.mul", do_operator, "2"},      {"operator.truediv", do_operator, "3"},
     {"operator.floordiv", do_operator, "4"}, {"operator.mod", do_operator, "5"},
 };
 static const struct value_native typing_any = {"typing", do_typing, NULL};
@@ -644,8 +653,8 @@ struct builtin_module {
     struct value_module base;
     const struct value_native *rows;
     size_t n;
-    const char *types;              /* builtin names it also offers, each with blanks around it */
-    bool any_name;                  /* typing: every name stands for itself */
+    const char *types; /* builtin names it also offers, each with blanks around it */
+    bool any_name;     /* typing: every name stands for itself */
 };
 
 static bool module_constant(const struct value_module *module, struct str name,
@@ -653,8 +662,7 @@ static bool module_constant(const struct value_module *module, struct str name,
     static const struct {
         const char *name;
         double value;
-    } constants[] = {{"pi", M_PI}, {"e", M_E}, {"tau", 2 * M_PI}, {"inf", INFINITY},
-                     {"nan", NAN}};
+    } constants[] = {{"pi", M_PI}, {"e", M_E}, {"tau", 2 * M_PI}, {"inf", INFINITY}, {"nan", NAN}};
     if (strcmp(module->name, "math") != 0)
         return false;
     for (size_t i = 0; i < COUNT_OF(constants); i++) {
@@ -697,7 +705,8 @@ static bool module_get(struct interp *in, const struct nki_node *node,
     return true;
 }
 
-#define MODULE(name, rows, types) {{name, module_get}, rows, COUNT_OF(rows), types, false}
+#define MODULE(name, rows, types)                                                                  \
+    { {name, module_get}, rows, COUNT_OF(rows), types, false }
 static const struct builtin_module modules[] = {
     MODULE("math", math_rows, NULL),
     MODULE("functools", functools_rows, NULL),
@@ -707,7 +716,10 @@ static const struct builtin_module modules[] = {
     MODULE("enum", enum_rows, " Enum  IntEnum  StrEnum  Flag  IntFlag "),
     MODULE("collections", collections_rows, NULL),
     MODULE("operator", operator_rows, NULL),
-    {{"builtins", module_get}, NULL, 0, " int  float  bool  str  tuple  list  dict  set  range ",
+    {{"builtins", module_get},
+     NULL,
+     0,
+     " int  float  bool  str  tuple  list  dict  set  range ",
      false},
     {{"typing", module_get}, NULL, 0, NULL, true},
     {{"typing_extensions", module_get}, NULL, 0, NULL, true},

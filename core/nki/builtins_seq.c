@@ -162,15 +162,16 @@ bool builtin_shallow(struct interp *in, struct value value, struct value *result
 }
 
 static const struct value_native list_rows[] = {
-    {"append", do_append, NULL}, {"extend", do_extend, NULL}, {"insert", do_insert, NULL},
-    {"pop", do_pop, NULL}, {"remove", do_remove, NULL}, {"index", do_index, NULL},
-    {"count", do_count, NULL}, {"reverse", do_reverse, NULL}, {"sort", do_sort, NULL},
-    {"clear", do_clear, NULL}, {"copy", do_copy, NULL},
+    {"append", do_append, NULL}, {"extend", do_extend, NULL},   {"insert", do_insert, NULL},
+    {"pop", do_pop, NULL},       {"remove", do_remove, NULL},   {"index", do_index, NULL},
+    {"count", do_count, NULL},   {"reverse", do_reverse, NULL}, {"sort", do_sort, NULL},
+    {"clear", do_clear, NULL},   {"copy", do_copy, NULL},
 };
 const struct method_table list_methods = {list_rows, COUNT_OF(list_rows)};
 
 static const struct value_native tuple_rows[] = {
-    {"index", do_index, NULL}, {"count", do_count, NULL},
+    {"index", do_index, NULL},
+    {"count", do_count, NULL},
 };
 const struct method_table tuple_methods = {tuple_rows, COUNT_OF(tuple_rows)};
 
@@ -185,9 +186,10 @@ NATIVE(do_views) {
         return false;
     for (size_t i = 0; i < dict->pairs.len; i++) {
         struct value pair[2] = {dict->pairs.at[i].key, dict->pairs.at[i].value};
-        value_push(in, list.seq, which == 'k'   ? pair[0]
-                                 : which == 'v' ? pair[1]
-                                                : value_tuple(in, pair, 2));
+        value_push(in, list.seq,
+                   which == 'k'   ? pair[0]
+                   : which == 'v' ? pair[1]
+                                  : value_tuple(in, pair, 2));
     }
     *result = list;
     return true;
@@ -222,10 +224,10 @@ NATIVE(do_update) {
         value_dict_put(in, dict, call->args[0].dict->pairs.at[i].key,
                        call->args[0].dict->pairs.at[i].value);
     for (size_t i = 0; i < call->n_keywords; i++)
-        value_dict_put(in, dict,
-                       (struct value){.kind = VALUE_STR,
-                                      .str = interp_intern(in, call->keywords[i].name)},
-                       call->keywords[i].value);
+        value_dict_put(
+            in, dict,
+            (struct value){.kind = VALUE_STR, .str = interp_intern(in, call->keywords[i].name)},
+            call->keywords[i].value);
     return true;
 }
 
@@ -247,9 +249,9 @@ NATIVE(do_popitem) {
 }
 
 static const struct value_native dict_rows[] = {
-    {"get", do_get, "g"}, {"keys", do_views, "k"}, {"values", do_views, "v"},
-    {"items", do_views, "i"}, {"pop", do_get, "p"}, {"setdefault", do_get, "s"},
-    {"update", do_update, NULL}, {"clear", do_dict_clear, NULL}, {"copy", do_copy, NULL},
+    {"get", do_get, "g"},          {"keys", do_views, "k"},        {"values", do_views, "v"},
+    {"items", do_views, "i"},      {"pop", do_get, "p"},           {"setdefault", do_get, "s"},
+    {"update", do_update, NULL},   {"clear", do_dict_clear, NULL}, {"copy", do_copy, NULL},
     {"popitem", do_popitem, NULL},
 };
 const struct method_table dict_methods = {dict_rows, COUNT_OF(dict_rows)};
@@ -311,10 +313,18 @@ NATIVE(do_subset) {
 }
 
 static const struct value_native set_rows[] = {
-    {"add", do_add, NULL}, {"discard", do_discard, NULL}, {"remove", do_discard, ""},
-    {"union", do_set_op, "0"}, {"intersection", do_set_op, "1"}, {"difference", do_set_op, "2"},
-    {"symmetric_difference", do_set_op, "3"}, {"update", do_set_update, NULL},
-    {"issubset", do_subset, NULL}, {"issuperset", do_subset, ""},
-    {"clear", do_dict_clear, NULL}, {"copy", do_copy, NULL}, {"pop", do_popitem, NULL},
+    {"add", do_add, NULL},
+    {"discard", do_discard, NULL},
+    {"remove", do_discard, ""},
+    {"union", do_set_op, "0"},
+    {"intersection", do_set_op, "1"},
+    {"difference", do_set_op, "2"},
+    {"symmetric_difference", do_set_op, "3"},
+    {"update", do_set_update, NULL},
+    {"issubset", do_subset, NULL},
+    {"issuperset", do_subset, ""},
+    {"clear", do_dict_clear, NULL},
+    {"copy", do_copy, NULL},
+    {"pop", do_popitem, NULL},
 };
 const struct method_table set_methods = {set_rows, COUNT_OF(set_rows)};

@@ -158,8 +158,7 @@ NATIVE(do_splitlines) {
 NATIVE(do_join) {
     const struct value_seq *items;
     struct buf out = {0};
-    if (!builtin_arity(in, call, 1, 1) ||
-        !interp_items(in, call->node, call->args[0], &items))
+    if (!builtin_arity(in, call, 1, 1) || !interp_items(in, call->node, call->args[0], &items))
         return false;
     for (size_t i = 0; i < items->items.len; i++) {
         struct str part;
@@ -271,8 +270,8 @@ static int is_name_byte(int c) {
 
 /* isdigit, isalpha and so on; data points to the test. */
 NATIVE(do_is) {
-    static int (*const tests[])(int) = {isdigit, isalpha, isalnum, isspace, islower, isupper,
-                                        is_name_byte};
+    static int (*const tests[])(int) = {isdigit, isalpha, isalnum,     isspace,
+                                        islower, isupper, is_name_byte};
     struct str text = text_of(call->self);
     size_t which = (size_t)(*(const char *)call->data - '0');
     bool all = text.len > 0;
@@ -313,19 +312,45 @@ NATIVE(do_same) {
 }
 
 static const struct value_native rows[] = {
-    {"upper", do_case, "u"}, {"lower", do_case, "l"}, {"capitalize", do_case, "c"},
-    {"title", do_case, "t"}, {"swapcase", do_case, "s"}, {"casefold", do_case, "l"},
-    {"strip", do_strip, "lr"}, {"lstrip", do_strip, "l"}, {"rstrip", do_strip, "r"},
-    {"startswith", do_affix, NULL}, {"endswith", do_affix, ""},
-    {"removeprefix", do_remove_affix, NULL}, {"removesuffix", do_remove_affix, ""},
-    {"split", do_split, NULL}, {"rsplit", do_split, ""}, {"splitlines", do_splitlines, NULL}, {"join", do_join, NULL},
-    {"replace", do_replace, NULL}, {"find", do_find, "f"}, {"rfind", do_find, "r"},
-    {"index", do_find, "i"}, {"count", do_count, NULL}, {"ljust", do_pad, "l"},
-    {"rjust", do_pad, "r"}, {"center", do_pad, "c"}, {"zfill", do_pad, "z"},
-    {"isdigit", do_is, "0"}, {"isnumeric", do_is, "0"}, {"isdecimal", do_is, "0"},
-    {"isalpha", do_is, "1"}, {"isalnum", do_is, "2"}, {"isspace", do_is, "3"},
-    {"islower", do_is, "4"}, {"isupper", do_is, "5"}, {"isidentifier", do_is, "6"},
-    {"partition", do_partition, NULL}, {"rpartition", do_partition, ""},
-    {"format", do_format, NULL}, {"encode", do_same, NULL}, {"decode", do_same, NULL},
+    {"upper", do_case, "u"},
+    {"lower", do_case, "l"},
+    {"capitalize", do_case, "c"},
+    {"title", do_case, "t"},
+    {"swapcase", do_case, "s"},
+    {"casefold", do_case, "l"},
+    {"strip", do_strip, "lr"},
+    {"lstrip", do_strip, "l"},
+    {"rstrip", do_strip, "r"},
+    {"startswith", do_affix, NULL},
+    {"endswith", do_affix, ""},
+    {"removeprefix", do_remove_affix, NULL},
+    {"removesuffix", do_remove_affix, ""},
+    {"split", do_split, NULL},
+    {"rsplit", do_split, ""},
+    {"splitlines", do_splitlines, NULL},
+    {"join", do_join, NULL},
+    {"replace", do_replace, NULL},
+    {"find", do_find, "f"},
+    {"rfind", do_find, "r"},
+    {"index", do_find, "i"},
+    {"count", do_count, NULL},
+    {"ljust", do_pad, "l"},
+    {"rjust", do_pad, "r"},
+    {"center", do_pad, "c"},
+    {"zfill", do_pad, "z"},
+    {"isdigit", do_is, "0"},
+    {"isnumeric", do_is, "0"},
+    {"isdecimal", do_is, "0"},
+    {"isalpha", do_is, "1"},
+    {"isalnum", do_is, "2"},
+    {"isspace", do_is, "3"},
+    {"islower", do_is, "4"},
+    {"isupper", do_is, "5"},
+    {"isidentifier", do_is, "6"},
+    {"partition", do_partition, NULL},
+    {"rpartition", do_partition, ""},
+    {"format", do_format, NULL},
+    {"encode", do_same, NULL},
+    {"decode", do_same, NULL},
 };
 const struct method_table str_methods = {rows, COUNT_OF(rows)};

@@ -35,8 +35,8 @@ enum nki_dialect interp_dialect(const struct interp *in) {
     return in->dialect;
 }
 
-struct interp *interp_new(const struct nki_tree *tree,
-                          const struct nki_specialise_options *options, struct diag_list *diags) {
+struct interp *interp_new(const struct nki_tree *tree, const struct nki_specialise_options *options,
+                          struct diag_list *diags) {
     struct interp *in = mem_alloc(1, sizeof *in);
     in->heap = arena_new();
     in->tree = tree;
@@ -93,8 +93,8 @@ static const char *callee_name(struct interp *in, const struct frame *frame) {
     const struct nki_node *node = frame->scope->node;
     if (node->kind == NKI_LAMBDA)
         return "a lambda";
-    struct str name = node->kind == NKI_FUNCTION_DEF ? node->function_def.name
-                                                     : node->class_def.name;
+    struct str name =
+        node->kind == NKI_FUNCTION_DEF ? node->function_def.name : node->class_def.name;
     return arena_strndup(in->heap, name.at, name.len);
 }
 
@@ -171,8 +171,7 @@ void interp_report(struct interp *in) {
                    nki_place_of(row->unit->tree, row->call->start).line);
     }
     if (f->more_trace)
-        diag_add(in->diags, DIAG_NOTE, "", f->unit->path, 0, 0, "and %d more calls",
-                 f->more_trace);
+        diag_add(in->diags, DIAG_NOTE, "", f->unit->path, 0, 0, "and %d more calls", f->more_trace);
 }
 
 void interp_warn(struct interp *in, const struct nki_node *node, const char *code,
@@ -184,8 +183,10 @@ void interp_warn(struct interp *in, const struct nki_node *node, const char *cod
     struct unit *unit = in->frame ? in->frame->unit : in->units.at[0];
     if (in->tolerant)
         return;
-    struct { struct unit *unit; uint64_t node, code; } place = {
-        unit, node ? node->id : 0, hash_quick(code, strlen(code))};
+    struct {
+        struct unit *unit;
+        uint64_t node, code;
+    } place = {unit, node ? node->id : 0, hash_quick(code, strlen(code))};
     uint64_t key = hash_quick(&place, sizeof place);
     for (size_t i = 0; i < in->warned.len; i++)
         if (in->warned.at[i] == key)
@@ -207,8 +208,8 @@ void interp_note(struct interp *in, const struct nki_node *node, struct str text
         return;
     if (in->printed > INTERP_MAX_PRINTS)
         text = STR("further printed lines are left out");
-    nki_report(in->frame->unit->tree, in->diags, DIAG_NOTE, nki_span_of(node), "print",
-               STR_FMT, (int)MIN_OF(text.len, (size_t)2000), text.at);
+    nki_report(in->frame->unit->tree, in->diags, DIAG_NOTE, nki_span_of(node), "print", STR_FMT,
+               (int)MIN_OF(text.len, (size_t)2000), text.at);
 }
 
 /* ---- budgets --------------------------------------------------------------------------------- */
@@ -273,9 +274,12 @@ bool interp_emit(struct interp *in, const struct nki_node *node, const struct nk
 static uint32_t add_loc(struct interp *in, const struct unit *unit, const struct nki_node *node,
                         int32_t caller) {
     struct nki_place place = nki_place_of(unit->tree, node->start);
-    *vec_push(&in->program->locs) = (struct nki_loc){
-        .file = unit->file, .line = (uint32_t)place.line, .column = (uint32_t)place.column,
-        .start = node->start, .end = node->end, .caller = caller};
+    *vec_push(&in->program->locs) = (struct nki_loc){.file = unit->file,
+                                                     .line = (uint32_t)place.line,
+                                                     .column = (uint32_t)place.column,
+                                                     .start = node->start,
+                                                     .end = node->end,
+                                                     .caller = caller};
     return (uint32_t)in->program->locs.len - 1;
 }
 

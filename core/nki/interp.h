@@ -277,9 +277,13 @@ bool set_item(struct interp *in, const struct nki_node *node, struct value objec
 bool del_item(struct interp *in, const struct nki_node *node, struct value object,
               struct value key);
 
-/* interp_attr.c: *self is set (else unset) when the attribute is a method found on `object`. */
+/* interp_attr.c: what an attribute is, and (else unset) the object it is a method of. */
+struct attribute {
+    bool found;
+    struct value value, self;
+};
 bool get_attr(struct interp *in, const struct nki_node *node, struct value object,
-              const struct value_str *name, struct value *result, struct value *self);
+              const struct value_str *name, struct attribute *result);
 bool get_attr_value(struct interp *in, const struct nki_node *node, struct value object,
                     const struct value_str *name, struct value *result);
 bool set_attr(struct interp *in, const struct nki_node *node, struct value object,
@@ -293,10 +297,15 @@ struct value *class_find(const struct value_class *cls, const struct value_str *
 bool class_is(const struct value_class *cls, const struct value_class *base);
 /* A method of an object by name, e.g. "__add__". */
 bool find_method(struct interp *in, struct value object, const char *name, struct value *method);
-/* Calls object.name(args) when there is such a method; *found says so. */
-bool call_method(struct interp *in, const struct nki_node *node, struct value object,
-                 const char *name, const struct value *args, size_t n, bool *found,
-                 struct value *result);
+/* Calls object.name(args) when there is such a method; *found says so. At most 3 arguments. */
+struct method_use {
+    struct value object;
+    const char *name;
+    const struct value *args;
+    size_t n;
+};
+bool call_method(struct interp *in, const struct nki_node *node, const struct method_use *use,
+                 bool *found, struct value *result);
 
 /* interp_call.c */
 bool eval_call(struct interp *in, const struct nki_node *node, struct value *result);

@@ -55,49 +55,44 @@ bool find_method(struct interp *in, struct value object, const char *name, struc
     return true;
 }
 
-bool call_method(struct interp *in, const struct nki_node *node, struct value object,
-                 const char *name, const struct value *args, size_t n, bool *found,
-                 struct value *result) {
-    struct value method, full[4] = {object};
-    *found = find_method(in, object, name, &method);
+bool call_method(struct interp *in, const struct nki_node *node, const struct method_use *use,
+                 bool *found, struct value *result) {
+    struct value method, full[4] = {use->object};
+    *found = find_method(in, use->object, use->name, &method);
     if (!*found)
         return true;
-    for (size_t i = 0; i < n && i + 1 < COUNT_OF(full); i++)
-        full[i + 1] = args[i];
-    struct call call = {.node = node, .args = full, .n_args = n + 1, .self = NONE_VALUE};
+    for (size_t i = 0; i < use->n && i + 1 < COUNT_OF(full); i++)
+        full[i + 1] = use->args[i];
+    struct call call = {.node = node, .args = full, .n_args = use->n + 1, .self = NONE_VALUE};
     return call_value(in, &call, method, result);
 }
 
 /* ---- of objects ------------------------------------------------------------------------------ */
 
+/* What a class holds under a name, as an attribute of its object. */
 static bool from_class(struct interp *in, const struct nki_node *node, struct value object,
-                       struct value found, struct value *result, struct value *self) {
-    if (found.kind == VALUE_NATIVE) {
-        *self = object;
-        *result = found;
+                       struct value found, struct attribute *result) {
+    result->value = found;
+    if (found.kind == VALUE_NATIVE)
+        result->self = object;
+    if (found.kind != VALUE_FUNCTION)
         return true;
-    }
-    if (found.kind != VALUE_FUNCTION) {
-        *result = found;
-        return true;
-    }
     struct value cls = {.kind = VALUE_CLASS,
                         .cls = object.kind == VALUE_OBJECT ? object.object->cls : object.cls};
     switch (found.function->form) {
     case FUNCTION_PROPERTY: {
         struct call call = {.node = node, .args = &object, .n_args = 1, .self = NONE_VALUE};
-        return call_value(in, &call, found, result);
+        return call_value(in, &call, found, &result->value);
     }
     case FUNCTION_CLASS:
-        *self = cls;
+        result->self = cls;
         break;
     case FUNCTION_PLAIN:
-        *self = object;
+        result->self = object;
         break;
     case FUNCTION_STATIC:
         break;
     }
-    *result = found;
     return true;
 }
 
@@ -131,58 +126,57 @@ static bool object_special(struct interp *in, struct value object, struct str na
 }
 
 static bool object_attr(struct interp *in, const struct nki_node *node, struct value object,
-                        const struct value_str *name, bool *found, struct value *result,
-                        struct value *self) {
+                        const struct value_str *name, struct attribute *result) {
     struct value_object *o = object.object;
     struct str text = {name->at, name->len};
     struct value *own = attrs_find(&o->attrs, name), *shared;
-    *found = true;
     if (own) {
-        *result = *own;
+        result->value = *own;
         return true;
     }
-    if (object_special(in, object, text, result))
+    if (object_special(in, object, text, &result->value))
         return true;
     if ((shared = class_find(o->cls, name)))
-        return from_class(in, node, object, *shared, result, self);
+        return from_class(in, node, object, *shared, result);
     const struct value_native *native = NULL;
     if (o->cls->form == CLASS_TUPLE && (native = named_tuple_method(text))) {
-        *self = object;
-        *result = (struct value){.kind = VALUE_NATIVE, .native = native};
+        result->self = object;
+        result->value = (struct value){.kind = VALUE_NATIVE, .native = native};
         return true;
     }
     if (o->cls->form == CLASS_TUPLE && (native = method_find(VALUE_TUPLE, false, text))) {
-        *self = o->inner;
-        *result = (struct value){.kind = VALUE_NATIVE, .native = native};
+        result->self = o->inner;
+        result->value = (struct value){.kind = VALUE_NATIVE, .native = native};
         return true;
     }
     struct value key = {.kind = VALUE_STR, .str = name};
     if (str_starts(text, "__"))
-        return *found = false, true;
-    return call_method(in, node, object, "__getattr__", &key, 1, found, result);
+        return !(result->found = false);
+    return call_method(in, node, &(struct method_use){object, "__getattr__", &key, 1},
+                       &result->found, &result->value);
 }
 
 static bool class_attr(struct interp *in, struct value object, const struct value_str *name,
-                       struct value *result, struct value *self) {
+                       struct attribute *result) {
     struct value_class *cls = object.cls;
     struct str text = {name->at, name->len};
     const struct value *found = class_find(cls, name);
     if (found) {
-        *result = *found;
+        result->value = *found;
         if (found->kind == VALUE_FUNCTION && found->function->form == FUNCTION_CLASS)
-            *self = object;
+            result->self = object;
         return true;
     }
     if (str_is(text, "__name__") || str_is(text, "__qualname__")) {
-        *result = value_string(in, str_of(cls->name));
+        result->value = value_string(in, str_of(cls->name));
         return true;
     }
     if (str_is(text, "__members__") && cls->form == CLASS_ENUM) {
-        *result = value_new_dict(in);
+        result->value = value_new_dict(in);
         const struct value_str *key = interp_intern(in, STR("name"));
         for (size_t i = 0; i < cls->members.len; i++)
-            value_dict_put(in, result->dict, *attrs_find(&cls->members.at[i].object->attrs, key),
-                           cls->members.at[i]);
+            value_dict_put(in, result->value.dict,
+                           *attrs_find(&cls->members.at[i].object->attrs, key), cls->members.at[i]);
         return true;
     }
     return false;
@@ -207,12 +201,14 @@ static bool plain_attr(struct interp *in, struct value object, struct str name,
         *result = value_string(in, str_of(object.native->name));
         return true;
     case VALUE_SLICE:
-        *result = str_is(name, "start") ? object.slice->start
-                : str_is(name, "stop") ? object.slice->stop : object.slice->step;
+        *result = str_is(name, "start")  ? object.slice->start
+                  : str_is(name, "stop") ? object.slice->stop
+                                         : object.slice->step;
         return str_is(name, "start") || str_is(name, "stop") || str_is(name, "step");
     case VALUE_RANGE:
-        *result = value_int(str_is(name, "start") ? object.range->start
-                            : str_is(name, "stop") ? object.range->stop : object.range->step);
+        *result = value_int(str_is(name, "start")  ? object.range->start
+                            : str_is(name, "stop") ? object.range->stop
+                                                   : object.range->step);
         return str_is(name, "start") || str_is(name, "stop") || str_is(name, "step");
     case VALUE_INT:
     case VALUE_BOOL:
@@ -229,75 +225,73 @@ static bool no_attr(struct interp *in, const struct nki_node *node, struct value
     return interp_error(in, node, "AttributeError", "%s%s%s has no attribute '" STR_FMT "'",
                         value_type_name(object),
                         object.kind == VALUE_MODULE || object.kind == VALUE_CLASS ? " " : "",
-                        object.kind == VALUE_MODULE ? object.module->name
-                        : object.kind == VALUE_CLASS ? object.cls->name : "",
+                        object.kind == VALUE_MODULE  ? object.module->name
+                        : object.kind == VALUE_CLASS ? object.cls->name
+                                                     : "",
                         STR_ARG(name));
 }
 
-/* *found false with no error when there is no such attribute. */
+/* result->found false with no error when there is no such attribute. */
 static bool lookup(struct interp *in, const struct nki_node *node, struct value object,
-                   const struct value_str *name, bool *found, struct value *result,
-                   struct value *self) {
+                   const struct value_str *name, struct attribute *result) {
     struct str text = {name->at, name->len};
-    *self = UNSET_VALUE;
-    *found = true;
+    *result = (struct attribute){true, NONE_VALUE, UNSET_VALUE};
     switch (object.kind) {
     case VALUE_MODULE:
-        *found = object.module->get(in, node, object.module, text, result);
+        result->found = object.module->get(in, node, object.module, text, &result->value);
         return !in->failure.set;
     case VALUE_OBJECT:
-        return object_attr(in, node, object, name, found, result, self);
+        return object_attr(in, node, object, name, result);
     case VALUE_CLASS:
-        if (class_attr(in, object, name, result, self))
+        if (class_attr(in, object, name, result))
             return true;
         break;
     default:
         if (is_api(object))
-            return api_getattr(in, node, object, text, result);
+            return api_getattr(in, node, object, text, &result->value);
     }
     bool is_set = object.kind == VALUE_DICT && object.dict->is_set;
     const struct value_native *method = method_find(object.kind, is_set, text);
     if (method) {
-        *self = object;
-        *result = (struct value){.kind = VALUE_NATIVE, .native = method};
+        result->self = object;
+        result->value = (struct value){.kind = VALUE_NATIVE, .native = method};
         return true;
     }
-    *found = plain_attr(in, object, text, result) ||
-             (object.kind == VALUE_TUPLE && api_grid_axis(object, text, result));
+    result->found = plain_attr(in, object, text, &result->value) ||
+                    (object.kind == VALUE_TUPLE && api_grid_axis(object, text, &result->value));
     return true;
 }
 
 bool get_attr(struct interp *in, const struct nki_node *node, struct value object,
-              const struct value_str *name, struct value *result, struct value *self) {
-    bool found;
-    if (!lookup(in, node, object, name, &found, result, self))
+              const struct value_str *name, struct attribute *result) {
+    if (!lookup(in, node, object, name, result))
         return false;
-    return found || no_attr(in, node, object, (struct str){name->at, name->len});
+    return result->found || no_attr(in, node, object, (struct str){name->at, name->len});
 }
 
 bool get_attr_value(struct interp *in, const struct nki_node *node, struct value object,
                     const struct value_str *name, struct value *result) {
-    struct value self;
-    if (!get_attr(in, node, object, name, result, &self))
+    struct attribute attribute;
+    if (!get_attr(in, node, object, name, &attribute))
         return false;
-    if (is_unset(self))
+    *result = attribute.value;
+    if (is_unset(attribute.self))
         return true;
     struct value_bound *bound = ARENA_NEW(in->heap, struct value_bound);
-    *bound = (struct value_bound){self, *result};
+    *bound = (struct value_bound){attribute.self, attribute.value};
     *result = (struct value){.kind = VALUE_BOUND, .bound = bound};
     return true;
 }
 
 bool has_attr(struct interp *in, const struct nki_node *node, struct value object,
               const struct value_str *name) {
-    struct value result, self;
-    bool found;
+    struct attribute attribute;
     if (module_is_unknown(object))
         return false;
-    bool good = lookup(in, node, object, name, &found, &result, &self);
+    bool good = lookup(in, node, object, name, &attribute);
     if (!good && !in->failure.fatal)
         in->failure.set = false;
-    return good && found;
+    return good && attribute.found;
 }
 
 bool set_attr(struct interp *in, const struct nki_node *node, struct value object,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #define MAX_PARAMS 64
-#define SIGNATURE_SLOTS 1024            /* more than there are natives */
+#define SIGNATURE_SLOTS 1024 /* more than there are natives */
 
 struct parameter {
     struct str name;
@@ -35,8 +35,8 @@ static const struct signature *parse(struct interp *in, struct str text) {
         size_t skip = p.double_star ? 2 : p.star;
         const char *equals = memchr(part.at, '=', part.len);
         p.optional = equals || skip;
-        p.name = str_trim((struct str){part.at + skip,
-                                       (equals ? (size_t)(equals - part.at) : part.len) - skip});
+        p.name = str_trim(
+            (struct str){part.at + skip, (equals ? (size_t)(equals - part.at) : part.len) - skip});
         keyword_only |= p.star;
         if (signature->n == MAX_PARAMS)
             HONE_BUG("a signature with too many parameters");
@@ -84,8 +84,8 @@ static struct str call_name(struct interp *in, const struct call *call) {
     return (struct str){text.at, MIN_OF(text.len, (size_t)80)};
 }
 
-static bool bind_positional(struct interp *in, const struct call *call,
-                            const struct signature *s, struct value *values, bool *given) {
+static bool bind_positional(struct interp *in, const struct call *call, const struct signature *s,
+                            struct value *values, bool *given) {
     size_t k = 0;
     for (size_t i = 0; i < call->n_args; i++, k++) {
         if (k < s->n && s->params[k].star) {
@@ -108,8 +108,7 @@ static bool unknown_keyword(struct interp *in, const struct call *call, const st
     struct buf known = {0};
     for (size_t k = 0; k < s->n; k++)
         buf_printf(&known, "%s" STR_FMT, k ? ", " : "", STR_ARG(s->params[k].name));
-    interp_error(in, call->node, "TypeError",
-                 STR_FMT " has no parameter '" STR_FMT "'; it has %s",
+    interp_error(in, call->node, "TypeError", STR_FMT " has no parameter '" STR_FMT "'; it has %s",
                  STR_ARG(call_name(in, call)), STR_ARG(name), known.at ? known.at : "none");
     buf_free(&known);
     return false;

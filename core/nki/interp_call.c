@@ -19,8 +19,8 @@ struct frame *frame_new(struct interp *in, struct scope *scope, struct frame *ou
 }
 
 static const struct nki_list *params_of(const struct nki_node *node) {
-    const struct nki_node *args = node->kind == NKI_LAMBDA ? node->lambda.args
-                                                           : node->function_def.args;
+    const struct nki_node *args =
+        node->kind == NKI_LAMBDA ? node->lambda.args : node->function_def.args;
     return &args->arguments.args;
 }
 
@@ -63,8 +63,8 @@ struct binding {
 static bool bind_positional(struct binding *b) {
     uint32_t k = 0;
     for (size_t i = 0; i < b->call->n_args; i++, k++) {
-        enum nki_arg_form form = k < b->params->len ? b->params->at[k]->arg.form
-                                                    : NKI_ARG_KEYWORD_ONLY;
+        enum nki_arg_form form =
+            k < b->params->len ? b->params->at[k]->arg.form : NKI_ARG_KEYWORD_ONLY;
         if (form == NKI_ARG_STAR) {
             b->frame->slots[k] = value_tuple(b->in, b->call->args + i, b->call->n_args - i);
             return true;
@@ -93,14 +93,12 @@ static bool bind_keyword(struct binding *b, const struct value_keyword *keyword)
     }
     uint32_t last = b->params->len - 1;
     if (!b->params->len || b->params->at[last]->arg.form != NKI_ARG_DOUBLE_STAR)
-        return interp_error(b->in, b->call->node, "TypeError",
-                            "%s has no parameter '" STR_FMT "'", b->function->name,
-                            STR_ARG(keyword->name));
+        return interp_error(b->in, b->call->node, "TypeError", "%s has no parameter '" STR_FMT "'",
+                            b->function->name, STR_ARG(keyword->name));
     if (is_unset(b->frame->slots[last]))
         b->frame->slots[last] = value_new_dict(b->in);
     value_dict_put(b->in, b->frame->slots[last].dict,
-                   (struct value){.kind = VALUE_STR,
-                                  .str = interp_intern(b->in, keyword->name)},
+                   (struct value){.kind = VALUE_STR, .str = interp_intern(b->in, keyword->name)},
                    keyword->value);
     return true;
 }
@@ -149,8 +147,8 @@ static bool run_body(struct interp *in, const struct nki_node *node, struct fram
 
 static bool enter(struct interp *in, const struct nki_node *node) {
     const char *here = __builtin_frame_address(0);
-    size_t used = here < in->stack_base ? (size_t)(in->stack_base - here)
-                                        : (size_t)(here - in->stack_base);
+    size_t used =
+        here < in->stack_base ? (size_t)(in->stack_base - here) : (size_t)(here - in->stack_base);
     if (in->depth >= INTERP_MAX_CALLS || used > INTERP_MAX_STACK)
         return interp_error(in, node, "RecursionError",
                             "functions call each other more than %d deep here",
@@ -339,8 +337,8 @@ static bool push_keywords(struct interp *in, const struct nki_list *keywords) {
         for (size_t k = 0; k < value.dict->pairs.len; k++) {
             struct value key = value.dict->pairs.at[k].key;
             if (key.kind != VALUE_STR)
-                return interp_error(in, keyword, "TypeError",
-                                    "keys of '**' must be str, not %s", value_type_name(key));
+                return interp_error(in, keyword, "TypeError", "keys of '**' must be str, not %s",
+                                    value_type_name(key));
             if (!push_keyword(in, keyword, text_of(key), value.dict->pairs.at[k].value))
                 return false;
         }
@@ -358,8 +356,7 @@ static bool init_object(struct interp *in, const struct call *call, struct value
 }
 
 /* super().method: looked up in the bases of the class the running method was defined in. */
-static bool eval_super(struct interp *in, const struct nki_node *func, struct value *callee,
-                       struct value *self) {
+static bool eval_super(struct interp *in, const struct nki_node *func, struct attribute *callee) {
     static const struct value_native nothing = {"object.__init__", init_object, NULL};
     const struct value_function *function = in->frame->function;
     if (!function || !function->owner || !function->scope->n_params)
@@ -368,8 +365,8 @@ static bool eval_super(struct interp *in, const struct nki_node *func, struct va
     const struct value *found = NULL;
     for (int i = 0; i < function->owner->n_bases && !found; i++)
         found = class_find(function->owner->bases[i], name);
-    *self = in->frame->slots[0];
-    *callee = found ? *found : (struct value){.kind = VALUE_NATIVE, .native = &nothing};
+    callee->self = in->frame->slots[0];
+    callee->value = found ? *found : (struct value){.kind = VALUE_NATIVE, .native = &nothing};
     if (!found && !str_starts((struct str){name->at, name->len}, "__"))
         return interp_error(in, func, "AttributeError", "no base of %s has a method '%s'",
                             function->owner->name, name->at);
@@ -383,41 +380,40 @@ static bool is_super(const struct nki_node *func) {
 }
 
 /* The callee, and the object it is a method of. */
-static bool eval_callee(struct interp *in, const struct nki_node *func, struct value *callee,
-                        struct value *self) {
-    *self = UNSET_VALUE;
+static bool eval_callee(struct interp *in, const struct nki_node *func, struct attribute *callee) {
+    callee->self = UNSET_VALUE;
     if (func->kind != NKI_ATTRIBUTE)
-        return eval(in, func, callee);
+        return eval(in, func, &callee->value);
     if (is_super(func))
-        return eval_super(in, func, callee, self);
+        return eval_super(in, func, callee);
     struct value object;
     if (!eval(in, func->attribute.value, &object))
         return false;
     const struct cell *cell = &in->frame->unit->cells[func->id];
     if (object.kind == VALUE_MODULE)
-        return cell->attr.module == object.module ? (*callee = *cell->attr.value, true)
-                                                  : eval(in, func, callee);
-    return get_attr(in, func, object, cell->attr.name, callee, self);
+        return cell->attr.module == object.module ? (callee->value = *cell->attr.value, true)
+                                                  : eval(in, func, &callee->value);
+    return get_attr(in, func, object, cell->attr.name, callee);
 }
 
 bool eval_call(struct interp *in, const struct nki_node *node, struct value *result) {
-    struct value callee, self;
+    struct attribute callee;
     size_t temps = in->n_temps, keywords = in->n_keywords;
-    if (!eval_callee(in, node->call.func, &callee, &self))
+    if (!eval_callee(in, node->call.func, &callee))
         return false;
     struct call call = {.node = node, .self = NONE_VALUE};
-    bool method = !is_unset(self) && callee.kind == VALUE_FUNCTION;
-    bool good = (!method || push(in, node, self)) && push_args(in, &node->call.args) &&
+    bool method = !is_unset(callee.self) && callee.value.kind == VALUE_FUNCTION;
+    bool good = (!method || push(in, node, callee.self)) && push_args(in, &node->call.args) &&
                 push_keywords(in, &node->call.keywords);
     if (good) {
         call.args = in->temps + temps;
         call.n_args = in->n_temps - temps;
         call.keywords = in->keywords + keywords;
         call.n_keywords = in->n_keywords - keywords;
-        if (!is_unset(self) && !method)
-            good = call_with_self(in, &call, self, callee, result);
+        if (!is_unset(callee.self) && !method)
+            good = call_with_self(in, &call, callee.self, callee.value, result);
         else
-            good = call_value(in, &call, callee, result);
+            good = call_value(in, &call, callee.value, result);
     }
     in->n_temps = temps;
     in->n_keywords = keywords;

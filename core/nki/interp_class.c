@@ -28,8 +28,14 @@ struct value object_new(struct interp *in, struct value_class *cls) {
 
 /* ---- decorators ------------------------------------------------------------------------------ */
 
-enum decorator { DECORATOR_OTHER, DECORATOR_STATIC, DECORATOR_CLASS, DECORATOR_PROPERTY,
-                 DECORATOR_DATA, DECORATOR_NOTHING };
+enum decorator {
+    DECORATOR_OTHER,
+    DECORATOR_STATIC,
+    DECORATOR_CLASS,
+    DECORATOR_PROPERTY,
+    DECORATOR_DATA,
+    DECORATOR_NOTHING
+};
 
 /* By the last part of their dotted name: they are written with and without their module. */
 static enum decorator decorator_of(const struct nki_node *node, struct buf *dotted) {
@@ -37,13 +43,20 @@ static enum decorator decorator_of(const struct nki_node *node, struct buf *dott
         const char *name;
         enum decorator decorator;
     } known[] = {
-        {"staticmethod", DECORATOR_STATIC}, {"classmethod", DECORATOR_CLASS},
-        {"property", DECORATOR_PROPERTY}, {"cached_property", DECORATOR_PROPERTY},
-        {"dataclass", DECORATOR_DATA}, {"lru_cache", DECORATOR_NOTHING},
-        {"cache", DECORATOR_NOTHING}, {"wraps", DECORATOR_NOTHING},
-        {"abstractmethod", DECORATOR_NOTHING}, {"unique", DECORATOR_NOTHING},
-        {"total_ordering", DECORATOR_NOTHING}, {"overload", DECORATOR_NOTHING},
-        {"override", DECORATOR_NOTHING}, {"final", DECORATOR_NOTHING},
+        {"staticmethod", DECORATOR_STATIC},
+        {"classmethod", DECORATOR_CLASS},
+        {"property", DECORATOR_PROPERTY},
+        {"cached_property", DECORATOR_PROPERTY},
+        {"dataclass", DECORATOR_DATA},
+        {"lru_cache", DECORATOR_NOTHING},
+        {"cache", DECORATOR_NOTHING},
+        {"wraps", DECORATOR_NOTHING},
+        {"abstractmethod", DECORATOR_NOTHING},
+        {"unique", DECORATOR_NOTHING},
+        {"total_ordering", DECORATOR_NOTHING},
+        {"overload", DECORATOR_NOTHING},
+        {"override", DECORATOR_NOTHING},
+        {"final", DECORATOR_NOTHING},
         {"enable_stack_allocator", DECORATOR_NOTHING},
         {"skip_middle_end_transformations", DECORATOR_NOTHING},
         {"force_auto_alloc", DECORATOR_NOTHING},
@@ -64,8 +77,8 @@ static bool is_setter(struct interp *in, const struct nki_node *node, struct val
     if (node->kind != NKI_ATTRIBUTE || !str_is(node->attribute.attr, "setter") ||
         node->attribute.value->kind != NKI_NAME)
         return false;
-    if (!load_ref(in, node->attribute.value,
-                  in->frame->unit->cells[node->attribute.value->id].ref, property) ||
+    if (!load_ref(in, node->attribute.value, in->frame->unit->cells[node->attribute.value->id].ref,
+                  property) ||
         property->kind != VALUE_FUNCTION)
         return false;
     property->function->setter = function.function;
@@ -90,8 +103,7 @@ static bool apply_other(struct interp *in, const struct nki_node *node, struct v
     return true;
 }
 
-static bool decorate_function(struct interp *in, const struct nki_node *stmt,
-                              struct value *value) {
+static bool decorate_function(struct interp *in, const struct nki_node *stmt, struct value *value) {
     const struct nki_list *all = &stmt->function_def.decorators;
     const struct nki_node *kernel = nki_kernel_decorator(stmt);
     value->function->is_kernel = kernel != NULL;
@@ -143,8 +155,7 @@ static bool add_base(struct interp *in, const struct nki_node *node, struct valu
         return interp_error(in, node, "TypeError", "a class cannot inherit from %s",
                             value_type_name(base));
     if (cls->n_bases == (int)COUNT_OF(cls->bases))
-        return interp_error(in, node, "TypeError", "a class with more than %d bases",
-                            cls->n_bases);
+        return interp_error(in, node, "TypeError", "a class with more than %d bases", cls->n_bases);
     cls->bases[cls->n_bases++] = base.cls;
     if (base.cls->form != CLASS_PLAIN)
         cls->form = base.cls->form;
@@ -256,8 +267,8 @@ static bool run_class_body(struct interp *in, const struct nki_node *stmt,
     frame->caller = before;
     in->frame = frame;
     in->depth++;
-    enum flow flow = in->depth < INTERP_MAX_CALLS ? exec_block(in, &stmt->class_def.body)
-                                                  : FLOW_ERROR;
+    enum flow flow =
+        in->depth < INTERP_MAX_CALLS ? exec_block(in, &stmt->class_def.body) : FLOW_ERROR;
     in->depth--;
     in->frame = before;
     if (flow == FLOW_ERROR)
@@ -283,8 +294,8 @@ static bool decorate_class(struct interp *in, const struct nki_node *stmt, struc
             const struct nki_node *frozen =
                 all->at[i]->kind == NKI_CALL ? nki_keyword(all->at[i], "frozen") : NULL;
             value->cls->is_data = value->cls->generated = true;
-            value->cls->frozen = frozen && frozen->kind == NKI_CONSTANT &&
-                                 frozen->constant.type == NKI_CONST_TRUE;
+            value->cls->frozen =
+                frozen && frozen->kind == NKI_CONSTANT && frozen->constant.type == NKI_CONST_TRUE;
         } else if (which == DECORATOR_OTHER) {
             good = apply_other(in, all->at[i], value);
         }
@@ -324,9 +335,9 @@ static bool field_value(struct interp *in, const struct call *call, const struct
     if (!is_unset(*value))
         return true;
     *value = NONE_VALUE; /* NKIObject: a field without default is None */
-    return !cls->is_data || interp_error(in, call->node, "TypeError",
-                                         "%s: argument '%s' is missing", cls->name,
-                                         field->name->at);
+    return !cls->is_data ||
+           interp_error(in, call->node, "TypeError", "%s: argument '%s' is missing", cls->name,
+                        field->name->at);
 }
 
 static const struct value *keyword_value(const struct call *call, const struct value_str *name) {
@@ -391,8 +402,7 @@ static bool find_member(struct interp *in, const struct call *call, struct value
                         struct value *result) {
     for (size_t i = 0; i < cls->members.len && call->n_args; i++) {
         *result = cls->members.at[i];
-        if (value_equal(result->object->inner, call->args[0]) ||
-            value_same(*result, call->args[0]))
+        if (value_equal(result->object->inner, call->args[0]) || value_same(*result, call->args[0]))
             return true;
     }
     struct buf text = {0};
@@ -412,8 +422,7 @@ static bool initialise(struct interp *in, const struct call *call, struct value_
     if (find_method(in, object, "__init__", &init)) {
         struct value_bound *bound = ARENA_NEW(in->heap, struct value_bound);
         *bound = (struct value_bound){object, init};
-        return call_value(in, call, (struct value){.kind = VALUE_BOUND, .bound = bound},
-                          &ignored);
+        return call_value(in, call, (struct value){.kind = VALUE_BOUND, .bound = bound}, &ignored);
     }
     if (cls->form == CLASS_EXCEPTION) {
         attrs_put(in, &object.object->attrs, interp_intern(in, STR("args")),
@@ -422,7 +431,8 @@ static bool initialise(struct interp *in, const struct call *call, struct value_
     }
     if (!fill_fields(in, call, cls, &object.object->attrs))
         return false;
-    return call_method(in, call->node, object, "__post_init__", NULL, 0, &found, &ignored);
+    return call_method(in, call->node, &(struct method_use){object, "__post_init__", NULL, 0},
+                       &found, &ignored);
 }
 
 bool instantiate(struct interp *in, const struct call *call, struct value_class *cls,

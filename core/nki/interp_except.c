@@ -10,19 +10,36 @@
 static const struct {
     const char *name, *base;
 } exceptions[] = {
-    {"BaseException", NULL}, {"Exception", "BaseException"},
-    {"SystemExit", "BaseException"}, {"KeyboardInterrupt", "BaseException"},
-    {"ArithmeticError", "Exception"}, {"ZeroDivisionError", "ArithmeticError"},
-    {"OverflowError", "ArithmeticError"}, {"AssertionError", "Exception"},
-    {"AttributeError", "Exception"}, {"ImportError", "Exception"},
-    {"ModuleNotFoundError", "ImportError"}, {"LookupError", "Exception"},
-    {"IndexError", "LookupError"}, {"KeyError", "LookupError"}, {"MemoryError", "Exception"},
-    {"NameError", "Exception"}, {"UnboundLocalError", "NameError"}, {"OSError", "Exception"},
-    {"FileNotFoundError", "OSError"}, {"RuntimeError", "Exception"},
-    {"NotImplementedError", "RuntimeError"}, {"RecursionError", "RuntimeError"},
-    {"StopIteration", "Exception"}, {"SyntaxError", "Exception"}, {"TypeError", "Exception"},
-    {"ValueError", "Exception"}, {"Warning", "Exception"}, {"UserWarning", "Warning"},
-    {"DeprecationWarning", "Warning"}, {"RuntimeWarning", "Warning"},
+    {"BaseException", NULL},
+    {"Exception", "BaseException"},
+    {"SystemExit", "BaseException"},
+    {"KeyboardInterrupt", "BaseException"},
+    {"ArithmeticError", "Exception"},
+    {"ZeroDivisionError", "ArithmeticError"},
+    {"OverflowError", "ArithmeticError"},
+    {"AssertionError", "Exception"},
+    {"AttributeError", "Exception"},
+    {"ImportError", "Exception"},
+    {"ModuleNotFoundError", "ImportError"},
+    {"LookupError", "Exception"},
+    {"IndexError", "LookupError"},
+    {"KeyError", "LookupError"},
+    {"MemoryError", "Exception"},
+    {"NameError", "Exception"},
+    {"UnboundLocalError", "NameError"},
+    {"OSError", "Exception"},
+    {"FileNotFoundError", "OSError"},
+    {"RuntimeError", "Exception"},
+    {"NotImplementedError", "RuntimeError"},
+    {"RecursionError", "RuntimeError"},
+    {"StopIteration", "Exception"},
+    {"SyntaxError", "Exception"},
+    {"TypeError", "Exception"},
+    {"ValueError", "Exception"},
+    {"Warning", "Exception"},
+    {"UserWarning", "Warning"},
+    {"DeprecationWarning", "Warning"},
+    {"RuntimeWarning", "Warning"},
 };
 
 bool builtin_exception(struct interp *in, const char *name, struct value *result) {
@@ -32,8 +49,8 @@ bool builtin_exception(struct interp *in, const char *name, struct value *result
         struct value base = {.kind = VALUE_NONE};
         if (exceptions[i].base && !interp_builtin(in, exceptions[i].base, &base))
             return false;
-        struct value_class *cls = class_new(in, exceptions[i].name,
-                                            base.kind == VALUE_CLASS ? base.cls : NULL);
+        struct value_class *cls =
+            class_new(in, exceptions[i].name, base.kind == VALUE_CLASS ? base.cls : NULL);
         cls->form = CLASS_EXCEPTION;
         *result = (struct value){.kind = VALUE_CLASS, .cls = cls};
         return true;
@@ -111,8 +128,7 @@ static bool matches(const struct value *types, size_t n, struct value exception)
 }
 
 /* Runs the handler; the failure is cleared already. */
-static enum flow handle(struct interp *in, const struct nki_node *handler,
-                        struct value exception) {
+static enum flow handle(struct interp *in, const struct nki_node *handler, struct value exception) {
     struct value before = in->handled;
     struct ref ref = in->frame->unit->cells[handler->id].ref;
     if (handler->except_handler.name.len)

@@ -159,8 +159,7 @@ static bool eval_formatted(struct interp *in, const struct nki_node *node, struc
     struct value value, spec = NONE_VALUE;
     if (!eval(in, node->formatted_value.value, &value))
         return false;
-    if (node->formatted_value.format_spec &&
-        !eval(in, node->formatted_value.format_spec, &spec))
+    if (node->formatted_value.format_spec && !eval(in, node->formatted_value.format_spec, &spec))
         return false;
     if (node->formatted_value.conversion == 'r' || node->formatted_value.conversion == 'a') {
         struct buf text = {0};

@@ -56,13 +56,12 @@ struct unit *unit_new(struct interp *in, const struct nki_tree *tree, const char
 
 static void mark_broken(struct interp *in, struct unit *unit, const struct nki_node *stmt) {
     const char *why = arena_printf(in->heap, "the statement in line %d failed (%s)",
-                                   nki_place_of(unit->tree, stmt->start).line,
-                                   in->failure.message);
+                                   nki_place_of(unit->tree, stmt->start).line, in->failure.message);
     for (uint32_t i = stmt->id; i <= stmt->last; i++) {
         const struct nki_node *node = unit->tree->nodes[i];
         bool binds = node->kind == NKI_FUNCTION_DEF || node->kind == NKI_CLASS_DEF ||
-                     node->kind == NKI_ALIAS || (node->kind == NKI_NAME &&
-                                                 node->context == NKI_STORE);
+                     node->kind == NKI_ALIAS ||
+                     (node->kind == NKI_NAME && node->context == NKI_STORE);
         struct ref ref = unit->cells[i].ref;
         if (binds && ref.kind == REF_GLOBAL && is_unset(unit->globals.at[ref.slot]))
             unit->broken.at[ref.slot] = why;
@@ -114,13 +113,12 @@ bool unit_run(struct interp *in, struct unit *unit) {
 /* ---- names nobody knows ---------------------------------------------------------------------- */
 
 static bool unknown_get(struct interp *in, const struct nki_node *node,
-                        const struct value_module *module, struct str name,
-                        struct value *result) {
+                        const struct value_module *module, struct str name, struct value *result) {
     struct buf path = {0};
     buf_printf(&path, "%s." STR_FMT, module->name, STR_ARG(name));
-    bool good = path.len > 1000 ? interp_error(in, node, "ImportError", "a name of %zu characters",
-                                               path.len)
-                                : import_module(in, node, buf_str(&path), result);
+    bool good = path.len > 1000
+                    ? interp_error(in, node, "ImportError", "a name of %zu characters", path.len)
+                    : import_module(in, node, buf_str(&path), result);
     buf_free(&path);
     return good;
 }
@@ -301,8 +299,8 @@ static bool import_siblings(struct interp *in, const struct nki_node *stmt) {
         return false;
     for (uint32_t i = 0; i < stmt->import_from.names.len; i++) {
         const struct nki_node *alias = stmt->import_from.names.at[i];
-        bool got = found && package.module->get(in, alias, package.module, alias->alias.name,
-                                                &value);
+        bool got =
+            found && package.module->get(in, alias, package.module, alias->alias.name, &value);
         if (in->failure.set || (!got && !relative_module(in, stmt, alias->alias.name, &value)))
             return false;
         if (!str_is(alias->alias.name, "*"))

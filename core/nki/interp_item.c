@@ -170,8 +170,8 @@ static bool class_get(struct interp *in, const struct nki_node *node, struct val
     return true;
 }
 
-bool get_item(struct interp *in, const struct nki_node *node, struct value object,
-              struct value key, struct value *result) {
+bool get_item(struct interp *in, const struct nki_node *node, struct value object, struct value key,
+              struct value *result) {
     bool found = false;
     switch (object.kind) {
     case VALUE_TUPLE:
@@ -199,7 +199,8 @@ bool get_item(struct interp *in, const struct nki_node *node, struct value objec
     case VALUE_OBJECT:
         if (object.object->cls->form == CLASS_TUPLE)
             return seq_get(in, node, object.object->inner, key, result);
-        if (!call_method(in, node, object, "__getitem__", &key, 1, &found, result))
+        if (!call_method(in, node, &(struct method_use){object, "__getitem__", &key, 1}, &found,
+                         result))
             return false;
         if (found)
             return true;
@@ -239,8 +240,8 @@ static bool set_slice(struct interp *in, const struct nki_node *node, struct val
     return true;
 }
 
-bool set_item(struct interp *in, const struct nki_node *node, struct value object,
-              struct value key, struct value item) {
+bool set_item(struct interp *in, const struct nki_node *node, struct value object, struct value key,
+              struct value item) {
     bool found = false;
     struct value ignored;
     int64_t i;
@@ -262,7 +263,8 @@ bool set_item(struct interp *in, const struct nki_node *node, struct value objec
         return true;
     case VALUE_OBJECT: {
         struct value args[2] = {key, item};
-        if (!call_method(in, node, object, "__setitem__", args, 2, &found, &ignored))
+        if (!call_method(in, node, &(struct method_use){object, "__setitem__", args, 2}, &found,
+                         &ignored))
             return false;
         if (found)
             return true;
@@ -280,8 +282,7 @@ bool del_item(struct interp *in, const struct nki_node *node, struct value objec
               struct value key) {
     struct value ignored;
     if (object.kind == VALUE_DICT)
-        return dict_get(in, node, object, key, &ignored) &&
-               value_dict_remove(object.dict, key);
+        return dict_get(in, node, object, key, &ignored) && value_dict_remove(object.dict, key);
     if (object.kind == VALUE_LIST && key.kind != VALUE_SLICE) {
         int64_t i;
         if (!index_of(in, node, object, key, &i))
@@ -297,7 +298,9 @@ bool del_item(struct interp *in, const struct nki_node *node, struct value objec
     }
     bool found = false;
     if (object.kind == VALUE_OBJECT &&
-        (!call_method(in, node, object, "__delitem__", &key, 1, &found, &ignored) || found))
+        (!call_method(in, node, &(struct method_use){object, "__delitem__", &key, 1}, &found,
+                      &ignored) ||
+         found))
         return found;
     return interp_error(in, node, "TypeError", "items of a %s cannot be deleted",
                         value_type_name(object));

@@ -35,7 +35,7 @@ static bool object_items(struct interp *in, const struct nki_node *node, struct 
     bool found;
     if (object.object->cls->form == CLASS_TUPLE)
         return interp_items(in, node, object.object->inner, items);
-    if (!call_method(in, node, object, "__iter__", NULL, 0, &found, &answer))
+    if (!call_method(in, node, &(struct method_use){object, "__iter__", NULL, 0}, &found, &answer))
         return false;
     if (found && answer.kind != VALUE_OBJECT)
         return interp_items(in, node, answer, items);

@@ -96,9 +96,11 @@ static bool missing(struct interp *in, const struct nki_node *node, struct ref r
  * all of them use for NKI's modules. */
 static bool find_customary(struct interp *in, const struct nki_node *node, struct str name,
                            struct value *result) {
-    static const struct { const char *name, *path; } names[] = {
-        {"nl", "nki.language"}, {"nisa", "nki.isa"}, {"nki", "nki"}, {"np", "numpy"},
-        {"math", "math"}, {"nt", "nki.typing"}, {"ncc", "nki.compiler"},
+    static const struct {
+        const char *name, *path;
+    } names[] = {
+        {"nl", "nki.language"}, {"nisa", "nki.isa"},  {"nki", "nki"},          {"np", "numpy"},
+        {"math", "math"},       {"nt", "nki.typing"}, {"ncc", "nki.compiler"},
     };
     for (size_t i = 0; i < COUNT_OF(names); i++)
         if (str_is(name, names[i].name)) {

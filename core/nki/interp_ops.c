@@ -43,8 +43,8 @@ static bool int_power(struct interp *in, const struct nki_node *node, int64_t a,
     return true;
 }
 
-static bool int_shift(struct interp *in, const struct nki_node *node, bool left, struct value pair[2],
-                      struct value *result) {
+static bool int_shift(struct interp *in, const struct nki_node *node, bool left,
+                      struct value pair[2], struct value *result) {
     int64_t a = integer_of(pair[0]), b = integer_of(pair[1]);
     if (b < 0)
         return interp_error(in, node, "ValueError", "a shift by a negative count (%lld)",
@@ -267,8 +267,9 @@ static bool object_binary(struct interp *in, const struct nki_node *node, enum n
         bool found = false;
         if (pair[side].kind != VALUE_OBJECT)
             continue;
-        if (!call_method(in, node, pair[side], methods[op][side], &pair[1 - side], 1, &found,
-                         result))
+        if (!call_method(in, node,
+                         &(struct method_use){pair[side], methods[op][side], &pair[1 - side], 1},
+                         &found, result))
             return false;
         if (found)
             return true;
@@ -292,8 +293,8 @@ static bool binary_rest(struct interp *in, const struct nki_node *node, enum nki
     if (op == NKI_MOD && a.kind == VALUE_STR)
         return format_percent(in, node, text_of(a), b, result);
     if (a.kind == VALUE_DICT && b.kind == VALUE_DICT && a.dict->is_set == b.dict->is_set &&
-        (op == NKI_BIT_OR || (a.dict->is_set && (op == NKI_BIT_AND || op == NKI_SUB ||
-                                                 op == NKI_BIT_XOR))))
+        (op == NKI_BIT_OR ||
+         (a.dict->is_set && (op == NKI_BIT_AND || op == NKI_SUB || op == NKI_BIT_XOR))))
         return interp_spend(in, node, a.dict->pairs.len + b.dict->pairs.len) &&
                dict_binary(in, op, a, b, result);
     if (a.kind == VALUE_OBJECT || b.kind == VALUE_OBJECT)
@@ -348,7 +349,8 @@ bool op_unary(struct interp *in, const struct nki_node *node, enum nki_unary op,
     static const char *const names[] = {"", "__neg__", "__pos__", "__invert__"};
     bool found = false;
     if (a.kind == VALUE_OBJECT &&
-        (!call_method(in, node, a, names[op], NULL, 0, &found, result) || found))
+        (!call_method(in, node, &(struct method_use){a, names[op], NULL, 0}, &found, result) ||
+         found))
         return found;
     return interp_error(in, node, "TypeError", "'%s' is not defined for %s", nki_unary_text(op),
                         value_type_name(a));
@@ -393,9 +395,10 @@ bool interp_truth(struct interp *in, const struct nki_node *node, struct value v
         bool found = false;
         if (v.object->cls->is_int || v.object->cls->form == CLASS_TUPLE)
             return interp_truth(in, node, v.object->inner, truth);
-        if (!call_method(in, node, v, "__bool__", NULL, 0, &found, &answer))
+        if (!call_method(in, node, &(struct method_use){v, "__bool__", NULL, 0}, &found, &answer))
             return false;
-        if (!found && !call_method(in, node, v, "__len__", NULL, 0, &found, &answer))
+        if (!found &&
+            !call_method(in, node, &(struct method_use){v, "__len__", NULL, 0}, &found, &answer))
             return false;
         *truth = !found || (is_number(answer) && number_of(answer) != 0);
         return true;
@@ -446,7 +449,7 @@ bool op_length(struct interp *in, const struct nki_node *node, struct value v, i
     case VALUE_OBJECT:
         if (v.object->cls->form == CLASS_TUPLE)
             return op_length(in, node, v.object->inner, length);
-        if (!call_method(in, node, v, "__len__", NULL, 0, &found, &answer))
+        if (!call_method(in, node, &(struct method_use){v, "__len__", NULL, 0}, &found, &answer))
             return false;
         if (found && is_integer(answer)) {
             *length = integer_of(answer);
@@ -466,7 +469,8 @@ bool op_contains(struct interp *in, const struct nki_node *node, struct value it
     struct value answer;
     bool has = false;
     if (container.kind == VALUE_OBJECT) {
-        if (!call_method(in, node, container, "__contains__", &item, 1, &has, &answer))
+        if (!call_method(in, node, &(struct method_use){container, "__contains__", &item, 1}, &has,
+                         &answer))
             return false;
         if (has)
             return interp_truth(in, node, answer, found);
@@ -479,8 +483,8 @@ bool op_contains(struct interp *in, const struct nki_node *node, struct value it
         if (item.kind != VALUE_STR)
             return interp_error(in, node, "TypeError", "'in' a str needs a str on its left, not %s",
                                 value_type_name(item));
-        *found = !item.str->len || memmem(container.str->at, container.str->len, item.str->at,
-                                          item.str->len) != NULL;
+        *found = !item.str->len ||
+                 memmem(container.str->at, container.str->len, item.str->at, item.str->len) != NULL;
         return true;
     }
     if (container.kind == VALUE_RANGE && is_integer(item)) {
@@ -521,8 +525,10 @@ static bool by_order(enum nki_comparison op, int order) {
 static bool number_order(enum nki_comparison op, struct value a, struct value b) {
     if (a.kind == VALUE_FLOAT || b.kind == VALUE_FLOAT) {
         double x = number_of(a), y = number_of(b);
-        return op == NKI_CMP_LT ? x < y : op == NKI_CMP_LT_E ? x <= y
-             : op == NKI_CMP_GT ? x > y : x >= y; /* NaN: false for all */
+        return op == NKI_CMP_LT     ? x < y
+               : op == NKI_CMP_LT_E ? x <= y
+               : op == NKI_CMP_GT   ? x > y
+                                    : x >= y; /* NaN: false for all */
     }
     int64_t x = integer_of(a), y = integer_of(b);
     return by_order(op, (x > y) - (x < y));
@@ -540,8 +546,7 @@ static bool order_sequences(struct interp *in, const struct nki_node *node, enum
         if (!value_equal(items[0], items[1])) {
             /* Sequences inside sequences: the recursion is bounded by their nesting. */
             in->depth++;
-            bool done = in->depth < INTERP_MAX_CALLS &&
-                        order_values(in, node, op, items, answer);
+            bool done = in->depth < INTERP_MAX_CALLS && order_values(in, node, op, items, answer);
             in->depth--;
             return done || interp_error(in, node, "RecursionError", "values nested too deeply");
         }
@@ -551,12 +556,12 @@ static bool order_sequences(struct interp *in, const struct nki_node *node, enum
 }
 
 static const char *const order_methods[] = {
-    [NKI_CMP_EQ] = "__eq__", [NKI_CMP_NOT_EQ] = "__ne__", [NKI_CMP_LT] = "__lt__",
-    [NKI_CMP_LT_E] = "__le__", [NKI_CMP_GT] = "__gt__", [NKI_CMP_GT_E] = "__ge__",
+    [NKI_CMP_EQ] = "__eq__",   [NKI_CMP_NOT_EQ] = "__ne__", [NKI_CMP_LT] = "__lt__",
+    [NKI_CMP_LT_E] = "__le__", [NKI_CMP_GT] = "__gt__",     [NKI_CMP_GT_E] = "__ge__",
 };
 static const enum nki_comparison reflected[] = {
-    [NKI_CMP_EQ] = NKI_CMP_EQ, [NKI_CMP_NOT_EQ] = NKI_CMP_NOT_EQ, [NKI_CMP_LT] = NKI_CMP_GT,
-    [NKI_CMP_LT_E] = NKI_CMP_GT_E, [NKI_CMP_GT] = NKI_CMP_LT, [NKI_CMP_GT_E] = NKI_CMP_LT_E,
+    [NKI_CMP_EQ] = NKI_CMP_EQ,     [NKI_CMP_NOT_EQ] = NKI_CMP_NOT_EQ, [NKI_CMP_LT] = NKI_CMP_GT,
+    [NKI_CMP_LT_E] = NKI_CMP_GT_E, [NKI_CMP_GT] = NKI_CMP_LT,         [NKI_CMP_GT_E] = NKI_CMP_LT_E,
 };
 
 static bool object_order(struct interp *in, const struct nki_node *node, enum nki_comparison op,
@@ -566,7 +571,8 @@ static bool object_order(struct interp *in, const struct nki_node *node, enum nk
         if (pair[side].kind != VALUE_OBJECT)
             continue;
         const char *name = order_methods[side ? reflected[op] : op];
-        if (!call_method(in, node, pair[side], name, &pair[1 - side], 1, found, result))
+        if (!call_method(in, node, &(struct method_use){pair[side], name, &pair[1 - side], 1},
+                         found, result))
             return false;
     }
     return true;
@@ -595,8 +601,7 @@ static bool order_values(struct interp *in, const struct nki_node *node, enum nk
     if (a.kind == VALUE_DICT && b.kind == VALUE_DICT && a.dict->is_set && b.dict->is_set) {
         const struct value_dict *small = op == NKI_CMP_LT || op == NKI_CMP_LT_E ? a.dict : b.dict;
         const struct value_dict *large = small == a.dict ? b.dict : a.dict;
-        *answer = op == NKI_CMP_LT_E || op == NKI_CMP_GT_E ||
-                  small->pairs.len < large->pairs.len;
+        *answer = op == NKI_CMP_LT_E || op == NKI_CMP_GT_E || small->pairs.len < large->pairs.len;
         for (size_t i = 0; i < small->pairs.len && *answer; i++)
             *answer = value_dict_find(large, small->pairs.at[i].key) != NULL;
         return true;

@@ -9,7 +9,7 @@
 struct resolver {
     struct interp *in;
     struct unit *unit;
-    struct scope **scope_of;                /* by node id */
+    struct scope **scope_of; /* by node id */
 };
 
 static bool is_comprehension(const struct nki_node *node) {
@@ -49,8 +49,8 @@ static struct scope *scope_for_child(const struct resolver *r, const struct nki_
     case NKI_COMPREHENSION: {
         /* The first iterable belongs to the scope around the comprehension. */
         const struct nki_node *comp = parent->parent;
-        const struct nki_list *all = comp->kind == NKI_DICT_COMP ? &comp->dict_comp.generators
-                                                                 : &comp->comp.generators;
+        const struct nki_list *all =
+            comp->kind == NKI_DICT_COMP ? &comp->dict_comp.generators : &comp->comp.generators;
         if (parent == all->at[0] && child == parent->comprehension.iter)
             return r->scope_of[comp->id];
         return outer;
@@ -101,8 +101,8 @@ static struct str alias_name(const struct nki_node *node) {
     if (node->alias.asname.len)
         return node->alias.asname;
     struct str name = node->alias.name;
-    const char *dot = name.len && node->parent->kind == NKI_IMPORT
-                          ? memchr(name.at, '.', name.len) : NULL;
+    const char *dot =
+        name.len && node->parent->kind == NKI_IMPORT ? memchr(name.at, '.', name.len) : NULL;
     return dot ? (struct str){name.at, (size_t)(dot - name.at)} : name;
 }
 
@@ -160,8 +160,8 @@ static void open_scopes(struct resolver *r) {
     const struct nki_tree *tree = r->unit->tree;
     for (uint32_t i = 0; i < tree->n_nodes; i++) {
         struct nki_node *node = tree->nodes[i];
-        struct scope *scope = node->parent ? scope_for_child(r, node->parent, node)
-                                           : r->unit->scope;
+        struct scope *scope =
+            node->parent ? scope_for_child(r, node->parent, node) : r->unit->scope;
         r->scope_of[i] = scope;
         if (node->kind == NKI_FUNCTION_DEF) {
             bind_params(scope_new(r, SCOPE_FUNCTION, scope, node), node->function_def.args);

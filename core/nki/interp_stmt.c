@@ -107,17 +107,26 @@ static bool in_place(struct interp *in, const struct nki_node *stmt, struct valu
                      struct value operand, bool *done, struct value *result) {
     enum nki_binary op = stmt->aug_assign.op;
     static const char *const methods[NKI_BINARY_COUNT] = {
-        [NKI_BIT_OR] = "__ior__", [NKI_BIT_XOR] = "__ixor__", [NKI_BIT_AND] = "__iand__",
-        [NKI_SHIFT_LEFT] = "__ilshift__", [NKI_SHIFT_RIGHT] = "__irshift__",
-        [NKI_ADD] = "__iadd__", [NKI_SUB] = "__isub__", [NKI_MUL] = "__imul__",
-        [NKI_MATMUL] = "__imatmul__", [NKI_DIV] = "__itruediv__",
-        [NKI_FLOOR_DIV] = "__ifloordiv__", [NKI_MOD] = "__imod__", [NKI_POW] = "__ipow__",
+        [NKI_BIT_OR] = "__ior__",
+        [NKI_BIT_XOR] = "__ixor__",
+        [NKI_BIT_AND] = "__iand__",
+        [NKI_SHIFT_LEFT] = "__ilshift__",
+        [NKI_SHIFT_RIGHT] = "__irshift__",
+        [NKI_ADD] = "__iadd__",
+        [NKI_SUB] = "__isub__",
+        [NKI_MUL] = "__imul__",
+        [NKI_MATMUL] = "__imatmul__",
+        [NKI_DIV] = "__itruediv__",
+        [NKI_FLOOR_DIV] = "__ifloordiv__",
+        [NKI_MOD] = "__imod__",
+        [NKI_POW] = "__ipow__",
     };
     *done = true;
     if (old.kind == VALUE_TENSOR)
         return api_inplace(in, stmt, op, old, operand, result);
     if (old.kind == VALUE_OBJECT)
-        return call_method(in, stmt, old, methods[op], &operand, 1, done, result);
+        return call_method(in, stmt, &(struct method_use){old, methods[op], &operand, 1}, done,
+                           result);
     if (old.kind == VALUE_LIST && op == NKI_ADD) {
         const struct value_seq *items;
         if (!interp_items(in, stmt, operand, &items) ||
@@ -148,8 +157,8 @@ static bool augment_item(struct interp *in, const struct nki_node *stmt) {
     const struct nki_node *target = stmt->aug_assign.target;
     struct value object, key, old, result;
     if (!eval(in, target->subscript.value, &object) ||
-        !eval_key(in, target->subscript.slice, &key) ||
-        !get_item(in, target, object, key, &old) || !combine(in, stmt, old, &result))
+        !eval_key(in, target->subscript.slice, &key) || !get_item(in, target, object, key, &old) ||
+        !combine(in, stmt, old, &result))
         return false;
     if (object.kind == VALUE_TENSOR && old.kind == VALUE_TENSOR)
         return true;
@@ -171,7 +180,8 @@ static enum flow exec_aug_assign(struct interp *in, const struct nki_node *stmt)
         return FLOW_NEXT;
     }
     if (target->kind != NKI_NAME) {
-        interp_error(in, target, "SyntaxError", "%s cannot be the target of an augmented assignment",
+        interp_error(in, target, "SyntaxError",
+                     "%s cannot be the target of an augmented assignment",
                      nki_node_name(target->kind));
         return FLOW_ERROR;
     }
@@ -250,7 +260,8 @@ static bool leave_context(struct interp *in, const struct nki_node *node, struct
     struct value ignored, args[3] = {NONE_VALUE, NONE_VALUE, NONE_VALUE};
     if (context.kind != VALUE_OBJECT)
         return api_leave(in, node, context);
-    return call_method(in, node, context, "__exit__", args, 3, &found, &ignored);
+    return call_method(in, node, &(struct method_use){context, "__exit__", args, 3}, &found,
+                       &ignored);
 }
 
 static bool enter_context(struct interp *in, const struct nki_node *node, struct value context,
@@ -258,7 +269,7 @@ static bool enter_context(struct interp *in, const struct nki_node *node, struct
     bool found;
     if (context.kind != VALUE_OBJECT)
         return api_enter(in, node, context, bound);
-    if (!call_method(in, node, context, "__enter__", NULL, 0, &found, bound))
+    if (!call_method(in, node, &(struct method_use){context, "__enter__", NULL, 0}, &found, bound))
         return false;
     return found || interp_error(in, node, "TypeError", "%s is no context for 'with'",
                                  value_type_name(context));
@@ -327,14 +338,29 @@ static enum flow exec_expr(struct interp *in, const struct nki_node *stmt) {
 }
 
 static enum flow (*const statements[NKI_KIND_COUNT])(struct interp *, const struct nki_node *) = {
-    [NKI_FUNCTION_DEF] = exec_function_def, [NKI_CLASS_DEF] = exec_class_def,
-    [NKI_RETURN] = exec_return, [NKI_DELETE] = exec_delete, [NKI_ASSIGN] = exec_assign,
-    [NKI_AUG_ASSIGN] = exec_aug_assign, [NKI_ANN_ASSIGN] = exec_ann_assign, [NKI_FOR] = exec_for,
-    [NKI_WHILE] = exec_while, [NKI_IF] = exec_if, [NKI_WITH] = exec_with,
-    [NKI_RAISE] = exec_raise, [NKI_TRY] = exec_try, [NKI_ASSERT] = exec_assert,
-    [NKI_IMPORT] = exec_import, [NKI_IMPORT_FROM] = exec_import_from, [NKI_GLOBAL] = exec_pass,
-    [NKI_NONLOCAL] = exec_pass, [NKI_EXPR] = exec_expr, [NKI_PASS] = exec_pass,
-    [NKI_BREAK] = exec_break, [NKI_CONTINUE] = exec_break, [NKI_ERROR] = exec_error,
+    [NKI_FUNCTION_DEF] = exec_function_def,
+    [NKI_CLASS_DEF] = exec_class_def,
+    [NKI_RETURN] = exec_return,
+    [NKI_DELETE] = exec_delete,
+    [NKI_ASSIGN] = exec_assign,
+    [NKI_AUG_ASSIGN] = exec_aug_assign,
+    [NKI_ANN_ASSIGN] = exec_ann_assign,
+    [NKI_FOR] = exec_for,
+    [NKI_WHILE] = exec_while,
+    [NKI_IF] = exec_if,
+    [NKI_WITH] = exec_with,
+    [NKI_RAISE] = exec_raise,
+    [NKI_TRY] = exec_try,
+    [NKI_ASSERT] = exec_assert,
+    [NKI_IMPORT] = exec_import,
+    [NKI_IMPORT_FROM] = exec_import_from,
+    [NKI_GLOBAL] = exec_pass,
+    [NKI_NONLOCAL] = exec_pass,
+    [NKI_EXPR] = exec_expr,
+    [NKI_PASS] = exec_pass,
+    [NKI_BREAK] = exec_break,
+    [NKI_CONTINUE] = exec_break,
+    [NKI_ERROR] = exec_error,
 };
 
 enum flow exec(struct interp *in, const struct nki_node *stmt) {

@@ -5,9 +5,9 @@
 #include "nki/program.h"
 
 static const char *const short_dtypes[DTYPE_COUNT] = {
-    [DTYPE_BOOL] = "bool",  [DTYPE_INT8] = "i8",        [DTYPE_INT16] = "i16",
-    [DTYPE_INT32] = "i32",  [DTYPE_UINT8] = "u8",       [DTYPE_UINT16] = "u16",
-    [DTYPE_UINT32] = "u32", [DTYPE_FLOAT32] = "f32",    [DTYPE_TFLOAT32] = "tf32",
+    [DTYPE_BOOL] = "bool",   [DTYPE_INT8] = "i8",       [DTYPE_INT16] = "i16",
+    [DTYPE_INT32] = "i32",   [DTYPE_UINT8] = "u8",      [DTYPE_UINT16] = "u16",
+    [DTYPE_UINT32] = "u32",  [DTYPE_FLOAT32] = "f32",   [DTYPE_TFLOAT32] = "tf32",
     [DTYPE_FLOAT16] = "f16", [DTYPE_BFLOAT16] = "bf16",
 };
 
@@ -22,7 +22,7 @@ static const char *short_dtype(enum dtype dtype) {
 /* The storage as axes of elements: on chip without the partition, which has its own place. */
 struct axes {
     int n;
-    int partition_at;                       /* the partition is printed before this axis; -1 */
+    int partition_at; /* the partition is printed before this axis; -1 */
     int64_t size[MAX_AXES], stride[MAX_AXES];
     int64_t start[MAX_AXES], count[MAX_AXES], step[MAX_AXES];
 };
@@ -149,7 +149,7 @@ static void print_steps(const struct nki_storage *s, const struct nki_ap *ap, st
 /* What all lines need. Names are often given to several storages: those show their number too. */
 struct printer {
     const struct nki_program *program;
-    bool *shared_name;                      /* by storage */
+    bool *shared_name; /* by storage */
     struct buf *out;
 };
 
@@ -168,8 +168,8 @@ static void print_indirect(const struct printer *p, const struct nki_indirect *i
 }
 
 static void print_storage(const struct printer *p, uint32_t index) {
-    static const char *const spaces[] = {[NKI_HBM] = "hbm", [NKI_SBUF] = "sbuf",
-                                         [NKI_PSUM] = "psum"};
+    static const char *const spaces[] = {
+        [NKI_HBM] = "hbm", [NKI_SBUF] = "sbuf", [NKI_PSUM] = "psum"};
     const struct nki_storage *s = &p->program->storages.at[index];
     bool named = s->name && s->name[0];
     buf_printf(p->out, "%s:%s", spaces[s->space], named ? s->name : "");

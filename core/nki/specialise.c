@@ -20,8 +20,9 @@ static bool wrong_inputs(struct interp *in, const struct nki_node *function, con
                          struct str name) {
     struct buf params = {0};
     describe_params(function, &params);
-    interp_error(in, function, "TypeError", "%s '" STR_FMT "'; the parameters of " STR_FMT " are: %s",
-                 what, STR_ARG(name), STR_ARG(function->function_def.name), params.at);
+    interp_error(in, function, "TypeError",
+                 "%s '" STR_FMT "'; the parameters of " STR_FMT " are: %s", what, STR_ARG(name),
+                 STR_ARG(function->function_def.name), params.at);
     buf_free(&params);
     return false;
 }
@@ -53,8 +54,8 @@ static bool check_missing(struct interp *in, const struct nki_node *function, si
         bool given = param->arg.default_value != NULL || param->arg.form == NKI_ARG_STAR ||
                      param->arg.form == NKI_ARG_DOUBLE_STAR;
         for (size_t k = 0; k < in->options->n_inputs && !given; k++)
-            given = in->options->inputs[k].name &&
-                    str_is(param->arg.name, in->options->inputs[k].name);
+            given =
+                in->options->inputs[k].name && str_is(param->arg.name, in->options->inputs[k].name);
         if (!given)
             return wrong_inputs(in, function, "there is no input for parameter", param->arg.name);
     }
@@ -76,8 +77,7 @@ static bool add_input(struct interp *in, const struct nki_node *function,
         const struct nki_node *param = index < params->len ? params->at[index] : NULL;
         bool fits = param && param->arg.form <= NKI_ARG_STAR;
         if (!fits && !takes_any(function, NKI_ARG_STAR))
-            return wrong_inputs(in, function, "too many inputs for",
-                                function->function_def.name);
+            return wrong_inputs(in, function, "too many inputs for", function->function_def.name);
         struct str name = param ? param->arg.name : STR("args");
         if (!api_parameter(in, param ? param : function, input, index, name, &value))
             return false;
@@ -118,8 +118,11 @@ static bool run_kernel(struct interp *in, const struct nki_node *function, struc
             return false;
     if (!check_missing(in, function, a.n_args))
         return false;
-    struct call call = {.args = a.args, .n_args = a.n_args, .keywords = a.keywords,
-                        .n_keywords = a.n_keywords, .self = NONE_VALUE};
+    struct call call = {.args = a.args,
+                        .n_args = a.n_args,
+                        .keywords = a.keywords,
+                        .n_keywords = a.n_keywords,
+                        .self = NONE_VALUE};
     return run_grid(in, function, &call, callee);
 }
 

@@ -320,15 +320,18 @@ bool value_dict_remove(struct value_dict *dict, struct value key) {
 
 const char *value_type_name(struct value value) {
     static const char *const names[VALUE_KIND_COUNT] = {
-        [VALUE_NONE] = "None", [VALUE_BOOL] = "bool", [VALUE_INT] = "int",
-        [VALUE_FLOAT] = "float", [VALUE_STR] = "str", [VALUE_ELLIPSIS] = "ellipsis",
-        [VALUE_SLICE] = "slice", [VALUE_TUPLE] = "tuple", [VALUE_LIST] = "list",
-        [VALUE_DICT] = "dict", [VALUE_RANGE] = "range", [VALUE_FUNCTION] = "function",
-        [VALUE_CLASS] = "class", [VALUE_OBJECT] = "object", [VALUE_BOUND] = "method",
-        [VALUE_NATIVE] = "builtin", [VALUE_MODULE] = "module", [VALUE_DTYPE] = "dtype",
-        [VALUE_FUNC] = "operator", [VALUE_ENUM] = "enum member", [VALUE_TENSOR] = "tensor",
-        [VALUE_INDEX] = "index expression", [VALUE_REGISTER] = "register",
-        [VALUE_HOST] = "numpy array",
+        [VALUE_NONE] = "None",         [VALUE_BOOL] = "bool",
+        [VALUE_INT] = "int",           [VALUE_FLOAT] = "float",
+        [VALUE_STR] = "str",           [VALUE_ELLIPSIS] = "ellipsis",
+        [VALUE_SLICE] = "slice",       [VALUE_TUPLE] = "tuple",
+        [VALUE_LIST] = "list",         [VALUE_DICT] = "dict",
+        [VALUE_RANGE] = "range",       [VALUE_FUNCTION] = "function",
+        [VALUE_CLASS] = "class",       [VALUE_OBJECT] = "object",
+        [VALUE_BOUND] = "method",      [VALUE_NATIVE] = "builtin",
+        [VALUE_MODULE] = "module",     [VALUE_DTYPE] = "dtype",
+        [VALUE_FUNC] = "operator",     [VALUE_ENUM] = "enum member",
+        [VALUE_TENSOR] = "tensor",     [VALUE_INDEX] = "index expression",
+        [VALUE_REGISTER] = "register", [VALUE_HOST] = "numpy array",
     };
     if (value.kind == VALUE_OBJECT)
         return value.object->cls->name;

@@ -90,7 +90,8 @@ static bool own_text(struct interp *in, struct value v, const char *name, struct
     struct value text;
     bool found = false;
     if (in->failure.set || !in->frame ||
-        !call_method(in, in->native_call, v, name, NULL, 0, &found, &text) || !found)
+        !call_method(in, in->native_call, &(struct method_use){v, name, NULL, 0}, &found, &text) ||
+        !found)
         return false;
     if (text.kind == VALUE_STR)
         buf_add(out, text.str->at, text.str->len);
@@ -141,8 +142,7 @@ static void repr_tensor(struct interp *in, struct value v, struct buf *out) {
         return;
     if (api_getattr(in, in->native_call, v, STR("shape"), &shape) && !is_api(shape)) {
         repr_at(in, shape, out, MAX_PRINT_DEPTH - 2);
-        if (api_getattr(in, in->native_call, v, STR("dtype"), &dtype) &&
-            dtype.kind == VALUE_DTYPE)
+        if (api_getattr(in, in->native_call, v, STR("dtype"), &dtype) && dtype.kind == VALUE_DTYPE)
             buf_printf(out, " %s", dtype_name((enum dtype)dtype.i));
     }
     in->failure.set = in->failure.fatal;
@@ -409,15 +409,17 @@ static void format_number(const struct spec *spec, struct value v, struct buf *o
     }
     if (spec->commas)
         add_commas(&digits);
-    struct str sign = minus ? STR("-") : spec->sign == '+' ? STR("+")
-                                     : spec->sign == ' '   ? STR(" ") : STR("");
+    struct str sign = minus               ? STR("-")
+                      : spec->sign == '+' ? STR("+")
+                      : spec->sign == ' ' ? STR(" ")
+                                          : STR("");
     char align = spec->align ? spec->align : spec->zero ? '=' : '>';
     pad(spec, sign, buf_str(&digits), align, out);
     buf_free(&digits);
 }
 
-bool format_value(struct interp *in, const struct nki_node *node, struct value v,
-                  struct str text, struct buf *out) {
+bool format_value(struct interp *in, const struct nki_node *node, struct value v, struct str text,
+                  struct buf *out) {
     struct spec spec;
     if (!text.len) {
         value_print(in, v, out);
@@ -436,8 +438,8 @@ bool format_value(struct interp *in, const struct nki_node *node, struct value v
         return true;
     }
     if (spec.type && spec.type != 's')
-        return interp_error(in, node, "ValueError", "format '%c' needs a number, not %s",
-                            spec.type, value_type_name(v));
+        return interp_error(in, node, "ValueError", "format '%c' needs a number, not %s", spec.type,
+                            value_type_name(v));
     struct buf body = {0};
     value_print(in, v, &body);
     struct str shown = buf_str(&body);
@@ -537,8 +539,8 @@ static const struct value *field_named(const struct call *call, struct str name,
     return NULL;
 }
 
-static bool brace_field(struct interp *in, const struct call *call, struct str field,
-                        size_t *next, struct buf *out) {
+static bool brace_field(struct interp *in, const struct call *call, struct str field, size_t *next,
+                        struct buf *out) {
     struct str spec = {"", 0};
     const char *colon = memchr(field.at, ':', field.len);
     if (colon) {

@@ -33,12 +33,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct str source = {(const char *)data, size};
     struct nki_tree *tree = nki_parse("fuzz.py", source, &diags);
     struct nki_input inputs[2] = {
-        {.kind = NKI_INPUT_ARRAY, .array = {.dtype = DTYPE_FLOAT32, .ndim = 2,
-                                            .shape = {256, 512}}},
+        {.kind = NKI_INPUT_ARRAY,
+         .array = {.dtype = DTYPE_FLOAT32, .ndim = 2, .shape = {256, 512}}},
         {.kind = NKI_INPUT_INT, .i = 2}};
-    struct nki_specialise_options options = {
-        .function = "f", .generation = NKI_GEN3, .inputs = inputs, .n_inputs = 2,
-        .max_instructions = 2000, .max_steps = 20000, .max_bytes = 16 << 20};
+    struct nki_specialise_options options = {.function = "f",
+                                             .generation = NKI_GEN3,
+                                             .inputs = inputs,
+                                             .n_inputs = 2,
+                                             .max_instructions = 2000,
+                                             .max_steps = 20000,
+                                             .max_bytes = 16 << 20};
     struct nki_program *program = nki_specialise(tree, &options, &diags);
     require((program == NULL) == (diags.errors > 0), "a program, or an error");
     if (program)
@@ -94,12 +98,68 @@ static const char *const seeds[] = {
 };
 
 static const char *const scraps[] = {
-    "(", ")", "[", "]", ":", "\n    ", "'", ",", "*", "**", " = ", ":=", " if ", " else 1", " for i in x",
-    " in ", "lambda: ", "not ", "0", "-1", "1e9", "2 ** 70", "None", "True", "x", "n", "f", "f(x, n)",
-    "x.shape", "len", "range(9)", "self", "...", "::", "[0]", "()", "+=", "//", "%", "super()",
-    "nl.par_dim(128)", "nl.sbuf", "nl.psum", "nl.float8_e4m3", "x[0]", "global f\n", "return ",
-    "raise ", "while 1: ", "x.reshape((512, 256))", "print(x)", "float('nan')", "10 ** 12",
-    "'a' * 99", "[x] * 9", "__import__", "{}", "{1}", "slice(1)", "iter", "type(x)", "nisa.engine",
+    "(",
+    ")",
+    "[",
+    "]",
+    ":",
+    "\n    ",
+    "'",
+    ",",
+    "*",
+    "**",
+    " = ",
+    ":=",
+    " if ",
+    " else 1",
+    " for i in x",
+    " in ",
+    "lambda: ",
+    "not ",
+    "0",
+    "-1",
+    "1e9",
+    "2 ** 70",
+    "None",
+    "True",
+    "x",
+    "n",
+    "f",
+    "f(x, n)",
+    "x.shape",
+    "len",
+    "range(9)",
+    "self",
+    "...",
+    "::",
+    "[0]",
+    "()",
+    "+=",
+    "//",
+    "%",
+    "super()",
+    "nl.par_dim(128)",
+    "nl.sbuf",
+    "nl.psum",
+    "nl.float8_e4m3",
+    "x[0]",
+    "global f\n",
+    "return ",
+    "raise ",
+    "while 1: ",
+    "x.reshape((512, 256))",
+    "print(x)",
+    "float('nan')",
+    "10 ** 12",
+    "'a' * 99",
+    "[x] * 9",
+    "__import__",
+    "{}",
+    "{1}",
+    "slice(1)",
+    "iter",
+    "type(x)",
+    "nisa.engine",
 };
 
 static uint64_t next_random(uint64_t *state) {
@@ -130,15 +190,15 @@ static void mutate(struct buf *text, uint64_t *state) {
     struct buf out = {0};
     buf_add(&out, text->at, at);
     switch (next_random(state) % 4) {
-    case 0:                                         /* another word of the kernel instead */
+    case 0: /* another word of the kernel instead */
         buf_add(&out, other.at, other.len);
         break;
-    case 1:                                         /* nothing instead */
+    case 1: /* nothing instead */
         break;
-    case 2:                                         /* a scrap instead */
+    case 2: /* a scrap instead */
         buf_puts(&out, scraps[next_random(state) % COUNT_OF(scraps)]);
         break;
-    default:                                        /* a scrap after it */
+    default: /* a scrap after it */
         buf_add(&out, word.at, word.len);
         buf_puts(&out, scraps[next_random(state) % COUNT_OF(scraps)]);
         break;

@@ -84,9 +84,9 @@ static void errors_say_what_was_found(void **state) {
 
 static void inputs_have_to_fit_the_parameters(void **state) {
     (void)state;
-    struct nki_input inputs[3] = {
-        {.kind = NKI_INPUT_INT, .i = 1}, {.kind = NKI_INPUT_INT, .i = 2},
-        {.name = "c", .kind = NKI_INPUT_FLOAT, .f = 0.5}};
+    struct nki_input inputs[3] = {{.kind = NKI_INPUT_INT, .i = 1},
+                                  {.kind = NKI_INPUT_INT, .i = 2},
+                                  {.name = "c", .kind = NKI_INPUT_FLOAT, .f = 0.5}};
     struct nki_specialise_options options = {.inputs = inputs, .n_inputs = 3};
     assert_string_equal(run_with("def k(a, b, c=1, d=4):\n    return a, b, c, d\n", &options),
                         "(1, 2, 0.5, 4)");
@@ -104,7 +104,7 @@ static void inputs_have_to_fit_the_parameters(void **state) {
 }
 
 struct budget_row {
-    const char *source, *expected;      /* the code of the error */
+    const char *source, *expected; /* the code of the error */
 };
 
 static void nothing_runs_for_ever(void **state) {
@@ -138,8 +138,8 @@ static void nothing_runs_for_ever(void **state) {
          "MemoryError"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct nki_specialise_options options = {.max_steps = 300000, .max_bytes = 64 << 20,
-                                                 .max_instructions = 1000};
+        struct nki_specialise_options options = {
+            .max_steps = 300000, .max_bytes = 64 << 20, .max_instructions = 1000};
         const char *result = run_with(rows[i].source, &options);
         if (!strstr(result, rows[i].expected))
             print_error("%s\n%s\n", rows[i].source, result);
@@ -151,7 +151,8 @@ static void nothing_runs_for_ever(void **state) {
 static void values_that_contain_themselves_end(void **state) {
     (void)state;
     check("def k():\n    x = [1]\n    x.append(x)\n    y = [1]\n    y.append(y)\n"
-          "    return len(str(x)) < 200, x == y\n", "(True, False)");
+          "    return len(str(x)) < 200, x == y\n",
+          "(True, False)");
 }
 
 static void a_cancelled_specialisation_stops(void **state) {
@@ -166,12 +167,14 @@ static void instructions_know_where_they_came_from(void **state) {
     (void)state;
     struct diag_list diags = {0};
     struct nki_specialise_options options = {.function = "k"};
-    struct nki_tree *tree = nki_parse("k.py", str_of("import nki.language as nl\n"
-                                                     "def f(x):\n    return nl.load(x)\n"
-                                                     "def k():\n"
-                                                     "    for i in range(3):\n"
-                                                     "        f(i)\n"
-                                                     "    f(9)\n"), &diags);
+    struct nki_tree *tree = nki_parse("k.py",
+                                      str_of("import nki.language as nl\n"
+                                             "def f(x):\n    return nl.load(x)\n"
+                                             "def k():\n"
+                                             "    for i in range(3):\n"
+                                             "        f(i)\n"
+                                             "    f(9)\n"),
+                                      &diags);
     struct nki_program *program = nki_specialise(tree, &options, &diags);
     assert_non_null(program);
     assert_int_equal(program->instrs.len, 4);

@@ -34,8 +34,8 @@ static void operands_are_the_parameters_without_engine_and_name(void **state) {
 static char *print(const char *source, const struct nki_input *inputs, size_t n) {
     struct diag_list diags = {0};
     struct buf out = {0};
-    struct nki_specialise_options options = {.inputs = inputs, .n_inputs = n,
-                                             .generation = NKI_GEN3};
+    struct nki_specialise_options options = {
+        .inputs = inputs, .n_inputs = n, .generation = NKI_GEN3};
     struct nki_tree *tree = nki_parse("k.py", str_of(source), &diags);
     struct nki_program *program = nki_specialise(tree, &options, &diags);
     if (program)
@@ -51,8 +51,7 @@ static char *print(const char *source, const struct nki_input *inputs, size_t n)
 static void a_line_says_what_an_instruction_does(void **state) {
     (void)state;
     static const struct nki_input x = {
-        .kind = NKI_INPUT_ARRAY,
-        .array = {.dtype = DTYPE_FLOAT32, .ndim = 2, .shape = {256, 512}}};
+        .kind = NKI_INPUT_ARRAY, .array = {.dtype = DTYPE_FLOAT32, .ndim = 2, .shape = {256, 512}}};
     char *text = print("import nki\nimport nki.language as nl\nimport nki.isa as nisa\n"
                        "@nki.jit\ndef kernel(x):\n"
                        "    y = nl.ndarray((256, 512), dtype=nl.bfloat16, buffer=nl.shared_hbm)\n"
@@ -62,11 +61,17 @@ static void a_line_says_what_an_instruction_does(void **state) {
                        "        nisa.tensor_scalar(dst=t[:, 0:512:2], data=t[:, 1:512:2],\n"
                        "                           op0=nl.multiply, operand0=2.5)\n"
                        "        nisa.dma_copy(dst=y[i * 128:(i + 1) * 128, :], src=t)\n"
-                       "    return y\n", &x, 1);
-    const char *lines[] = {
-        "0 dma_copy dst=sbuf:t#", "[0:128, 0:512] f32 src=hbm:x[0:128, 0:512] f32", "  # line 9\n",
-        "dst=sbuf:t#", "[0:128, 0:511:2] f32", "[0:128, 1:512:2] f32 op0=multiply operand0=2.5",
-        "  # line 10\n", "dst=hbm:y[0:128, 0:512] bf16", "src=hbm:x[128:256, 0:512] f32"};
+                       "    return y\n",
+                       &x, 1);
+    const char *lines[] = {"0 dma_copy dst=sbuf:t#",
+                           "[0:128, 0:512] f32 src=hbm:x[0:128, 0:512] f32",
+                           "  # line 9\n",
+                           "dst=sbuf:t#",
+                           "[0:128, 0:511:2] f32",
+                           "[0:128, 1:512:2] f32 op0=multiply operand0=2.5",
+                           "  # line 10\n",
+                           "dst=hbm:y[0:128, 0:512] bf16",
+                           "src=hbm:x[128:256, 0:512] f32"};
     for (size_t i = 0; i < COUNT_OF(lines); i++) {
         if (!strstr(text, lines[i]))
             print_error("%s\nis not in\n%s", lines[i], text);
