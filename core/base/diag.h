@@ -16,7 +16,7 @@ enum diag_severity { DIAG_ERROR, DIAG_WARNING, DIAG_NOTE };
  * The message says what was found, what is allowed and, where there is one, what to do. */
 struct diag {
     enum diag_severity severity;
-    char code[40];              /* documented code or error name, "" when there is none */
+    char code[64];              /* documented code or error name, "" when there is none */
     const char *file;           /* as the user named it; owned by the list */
     int line, column, end_line, end_column;
     char *message;              /* owned by the list */

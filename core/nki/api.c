@@ -6,29 +6,44 @@
 #include <math.h>
 #include <stdio.h>
 
-/* ---- enumerations ----------------------------------------------------------------------------- */
+/* ---- enumerations -----------------------------------------------------------------------------
+ */
 
 /* nisa enums, by their documented numbers (nki.isa reference). */
 static const struct value_enum members[] = {
-    {"engine", "unknown", NKI_ENGINE_UNKNOWN}, {"engine", "tensor", NKI_ENGINE_TENSOR},
-    {"engine", "scalar", NKI_ENGINE_SCALAR},   {"engine", "gpsimd", NKI_ENGINE_GPSIMD},
-    {"engine", "dma", NKI_ENGINE_DMA},         {"engine", "vector", NKI_ENGINE_VECTOR},
-    {"engine", "sync", NKI_ENGINE_SYNC},       {"engine", "pe", NKI_ENGINE_TENSOR},
-    {"engine", "act", NKI_ENGINE_SCALAR},      {"engine", "dve", NKI_ENGINE_VECTOR},
+    {"engine", "unknown", NKI_ENGINE_UNKNOWN},
+    {"engine", "tensor", NKI_ENGINE_TENSOR},
+    {"engine", "scalar", NKI_ENGINE_SCALAR},
+    {"engine", "gpsimd", NKI_ENGINE_GPSIMD},
+    {"engine", "dma", NKI_ENGINE_DMA},
+    {"engine", "vector", NKI_ENGINE_VECTOR},
+    {"engine", "sync", NKI_ENGINE_SYNC},
+    {"engine", "pe", NKI_ENGINE_TENSOR},
+    {"engine", "act", NKI_ENGINE_SCALAR},
+    {"engine", "dve", NKI_ENGINE_VECTOR},
     {"engine", "pool", NKI_ENGINE_GPSIMD},
-    {"reduce_cmd", "idle", 0},          {"reduce_cmd", "reset", 1},
-    {"reduce_cmd", "reduce", 2},        {"reduce_cmd", "reset_reduce", 3},
+    {"reduce_cmd", "idle", 0},
+    {"reduce_cmd", "reset", 1},
+    {"reduce_cmd", "reduce", 2},
+    {"reduce_cmd", "reset_reduce", 3},
     {"reduce_cmd", "load_reduce", 4},
-    {"dge_mode", "unknown", 0},         {"dge_mode", "swdge", 1},
-    {"dge_mode", "hwdge", 2},           {"dge_mode", "none", 3},
-    {"oob_mode", "error", 0},           {"oob_mode", "skip", 1},
-    {"matmul_perf_mode", "none", 0},    {"matmul_perf_mode", "double_row", 1},
-    {"matmul_perf_mode", "double_column", 2}, {"matmul_perf_mode", "double_pixel", 3},
+    {"dge_mode", "unknown", 0},
+    {"dge_mode", "swdge", 1},
+    {"dge_mode", "hwdge", 2},
+    {"dge_mode", "none", 3},
+    {"oob_mode", "error", 0},
+    {"oob_mode", "skip", 1},
+    {"matmul_perf_mode", "none", 0},
+    {"matmul_perf_mode", "double_row", 1},
+    {"matmul_perf_mode", "double_column", 2},
+    {"matmul_perf_mode", "double_pixel", 3},
     {"matmul_perf_mode", "double_row_sw_interleave", 4},
     {"matmul_perf_mode", "double_row_gen3", 1},
-    {"nc_version", "gen2", 2},          {"nc_version", "gen3", 3},
+    {"nc_version", "gen2", 2},
+    {"nc_version", "gen3", 3},
     {"nc_version", "gen4", 4},
-    {"dma_engine", "dma", 1},           {"dma_engine", "gpsimd_dma", 2},
+    {"dma_engine", "dma", 1},
+    {"dma_engine", "gpsimd_dma", 2},
 };
 
 static bool enum_member(const char *type, struct str member, struct value *result) {
@@ -61,10 +76,11 @@ static const struct value_module *enum_module(struct str name) {
     return NULL;
 }
 
-/* ---- nki.isa ---------------------------------------------------------------------------------- */
+/* ---- nki.isa ----------------------------------------------------------------------------------
+ */
 
 static const struct value_native instructions[NKI_OP_COUNT] = {
-#define INSTR(id, name, ...) \
+#define INSTR(id, name, ...)                                                                       \
     [NKI_OP_##id] = {"nisa." name, api_isa_call, (const void *)(uintptr_t)NKI_OP_##id},
 #include "nki/instructions.def"
 #undef INSTR
@@ -119,7 +135,8 @@ static bool isa_get(struct interp *in, const struct nki_node *node,
     return engine_constant(name, result);
 }
 
-/* ---- nki.language ----------------------------------------------------------------------------- */
+/* ---- nki.language -----------------------------------------------------------------------------
+ */
 
 /* nl.tile_size (nki.language reference). SBUF: what the compiler leaves to kernels. */
 static bool tile_size_get(struct interp *in, const struct nki_node *node,
@@ -129,12 +146,24 @@ static bool tile_size_get(struct interp *in, const struct nki_node *node,
     (void)module;
     static const int64_t sbuf[] = {180224, 212984, 245752};
     int64_t bytes = sbuf[interp_options(in)->generation - NKI_GEN2];
-    const struct { const char *name; int64_t value; } sizes[] = {
-        {"pmax", 128}, {"psum_fmax", 512}, {"psum_bank_fmax", 512},
-        {"psum_bank_fmax_bytes", 2048}, {"psum_num_banks", 8}, {"gemm_stationary_fmax", 128},
-        {"gemm_moving_fmax", 512}, {"bn_stats_fmax", 512}, {"psum_min_align", 4},
-        {"sbuf_min_align", 1}, {"total_available_sbuf_size", bytes}, {"sbuf_fmax_bytes", bytes},
-        {"sbuf_fmax", bytes / 4}, {"sbuf_size_bytes", bytes * NKI_PARTITIONS},
+    const struct {
+        const char *name;
+        int64_t value;
+    } sizes[] = {
+        {"pmax", 128},
+        {"psum_fmax", 512},
+        {"psum_bank_fmax", 512},
+        {"psum_bank_fmax_bytes", 2048},
+        {"psum_num_banks", 8},
+        {"gemm_stationary_fmax", 128},
+        {"gemm_moving_fmax", 512},
+        {"bn_stats_fmax", 512},
+        {"psum_min_align", 4},
+        {"sbuf_min_align", 1},
+        {"total_available_sbuf_size", bytes},
+        {"sbuf_fmax_bytes", bytes},
+        {"sbuf_fmax", bytes / 4},
+        {"sbuf_size_bytes", bytes * NKI_PARTITIONS},
     };
     for (size_t i = 0; i < COUNT_OF(sizes); i++)
         if (str_is(name, sizes[i].name)) {
@@ -147,8 +176,7 @@ static bool tile_size_get(struct interp *in, const struct nki_node *node,
 static const struct value_module tile_size = {"nki.language.tile_size", tile_size_get};
 
 static bool language_get(struct interp *in, const struct nki_node *node,
-                         const struct value_module *module, struct str name,
-                         struct value *result) {
+                         const struct value_module *module, struct str name, struct value *result) {
     (void)module;
     if (str_is(name, "tile_size")) {
         *result = (struct value){.kind = VALUE_MODULE, .module = &tile_size};
@@ -157,7 +185,8 @@ static bool language_get(struct interp *in, const struct nki_node *node,
     return api_language_name(in, node, name, result);
 }
 
-/* ---- nki and what else belongs to it ---------------------------------------------------------- */
+/* ---- nki and what else belongs to it ----------------------------------------------------------
+ */
 
 /* nki.jit and its relatives leave a function as it is; called with options they give themselves. */
 static bool decorate(struct interp *in, const struct call *call, struct value *result);
@@ -176,7 +205,8 @@ static bool allocator(struct interp *in, const struct call *call, struct value *
     return true;
 }
 static const struct value_native allocators[] = {
-    {"nki.compiler.sbuf.alloc", allocator, NULL}, {"nki.compiler.psum.alloc", allocator, "psum"},
+    {"nki.compiler.sbuf.alloc", allocator, NULL},
+    {"nki.compiler.psum.alloc", allocator, "psum"},
 };
 static const struct value_native annotation = {"nki.typing", nl_nothing, NULL};
 static const struct value_native compiler_context = {"nki.compiler.context", nl_context, NULL};
@@ -196,14 +226,13 @@ static const struct value_module sbuf_module = {"nki.compiler.sbuf", alloc_get};
 static const struct value_module psum_module = {"nki.compiler.psum", alloc_get};
 
 static bool compiler_get(struct interp *in, const struct nki_node *node,
-                         const struct value_module *module, struct str name,
-                         struct value *result) {
+                         const struct value_module *module, struct str name, struct value *result) {
     (void)in;
     (void)node;
     (void)module;
     if (str_is(name, "sbuf") || str_is(name, "psum"))
-        *result = (struct value){.kind = VALUE_MODULE, .module = name.at[0] == 's' ? &sbuf_module
-                                                                                  : &psum_module};
+        *result = (struct value){.kind = VALUE_MODULE,
+                                 .module = name.at[0] == 's' ? &sbuf_module : &psum_module};
     else if (str_is(name, "multi_buffer") || str_is(name, "allocation_scope") ||
              str_is(name, "no_reorder"))
         *result = (struct value){.kind = VALUE_NATIVE, .native = &compiler_context};
@@ -230,8 +259,7 @@ static bool numpy_get(struct interp *in, const struct nki_node *node,
     return api_numpy_name(in, node, name, result);
 }
 static bool neuronxcc_get(struct interp *in, const struct nki_node *node,
-                          const struct value_module *module, struct str name,
-                          struct value *result);
+                          const struct value_module *module, struct str name, struct value *result);
 
 static const struct value_module modules[] = {
     {"nki", nki_get},
@@ -244,11 +272,17 @@ static const struct value_module modules[] = {
 };
 
 const struct value_module *api_module(struct interp *in, struct str path) {
-    static const struct { const char *other, *name; } aliases[] = {
-        {"neuronxcc.nki", "nki"}, {"neuronxcc.nki.language", "nki.language"},
-        {"neuronxcc.nki.isa", "nki.isa"}, {"neuronxcc.nki.typing", "nki.typing"},
-        {"neuronxcc.nki.compiler", "nki.compiler"}, {"neuronxcc.nki.compiler.sbuf", "sbuf"},
-        {"jax.numpy", "numpy"}, {"neuronxcc.nki._pre_prod_kernels", "nki"},
+    static const struct {
+        const char *other, *name;
+    } aliases[] = {
+        {"neuronxcc.nki", "nki"},
+        {"neuronxcc.nki.language", "nki.language"},
+        {"neuronxcc.nki.isa", "nki.isa"},
+        {"neuronxcc.nki.typing", "nki.typing"},
+        {"neuronxcc.nki.compiler", "nki.compiler"},
+        {"neuronxcc.nki.compiler.sbuf", "sbuf"},
+        {"jax.numpy", "numpy"},
+        {"neuronxcc.nki._pre_prod_kernels", "nki"},
     };
     (void)in;
     for (size_t i = 0; i < COUNT_OF(aliases); i++)
@@ -278,8 +312,8 @@ static bool nki_get(struct interp *in, const struct nki_node *node,
                     const struct value_module *module, struct str name, struct value *result) {
     (void)node;
     (void)module;
-    static const char *const decorators[] = {"jit", "trace", "benchmark", "baremetal", "profile",
-                                             "simulate_kernel", "simulate"};
+    static const char *const decorators[] = {"jit",     "trace",           "benchmark", "baremetal",
+                                             "profile", "simulate_kernel", "simulate"};
     char path[64];
     snprintf(path, sizeof path, "nki." STR_FMT, STR_ARG(name));
     const struct value_module *inner = api_module(in, str_of(path));
@@ -295,13 +329,20 @@ static bool nki_get(struct interp *in, const struct nki_node *node,
     return false;
 }
 
-/* ---- operators -------------------------------------------------------------------------------- */
+/* ---- operators --------------------------------------------------------------------------------
+ */
 
 static const enum nki_func binary_funcs[NKI_BINARY_COUNT] = {
-    [NKI_ADD] = NKI_FUNC_ADD, [NKI_SUB] = NKI_FUNC_SUBTRACT, [NKI_MUL] = NKI_FUNC_MULTIPLY,
-    [NKI_DIV] = NKI_FUNC_DIVIDE, [NKI_POW] = NKI_FUNC_POWER, [NKI_MOD] = NKI_FUNC_MOD,
-    [NKI_BIT_AND] = NKI_FUNC_BITWISE_AND, [NKI_BIT_OR] = NKI_FUNC_BITWISE_OR,
-    [NKI_BIT_XOR] = NKI_FUNC_BITWISE_XOR, [NKI_SHIFT_LEFT] = NKI_FUNC_LEFT_SHIFT,
+    [NKI_ADD] = NKI_FUNC_ADD,
+    [NKI_SUB] = NKI_FUNC_SUBTRACT,
+    [NKI_MUL] = NKI_FUNC_MULTIPLY,
+    [NKI_DIV] = NKI_FUNC_DIVIDE,
+    [NKI_POW] = NKI_FUNC_POWER,
+    [NKI_MOD] = NKI_FUNC_MOD,
+    [NKI_BIT_AND] = NKI_FUNC_BITWISE_AND,
+    [NKI_BIT_OR] = NKI_FUNC_BITWISE_OR,
+    [NKI_BIT_XOR] = NKI_FUNC_BITWISE_XOR,
+    [NKI_SHIFT_LEFT] = NKI_FUNC_LEFT_SHIFT,
     [NKI_SHIFT_RIGHT] = NKI_FUNC_RIGHT_SHIFT,
 };
 
@@ -318,8 +359,8 @@ static bool tensor_binary(struct interp *in, const struct nki_node *node, enum n
     return api_lower_binary(&lower, a, b, result);
 }
 
-bool api_binary(struct interp *in, const struct nki_node *node, enum nki_binary op,
-                struct value a, struct value b, struct value *result) {
+bool api_binary(struct interp *in, const struct nki_node *node, enum nki_binary op, struct value a,
+                struct value b, struct value *result) {
     if (a.kind == VALUE_TENSOR || b.kind == VALUE_TENSOR)
         return tensor_binary(in, node, op, a, b, result);
     if (a.kind == VALUE_INDEX || b.kind == VALUE_INDEX)
@@ -331,8 +372,8 @@ bool api_binary(struct interp *in, const struct nki_node *node, enum nki_binary 
 }
 
 static const enum nki_func compare_funcs[NKI_CMP_COUNT] = {
-    [NKI_CMP_EQ] = NKI_FUNC_EQUAL, [NKI_CMP_NOT_EQ] = NKI_FUNC_NOT_EQUAL,
-    [NKI_CMP_LT] = NKI_FUNC_LESS, [NKI_CMP_LT_E] = NKI_FUNC_LESS_EQUAL,
+    [NKI_CMP_EQ] = NKI_FUNC_EQUAL,   [NKI_CMP_NOT_EQ] = NKI_FUNC_NOT_EQUAL,
+    [NKI_CMP_LT] = NKI_FUNC_LESS,    [NKI_CMP_LT_E] = NKI_FUNC_LESS_EQUAL,
     [NKI_CMP_GT] = NKI_FUNC_GREATER, [NKI_CMP_GT_E] = NKI_FUNC_GREATER_EQUAL,
 };
 
@@ -343,11 +384,13 @@ static bool same_constant(struct value a, struct value b) {
     switch (a.kind) {
     case VALUE_DTYPE:
     case VALUE_FUNC:
-    case VALUE_REGISTER: return a.i == b.i;
+    case VALUE_REGISTER:
+        return a.i == b.i;
     case VALUE_ENUM:
         return strcmp(a.enumeration->type, b.enumeration->type) == 0 &&
                a.enumeration->number == b.enumeration->number;
-    default: return a.tensor == b.tensor;
+    default:
+        return a.tensor == b.tensor;
     }
 }
 
@@ -375,11 +418,13 @@ bool api_compare(struct interp *in, const struct nki_node *node, enum nki_compar
     return true;
 }
 
-bool api_unary(struct interp *in, const struct nki_node *node, enum nki_unary op,
-               struct value a, struct value *result) {
+bool api_unary(struct interp *in, const struct nki_node *node, enum nki_unary op, struct value a,
+               struct value *result) {
     static const enum nki_func funcs[] = {
-        [NKI_UNARY_NOT] = NKI_FUNC_LOGICAL_NOT, [NKI_UNARY_MINUS] = NKI_FUNC_NEGATIVE,
-        [NKI_UNARY_INVERT] = NKI_FUNC_INVERT, [NKI_UNARY_PLUS] = NKI_FUNC_COPY,
+        [NKI_UNARY_NOT] = NKI_FUNC_LOGICAL_NOT,
+        [NKI_UNARY_MINUS] = NKI_FUNC_NEGATIVE,
+        [NKI_UNARY_INVERT] = NKI_FUNC_INVERT,
+        [NKI_UNARY_PLUS] = NKI_FUNC_COPY,
     };
     struct api_op lower = {.in = in, .node = node, .func = funcs[op]};
     if (a.kind == VALUE_INDEX)
@@ -387,8 +432,8 @@ bool api_unary(struct interp *in, const struct nki_node *node, enum nki_unary op
     if (a.kind == VALUE_HOST && op == NKI_UNARY_MINUS)
         return api_host_binary(in, node, NKI_MUL, a, value_float(-1), result);
     if (a.kind != VALUE_TENSOR)
-        return interp_error(in, node, "TypeError", "%s cannot be applied to %s",
-                            nki_unary_text(op), value_type_name(a));
+        return interp_error(in, node, "TypeError", "%s cannot be applied to %s", nki_unary_text(op),
+                            value_type_name(a));
     if (op == NKI_UNARY_INVERT && a.tensor->dtype == DTYPE_BOOL)
         lower.func = NKI_FUNC_LOGICAL_NOT;
     return api_lower_unary(&lower, a, result);
@@ -400,7 +445,8 @@ bool api_inplace(struct interp *in, const struct nki_node *node, enum nki_binary
     return api_accumulate(in, node, op, target.tensor, b);
 }
 
-/* ---- attributes and items --------------------------------------------------------------------- */
+/* ---- attributes and items ---------------------------------------------------------------------
+ */
 
 static bool no_attribute(struct interp *in, const struct nki_node *node, struct value object,
                          struct str name) {
@@ -411,14 +457,23 @@ static bool no_attribute(struct interp *in, const struct nki_node *node, struct 
 /* Largest finite number of a float type (IEEE 754 and the OCP 8-bit formats). */
 static double largest(enum dtype dtype) {
     switch (dtype) {
-    case DTYPE_FLOAT32: case DTYPE_TFLOAT32: return 3.4028234663852886e38;
-    case DTYPE_BFLOAT16: return 3.3895313892515355e38;
-    case DTYPE_FLOAT16: return 65504;
-    case DTYPE_FLOAT8_E4M3: return 240;
-    case DTYPE_FLOAT8_E4M3FN: return 448;
-    case DTYPE_FLOAT8_E5M2: return 57344;
-    case DTYPE_FLOAT64: return 1.7976931348623157e308;
-    default: return ldexp(1, (int)dtype_bytes(dtype) * 8 - (dtype_kind(dtype) == 'i')) - 1;
+    case DTYPE_FLOAT32:
+    case DTYPE_TFLOAT32:
+        return 3.4028234663852886e38;
+    case DTYPE_BFLOAT16:
+        return 3.3895313892515355e38;
+    case DTYPE_FLOAT16:
+        return 65504;
+    case DTYPE_FLOAT8_E4M3:
+        return 240;
+    case DTYPE_FLOAT8_E4M3FN:
+        return 448;
+    case DTYPE_FLOAT8_E5M2:
+        return 57344;
+    case DTYPE_FLOAT64:
+        return 1.7976931348623157e308;
+    default:
+        return ldexp(1, (int)dtype_bytes(dtype) * 8 - (dtype_kind(dtype) == 'i')) - 1;
     }
 }
 
@@ -432,7 +487,8 @@ static bool dtype_attribute(struct value object, struct str name, struct value *
         *result = value_float(largest(dtype));
     else if (str_is(name, "min"))
         *result = value_float(dtype_is_float(dtype) || dtype_kind(dtype) == 'i'
-                                  ? -largest(dtype) - !dtype_is_float(dtype) : 0);
+                                  ? -largest(dtype) - !dtype_is_float(dtype)
+                                  : 0);
     else
         return false;
     return true;
@@ -482,7 +538,7 @@ bool api_getitem(struct interp *in, const struct nki_node *node, struct value ob
     if (object.kind == VALUE_ENUM && strcmp(object.enumeration->type, "grid") == 0)
         return index_grid(in, node, key, result);
     if (object.kind == VALUE_DTYPE) {
-        *result = object;       /* an annotation */
+        *result = object; /* an annotation */
         return true;
     }
     return interp_error(in, node, "TypeError", "a %s cannot be indexed", value_type_name(object));
@@ -498,10 +554,10 @@ bool api_setitem(struct interp *in, const struct nki_node *node, struct value ob
         return interp_error(in, node, "TypeError", "items of a %s cannot be assigned",
                             value_type_name(object));
     if (interp_dialect(in) != NKI_DIALECT_LEGACY)
-        return interp_error(in, node, "", "a tile cannot be assigned: give it to an instruction "
+        return interp_error(in, node, "",
+                            "a tile cannot be assigned: give it to an instruction "
                             "as dst=");
-    return tensor_getitem(in, node, object.tensor, key, &view) &&
-           api_assign(in, node, view, item);
+    return tensor_getitem(in, node, object.tensor, key, &view) && api_assign(in, node, view, item);
 }
 
 /* np.float32(x): the number rounded to the type. */
@@ -514,8 +570,9 @@ static bool make_number(struct interp *in, const struct call *call, enum dtype d
         number = (float)number;
     else if (dtype == DTYPE_FLOAT16)
         number = (double)(_Float16)number;
-    *result = dtype == DTYPE_BOOL ? value_bool(number != 0)
-              : dtype_is_int(dtype) ? value_int((int64_t)number) : value_float(number);
+    *result = dtype == DTYPE_BOOL   ? value_bool(number != 0)
+              : dtype_is_int(dtype) ? value_int((int64_t)number)
+                                    : value_float(number);
     return true;
 }
 
@@ -549,8 +606,7 @@ bool api_truth(struct interp *in, const struct nki_node *node, struct value valu
     return true;
 }
 
-bool api_length(struct interp *in, const struct nki_node *node, struct value value,
-                int64_t *len) {
+bool api_length(struct interp *in, const struct nki_node *node, struct value value, int64_t *len) {
     if (value.kind == VALUE_TENSOR)
         *len = value.tensor->n_dims ? value.tensor->dim[0].size : 1;
     else if (value.kind == VALUE_HOST && value.host->ndim)

@@ -8,13 +8,14 @@
 
 #define API_MAX_OPERANDS 20
 
-/* ---- state ------------------------------------------------------------------------------------ */
+/* ---- state ------------------------------------------------------------------------------------
+ */
 
-struct api_row;                     /* an instruction's parameters, prepared (api_emit.c) */
-struct api_plan;                    /* how its signature is bound (api_isa.c) */
-struct api_site;                    /* an nl.loop_reduce call and what it reduces into */
-struct api_constant {               /* a tile of ones, or an identity, made once */
-    int what;                       /* enum api_constant_kind */
+struct api_row;       /* an instruction's parameters, prepared (api_emit.c) */
+struct api_plan;      /* how its signature is bound (api_isa.c) */
+struct api_site;      /* an nl.loop_reduce call and what it reduces into */
+struct api_constant { /* a tile of ones, or an identity, made once */
+    int what;         /* enum api_constant_kind */
     enum dtype dtype;
     int64_t size;
     struct tensor *tile;
@@ -29,20 +30,21 @@ struct api_shared {
 
 struct api {
     const struct api_row *rows[NKI_OP_COUNT];
-    const struct api_plan *plans[2][NKI_OP_COUNT];      /* current, legacy signatures */
+    const struct api_plan *plans[3][NKI_OP_COUNT]; /* by form of signature */
     struct api_constant *constants;
     struct api_site *sites;
-    uint32_t order_group, order_groups;         /* of the no_reorder block we are in; so far */
+    uint32_t order_group, order_groups; /* of the no_reorder block we are in; so far */
     uint32_t order_depth;
-    struct api_shared *shared;                  /* outputs in order of creation */
-    size_t next_shared, instances;              /* of an SPMD launch: they share their outputs */
-    bool split;                                 /* .. became several instructions */
-    bool skipped;                               /* the last api_emit was masked away entirely */
-    struct index_expr **interned;               /* index expressions seen, by hash */
+    struct api_shared *shared;          /* outputs in order of creation */
+    size_t next_shared, instances;      /* of an SPMD launch: they share their outputs */
+    bool split;                         /* .. became several instructions */
+    bool skipped;                       /* the last api_emit was masked away entirely */
+    const struct index_expr **interned; /* index expressions seen, by hash */
 };
 struct api *api_of(struct interp *in);
 
-/* ---- building an instruction ------------------------------------------------------------------ */
+/* ---- building an instruction ------------------------------------------------------------------
+ */
 
 struct api_build {
     struct interp *in;
@@ -52,12 +54,13 @@ struct api_build {
     const char *label;
     const struct index_expr *mask;
     struct nki_operand operand[API_MAX_OPERANDS];
-    const struct tensor *tensor[API_MAX_OPERANDS];      /* of AP operands; emitted as patterns */
+    const struct tensor *tensor[API_MAX_OPERANDS]; /* of AP operands; emitted as patterns */
 };
 
 /* Starts with every operand at its default. */
-void api_start(struct api_build *b, struct interp *in, const struct nki_node *node,
-               enum nki_op op);
+void api_start(struct api_build *b, struct interp *in, const struct nki_node *node, enum nki_op op);
+/* The position of a parameter among the operands; -1 when it has none. */
+int api_operand_at(struct interp *in, enum nki_op op, struct str name);
 void api_put_tensor(struct api_build *b, const char *name, const struct tensor *tensor);
 void api_put(struct api_build *b, const char *name, struct nki_operand operand);
 static inline struct nki_operand operand_int(int64_t i) {
@@ -77,6 +80,8 @@ static inline struct nki_operand operand_enum(int64_t number) {
 }
 /* Clips by the mask, orders dimensions, makes patterns, emits. False after interp_error. */
 bool api_emit(struct api_build *b);
+/* How many dimensions a pattern of the view needs. */
+int api_pattern_dims(const struct tensor *t);
 /* A tensor operand that compute engines can read: a partition broadcast is materialised. */
 const struct tensor *api_operand(struct interp *in, const struct nki_node *node,
                                  const struct tensor *tensor);
@@ -86,10 +91,11 @@ struct tensor *api_tile_like(struct interp *in, const struct nki_node *node,
                              const struct tensor *shape, enum nki_space space, enum dtype dtype);
 
 /* Marks a fresh tile as the value of the expression at `node`, made by the last instruction. */
-struct value api_produced(struct interp *in, const struct nki_node *node,
-                          const struct tensor *tile, const struct index_expr *mask);
+struct value api_produced(struct interp *in, const struct nki_node *node, const struct tensor *tile,
+                          const struct index_expr *mask);
 
-/* ---- parts of the lowering -------------------------------------------------------------------- */
+/* ---- parts of the lowering --------------------------------------------------------------------
+ */
 
 enum dtype api_promote(enum dtype a, enum dtype b);
 /* dst = src: a DMA where HBM is involved, else a copy on chip. Broadcasts src to dst. */
@@ -103,11 +109,11 @@ struct tensor *api_constant_tile(struct interp *in, const struct nki_node *node,
 /* One nl.* function or operator to lower. */
 struct api_op {
     struct interp *in;
-    const struct nki_node *node;            /* the expression, for places */
+    const struct nki_node *node; /* the expression, for places */
     enum nki_func func;
-    enum dtype dtype;                       /* of the result; DTYPE_NONE: by the dialect's rule */
+    enum dtype dtype; /* of the result; DTYPE_NONE: by the dialect's rule */
     const struct index_expr *mask;
-    const struct tensor *dst;               /* write here instead of into a new tile */
+    const struct tensor *dst; /* write here instead of into a new tile */
 };
 bool api_lower_binary(const struct api_op *op, struct value x, struct value y,
                       struct value *result);
@@ -145,7 +151,8 @@ bool api_accumulate(struct interp *in, const struct nki_node *node, enum nki_bin
                     const struct tensor *target, struct value item);
 bool api_loop_reduce(struct interp *in, const struct call *call, struct value *result);
 
-/* ---- arguments -------------------------------------------------------------------------------- */
+/* ---- arguments --------------------------------------------------------------------------------
+ */
 
 bool api_want_tensor(struct interp *in, const struct nki_node *node, const char *what,
                      struct value value, const struct tensor **tensor);
@@ -153,7 +160,7 @@ bool api_want_dtype(struct interp *in, const struct nki_node *node, struct value
                     enum dtype *dtype);
 bool api_want_int(struct interp *in, const struct nki_node *node, const char *what,
                   struct value value, int64_t *number);
-bool api_want_number(struct value value, double *number);   /* no error set */
+bool api_want_number(struct value value, double *number); /* no error set */
 bool api_want_mask(struct interp *in, const struct nki_node *node, struct value value,
                    const struct index_expr **mask);
 /* An op= constant: nl.add, np.add, or (legacy) a number's name; NKI_FUNC_NONE when it is none. */
@@ -161,7 +168,8 @@ enum nki_func api_func_of(struct value value);
 bool api_want_buffer(struct interp *in, const struct nki_node *node, struct value value,
                      enum nki_space *space, bool *shared);
 
-/* ---- tables of names -------------------------------------------------------------------------- */
+/* ---- tables of names --------------------------------------------------------------------------
+ */
 
 bool api_language_name(struct interp *in, const struct nki_node *node, struct str name,
                        struct value *result);

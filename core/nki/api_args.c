@@ -4,15 +4,22 @@
 
 bool api_want_number(struct value value, double *number) {
     switch (value.kind) {
-    case VALUE_BOOL: *number = value.b; return true;
-    case VALUE_INT: *number = (double)value.i; return true;
-    case VALUE_FLOAT: *number = value.f; return true;
+    case VALUE_BOOL:
+        *number = value.b;
+        return true;
+    case VALUE_INT:
+        *number = (double)value.i;
+        return true;
+    case VALUE_FLOAT:
+        *number = value.f;
+        return true;
     case VALUE_HOST:
         if (array_count(value.host) != 1)
             return false;
         *number = api_host_read(value.host, 0);
         return true;
-    default: return false;
+    default:
+        return false;
     }
 }
 
@@ -113,7 +120,8 @@ bool api_want_buffer(struct interp *in, const struct nki_node *node, struct valu
     if (value.kind == VALUE_NONE)
         return true;
     if (value.kind != VALUE_ENUM || strcmp(value.enumeration->type, "buffer") != 0)
-        return interp_error(in, node, "err_unsupported_memory", "buffer must be nl.sbuf, nl.psum, "
+        return interp_error(in, node, "err_unsupported_memory",
+                            "buffer must be nl.sbuf, nl.psum, "
                             "nl.hbm, nl.private_hbm or nl.shared_hbm; found %s",
                             value_type_name(value));
     *shared = value.enumeration->number & BUFFER_SHARED;
@@ -133,8 +141,10 @@ static enum dtype promote_int(enum dtype a, enum dtype b) {
         return na >= nb ? a : b;
     size_t sign = sa ? na : nb, plain = sa ? nb : na;
     size_t need = sign > plain ? sign : plain * 2;
-    return need == 1 ? DTYPE_INT8 : need == 2 ? DTYPE_INT16 : need == 4 ? DTYPE_INT32
-                                                                         : DTYPE_FLOAT32;
+    return need == 1   ? DTYPE_INT8
+           : need == 2 ? DTYPE_INT16
+           : need == 4 ? DTYPE_INT32
+                       : DTYPE_FLOAT32;
 }
 
 enum dtype api_promote(enum dtype a, enum dtype b) {

@@ -30,8 +30,8 @@ static bool keeps_value(enum nki_op op) {
 /* Whether the instruction may write to the target as it is: spaces, and rounding only once. */
 static bool can_redirect(const struct nki_instr *instr, const struct tensor *target,
                          const struct tensor *item) {
-    if (target->indirect || instr->operands[0].kind != NKI_OPERAND_AP ||
-        !tensor_same_shape(target, item))
+    if (target->indirect || api_pattern_dims(target) > NKI_MAX_DIMS ||
+        instr->operands[0].kind != NKI_OPERAND_AP || !tensor_same_shape(target, item))
         return false;
     bool tensor_engine = instr->op == NKI_OP_NC_MATMUL ||
                          (instr->op == NKI_OP_NC_TRANSPOSE && item->space == NKI_PSUM);
@@ -69,8 +69,8 @@ static bool redirect(struct interp *in, const struct nki_node *node, const struc
     const struct nki_ap *ap = tensor_ap(in, node, &view, order);
     if (!ap)
         return false;
-    struct nki_operand *operands = arena_dup(interp_arena(in), instr->operands,
-                                             instr->n_operands * sizeof instr->operands[0]);
+    struct nki_operand *operands =
+        arena_dup(interp_arena(in), instr->operands, instr->n_operands * sizeof instr->operands[0]);
     operands[0].ap = ap;
     if (add)
         operands[nki_operand_index(NKI_OP_NC_MATMUL, "accumulate")] = operand_bool(true);
@@ -113,8 +113,7 @@ static bool assign_tensor(struct interp *in, const struct nki_node *node,
         struct api_op op = {.in = in, .node = node, .func = item->loop->func, .dst = target};
         struct value ignored;
         if (!item->loop->first)
-            return api_lower_binary(&op, value_tensor(target),
-                                    value_tensor(item), &ignored);
+            return api_lower_binary(&op, value_tensor(target), value_tensor(item), &ignored);
     }
     struct nki_instr *instr = last_instr(in);
     if (sole_use(in, item) && can_redirect(instr, target, item))
@@ -134,7 +133,8 @@ bool api_assign(struct interp *in, const struct nki_node *node, const struct ten
         return assign_tensor(in, node, target, item.tensor);
     if (api_want_number(item, &number)) {
         if (target->space == NKI_HBM)
-            return interp_error(in, node, "err_unsupported_memory", "a number cannot be written to "
+            return interp_error(in, node, "err_unsupported_memory",
+                                "a number cannot be written to "
                                 "HBM: fill a tile in SBUF and store it");
         return api_memset(in, node, target, number);
     }
@@ -144,10 +144,16 @@ bool api_assign(struct interp *in, const struct nki_node *node, const struct ten
 bool api_accumulate(struct interp *in, const struct nki_node *node, enum nki_binary op,
                     const struct tensor *target, struct value item) {
     static const enum nki_func funcs[NKI_BINARY_COUNT] = {
-        [NKI_ADD] = NKI_FUNC_ADD, [NKI_SUB] = NKI_FUNC_SUBTRACT, [NKI_MUL] = NKI_FUNC_MULTIPLY,
-        [NKI_DIV] = NKI_FUNC_DIVIDE, [NKI_POW] = NKI_FUNC_POWER, [NKI_MOD] = NKI_FUNC_MOD,
-        [NKI_BIT_AND] = NKI_FUNC_BITWISE_AND, [NKI_BIT_OR] = NKI_FUNC_BITWISE_OR,
-        [NKI_BIT_XOR] = NKI_FUNC_BITWISE_XOR, [NKI_SHIFT_LEFT] = NKI_FUNC_LEFT_SHIFT,
+        [NKI_ADD] = NKI_FUNC_ADD,
+        [NKI_SUB] = NKI_FUNC_SUBTRACT,
+        [NKI_MUL] = NKI_FUNC_MULTIPLY,
+        [NKI_DIV] = NKI_FUNC_DIVIDE,
+        [NKI_POW] = NKI_FUNC_POWER,
+        [NKI_MOD] = NKI_FUNC_MOD,
+        [NKI_BIT_AND] = NKI_FUNC_BITWISE_AND,
+        [NKI_BIT_OR] = NKI_FUNC_BITWISE_OR,
+        [NKI_BIT_XOR] = NKI_FUNC_BITWISE_XOR,
+        [NKI_SHIFT_LEFT] = NKI_FUNC_LEFT_SHIFT,
         [NKI_SHIFT_RIGHT] = NKI_FUNC_RIGHT_SHIFT,
     };
     struct api_op lower = {.in = in, .node = node, .func = funcs[op], .dst = target};
@@ -167,7 +173,8 @@ bool api_accumulate(struct interp *in, const struct nki_node *node, enum nki_bin
     return api_lower_binary(&lower, value_tensor(target), item, &ignored);
 }
 
-/* ---- nl.loop_reduce --------------------------------------------------------------------------- */
+/* ---- nl.loop_reduce ---------------------------------------------------------------------------
+ */
 
 /* A reduction over iterations of enclosing loops. Loops are unrolled, so the first iteration is
  * the one in which every loop index given is 0. */
@@ -214,8 +221,7 @@ static bool into_name(struct interp *in, const struct call *call, const struct t
     } else {
         struct api_op op = {.in = in, .node = call->node, .func = loop->func, .dst = site->tile};
         struct value ignored;
-        if (!api_lower_binary(&op, value_tensor(site->tile), value_tensor(x),
-                              &ignored))
+        if (!api_lower_binary(&op, value_tensor(site->tile), value_tensor(x), &ignored))
             return false;
     }
     *result = value_tensor(site->tile);
@@ -223,8 +229,8 @@ static bool into_name(struct interp *in, const struct call *call, const struct t
 }
 
 bool api_loop_reduce(struct interp *in, const struct call *call, struct value *result) {
-    const struct signature *signature = interp_signature(
-        in, "x, op, loop_indices, *, dtype=None, mask=None, name=None");
+    const struct signature *signature =
+        interp_signature(in, "x, op, loop_indices, *, dtype=None, mask=None, name=None");
     struct value v[8];
     bool given[8];
     const struct tensor *x;
@@ -235,11 +241,12 @@ bool api_loop_reduce(struct interp *in, const struct call *call, struct value *r
         return false;
     loop->func = api_func_of(v[1]);
     if (!nki_func_has(loop->func, 'r'))
-        return interp_error(in, call->node, "", "nl.loop_reduce: op must be a reduction like "
+        return interp_error(in, call->node, "",
+                            "nl.loop_reduce: op must be a reduction like "
                             "np.add or np.max");
     const struct nki_node *parent = call->node->parent;
-    bool subscript = parent && parent->kind == NKI_ASSIGN &&
-                     parent->assign.targets.at[0]->kind == NKI_SUBSCRIPT;
+    bool subscript =
+        parent && parent->kind == NKI_ASSIGN && parent->assign.targets.at[0]->kind == NKI_SUBSCRIPT;
     if (!subscript)
         return into_name(in, call, x, loop, result);
     struct tensor view;

@@ -15,7 +15,8 @@ bool nl_par_dim(struct interp *in, const struct call *call, struct value *result
         !api_want_int(in, call->node, "the size given to nl.par_dim", v[0], &size))
         return false;
     if (interp_dialect(in) != NKI_DIALECT_LEGACY) {
-        interp_warn(in, call->node, "", "nl.par_dim has no effect any more: dimension 0 is the "
+        interp_warn(in, call->node, "",
+                    "nl.par_dim has no effect any more: dimension 0 is the "
                     "partition dimension");
         *result = value_int(size);
         return true;
@@ -48,8 +49,7 @@ static bool read_shape(struct interp *in, const struct nki_node *node, struct va
             items[i] = value_int((int64_t)items[i].f);
         }
     }
-    return tensor_read_shape(in, node, value_tuple(in, items, n), request->shape,
-                             &request->n_dims);
+    return tensor_read_shape(in, node, value_tuple(in, items, n), request->shape, &request->n_dims);
 }
 
 static bool read_address(struct interp *in, const struct nki_node *node, struct value value,
@@ -109,7 +109,8 @@ static struct tensor *create(struct interp *in, const struct nki_node *node,
         request.part = 0;
     if (request.space != NKI_HBM && request.n_dims < 2 &&
         interp_dialect(in) != NKI_DIALECT_LEGACY) {
-        interp_error(in, node, "", "a tile in SBUF or PSUM has at least two dimensions: "
+        interp_error(in, node, "",
+                     "a tile in SBUF or PSUM has at least two dimensions: "
                      "(partitions, elements)");
         return NULL;
     }
@@ -121,10 +122,12 @@ static struct tensor *create(struct interp *in, const struct nki_node *node,
 
 bool nl_ndarray(struct interp *in, const struct call *call, struct value *result) {
     struct value v[6];
-    if (!api_bind(in, call, interp_dialect(in) == NKI_DIALECT_LEGACY
+    if (!api_bind(in, call,
+                  interp_dialect(in) == NKI_DIALECT_LEGACY
                       ? "shape, dtype, *, buffer=None, name='', lazy_initialization=False, "
                         "address=None"
-                      : "shape, dtype, buffer=None, name='', address=None", v))
+                      : "shape, dtype, buffer=None, name='', address=None",
+                  v))
         return false;
     bool legacy = interp_dialect(in) == NKI_DIALECT_LEGACY;
     struct creation creation = {v[0], v[1], v[2], v[3], legacy ? v[5] : v[4]};
@@ -205,9 +208,12 @@ bool nl_like(struct interp *in, const struct call *call, struct value *result) {
         !api_want_buffer(in, call->node, v[2], &space, &shared))
         return false;
     struct tensor_request request = {
-        .space = v[2].kind == VALUE_NONE ? x->space : space, .shared = shared,
-        .dtype = dtype ? dtype : x->dtype, .n_dims = x->n_dims,
-        .part = MAX_OF(tensor_part(x), 0), .name = interp_target_name(in),
+        .space = v[2].kind == VALUE_NONE ? x->space : space,
+        .shared = shared,
+        .dtype = dtype ? dtype : x->dtype,
+        .n_dims = x->n_dims,
+        .part = MAX_OF(tensor_part(x), 0),
+        .name = interp_target_name(in),
         .address_partition = -1,
     };
     for (int d = 0; d < x->n_dims; d++)
@@ -237,7 +243,8 @@ bool nl_rand(struct interp *in, const struct call *call, struct value *result) {
     return api_emit(&b) && api_emit_scalar(&scale, bits, operand_float(0x1p-32), false);
 }
 
-/* ---- constants of the host -------------------------------------------------------------------- */
+/* ---- constants of the host --------------------------------------------------------------------
+ */
 
 /* Numbers as the bytes of a device dtype. */
 static void convert_constant(const struct array *from, enum dtype to, void *bytes) {
@@ -248,16 +255,31 @@ static void convert_constant(const struct array *from, enum dtype to, void *byte
         uint32_t bits;
         memcpy(&bits, &single, sizeof bits);
         switch (to) {
-        case DTYPE_FLOAT32: case DTYPE_TFLOAT32: ((float *)bytes)[i] = single; break;
+        case DTYPE_FLOAT32:
+        case DTYPE_TFLOAT32:
+            ((float *)bytes)[i] = single;
+            break;
         case DTYPE_BFLOAT16:
             ((uint16_t *)bytes)[i] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
             break;
-        case DTYPE_FLOAT16: ((_Float16 *)bytes)[i] = (_Float16)value; break;
-        case DTYPE_INT32: ((int32_t *)bytes)[i] = (int32_t)value; break;
-        case DTYPE_UINT32: ((uint32_t *)bytes)[i] = (uint32_t)(int64_t)value; break;
-        case DTYPE_INT16: ((int16_t *)bytes)[i] = (int16_t)value; break;
-        case DTYPE_UINT16: ((uint16_t *)bytes)[i] = (uint16_t)value; break;
-        default: ((int8_t *)bytes)[i] = (int8_t)value; break;
+        case DTYPE_FLOAT16:
+            ((_Float16 *)bytes)[i] = (_Float16)value;
+            break;
+        case DTYPE_INT32:
+            ((int32_t *)bytes)[i] = (int32_t)value;
+            break;
+        case DTYPE_UINT32:
+            ((uint32_t *)bytes)[i] = (uint32_t)(int64_t)value;
+            break;
+        case DTYPE_INT16:
+            ((int16_t *)bytes)[i] = (int16_t)value;
+            break;
+        case DTYPE_UINT16:
+            ((uint16_t *)bytes)[i] = (uint16_t)value;
+            break;
+        default:
+            ((int8_t *)bytes)[i] = (int8_t)value;
+            break;
         }
     }
 }
@@ -277,15 +299,19 @@ bool nl_shared_constant(struct interp *in, const struct call *call, struct value
                             value_type_name(v[0]));
     const struct array *array = v[0].host;
     struct tensor_request request = {
-        .space = NKI_HBM, .shared = true, .n_dims = array->ndim, .address_partition = -1,
-        .dtype = device_dtype(dtype ? dtype : array->dtype), .name = interp_target_name(in),
+        .space = NKI_HBM,
+        .shared = true,
+        .n_dims = array->ndim,
+        .address_partition = -1,
+        .dtype = device_dtype(dtype ? dtype : array->dtype),
+        .name = interp_target_name(in),
     };
     memcpy(request.shape, array->shape, sizeof array->shape);
     struct tensor *t = tensor_new(in, call->node, &request);
     if (!t)
         return false;
-    void *bytes = arena_alloc(interp_arena(in), (size_t)array_count(array),
-                              dtype_bytes(request.dtype));
+    void *bytes =
+        arena_alloc(interp_arena(in), (size_t)array_count(array), dtype_bytes(request.dtype));
     convert_constant(array, request.dtype, bytes);
     tensor_storage(in, t)->constant = bytes;
     *result = value_tensor(t);
@@ -303,8 +329,8 @@ bool nl_shared_identity_matrix(struct interp *in, const struct call *call, struc
     if (n < 1 || n > NKI_PARTITIONS)
         return interp_error(in, call->node, "", "an identity matrix has 1 to %d rows; found %lld",
                             NKI_PARTITIONS, (long long)n);
-    struct tensor *t = api_constant_tile(in, call->node, API_IDENTITY,
-                                         dtype ? dtype : DTYPE_UINT8, n);
+    struct tensor *t =
+        api_constant_tile(in, call->node, API_IDENTITY, dtype ? dtype : DTYPE_UINT8, n);
     *result = value_tensor(t);
     if (t && v[2].kind == VALUE_TENSOR) {
         *result = v[2];

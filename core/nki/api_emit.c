@@ -6,7 +6,7 @@
 
 #include <ctype.h>
 
-#define MATMUL_COLUMNS 512          /* of one moving operand: an fp32 PSUM bank */
+#define MATMUL_COLUMNS 512 /* of one moving operand: an fp32 PSUM bank */
 
 struct api_row {
     int n;
@@ -27,7 +27,8 @@ struct api *api_of(struct interp *in) {
     return *slot;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------- */
+/* ---- rows -------------------------------------------------------------------------------------
+ */
 
 static struct nki_operand standard_of(struct str text) {
     long long number;
@@ -61,12 +62,19 @@ static const struct api_row *row_of(struct interp *in, enum nki_op op) {
     return row;
 }
 
-static int find_operand(const struct api_row *row, const char *name) {
-    size_t len = strlen(name);
+int api_operand_at(struct interp *in, enum nki_op op, struct str name) {
+    const struct api_row *row = row_of(in, op);
     for (int k = 0; k < row->n; k++)
-        if (row->name[k].len == len && memcmp(row->name[k].at, name, len) == 0)
+        if (row->name[k].len == name.len && memcmp(row->name[k].at, name.at, name.len) == 0)
             return k;
-    HONE_BUG("no such operand");
+    return -1;
+}
+
+static int find_operand(const struct api_build *b, const char *name) {
+    int k = api_operand_at(b->in, b->op, str_of(name));
+    if (k < 0)
+        HONE_BUG("no such operand");
+    return k;
 }
 
 void api_start(struct api_build *b, struct interp *in, const struct nki_node *node,
@@ -77,28 +85,40 @@ void api_start(struct api_build *b, struct interp *in, const struct nki_node *no
 }
 
 void api_put_tensor(struct api_build *b, const char *name, const struct tensor *tensor) {
-    int k = find_operand(row_of(b->in, b->op), name);
+    int k = find_operand(b, name);
     b->tensor[k] = tensor;
     b->operand[k] = (struct nki_operand){.kind = NKI_OPERAND_AP};
 }
 
 void api_put(struct api_build *b, const char *name, struct nki_operand operand) {
-    b->operand[find_operand(row_of(b->in, b->op), name)] = operand;
+    b->operand[find_operand(b, name)] = operand;
 }
 
-/* ---- emission --------------------------------------------------------------------------------- */
+/* ---- emission ---------------------------------------------------------------------------------
+ */
 
 /* Operands that run over the same elements: those with these names. */
-static const char *const streams[] = {"dst", "src", "data", "data0", "data1", "data2",
-                                      "on_true_tile"};
+static const char *const streams[] = {"dst",   "src",   "data",        "data0",
+                                      "data1", "data2", "on_true_tile"};
 static bool is_elementwise(enum nki_op op) {
     switch (op) {
-    case NKI_OP_DMA_COPY: case NKI_OP_TENSOR_COPY: case NKI_OP_TENSOR_COPY_PREDICATED:
-    case NKI_OP_ACTIVATION: case NKI_OP_ACTIVATION_REDUCE: case NKI_OP_ACTIVATE2:
-    case NKI_OP_TENSOR_SCALAR: case NKI_OP_TENSOR_TENSOR: case NKI_OP_SCALAR_TENSOR_TENSOR:
-    case NKI_OP_TENSOR_TENSOR_SCAN: case NKI_OP_TENSOR_SCALAR_CUMULATIVE:
-    case NKI_OP_TENSOR_SCALAR_REDUCE: case NKI_OP_RECIPROCAL: case NKI_OP_EXPONENTIAL:
-    case NKI_OP_DROPOUT: case NKI_OP_ELEMENTWISE: case NKI_OP_AFFINE_SELECT:
+    case NKI_OP_DMA_COPY:
+    case NKI_OP_TENSOR_COPY:
+    case NKI_OP_TENSOR_COPY_PREDICATED:
+    case NKI_OP_ACTIVATION:
+    case NKI_OP_ACTIVATION_REDUCE:
+    case NKI_OP_ACTIVATE2:
+    case NKI_OP_TENSOR_SCALAR:
+    case NKI_OP_TENSOR_TENSOR:
+    case NKI_OP_SCALAR_TENSOR_TENSOR:
+    case NKI_OP_TENSOR_TENSOR_SCAN:
+    case NKI_OP_TENSOR_SCALAR_CUMULATIVE:
+    case NKI_OP_TENSOR_SCALAR_REDUCE:
+    case NKI_OP_RECIPROCAL:
+    case NKI_OP_EXPONENTIAL:
+    case NKI_OP_DROPOUT:
+    case NKI_OP_ELEMENTWISE:
+    case NKI_OP_AFFINE_SELECT:
     case NKI_OP_RANGE_SELECT:
         return true;
     default:
@@ -122,7 +142,8 @@ static bool check_counts(struct api_build *b, const struct api_row *row,
         if (!views[k] || !is_stream(row->name[k]) || views[k]->indirect)
             continue;
         if (tensor_count(views[k]) != wanted)
-            return interp_error(b->in, b->node, "", "nisa.%s: " STR_FMT " has shape %s (%lld "
+            return interp_error(b->in, b->node, "",
+                                "nisa.%s: " STR_FMT " has shape %s (%lld "
                                 "elements), dst has shape %s (%lld elements): they must be equal",
                                 nki_op_name(b->op), STR_ARG(row->name[k]),
                                 tensor_shape_text(b->in, views[k]),
@@ -203,7 +224,7 @@ static const struct nki_mask *keep_mask(struct api_build *b, const struct tensor
 
 struct clipped {
     struct tensor view[API_MAX_OPERANDS];
-    struct tensor_clip clip;                /* of dst */
+    struct tensor_clip clip; /* of dst */
 };
 
 /* Applies the mask to every operand; *empty when nothing is left of one. */
@@ -227,10 +248,11 @@ static bool clip_operands(struct api_build *b, int n, const struct tensor **view
     return true;
 }
 
-/* ---- patterns of many dimensions -------------------------------------------------------------- */
+/* ---- patterns of many dimensions --------------------------------------------------------------
+ */
 
 /* Dimensions that a pattern of the view needs: those of size 1 and contiguous ones go. */
-static int needed_dims(const struct tensor *t) {
+int api_pattern_dims(const struct tensor *t) {
     int n = t->space == NKI_HBM ? 0 : 1, last = -1;
     for (int d = 0; d < t->n_dims; d++) {
         if (t->dim[d].size == 1 || t->dim[d].part)
@@ -246,7 +268,7 @@ static int needed_dims(const struct tensor *t) {
 static int dim_to_split(const struct api_build *b, int n) {
     for (int k = 0; k < n; k++) {
         const struct tensor *t = b->tensor[k];
-        if (!t || t->n_dims <= NKI_MAX_DIMS || needed_dims(t) <= NKI_MAX_DIMS)
+        if (!t || t->n_dims <= NKI_MAX_DIMS || api_pattern_dims(t) <= NKI_MAX_DIMS)
             continue;
         for (int d = 0; d < t->n_dims; d++)
             if (!t->dim[d].part && t->dim[d].size > 1)
@@ -301,24 +323,28 @@ bool api_emit(struct api_build *b) {
     for (int k = 0; k < row->n; k++) {
         if (!views[k])
             continue;
-        b->operand[k].ap = tensor_ap(b->in, b->node, views[k],
-                                     views[k]->n_dims == rank ? order : NULL);
+        b->operand[k].ap =
+            tensor_ap(b->in, b->node, views[k], views[k]->n_dims == rank ? order : NULL);
         if (!b->operand[k].ap)
             return false;
     }
     struct nki_instr instr = {
-        .op = (uint16_t)b->op, .engine = (uint8_t)b->engine, .n_operands = (uint8_t)row->n,
-        .loc = interp_loc(b->in, b->node), .order_group = api->order_group, .label = b->label,
-        .operands = arena_dup(interp_arena(b->in), b->operand,
-                              (size_t)row->n * sizeof b->operand[0]),
+        .op = (uint16_t)b->op,
+        .engine = (uint8_t)b->engine,
+        .n_operands = (uint8_t)row->n,
+        .loc = interp_loc(b->in, b->node),
+        .order_group = api->order_group,
+        .label = b->label,
+        .operands =
+            arena_dup(interp_arena(b->in), b->operand, (size_t)row->n * sizeof b->operand[0]),
     };
     if (clipped.clip.n_rest && !(instr.mask = keep_mask(b, &clipped.clip, views[0], order)))
         return false;
     return interp_emit(b->in, b->node, &instr);
 }
 
-struct value api_produced(struct interp *in, const struct nki_node *node,
-                          const struct tensor *tile, const struct index_expr *mask) {
+struct value api_produced(struct interp *in, const struct nki_node *node, const struct tensor *tile,
+                          const struct index_expr *mask) {
     struct api *api = api_of(in);
     struct tensor view;
     tensor_read(&view, tile);
@@ -329,22 +355,28 @@ struct value api_produced(struct interp *in, const struct nki_node *node,
     return value_tensor(tensor_keep(in, &view));
 }
 
-/* ---- moving data ------------------------------------------------------------------------------ */
+/* ---- moving data ------------------------------------------------------------------------------
+ */
 
 bool api_memset(struct interp *in, const struct nki_node *node, const struct tensor *dst,
                 double value) {
     struct api_build b;
     api_start(&b, in, node, NKI_OP_MEMSET);
     api_put_tensor(&b, "dst", dst);
-    api_put(&b, "value", dtype_is_int(dst->dtype) && value == (double)(int64_t)value
-                             ? operand_int((int64_t)value) : operand_float(value));
+    api_put(&b, "value",
+            dtype_is_int(dst->dtype) && value == (double)(int64_t)value
+                ? operand_int((int64_t)value)
+                : operand_float(value));
     return api_emit(&b);
 }
 
 struct tensor *api_tile_like(struct interp *in, const struct nki_node *node,
-                           const struct tensor *shape, enum nki_space space, enum dtype dtype) {
-    struct tensor_request request = {.space = space, .dtype = dtype, .n_dims = shape->n_dims,
-                                     .name = interp_target_name(in), .address_partition = -1};
+                             const struct tensor *shape, enum nki_space space, enum dtype dtype) {
+    struct tensor_request request = {.space = space,
+                                     .dtype = dtype,
+                                     .n_dims = shape->n_dims,
+                                     .name = interp_target_name(in),
+                                     .address_partition = -1};
     for (int d = 0; d < shape->n_dims; d++)
         request.shape[d] = shape->dim[d].size;
     request.part = MAX_OF(tensor_part(shape), 0);
@@ -386,8 +418,7 @@ static struct tensor *make_identity(struct interp *in, const struct nki_node *no
     struct api_build b;
     api_start(&b, in, node, NKI_OP_AFFINE_SELECT);
     api_put_tensor(&b, "dst", tile);
-    api_put(&b, "pattern", (struct nki_operand){.kind = NKI_OPERAND_INTS, .n = 2,
-                                                .ints = pattern});
+    api_put(&b, "pattern", (struct nki_operand){.kind = NKI_OPERAND_INTS, .n = 2, .ints = pattern});
     api_put(&b, "channel_multiplier", operand_int(1));
     api_put_tensor(&b, "on_true_tile", tile);
     api_put(&b, "on_false_value", operand_float(0));
@@ -412,8 +443,8 @@ struct tensor *api_constant_tile(struct interp *in, const struct nki_node *node,
     if (!tile)
         return NULL;
     struct api_constant *c = ARENA_NEW(interp_arena(in), struct api_constant);
-    *c = (struct api_constant){.what = kind, .dtype = dtype, .size = size, .tile = tile,
-                               .next = api->constants};
+    *c = (struct api_constant){
+        .what = kind, .dtype = dtype, .size = size, .tile = tile, .next = api->constants};
     api->constants = c;
     return tile;
 }
@@ -437,8 +468,8 @@ static bool spread_row(struct interp *in, const struct nki_node *node, const str
         return false;
     for (int64_t at = 0; at < width; at += MATMUL_COLUMNS) {
         int64_t n = MIN_OF(width - at, MATMUL_COLUMNS);
-        struct tensor *psum = tensor_tile(in, node, NKI_PSUM, DTYPE_FLOAT32,
-                                          (int64_t[]){parts, n}, 2);
+        struct tensor *psum =
+            tensor_tile(in, node, NKI_PSUM, DTYPE_FLOAT32, (int64_t[]){parts, n}, 2);
         struct api_build b;
         if (!psum)
             return false;
@@ -473,8 +504,8 @@ static struct tensor *row_behind(struct interp *in, const struct nki_node *node,
     }
     const struct tensor *flat = &view;
     if (!plain) {
-        struct tensor *copy = api_tile_like(in, node, &view, NKI_SBUF, dtype_is_float(view.dtype)
-                                                                  ? view.dtype : DTYPE_FLOAT32);
+        struct tensor *copy = api_tile_like(
+            in, node, &view, NKI_SBUF, dtype_is_float(view.dtype) ? view.dtype : DTYPE_FLOAT32);
         if (!copy || !api_copy(in, node, copy, tensor_keep(in, &view), NULL))
             return NULL;
         flat = copy;
@@ -490,7 +521,9 @@ const struct tensor *api_operand(struct interp *in, const struct nki_node *node,
         return tensor;
     struct tensor *row = row_behind(in, node, tensor);
     struct tensor *tile = row ? api_tile_like(in, node, tensor, NKI_SBUF, tensor->dtype) : NULL;
-    struct tensor *flat = tile ? tensor_reshape(in, node, tile, (int64_t[]){
-                                     tensor->dim[part].size, tensor_free(tensor)}, 2) : NULL;
+    struct tensor *flat =
+        tile ? tensor_reshape(in, node, tile,
+                              (int64_t[]){tensor->dim[part].size, tensor_free(tensor)}, 2)
+             : NULL;
     return flat && spread_row(in, node, row, flat) ? tile : NULL;
 }

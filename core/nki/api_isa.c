@@ -3,20 +3,28 @@
  * dst; the legacy one returns a new tile, whose shape and dtype the rules here give. */
 #include "nki/api.h"
 
-#include <stdio.h>
-
 #define MAX_PARAMETERS 24
 
 /* Where a parameter of a signature goes: an operand, or one of these. */
 enum {
-    TO_ENGINE = -1, TO_NAME = -2, TO_MASK = -3, TO_DTYPE = -4, TO_IGNORE = -5,
-    TO_SHAPE = -6, TO_PREDICATE = -7, TO_EXPRESSION = -8, TO_PLACE = -9, TO_RMW = -10
+    TO_ENGINE = -1,
+    TO_NAME = -2,
+    TO_MASK = -3,
+    TO_DTYPE = -4,
+    TO_IGNORE = -5,
+    TO_SHAPE = -6,
+    TO_PREDICATE = -7,
+    TO_EXPRESSION = -8,
+    TO_PLACE = -9,
+    TO_RMW = -10
 };
 
-static const struct { const char *name; int to; } special[] = {
-    {"engine", TO_ENGINE}, {"name", TO_NAME}, {"mask", TO_MASK}, {"dtype", TO_DTYPE},
-    {"shape", TO_SHAPE}, {"pred", TO_PREDICATE}, {"expr", TO_EXPRESSION},
-    {"dst_rmw_op", TO_RMW},
+static const struct {
+    const char *name;
+    int to;
+} special[] = {
+    {"engine", TO_ENGINE}, {"name", TO_NAME},      {"mask", TO_MASK},       {"dtype", TO_DTYPE},
+    {"shape", TO_SHAPE},   {"pred", TO_PREDICATE}, {"expr", TO_EXPRESSION}, {"dst_rmw_op", TO_RMW},
 };
 
 struct api_plan {
@@ -26,16 +34,16 @@ struct api_plan {
     bool has_dst;
 };
 
-static const struct { const char *name, *current, *legacy; } table[NKI_OP_COUNT] = {
+static const struct {
+    const char *name, *current, *legacy;
+} table[NKI_OP_COUNT] = {
 #define INSTR(id, name, parameters, legacy, ...) [NKI_OP_##id] = {name, parameters, legacy},
 #include "nki/instructions.def"
 #undef INSTR
 };
 
-static int destination(enum nki_op op, struct str name) {
-    char text[64];
-    snprintf(text, sizeof text, STR_FMT, STR_ARG(name));
-    int k = nki_operand_index(op, text);
+static int destination(struct interp *in, enum nki_op op, struct str name) {
+    int k = api_operand_at(in, op, name);
     if (k >= 0)
         return k;
     for (size_t i = 0; i < COUNT_OF(special); i++)
@@ -44,32 +52,37 @@ static int destination(enum nki_op op, struct str name) {
     return TO_IGNORE;
 }
 
-static const struct api_plan *plan_of(struct interp *in, enum nki_op op, bool legacy) {
+/* The current signature, the legacy one, and the current one with what older releases took, which
+ * is refused or ignored with a sentence of its own. */
+enum form { FORM_CURRENT, FORM_LEGACY, FORM_OLDER };
+
+static const struct api_plan *plan_of(struct interp *in, enum nki_op op, enum form form) {
     struct api *api = api_of(in);
-    if (api->plans[legacy][op])
-        return api->plans[legacy][op];
+    bool legacy = form == FORM_LEGACY;
+    if (api->plans[form][op])
+        return api->plans[form][op];
     struct api_plan *plan = ARENA_NEW(interp_arena(in), struct api_plan);
     const char *text = legacy ? table[op].legacy : table[op].current;
     if (legacy) {
         bool star = strstr(text, "*") != NULL, dtype = strstr(text, "dtype") != NULL;
         text = arena_printf(interp_arena(in), "%s%s, mask=None%s, name=None", text,
                             star ? "" : ", *", dtype ? "" : ", dtype=None");
-    } else {
-        /* what older releases took: refused or ignored with a sentence of its own */
+    } else if (form == FORM_OLDER) {
         text = arena_printf(interp_arena(in), "%s, mask=None%s", text,
                             strstr(text, "dtype") ? "" : ", dtype=None");
     }
     plan->signature = interp_signature(in, text);
     plan->n = (int)MIN_OF(signature_count(plan->signature), MAX_PARAMETERS);
     for (int k = 0; k < plan->n; k++) {
-        plan->to[k] = destination(op, signature_name(plan->signature, (size_t)k));
+        plan->to[k] = destination(in, op, signature_name(plan->signature, (size_t)k));
         plan->has_dst |= plan->to[k] == 0;
     }
-    api->plans[legacy][op] = plan;
+    api->plans[form][op] = plan;
     return plan;
 }
 
-/* ---- values as operands ----------------------------------------------------------------------- */
+/* ---- values as operands -----------------------------------------------------------------------
+ */
 
 struct isa_call {
     struct api_build build;
@@ -109,8 +122,8 @@ static bool list_operand(struct isa_call *c, struct value v, struct nki_operand 
         const struct nki_ap **aps = ARENA_ARRAY(interp_arena(in), const struct nki_ap *, n);
         for (size_t i = 0; i < n; i++) {
             const struct tensor *t;
-            if (!api_want_tensor(in, c->build.node, "an element of the list",
-                                 v.seq->items.at[i], &t) ||
+            if (!api_want_tensor(in, c->build.node, "an element of the list", v.seq->items.at[i],
+                                 &t) ||
                 !(aps[i] = tensor_ap(in, c->build.node, t, NULL)))
                 return false;
         }
@@ -121,25 +134,36 @@ static bool list_operand(struct isa_call *c, struct value v, struct nki_operand 
     int64_t *ints = ARENA_ARRAY(interp_arena(in), int64_t, total), *next = ints;
     *out = (struct nki_operand){.kind = NKI_OPERAND_INTS, .n = (uint32_t)total, .ints = ints};
     return total <= 4096 ? flatten(in, c->build.node, v, &next)
-                         : interp_error(in, c->build.node, "", "the list has %zu numbers; at most "
-                                        "4096 are allowed", total);
+                         : interp_error(in, c->build.node, "",
+                                        "the list has %zu numbers; at most "
+                                        "4096 are allowed",
+                                        total);
 }
 
 static bool put_value(struct isa_call *c, int k, struct value v) {
     struct nki_operand *out = &c->build.operand[k];
     double number;
     switch (v.kind) {
-    case VALUE_NONE: return true;
-    case VALUE_BOOL: *out = operand_bool(v.b); return true;
-    case VALUE_INT: *out = operand_int(v.i); return true;
-    case VALUE_FLOAT: *out = operand_float(v.f); return true;
+    case VALUE_NONE:
+        return true;
+    case VALUE_BOOL:
+        *out = operand_bool(v.b);
+        return true;
+    case VALUE_INT:
+        *out = operand_int(v.i);
+        return true;
+    case VALUE_FLOAT:
+        *out = operand_float(v.f);
+        return true;
     case VALUE_FUNC:
     case VALUE_NATIVE:
         if (api_func_of(v) == NKI_FUNC_NONE)
             break;
         *out = operand_func(api_func_of(v));
         return true;
-    case VALUE_ENUM: *out = operand_enum(v.enumeration->number); return true;
+    case VALUE_ENUM:
+        *out = operand_enum(v.enumeration->number);
+        return true;
     case VALUE_DTYPE:
         *out = (struct nki_operand){.kind = NKI_OPERAND_DTYPE, .i = v.i};
         return true;
@@ -147,7 +171,8 @@ static bool put_value(struct isa_call *c, int k, struct value v) {
         *out = (struct nki_operand){.kind = NKI_OPERAND_REG, .i = v.i};
         return true;
     case VALUE_LIST:
-    case VALUE_TUPLE: return list_operand(c, v, out);
+    case VALUE_TUPLE:
+        return list_operand(c, v, out);
     case VALUE_TENSOR:
         c->build.tensor[k] = v.tensor;
         *out = (struct nki_operand){.kind = NKI_OPERAND_AP};
@@ -166,8 +191,10 @@ static bool put_engine(struct isa_call *c, struct value v) {
     if (v.kind == VALUE_NONE)
         return true;
     if (v.kind != VALUE_ENUM || strcmp(v.enumeration->type, "engine") != 0)
-        return interp_error(c->build.in, c->build.node, "", "engine must be a member of "
-                            "nisa.engine; found %s", value_type_name(v));
+        return interp_error(c->build.in, c->build.node, "",
+                            "engine must be a member of "
+                            "nisa.engine; found %s",
+                            value_type_name(v));
     c->build.engine = (enum nki_engine)v.enumeration->number;
     return true;
 }
@@ -176,14 +203,16 @@ static bool put_special(struct isa_call *c, int to, struct value v) {
     struct interp *in = c->build.in;
     const struct nki_node *node = c->build.node;
     switch (to) {
-    case TO_ENGINE: return put_engine(c, v);
+    case TO_ENGINE:
+        return put_engine(c, v);
     case TO_NAME:
         if (v.kind == VALUE_STR)
             c->build.label = arena_strndup(interp_arena(in), v.str->at, v.str->len);
         return true;
     case TO_MASK:
         if (v.kind != VALUE_NONE && interp_dialect(in) != NKI_DIALECT_LEGACY)
-            return interp_error(in, node, "", "mask= does not exist any more: size the slices of "
+            return interp_error(in, node, "",
+                                "mask= does not exist any more: size the slices of "
                                 "the operands instead");
         return api_want_mask(in, node, v, &c->build.mask);
     case TO_DTYPE:
@@ -191,18 +220,21 @@ static bool put_special(struct isa_call *c, int to, struct value v) {
             interp_warn(in, node, "", "dtype= has no effect on nisa.%s any more: dst decides",
                         nki_op_name(c->build.op));
         return api_want_dtype(in, node, v, &c->dtype);
-    case TO_SHAPE: return tensor_read_shape(in, node, v, c->shape, &c->n_dims);
-    case TO_RMW: c->rmw = v.kind != VALUE_NONE; return true;
+    case TO_SHAPE:
+        return tensor_read_shape(in, node, v, c->shape, &c->n_dims);
+    case TO_RMW:
+        c->rmw = v.kind != VALUE_NONE;
+        return true;
     case TO_EXPRESSION:
     case TO_PREDICATE:
         if (v.kind != VALUE_INDEX || v.index->mask != (to == TO_PREDICATE))
-            return interp_error(in, node, "", "nisa.%s takes %s of nl.arange; found %s",
-                                nki_op_name(c->build.op),
-                                to == TO_PREDICATE ? "a comparison" : "an expression",
-                                value_type_name(v));
+            return interp_error(
+                in, node, "", "nisa.%s takes %s of nl.arange; found %s", nki_op_name(c->build.op),
+                to == TO_PREDICATE ? "a comparison" : "an expression", value_type_name(v));
         *(to == TO_PREDICATE ? &c->predicate : &c->expression) = v.index;
         return true;
-    default: return true;
+    default:
+        return true;
     }
 }
 
@@ -222,17 +254,22 @@ static bool bind_call(struct isa_call *c, const struct call *call) {
     return true;
 }
 
-/* ---- results of legacy calls ------------------------------------------------------------------ */
+/* ---- results of legacy calls ------------------------------------------------------------------
+ */
+
+static int operand_index(const struct isa_call *c, const char *name) {
+    return api_operand_at(c->build.in, c->build.op, str_of(name));
+}
 
 static const struct tensor *operand_tensor(const struct isa_call *c, const char *name) {
-    int k = nki_operand_index(c->build.op, name);
+    int k = operand_index(c, name);
     return k < 0 ? NULL : c->build.tensor[k];
 }
 
 /* The first tensor operand that gives the result its shape. */
 static const struct tensor *main_operand(const struct isa_call *c) {
-    static const char *const names[] = {"data", "src", "data1", "data0", "on_true_tile",
-                                        "on_true", "src_buffer", "segment_ids"};
+    static const char *const names[] = {"data",         "src",     "data1",      "data0",
+                                        "on_true_tile", "on_true", "src_buffer", "segment_ids"};
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         const struct tensor *t = operand_tensor(c, names[i]);
         if (t)
@@ -278,11 +315,12 @@ static struct tensor *matmul_result(struct isa_call *c) {
     const struct tensor *stationary = operand_tensor(c, "stationary");
     const struct tensor *moving = operand_tensor(c, "moving");
     if (!stationary || !moving) {
-        interp_error(c->build.in, c->build.node, "", "nisa.nc_matmul: stationary and moving must "
+        interp_error(c->build.in, c->build.node, "",
+                     "nisa.nc_matmul: stationary and moving must "
                      "be tiles");
         return NULL;
     }
-    bool turns = c->build.operand[nki_operand_index(NKI_OP_NC_MATMUL, "is_transpose")].i;
+    bool turns = c->build.operand[operand_index(c, "is_transpose")].i;
     int64_t shape[2] = {tensor_free(stationary), tensor_free(moving)};
     api_put(&c->build, "accumulate", operand_bool(false));
     return tile_of(c, NKI_PSUM, turns ? stationary->dtype : DTYPE_FLOAT32, shape, 2);
@@ -294,7 +332,7 @@ static struct tensor *gather_result(struct isa_call *c, const struct tensor *sou
         interp_error(c->build.in, c->build.node, "", "nisa.local_gather: index must be a tile");
         return NULL;
     }
-    int k = nki_operand_index(NKI_OP_LOCAL_GATHER, "num_valid_indices");
+    int k = operand_index(c, "num_valid_indices");
     const struct nki_operand *valid = &c->build.operand[k];
     int64_t each = c->build.operand[k - 1].kind == NKI_OPERAND_INT ? c->build.operand[k - 1].i : 1;
     int64_t n = valid->kind == NKI_OPERAND_INT ? valid->i : tensor_free(index) * 16;
@@ -329,13 +367,20 @@ static struct tensor *legacy_result(struct isa_call *c) {
         return NULL;
     }
     switch (b->op) {
-    case NKI_OP_NC_TRANSPOSE: return transpose_result(c, main);
-    case NKI_OP_DMA_TRANSPOSE: return dma_transpose_result(c, main);
-    case NKI_OP_BN_STATS: return narrow_tile(c, main, 6, main->dtype);
-    case NKI_OP_BN_AGGR: return narrow_tile(c, main, 2, main->dtype);
-    case NKI_OP_MAX8: return narrow_tile(c, main, 8, main->dtype);
-    case NKI_OP_NC_FIND_INDEX8: return narrow_tile(c, main, 8, DTYPE_UINT32);
-    case NKI_OP_LOCAL_GATHER: return gather_result(c, main);
+    case NKI_OP_NC_TRANSPOSE:
+        return transpose_result(c, main);
+    case NKI_OP_DMA_TRANSPOSE:
+        return dma_transpose_result(c, main);
+    case NKI_OP_BN_STATS:
+        return narrow_tile(c, main, 6, main->dtype);
+    case NKI_OP_BN_AGGR:
+        return narrow_tile(c, main, 2, main->dtype);
+    case NKI_OP_MAX8:
+        return narrow_tile(c, main, 8, main->dtype);
+    case NKI_OP_NC_FIND_INDEX8:
+        return narrow_tile(c, main, 8, DTYPE_UINT32);
+    case NKI_OP_LOCAL_GATHER:
+        return gather_result(c, main);
     case NKI_OP_TENSOR_PARTITION_REDUCE: {
         struct tensor one;
         tensor_read(&one, main);
@@ -353,7 +398,8 @@ static struct tensor *legacy_result(struct isa_call *c) {
     }
 }
 
-/* ---- calls that are more than one row of the table -------------------------------------------- */
+/* ---- calls that are more than one row of the table --------------------------------------------
+ */
 
 /* iota and affine_select: an affine expression as pattern, offset and channel multiplier. The
  * partition is dimension 0. */
@@ -366,8 +412,8 @@ static void put_affine(struct isa_call *c, const struct index_affine *at, const 
         pattern[2 * (d - 1)] = at->c[d];
         pattern[2 * (d - 1) + 1] = size[d];
     }
-    api_put(&c->build, "pattern", (struct nki_operand){.kind = NKI_OPERAND_INTS,
-                                                       .n = 2 * (uint32_t)n, .ints = pattern});
+    api_put(&c->build, "pattern",
+            (struct nki_operand){.kind = NKI_OPERAND_INTS, .n = 2 * (uint32_t)n, .ints = pattern});
     api_put(&c->build, "channel_multiplier", operand_int(at->c[0]));
     api_put(&c->build, "offset", operand_int(at->c0));
 }
@@ -412,21 +458,25 @@ static bool legacy_select(struct isa_call *c, struct value *result) {
 
 static bool legacy_reduce(struct isa_call *c, struct value *result) {
     struct api_build *b = &c->build;
-    int axis = nki_operand_index(NKI_OP_TENSOR_REDUCE, "axis"), parameter = -1;
+    int axis = operand_index(c, "axis"), parameter = -1;
     for (int k = 0; k < c->plan->n; k++)
         if (c->plan->to[k] == axis)
             parameter = k;
     const struct nki_operand *operand = b->operand;
     const struct tensor *data = operand_tensor(c, "data");
-    struct api_op op = {.in = b->in, .node = b->node, .dtype = c->dtype, .mask = b->mask,
-                        .func = (enum nki_func)operand[nki_operand_index(b->op, "op")].i};
+    struct api_op op = {.in = b->in,
+                        .node = b->node,
+                        .dtype = c->dtype,
+                        .mask = b->mask,
+                        .func = (enum nki_func)operand[operand_index(c, "op")].i};
     struct api_reduction reduction = {
         .axes = c->value[parameter],
-        .negate = operand[nki_operand_index(b->op, "negate")].i,
-        .keepdims = operand[nki_operand_index(b->op, "keepdims")].i,
+        .negate = operand[operand_index(c, "negate")].i,
+        .keepdims = operand[operand_index(c, "keepdims")].i,
     };
     if (!data || !nki_func_has(op.func, 'r'))
-        return interp_error(b->in, b->node, "", "nisa.tensor_reduce: op must be a reduction like "
+        return interp_error(b->in, b->node, "",
+                            "nisa.tensor_reduce: op must be a reduction like "
                             "np.add, data a tile");
     return api_lower_reduce(&op, value_tensor(data), &reduction, result);
 }
@@ -435,7 +485,7 @@ static bool broadcast_pair(struct isa_call *c) {
     struct api_build *b = &c->build;
     const char *first = b->op == NKI_OP_TENSOR_TENSOR ? "data1" : "data0";
     const char *second = b->op == NKI_OP_TENSOR_TENSOR ? "data2" : "data1";
-    int i = nki_operand_index(b->op, first), j = nki_operand_index(b->op, second);
+    int i = operand_index(c, first), j = operand_index(c, second);
     for (int swap = 0; swap < 2; swap++) {
         const struct tensor *x = b->tensor[swap ? j : i], *y = b->tensor[swap ? i : j];
         if (!x || !y || tensor_count(x) >= tensor_count(y) || x->n_dims != y->n_dims)
@@ -445,6 +495,24 @@ static bool broadcast_pair(struct isa_call *c) {
             shape[d] = MAX_OF(x->dim[d].size, y->dim[d].size);
         if (!(b->tensor[swap ? j : i] = tensor_broadcast(b->in, b->node, x, shape, y->n_dims)))
             return false;
+    }
+    return true;
+}
+
+/* The Tensor engine reads SBUF only and GpSimd never reaches PSUM: the legacy compiler moves such
+ * operands over by itself. */
+static bool leave_psum(struct isa_call *c) {
+    struct api_build *b = &c->build;
+    const char *engines = nki_op_engines(b->op);
+    bool sbuf_only = b->op == NKI_OP_NC_MATMUL || strcmp(engines, "G") == 0;
+    for (int k = 1; sbuf_only && k < API_MAX_OPERANDS; k++) {
+        const struct tensor *t = b->tensor[k];
+        if (!t || t->space != NKI_PSUM)
+            continue;
+        struct tensor *copy = api_tile_like(b->in, b->node, t, NKI_SBUF, t->dtype);
+        if (!copy || !api_copy(b->in, b->node, copy, t, NULL))
+            return false;
+        b->tensor[k] = copy;
     }
     return true;
 }
@@ -497,7 +565,7 @@ static bool run_with_dst(struct isa_call *c, struct value *result) {
 
 static bool run_legacy(struct isa_call *c, struct value *result) {
     struct api_build *b = &c->build;
-    if (!settle_operands(c))
+    if (!settle_operands(c) || !leave_psum(c))
         return false;
     if (b->op == NKI_OP_AFFINE_SELECT)
         return legacy_select(c, result);
@@ -527,20 +595,22 @@ static bool missing_dst(struct interp *in, const struct call *call, enum nki_op 
     bool used = parent && (parent->kind == NKI_ASSIGN || parent->kind == NKI_AUG_ASSIGN);
     if (call->n_args || has_keyword(call, "dst") || !used)
         return true;
-    return interp_error(in, call->node, "", "nisa.%s: dst is missing: give the tile to write as "
-                        "dst=; an instruction returns no tile", nki_op_name(op));
+    return interp_error(in, call->node, "",
+                        "nisa.%s: dst is missing: give the tile to write as "
+                        "dst=; an instruction returns no tile",
+                        nki_op_name(op));
 }
 
 bool api_isa_call(struct interp *in, const struct call *call, struct value *result) {
     enum nki_op op = (enum nki_op)(uintptr_t)call->data;
-    bool legacy = interp_dialect(in) == NKI_DIALECT_LEGACY &&
-                  strcmp(table[op].legacy, "-") != 0;
+    bool legacy = interp_dialect(in) == NKI_DIALECT_LEGACY && strcmp(table[op].legacy, "-") != 0;
     struct isa_call c = {.dtype = DTYPE_NONE};
     if (!legacy && !missing_dst(in, call, op))
         return false;
-    c.plan = plan_of(in, op, legacy);
+    bool older = has_keyword(call, "mask") || has_keyword(call, "dtype");
+    c.plan = plan_of(in, op, legacy ? FORM_LEGACY : older ? FORM_OLDER : FORM_CURRENT);
     if (legacy && !c.plan->has_dst && has_keyword(call, "dst"))
-        c.plan = plan_of(in, op, false);
+        c.plan = plan_of(in, op, FORM_OLDER);
     api_start(&c.build, in, call->node, op);
     if (!bind_call(&c, call))
         return false;

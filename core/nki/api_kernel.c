@@ -9,13 +9,19 @@ static bool array_parameter(struct interp *in, const struct nki_node *node,
     const struct array *array = &input->array;
     if (array->ndim == 0) {
         *result = value_float(0);
-        return interp_error(in, node, "", "the input for '" STR_FMT "' has no dimensions: pass a "
-                            "number instead", STR_ARG(name));
+        return interp_error(in, node, "",
+                            "the input for '" STR_FMT "' has no dimensions: pass a "
+                            "number instead",
+                            STR_ARG(name));
     }
     enum dtype dtype = array->dtype == DTYPE_FLOAT64 ? DTYPE_FLOAT32
-                       : array->dtype == DTYPE_INT64 ? DTYPE_INT32 : array->dtype;
-    struct tensor_request request = {.space = NKI_HBM, .dtype = dtype, .n_dims = array->ndim,
-                                     .name = name, .address_partition = -1};
+                       : array->dtype == DTYPE_INT64 ? DTYPE_INT32
+                                                     : array->dtype;
+    struct tensor_request request = {.space = NKI_HBM,
+                                     .dtype = dtype,
+                                     .n_dims = array->ndim,
+                                     .name = name,
+                                     .address_partition = -1};
     memcpy(request.shape, array->shape, sizeof array->shape);
     struct tensor *t = tensor_new(in, node, &request);
     if (!t)
@@ -28,12 +34,23 @@ static bool array_parameter(struct interp *in, const struct nki_node *node,
 bool api_parameter(struct interp *in, const struct nki_node *node, const struct nki_input *input,
                    size_t index, struct str name, struct value *result) {
     switch (input->kind) {
-    case NKI_INPUT_ARRAY: return array_parameter(in, node, input, index, name, result);
-    case NKI_INPUT_INT: *result = value_int(input->i); return true;
-    case NKI_INPUT_FLOAT: *result = value_float(input->f); return true;
-    case NKI_INPUT_BOOL: *result = value_bool(input->i != 0); return true;
-    case NKI_INPUT_STR: *result = value_string(in, str_of(input->s)); return true;
-    case NKI_INPUT_NONE: *result = NONE_VALUE; return true;
+    case NKI_INPUT_ARRAY:
+        return array_parameter(in, node, input, index, name, result);
+    case NKI_INPUT_INT:
+        *result = value_int(input->i);
+        return true;
+    case NKI_INPUT_FLOAT:
+        *result = value_float(input->f);
+        return true;
+    case NKI_INPUT_BOOL:
+        *result = value_bool(input->i != 0);
+        return true;
+    case NKI_INPUT_STR:
+        *result = value_string(in, str_of(input->s));
+        return true;
+    case NKI_INPUT_NONE:
+        *result = NONE_VALUE;
+        return true;
     }
     return false;
 }
@@ -48,10 +65,13 @@ static bool add_output(struct interp *in, const struct nki_node *node, struct va
     struct nki_storage *storage = tensor_storage(in, t);
     bool legacy = interp_dialect(in) == NKI_DIALECT_LEGACY;
     if (t->space != NKI_HBM || (!legacy && !storage->shared && storage->input < 0))
-        return interp_error(in, node, "", "the returned tensor of shape %s is in %s: outputs must "
-                            "be in nl.shared_hbm", tensor_shape_text(in, t),
-                            t->space == NKI_SBUF ? "nl.sbuf"
-                            : t->space == NKI_PSUM ? "nl.psum" : "nl.hbm");
+        return interp_error(in, node, "",
+                            "the returned tensor of shape %s is in %s: outputs must "
+                            "be in nl.shared_hbm",
+                            tensor_shape_text(in, t),
+                            t->space == NKI_SBUF   ? "nl.sbuf"
+                            : t->space == NKI_PSUM ? "nl.psum"
+                                                   : "nl.hbm");
     uint64_t bytes = (uint64_t)tensor_count(t) * dtype_bytes(t->dtype);
     if (bytes == storage->bytes && t->n_dims <= ARRAY_MAX_DIMS && t->dtype == storage->dtype) {
         storage->n_dims = t->n_dims;
@@ -81,16 +101,16 @@ static bool written_parameters(struct interp *in, const struct nki_node *node) {
         storage->output = (int32_t)program->outputs.len;
         *vec_push(&program->outputs) = (uint32_t)s;
     }
-    return program->outputs.len > 0 ||
-           interp_error(in, node, "err_tensor_output_not_written_to", "the kernel returns nothing "
-                        "and writes to none of its parameters");
+    return program->outputs.len > 0 || interp_error(in, node, "err_tensor_output_not_written_to",
+                                                    "the kernel returns nothing "
+                                                    "and writes to none of its parameters");
 }
 
 bool api_return(struct interp *in, const struct nki_node *node, struct value value) {
     struct nki_program *program = interp_program(in);
     struct api *api = api_of(in);
     api->next_shared = 0;
-    if (api->instances++ > 0)       /* the outputs of an SPMD launch are those of its first one */
+    if (api->instances++ > 0) /* the outputs of an SPMD launch are those of its first one */
         return true;
     if (value.kind == VALUE_NONE)
         return written_parameters(in, node);

@@ -26,7 +26,8 @@ static bool legacy(struct interp *in) {
 
 static bool read_options(struct api_op *op, struct value dtype, struct value mask) {
     if (mask.kind != VALUE_NONE && !legacy(op->in))
-        return interp_error(op->in, op->node, "", "mask= does not exist any more: size the slices "
+        return interp_error(op->in, op->node, "",
+                            "mask= does not exist any more: size the slices "
                             "of the operands instead");
     return api_want_dtype(op->in, op->node, dtype, &op->dtype) &&
            api_want_mask(op->in, op->node, mask, &op->mask);
@@ -46,7 +47,8 @@ bool api_func_call(struct interp *in, const struct call *call, enum nki_func fun
            api_lower_unary(&op, v[0], result);
 }
 
-/* ---- reductions and composites ---------------------------------------------------------------- */
+/* ---- reductions and composites ----------------------------------------------------------------
+ */
 
 static bool read_keepdims(struct interp *in, const struct nki_node *node, struct value v,
                           bool *keep) {
@@ -56,8 +58,7 @@ static bool read_keepdims(struct interp *in, const struct nki_node *node, struct
 
 bool nl_reduce(struct interp *in, const struct call *call, struct value *result) {
     struct value v[5];
-    struct api_op op = {.in = in, .node = call->node,
-                        .func = (enum nki_func)(uintptr_t)call->data};
+    struct api_op op = {.in = in, .node = call->node, .func = (enum nki_func)(uintptr_t)call->data};
     struct api_reduction reduction = {0};
     if (!api_bind(in, call, "x, axis, dtype=None, mask=None, keepdims=False", v))
         return false;
@@ -91,8 +92,10 @@ bool nl_rms_norm(struct interp *in, const struct call *call, struct value *resul
     struct value v[8];
     struct api_op op = {.in = in, .node = call->node};
     struct api_rms_norm norm = {.epsilon = 1e-6};
-    if (!api_bind(in, call, "x, w, axis, n, epsilon=1e-6, dtype=None, compute_dtype=None, "
-                  "mask=None", v) ||
+    if (!api_bind(in, call,
+                  "x, w, axis, n, epsilon=1e-6, dtype=None, compute_dtype=None, "
+                  "mask=None",
+                  v) ||
         !read_options(&op, v[5], v[7]) || !api_want_tensor(in, call->node, "x", v[0], &norm.x) ||
         !api_want_tensor(in, call->node, "w", v[1], &norm.w))
         return false;
@@ -127,8 +130,9 @@ static const struct tensor *predicate(const struct api_op *op, const struct tens
 static enum dtype either_dtype(struct value x, struct value y) {
     if (x.kind == VALUE_TENSOR && y.kind == VALUE_TENSOR)
         return api_promote(x.tensor->dtype, y.tensor->dtype);
-    return x.kind == VALUE_TENSOR ? x.tensor->dtype
-           : y.kind == VALUE_TENSOR ? y.tensor->dtype : DTYPE_FLOAT32;
+    return x.kind == VALUE_TENSOR   ? x.tensor->dtype
+           : y.kind == VALUE_TENSOR ? y.tensor->dtype
+                                    : DTYPE_FLOAT32;
 }
 
 /* A tile or number as a tile of the wanted shape and dtype. */
@@ -199,7 +203,8 @@ bool nl_dropout(struct interp *in, const struct call *call, struct value *result
     return true;
 }
 
-/* ---- loops, programs, queries ----------------------------------------------------------------- */
+/* ---- loops, programs, queries -----------------------------------------------------------------
+ */
 
 bool nl_range(struct interp *in, const struct call *call, struct value *result) {
     struct value v[4];
@@ -274,8 +279,7 @@ bool nl_is_buffer(struct interp *in, const struct call *call, struct value *resu
     struct value v[1];
     enum nki_space space;
     bool shared;
-    if (!api_bind(in, call, "buffer", v) ||
-        !api_want_buffer(in, call->node, v[0], &space, &shared))
+    if (!api_bind(in, call, "buffer", v) || !api_want_buffer(in, call->node, v[0], &space, &shared))
         return false;
     *result = value_bool((uintptr_t)call->data & (1u << space));
     return true;
@@ -309,7 +313,8 @@ bool nl_spmd_dim(struct interp *in, const struct call *call, struct value *resul
     return true;
 }
 
-/* ---- names ------------------------------------------------------------------------------------ */
+/* ---- names ------------------------------------------------------------------------------------
+ */
 
 #define FUNC_DATA(func) ((const void *)(uintptr_t)(func))
 #define SPACE_DATA(bits) ((const void *)(uintptr_t)(bits))
@@ -393,7 +398,8 @@ bool api_language_name(struct interp *in, const struct nki_node *node, struct st
     else if (str_is(name, "mgrid") && legacy(in))
         *result = (struct value){.kind = VALUE_ENUM, .enumeration = &grid_marker};
     else if (str_is(name, "mgrid"))
-        return interp_error(in, node, "", "nl.mgrid does not exist any more: index with slices, "
+        return interp_error(in, node, "",
+                            "nl.mgrid does not exist any more: index with slices, "
                             "nl.ds or .ap()");
     else if (str_is(name, "fp32"))
         *result = (struct value){.kind = VALUE_DTYPE, .i = DTYPE_FLOAT32};

@@ -9,8 +9,10 @@ static bool is_legacy(struct interp *in) {
 
 static bool on_chip(const struct api_op *op, const struct tensor *t) {
     if (t->space == NKI_HBM)
-        return interp_error(op->in, op->node, "err_unsupported_memory", "an operand of shape %s is "
-                            "in HBM: load it into SBUF first", tensor_shape_text(op->in, t));
+        return interp_error(op->in, op->node, "err_unsupported_memory",
+                            "an operand of shape %s is "
+                            "in HBM: load it into SBUF first",
+                            tensor_shape_text(op->in, t));
     return true;
 }
 
@@ -19,30 +21,35 @@ static bool settle(const struct api_op *op, const struct tensor *shape, enum dty
                    struct api_op *settled) {
     *settled = *op;
     if (!op->dst)
-        settled->dst = api_tile_like(op->in, op->node, shape, NKI_SBUF,
-                                     op->dtype ? op->dtype : dtype);
+        settled->dst =
+            api_tile_like(op->in, op->node, shape, NKI_SBUF, op->dtype ? op->dtype : dtype);
     return settled->dst != NULL;
 }
 
 static bool finish(const struct api_op *op, const struct api_op *settled, struct value *result) {
-    *result = op->dst ? value_tensor(op->dst)
-                      : api_produced(op->in, op->node, settled->dst, op->mask);
+    *result =
+        op->dst ? value_tensor(op->dst) : api_produced(op->in, op->node, settled->dst, op->mask);
     return true;
 }
 
-/* ---- elementwise, two inputs ------------------------------------------------------------------ */
+/* ---- elementwise, two inputs ------------------------------------------------------------------
+ */
 
 static bool is_comparison(enum nki_func func) {
-    return nki_func_has(func, 'c') || func == NKI_FUNC_LOGICAL_AND ||
-           func == NKI_FUNC_LOGICAL_OR || func == NKI_FUNC_LOGICAL_XOR;
+    return nki_func_has(func, 'c') || func == NKI_FUNC_LOGICAL_AND || func == NKI_FUNC_LOGICAL_OR ||
+           func == NKI_FUNC_LOGICAL_XOR;
 }
 
 static enum dtype value_dtype(struct value v) {
     switch (v.kind) {
-    case VALUE_TENSOR: return v.tensor->dtype;
-    case VALUE_INT: return DTYPE_INT32;
-    case VALUE_BOOL: return DTYPE_UINT8;
-    default: return DTYPE_FLOAT32;
+    case VALUE_TENSOR:
+        return v.tensor->dtype;
+    case VALUE_INT:
+        return DTYPE_INT32;
+    case VALUE_BOOL:
+        return DTYPE_UINT8;
+    default:
+        return DTYPE_FLOAT32;
     }
 }
 
@@ -54,9 +61,17 @@ static enum dtype binary_dtype(const struct api_op *op, struct value x, struct v
 
 static bool commutes(enum nki_func func) {
     switch (func) {
-    case NKI_FUNC_SUBTRACT: case NKI_FUNC_DIVIDE: case NKI_FUNC_POWER: case NKI_FUNC_MOD:
-    case NKI_FUNC_FMOD: case NKI_FUNC_LESS: case NKI_FUNC_LESS_EQUAL: case NKI_FUNC_GREATER:
-    case NKI_FUNC_GREATER_EQUAL: case NKI_FUNC_LEFT_SHIFT: case NKI_FUNC_RIGHT_SHIFT:
+    case NKI_FUNC_SUBTRACT:
+    case NKI_FUNC_DIVIDE:
+    case NKI_FUNC_POWER:
+    case NKI_FUNC_MOD:
+    case NKI_FUNC_FMOD:
+    case NKI_FUNC_LESS:
+    case NKI_FUNC_LESS_EQUAL:
+    case NKI_FUNC_GREATER:
+    case NKI_FUNC_GREATER_EQUAL:
+    case NKI_FUNC_LEFT_SHIFT:
+    case NKI_FUNC_RIGHT_SHIFT:
         return false;
     default:
         return true;
@@ -87,8 +102,8 @@ static bool with_number(const struct api_op *op, const struct tensor *x, struct 
     struct api_op settled;
     enum dtype dtype = binary_dtype(op, value_tensor(x), number);
     api_want_number(number, &real);
-    struct nki_operand operand = number.kind == VALUE_INT ? operand_int(number.i)
-                                                          : operand_float(real);
+    struct nki_operand operand =
+        number.kind == VALUE_INT ? operand_int(number.i) : operand_float(real);
     return on_chip(op, x) && (x = api_operand(op->in, op->node, x)) &&
            settle(op, x, dtype, &settled) && api_emit_scalar(&settled, x, operand, reverse) &&
            finish(op, &settled, result);
@@ -138,9 +153,10 @@ static bool join_shapes(const struct api_op *op, const struct tensor *x, const s
     for (int d = 0; d < less->n_dims; d++) {
         struct tensor_dim *dim = &shape->dim[d + shift];
         if (dim->size != less->dim[d].size && dim->size != 1 && less->dim[d].size != 1)
-            return interp_error(op->in, op->node, "", "shapes %s and %s do not fit together: sizes "
-                                "must be equal or 1", tensor_shape_text(op->in, x),
-                                tensor_shape_text(op->in, y));
+            return interp_error(op->in, op->node, "",
+                                "shapes %s and %s do not fit together: sizes "
+                                "must be equal or 1",
+                                tensor_shape_text(op->in, x), tensor_shape_text(op->in, y));
         if (dim->size == 1)
             dim->size = less->dim[d].size;
     }
@@ -189,9 +205,8 @@ static bool two_tiles(const struct api_op *op, struct value a, struct value b,
     struct tensor shape;
     struct api_op settled;
     return join_shapes(op, x, y, &shape) && (x = spread_to(op, x, &shape)) &&
-           (y = spread_to(op, y, &shape)) &&
-           settle(op, &shape, binary_dtype(op, a, b), &settled) && emit_pair(&settled, x, y) &&
-           finish(op, &settled, result);
+           (y = spread_to(op, y, &shape)) && settle(op, &shape, binary_dtype(op, a, b), &settled) &&
+           emit_pair(&settled, x, y) && finish(op, &settled, result);
 }
 
 static bool two_numbers(const struct api_op *op, struct value x, struct value y,
@@ -201,17 +216,30 @@ static bool two_numbers(const struct api_op *op, struct value x, struct value y,
         return interp_error(op->in, op->node, "", "nl.%s takes tiles and numbers; found %s and %s",
                             nki_func_name(op->func), value_type_name(x), value_type_name(y));
     switch (op->func) {
-    case NKI_FUNC_ADD: r = a + b; break;
-    case NKI_FUNC_SUBTRACT: r = a - b; break;
-    case NKI_FUNC_MULTIPLY: r = a * b; break;
-    case NKI_FUNC_DIVIDE: r = a / b; break;
-    case NKI_FUNC_MAXIMUM: r = a > b ? a : b; break;
-    case NKI_FUNC_MINIMUM: r = a < b ? a : b; break;
+    case NKI_FUNC_ADD:
+        r = a + b;
+        break;
+    case NKI_FUNC_SUBTRACT:
+        r = a - b;
+        break;
+    case NKI_FUNC_MULTIPLY:
+        r = a * b;
+        break;
+    case NKI_FUNC_DIVIDE:
+        r = a / b;
+        break;
+    case NKI_FUNC_MAXIMUM:
+        r = a > b ? a : b;
+        break;
+    case NKI_FUNC_MINIMUM:
+        r = a < b ? a : b;
+        break;
     default:
         return interp_error(op->in, op->node, "", "nl.%s needs a tile", nki_func_name(op->func));
     }
     *result = x.kind == VALUE_INT && y.kind == VALUE_INT && op->func != NKI_FUNC_DIVIDE
-                  ? value_int((int64_t)r) : value_float(r);
+                  ? value_int((int64_t)r)
+                  : value_float(r);
     return true;
 }
 
@@ -230,7 +258,8 @@ bool api_lower_binary(const struct api_op *op, struct value x, struct value y,
     return with_number(op, tx ? x.tensor : y.tensor, other, !tx, result);
 }
 
-/* ---- elementwise, one input ------------------------------------------------------------------- */
+/* ---- elementwise, one input -------------------------------------------------------------------
+ */
 
 static bool emit_one(const struct api_op *op, enum nki_op instruction, const struct tensor *x) {
     struct api_build b;
@@ -247,19 +276,25 @@ static bool scalar_instead(const struct api_op *op, enum nki_func func, double n
                            const struct tensor *x) {
     struct api_op other = *op;
     other.func = func;
-    return api_emit_scalar(&other, x, number == -1 && nki_func_has(func, 'i')
-                                          ? operand_int(-1) : operand_float(number), false);
+    return api_emit_scalar(
+        &other, x,
+        number == -1 && nki_func_has(func, 'i') ? operand_int(-1) : operand_float(number), false);
 }
 
 bool api_emit_unary(const struct api_op *op, const struct tensor *x) {
     struct api_build b;
     bool legacy = is_legacy(op->in);
     switch (op->func) {
-    case NKI_FUNC_COPY: return emit_one(op, NKI_OP_TENSOR_COPY, x);
-    case NKI_FUNC_RECIPROCAL: return emit_one(op, NKI_OP_RECIPROCAL, x);
-    case NKI_FUNC_NEGATIVE: return scalar_instead(op, NKI_FUNC_MULTIPLY, -1, x);
-    case NKI_FUNC_LOGICAL_NOT: return scalar_instead(op, NKI_FUNC_EQUAL, 0, x);
-    case NKI_FUNC_INVERT: return scalar_instead(op, NKI_FUNC_BITWISE_XOR, -1, x);
+    case NKI_FUNC_COPY:
+        return emit_one(op, NKI_OP_TENSOR_COPY, x);
+    case NKI_FUNC_RECIPROCAL:
+        return emit_one(op, NKI_OP_RECIPROCAL, x);
+    case NKI_FUNC_NEGATIVE:
+        return scalar_instead(op, NKI_FUNC_MULTIPLY, -1, x);
+    case NKI_FUNC_LOGICAL_NOT:
+        return scalar_instead(op, NKI_FUNC_EQUAL, 0, x);
+    case NKI_FUNC_INVERT:
+        return scalar_instead(op, NKI_FUNC_BITWISE_XOR, -1, x);
     case NKI_FUNC_RSQRT:
         if (legacy)
             break;
@@ -269,10 +304,11 @@ bool api_emit_unary(const struct api_op *op, const struct tensor *x) {
         api_put(&b, "operand0", operand_float(0));
         return api_emit(&b);
     case NKI_FUNC_SIN:
-        if (!legacy)    /* with range reduction, which the activation function does not do */
+        if (!legacy) /* with range reduction, which the activation function does not do */
             return emit_one(op, NKI_OP_ELEMENTWISE, x);
         break;
-    default: break;
+    default:
+        break;
     }
     return emit_one(op, nki_func_has(op->func, 'a') ? NKI_OP_ACTIVATION : NKI_OP_ELEMENTWISE, x);
 }

@@ -6,8 +6,10 @@ static const struct tensor *into_sbuf(const struct api_op *op, const struct tens
     if (x->space == NKI_SBUF)
         return api_operand(op->in, op->node, x);
     if (x->space == NKI_HBM) {
-        interp_error(op->in, op->node, "err_unsupported_memory", "an operand of shape %s is in HBM: "
-                     "load it into SBUF first", tensor_shape_text(op->in, x));
+        interp_error(op->in, op->node, "err_unsupported_memory",
+                     "an operand of shape %s is in HBM: "
+                     "load it into SBUF first",
+                     tensor_shape_text(op->in, x));
         return NULL;
     }
     struct tensor *copy = api_tile_like(op->in, op->node, x, NKI_SBUF, x->dtype);
@@ -37,8 +39,8 @@ bool api_lower_transpose(const struct api_op *op, const struct tensor *x, struct
     struct tensor *turned = source ? transposed(op, source) : NULL;
     if (!turned)
         return false;
-    struct tensor *dst = api_tile_like(op->in, op->node, turned, NKI_SBUF,
-                                       op->dtype ? op->dtype : x->dtype);
+    struct tensor *dst =
+        api_tile_like(op->in, op->node, turned, NKI_SBUF, op->dtype ? op->dtype : x->dtype);
     if (!dst || !api_copy(op->in, op->node, dst, turned, NULL))
         return false;
     *result = api_produced(op->in, op->node, dst, op->mask);
@@ -60,8 +62,8 @@ bool api_lower_matmul(const struct api_op *op, const struct tensor *x, const str
     if (tensor_partitions(stationary) != tensor_partitions(moving))
         return interp_error(op->in, op->node, "err_num_partition_mismatch",
                             "nl.matmul: x has shape %s and y %s: the contraction is over %lld and "
-                            "%lld elements", tensor_shape_text(op->in, x),
-                            tensor_shape_text(op->in, y),
+                            "%lld elements",
+                            tensor_shape_text(op->in, x), tensor_shape_text(op->in, y),
                             (long long)tensor_partitions(stationary),
                             (long long)tensor_partitions(moving));
     int64_t shape[2] = {tensor_free(stationary), tensor_free(moving)};

@@ -20,8 +20,11 @@ bool nl_load(struct interp *in, const struct call *call, struct value *result) {
     const struct tensor *src;
     enum dtype dtype;
     const struct index_expr *mask;
-    if (!api_bind(in, call, interp_dialect(in) == NKI_DIALECT_LEGACY
-                      ? "src, *, mask=None, dtype=None, name=None" : "src, dtype=None", v))
+    if (!api_bind(in, call,
+                  interp_dialect(in) == NKI_DIALECT_LEGACY
+                      ? "src, *, mask=None, dtype=None, name=None"
+                      : "src, dtype=None",
+                  v))
         return false;
     bool legacy = interp_dialect(in) == NKI_DIALECT_LEGACY;
     if (!api_want_tensor(in, call->node, "the source of nl.load", v[0], &src) ||
@@ -57,8 +60,7 @@ bool nl_store(struct interp *in, const struct call *call, struct value *result) 
     bool legacy = interp_dialect(in) == NKI_DIALECT_LEGACY;
     if (!api_bind(in, call, legacy ? "dst, value, *, mask=None" : "dst, value", v) ||
         !api_want_tensor(in, call->node, "the destination of nl.store", v[0], &dst) ||
-        (legacy && !api_want_mask(in, call->node, v[2], &mask)) ||
-        !writable(in, call->node, dst))
+        (legacy && !api_want_mask(in, call->node, v[2], &mask)) || !writable(in, call->node, dst))
         return false;
     *result = NONE_VALUE;
     double number;
@@ -119,11 +121,13 @@ bool nl_load_transpose2d(struct interp *in, const struct call *call, struct valu
         !api_want_dtype(in, call->node, v[2], &dtype))
         return false;
     if (src->n_dims != 2)
-        return interp_error(in, call->node, "", "nl.load_transpose2d takes two dimensions; the "
-                            "source has shape %s", tensor_shape_text(in, src));
+        return interp_error(in, call->node, "",
+                            "nl.load_transpose2d takes two dimensions; the "
+                            "source has shape %s",
+                            tensor_shape_text(in, src));
     int64_t shape[2] = {src->dim[1].size, src->dim[0].size};
-    struct tensor *tile = tensor_tile(in, call->node, NKI_SBUF, dtype ? dtype : src->dtype, shape,
-                                      2);
+    struct tensor *tile =
+        tensor_tile(in, call->node, NKI_SBUF, dtype ? dtype : src->dtype, shape, 2);
     struct tensor turned;
     if (!tile)
         return false;
@@ -159,8 +163,7 @@ bool nl_transpose(struct interp *in, const struct call *call, struct value *resu
     return api_bind(in, call, "x, dtype=None, mask=None", v) &&
            api_want_tensor(in, call->node, "x", v[0], &x) &&
            api_want_dtype(in, call->node, v[1], &op.dtype) &&
-           api_want_mask(in, call->node, v[2], &op.mask) &&
-           api_lower_transpose(&op, x, result);
+           api_want_mask(in, call->node, v[2], &op.mask) && api_lower_transpose(&op, x, result);
 }
 
 bool nl_expand_dims(struct interp *in, const struct call *call, struct value *result) {
@@ -201,8 +204,8 @@ bool nl_broadcast_to(struct interp *in, const struct call *call, struct value *r
         return false;
     const struct tensor *view = tensor_broadcast(in, call->node, x, shape, n);
     if (view && interp_dialect(in) != NKI_DIALECT_LEGACY && x->space != NKI_HBM) {
-        struct tensor *tile = tensor_tile(in, call->node, NKI_SBUF, dtype ? dtype : x->dtype,
-                                          shape, n);
+        struct tensor *tile =
+            tensor_tile(in, call->node, NKI_SBUF, dtype ? dtype : x->dtype, shape, n);
         bool ok = tile && (view = api_operand(in, call->node, view)) &&
                   api_copy(in, call->node, tile, view, NULL);
         *result = value_tensor(tile);
@@ -223,8 +226,8 @@ bool nl_gather_flattened(struct interp *in, const struct call *call, struct valu
         !api_want_tensor(in, call->node, "indices", v[1], &indices) ||
         !api_want_dtype(in, call->node, v[3], &dtype))
         return false;
-    struct tensor *dst = api_tile_like(in, call->node, indices, NKI_SBUF,
-                                       dtype ? dtype : data->dtype);
+    struct tensor *dst =
+        api_tile_like(in, call->node, indices, NKI_SBUF, dtype ? dtype : data->dtype);
     struct api_build b;
     if (!dst)
         return false;
@@ -259,12 +262,12 @@ bool nl_arange(struct interp *in, const struct call *call, struct value *result)
     struct value v[3];
     int64_t start = 0, stop, step = 1;
     if (interp_dialect(in) != NKI_DIALECT_LEGACY)
-        return interp_error(in, call->node, "", "nl.arange does not exist any more: index with "
+        return interp_error(in, call->node, "",
+                            "nl.arange does not exist any more: index with "
                             "slices, nl.ds or .ap()");
     if (!api_bind(in, call, "start, stop=None, step=None", v) ||
         !api_want_int(in, call->node, "nl.arange", v[v[1].kind != VALUE_NONE], &stop) ||
-        (v[1].kind != VALUE_NONE &&
-         !api_want_int(in, call->node, "nl.arange", v[0], &start)) ||
+        (v[1].kind != VALUE_NONE && !api_want_int(in, call->node, "nl.arange", v[0], &start)) ||
         (v[2].kind != VALUE_NONE && !api_want_int(in, call->node, "nl.arange", v[2], &step)))
         return false;
     int64_t count = step > 0 ? (stop - start + step - 1) / step : 0;

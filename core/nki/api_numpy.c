@@ -43,11 +43,13 @@ static bool read_dtype(struct interp *in, const struct nki_node *node, struct va
     return true;
 }
 
-static bool np_shape(struct interp *in, const struct nki_node *node, struct value v,
-                     int64_t *shape, int *n) {
+static bool np_shape(struct interp *in, const struct nki_node *node, struct value v, int64_t *shape,
+                     int *n) {
     return tensor_read_shape(in, node, v, shape, n) &&
-           (*n <= ARRAY_MAX_DIMS || interp_error(in, node, "", "a numpy array in a kernel has at "
-                                                 "most %d dimensions", ARRAY_MAX_DIMS));
+           (*n <= ARRAY_MAX_DIMS || interp_error(in, node, "",
+                                                 "a numpy array in a kernel has at "
+                                                 "most %d dimensions",
+                                                 ARRAY_MAX_DIMS));
 }
 
 /* np.identity(n, dtype), np.eye(n, m, k, dtype) */
@@ -128,8 +130,8 @@ static bool np_arange(struct interp *in, const struct call *call, struct value *
     return true;
 }
 
-static bool measure(struct interp *in, const struct nki_node *node, struct value v,
-                    int64_t *shape, int *n) {
+static bool measure(struct interp *in, const struct nki_node *node, struct value v, int64_t *shape,
+                    int *n) {
     while (v.kind == VALUE_LIST || v.kind == VALUE_TUPLE) {
         if (*n == ARRAY_MAX_DIMS || v.seq->items.len == 0)
             return interp_error(in, node, "", "np.array: the list is empty or nested too deeply");
@@ -208,10 +210,12 @@ static bool np_dtype(struct interp *in, const struct call *call, struct value *r
     return true;
 }
 
-static const struct { const char *name; double (*run)(double); } functions[] = {
-    {"sqrt", sqrt}, {"exp", exp}, {"log", log}, {"log2", log2}, {"ceil", ceil},
-    {"floor", floor}, {"abs", fabs}, {"sin", sin}, {"cos", cos}, {"tanh", tanh},
-    {"round", rint},
+static const struct {
+    const char *name;
+    double (*run)(double);
+} functions[] = {
+    {"sqrt", sqrt}, {"exp", exp}, {"log", log}, {"log2", log2}, {"ceil", ceil},  {"floor", floor},
+    {"abs", fabs},  {"sin", sin}, {"cos", cos}, {"tanh", tanh}, {"round", rint},
 };
 
 /* np.sqrt(2.0) and the like, on numbers and host arrays. */
@@ -256,18 +260,30 @@ static const struct value_native natives[] = {
     {"np.triu", np_triangle, "upper"},  {"np.dtype", np_dtype, NULL},
     {"np.prod", product_of, NULL},
 };
-#define FUNCTION(i) {"np.function", np_function, (const void *)(uintptr_t)(i)}
+#define FUNCTION(i)                                                                                \
+    { "np.function", np_function, (const void *)(uintptr_t)(i) }
 static const struct value_native function_natives[COUNT_OF(functions)] = {
-    FUNCTION(0), FUNCTION(1), FUNCTION(2), FUNCTION(3), FUNCTION(4), FUNCTION(5),
+    FUNCTION(0), FUNCTION(1), FUNCTION(2), FUNCTION(3), FUNCTION(4),  FUNCTION(5),
     FUNCTION(6), FUNCTION(7), FUNCTION(8), FUNCTION(9), FUNCTION(10),
 };
 
 /* ufuncs under numpy's names where nl's differ. */
-static const struct { const char *name; enum nki_func func; } ufuncs[] = {
-    {"true_divide", NKI_FUNC_DIVIDE}, {"absolute", NKI_FUNC_ABS}, {"amax", NKI_FUNC_MAXIMUM},
-    {"amin", NKI_FUNC_MINIMUM}, {"max", NKI_FUNC_MAXIMUM}, {"min", NKI_FUNC_MINIMUM},
-    {"sum", NKI_FUNC_ADD}, {"bitwise_not", NKI_FUNC_INVERT}, {"remainder", NKI_FUNC_MOD},
-    {"mean", NKI_FUNC_AVERAGE}, {"all", NKI_FUNC_LOGICAL_AND}, {"any", NKI_FUNC_LOGICAL_OR},
+static const struct {
+    const char *name;
+    enum nki_func func;
+} ufuncs[] = {
+    {"true_divide", NKI_FUNC_DIVIDE},
+    {"absolute", NKI_FUNC_ABS},
+    {"amax", NKI_FUNC_MAXIMUM},
+    {"amin", NKI_FUNC_MINIMUM},
+    {"max", NKI_FUNC_MAXIMUM},
+    {"min", NKI_FUNC_MINIMUM},
+    {"sum", NKI_FUNC_ADD},
+    {"bitwise_not", NKI_FUNC_INVERT},
+    {"remainder", NKI_FUNC_MOD},
+    {"mean", NKI_FUNC_AVERAGE},
+    {"all", NKI_FUNC_LOGICAL_AND},
+    {"any", NKI_FUNC_LOGICAL_OR},
 };
 
 static bool constant_named(struct str name, struct value *result) {
@@ -326,7 +342,8 @@ bool api_numpy_call(struct interp *in, const struct call *call, enum nki_func fu
                         nki_func_name(func));
 }
 
-/* ---- arrays ----------------------------------------------------------------------------------- */
+/* ---- arrays -----------------------------------------------------------------------------------
+ */
 
 static bool host_index(struct interp *in, const struct nki_node *node, const struct array *a,
                        struct value part, int axis, int64_t *start, int64_t *count, bool *drop) {
@@ -342,7 +359,8 @@ static bool host_index(struct interp *in, const struct nki_node *node, const str
         if (part.slice->stop.kind == VALUE_INT)
             stop = part.slice->stop.i;
     } else {
-        return interp_error(in, node, "", "a numpy array in a kernel is indexed with integers and "
+        return interp_error(in, node, "",
+                            "a numpy array in a kernel is indexed with integers and "
                             "slices");
     }
     *count = stop - *start;
@@ -363,8 +381,7 @@ bool api_host_getitem(struct interp *in, const struct nki_node *node, const stru
         bool drop = false;
         start[d] = 0;
         count[d] = array->shape[d];
-        if ((size_t)d < n &&
-            !host_index(in, node, array, parts[d], d, &start[d], &count[d], &drop))
+        if ((size_t)d < n && !host_index(in, node, array, parts[d], d, &start[d], &count[d], &drop))
             return false;
         if (!drop)
             view.shape[view.ndim++] = count[d];
@@ -413,7 +430,8 @@ static bool host_reshape(struct interp *in, const struct call *call, struct valu
 }
 
 static const struct value_native host_methods[] = {
-    {"array.astype", host_astype, NULL}, {"array.reshape", host_reshape, NULL},
+    {"array.astype", host_astype, NULL},
+    {"array.reshape", host_reshape, NULL},
 };
 
 bool api_host_attribute(struct interp *in, const struct nki_node *node, struct array *array,
@@ -442,14 +460,22 @@ bool api_host_attribute(struct interp *in, const struct nki_node *node, struct a
 
 static double combine(enum nki_binary op, double a, double b) {
     switch (op) {
-    case NKI_ADD: return a + b;
-    case NKI_SUB: return a - b;
-    case NKI_MUL: return a * b;
-    case NKI_DIV: return a / b;
-    case NKI_FLOOR_DIV: return floor(a / b);
-    case NKI_MOD: return a - floor(a / b) * b;
-    case NKI_POW: return pow(a, b);
-    default: return NAN;
+    case NKI_ADD:
+        return a + b;
+    case NKI_SUB:
+        return a - b;
+    case NKI_MUL:
+        return a * b;
+    case NKI_DIV:
+        return a / b;
+    case NKI_FLOOR_DIV:
+        return floor(a / b);
+    case NKI_MOD:
+        return a - floor(a / b) * b;
+    case NKI_POW:
+        return pow(a, b);
+    default:
+        return NAN;
     }
 }
 
@@ -459,15 +485,17 @@ bool api_host_binary(struct interp *in, const struct nki_node *node, enum nki_bi
     const struct array *y = b.kind == VALUE_HOST ? b.host : NULL;
     double left = 0, right = 0;
     if ((!x && !api_want_number(a, &left)) || (!y && !api_want_number(b, &right)) ||
-        (x && y && (x->ndim != y->ndim || memcmp(x->shape, y->shape, (size_t)x->ndim *
-                                                 sizeof x->shape[0]) != 0)))
-        return interp_error(in, node, "", "numpy arrays in kernels combine with numbers and "
+        (x && y &&
+         (x->ndim != y->ndim ||
+          memcmp(x->shape, y->shape, (size_t)x->ndim * sizeof x->shape[0]) != 0)))
+        return interp_error(in, node, "",
+                            "numpy arrays in kernels combine with numbers and "
                             "arrays of the same shape");
     const struct array *shape = x ? x : y;
     struct array *out = host_new(in, node, shape->dtype, shape->shape, shape->ndim);
     for (int64_t i = 0, n = array_count(shape); out && i < n; i++)
-        ((double *)out->data)[i] = combine(op, x ? api_host_read(x, i) : left,
-                                           y ? api_host_read(y, i) : right);
+        ((double *)out->data)[i] =
+            combine(op, x ? api_host_read(x, i) : left, y ? api_host_read(y, i) : right);
     *result = host_value(out);
     return out != NULL;
 }

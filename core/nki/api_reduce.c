@@ -2,7 +2,8 @@
 /* Reductions over free dimensions and what is made of them: mean, variance, softmax, RMS norm. */
 #include "nki/api.h"
 
-/* ---- axes ------------------------------------------------------------------------------------- */
+/* ---- axes -------------------------------------------------------------------------------------
+ */
 
 struct axes {
     bool reduced[TENSOR_MAX_DIMS];
@@ -25,12 +26,16 @@ static bool read_axes(const struct api_op *op, const struct tensor *x, struct va
         if (axis < 0)
             axis += x->n_dims;
         if (axis < 0 || axis >= x->n_dims)
-            return interp_error(op->in, op->node, "", "axis %lld is out of range for a tensor of "
-                                "shape %s", (long long)items[i].i, tensor_shape_text(op->in, x));
+            return interp_error(op->in, op->node, "",
+                                "axis %lld is out of range for a tensor of "
+                                "shape %s",
+                                (long long)items[i].i, tensor_shape_text(op->in, x));
         if (x->dim[axis].part && x->dim[axis].size > 1)
-            return interp_error(op->in, op->node, "", "axis %lld is the partition dimension: "
+            return interp_error(op->in, op->node, "",
+                                "axis %lld is the partition dimension: "
                                 "reductions run over free dimensions; transpose first or use a "
-                                "matmul with ones", (long long)axis);
+                                "matmul with ones",
+                                (long long)axis);
         axes->n += !axes->reduced[axis];
         axes->reduced[axis] = true;
     }
@@ -84,8 +89,8 @@ static bool emit_reduce(const struct api_op *op, const struct tensor *data, int 
     api_put_tensor(&b, "dst", op->dst);
     api_put(&b, "op", operand_func(op->func));
     api_put_tensor(&b, "data", data);
-    api_put(&b, "axis", (struct nki_operand){.kind = NKI_OPERAND_INTS, .n = (uint32_t)n,
-                                             .ints = list});
+    api_put(&b, "axis",
+            (struct nki_operand){.kind = NKI_OPERAND_INTS, .n = (uint32_t)n, .ints = list});
     api_put(&b, "negate", operand_bool(negate));
     return api_emit(&b);
 }
@@ -105,8 +110,7 @@ static bool multiply_by(const struct api_op *op, const struct tensor *dst,
 
 /* Finishes a value: the caller's tile, or a fresh one. */
 static bool produced(const struct api_op *op, const struct tensor *tile, struct value *result) {
-    *result = op->dst ? value_tensor(tile)
-                      : api_produced(op->in, op->node, tile, op->mask);
+    *result = op->dst ? value_tensor(tile) : api_produced(op->in, op->node, tile, op->mask);
     return true;
 }
 
@@ -138,7 +142,8 @@ bool api_lower_reduce(const struct api_op *op, struct value x,
     return produced(op, dst, result);
 }
 
-/* ---- composites ------------------------------------------------------------------------------- */
+/* ---- composites -------------------------------------------------------------------------------
+ */
 
 static bool binary_into(const struct api_op *op, enum nki_func func, const struct tensor *dst,
                         const struct tensor *x, const struct tensor *y) {
@@ -146,8 +151,7 @@ static bool binary_into(const struct api_op *op, enum nki_func func, const struc
     struct value ignored;
     one.func = func;
     one.dst = dst;
-    return api_lower_binary(&one, value_tensor(x),
-                            value_tensor(y), &ignored);
+    return api_lower_binary(&one, value_tensor(x), value_tensor(y), &ignored);
 }
 
 static bool unary_into(const struct api_op *op, enum nki_func func, const struct tensor *dst,
@@ -166,8 +170,7 @@ static const struct tensor *reduce_to(const struct api_op *op, enum nki_func fun
     one.func = func;
     one.dst = NULL;
     one.dtype = DTYPE_FLOAT32;
-    return api_lower_reduce(&one, value_tensor(x), &reduction, &result)
-               ? result.tensor : NULL;
+    return api_lower_reduce(&one, value_tensor(x), &reduction, &result) ? result.tensor : NULL;
 }
 
 /* mean((x - mean(x))^2) */
@@ -183,8 +186,8 @@ bool api_lower_variance(const struct api_op *op, struct value x,
         !unary_into(op, NKI_FUNC_SQUARE, square, centred) ||
         !(squares = reduce_to(op, NKI_FUNC_ADD, square, reduction->axes, false)))
         return false;
-    const struct tensor *dst = op->dst ? op->dst
-        : new_tile(op, squares, op->dtype ? op->dtype : data->dtype);
+    const struct tensor *dst =
+        op->dst ? op->dst : new_tile(op, squares, op->dtype ? op->dtype : data->dtype);
     int64_t n = tensor_count(data) / tensor_count(squares);
     return dst && multiply_by(op, dst, squares, 1.0 / (double)n) && produced(op, dst, result);
 }
@@ -215,8 +218,8 @@ bool api_lower_softmax(const struct api_op *op, struct value x, struct value axi
                !unary_into(op, NKI_FUNC_EXP, power, power)) {
         return false;
     }
-    const struct tensor *dst = op->dst ? op->dst
-        : new_tile(op, data, op->dtype ? op->dtype : data->dtype);
+    const struct tensor *dst =
+        op->dst ? op->dst : new_tile(op, data, op->dtype ? op->dtype : data->dtype);
     return dst && (sum = reduce_to(op, NKI_FUNC_ADD, power, axis, false)) &&
            unary_into(op, NKI_FUNC_RECIPROCAL, inverse, sum) &&
            binary_into(op, NKI_FUNC_MULTIPLY, dst, power, inverse) && produced(op, dst, result);
@@ -241,8 +244,8 @@ bool api_lower_rms_norm(const struct api_op *op, const struct api_rms_norm *norm
         !unary_into(op, NKI_FUNC_RSQRT, inverse, mean) ||
         !binary_into(op, NKI_FUNC_MULTIPLY, scaled, x, inverse))
         return false;
-    const struct tensor *dst = op->dst ? op->dst
-        : new_tile(op, x, op->dtype ? op->dtype : x->dtype);
+    const struct tensor *dst =
+        op->dst ? op->dst : new_tile(op, x, op->dtype ? op->dtype : x->dtype);
     return dst && binary_into(op, NKI_FUNC_MULTIPLY, dst, scaled, norm->w) &&
            produced(op, dst, result);
 }

@@ -5,12 +5,10 @@
 
 #include <stddef.h>
 
-#define LARGEST_STORAGE ((int64_t)1 << 40)  /* elements; far over any device's memory */
+#define LARGEST_STORAGE ((int64_t)1 << 40) /* elements; far over any device's memory */
 
 void tensor_read(struct tensor *scratch, const struct tensor *from) {
     memcpy(scratch, from, offsetof(struct tensor, dim) + from->n_dims * sizeof from->dim[0]);
-    memset(scratch->dim + from->n_dims, 0,
-           (TENSOR_MAX_DIMS - from->n_dims) * sizeof scratch->dim[0]);
     scratch->origin = NULL;
     scratch->producer = 0;
     scratch->nothing = false;
@@ -58,8 +56,10 @@ static bool check_request(struct interp *in, const struct nki_node *node,
     int64_t count = 1;
     for (int d = 0; d < request->n_dims; d++) {
         if (request->shape[d] <= 0)
-            return interp_error(in, node, "", "dimension %d of the shape is %lld: sizes are 1 or "
-                                "more", d, (long long)request->shape[d]);
+            return interp_error(in, node, "",
+                                "dimension %d of the shape is %lld: sizes are 1 or "
+                                "more",
+                                d, (long long)request->shape[d]);
         if (request->shape[d] > LARGEST_STORAGE / count)
             return interp_error(in, node, "err_size_of_dimension_exceed_arch_limit",
                                 "the tensor is larger than any device's memory");
@@ -68,8 +68,10 @@ static bool check_request(struct interp *in, const struct nki_node *node,
     if (request->n_dims == 0)
         return interp_error(in, node, "", "a tensor needs at least one dimension");
     if (dtype_bytes(request->dtype) == 8 || request->dtype == DTYPE_NONE)
-        return interp_error(in, node, "", "dtype %s does not exist on the device: use a type of "
-                            "at most 32 bits", dtype_name(request->dtype));
+        return interp_error(in, node, "",
+                            "dtype %s does not exist on the device: use a type of "
+                            "at most 32 bits",
+                            dtype_name(request->dtype));
     return true;
 }
 
@@ -79,9 +81,15 @@ struct tensor *tensor_new(struct interp *in, const struct nki_node *node,
         return NULL;
     struct nki_program *program = interp_program(in);
     struct nki_storage storage = {
-        .space = request->space, .dtype = request->dtype, .loc = interp_loc(in, node),
-        .blocks = 1, .zeroed = request->zeroed, .shared = request->shared, .input = -1,
-        .output = -1, .address_partition = request->address_partition,
+        .space = request->space,
+        .dtype = request->dtype,
+        .loc = interp_loc(in, node),
+        .blocks = 1,
+        .zeroed = request->zeroed,
+        .shared = request->shared,
+        .input = -1,
+        .output = -1,
+        .address_partition = request->address_partition,
         .address_byte = request->address_byte,
         .name = arena_strndup(interp_arena(in), request->name.len ? request->name.at : "",
                               request->name.len),
@@ -99,8 +107,10 @@ struct tensor *tensor_new(struct interp *in, const struct nki_node *node,
         storage.partitions = (uint32_t)MIN_OF(request->shape[request->part], UINT32_MAX);
         storage.block_bytes = elements * dtype_bytes(request->dtype);
     }
-    struct tensor t = {.storage = (uint32_t)program->storages.len, .dtype = request->dtype,
-                       .space = request->space, .n_dims = (uint8_t)request->n_dims};
+    struct tensor t = {.storage = (uint32_t)program->storages.len,
+                       .dtype = request->dtype,
+                       .space = request->space,
+                       .n_dims = (uint8_t)request->n_dims};
     lay_out(&t, request);
     *vec_push(&program->storages) = storage;
     return tensor_keep(in, &t);
@@ -108,8 +118,11 @@ struct tensor *tensor_new(struct interp *in, const struct nki_node *node,
 
 struct tensor *tensor_tile(struct interp *in, const struct nki_node *node, enum nki_space space,
                            enum dtype dtype, const int64_t *shape, int n_dims) {
-    struct tensor_request request = {.space = space, .dtype = dtype, .n_dims = n_dims,
-                                     .name = interp_target_name(in), .address_partition = -1};
+    struct tensor_request request = {.space = space,
+                                     .dtype = dtype,
+                                     .n_dims = n_dims,
+                                     .name = interp_target_name(in),
+                                     .address_partition = -1};
     memcpy(request.shape, shape, (size_t)n_dims * sizeof *shape);
     return tensor_new(in, node, &request);
 }
@@ -182,8 +195,10 @@ bool tensor_read_shape(struct interp *in, const struct nki_node *node, struct va
                             TENSOR_MAX_DIMS);
     for (size_t i = 0; i < n; i++) {
         if (items[i].kind != VALUE_INT)
-            return interp_error(in, node, "", "a shape consists of integers; found %s at "
-                                "position %zu", value_type_name(items[i]), i);
+            return interp_error(in, node, "",
+                                "a shape consists of integers; found %s at "
+                                "position %zu",
+                                value_type_name(items[i]), i);
         shape[i] = items[i].i;
     }
     *n_dims = (int)n;

@@ -10,7 +10,8 @@
 #define INDEX_MAX_DIMS 8
 #define INDEX_MAX_TERMS 4
 
-/* ---- index expressions (legacy nl.arange, nl.mgrid) ------------------------------------------- */
+/* ---- index expressions (legacy nl.arange, nl.mgrid) -------------------------------------------
+ */
 
 /* c0 + sum(c[d] * i[d]) over the positions i of an array of this shape. */
 struct index_affine {
@@ -19,21 +20,22 @@ struct index_affine {
 /* An affine expression, or (mask) the conjunction of `term[k] >= 0`. */
 struct index_expr {
     int n_dims;
+    int mask;
     int64_t size[INDEX_MAX_DIMS];
-    bool mask;
-    struct index_affine at;                     /* of an expression */
-    int n_terms;                                /* of a mask; 0: always true */
-    struct index_affine term[INDEX_MAX_TERMS];
+    struct index_affine at;                    /* of an expression */
+    int64_t n_terms;                           /* of a mask; 0: always true */
+    struct index_affine term[INDEX_MAX_TERMS]; /* present in masks only: copy with index_read */
 };
 
-struct index_expr *index_new(struct interp *in, const struct index_expr *copy);
+void index_read(struct index_expr *scratch, const struct index_expr *from);
+const struct index_expr *index_new(struct interp *in, const struct index_expr *copy);
 struct value index_arange(struct interp *in, int64_t start, int64_t count, int64_t step);
 bool index_binary(struct interp *in, const struct nki_node *node, enum nki_binary op,
                   struct value a, struct value b, struct value *result);
 bool index_compare(struct interp *in, const struct nki_node *node, enum nki_comparison op,
                    struct value a, struct value b, struct value *result);
-bool index_unary(struct interp *in, const struct nki_node *node, enum nki_unary op,
-                 struct value a, struct value *result);
+bool index_unary(struct interp *in, const struct nki_node *node, enum nki_unary op, struct value a,
+                 struct value *result);
 /* expr[:, None]: new axes of size 1; full slices keep one. */
 bool index_getitem(struct interp *in, const struct nki_node *node, const struct index_expr *expr,
                    struct value key, struct value *result);
@@ -46,7 +48,8 @@ bool index_broadcast(const struct index_expr *a, const struct index_expr *b,
 /* The expression over the dimensions of `shape` (as many or more). */
 struct index_affine index_align(const struct index_affine *affine, int from_dims, int to_dims);
 
-/* ---- views ------------------------------------------------------------------------------------ */
+/* ---- views ------------------------------------------------------------------------------------
+ */
 
 /* One dimension of a view. On chip the step counts partitions when `part`, else elements within
  * a partition (block dimensions too: blocks follow each other); in HBM it counts elements. */
@@ -65,7 +68,7 @@ struct tensor_bound {
     const struct tensor_bound *next;
     struct tensor_affine at;
     int64_t limit;
-    int axis;                                   /* of the tensor that was indexed */
+    int axis; /* of the tensor that was indexed */
 };
 
 /* An nl.loop_reduce value: combined into what it is assigned to, except in the first iteration. */
@@ -79,18 +82,18 @@ struct tensor {
     enum dtype dtype;
     enum nki_space space;
     uint8_t n_dims;
-    bool immutable;                             /* a legacy kernel parameter */
+    bool immutable; /* a legacy kernel parameter */
     int64_t partition, offset;
     const struct nki_indirect *indirect;
-    int indirect_dim;                           /* the view's dimension that a vector index feeds */
+    int indirect_dim; /* the view's dimension that a vector index feeds */
     const struct tensor_bound *bounds;
     /* The value of an expression: who produced it, so that an assignment can redirect it. */
     const struct nki_node *origin;
-    uint32_t producer;                          /* instruction index + 1; 0: none */
-    bool nothing;                               /* its producer was masked away entirely */
-    const struct index_expr *mask;              /* what the producer was masked with */
-    const struct tensor_loop *loop;             /* of nl.loop_reduce: how it is assigned */
-    struct tensor_dim dim[TENSOR_MAX_DIMS];     /* of a kept view: allocated up to n_dims only */
+    uint32_t producer;                      /* instruction index + 1; 0: none */
+    bool nothing;                           /* its producer was masked away entirely */
+    const struct index_expr *mask;          /* what the producer was masked with */
+    const struct tensor_loop *loop;         /* of nl.loop_reduce: how it is assigned */
+    struct tensor_dim dim[TENSOR_MAX_DIMS]; /* of a kept view: allocated up to n_dims only */
 };
 
 /* A view as a value. Values hold plain pointers; nobody writes to a view that others can see. */
@@ -110,7 +113,7 @@ struct tensor_request {
     int64_t shape[TENSOR_MAX_DIMS];
     bool shared, zeroed;
     struct str name;
-    int32_t address_partition;                  /* -1: automatic */
+    int32_t address_partition; /* -1: automatic */
     int64_t address_byte;
 };
 /* Adds a storage to the program and returns the view of all of it; NULL after interp_error. */
@@ -122,11 +125,11 @@ struct tensor *tensor_tile(struct interp *in, const struct nki_node *node, enum 
 struct nki_storage *tensor_storage(struct interp *in, const struct tensor *tensor);
 
 int64_t tensor_count(const struct tensor *tensor);
-int tensor_part(const struct tensor *tensor);   /* first partition dimension, -1 in HBM */
+int tensor_part(const struct tensor *tensor); /* first partition dimension, -1 in HBM */
 int64_t tensor_partitions(const struct tensor *tensor);
-int64_t tensor_free(const struct tensor *tensor);   /* elements per partition */
+int64_t tensor_free(const struct tensor *tensor); /* elements per partition */
 bool tensor_same_shape(const struct tensor *a, const struct tensor *b);
-void tensor_print_shape(const struct tensor *tensor, struct buf *out);      /* "(128, 512)" */
+void tensor_print_shape(const struct tensor *tensor, struct buf *out); /* "(128, 512)" */
 const char *tensor_shape_text(struct interp *in, const struct tensor *tensor);
 
 /* t[key] in either dialect. */
@@ -158,8 +161,7 @@ struct tensor_clip {
 bool tensor_mask(struct interp *in, const struct nki_node *node, struct tensor *view,
                  const struct index_expr *mask, struct tensor_clip *clip);
 /* Reports an index outside the tensor that no mask took away. */
-bool tensor_check_bounds(struct interp *in, const struct nki_node *node,
-                         const struct tensor *view);
+bool tensor_check_bounds(struct interp *in, const struct nki_node *node, const struct tensor *view);
 
 /* A shape from a tuple, list or int. */
 bool tensor_read_shape(struct interp *in, const struct nki_node *node, struct value value,

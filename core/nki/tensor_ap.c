@@ -2,10 +2,11 @@
 /* What instructions see of a view: its access pattern, and masks applied to it. */
 #include "nki/tensor.h"
 
-/* ---- masks ------------------------------------------------------------------------------------ */
+/* ---- masks ------------------------------------------------------------------------------------
+ */
 
 struct box {
-    int64_t low[TENSOR_MAX_DIMS], high[TENSOR_MAX_DIMS];    /* inclusive */
+    int64_t low[TENSOR_MAX_DIMS], high[TENSOR_MAX_DIMS]; /* inclusive */
 };
 
 static int64_t floor_divide(int64_t a, int64_t b) {
@@ -56,7 +57,7 @@ static bool cut(struct box *box, const struct tensor_affine *term, int n_dims) {
         return true;
     }
     int64_t c = term->c[only];
-    if (c > 0)      /* i >= -c0 / c, rounded up */
+    if (c > 0) /* i >= -c0 / c, rounded up */
         box->low[only] = MAX_OF(box->low[only], -floor_divide(term->c0, c));
     else
         box->high[only] = MIN_OF(box->high[only], floor_divide(term->c0, -c));
@@ -136,7 +137,8 @@ bool tensor_check_bounds(struct interp *in, const struct nki_node *node,
         if (low < 0 || high >= bound->limit)
             return interp_error(in, node, "err_tensor_access_out_of_bound",
                                 "index out of range: dimension %d of %s is accessed at %lld to "
-                                "%lld, but its size is %lld; mask what is outside", bound->axis,
+                                "%lld, but its size is %lld; mask what is outside",
+                                bound->axis,
                                 tensor_storage(in, view)->name[0] ? tensor_storage(in, view)->name
                                                                   : "the tensor",
                                 (long long)low, (long long)high, (long long)bound->limit);
@@ -144,7 +146,8 @@ bool tensor_check_bounds(struct interp *in, const struct nki_node *node,
     return true;
 }
 
-/* ---- access patterns -------------------------------------------------------------------------- */
+/* ---- access patterns --------------------------------------------------------------------------
+ */
 
 struct pattern {
     int n;
@@ -189,7 +192,8 @@ static bool gather_partitions(struct interp *in, const struct nki_node *node,
         else if (dim->step == part.step * part.size)
             part.size *= dim->size;
         else
-            return interp_error(in, node, "", "the partitions of an operand must be evenly "
+            return interp_error(in, node, "",
+                                "the partitions of an operand must be evenly "
                                 "spaced");
         found = true;
     }
@@ -219,8 +223,8 @@ const struct nki_ap *tensor_ap(struct interp *in, const struct nki_node *node,
     if (p.n > NKI_MAX_DIMS) {
         interp_error(in, node, "err_exceed_max_supported_dimension",
                      "an operand of shape %s has too many dimensions for an access pattern: at "
-                     "most %d after joining contiguous ones", tensor_shape_text(in, tensor),
-                     NKI_MAX_DIMS);
+                     "most %d after joining contiguous ones",
+                     tensor_shape_text(in, tensor), NKI_MAX_DIMS);
         return NULL;
     }
     struct nki_ap *ap = ARENA_NEW(interp_arena(in), struct nki_ap);

@@ -8,7 +8,7 @@ struct getitem {
     struct interp *in;
     const struct nki_node *node;
     const struct tensor *from;
-    struct value part[TENSOR_MAX_DIMS * 2];     /* key without ellipsis, one per axis or None */
+    struct value part[TENSOR_MAX_DIMS * 2]; /* key without ellipsis, one per axis or None */
     int n_parts;
     struct tensor_affine axis[TENSOR_MAX_DIMS]; /* over the dimensions of the result */
     bool defers[TENSOR_MAX_DIMS];               /* a mask may still forbid what is outside */
@@ -42,8 +42,10 @@ static bool split_key(struct getitem *g, struct value key, struct value_slice *f
         return interp_error(g->in, g->node, "", "too many indices: %d for a tensor of shape %s",
                             named, tensor_shape_text(g->in, g->from));
     if (ellipses > 1 || fresh > TENSOR_MAX_DIMS)
-        return interp_error(g->in, g->node, "", "an index has at most one ellipsis and %d new "
-                            "axes", TENSOR_MAX_DIMS);
+        return interp_error(g->in, g->node, "",
+                            "an index has at most one ellipsis and %d new "
+                            "axes",
+                            TENSOR_MAX_DIMS);
     struct value whole = {.kind = VALUE_SLICE, .slice = full};
     int fill = g->from->n_dims - named;
     for (size_t i = 0; i < n; i++) {
@@ -76,8 +78,9 @@ static bool slice_number(struct getitem *g, struct value v, int64_t missing, int
 static bool outside(struct getitem *g, int axis, int64_t low, int64_t high) {
     return interp_error(g->in, g->node, "err_tensor_access_out_of_bound",
                         "index out of range: dimension %d is read at %lld to %lld, but its size "
-                        "is %lld (shape %s)", axis, (long long)low, (long long)high,
-                        (long long)g->from->dim[axis].size, tensor_shape_text(g->in, g->from));
+                        "is %lld (shape %s)",
+                        axis, (long long)low, (long long)high, (long long)g->from->dim[axis].size,
+                        tensor_shape_text(g->in, g->from));
 }
 
 static bool new_dim(struct getitem *g, int64_t size) {
@@ -101,8 +104,10 @@ static bool take_slice(struct getitem *g, const struct value_slice *slice, int a
     if (stop < 0)
         stop += size;
     if (start < 0 || stop <= start)
-        return interp_error(g->in, g->node, "", "the slice %lld:%lld of dimension %d (size %lld) "
-                            "is empty", (long long)start, (long long)stop, axis, (long long)size);
+        return interp_error(g->in, g->node, "",
+                            "the slice %lld:%lld of dimension %d (size %lld) "
+                            "is empty",
+                            (long long)start, (long long)stop, axis, (long long)size);
     int64_t count = (stop - start + step - 1) / step;
     if (stop > size && !legacy(g))
         return outside(g, axis, start, stop - 1);
@@ -138,8 +143,7 @@ static void choose_kept(const struct getitem *g, bool *keep) {
     int dims = 0, axis = 0;
     for (int i = 0; i < g->n_parts; i++) {
         bool none = g->part[i].kind == VALUE_NONE;
-        keep[i] = none || g->part[i].kind == VALUE_SLICE ||
-                  (chip && g->from->dim[axis].part);
+        keep[i] = none || g->part[i].kind == VALUE_SLICE || (chip && g->from->dim[axis].part);
         dims += keep[i];
         axis += !none;
     }
@@ -184,7 +188,9 @@ static bool take_tile(struct getitem *g, const struct tensor *tile, int axis) {
     if (!ap)
         return false;
     struct nki_indirect *indirect = ARENA_NEW(interp_arena(g->in), struct nki_indirect);
-    *indirect = (struct nki_indirect){.vector = true, .index = ap, .reg = -1,
+    *indirect = (struct nki_indirect){.vector = true,
+                                      .index = ap,
+                                      .reg = -1,
                                       .step = g->from->dim[axis].step,
                                       .limit = g->from->dim[axis].size};
     g->out.indirect = indirect;
@@ -204,7 +210,8 @@ static bool join_tiles(struct getitem *g, struct index_expr *joined) {
             joined->size[0] = joined->size[1] = 1;
         }
         if (tensor_free(tile) != 1 || (joined->size[0] != 1 && joined->size[0] != n))
-            return interp_error(g->in, g->node, "", "an index tile of shape %s does not fit: it "
+            return interp_error(g->in, g->node, "",
+                                "an index tile of shape %s does not fit: it "
                                 "holds one row number for each partition of the result",
                                 tensor_shape_text(g->in, tile));
         joined->size[0] = n;
@@ -218,7 +225,7 @@ static bool join_shapes(struct getitem *g, struct index_expr *joined) {
     for (int i = 0; i < g->n_parts; i++) {
         struct index_expr shape = {0}, next = {0};
         if (g->part[i].kind == VALUE_INDEX) {
-            shape = *g->part[i].index;
+            index_read(&shape, g->part[i].index);
         } else {
             continue;
         }
@@ -227,7 +234,8 @@ static bool join_shapes(struct getitem *g, struct index_expr *joined) {
                                 "a 1-D index expression cannot index a tile: add an axis, as in "
                                 "nl.arange(n)[:, None]");
         if (!index_broadcast(joined, &shape, &next))
-            return interp_error(g->in, g->node, "", "the index expressions cannot be broadcast to "
+            return interp_error(g->in, g->node, "",
+                                "the index expressions cannot be broadcast to "
                                 "one shape: sizes must be equal or 1");
         *joined = next;
     }
@@ -244,8 +252,8 @@ static bool index_advanced(struct getitem *g) {
         struct value part = g->part[axis];
         bool whole = part.kind == VALUE_SLICE && is_full(part) && g->from->dim[axis].size == 1;
         if (part.kind == VALUE_INDEX) {
-            struct index_affine at = index_align(&part.index->at, part.index->n_dims,
-                                                 joined.n_dims);
+            struct index_affine at =
+                index_align(&part.index->at, part.index->n_dims, joined.n_dims);
             g->axis[axis].c0 = at.c0;
             memcpy(g->axis[axis].c, at.c, sizeof at.c);
             g->defers[axis] = true;
@@ -281,14 +289,18 @@ static bool make_bounds(struct getitem *g) {
         if (low >= 0 && high < g->from->dim[axis].size)
             continue;
         struct tensor_bound *bound = ARENA_NEW(arena, struct tensor_bound);
-        *bound = (struct tensor_bound){.next = g->out.bounds, .at = g->axis[axis],
-                                       .limit = g->from->dim[axis].size, .axis = axis};
+        *bound = (struct tensor_bound){.next = g->out.bounds,
+                                       .at = g->axis[axis],
+                                       .limit = g->from->dim[axis].size,
+                                       .axis = axis};
         g->out.bounds = bound;
     }
     for (const struct tensor_bound *old = g->from->bounds; old; old = old->next) {
         struct tensor_bound *bound = ARENA_NEW(arena, struct tensor_bound);
-        *bound = (struct tensor_bound){.next = g->out.bounds, .limit = old->limit,
-                                       .axis = old->axis, .at = {.c0 = old->at.c0}};
+        *bound = (struct tensor_bound){.next = g->out.bounds,
+                                       .limit = old->limit,
+                                       .axis = old->axis,
+                                       .at = {.c0 = old->at.c0}};
         for (int axis = 0; axis < g->from->n_dims; axis++) {
             bound->at.c0 += old->at.c[axis] * g->axis[axis].c0;
             for (int d = 0; d < g->out.n_dims; d++)
@@ -306,14 +318,15 @@ static bool make_steps(struct getitem *g) {
         const struct tensor_dim *from = &g->from->dim[axis];
         *(from->part ? &g->out.partition : &g->out.offset) += from->step * g->axis[axis].c0;
         for (int d = 0; d < g->out.n_dims; d++)
-            *(from->part ? &part_step[d] : &g->out.dim[d].step) +=
-                from->step * g->axis[axis].c[d];
+            *(from->part ? &part_step[d] : &g->out.dim[d].step) += from->step * g->axis[axis].c[d];
     }
     for (int d = 0; d < g->out.n_dims; d++) {
         struct tensor_dim *dim = &g->out.dim[d];
         if (part_step[d] && dim->step && dim->size > 1)
-            return interp_error(g->in, g->node, "", "dimension %d of the index runs along the "
-                                "partitions and along the free dimensions at once", d);
+            return interp_error(g->in, g->node, "",
+                                "dimension %d of the index runs along the "
+                                "partitions and along the free dimensions at once",
+                                d);
         if (part_step[d]) {
             dim->part = true;
             dim->step = part_step[d];
@@ -327,7 +340,7 @@ static bool make_steps(struct getitem *g) {
 
 bool tensor_getitem(struct interp *in, const struct nki_node *node, const struct tensor *tensor,
                     struct value key, struct tensor **result) {
-    struct getitem g = {.in = in, .node = node, .from = tensor};
+    struct getitem g; /* large: only what is used is cleared */
     struct value_slice full = {0};
     if (key.kind == VALUE_ELLIPSIS) {
         struct tensor whole;
@@ -335,10 +348,15 @@ bool tensor_getitem(struct interp *in, const struct nki_node *node, const struct
         *result = tensor_keep(in, &whole);
         return true;
     }
+    g.in = in;
+    g.node = node;
+    g.from = tensor;
+    g.n_parts = 0;
+    memset(g.axis, 0, tensor->n_dims * sizeof g.axis[0]);
+    memset(g.defers, 0, sizeof g.defers);
     tensor_read(&g.out, tensor);
     g.out.n_dims = 0;
     g.out.bounds = NULL;
-    memset(g.out.dim, 0, sizeof g.out.dim);
     if (!split_key(&g, key, &full))
         return false;
     bool advanced = false;

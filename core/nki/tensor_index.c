@@ -2,10 +2,33 @@
 /* Index expressions of the legacy dialect: nl.arange, nl.mgrid, the arithmetic on them and the
  * masks made by comparing them. Everything stays affine; what is not affine is an error here.
  * Applying them to tensors is done in tensor_getitem.c, masks in tensor_mask.c. */
-#include "nki/tensor.h"
+#include "nki/api.h"
 
-struct index_expr *index_new(struct interp *in, const struct index_expr *copy) {
-    return arena_dup(interp_arena(in), copy, sizeof *copy);
+#include <stddef.h>
+
+#define INTERNED 4096 /* expressions remembered, by hash; a power of two */
+
+/* Bytes of an expression that are in use: terms belong to masks. */
+static size_t used_bytes(const struct index_expr *expr) {
+    return expr->mask ? sizeof *expr : offsetof(struct index_expr, n_terms);
+}
+
+void index_read(struct index_expr *scratch, const struct index_expr *from) {
+    *scratch = (struct index_expr){0};
+    memcpy(scratch, from, used_bytes(from));
+}
+
+/* Expressions never change, and kernels make the same few again and again: equal ones are shared.
+ */
+const struct index_expr *index_new(struct interp *in, const struct index_expr *copy) {
+    struct api *api = api_of(in);
+    size_t bytes = used_bytes(copy);
+    if (!api->interned)
+        api->interned = ARENA_ARRAY(interp_arena(in), const struct index_expr *, INTERNED);
+    const struct index_expr **slot = &api->interned[hash_quick(copy, bytes) % INTERNED];
+    if (!*slot || (*slot)->mask != copy->mask || memcmp(*slot, copy, bytes) != 0)
+        *slot = arena_dup(interp_arena(in), copy, bytes);
+    return *slot;
 }
 
 static struct value index_value(struct interp *in, const struct index_expr *expr) {
@@ -56,7 +79,7 @@ static bool is_number(struct value v, int64_t *number) {
 static bool as_expr(struct value v, struct index_expr *expr) {
     int64_t number;
     if (v.kind == VALUE_INDEX) {
-        *expr = *v.index;
+        index_read(expr, v.index);
         return true;
     }
     *expr = (struct index_expr){0};
@@ -81,13 +104,16 @@ static bool is_constant(const struct index_affine *affine) {
 static bool not_affine(struct interp *in, const struct nki_node *node, const char *what) {
     return interp_error(in, node, "err_unsupported_expression_in_index",
                         "%s of index expressions is not affine: indices may be added, subtracted "
-                        "and multiplied by integers", what);
+                        "and multiplied by integers",
+                        what);
 }
 
 static bool mismatch(struct interp *in, const struct nki_node *node, const struct index_expr *a,
                      const struct index_expr *b) {
-    return interp_error(in, node, "", "index expressions with %d and %d dimensions cannot be "
-                        "combined: sizes must be equal or 1", a->n_dims, b->n_dims);
+    return interp_error(in, node, "",
+                        "index expressions with %d and %d dimensions cannot be "
+                        "combined: sizes must be equal or 1",
+                        a->n_dims, b->n_dims);
 }
 
 /* out = a * fa + b * fb over the joined shape. */
@@ -116,7 +142,7 @@ static bool join_masks(struct interp *in, const struct nki_node *node, const str
     if (a->n_terms + b->n_terms > INDEX_MAX_TERMS)
         return interp_error(in, node, "err_unsupported_expression_in_mask",
                             "a mask joins %d comparisons; at most %d are allowed",
-                            a->n_terms + b->n_terms, INDEX_MAX_TERMS);
+                            (int)(a->n_terms + b->n_terms), INDEX_MAX_TERMS);
     for (int k = 0; k < a->n_terms; k++)
         out.term[out.n_terms++] = index_align(&a->term[k], a->n_dims, out.n_dims);
     for (int k = 0; k < b->n_terms; k++)
@@ -168,10 +194,10 @@ bool index_binary(struct interp *in, const struct nki_node *node, enum nki_binar
     case NKI_MUL:
         if (!is_constant(&x.at) && !is_constant(&y.at))
             return not_affine(in, node, "the product");
-        if (is_constant(&y.at) ? !combine(in, node, &x, y.at.c0, &(struct index_expr){
-                                              .n_dims = y.n_dims}, 0, &out)
-                               : !combine(in, node, &y, x.at.c0, &(struct index_expr){
-                                              .n_dims = x.n_dims}, 0, &out))
+        if (is_constant(&y.at)
+                ? !combine(in, node, &x, y.at.c0, &(struct index_expr){.n_dims = y.n_dims}, 0, &out)
+                : !combine(in, node, &y, x.at.c0, &(struct index_expr){.n_dims = x.n_dims}, 0,
+                           &out))
             return false;
         break;
     case NKI_FLOOR_DIV:
@@ -217,26 +243,35 @@ bool index_compare(struct interp *in, const struct nki_node *node, enum nki_comp
     struct index_expr mask = {.mask = true, .n_dims = difference.n_dims};
     memcpy(mask.size, difference.size, sizeof mask.size);
     switch (op) {
-    case NKI_CMP_GT_E: add_term(&mask, &difference.at, 1, 0); break;
-    case NKI_CMP_GT: add_term(&mask, &difference.at, 1, -1); break;
-    case NKI_CMP_LT_E: add_term(&mask, &difference.at, -1, 0); break;
-    case NKI_CMP_LT: add_term(&mask, &difference.at, -1, -1); break;
+    case NKI_CMP_GT_E:
+        add_term(&mask, &difference.at, 1, 0);
+        break;
+    case NKI_CMP_GT:
+        add_term(&mask, &difference.at, 1, -1);
+        break;
+    case NKI_CMP_LT_E:
+        add_term(&mask, &difference.at, -1, 0);
+        break;
+    case NKI_CMP_LT:
+        add_term(&mask, &difference.at, -1, -1);
+        break;
     case NKI_CMP_EQ:
         add_term(&mask, &difference.at, 1, 0);
         add_term(&mask, &difference.at, -1, 0);
         break;
     default:
-        return interp_error(in, node, "err_unsupported_expression_in_mask",
-                            "%s is not allowed in a mask: use ==, <, <=, > or >=",
-                            nki_comparison_text(op));
+        return interp_error(
+            in, node, "err_unsupported_expression_in_mask",
+            "%s is not allowed in a mask: use ==, <, <=, > or >=", nki_comparison_text(op));
     }
     *result = index_value(in, &mask);
     return true;
 }
 
-bool index_unary(struct interp *in, const struct nki_node *node, enum nki_unary op,
-                 struct value a, struct value *result) {
-    struct index_expr out = *a.index;
+bool index_unary(struct interp *in, const struct nki_node *node, enum nki_unary op, struct value a,
+                 struct value *result) {
+    struct index_expr out;
+    index_read(&out, a.index);
     if (op == NKI_UNARY_MINUS && !out.mask) {
         out.at.c0 = -out.at.c0;
         for (int d = 0; d < out.n_dims; d++)
@@ -267,9 +302,8 @@ static void copy_axis(const struct index_expr *from, int d, struct index_expr *t
 }
 
 /* One part of the key: a new axis, a kept axis, a cut axis, or an ellipsis. */
-static bool take_axis(struct interp *in, const struct nki_node *node,
-                      const struct index_expr *expr, struct value part, int *d,
-                      struct index_expr *out) {
+static bool take_axis(struct interp *in, const struct nki_node *node, const struct index_expr *expr,
+                      struct value part, int *d, struct index_expr *out) {
     if (part.kind == VALUE_NONE) {
         if (out->n_dims == INDEX_MAX_DIMS)
             return interp_error(in, node, "", "an index expression has at most %d dimensions",
@@ -278,8 +312,10 @@ static bool take_axis(struct interp *in, const struct nki_node *node,
         return true;
     }
     if (*d >= expr->n_dims)
-        return interp_error(in, node, "", "too many indices for an index expression of %d "
-                            "dimension(s)", expr->n_dims);
+        return interp_error(in, node, "",
+                            "too many indices for an index expression of %d "
+                            "dimension(s)",
+                            expr->n_dims);
     if (full_slice(part)) {
         copy_axis(expr, (*d)++, out);
         return true;
@@ -350,8 +386,8 @@ bool index_grid(struct interp *in, const struct nki_node *node, struct value key
         if (parts[i].kind != VALUE_SLICE || !is_number(parts[i].slice->stop, &stop) ||
             (parts[i].slice->start.kind != VALUE_NONE &&
              !is_number(parts[i].slice->start, &start)) ||
-            (parts[i].slice->step.kind != VALUE_NONE &&
-             !is_number(parts[i].slice->step, &step)) || step < 1)
+            (parts[i].slice->step.kind != VALUE_NONE && !is_number(parts[i].slice->step, &step)) ||
+            step < 1)
             return interp_error(in, node, "", "nl.mgrid is indexed with slices start:stop");
         for (size_t k = 0; k < n; k++)
             axis[k].size[i] = MAX_OF((stop - start + step - 1) / step, 0);

@@ -67,7 +67,8 @@ static bool reinterpret(struct interp *in, const struct call *call, struct value
            give(tensor_cast_view(in, call->node, self_of(call), dtype), result);
 }
 
-/* ---- one dimension at a time ------------------------------------------------------------------ */
+/* ---- one dimension at a time ------------------------------------------------------------------
+ */
 
 static bool want_dim(struct interp *in, const struct nki_node *node, const struct tensor *t,
                      struct value v, int limit, int *dim) {
@@ -77,8 +78,10 @@ static bool want_dim(struct interp *in, const struct nki_node *node, const struc
     if (at < 0)
         at += limit;
     if (at < 0 || at >= limit)
-        return interp_error(in, node, "", "dimension %lld is out of range for a tensor of shape "
-                            "%s", (long long)at, tensor_shape_text(in, t));
+        return interp_error(in, node, "",
+                            "dimension %lld is out of range for a tensor of shape "
+                            "%s",
+                            (long long)at, tensor_shape_text(in, t));
     *dim = (int)at;
     return true;
 }
@@ -88,8 +91,10 @@ static bool free_dim(struct interp *in, const struct nki_node *node, const struc
     if (!want_dim(in, node, t, v, t->n_dims, dim))
         return false;
     if (t->dim[*dim].part)
-        return interp_error(in, node, "", "dimension %d is the partition dimension: it stays as "
-                            "it is", *dim);
+        return interp_error(in, node, "",
+                            "dimension %d is the partition dimension: it stays as "
+                            "it is",
+                            *dim);
     return true;
 }
 
@@ -112,7 +117,8 @@ static bool permute(struct interp *in, const struct call *call, struct value *re
         return interp_error(in, call->node, "", "permute takes every dimension of %s once",
                             tensor_shape_text(in, t));
     if (t->space != NKI_HBM && dims[0] != 0)
-        return interp_error(in, call->node, "", "permute cannot move the partition dimension: "
+        return interp_error(in, call->node, "",
+                            "permute cannot move the partition dimension: "
                             "dims[0] must be 0");
     return give(tensor_keep(in, &out), result);
 }
@@ -127,8 +133,10 @@ static bool broadcast(struct interp *in, const struct call *call, struct value *
         !api_want_int(in, call->node, "size", v[1], &size))
         return false;
     if (t->dim[dim].size != 1 || size < 1)
-        return interp_error(in, call->node, "", "broadcast repeats a dimension of size 1; "
-                            "dimension %d of %s is larger", dim, tensor_shape_text(in, t));
+        return interp_error(in, call->node, "",
+                            "broadcast repeats a dimension of size 1; "
+                            "dimension %d of %s is larger",
+                            dim, tensor_shape_text(in, t));
     tensor_read(&out, t);
     out.dim[dim] = (struct tensor_dim){.size = size};
     return give(tensor_keep(in, &out), result);
@@ -139,8 +147,7 @@ static bool expand_dim(struct interp *in, const struct call *call, struct value 
     const struct tensor *t = self_of(call);
     int64_t shape[TENSOR_MAX_DIMS + 1];
     int dim;
-    if (!api_bind(in, call, "dim", v) ||
-        !want_dim(in, call->node, t, v[0], t->n_dims + 1, &dim))
+    if (!api_bind(in, call, "dim", v) || !want_dim(in, call->node, t, v[0], t->n_dims + 1, &dim))
         return false;
     if (t->n_dims == TENSOR_MAX_DIMS)
         return interp_error(in, call->node, "", "a tensor has at most %d dimensions",
@@ -158,8 +165,10 @@ static bool squeeze_dim(struct interp *in, const struct call *call, struct value
     if (!api_bind(in, call, "dim", v) || !free_dim(in, call->node, t, v[0], &dim))
         return false;
     if (t->dim[dim].size != 1)
-        return interp_error(in, call->node, "", "squeeze_dim removes a dimension of size 1; "
-                            "dimension %d of %s is larger", dim, tensor_shape_text(in, t));
+        return interp_error(in, call->node, "",
+                            "squeeze_dim removes a dimension of size 1; "
+                            "dimension %d of %s is larger",
+                            dim, tensor_shape_text(in, t));
     tensor_read(&out, t);
     memmove(&out.dim[dim], &out.dim[dim + 1], (size_t)(--out.n_dims - dim) * sizeof out.dim[0]);
     return give(tensor_keep(in, &out), result);
@@ -242,8 +251,10 @@ static bool put_scalar(struct interp *in, const struct nki_node *node, struct te
     else if (index.kind == VALUE_TENSOR)
         indirect->index = tensor_ap(in, node, index.tensor, NULL);
     else
-        return interp_error(in, node, "", "a dynamic index is a register or a tile of one element; "
-                            "found %s", value_type_name(index));
+        return interp_error(in, node, "",
+                            "a dynamic index is a register or a tile of one element; "
+                            "found %s",
+                            value_type_name(index));
     view->indirect = indirect;
     return index.kind == VALUE_REGISTER || indirect->index;
 }
@@ -300,7 +311,8 @@ static bool vector_select(struct interp *in, const struct call *call, struct val
            give(tensor_keep(in, &out), result);
 }
 
-/* ---- explicit access patterns ----------------------------------------------------------------- */
+/* ---- explicit access patterns -----------------------------------------------------------------
+ */
 
 static bool read_pattern(struct interp *in, const struct nki_node *node, struct value v,
                          struct tensor *out) {
@@ -313,7 +325,8 @@ static bool read_pattern(struct interp *in, const struct nki_node *node, struct 
         if ((pair.kind != VALUE_LIST && pair.kind != VALUE_TUPLE) || pair.seq->items.len != 2 ||
             !api_want_int(in, node, "a step", pair.seq->items.at[0], &out->dim[d].step) ||
             !api_want_int(in, node, "a count", pair.seq->items.at[1], &out->dim[d].size))
-            return interp_error(in, node, "", "pattern is a list of [step, count] pairs of "
+            return interp_error(in, node, "",
+                                "pattern is a list of [step, count] pairs of "
                                 "integers");
         out->dim[d].part = false;
         if (out->dim[d].size < 1)
@@ -335,7 +348,8 @@ static bool split_partitions(struct interp *in, const struct nki_node *node, str
     int64_t row = row_length(in, out);
     struct tensor_dim *first = &out->dim[0];
     if (row == 0 || (first->size > 1 && first->step % row))
-        return interp_error(in, node, "", "the partition step of an access pattern must be the "
+        return interp_error(in, node, "",
+                            "the partition step of an access pattern must be the "
                             "number of elements per partition (%lld); found %lld",
                             (long long)row, (long long)first->step);
     first->step = first->size > 1 ? first->step / row : 1;
@@ -358,8 +372,10 @@ static bool access_pattern(struct interp *in, const struct call *call, struct va
     struct tensor out;
     int64_t more = 0, dim = 0;
     enum dtype dtype;
-    if (!api_bind(in, call, "pattern, offset=None, scalar_offset=None, vector_offset=None, "
-                  "indirect_dim=0, dtype=None", v) ||
+    if (!api_bind(in, call,
+                  "pattern, offset=None, scalar_offset=None, vector_offset=None, "
+                  "indirect_dim=0, dtype=None",
+                  v) ||
         !api_want_dtype(in, call->node, v[5], &dtype) ||
         (v[1].kind != VALUE_NONE && !api_want_int(in, call->node, "offset", v[1], &more)) ||
         (v[4].kind != VALUE_NONE && !api_want_int(in, call->node, "indirect_dim", v[4], &dim)))
@@ -382,8 +398,7 @@ static bool access_pattern(struct interp *in, const struct call *call, struct va
     int64_t limit = dim >= 0 && dim < storage->n_dims ? storage->shape[dim] : 0;
     if (v[2].kind == VALUE_INT)
         out.offset += v[2].i * step;
-    else if (v[2].kind != VALUE_NONE &&
-             !put_scalar(in, call->node, &out, v[2], step, limit))
+    else if (v[2].kind != VALUE_NONE && !put_scalar(in, call->node, &out, v[2], step, limit))
         return false;
     if (v[3].kind != VALUE_NONE &&
         (!api_want_tensor(in, call->node, "vector_offset", v[3], &rows) ||
@@ -440,19 +455,30 @@ static bool assert_shape(struct interp *in, const struct call *call, struct valu
                                 tensor_shape_text(in, t));
 }
 
-/* ---- the table -------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------
+ */
 
 static const struct value_native methods[] = {
-    {"reshape", reshape, NULL},         {"astype", astype, NULL},
-    {"expand_dims", expand_dims, NULL}, {"broadcast_to", broadcast_to, NULL},
-    {"view", reinterpret, NULL},        {"reinterpret_cast", reinterpret, NULL},
-    {"permute", permute, NULL},         {"broadcast", broadcast, NULL},
-    {"expand_dim", expand_dim, NULL},   {"squeeze_dim", squeeze_dim, NULL},
-    {"reshape_dim", reshape_dim, NULL}, {"flatten_dims", flatten_dims, NULL},
-    {"slice", slice, NULL},             {"select", select_index, NULL},
-    {"vector_select", vector_select, NULL}, {"ap", access_pattern, NULL},
-    {"get_pattern", get_pattern, NULL}, {"is_contiguous", contiguous, NULL},
-    {"is_indirect", is_indirect, NULL}, {"assert_shape", assert_shape, NULL},
+    {"reshape", reshape, NULL},
+    {"astype", astype, NULL},
+    {"expand_dims", expand_dims, NULL},
+    {"broadcast_to", broadcast_to, NULL},
+    {"view", reinterpret, NULL},
+    {"reinterpret_cast", reinterpret, NULL},
+    {"permute", permute, NULL},
+    {"broadcast", broadcast, NULL},
+    {"expand_dim", expand_dim, NULL},
+    {"squeeze_dim", squeeze_dim, NULL},
+    {"reshape_dim", reshape_dim, NULL},
+    {"flatten_dims", flatten_dims, NULL},
+    {"slice", slice, NULL},
+    {"select", select_index, NULL},
+    {"vector_select", vector_select, NULL},
+    {"ap", access_pattern, NULL},
+    {"get_pattern", get_pattern, NULL},
+    {"is_contiguous", contiguous, NULL},
+    {"is_indirect", is_indirect, NULL},
+    {"assert_shape", assert_shape, NULL},
     {"rearrange", tensor_rearrange, NULL},
 };
 
@@ -460,8 +486,7 @@ static struct value sizes_of(struct interp *in, const struct tensor *t, bool ste
     struct value items[TENSOR_MAX_DIMS];
     int64_t row = t->space == NKI_HBM || !steps ? 1 : row_length(in, t);
     for (int d = 0; d < t->n_dims; d++)
-        items[d] = value_int(steps ? t->dim[d].step * (t->dim[d].part ? row : 1)
-                                   : t->dim[d].size);
+        items[d] = value_int(steps ? t->dim[d].step * (t->dim[d].part ? row : 1) : t->dim[d].size);
     return value_tuple(in, items, t->n_dims);
 }
 

@@ -55,8 +55,10 @@ static bool split_dim(struct interp *in, const struct nki_node *node, int64_t si
             known = 0;
     }
     if (known <= 0 || size % known || (hole < 0 && known != size))
-        return interp_error(in, node, "", "rearrange: the sizes of a dimension of %lld elements "
-                            "are not determined by fixed_sizes", (long long)size);
+        return interp_error(in, node, "",
+                            "rearrange: the sizes of a dimension of %lld elements "
+                            "are not determined by fixed_sizes",
+                            (long long)size);
     if (hole >= 0)
         names->size[hole] = size / known;
     return true;

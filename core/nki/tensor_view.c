@@ -3,10 +3,11 @@
  * that kernels call are in tensor_method.c. */
 #include "nki/tensor.h"
 
-/* ---- reshape ---------------------------------------------------------------------------------- */
+/* ---- reshape ----------------------------------------------------------------------------------
+ */
 
 struct reshape {
-    struct tensor_dim old[TENSOR_MAX_DIMS];     /* without those of size 1 */
+    struct tensor_dim old[TENSOR_MAX_DIMS]; /* without those of size 1 */
     int n_old;
     struct tensor *out;
 };
@@ -35,7 +36,7 @@ static bool split_dims(struct reshape *r) {
         int o0 = o, n0 = n;
         int64_t old = r->old[o++].size, new = n < r->out->n_dims ? r->out->dim[n++].size : 1;
         while (old != new) {
-            if (old < new && o < r->n_old)
+            if (old < new &&o < r->n_old)
                 old *= r->old[o++].size;
             else if (n < r->out->n_dims)
                 new *= r->out->dim[n++].size;
@@ -64,8 +65,10 @@ static bool resolve_shape(struct interp *in, const struct nki_node *node,
     if (hole >= 0 && known > 0 && count % known == 0)
         out->dim[hole].size = count / known;
     else if (known != count)
-        return interp_error(in, node, "", "reshape of %s needs %lld elements; the new shape has "
-                            "another number", tensor_shape_text(in, tensor), (long long)count);
+        return interp_error(in, node, "",
+                            "reshape of %s needs %lld elements; the new shape has "
+                            "another number",
+                            tensor_shape_text(in, tensor), (long long)count);
     return true;
 }
 
@@ -82,8 +85,10 @@ struct tensor *tensor_reshape(struct interp *in, const struct nki_node *node,
         if (tensor->dim[d].size != 1)
             r.old[r.n_old++] = tensor->dim[d];
     if (!split_dims(&r) || out.bounds) {
-        interp_error(in, node, "", "a view of shape %s with gaps cannot be reshaped in place: "
-                     "copy it first", tensor_shape_text(in, tensor));
+        interp_error(in, node, "",
+                     "a view of shape %s with gaps cannot be reshaped in place: "
+                     "copy it first",
+                     tensor_shape_text(in, tensor));
         return NULL;
     }
     for (int d = 0; d < n_dims; d++)
@@ -93,7 +98,8 @@ struct tensor *tensor_reshape(struct interp *in, const struct nki_node *node,
     return tensor_keep(in, &out);
 }
 
-/* ---- broadcast -------------------------------------------------------------------------------- */
+/* ---- broadcast --------------------------------------------------------------------------------
+ */
 
 struct tensor *tensor_broadcast(struct interp *in, const struct nki_node *node,
                                 const struct tensor *tensor, const int64_t *shape, int n_dims) {
@@ -104,8 +110,10 @@ struct tensor *tensor_broadcast(struct interp *in, const struct nki_node *node,
     for (int d = 0; fits && d < tensor->n_dims; d++)
         fits = tensor->dim[d].size == shape[d + shift] || tensor->dim[d].size == 1;
     if (!fits) {
-        interp_error(in, node, "", "shape %s cannot be broadcast to the shape asked for: sizes "
-                     "must be equal or 1", tensor_shape_text(in, tensor));
+        interp_error(in, node, "",
+                     "shape %s cannot be broadcast to the shape asked for: sizes "
+                     "must be equal or 1",
+                     tensor_shape_text(in, tensor));
         return NULL;
     }
     out.n_dims = (uint8_t)n_dims;
@@ -130,7 +138,8 @@ struct tensor *tensor_broadcast(struct interp *in, const struct nki_node *node,
     return tensor_keep(in, &out);
 }
 
-/* ---- reinterpretation ------------------------------------------------------------------------- */
+/* ---- reinterpretation -------------------------------------------------------------------------
+ */
 
 /* Multiplies (or divides) every step within a partition and the offset. */
 static bool scale_steps(struct tensor *t, int64_t by, int64_t per) {
@@ -157,7 +166,8 @@ struct tensor *tensor_cast_view(struct interp *in, const struct nki_node *node,
         bool ok = (last->step == 1 || last->size == 1) && !last->part &&
                   last->size * from % to == 0 && scale_steps(&out, from, to);
         if (!ok) {
-            interp_error(in, node, "", "a view of shape %s and dtype %s cannot be read as %s: the "
+            interp_error(in, node, "",
+                         "a view of shape %s and dtype %s cannot be read as %s: the "
                          "last dimension must be contiguous and a multiple of the new size",
                          tensor_shape_text(in, tensor), dtype_name(tensor->dtype),
                          dtype_name(dtype));

@@ -47,7 +47,7 @@ struct value {
         const struct value_module *module;
         const struct value_enum *enumeration;
         struct tensor *tensor;
-        struct index_expr *index;
+        const struct index_expr *index;
         struct array *host;
     };
 };
