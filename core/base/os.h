@@ -17,6 +17,9 @@ int os_cpu_count(void);
 /* Bytes of memory that can be had without swapping, within the control group's limit; 0: unknown. */
 uint64_t os_available_memory(void);
 
+/* Asks for large pages under memory that is about to be filled; a hint that may do nothing. */
+void os_prefer_large_pages(void *memory, uint64_t bytes);
+
 /* The following may be called between fork and exec: they only make system calls. */
 
 /* Makes the system kill this process when `parent` dies; false when the parent is dead already.

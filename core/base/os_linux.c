@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -73,6 +74,10 @@ void os_close_at_exec(int first) {
     long most = sysconf(_SC_OPEN_MAX);
     for (int fd = first; fd < (most > 0 && most < 4096 ? (int)most : 4096); fd++)
         fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+void os_prefer_large_pages(void *memory, uint64_t bytes) {
+    madvise(memory, bytes, MADV_HUGEPAGE);
 }
 
 #else

@@ -40,6 +40,11 @@ void os_close_at_exec(int first) {
         fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
+void os_prefer_large_pages(void *memory, uint64_t bytes) {
+    (void)memory;
+    (void)bytes;
+}
+
 #else
 typedef int os_other_is_not_used;
 #endif

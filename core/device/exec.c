@@ -262,11 +262,17 @@ void exec_mark_cells(struct exec *x, const struct view *view) {
         cells->map = mem_alloc(bytes / 2 + 1, 1);
     cells->state = CELLS_SOME;
     struct walk walk;
-    size_t width = MAX_OF(dtype_bytes(view->dtype) / 2, 1u);
+    size_t size = dtype_bytes(view->dtype), width = MAX_OF(size / 2, 1u);
     walk_start(&walk, &view, 1, false);
+    int64_t step = walk_step(&walk, 0);
+    size_t run = (size_t)walk_run(&walk);
     do {
-        for (int64_t i = 0; i < walk_run(&walk); i++)
-            memset(cells->map + (walk.at[0] + i * walk_step(&walk, 0) - x->data[b]) / 2, 1, width);
+        uint8_t *at = cells->map + (walk.at[0] - x->data[b]) / 2;
+        if (step == (int64_t)size)
+            memset(at, 1, (run * size + 1) / 2);
+        else
+            for (size_t i = 0; i < run; i++)
+                memset(cells->map + (walk.at[0] + (int64_t)i * step - x->data[b]) / 2, 1, width);
     } while (walk_next(&walk));
 }
 

@@ -8,6 +8,8 @@
 
 #define SPARE_BYTES_MAX (64ull << 20)
 #define SPARES_MAX 256
+#define LARGE_PAGE (2ull << 20)
+#define LARGE_BYTES (8ull << 20)
 #define DEFAULT_LIMIT (16ull << 30)
 
 static const struct nki_storage *storage_of(const struct exec *x, uint32_t storage) {
@@ -56,7 +58,10 @@ static uint8_t *allocate(struct exec *x, uint64_t bytes) {
     if (!at) {
         if (x->used + x->spare_bytes + bytes > x->limit)
             free_spares(x);
-        at = aligned_alloc(64, (bytes + 127) / 64 * 64);
+        uint64_t align = bytes < LARGE_BYTES ? 64 : LARGE_PAGE;
+        at = aligned_alloc(align, (bytes / align + 1) * align);
+        if (at && bytes >= LARGE_BYTES)
+            os_prefer_large_pages(at, bytes);
     }
     if (!at) {
         exec_fail(x, "out of memory: %llu bytes for one tensor", (unsigned long long)bytes);

@@ -195,6 +195,11 @@ static const float *fill_lane(struct lane *lane, float *to, const uint8_t *at, i
             return to;
         lane->repeated = at;
         lane->filled = n;
+        lane->load(at, 0, to, 1);
+        float value = to[0];
+        for (size_t i = 0; i < n; i++)
+            to[i] = value;
+        return to;
     }
     lane->load(at, step, to, n);
     return to;

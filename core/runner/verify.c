@@ -269,7 +269,7 @@ void verify_start(struct evaluation *evaluation) {
         evaluation->runs[i].seed = evaluation->job.seeds[i];
     }
     evaluation->parallel = choose_parallel(evaluation);
-    openblas_set_num_threads(MAX_OF(1, os_cpu_count() / (int)evaluation->parallel));
+    openblas_set_num_threads(1);    /* products are of tiles: handing one out costs as much */
     events_phase("execute", -1);
     start_runs(evaluation);
 }
