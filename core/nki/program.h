@@ -222,6 +222,8 @@ struct nki_specialise_options {
     size_t max_steps;           /* evaluation steps of the meta-program; 0: 500 million */
     size_t max_bytes;           /* memory of program and values; 0: 4 GiB */
     const volatile int *cancel; /* non-zero stops it; may be NULL */
+    bool partial;               /* inputs that are not given are not an error: evaluation goes as
+                                 * far as it can without them and gives the program up to there */
 };
 
 /* Turns a kernel plus inputs into a program. Findings (errors with file, line, column; warnings)

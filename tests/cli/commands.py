@@ -314,6 +314,17 @@ class Check(Commands):
         done = run("check", kernel, "--input", "x=128x256:float32", "--input", "factor=2.0", "--json")
         self.assertIs(json.loads(done.stdout)["compiles"], True)
 
+    def test_without_shapes_limits_hold_up_to_where_they_are_needed(self):
+        wide = CURRENT.replace("    for n", "    z = nl.ndarray((256, 64), dtype=nl.float32, "
+                               "buffer=nl.sbuf)\n    nisa.memset(dst=z, value=0.0)\n    for n")
+        wide = wide.replace("x.shape, dtype=x.dtype", "(128, 256), dtype=nl.float32")
+        done = run("check", make_task("wide", wide, None) / "kernel.py")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("kernel.py:9:", done.stdout)
+        self.assertIn("256", done.stdout)
+        kernel = make_task("early", CURRENT, None) / "kernel.py"
+        self.assertEqual(run("check", kernel).stdout, "")
+
     def test_findings_have_a_place(self):
         task = make_task("unknown", LEGACY.replace("nl.multiply", "nl.multiplied"))
         out = json.loads(run("check", task, "--json").stdout)
