@@ -520,11 +520,27 @@ bool command_exists(const char *name) {
     return command_find(str_of(name)) != NULL;
 }
 
+/* The default keys of a command, with a blank between them. */
+static void keys_of(const char *name, char *keys, size_t size) {
+    struct str rest = str_of(command_keys), line, context, key, command;
+    struct buf all = {0};
+    while (str_next(&rest, '\n', &line)) {
+        if (!str_next(&line, ' ', &context) || !str_next(&line, ' ', &key) ||
+            !str_next(&line, ' ', &command) || !str_is(command, name))
+            continue;
+        buf_printf(&all, "%s" STR_FMT, all.len ? " " : "", STR_ARG(key));
+    }
+    snprintf(keys, size, "%s", all.at ? all.at : "");
+    buf_free(&all);
+}
+
 bool views_command_at(size_t index, struct views_command_info *info) {
     const struct command *command = command_at(index);
     if (!command)
         return false;
-    *info = (struct views_command_info){command->name, command->hint, command->help};
+    info->name = command->name;
+    info->help = command->help;
+    keys_of(command->name, info->keys, sizeof info->keys);
     return true;
 }
 

@@ -60,7 +60,8 @@ void views_say(struct views *views, bool bad, const char *format, ...) CC_PRINTF
 
 /* The commands, for the manual page and the tests: row by row, false past the last. */
 struct views_command_info {
-    const char *name, *keys, *help;
+    const char *name, *help;
+    char keys[48];              /* the default ones, "k Up"; "" when there are none */
 };
 bool views_command_at(size_t index, struct views_command_info *info);
 

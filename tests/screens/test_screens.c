@@ -225,6 +225,22 @@ static void every_size_and_key_is_survived(void **state) {
     tune_state_free(model);
 }
 
+/* The table is whole: names are unique, every one has a help, and the built-in keys are known. */
+static void every_command_is_documented(void **state) {
+    (void)state;
+    struct views_command_info info, other;
+    size_t count = 0, with_keys = 0;
+    for (; views_command_at(count, &info); count++) {
+        assert_true(info.name[0] && info.help[0]);
+        with_keys += info.keys[0] != 0;
+        for (size_t i = 0; i < count; i++)
+            assert_true(views_command_at(i, &other) && strcmp(other.name, info.name) != 0);
+    }
+    assert_true(count > 50 && with_keys > 40);
+    assert_true(views_command_at(0, &info));
+    assert_string_equal(info.keys, "a");
+}
+
 int main(void) {
     setlocale(LC_ALL, "C.UTF-8");
     setenv("TZ", "UTC", 1);
@@ -236,6 +252,7 @@ int main(void) {
         cmocka_unit_test(ascii_is_ascii),
         cmocka_unit_test(without_colour_what_matters_still_shows),
         cmocka_unit_test(every_size_and_key_is_survived),
+        cmocka_unit_test(every_command_is_documented),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
