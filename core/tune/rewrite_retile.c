@@ -102,6 +102,62 @@ static void edit(const struct rewrite_model *model, const struct rewrite_loop *l
     }
 }
 
+/* Only numbers changed, so that nodes keep their ids: every extent of the old size that goes with
+ * the loop has the new one, and no other extent moved. */
+static bool is_scaled(int64_t before, int64_t after, int64_t size, int64_t factor, bool moves) {
+    return moves && before == size ? after == size * factor : after == before;
+}
+
+static bool regions_scaled(const struct rewrite_model *before, const struct rewrite_model *after,
+                           uint32_t id, const struct rewrite_loop *loop, int64_t size,
+                           int64_t factor) {
+    struct rewrite_region old, new;
+    bool was = rewrite_region_of(before, before->tree->nodes[id], &old);
+    if (rewrite_region_of(after, after->tree->nodes[id], &new) != was)
+        return false;
+    for (int d = 0; was && d < old.n_dims; d++) {
+        bool moves = rewrite_coef(&old.dim[d].start, loop) != 0 || old.dim[d].full;
+        if (!is_scaled(old.dim[d].size, new.dim[d].size, size, factor, moves))
+            return false;
+    }
+    return true;
+}
+
+static bool tiles_scaled(const struct rewrite_model *before, const struct rewrite_model *after,
+                         uint32_t id, int64_t size, int64_t factor) {
+    struct rewrite_tile old = rewrite_tile_of_def(before, before->tree->nodes[id]);
+    struct rewrite_tile new = rewrite_tile_of_def(after, after->tree->nodes[id]);
+    if (old.known != new.known || old.n_dims != new.n_dims)
+        return false;
+    for (int d = 0; old.known && d < old.n_dims; d++)
+        if (!is_scaled(old.shape[d], new.shape[d], size, factor, d != old.partition_dim))
+            return false;
+    return true;
+}
+
+static const char *why_unlike(const struct rewrite_model *before, const struct rewrite_model *after,
+                              const struct rewrite_loop *loop, int64_t size, int64_t factor) {
+    static const char why[] = "not every extent of this size is written as a number";
+    if (before->tree->n_nodes != after->tree->n_nodes)
+        return why;
+    const struct rewrite_loop *now = rewrite_loop_of(after, after->tree->nodes[loop->node->id]);
+    if (!now || step_of(after, now) != size * factor || now->trips * factor != loop->trips)
+        return why;
+    for (uint32_t i = loop->node->id; i <= loop->node->last; i++) {
+        const struct nki_node *node = before->tree->nodes[i];
+        if (node->kind != after->tree->nodes[i]->kind)
+            return why;
+        bool ok = true;
+        if (node->kind == NKI_SUBSCRIPT)
+            ok = regions_scaled(before, after, i, loop, size, factor);
+        else if (node->kind == NKI_NAME && node->context == NKI_STORE)
+            ok = tiles_scaled(before, after, i, size, factor);
+        if (!ok)
+            return why;
+    }
+    return NULL;
+}
+
 static const char *why_illegal(const struct rewrite_model *model, const struct rewrite_loop *loop,
                                int64_t size, int64_t factor) {
     struct nki_edits edits = {.tree = model->tree};
@@ -114,6 +170,8 @@ static const char *why_illegal(const struct rewrite_model *model, const struct r
         after = rewrite_model_new(&next, NULL);
     }
     const char *why = after ? rewrite_why_illegal(after) : "it would not parse";
+    if (!why)
+        why = why_unlike(model, after, loop, size, factor);
     rewrite_model_free(after);
     buf_free(&out);
     nki_edits_free(&edits);

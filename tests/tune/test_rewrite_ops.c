@@ -252,6 +252,17 @@ static void sizes_in_numbers_change_together(void **state) {
     /* rows of 128 are partitions */
     help_declines(NUMBERS("4", "256"), &inputs, "retile:m", "also a count of partitions");
     help_declines(NUMBERS("8", "128"), &inputs, "retile:n", "count of partitions");
+    /* half of what is needed is no number */
+    help_declines(CURRENT
+        "def kernel(x):\n"
+        "    T = 1024\n"
+        "    y = nl.ndarray((128, T), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        "    t = nl.ndarray((128, T), dtype=x.dtype, buffer=nl.sbuf)\n"
+        "    for n in range(4):\n"
+        "        nisa.dma_copy(dst=t[:, n * (T // 4):(n + 1) * (T // 4)],\n"
+        "                      src=x[0:128, n * (T // 4):(n + 1) * (T // 4)])\n"
+        "    nisa.dma_copy(dst=y, src=t)\n"
+        "    return y\n", &inputs, "retile:", "not every extent of this size is written as a number");
 }
 
 /* ---- the seeds --------------------------------------------------------------------------------- */
