@@ -339,8 +339,10 @@ static bool take_axis(struct interp *in, const struct nki_node *node, const stru
     return interp_error(in, node, "", "an index expression is indexed with : and None only");
 }
 
-bool index_getitem(struct interp *in, const struct nki_node *node, const struct index_expr *expr,
+bool index_getitem(struct interp *in, const struct nki_node *node, const struct index_expr *from,
                    struct value key, struct value *result) {
+    struct index_expr whole, *expr = &whole;
+    index_read(expr, from);
     struct index_expr out = {.mask = expr->mask, .n_terms = expr->n_terms};
     out.at.c0 = expr->at.c0;
     for (int k = 0; k < expr->n_terms; k++)
