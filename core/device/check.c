@@ -387,12 +387,38 @@ static enum nki_engine transpose_engine(const struct check *c) {
  * rsqrt belong to GpSimd, unless an operand is in PSUM, which GpSimd cannot reach. The legacy
  * compiler ran power and rsqrt on the Vector engine. Source: ISA reference of tensor_tensor and
  * tensor_scalar. */
+
+static bool is_float(enum dtype dtype) {
+    return dtype == DTYPE_FLOAT32 || dtype == DTYPE_BFLOAT16 || dtype == DTYPE_FLOAT16;
+}
+
+/* The legacy compiler gives what an activation can express to the Scalar engine: copies, and scaling
+ * or shifting by a number or a (P, 1) tile. Engine activity published for NKIBench's baselines on
+ * trn1 shows it: bmm copies PSUM with the Vector engine idle, adamw spends 8 instructions of 15
+ * there, rmsnorm its product with the row's scale. */
+static bool legacy_activation(const struct check *c) {
+    if (!c->legacy || (c->op != NKI_OP_TENSOR_COPY && c->op != NKI_OP_TENSOR_SCALAR))
+        return false;
+    for (size_t k = 0; k < c->instr->n_operands; k++) {
+        const struct nki_ap *ap = check_tile(c, k);
+        enum nki_func func = check_func(c, k);
+        if (ap && (!is_float(ap->dtype) || nki_ap_free(ap) < 2) && k < 2)
+            return false;
+        if (func != NKI_FUNC_NONE && func != NKI_FUNC_MULTIPLY && func != NKI_FUNC_ADD &&
+            func != NKI_FUNC_SUBTRACT)
+            return false;
+    }
+    return true;
+}
+
 static enum nki_engine default_engine(const struct check *c) {
     static const char letters[] = "TVAGD";
     static const enum nki_engine engines[] = {NKI_ENGINE_TENSOR, NKI_ENGINE_VECTOR,
                                               NKI_ENGINE_SCALAR, NKI_ENGINE_GPSIMD, NKI_ENGINE_DMA};
     if (c->op == NKI_OP_NC_TRANSPOSE)
         return transpose_engine(c);
+    if (legacy_activation(c))
+        return NKI_ENGINE_SCALAR;
     bool slow =
         has_op(c, NKI_FUNC_POWER) || (has_op(c, NKI_FUNC_RSQRT) && c->op == NKI_OP_TENSOR_SCALAR);
     bool exact = c->op == NKI_OP_TENSOR_TENSOR && all_int32(c) && !has_bitvec(c);

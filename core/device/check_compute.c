@@ -161,7 +161,7 @@ void check_tensor_scalar(struct check *c) {
     check_bitwise(c, op1, TENSOR_SCALAR_DATA, TENSOR_SCALAR_OPERAND1);
     check_gpsimd_only(c, TENSOR_SCALAR_OP0);
     check_gpsimd_only(c, TENSOR_SCALAR_OP1);
-    if (c->engine == NKI_ENGINE_SCALAR)
+    if (c->engine == NKI_ENGINE_SCALAR && c->instr->engine == NKI_ENGINE_SCALAR)
         check_scalar_engine(c);
 }
 

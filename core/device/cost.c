@@ -19,8 +19,12 @@ static const struct cost_table tables[] = {
         /* tensor_reduce: 494 ns at 512, 1908 ns at 2048, 147 ns at 128 (kiln). */
         .vector_fixed_ns = 38, .vector_latency_ns = 95, .vector_element_ns = 1 / 1.12,
         .vector_fast_fp32 = 1, .vector_fast_16bit = 1, .vector_fast_16bit_pair = 2,
-        /* copy: 106 ns at 128, 383 ns at 512; exp with row sum: 1574 ns at 2048 (kiln). */
-        .scalar_fixed_ns = 16, .scalar_latency_ns = 150, .scalar_function_ns = 85,
+        /* tensor_tensor of SBUF operands: 1039 ns at 512 (kiln). Reciprocal: the Vector engine is
+         * active 2199 ns for it and a product of 512 in NKIBench's silu. */
+        .vector_pair = 2.2, .vector_reciprocal = 2.4,
+        /* copy: 106 ns at 128, 383 ns at 512; exp with row sum: 1574 ns at 2048 (kiln). In
+         * NKIBench's kernels a copy of PSUM takes 136 and 405 ns. */
+        .scalar_fixed_ns = 30, .scalar_latency_ns = 150, .scalar_function_ns = 70,
         .scalar_element_ns = 1 / 1.4, .scalar_table_ns = 1280,
         .gpsimd_fixed_ns = 107, .gpsimd_latency_ns = 120, .gpsimd_element_ns = 1 / 1.4,
         .semaphore_ns = 40,
@@ -40,6 +44,8 @@ static const struct cost_table tables[] = {
          * 512 fp32 in SBUF every 395 ns. */
         .vector_fixed_ns = 62, .vector_latency_ns = 96, .vector_element_ns = 1 / 0.96,
         .vector_fast_fp32 = 1.6, .vector_fast_16bit = 4, .vector_fast_16bit_pair = 2,
+        /* Reciprocal: 178 ns for 4 elements, 202 ns for 8; documented as 8 cycles at most. */
+        .vector_pair = 2, .vector_reciprocal = 6,
         /* alone 158 ns + N / 1.2 GHz, exp with a bias every 569 to 612 ns at 512. */
         .scalar_fixed_ns = 55, .scalar_latency_ns = 103, .scalar_function_ns = 85,
         .scalar_element_ns = 1 / 1.2, .scalar_table_ns = 1283,
@@ -47,8 +53,9 @@ static const struct cost_table tables[] = {
         .semaphore_ns = 36,
         /* HWDGE: 518 to 572 ns to issue, 1328 ns to the first packet, 374 ns back. */
         .dma_issue_ns = 525, .dma_static_issue_ns = 60, .dma_start_ns = 800, .dma_complete_ns = 374,
-        /* 256 B 17 ns, 512 B 27 ns, 2 KiB 83 ns, 4 KiB 158 ns a packet and queue. */
-        .dma_descriptor_ns = 8, .dma_byte_ns = 1 / 27.2, .dma_sustained_byte_ns = 1 / 26.0,
+        /* Sustained over 16 engines: 259 GB/s in 1 KiB runs, 354 GB/s in 4 KiB runs (NKI
+         * documentation). A packet alone is faster: 27 ns for 512 B, 158 ns for 4 KiB. */
+        .dma_descriptor_ns = 22, .dma_byte_ns = 1 / 25.0, .dma_sustained_byte_ns = 1 / 25.0,
         .start_ns = 5500, .end_ns = 3000,
     },
     {
@@ -59,6 +66,7 @@ static const struct cost_table tables[] = {
         .pe_transpose_fp32_passes = 2,
         .vector_fixed_ns = 50, .vector_latency_ns = 77, .vector_element_ns = 1 / 1.2,
         .vector_fast_fp32 = 1.6, .vector_fast_16bit = 4, .vector_fast_16bit_pair = 2,
+        .vector_pair = 2, .vector_reciprocal = 6,
         .scalar_fixed_ns = 55, .scalar_latency_ns = 103, .scalar_function_ns = 85,
         .scalar_element_ns = 1 / 1.2, .scalar_table_ns = 1283,
         .gpsimd_fixed_ns = 125, .gpsimd_latency_ns = 120, .gpsimd_element_ns = 1 / 1.2,
@@ -81,6 +89,7 @@ struct work {
     const struct nki_program *program;
     const struct nki_instr *instr;
     enum nki_engine engine;
+    bool input_in_psum;
     const struct cost_table *table;
     int64_t n;                  /* elements per partition of the longest operand */
 };
@@ -158,6 +167,8 @@ static struct cost cost_copy(const struct work *work) {
 }
 
 static struct cost cost_tensor_scalar(const struct work *work) {
+    if (work->engine == NKI_ENGINE_SCALAR)
+        return stream(work, (double)work->n, work->table->scalar_function_ns);
     /* A per-partition operand is fetched first. */
     const struct nki_ap *operand0 = ap_at(work, 3), *operand1 = ap_at(work, 6);
     double pointers = (operand0 ? 30 : 0) + (operand1 ? 30 : 0);
@@ -176,11 +187,12 @@ static double two_input_units(const struct work *work, size_t first, size_t seco
     const struct nki_ap *a = ap_at(work, first), *b = ap_at(work, second);
     if (!a || !b || work->engine != NKI_ENGINE_VECTOR)
         return (double)work->n * (work->engine == NKI_ENGINE_GPSIMD ? 2 : 1);
-    if ((space_of(work, a) == NKI_PSUM) != (space_of(work, b) == NKI_PSUM))
+    bool one_psum = (space_of(work, a) == NKI_PSUM) != (space_of(work, b) == NKI_PSUM);
+    if (one_psum || work->input_in_psum)
         return (double)work->n;
     if (sbuf_only(work, 2))
         return 2 * (double)work->n / work->table->vector_fast_16bit_pair;
-    return 2 * (double)work->n;
+    return work->table->vector_pair * (double)work->n;
 }
 
 static struct cost cost_tensor_tensor(const struct work *work) {
@@ -202,9 +214,8 @@ static struct cost cost_tensor_reduce(const struct work *work) {
 }
 
 static struct cost cost_reciprocal(const struct work *work) {
-    /* 8 cycles an element is documented for the current Vector engine; the measured silu kernels
-     * of both generations bound it by less, see the calibration in tests/bench. */
-    return stream(work, (double)work->n, 0);
+    bool vector = work->engine == NKI_ENGINE_VECTOR;
+    return stream(work, (double)work->n * (vector ? work->table->vector_reciprocal : 1), 0);
 }
 
 static struct cost cost_activation(const struct work *work) {
@@ -299,10 +310,11 @@ static const cost_fn functions[NKI_OP_COUNT] = {
 #undef INSTR
 };
 
-struct cost cost_of(const struct nki_program *program, size_t i, enum nki_engine engine,
+struct cost cost_of(const struct nki_program *program, size_t i, struct cost_place place,
                     const struct cost_table *table) {
     const struct nki_instr *instr = &program->instrs.at[i];
-    struct work work = {program, instr, engine, table, longest_free(instr)};
+    struct work work = {program, instr, place.engine, place.input_in_psum, table,
+                        longest_free(instr)};
     return functions[instr->op](&work);
 }
 

@@ -25,6 +25,8 @@ struct cost_table {
     double vector_element_ns;
     double vector_fast_fp32;    /* rate of one-input fp32 SBUF to SBUF, relative */
     double vector_fast_16bit;   /* rate of one-input 16-bit SBUF to SBUF */
+    double vector_pair;         /* two SBUF inputs: element times per element */
+    double vector_reciprocal;   /* element times per element */
     double vector_fast_16bit_pair;  /* two 16-bit SBUF inputs, relative to 2 cycles an element */
     double scalar_fixed_ns, scalar_latency_ns;
     double scalar_function_ns;  /* added for an activation function other than copy */
@@ -44,9 +46,14 @@ struct cost_table {
 };
 const struct cost_table *cost_table_of(enum nki_generation generation);
 
-/* The cost of instruction i (not of DMA transfers: those are dma.c's). `engine` is the resolved
- * one. */
-struct cost cost_of(const struct nki_program *program, size_t i, enum nki_engine engine,
+/* Where instruction i runs: the resolved engine, and whether the compiler gave one of its two inputs
+ * a place in PSUM. */
+struct cost_place {
+    enum nki_engine engine;
+    bool input_in_psum;
+};
+/* The cost of instruction i (not of DMA transfers: those are dma.c's). */
+struct cost cost_of(const struct nki_program *program, size_t i, struct cost_place place,
                     const struct cost_table *table);
 /* Floating point operations of a matrix product as Neuron's profiler counts them; 0 for others.
  * *transpose is set for products that only move data. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dependencies through memory: for each step the earlier steps it must wait for, found by what they
- * read and wrote of each block (byte and partition ranges). Steps of one lane run in order, so that
- * only the newest access of a lane to the same bytes is kept. */
+ * read and wrote of each block (byte and partition ranges). Of the reads of one lane only the newest
+ * of the same bytes is kept: lanes run in order, and where the compiler may reorder, such reads are
+ * made to start in order. */
 #include "device/plan.h"
 
 #include <stdlib.h>
@@ -54,16 +55,20 @@ static void add_producer(struct depends *depends, uint32_t from, uint32_t step) 
 static void touch(struct depends *depends, struct history *history, uint32_t from,
                   struct access access) {
     size_t kept = 0;
+    bool orders = depends->orders;
     for (size_t i = 0; i < history->all.len; i++) {
         struct access *old = &history->all.at[i];
         bool meets = old->step != access.step && overlap(&old->range, &access.range);
-        if (meets && (old->write || access.write))
+        bool waits = meets && (old->write || access.write);
+        if (waits)
             add_producer(depends, from, old->step);
         bool replaced = access.write ? covers(&access.range, &old->range)
                                      : !old->write && old->lane == access.lane &&
                                            covers(&access.range, &old->range);
         if (!replaced || old->step == access.step)
             history->all.at[kept++] = *old;
+        else if (!waits && orders)
+            add_producer(depends, from, old->step | DEPENDS_ORDER);
     }
     history->all.len = kept;
     if (history->all.len >= MOST_ACCESSES) {
@@ -117,9 +122,11 @@ static void touch_block(struct depends *depends, struct history *histories, uint
     touch(depends, &histories[block], from, access);
 }
 
-struct depends *depends_make(const struct plan *plan, const uint8_t *lanes) {
+struct depends *depends_make(const struct plan *plan, const struct step_cost *costs) {
     const struct device_image *image = plan->image;
     struct depends *depends = mem_alloc(1, sizeof *depends);
+    depends->n = plan->steps.len;
+    depends->orders = plan->reorders;
     depends->base = mem_alloc(plan->steps.len + 1, sizeof *depends->base);
     struct history *histories = mem_alloc(image->n_blocks, sizeof *histories);
     bool *watched = watched_storages(plan);
@@ -127,7 +134,7 @@ struct depends *depends_make(const struct plan *plan, const uint8_t *lanes) {
     for (uint32_t s = 0; s < plan->steps.len; s++) {
         const struct step *step = &plan->steps.at[s];
         uint32_t from = depends->base[s] = (uint32_t)depends->producer.len;
-        struct access access = {.step = s, .lane = lanes[s]};
+        struct access access = {.step = s, .lane = costs[s].lane};
         if (step->kind == STEP_SAVE || step->kind == STEP_RELOAD) {
             access.write = true;
             touch_block(depends, histories, from, step->block, access);

@@ -74,13 +74,13 @@ struct transfer transfer_of(const struct device_image *image, size_t i,
     return transfer;
 }
 
-struct transfer transfer_of_block(const struct device_image *image, uint32_t block, bool save,
+struct transfer transfer_of_spill(const struct device_image *image, const struct step *step,
                                   const struct cost_table *table) {
     const struct nki_storage *storage =
-        &image->program->storages.at[image->blocks[block].storage];
-    struct transfer transfer = spread(storage->partitions, (double)storage->block_bytes,
+        &image->program->storages.at[image->blocks[step->block].storage];
+    struct transfer transfer = spread(storage->partitions, (double)step->bytes,
                                       image->generation, table);
-    transfer.reads_hbm = !save;
-    transfer.writes_hbm = save;
+    transfer.reads_hbm = step->kind == STEP_RELOAD;
+    transfer.writes_hbm = step->kind == STEP_SAVE;
     return transfer;
 }

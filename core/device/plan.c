@@ -6,10 +6,9 @@
 
 #include <stdlib.h>
 
-/* Share of SBUF that repeated loads may fill: the rest stays for multiple buffering. Set on the
- * HBM byte counts published for NKIBench's baselines on trn1 (add_rmsnorm_matmul keeps its
- * weights resident, matmul does not). */
-#define RESIDENT_SHARE 0.85
+/* Share of SBUF that repeated loads may fill with what is live beside them. NKIBench's
+ * matmul_add_rmsnorm on trn1 reads 98 MB: its weights of 128 KiB a partition stay resident. */
+#define RESIDENT_SHARE 1.0
 
 uint64_t plan_block_bytes(const struct device_image *image, uint32_t block) {
     const struct nki_storage *storage =
@@ -116,20 +115,34 @@ static void note_load(struct residency *r, uint32_t i, uint32_t block) {
     r->piece_of[i] = piece + 1;
 }
 
+static void add_usage(struct residency *r, uint32_t first, uint32_t last, int64_t bytes) {
+    for (uint32_t g = first / GROUP; g <= last / GROUP; g++)
+        r->usage[g] = (uint64_t)((int64_t)r->usage[g] + bytes);
+}
+
+/* What is live besides the loads in question: the most within each group of instructions. */
 static void measure_usage(struct residency *r) {
     const struct device_image *image = r->plan->image;
+    uint32_t n = (uint32_t)image->program->instrs.len;
+    int64_t *change = mem_alloc(n + 1, sizeof *change), live = 0;
     for (uint32_t b = 0; b < image->n_blocks; b++) {
-        if (!on_chip(image, b, NKI_SBUF) || image->blocks[b].first == DEVICE_NEVER)
+        const struct device_block *block = &image->blocks[b];
+        bool load = block->first_write != DEVICE_NEVER && r->piece_of[block->first_write];
+        if (!on_chip(image, b, NKI_SBUF) || block->first == DEVICE_NEVER || load)
             continue;
-        for (uint32_t g = image->blocks[b].first / GROUP; g <= image->blocks[b].last / GROUP; g++)
-            r->usage[g] += plan_block_bytes(image, b);
+        change[block->first] += (int64_t)plan_block_bytes(image, b);
+        change[block->last + 1] -= (int64_t)plan_block_bytes(image, b);
     }
+    for (uint32_t i = 0; i < n; i++) {
+        live += change[i];
+        r->usage[i / GROUP] = MAX_OF(r->usage[i / GROUP], (uint64_t)live);
+    }
+    free(change);
 }
 
 static void keep(struct residency *r, const struct piece *piece, int64_t sign) {
     uint64_t bytes = plan_block_bytes(r->plan->image, piece->first_block);
-    for (uint32_t g = piece->first / GROUP; g <= piece->last / GROUP; g++)
-        r->usage[g] += (uint64_t)((int64_t)bytes * sign);
+    add_usage(r, piece->first, piece->last, (int64_t)bytes * sign);
 }
 
 /* Keeps all pieces of a site resident if they fit beside what is live, else none of them. */
@@ -187,12 +200,12 @@ static void find_resident_loads(struct plan *plan, bool *resident) {
     r.piece_of = mem_alloc(n, sizeof *r.piece_of);
     r.usage = mem_alloc(n / GROUP + 1, sizeof *r.usage);
     count_writes(&r);
-    measure_usage(&r);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t block;
         if (is_plain_load(&r, &image->program->instrs.at[i], &block))
             note_load(&r, i, block);
     }
+    measure_usage(&r);
     bool *tried = mem_alloc(r.sites.len, sizeof *tried);
     bool *kept = mem_alloc(r.sites.len, sizeof *kept);
     for (uint32_t s; (s = next_site(&r, tried)) != UINT32_MAX;) {
@@ -211,123 +224,75 @@ static void find_resident_loads(struct plan *plan, bool *resident) {
     vec_free(&r.sites);
 }
 
+/* ---- intermediates in PSUM -------------------------------------------------------------------- */
+
+struct temporary {
+    uint32_t writer, reader;    /* instruction number + 1 */
+    bool plain;                 /* written once, read once */
+};
+
+static void note_temporary(struct temporary *temporary, uint32_t i, bool writes) {
+    uint32_t *by = writes ? &temporary->writer : &temporary->reader;
+    temporary->plain = *by == 0 && (temporary->plain || (!temporary->writer && !temporary->reader));
+    *by = i + 1;
+}
+
+static bool takes_pair(enum nki_op op) {
+    return op == NKI_OP_TENSOR_TENSOR || op == NKI_OP_SCALAR_TENSOR_TENSOR;
+}
+
+/* A result of the Scalar engine that fits a PSUM bank and only one instruction reads, one of two
+ * inputs on the Vector engine: the compiler keeps it in PSUM, where it does not compete with the
+ * other input. NKIBench's adamw on trn1 writes PSUM although it multiplies no matrices, and its Vector
+ * engine is active for less than its instructions take from SBUF alone. */
+static bool is_psum_temporary(const struct device_image *image, uint32_t block,
+                              const struct temporary *temporary) {
+    if (!temporary->plain || !temporary->writer || !temporary->reader ||
+        !on_chip(image, block, NKI_SBUF))
+        return false;
+    uint64_t bank = image->generation->psum_partition_bytes / image->generation->psum_banks;
+    uint32_t reader = temporary->reader - 1;
+    return plan_block_bytes(image, block) <= bank && plan_block_bytes(image, block) > 4 &&
+           image->engine[temporary->writer - 1] == NKI_ENGINE_SCALAR &&
+           image->engine[reader] == NKI_ENGINE_VECTOR &&
+           takes_pair((enum nki_op)image->program->instrs.at[reader].op);
+}
+
+static void find_psum_temporaries(struct plan *plan) {
+    const struct device_image *image = plan->image;
+    struct temporary *all = mem_alloc(image->n_blocks, sizeof *all);
+    struct device_operand operands[DEVICE_MAX_OPERANDS];
+    plan->input_in_psum = mem_alloc(image->program->instrs.len, sizeof *plan->input_in_psum);
+    for (uint32_t i = 0; i < image->program->instrs.len; i++) {
+        size_t n = device_operands(image, i, operands);
+        for (size_t k = 0; k < n; k++) {
+            uint32_t count, first = plan_operand_blocks(image, operands[k].ap, &count);
+            for (uint32_t b = first; b < first + count; b++)
+                note_temporary(&all[b], i, operands[k].is_dst);
+        }
+    }
+    for (uint32_t b = 0; b < image->n_blocks; b++)
+        if (is_psum_temporary(image, b, &all[b]))
+            plan->input_in_psum[all[b].reader - 1] = true;
+    free(all);
+}
+
 /* ---- walking the program with memory in mind --------------------------------------------------- */
 
-struct use {
-    uint32_t block, instr;
-};
 struct walk {
     struct plan *plan;
-    uint32_t *use_base;         /* per block (roots): its uses in use_at, ascending */
-    uint32_t *use_at;
+    uint32_t *use_base;         /* per block: its uses, use_at[use_base[b] .. use_base[b + 1]] */
+    uint32_t *use_at;           /* instructions, ascending */
     uint32_t *use_next;         /* per block: index of its next use */
     uint8_t *state;             /* per block: enum place */
-    bool *clean;                /* per block: HBM holds the same data */
-    uint32_t *last_step;        /* per block: the step that used it last */
+    uint8_t *copy;              /* per block: enum copy */
+    uint32_t *last_use;         /* per block: the instruction that used it last */
+    uint32_t *residence;        /* per block in memory: its residence */
     VEC(uint32_t) live;         /* SBUF blocks in memory */
     uint64_t sbuf, psum;
     uint64_t capacity;          /* of SBUF, for spilling; UINT64_MAX: never spill */
 };
 enum place { PLACE_NOWHERE, PLACE_MEMORY, PLACE_SPILLED };
-
-static uint32_t next_use(const struct walk *w, uint32_t block) {
-    uint32_t at = w->use_next[block];
-    return at < w->use_base[block + 1] ? w->use_at[at] : DEVICE_NEVER;
-}
-
-static void list_uses(struct walk *w) {
-    const struct device_image *image = w->plan->image;
-    VEC(struct use) uses = {0};
-    struct device_operand operands[DEVICE_MAX_OPERANDS];
-    for (uint32_t i = 0; i < image->program->instrs.len; i++) {
-        size_t n = device_operands(image, i, operands);
-        for (size_t k = 0; k < n; k++) {
-            if (image->program->storages.at[operands[k].ap->storage].space == NKI_HBM)
-                continue;
-            uint32_t count, first = plan_operand_blocks(image, operands[k].ap, &count);
-            for (uint32_t b = first; b < first + count; b++)
-                *vec_push(&uses) = (struct use){w->plan->alias[b], i};
-        }
-    }
-    for (size_t u = 0; u < uses.len; u++)
-        w->use_base[uses.at[u].block + 1]++;
-    for (size_t b = 0; b < image->n_blocks; b++)
-        w->use_base[b + 1] += w->use_base[b];
-    w->use_at = mem_alloc(uses.len, sizeof *w->use_at);
-    for (size_t b = 0; b < image->n_blocks; b++)
-        w->use_next[b] = w->use_base[b];
-    for (size_t u = 0; u < uses.len; u++)
-        w->use_at[w->use_next[uses.at[u].block]++] = uses.at[u].instr;
-    for (size_t b = 0; b < image->n_blocks; b++)
-        w->use_next[b] = w->use_base[b];
-    vec_free(&uses);
-}
-
-static uint32_t push_step(struct plan *plan, enum step_kind kind, uint32_t instr, uint32_t block) {
-    *vec_push(&plan->steps) = (struct step){(uint8_t)kind, instr, block};
-    return (uint32_t)plan->steps.len - 1;
-}
-
-static void leave_memory(struct walk *w, uint32_t block, uint32_t after, enum place to) {
-    *vec_push(&w->plan->gives) = (struct memory_event){after, block};
-    w->state[block] = (uint8_t)to;
-    if (!on_chip(w->plan->image, block, NKI_SBUF)) {
-        w->psum -= plan_block_bytes(w->plan->image, block);
-        return;
-    }
-    w->sbuf -= plan_block_bytes(w->plan->image, block);
-    for (size_t i = 0; i < w->live.len; i++)
-        if (w->live.at[i] == block) {
-            w->live.at[i] = w->live.at[--w->live.len];
-            return;
-        }
-}
-
-/* Makes room by moving out what is needed last (Belady), saving it where HBM does not have it. */
-static void make_room(struct walk *w, uint32_t instr, uint64_t bytes) {
-    while (w->sbuf + bytes > w->capacity) {
-        uint32_t victim = UINT32_MAX, farthest = instr;
-        for (size_t i = 0; i < w->live.len; i++) {
-            uint32_t next = next_use(w, w->live.at[i]);
-            if (next != DEVICE_NEVER && next > farthest) {
-                farthest = next;
-                victim = w->live.at[i];
-            }
-        }
-        if (victim == UINT32_MAX)
-            return;
-        uint32_t after = w->last_step[victim];
-        if (!w->clean[victim]) {
-            after = push_step(w->plan, STEP_SAVE, instr, victim);
-            w->plan->spill_save_bytes += plan_block_bytes(w->plan->image, victim) *
-                w->plan->image->program->storages.at[w->plan->image->blocks[victim].storage].partitions;
-            w->clean[victim] = true;
-        }
-        leave_memory(w, victim, after, PLACE_SPILLED);
-    }
-}
-
-static void enter_memory(struct walk *w, uint32_t block, uint32_t instr) {
-    const struct device_image *image = w->plan->image;
-    uint64_t bytes = plan_block_bytes(image, block);
-    bool sbuf = on_chip(image, block, NKI_SBUF);
-    if (sbuf)
-        make_room(w, instr, bytes);
-    uint32_t step = (uint32_t)w->plan->steps.len;
-    *vec_push(&w->plan->takes) = (struct memory_event){step, block};
-    if (w->state[block] == PLACE_SPILLED) {
-        push_step(w->plan, STEP_RELOAD, instr, block);
-        w->plan->spill_reload_bytes +=
-            bytes * image->program->storages.at[image->blocks[block].storage].partitions;
-        w->last_step[block] = step;
-    }
-    w->state[block] = PLACE_MEMORY;
-    *(sbuf ? &w->sbuf : &w->psum) += bytes;
-    if (sbuf)
-        *vec_push(&w->live) = block;
-    w->plan->sbuf_peak = MAX_OF(w->plan->sbuf_peak, w->sbuf);
-    w->plan->psum_peak = MAX_OF(w->plan->psum_peak, w->psum);
-}
 
 /* The blocks an instruction touches on chip, each once; false: more than fit the list. */
 #define MOST_TOUCHED 256
@@ -352,6 +317,150 @@ static size_t touched_blocks(const struct plan *plan, uint32_t i, uint32_t *bloc
     return found;
 }
 
+static uint32_t next_use(const struct walk *w, uint32_t block) {
+    uint32_t at = w->use_next[block];
+    return at < w->use_base[block + 1] ? w->use_at[at] : DEVICE_NEVER;
+}
+
+static void list_uses(struct walk *w) {
+    const struct device_image *image = w->plan->image;
+    uint32_t blocks[MOST_TOUCHED];
+    bool written[MOST_TOUCHED];
+    for (uint32_t i = 0; i < image->program->instrs.len; i++) {
+        size_t n = touched_blocks(w->plan, i, blocks, written);
+        for (size_t k = 0; k < n; k++)
+            w->use_base[blocks[k] + 1]++;
+    }
+    for (size_t b = 0; b < image->n_blocks; b++) {
+        w->use_base[b + 1] += w->use_base[b];
+        w->use_next[b] = w->use_base[b];
+    }
+    w->use_at = mem_alloc(w->use_base[image->n_blocks] + 1, sizeof *w->use_at);
+    for (uint32_t i = 0; i < image->program->instrs.len; i++) {
+        size_t n = touched_blocks(w->plan, i, blocks, written);
+        for (size_t k = 0; k < n; k++)
+            w->use_at[w->use_next[blocks[k]]++] = i;
+    }
+    for (size_t b = 0; b < image->n_blocks; b++)
+        w->use_next[b] = w->use_base[b];
+}
+
+/* Where the same data is besides: nowhere, in a kernel input, in HBM by an earlier spill. */
+enum copy { COPY_NONE, COPY_INPUT, COPY_SPILL };
+
+static void use_residence(struct walk *w, uint32_t block) {
+    struct plan *plan = w->plan;
+    *vec_push(&plan->uses) = w->residence[block];
+    plan->residences.at[w->residence[block]].users++;
+}
+
+/* The uses of a step follow it and end here. */
+static void end_step(struct plan *plan) {
+    *vec_push(&plan->use_base) = (uint32_t)plan->uses.len;
+}
+
+static void push_step(struct plan *plan, enum step_kind kind, uint32_t instr, uint32_t block,
+                      uint64_t bytes) {
+    *vec_push(&plan->steps) = (struct step){(uint8_t)kind, instr, block, (uint32_t)bytes};
+}
+
+static void leave_memory(struct walk *w, uint32_t block, enum place to) {
+    w->state[block] = (uint8_t)to;
+    if (!on_chip(w->plan->image, block, NKI_SBUF)) {
+        w->psum -= plan_block_bytes(w->plan->image, block);
+        return;
+    }
+    w->sbuf -= plan_block_bytes(w->plan->image, block);
+    for (size_t i = 0; i < w->live.len; i++)
+        if (w->live.at[i] == block) {
+            w->live.at[i] = w->live.at[--w->live.len];
+            return;
+        }
+}
+
+static uint64_t times_partitions(const struct device_image *image, uint32_t block, uint64_t bytes) {
+    return bytes * image->program->storages.at[image->blocks[block].storage].partitions;
+}
+
+/* Bytes per partition that the instruction uses of a block: no more is read back. */
+static uint64_t used_bytes(const struct device_image *image, uint32_t instr, uint32_t block) {
+    struct device_operand operands[DEVICE_MAX_OPERANDS];
+    size_t n = device_operands(image, instr, operands);
+    uint64_t whole = plan_block_bytes(image, block), used = 0;
+    for (size_t k = 0; k < n; k++)
+        if (operands[k].ap->storage == image->blocks[block].storage)
+            used += (uint64_t)nki_ap_free(operands[k].ap) * dtype_bytes(operands[k].ap->dtype);
+    return used ? MIN_OF(used, whole) : whole;
+}
+
+/* Moves a block out, saving it where HBM does not have it. */
+static void evict(struct walk *w, uint32_t block, uint32_t instr) {
+    if (w->copy[block] == COPY_NONE) {
+        uint64_t bytes = plan_block_bytes(w->plan->image, block);
+        push_step(w->plan, STEP_SAVE, instr, block, bytes);
+        use_residence(w, block);
+        end_step(w->plan);
+        w->plan->spill_save_bytes += times_partitions(w->plan->image, block, bytes);
+        w->copy[block] = COPY_SPILL;
+    }
+    leave_memory(w, block, PLACE_SPILLED);
+}
+
+/* What to move out: what is needed last, which comes close to the spills published for NKIBench's
+ * attention kernels. If that is an input, it is the one used least recently instead, for the compiler
+ * reads those again as its loops go: matmul on trn1 reads its right operand anew for every row block
+ * as soon as it does not fit, as this order does to cyclic reads. */
+static uint32_t find_victim(const struct walk *w, uint32_t instr) {
+    uint32_t oldest = UINT32_MAX, farthest = UINT32_MAX;
+    for (size_t i = 0; i < w->live.len; i++) {
+        uint32_t block = w->live.at[i];
+        if (w->last_use[block] >= instr)
+            continue;
+        bool input = w->copy[block] == COPY_INPUT;
+        if (input && (oldest == UINT32_MAX || w->last_use[block] < w->last_use[oldest]))
+            oldest = block;
+        if (farthest == UINT32_MAX || next_use(w, block) > next_use(w, farthest))
+            farthest = block;
+    }
+    bool input = farthest != UINT32_MAX && w->copy[farthest] == COPY_INPUT;
+    return input ? oldest : farthest;
+}
+
+static void make_room(struct walk *w, uint32_t instr, uint64_t bytes) {
+    while (w->sbuf + bytes > w->capacity) {
+        uint32_t victim = find_victim(w, instr);
+        if (victim == UINT32_MAX)
+            return;
+        evict(w, victim, instr);
+    }
+}
+
+static void enter_memory(struct walk *w, uint32_t block, uint32_t instr) {
+    struct plan *plan = w->plan;
+    uint64_t bytes = plan_block_bytes(plan->image, block);
+    bool sbuf = on_chip(plan->image, block, NKI_SBUF);
+    w->last_use[block] = instr;
+    if (sbuf)
+        make_room(w, instr, bytes);
+    w->residence[block] = (uint32_t)plan->residences.len;
+    *vec_push(&plan->residences) = (struct residence){.block = block, .bytes = bytes, .psum = !sbuf};
+    if (w->state[block] == PLACE_SPILLED) {
+        bool input = w->copy[block] == COPY_INPUT;
+        uint64_t moved = input ? used_bytes(plan->image, instr, block) : bytes;
+        push_step(plan, STEP_RELOAD, instr, block, moved);
+        use_residence(w, block);
+        end_step(plan);
+        *(input ? &plan->reload_bytes : &plan->spill_reload_bytes) +=
+            times_partitions(plan->image, block, moved);
+    }
+    w->state[block] = PLACE_MEMORY;
+    *(sbuf ? &w->sbuf : &w->psum) += bytes;
+    if (sbuf)
+        *vec_push(&w->live) = block;
+    plan->sbuf_peak = MAX_OF(plan->sbuf_peak, w->sbuf);
+    plan->psum_peak = MAX_OF(plan->psum_peak, w->psum);
+}
+
 static bool loads_from_inputs(const struct device_image *image, uint32_t i) {
     const struct nki_instr *instr = &image->program->instrs.at[i];
     if (instr->op != NKI_OP_DMA_COPY || instr->operands[1].kind != NKI_OPERAND_AP)
@@ -365,27 +474,24 @@ static void walk_instruction(struct walk *w, uint32_t i, bool resident) {
     uint32_t blocks[MOST_TOUCHED];
     bool written[MOST_TOUCHED];
     size_t n = touched_blocks(w->plan, i, blocks, written);
-    /* Their next use is this instruction until all are in, so that none is moved out for another. */
+    /* Used by this instruction: none of them is moved out for another. */
+    for (size_t k = 0; k < n; k++)
+        w->last_use[blocks[k]] = i;
     for (size_t k = 0; k < n; k++)
         if (w->state[blocks[k]] != PLACE_MEMORY)
             enter_memory(w, blocks[k], i);
-    for (size_t k = 0; k < n; k++)
-        while (next_use(w, blocks[k]) != DEVICE_NEVER && next_use(w, blocks[k]) <= i)
-            w->use_next[blocks[k]]++;
-    uint32_t step = push_step(w->plan, resident ? STEP_RESIDENT : STEP_INSTR, i, 0);
+    push_step(w->plan, resident ? STEP_RESIDENT : STEP_INSTR, i, 0, 0);
     bool load = loads_from_inputs(w->plan->image, i);
     for (size_t k = 0; k < n; k++) {
-        w->last_step[blocks[k]] = step;
+        use_residence(w, blocks[k]);
+        bool whole = load && w->plan->image->blocks[blocks[k]].first_write == i;
         if (written[k] && !resident)
-            w->clean[blocks[k]] = load && w->plan->image->blocks[blocks[k]].first_write == i;
+            w->copy[blocks[k]] = whole ? COPY_INPUT : COPY_NONE;
+        w->use_next[blocks[k]]++;
         if (next_use(w, blocks[k]) == DEVICE_NEVER)
-            leave_memory(w, blocks[k], step, PLACE_NOWHERE);
+            leave_memory(w, blocks[k], PLACE_NOWHERE);
     }
-}
-
-static int by_step(const void *a, const void *b) {
-    const struct memory_event *x = a, *y = b;
-    return x->step < y->step ? -1 : x->step > y->step;
+    end_step(w->plan);
 }
 
 static void walk_program(struct plan *plan, const bool *resident) {
@@ -396,31 +502,35 @@ static void walk_program(struct plan *plan, const bool *resident) {
     w.use_base = mem_alloc(image->n_blocks + 1, sizeof *w.use_base);
     w.use_next = mem_alloc(image->n_blocks, sizeof *w.use_next);
     w.state = mem_alloc(image->n_blocks, 1);
-    w.clean = mem_alloc(image->n_blocks, sizeof *w.clean);
-    w.last_step = mem_alloc(image->n_blocks, sizeof *w.last_step);
+    w.copy = mem_alloc(image->n_blocks, 1);
+    w.last_use = mem_alloc(image->n_blocks, sizeof *w.last_use);
+    w.residence = mem_alloc(image->n_blocks, sizeof *w.residence);
     list_uses(&w);
+    *vec_push(&plan->use_base) = 0;
     for (uint32_t i = 0; i < image->program->instrs.len; i++)
         walk_instruction(&w, i, resident[i]);
-    if (plan->gives.len)
-        qsort(plan->gives.at, plan->gives.len, sizeof *plan->gives.at, by_step);
     free(w.use_base);
     free(w.use_at);
     free(w.use_next);
     free(w.state);
-    free(w.clean);
-    free(w.last_step);
+    free(w.copy);
+    free(w.last_use);
+    free(w.residence);
     vec_free(&w.live);
 }
 
 struct plan *plan_make(const struct device_image *image) {
     struct plan *plan = mem_alloc(1, sizeof *plan);
     plan->image = image;
+    plan->reorders = image->program->dialect == NKI_DIALECT_LEGACY;
     plan->alias = mem_alloc(image->n_blocks, sizeof *plan->alias);
     for (uint32_t b = 0; b < image->n_blocks; b++)
         plan->alias[b] = b;
     bool *resident = mem_alloc(image->program->instrs.len, sizeof *resident);
-    if (image->program->dialect == NKI_DIALECT_LEGACY)
+    if (plan->reorders)
         find_resident_loads(plan, resident);
+    if (plan->reorders)
+        find_psum_temporaries(plan);
     walk_program(plan, resident);
     free(resident);
     return plan;
@@ -430,8 +540,10 @@ void plan_free(struct plan *plan) {
     if (!plan)
         return;
     vec_free(&plan->steps);
-    vec_free(&plan->takes);
-    vec_free(&plan->gives);
+    vec_free(&plan->residences);
+    vec_free(&plan->uses);
+    vec_free(&plan->use_base);
     free(plan->alias);
+    free(plan->input_in_psum);
     free(plan);
 }

@@ -16,25 +16,34 @@ enum step_kind {
 struct step {
     uint8_t kind;
     uint32_t instr;             /* the instruction, or the one that needs the spill */
-    uint32_t block;             /* of SAVE and RELOAD */
+    uint32_t block, bytes;      /* of SAVE and RELOAD: what moves, per partition */
 };
 
-/* Memory of a block is taken before a step, or given back after it. */
-struct memory_event {
-    uint32_t step, block;
+/* A stretch of a block's life in SBUF or PSUM: from the step that brings it in until the last of the
+ * steps that use it is over. A spill ends one residence, the reload begins the next. */
+struct residence {
+    uint32_t block;
+    uint32_t users;             /* steps that use it */
+    uint64_t bytes;             /* per partition */
+    bool psum;
 };
 
 struct plan {
     const struct device_image *image;
     VEC(struct step) steps;
-    VEC(struct memory_event) takes, gives;  /* by step */
+    VEC(struct residence) residences;       /* in the order they begin */
+    VEC(uint32_t) uses;         /* residences that step s uses: uses[use_base[s] .. [s + 1]] */
+    VEC(uint32_t) use_base;
     uint32_t *alias;            /* per block: the block whose storage it shares, mostly itself */
+    bool *input_in_psum;        /* per instruction: the compiler put an input of it into PSUM */
+    bool reorders;              /* the compiler may reorder: legacy dialect */
     uint64_t sbuf_peak, psum_peak;          /* bytes per partition, in program order */
     uint64_t spill_save_bytes, spill_reload_bytes;
+    uint64_t reload_bytes;      /* inputs read again because SBUF could not hold them */
 };
 struct plan *plan_make(const struct device_image *image);
 void plan_free(struct plan *plan);
-/* Bytes per partition that a block takes in its memory (PSUM: whole banks for more than one). */
+/* Bytes per partition that a block takes in its memory. */
 uint64_t plan_block_bytes(const struct device_image *image, uint32_t block);
 /* Block number of the first block an operand touches, and how many. */
 uint32_t plan_operand_blocks(const struct device_image *image, const struct nki_ap *ap,
@@ -50,35 +59,50 @@ struct transfer {
 };
 struct transfer transfer_of(const struct device_image *image, size_t i,
                             const struct cost_table *table);
-struct transfer transfer_of_block(const struct device_image *image, uint32_t block, bool save,
+struct transfer transfer_of_spill(const struct device_image *image, const struct step *step,
                                   const struct cost_table *table);
 
-/* depend.c: which steps a step waits for. */
-struct depends {
-    uint32_t *base;             /* producers of step s: producer[base[s] .. base[s + 1]] */
-    VEC(uint32_t) producer;
-};
-struct depends *depends_make(const struct plan *plan, const uint8_t *lanes);
-void depends_free(struct depends *depends);
-
-/* schedule.c */
+/* schedule.c, costs: what each step costs wherever it is scheduled. */
 enum lane {
     LANE_TENSOR, LANE_VECTOR, LANE_SCALAR, LANE_GPSIMD, LANE_DMA_IN, LANE_DMA_OUT, LANE_COUNT
 };
 extern const char *const lane_names[LANE_COUNT];
 enum nki_engine lane_engine(enum lane lane);
+struct step_cost {
+    double interval_ns, latency_ns;         /* of an instruction */
+    struct transfer transfer;               /* of a transfer */
+    uint16_t function_set;      /* of an activation: the table it needs, 0: none */
+    uint8_t lane;
+};
+/* One per step, in an array the caller frees. */
+struct step_cost *plan_costs(const struct plan *plan, const struct cost_table *table);
+
+/* depend.c: which steps a step waits for. */
+#define DEPENDS_ORDER 0x80000000u           /* starts after it, need not wait for its result */
+struct depends {
+    size_t n;
+    bool orders;                /* lanes may reorder: order edges are needed */
+    uint32_t *base;             /* producers of step s: producer[base[s] .. base[s + 1]] */
+    VEC(uint32_t) producer;     /* step numbers, some with DEPENDS_ORDER */
+};
+struct depends *depends_make(const struct plan *plan, const struct step_cost *costs);
+void depends_free(struct depends *depends);
+
+/* schedule.c */
 struct timeline {
     double *start, *end, *visible;  /* per step: busy from, to, and when others see the result */
     int32_t *cause;                 /* per step: the step that made it start when it did; -1 */
-    uint8_t *lane;
     double latency_ns;
     double throttled_ns;            /* of the Tensor engine, lost to a cold clock */
 };
+struct schedule {
+    const struct plan *plan;
+    const struct depends *depends;
+    const struct cost_table *table;
+    const struct step_cost *costs;
+};
 /* Times every step. `lifted` >= 0 makes that lane take no time (both DMA lanes together). */
-struct timeline *timeline_make(const struct plan *plan, const struct depends *depends,
-                               const struct cost_table *table, int lifted);
+struct timeline *timeline_make(const struct schedule *schedule, int lifted);
 void timeline_free(struct timeline *timeline);
-/* The lane of each step, in an array the caller frees. */
-uint8_t *timeline_lanes(const struct plan *plan);
 
 #endif

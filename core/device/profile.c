@@ -11,11 +11,12 @@ struct profiler {
     const struct device_image *image;
     const struct plan *plan;
     const struct timeline *time;
+    const struct step_cost *costs;
     const struct cost_table *table;
     struct device_profile *profile;
     double start_ns;            /* before the first instruction */
     double busy[LANE_COUNT], dma_busy;
-    uint64_t count[LANE_COUNT];
+    size_t count[LANE_COUNT], first_span[LANE_COUNT];       /* of its spans */
     uint64_t hbm_read, hbm_write, sbuf_read, sbuf_write, psum_read, psum_write;
     uint64_t dma_bytes, dma_transfers, dma_descriptors;
     double dma_engine_ns;       /* that the DMA engines are busy, summed */
@@ -29,35 +30,62 @@ static bool is_dma(uint8_t lane) {
     return lane == LANE_DMA_IN || lane == LANE_DMA_OUT;
 }
 
-/* Merged busy time of each lane; the two DMA lanes together as well. Spans of a lane come in the
- * order of their start. */
+static int by_start(const void *a, const void *b) {
+    const struct device_span *x = a, *y = b;
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    return x->instr < y->instr ? -1 : x->instr > y->instr;
+}
+
+/* The spans of one lane, by start; appended to the profile. */
+static void lane_spans(struct profiler *p, uint8_t lane) {
+    size_t from = p->profile->spans.len;
+    for (size_t s = 0; s < p->plan->steps.len; s++)
+        if (p->costs[s].lane == lane && p->plan->steps.at[s].kind != STEP_RESIDENT)
+            *vec_push(&p->profile->spans) = (struct device_span){
+                p->plan->steps.at[s].instr, lane, p->start_ns + p->time->start[s],
+                p->start_ns + p->time->end[s]};
+    size_t n = p->profile->spans.len - from;
+    if (n && (is_dma(lane) || p->plan->reorders))
+        qsort(&p->profile->spans.at[from], n, sizeof *p->profile->spans.at, by_start);
+    p->count[lane] = n;
+    p->first_span[lane] = from;
+}
+
+/* Time that at least one span of [from, to) covers; they come by start. */
+static double covered(const struct device_span *from, const struct device_span *to) {
+    double busy = 0, until = 0;
+    for (; from < to; from++) {
+        double start = MAX_OF(from->start_ns, until);
+        busy += MAX_OF(from->end_ns - start, 0);
+        until = MAX_OF(until, from->end_ns);
+    }
+    return busy;
+}
+
+static void fill_spans(struct profiler *p) {
+    for (uint8_t lane = 0; lane < LANE_COUNT; lane++) {
+        *vec_push(&p->profile->lanes) =
+            (struct device_lane){lane_names[lane], lane_engine((enum lane)lane)};
+        lane_spans(p, lane);
+    }
+}
+
+/* Merged busy time of each lane, and of the two DMA lanes together. */
 static void count_busy(struct profiler *p) {
-    double until[LANE_COUNT] = {0}, dma_until = 0;
-    size_t n = p->plan->steps.len;
-    for (size_t s = 0; s < n; s++) {
-        uint8_t lane = p->time->lane[s];
-        double start = MAX_OF(p->time->start[s], until[lane]);
-        if (p->time->end[s] > start)
-            p->busy[lane] += p->time->end[s] - start;
-        until[lane] = MAX_OF(until[lane], p->time->end[s]);
-        p->count[lane]++;
-    }
-    /* Transfers of both lanes, merged by walking them in time order. */
-    size_t in = 0, out = 0;
-    for (;;) {
-        while (in < n && (p->time->lane[in] != LANE_DMA_IN))
-            in++;
-        while (out < n && (p->time->lane[out] != LANE_DMA_OUT))
-            out++;
-        if (in == n && out == n)
-            break;
-        bool take_in = out == n || (in < n && p->time->start[in] <= p->time->start[out]);
-        size_t s = take_in ? in++ : out++;
-        double start = MAX_OF(p->time->start[s], dma_until);
-        if (p->time->end[s] > start)
-            p->dma_busy += p->time->end[s] - start;
-        dma_until = MAX_OF(dma_until, p->time->end[s]);
-    }
+    const struct device_span *spans = p->profile->spans.at;
+    for (int lane = 0; lane < LANE_COUNT; lane++)
+        if (p->count[lane])
+            p->busy[lane] = covered(spans + p->first_span[lane],
+                                    spans + p->first_span[lane] + p->count[lane]);
+    size_t from = p->first_span[LANE_DMA_IN], n = p->profile->spans.len - from;
+    if (!n)
+        return;
+    struct device_span *both = mem_alloc(n, sizeof *both);
+    memcpy(both, spans + from, n * sizeof *both);
+    qsort(both, n, sizeof *both, by_start);
+    p->dma_busy = covered(both, both + n);
+    free(both);
 }
 
 static void count_operands(struct profiler *p, size_t i) {
@@ -89,8 +117,8 @@ static void count_flops(struct profiler *p, const struct nki_instr *instr) {
         return;
     int passes = cost_pe_passes(p->image->program, instr, p->table);
     p->matmuls++;
-    p->hardware_flops += flops;
-    *(transpose ? &p->transpose_flops : &p->model_flops) += flops;
+    p->hardware_flops += flops * (passes > 1 ? 2 : 1);
+    *(transpose ? &p->transpose_flops : &p->model_flops) += transpose && passes > 1 ? 2 * flops : flops;
     if (!transpose) {
         double peak = passes > 1 ? p->image->generation->pe_tflops_fp32
                                  : p->image->generation->pe_tflops_bf16;
@@ -104,11 +132,8 @@ static void count_steps(struct profiler *p) {
         if (step->kind == STEP_RESIDENT)
             continue;
         const struct nki_instr *instr = &p->image->program->instrs.at[step->instr];
-        if (is_dma(p->time->lane[s])) {
-            struct transfer transfer =
-                step->kind == STEP_INSTR
-                    ? transfer_of(p->image, step->instr, p->table)
-                    : transfer_of_block(p->image, step->block, step->kind == STEP_SAVE, p->table);
+        if (is_dma(p->costs[s].lane)) {
+            struct transfer transfer = p->costs[s].transfer;
             p->dma_transfers++;
             p->dma_descriptors += transfer.descriptors;
             p->dma_bytes += transfer.bytes;
@@ -118,10 +143,10 @@ static void count_steps(struct profiler *p) {
             continue;
         count_operands(p, step->instr);
         count_flops(p, instr);
-        p->activations += p->time->lane[s] == LANE_SCALAR && instr->op != NKI_OP_TENSOR_COPY;
+        p->activations += p->costs[s].lane == LANE_SCALAR && instr->op != NKI_OP_TENSOR_COPY;
     }
     p->hbm_write += p->plan->spill_save_bytes;
-    p->hbm_read += p->plan->spill_reload_bytes;
+    p->hbm_read += p->plan->spill_reload_bytes + p->plan->reload_bytes;
 }
 
 /* ---- the floor --------------------------------------------------------------------------------- */
@@ -265,7 +290,7 @@ static void walk_critical_path(struct profiler *p, struct lines *lines) {
     while (s >= 0) {
         int32_t cause = p->time->cause[s];
         double from = cause >= 0 ? MIN_OF(p->time->visible[cause], until) : 0;
-        if (cause >= 0 && p->time->lane[cause] == p->time->lane[s])
+        if (cause >= 0 && p->costs[cause].lane == p->costs[s].lane)
             from = MIN_OF(p->time->end[cause], until);
         line = line_of(p, lines, p->plan->steps.at[s].instr);
         line->share += until - from;
@@ -291,10 +316,10 @@ static void fill_lines(struct profiler *p) {
     for (size_t s = 0; s < p->plan->steps.len; s++) {
         const struct step *step = &p->plan->steps.at[s];
         struct device_line *line = line_of(p, &lines, step->instr);
-        line->engine_ns[lane_engine(p->time->lane[s])] += p->time->end[s] - p->time->start[s];
+        line->engine_ns[lane_engine(p->costs[s].lane)] += p->time->end[s] - p->time->start[s];
         line->instructions += step->kind == STEP_INSTR;
-        if (is_dma(p->time->lane[s]) && step->kind == STEP_INSTR) {
-            struct transfer transfer = transfer_of(p->image, step->instr, p->table);
+        if (is_dma(p->costs[s].lane) && step->kind == STEP_INSTR) {
+            struct transfer transfer = p->costs[s].transfer;
             line->hbm_bytes += transfer.reads_hbm || transfer.writes_hbm ? transfer.bytes : 0;
         }
     }
@@ -306,7 +331,7 @@ static void fill_lines(struct profiler *p) {
 
 /* ---- bounds and spans -------------------------------------------------------------------------- */
 
-static void fill_bounds(struct profiler *p, const struct depends *depends) {
+static void fill_bounds(struct profiler *p, const struct schedule *schedule) {
     static const char *const names[] = {"Tensor", "Vector", "Scalar", "GpSimd", "DMA"};
     double around = p->table->start_ns + p->table->end_ns, best = 0;
     p->profile->bound = "latency";
@@ -315,7 +340,7 @@ static void fill_bounds(struct profiler *p, const struct depends *depends) {
         double busy = dma ? p->dma_busy : p->busy[lane];
         if (busy <= 0)
             continue;
-        struct timeline *without = timeline_make(p->plan, depends, p->table, lane);
+        struct timeline *without = timeline_make(schedule, lane);
         double ns = MIN_OF(without->latency_ns, p->time->latency_ns) + around;
         timeline_free(without);
         *vec_push(&p->profile->bounds) = (struct device_bound){names[lane], busy, ns};
@@ -326,39 +351,28 @@ static void fill_bounds(struct profiler *p, const struct depends *depends) {
     }
 }
 
-static void fill_spans(struct profiler *p) {
-    for (int lane = 0; lane < LANE_COUNT; lane++) {
-        *vec_push(&p->profile->lanes) =
-            (struct device_lane){lane_names[lane], lane_engine((enum lane)lane)};
-        for (size_t s = 0; s < p->plan->steps.len; s++)
-            if (p->time->lane[s] == lane && p->plan->steps.at[s].kind != STEP_RESIDENT)
-                *vec_push(&p->profile->spans) = (struct device_span){
-                    p->plan->steps.at[s].instr, (uint16_t)lane,
-                    p->start_ns + p->time->start[s], p->start_ns + p->time->end[s]};
-    }
-}
-
 struct device_profile *device_time(const struct device_image *image) {
     struct device_profile *profile = mem_alloc(1, sizeof *profile);
     profile->arena = arena_new();
     struct plan *plan = plan_make(image);
-    uint8_t *lanes = timeline_lanes(plan);
-    struct depends *depends = depends_make(plan, lanes);
     const struct cost_table *table = cost_table_of(image->generation->generation);
-    struct timeline *time = timeline_make(plan, depends, table, -1);
-    struct profiler p = {.image = image, .plan = plan, .time = time, .table = table,
+    struct step_cost *costs = plan_costs(plan, table);
+    struct depends *depends = depends_make(plan, costs);
+    struct schedule schedule = {plan, depends, table, costs};
+    struct timeline *time = timeline_make(&schedule, -1);
+    struct profiler p = {.image = image, .plan = plan, .time = time, .table = table, .costs = costs,
                          .profile = profile, .start_ns = table->start_ns};
     profile->latency_us = (time->latency_ns + table->start_ns + table->end_ns) / 1e3;
+    fill_spans(&p);
     count_busy(&p);
     count_steps(&p);
     find_floor(&p);
     fill_metrics(&p);
     fill_lines(&p);
-    fill_bounds(&p, depends);
-    fill_spans(&p);
+    fill_bounds(&p, &schedule);
     timeline_free(time);
     depends_free(depends);
-    free(lanes);
+    free(costs);
     plan_free(plan);
     return profile;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The schedule: every engine takes its instructions in order, transfers go through two queues (in,
- * out) that share the descriptor generator and the DMA engines; a step starts when its lane is
- * free, what it depends on is visible, and its memory can be had. Memory is handed out in program
- * order, so that an engine runs ahead as far as SBUF and PSUM allow. Lanes are advanced in the
- * order of their next start, which makes the result deterministic. */
+/* The schedule: a simulation from event to event. A step can start when what it depends on is
+ * visible, its memory can be had and its lane is free. In the current dialect every lane takes its
+ * steps in program order; the legacy compiler reorders, so there a lane takes the earliest in
+ * program order of the steps that are ready. Memory is handed out in program order, which bounds how
+ * far a lane runs ahead and makes a deadlock impossible. The result is deterministic. */
 #include "device/plan.h"
 
 #include <math.h>
@@ -11,234 +11,172 @@
 
 #define MOST_DMA_ENGINES 64
 
-const char *const lane_names[LANE_COUNT] = {"Tensor", "Vector", "Scalar",
-                                            "GpSimd", "DMA in", "DMA out"};
+/* ---- heaps ------------------------------------------------------------------------------------- */
 
-enum nki_engine lane_engine(enum lane lane) {
-    static const enum nki_engine engines[LANE_COUNT] = {
-        NKI_ENGINE_TENSOR, NKI_ENGINE_VECTOR, NKI_ENGINE_SCALAR,
-        NKI_ENGINE_GPSIMD, NKI_ENGINE_DMA,    NKI_ENGINE_DMA};
-    return engines[lane];
-}
-
-static enum lane lane_of_transfer(const struct device_image *image, size_t i) {
-    const struct nki_operand *dst = &image->program->instrs.at[i].operands[0];
-    bool out = dst->kind == NKI_OPERAND_AP &&
-               image->program->storages.at[dst->ap->storage].space == NKI_HBM;
-    return out ? LANE_DMA_OUT : LANE_DMA_IN;
-}
-
-uint8_t *timeline_lanes(const struct plan *plan) {
-    static const enum lane lanes[NKI_ENGINE_COUNT] = {
-        [NKI_ENGINE_UNKNOWN] = LANE_VECTOR, [NKI_ENGINE_TENSOR] = LANE_TENSOR,
-        [NKI_ENGINE_SCALAR] = LANE_SCALAR,  [NKI_ENGINE_GPSIMD] = LANE_GPSIMD,
-        [NKI_ENGINE_VECTOR] = LANE_VECTOR,  [NKI_ENGINE_SYNC] = LANE_GPSIMD};
-    uint8_t *result = mem_alloc(plan->steps.len, 1);
-    for (size_t s = 0; s < plan->steps.len; s++) {
-        const struct step *step = &plan->steps.at[s];
-        enum nki_engine engine = (enum nki_engine)plan->image->engine[step->instr];
-        if (step->kind == STEP_SAVE)
-            result[s] = LANE_DMA_OUT;
-        else if (step->kind == STEP_RELOAD)
-            result[s] = LANE_DMA_IN;
-        else if (engine == NKI_ENGINE_DMA)
-            result[s] = (uint8_t)lane_of_transfer(plan->image, step->instr);
-        else
-            result[s] = (uint8_t)lanes[engine];
-    }
-    return result;
-}
-
-/* ---- memory ------------------------------------------------------------------------------------ */
-
-/* Memory that comes back at a time: a heap, earliest first. */
-struct give {
-    double when;
-    uint64_t bytes;
+struct entry {
+    double key;
+    uint64_t value;
     uint32_t step;
 };
-struct pool {
-    uint64_t capacity, used;
-    VEC(struct give) heap;
-    double when;                /* the newest memory given out was free from then on */
-    int32_t cause;
+struct heap {
+    VEC(struct entry) all;
 };
 
-static void heap_push(struct pool *pool, struct give give) {
-    (void)vec_push(&pool->heap);
-    size_t at = pool->heap.len - 1;
-    while (at && pool->heap.at[(at - 1) / 2].when > give.when) {
-        pool->heap.at[at] = pool->heap.at[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    pool->heap.at[at] = give;
+static bool before(const struct entry *a, const struct entry *b) {
+    return a->key < b->key || (a->key <= b->key && a->step < b->step);
 }
 
-static struct give heap_pop(struct pool *pool) {
-    struct give first = pool->heap.at[0], last = pool->heap.at[--pool->heap.len];
+static void heap_push(struct heap *heap, struct entry entry) {
+    (void)vec_push(&heap->all);
+    size_t at = heap->all.len - 1;
+    while (at && before(&entry, &heap->all.at[(at - 1) / 2])) {
+        heap->all.at[at] = heap->all.at[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    heap->all.at[at] = entry;
+}
+
+static struct entry heap_pop(struct heap *heap) {
+    struct entry first = heap->all.at[0], last = heap->all.at[--heap->all.len];
     size_t at = 0, child;
-    while ((child = 2 * at + 1) < pool->heap.len) {
-        if (child + 1 < pool->heap.len && pool->heap.at[child + 1].when < pool->heap.at[child].when)
+    while ((child = 2 * at + 1) < heap->all.len) {
+        if (child + 1 < heap->all.len && before(&heap->all.at[child + 1], &heap->all.at[child]))
             child++;
-        if (pool->heap.at[child].when >= last.when)
+        if (!before(&heap->all.at[child], &last))
             break;
-        pool->heap.at[at] = pool->heap.at[child];
+        heap->all.at[at] = heap->all.at[child];
         at = child;
     }
-    if (pool->heap.len)
-        pool->heap.at[at] = last;
+    if (heap->all.len)
+        heap->all.at[at] = last;
     return first;
 }
 
 /* ---- the state of a run ------------------------------------------------------------------------ */
 
+/* SBUF or PSUM. Residences are granted in order; `returned` is memory that comes back, by when. */
+struct pool {
+    bool psum;
+    uint64_t capacity, used;
+    size_t next;                /* residence to grant next, of this memory */
+    struct heap returned;
+    double when;                /* the newest memory given out was free from then on */
+    int32_t cause;
+};
+struct lane_state {
+    VEC(uint32_t) order;        /* its steps, where it may not reorder */
+    size_t head;
+    struct heap later, now;     /* ready steps: by the time they are, by number */
+    double free;
+    int32_t last;
+};
 struct run {
+    const struct schedule *schedule;
     const struct plan *plan;
-    const struct depends *depends;
-    const struct cost_table *table;
     struct timeline *time;
     int lifted;
-    VEC(uint32_t) queue[LANE_COUNT];
-    size_t head[LANE_COUNT];
-    double lane_free[LANE_COUNT];
-    int32_t lane_last[LANE_COUNT];
+    uint32_t *consumer_base, *consumer;     /* steps that wait for a step */
+    uint32_t *waits;            /* per step: producers to be scheduled, residences to be granted */
+    double *ready;              /* per step: not before that */
+    uint32_t *first_user;       /* per residence: the step that waits for its memory */
+    uint32_t *users_left;       /* per residence */
+    double *over;               /* per residence: its last user so far is over */
+    struct lane_state lanes[LANE_COUNT];
     double engine_free[MOST_DMA_ENGINES];
     int32_t engine_last[MOST_DMA_ENGINES];
     uint32_t engine_next;       /* where the next narrow transfer goes */
-    double issuer_free;
-    int32_t issuer_last;
+    double issuer_free[NKI_ENGINE_COUNT];
+    int32_t issuer_last[NKI_ENGINE_COUNT];
     struct pool sbuf, psum;
-    size_t taken, reserved;     /* memory events done; of the next step: found room */
-    bool force;
-    bool *takes_memory;         /* per step */
-    uint32_t *give_base;        /* per step: its entries in plan->gives */
     double pe_warm_at, pe_last_end;
-    int scalar_set;             /* activation functions that are loaded */
-    bool *done;
+    uint16_t function_set;      /* activation functions that are loaded */
 };
 
-/* What a step could start with: when, and which step held it up. */
-struct offer {
-    bool possible;
-    double start;
-    int32_t cause;
-};
+static bool is_dma(const struct run *run, uint32_t s) {
+    uint8_t lane = run->schedule->costs[s].lane;
+    return lane == LANE_DMA_IN || lane == LANE_DMA_OUT;
+}
 
-static void wait_for(struct offer *offer, double when, int32_t cause) {
-    if (when > offer->start) {
-        offer->start = when;
-        offer->cause = cause;
+static void hold_until(struct run *run, uint32_t s, double when, int32_t cause) {
+    if (when > run->ready[s]) {
+        run->ready[s] = when;
+        run->time->cause[s] = cause;
     }
 }
 
-static double seen_at(const struct run *run, uint32_t producer, uint8_t lane) {
-    double when = run->time->visible[producer];
-    return run->time->lane[producer] == lane ? when : when + run->table->semaphore_ns;
+/* One thing less that step s waits for. */
+static void release(struct run *run, uint32_t s) {
+    if (--run->waits[s] == 0 && run->plan->reorders)
+        heap_push(&run->lanes[run->schedule->costs[s].lane].later,
+                  (struct entry){.key = run->ready[s], .step = s});
 }
 
-static bool ready(const struct run *run, uint32_t s, struct offer *offer) {
-    uint8_t lane = run->time->lane[s];
-    for (uint32_t p = run->depends->base[s]; p < run->depends->base[s + 1]; p++) {
-        uint32_t producer = run->depends->producer.at[p];
-        if (!run->done[producer])
-            return false;
-        /* One PE instruction may follow another into the same PSUM tile at once. */
-        if (lane == LANE_TENSOR && run->time->lane[producer] == LANE_TENSOR)
-            continue;
-        wait_for(offer, seen_at(run, producer, lane), (int32_t)producer);
-    }
-    return true;
+/* ---- memory ------------------------------------------------------------------------------------ */
+
+static void skip_other_memory(struct run *run, struct pool *pool) {
+    while (pool->next < run->plan->residences.len &&
+           run->plan->residences.at[pool->next].psum != pool->psum)
+        pool->next++;
 }
 
-static struct pool *pool_of(struct run *run, uint32_t block) {
-    const struct device_image *image = run->plan->image;
-    bool psum = image->program->storages.at[image->blocks[block].storage].space == NKI_PSUM;
-    return psum ? &run->psum : &run->sbuf;
-}
-
-/* Makes sure, once, that the next step to take memory can have it: pops what comes back until it
- * fits and remembers when that is. False: too little has come back so far. */
-static bool make_room(struct run *run, uint32_t s) {
-    const struct plan *plan = run->plan;
-    for (size_t e = run->taken + run->reserved;
-         e < plan->takes.len && plan->takes.at[e].step == s; e++) {
-        uint32_t block = plan->takes.at[e].block;
-        struct pool *pool = pool_of(run, block);
-        uint64_t bytes = plan_block_bytes(plan->image, block);
-        while (pool->used + bytes > pool->capacity && pool->heap.len) {
-            struct give give = heap_pop(pool);
-            pool->used -= give.bytes;
-            if (give.when > pool->when) {
-                pool->when = give.when;
-                pool->cause = (int32_t)give.step;
+/* Grants what fits, in order; `force` grants one even if it does not. */
+static bool grant(struct run *run, struct pool *pool, bool force) {
+    bool any = false;
+    for (skip_other_memory(run, pool); pool->next < run->plan->residences.len;
+         skip_other_memory(run, pool)) {
+        uint64_t bytes = run->plan->residences.at[pool->next].bytes;
+        while (pool->used + bytes > pool->capacity && pool->returned.all.len) {
+            struct entry back = heap_pop(&pool->returned);
+            pool->used -= back.value;
+            if (back.key > pool->when) {
+                pool->when = back.key;
+                pool->cause = (int32_t)back.step;
             }
         }
-        if (pool->used + bytes > pool->capacity && !run->force)
-            return false;
+        if (pool->used + bytes > pool->capacity && !force)
+            return any;
+        force = false;
+        any = true;
         pool->used += bytes;
-        run->reserved++;
+        uint32_t s = run->first_user[pool->next++];
+        hold_until(run, s, pool->when, pool->cause);
+        release(run, s);
     }
-    return true;
-}
-
-static bool memory_ready(struct run *run, uint32_t s, struct offer *offer) {
-    const struct memory_event *takes = run->plan->takes.at;
-    if (!run->takes_memory[s])
-        return true;
-    if (takes[run->taken].step != s || !make_room(run, s))
-        return false;
-    for (size_t e = run->taken; e < run->taken + run->reserved; e++) {
-        const struct pool *pool = pool_of(run, takes[e].block);
-        wait_for(offer, pool->when, pool->cause);
-    }
-    return true;
+    return any;
 }
 
 static void settle_memory(struct run *run, uint32_t s) {
     const struct plan *plan = run->plan;
-    if (run->takes_memory[s]) {
-        run->taken += run->reserved;
-        run->reserved = 0;
+    bool sbuf = false, psum = false;
+    for (uint32_t u = plan->use_base.at[s]; u < plan->use_base.at[s + 1]; u++) {
+        uint32_t r = plan->uses.at[u];
+        const struct residence *residence = &plan->residences.at[r];
+        run->over[r] = MAX_OF(run->over[r], run->time->visible[s]);
+        if (--run->users_left[r])
+            continue;
+        heap_push(residence->psum ? &run->psum.returned : &run->sbuf.returned,
+                  (struct entry){run->over[r], residence->bytes, s});
+        *(residence->psum ? &psum : &sbuf) = true;
     }
-    for (uint32_t g = run->give_base[s]; g < run->give_base[s + 1]; g++) {
-        uint32_t block = plan->gives.at[g].block;
-        heap_push(pool_of(run, block),
-                  (struct give){run->time->visible[s], plan_block_bytes(plan->image, block), s});
-    }
+    if (sbuf)
+        grant(run, &run->sbuf, false);
+    if (psum)
+        grant(run, &run->psum, false);
 }
 
 /* ---- engines ----------------------------------------------------------------------------------- */
 
-/* The set an activation function is loaded with; 0: in every set. Which functions share a set is
- * not published; exp stands with what is built on it. */
-static int function_set(const struct nki_instr *instr) {
-    if (instr->op != NKI_OP_ACTIVATION && instr->op != NKI_OP_ACTIVATION_REDUCE &&
-        instr->op != NKI_OP_ACTIVATE2)
+static double scalar_table_load(struct run *run, uint16_t set) {
+    if (!set || set == run->function_set)
         return 0;
-    switch (instr->operands[1].i) {
-    case NKI_FUNC_COPY:
-    case NKI_FUNC_SQUARE:
-    case NKI_FUNC_ABS:
-    case NKI_FUNC_SIGN:
-    case NKI_FUNC_RELU:
-        return 0;
-    default:
-        return (int)instr->operands[1].i;
-    }
-}
-
-static double scalar_table_load(struct run *run, const struct nki_instr *instr) {
-    int set = function_set(instr);
-    if (!set || set == run->scalar_set)
-        return 0;
-    run->scalar_set = set;
-    return run->table->scalar_table_ns;
+    run->function_set = set;
+    return run->schedule->table->scalar_table_ns;
 }
 
 /* After idling the Tensor engine runs at half its clock for a while (Neuron Explorer, summary
  * page). */
 static double pe_cold_extra(struct run *run, double start, double interval) {
-    const struct cost_table *table = run->table;
+    const struct cost_table *table = run->schedule->table;
     if (table->pe_cold_ns <= 0)
         return 0;
     if (start - run->pe_last_end > table->pe_idle_ns)
@@ -248,167 +186,260 @@ static double pe_cold_extra(struct run *run, double start, double interval) {
     return extra;
 }
 
-static void run_on_engine(struct run *run, uint32_t s, const struct offer *offer) {
-    const struct step *step = &run->plan->steps.at[s];
-    const struct nki_program *program = run->plan->image->program;
-    uint8_t lane = run->time->lane[s];
-    struct cost cost = {0, 0};
-    if ((int)lane != run->lifted)
-        cost = cost_of(program, step->instr, (enum nki_engine)run->plan->image->engine[step->instr],
-                       run->table);
-    double extra = 0;
-    if (lane == LANE_SCALAR && run->lifted != LANE_SCALAR)
-        extra = scalar_table_load(run, &program->instrs.at[step->instr]);
-    if (lane == LANE_TENSOR && run->lifted != LANE_TENSOR)
-        extra = pe_cold_extra(run, offer->start, cost.interval_ns);
-    run->time->start[s] = offer->start;
-    run->time->end[s] = offer->start + cost.interval_ns + extra;
-    run->time->visible[s] = offer->start + cost.latency_ns + extra;
-    if (lane == LANE_TENSOR)
+static void run_on_engine(struct run *run, uint32_t s, double start) {
+    const struct step_cost *cost = &run->schedule->costs[s];
+    double interval = cost->interval_ns, latency = cost->latency_ns, extra = 0;
+    if ((int)cost->lane == run->lifted)
+        interval = latency = 0;
+    else if (cost->lane == LANE_SCALAR)
+        extra = scalar_table_load(run, cost->function_set);
+    else if (cost->lane == LANE_TENSOR)
+        extra = pe_cold_extra(run, start, interval);
+    run->time->start[s] = start;
+    run->time->end[s] = start + interval + extra;
+    run->time->visible[s] = start + latency + extra;
+    if (cost->lane == LANE_TENSOR)
         run->pe_last_end = run->time->end[s];
-    run->lane_free[lane] = run->time->end[s];
+    run->lanes[cost->lane].free = run->time->end[s];
 }
 
 /* ---- transfers --------------------------------------------------------------------------------- */
 
-static struct transfer transfer_of_step(const struct run *run, const struct step *step) {
-    if (step->kind == STEP_INSTR)
-        return transfer_of(run->plan->image, step->instr, run->table);
-    return transfer_of_block(run->plan->image, step->block, step->kind == STEP_SAVE, run->table);
+/* Who triggers a transfer: the engine the kernel names, else the Sync engine. */
+static enum nki_engine issuer_of(const struct run *run, uint32_t s) {
+    const struct step *step = &run->plan->steps.at[s];
+    uint8_t asked = run->plan->image->program->instrs.at[step->instr].engine;
+    bool own = step->kind == STEP_INSTR && asked > NKI_ENGINE_UNKNOWN && asked < NKI_ENGINE_COUNT &&
+               asked != NKI_ENGINE_DMA;
+    return own ? (enum nki_engine)asked : NKI_ENGINE_SYNC;
 }
 
-static double issue_ns(const struct run *run) {
+static double issue_ns(const struct run *run, enum nki_engine issuer) {
     /* The legacy compiler lays descriptors down before the kernel starts. */
-    bool static_descriptors = run->plan->image->program->dialect == NKI_DIALECT_LEGACY;
-    return static_descriptors ? run->table->dma_static_issue_ns : run->table->dma_issue_ns;
+    const struct cost_table *table = run->schedule->table;
+    if (run->plan->reorders || issuer == NKI_ENGINE_GPSIMD)
+        return table->dma_static_issue_ns;
+    return table->dma_issue_ns;
 }
 
-static void run_transfer(struct run *run, uint32_t s, const struct offer *offer) {
+static void run_transfer(struct run *run, uint32_t s, double at) {
     struct timeline *time = run->time;
-    uint8_t lane = time->lane[s];
+    const struct step_cost *cost = &run->schedule->costs[s];
+    const struct cost_table *table = run->schedule->table;
+    struct lane_state *lane = &run->lanes[cost->lane];
     if (run->lifted == LANE_DMA_IN || run->lifted == LANE_DMA_OUT) {
-        time->start[s] = time->end[s] = time->visible[s] = offer->start;
-        run->lane_free[lane] = offer->start;
+        time->start[s] = time->end[s] = time->visible[s] = lane->free = at;
         return;
     }
-    struct transfer transfer = transfer_of_step(run, &run->plan->steps.at[s]);
-    double issued = offer->start + issue_ns(run);
-    run->issuer_free = issued;
-    run->issuer_last = (int32_t)s;
-    run->lane_free[lane] = issued;
+    enum nki_engine issuer = issuer_of(run, s);
+    double issued = at + issue_ns(run, issuer), ready = issued + table->dma_start_ns;
+    run->issuer_free[issuer] = lane->free = issued;
+    run->issuer_last[issuer] = (int32_t)s;
     uint32_t engines = run->plan->image->generation->dma_engines;
     double first = INFINITY, last = 0;
-    for (uint32_t k = 0; k < transfer.engines; k++) {
+    for (uint32_t k = 0; k < cost->transfer.engines; k++) {
         uint32_t e = (run->engine_next + k) % engines;
-        double start = MAX_OF(issued + run->table->dma_start_ns, run->engine_free[e]);
-        if (start > issued + run->table->dma_start_ns && start >= last - transfer.engine_ns)
+        double start = MAX_OF(ready, run->engine_free[e]);
+        if (start > ready && start + cost->transfer.engine_ns >= last)
             time->cause[s] = run->engine_last[e];
-        run->engine_free[e] = start + transfer.engine_ns;
+        run->engine_free[e] = start + cost->transfer.engine_ns;
         run->engine_last[e] = (int32_t)s;
         first = MIN_OF(first, start);
         last = MAX_OF(last, run->engine_free[e]);
     }
-    run->engine_next = (run->engine_next + transfer.engines) % engines;
+    run->engine_next = (run->engine_next + cost->transfer.engines) % engines;
     time->start[s] = first;
     time->end[s] = last;
-    time->visible[s] = last + run->table->dma_complete_ns;
+    time->visible[s] = last + table->dma_complete_ns;
 }
 
 /* ---- the run ----------------------------------------------------------------------------------- */
 
-static bool offer_of(struct run *run, uint8_t lane, struct offer *offer) {
-    if (run->head[lane] == run->queue[lane].len)
-        return false;
-    uint32_t s = run->queue[lane].at[run->head[lane]];
-    *offer = (struct offer){.start = 0, .cause = -1};
-    wait_for(offer, run->lane_free[lane], run->lane_last[lane]);
-    if (run->plan->steps.at[s].kind != STEP_RESIDENT &&
-        (lane == LANE_DMA_IN || lane == LANE_DMA_OUT))
-        wait_for(offer, run->issuer_free, run->issuer_last);
-    return ready(run, s, offer) && memory_ready(run, s, offer);
+#define NO_STEP UINT32_MAX
+
+/* When the lane could start its next step, and which that is where the order is fixed. */
+static double next_start(const struct run *run, const struct lane_state *lane) {
+    if (run->plan->reorders) {
+        if (lane->now.all.len)
+            return lane->free;
+        return lane->later.all.len ? MAX_OF(lane->free, lane->later.all.at[0].key) : INFINITY;
+    }
+    if (lane->head == lane->order.len || run->waits[lane->order.at[lane->head]])
+        return INFINITY;
+    uint32_t s = lane->order.at[lane->head];
+    double start = MAX_OF(lane->free, run->ready[s]);
+    return is_dma(run, s) ? MAX_OF(start, run->issuer_free[issuer_of(run, s)]) : start;
 }
 
-static void take_step(struct run *run, uint8_t lane, const struct offer *offer) {
-    uint32_t s = run->queue[lane].at[run->head[lane]++];
-    run->time->cause[s] = offer->cause;
-    if (run->plan->steps.at[s].kind == STEP_RESIDENT)
-        run->time->start[s] = run->time->end[s] = run->time->visible[s] = offer->start;
-    else if (lane == LANE_DMA_IN || lane == LANE_DMA_OUT)
-        run_transfer(run, s, offer);
-    else
-        run_on_engine(run, s, offer);
-    run->lane_last[lane] = (int32_t)s;
-    run->done[s] = true;
-    run->time->latency_ns = MAX_OF(run->time->latency_ns, run->time->visible[s]);
-    settle_memory(run, s);
+static uint32_t take_next(struct run *run, struct lane_state *lane, double start) {
+    if (!run->plan->reorders)
+        return lane->order.at[lane->head++];
+    while (lane->later.all.len && lane->later.all.at[0].key <= start) {
+        uint32_t s = heap_pop(&lane->later).step;
+        heap_push(&lane->now, (struct entry){.step = s});
+    }
+    return heap_pop(&lane->now).step;
+}
+
+static void tell_consumers(struct run *run, uint32_t s) {
+    const struct step_cost *costs = run->schedule->costs;
+    const struct timeline *time = run->time;
+    for (uint32_t c = run->consumer_base[s]; c < run->consumer_base[s + 1]; c++) {
+        uint32_t consumer = run->consumer[c] & ~DEPENDS_ORDER;
+        bool same = costs[consumer].lane == costs[s].lane;
+        /* One PE instruction may follow another into the same PSUM tile at once. */
+        bool at_once = (run->consumer[c] & DEPENDS_ORDER) || (same && costs[s].lane == LANE_TENSOR);
+        double seen = time->visible[s] + (same ? 0 : run->schedule->table->semaphore_ns);
+        if (at_once)
+            hold_until(run, consumer, time->start[s], (int32_t)s);
+        else
+            hold_until(run, consumer, seen, (int32_t)s);
+        release(run, consumer);
+    }
+}
+
+static void note_cause(struct run *run, uint32_t s, const struct lane_state *lane) {
+    if (lane->free > run->ready[s])
+        run->time->cause[s] = lane->last;
+    if (is_dma(run, s) && !run->plan->reorders) {
+        enum nki_engine issuer = issuer_of(run, s);
+        if (run->issuer_free[issuer] > MAX_OF(run->ready[s], lane->free))
+            run->time->cause[s] = run->issuer_last[issuer];
+    }
 }
 
 static bool advance(struct run *run) {
-    struct offer best = {.start = INFINITY}, offer;
-    int chosen = -1;
-    for (uint8_t lane = 0; lane < LANE_COUNT; lane++)
-        if (offer_of(run, lane, &offer) && offer.start < best.start) {
-            best = offer;
-            chosen = lane;
+    struct lane_state *lane = NULL;
+    double start = INFINITY;
+    for (int i = 0; i < LANE_COUNT; i++) {
+        double at = next_start(run, &run->lanes[i]);
+        if (at < start) {
+            start = at;
+            lane = &run->lanes[i];
         }
-    if (chosen < 0)
+    }
+    if (!lane)
         return false;
-    take_step(run, (uint8_t)chosen, &best);
+    uint32_t s = take_next(run, lane, start);
+    note_cause(run, s, lane);
+    if (run->plan->steps.at[s].kind == STEP_RESIDENT)
+        run->time->start[s] = run->time->end[s] = run->time->visible[s] = start;
+    else if (is_dma(run, s))
+        run_transfer(run, s, start);
+    else
+        run_on_engine(run, s, start);
+    lane->last = (int32_t)s;
+    run->time->latency_ns = MAX_OF(run->time->latency_ns, run->time->visible[s]);
+    tell_consumers(run, s);
+    settle_memory(run, s);
     return true;
+}
+
+static void list_consumers(struct run *run) {
+    const struct depends *depends = run->schedule->depends;
+    size_t n = run->plan->steps.len;
+    run->consumer_base = mem_alloc(n + 2, sizeof *run->consumer_base);
+    run->consumer = mem_alloc(depends->producer.len + 1, sizeof *run->consumer);
+    for (size_t p = 0; p < depends->producer.len; p++)
+        run->consumer_base[(depends->producer.at[p] & ~DEPENDS_ORDER) + 2]++;
+    for (size_t s = 0; s < n; s++)
+        run->consumer_base[s + 2] += run->consumer_base[s + 1];
+    for (uint32_t s = 0; s < n; s++)
+        for (uint32_t p = depends->base[s]; p < depends->base[s + 1]; p++) {
+            uint32_t producer = depends->producer.at[p];
+            run->consumer[run->consumer_base[(producer & ~DEPENDS_ORDER) + 1]++] =
+                s | (producer & DEPENDS_ORDER);
+        }
+}
+
+static void list_residences(struct run *run) {
+    const struct plan *plan = run->plan;
+    size_t n = plan->residences.len;
+    run->first_user = mem_alloc(n + 1, sizeof *run->first_user);
+    run->users_left = mem_alloc(n + 1, sizeof *run->users_left);
+    run->over = mem_alloc(n + 1, sizeof *run->over);
+    memset(run->first_user, 0xff, n * sizeof *run->first_user);
+    for (uint32_t s = 0; s < plan->steps.len; s++)
+        for (uint32_t u = plan->use_base.at[s]; u < plan->use_base.at[s + 1]; u++) {
+            uint32_t r = plan->uses.at[u];
+            run->users_left[r]++;
+            if (run->first_user[r] == NO_STEP) {
+                run->first_user[r] = s;
+                run->waits[s]++;
+            }
+        }
 }
 
 static void run_begin(struct run *run) {
     const struct plan *plan = run->plan;
     size_t n = plan->steps.len;
-    run->done = mem_alloc(n, sizeof *run->done);
-    run->takes_memory = mem_alloc(n, sizeof *run->takes_memory);
-    run->give_base = mem_alloc(n + 1, sizeof *run->give_base);
-    for (size_t e = 0; e < plan->takes.len; e++)
-        run->takes_memory[plan->takes.at[e].step] = true;
-    for (size_t e = 0; e < plan->gives.len; e++)
-        run->give_base[plan->gives.at[e].step + 1]++;
-    for (size_t s = 0; s < n; s++) {
-        run->give_base[s + 1] += run->give_base[s];
-        *vec_push(&run->queue[run->time->lane[s]]) = (uint32_t)s;
-    }
+    run->waits = mem_alloc(n + 1, sizeof *run->waits);
+    run->ready = mem_alloc(n + 1, sizeof *run->ready);
+    list_consumers(run);
+    list_residences(run);
     for (int lane = 0; lane < LANE_COUNT; lane++)
-        run->lane_last[lane] = -1;
-    run->issuer_last = run->sbuf.cause = run->psum.cause = -1;
+        run->lanes[lane].last = -1;
+    for (uint32_t s = 0; s < n; s++) {
+        struct lane_state *lane = &run->lanes[run->schedule->costs[s].lane];
+        run->waits[s] += run->schedule->depends->base[s + 1] - run->schedule->depends->base[s];
+        run->time->cause[s] = -1;
+        if (!plan->reorders)
+            *vec_push(&lane->order) = s;
+        else if (!run->waits[s])
+            heap_push(&lane->later, (struct entry){.step = s});
+    }
+    for (int e = 0; e < NKI_ENGINE_COUNT; e++)
+        run->issuer_last[e] = -1;
+    run->sbuf.cause = run->psum.cause = -1;
+    run->psum.psum = true;
     run->sbuf.capacity = plan->image->generation->sbuf_partition_bytes;
     run->psum.capacity = plan->image->generation->psum_partition_bytes;
     run->pe_last_end = -INFINITY;
+    grant(run, &run->sbuf, false);
+    grant(run, &run->psum, false);
 }
 
 static void run_end(struct run *run) {
-    for (int lane = 0; lane < LANE_COUNT; lane++)
-        vec_free(&run->queue[lane]);
-    vec_free(&run->sbuf.heap);
-    vec_free(&run->psum.heap);
-    free(run->done);
-    free(run->takes_memory);
-    free(run->give_base);
+    for (int lane = 0; lane < LANE_COUNT; lane++) {
+        vec_free(&run->lanes[lane].order);
+        vec_free(&run->lanes[lane].later.all);
+        vec_free(&run->lanes[lane].now.all);
+    }
+    vec_free(&run->sbuf.returned.all);
+    vec_free(&run->psum.returned.all);
+    free(run->consumer_base);
+    free(run->consumer);
+    free(run->waits);
+    free(run->ready);
+    free(run->first_user);
+    free(run->users_left);
+    free(run->over);
 }
 
-struct timeline *timeline_make(const struct plan *plan, const struct depends *depends,
-                               const struct cost_table *table, int lifted) {
-    size_t n = plan->steps.len;
+/* When nothing can go on because the kernel holds more than there is, the next in program order gets
+ * its memory all the same. */
+static bool force_memory(struct run *run) {
+    skip_other_memory(run, &run->sbuf);
+    skip_other_memory(run, &run->psum);
+    struct pool *pool = run->psum.next < run->sbuf.next ? &run->psum : &run->sbuf;
+    return grant(run, pool, true);
+}
+
+struct timeline *timeline_make(const struct schedule *schedule, int lifted) {
+    size_t n = schedule->plan->steps.len;
     struct timeline *time = mem_alloc(1, sizeof *time);
-    time->start = mem_alloc(n, sizeof *time->start);
-    time->end = mem_alloc(n, sizeof *time->end);
-    time->visible = mem_alloc(n, sizeof *time->visible);
-    time->cause = mem_alloc(n, sizeof *time->cause);
-    time->lane = timeline_lanes(plan);
-    struct run run = {.plan = plan, .depends = depends, .table = table, .time = time,
+    time->start = mem_alloc(n + 1, sizeof *time->start);
+    time->end = mem_alloc(n + 1, sizeof *time->end);
+    time->visible = mem_alloc(n + 1, sizeof *time->visible);
+    time->cause = mem_alloc(n + 1, sizeof *time->cause);
+    struct run run = {.schedule = schedule, .plan = schedule->plan, .time = time,
                       .lifted = lifted};
     run_begin(&run);
-    for (size_t step = 0; step < n;) {
-        /* When no lane can go on because what comes back is not enough (the kernel holds more than
-         * there is), the next in program order gets its memory all the same. */
-        bool moved = advance(&run);
-        if (!moved && run.force)
+    for (size_t done = 0; done < n;) {
+        if (advance(&run))
+            done++;
+        else if (!force_memory(&run))
             HONE_BUG("the schedule is stuck");
-        run.force = !moved;
-        step += moved;
     }
     run_end(&run);
     return time;
@@ -421,6 +452,5 @@ void timeline_free(struct timeline *time) {
     free(time->end);
     free(time->visible);
     free(time->cause);
-    free(time->lane);
     free(time);
 }
