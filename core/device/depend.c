@@ -89,9 +89,9 @@ static bool *watched_storages(const struct plan *plan) {
     const struct nki_program *program = plan->image->program;
     bool *written = mem_alloc(program->storages.len, sizeof *written);
     bool *read = mem_alloc(program->storages.len, sizeof *read);
-    struct device_operand operands[DEVICE_MAX_OPERANDS];
     for (size_t i = 0; i < program->instrs.len; i++) {
-        size_t n = device_operands(plan->image, i, operands);
+        size_t n;
+        const struct plan_operand *operands = plan_operands(plan, i, &n);
         for (size_t k = 0; k < n; k++) {
             written[operands[k].ap->storage] |= operands[k].is_dst;
             read[operands[k].ap->storage] |= operands[k].is_src;
@@ -108,11 +108,10 @@ static bool *watched_storages(const struct plan *plan) {
 
 static void touch_operand(struct depends *depends, struct history *histories,
                           const struct plan *plan, uint32_t from,
-                          const struct device_operand *operand, struct access access) {
+                          const struct plan_operand *operand, struct access access) {
     access.range = range_of(plan->image->program, operand->ap);
     access.write = operand->is_dst;
-    uint32_t count, first = plan_operand_blocks(plan->image, operand->ap, &count);
-    for (uint32_t b = first; b < first + count; b++)
+    for (uint32_t b = operand->first; b < operand->first + operand->count; b++)
         touch(depends, &histories[plan->alias[b]], from, access);
 }
 
@@ -130,7 +129,6 @@ struct depends *depends_make(const struct plan *plan, const struct step_cost *co
     depends->base = mem_alloc(plan->steps.len + 1, sizeof *depends->base);
     struct history *histories = mem_alloc(image->n_blocks, sizeof *histories);
     bool *watched = watched_storages(plan);
-    struct device_operand operands[DEVICE_MAX_OPERANDS];
     for (uint32_t s = 0; s < plan->steps.len; s++) {
         const struct step *step = &plan->steps.at[s];
         uint32_t from = depends->base[s] = (uint32_t)depends->producer.len;
@@ -142,7 +140,8 @@ struct depends *depends_make(const struct plan *plan, const struct step_cost *co
         }
         if (step->kind == STEP_RESIDENT)
             continue;
-        size_t n = device_operands(image, step->instr, operands);
+        size_t n;
+        const struct plan_operand *operands = plan_operands(plan, step->instr, &n);
         for (size_t k = 0; k < n; k++)
             if (watched[operands[k].ap->storage])
                 touch_operand(depends, histories, plan, from, &operands[k], access);

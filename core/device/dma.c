@@ -38,10 +38,10 @@ static struct transfer spread(uint64_t descriptors, double bytes_each,
     return transfer;
 }
 
-struct transfer transfer_of(const struct device_image *image, size_t i,
-                            const struct cost_table *table) {
-    struct device_operand operands[DEVICE_MAX_OPERANDS];
-    size_t n = device_operands(image, i, operands);
+struct transfer transfer_of(const struct plan *plan, size_t i, const struct cost_table *table) {
+    const struct device_image *image = plan->image;
+    size_t n;
+    const struct plan_operand *operands = plan_operands(plan, i, &n);
     int64_t run = INT64_MAX, runs = 1;
     size_t bytes = 1;
     bool reads = false, writes = false;

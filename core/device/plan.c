@@ -16,12 +16,29 @@ uint64_t plan_block_bytes(const struct device_image *image, uint32_t block) {
     return storage->block_bytes;
 }
 
-uint32_t plan_operand_blocks(const struct device_image *image, const struct nki_ap *ap,
-                             uint32_t *count) {
-    uint32_t first, last;
-    device_ap_blocks(image->program, ap, &first, &last);
-    *count = last - first + 1;
-    return image->block_base[ap->storage] + first;
+static void list_operands(struct plan *plan) {
+    const struct device_image *image = plan->image;
+    size_t n_instrs = image->program->instrs.len;
+    plan->operand_base = mem_alloc(n_instrs + 1, sizeof *plan->operand_base);
+    struct device_operand operands[DEVICE_MAX_OPERANDS];
+    for (size_t i = 0; i < n_instrs; i++) {
+        size_t n = device_operands(image, i, operands);
+        for (size_t k = 0; k < n; k++) {
+            const struct nki_ap *ap = operands[k].ap;
+            uint32_t first, last;
+            device_ap_blocks(image->program, ap, &first, &last);
+            *vec_push(&plan->operands) = (struct plan_operand){
+                .ap = ap, .first = image->block_base[ap->storage] + first,
+                .count = last - first + 1, .is_dst = operands[k].is_dst,
+                .is_src = operands[k].is_src, .is_index = operands[k].is_index};
+        }
+        plan->operand_base[i + 1] = (uint32_t)plan->operands.len;
+    }
+}
+
+const struct plan_operand *plan_operands(const struct plan *plan, size_t i, size_t *n) {
+    *n = plan->operand_base[i + 1] - plan->operand_base[i];
+    return plan->operands.at + plan->operand_base[i];
 }
 
 static bool on_chip(const struct device_image *image, uint32_t block, enum nki_space space) {
@@ -51,21 +68,19 @@ struct residency {
 
 static void count_writes(struct residency *r) {
     const struct device_image *image = r->plan->image;
-    struct device_operand operands[DEVICE_MAX_OPERANDS];
     for (size_t i = 0; i < image->program->instrs.len; i++) {
-        size_t n = device_operands(image, i, operands);
-        for (size_t k = 0; k < n && operands[k].is_dst; k++) {
-            uint32_t count, first = plan_operand_blocks(image, operands[k].ap, &count);
-            for (uint32_t b = first; b < first + count; b++)
-                r->writes[b]++;
-        }
+        size_t n;
+        const struct plan_operand *operands = plan_operands(r->plan, i, &n);
+        for (size_t k = 0; k < n && operands[k].is_dst; k++)
+            for (uint32_t b = 0; b < operands[k].count; b++)
+                r->writes[operands[k].first + b]++;
     }
 }
 
 /* A load that fills one whole block from HBM that nothing writes, and the only write to it. */
-static bool is_plain_load(const struct residency *r, const struct nki_instr *instr,
-                          uint32_t *block) {
+static bool is_plain_load(const struct residency *r, uint32_t i, uint32_t *block) {
     const struct device_image *image = r->plan->image;
+    const struct nki_instr *instr = &image->program->instrs.at[i];
     if (instr->op != NKI_OP_DMA_COPY || instr->mask)
         return false;
     const struct nki_ap *dst = instr->operands[0].ap, *src = instr->operands[1].ap;
@@ -73,8 +88,10 @@ static bool is_plain_load(const struct residency *r, const struct nki_instr *ins
         return false;
     const struct nki_storage *from = &image->program->storages.at[src->storage];
     const struct nki_storage *to = &image->program->storages.at[dst->storage];
-    uint32_t count;
-    *block = plan_operand_blocks(image, dst, &count);
+    size_t n;
+    const struct plan_operand *operands = plan_operands(r->plan, i, &n);
+    *block = operands[0].first;
+    uint32_t count = operands[0].count;
     return from->space == NKI_HBM && to->space == NKI_SBUF && count == 1 &&
            r->writes[*block] == 1 &&
            (uint64_t)nki_ap_free(dst) * dtype_bytes(dst->dtype) == to->block_bytes &&
@@ -175,8 +192,7 @@ static void apply_residency(struct residency *r, bool *resident, const bool *kep
         const struct piece *piece = &r->pieces.at[r->piece_of[i] - 1];
         if (!kept[piece->site] || piece->first == i)
             continue;
-        uint32_t count, block = plan_operand_blocks(image, image->program->instrs.at[i].operands[0].ap,
-                                                    &count);
+        uint32_t block = r->plan->operands.at[r->plan->operand_base[i]].first;
         r->plan->alias[block] = piece->first_block;
         resident[i] = true;
     }
@@ -202,7 +218,7 @@ static void find_resident_loads(struct plan *plan, bool *resident) {
     count_writes(&r);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t block;
-        if (is_plain_load(&r, &image->program->instrs.at[i], &block))
+        if (is_plain_load(&r, i, &block))
             note_load(&r, i, block);
     }
     measure_usage(&r);
@@ -261,15 +277,13 @@ static bool is_psum_temporary(const struct device_image *image, uint32_t block,
 static void find_psum_temporaries(struct plan *plan) {
     const struct device_image *image = plan->image;
     struct temporary *all = mem_alloc(image->n_blocks, sizeof *all);
-    struct device_operand operands[DEVICE_MAX_OPERANDS];
     plan->input_in_psum = mem_alloc(image->program->instrs.len, sizeof *plan->input_in_psum);
     for (uint32_t i = 0; i < image->program->instrs.len; i++) {
-        size_t n = device_operands(image, i, operands);
-        for (size_t k = 0; k < n; k++) {
-            uint32_t count, first = plan_operand_blocks(image, operands[k].ap, &count);
-            for (uint32_t b = first; b < first + count; b++)
-                note_temporary(&all[b], i, operands[k].is_dst);
-        }
+        size_t n;
+        const struct plan_operand *operands = plan_operands(plan, i, &n);
+        for (size_t k = 0; k < n; k++)
+            for (uint32_t b = 0; b < operands[k].count; b++)
+                note_temporary(&all[operands[k].first + b], i, operands[k].is_dst);
     }
     for (uint32_t b = 0; b < image->n_blocks; b++)
         if (is_psum_temporary(image, b, &all[b]))
@@ -297,13 +311,13 @@ enum place { PLACE_NOWHERE, PLACE_MEMORY, PLACE_SPILLED };
 /* The blocks an instruction touches on chip, each once; false: more than fit the list. */
 #define MOST_TOUCHED 256
 static size_t touched_blocks(const struct plan *plan, uint32_t i, uint32_t *blocks, bool *written) {
-    struct device_operand operands[DEVICE_MAX_OPERANDS];
-    size_t n = device_operands(plan->image, i, operands), found = 0;
+    size_t n, found = 0;
+    const struct plan_operand *operands = plan_operands(plan, i, &n);
     for (size_t k = 0; k < n; k++) {
         if (plan->image->program->storages.at[operands[k].ap->storage].space == NKI_HBM)
             continue;
-        uint32_t count, first = plan_operand_blocks(plan->image, operands[k].ap, &count);
-        for (uint32_t b = first; b < first + count && found < MOST_TOUCHED; b++) {
+        uint32_t end = operands[k].first + operands[k].count;
+        for (uint32_t b = operands[k].first; b < end && found < MOST_TOUCHED; b++) {
             size_t at = 0;
             while (at < found && blocks[at] != plan->alias[b])
                 at++;
@@ -383,9 +397,10 @@ static uint64_t times_partitions(const struct device_image *image, uint32_t bloc
 }
 
 /* Bytes per partition that the instruction uses of a block: no more is read back. */
-static uint64_t used_bytes(const struct device_image *image, uint32_t instr, uint32_t block) {
-    struct device_operand operands[DEVICE_MAX_OPERANDS];
-    size_t n = device_operands(image, instr, operands);
+static uint64_t used_bytes(const struct plan *plan, uint32_t instr, uint32_t block) {
+    const struct device_image *image = plan->image;
+    size_t n;
+    const struct plan_operand *operands = plan_operands(plan, instr, &n);
     uint64_t whole = plan_block_bytes(image, block), used = 0;
     for (size_t k = 0; k < n; k++)
         if (operands[k].ap->storage == image->blocks[block].storage)
@@ -446,7 +461,7 @@ static void enter_memory(struct walk *w, uint32_t block, uint32_t instr) {
     *vec_push(&plan->residences) = (struct residence){.block = block, .bytes = bytes, .psum = !sbuf};
     if (w->state[block] == PLACE_SPILLED) {
         bool input = w->copy[block] == COPY_INPUT;
-        uint64_t moved = input ? used_bytes(plan->image, instr, block) : bytes;
+        uint64_t moved = input ? used_bytes(plan, instr, block) : bytes;
         push_step(plan, STEP_RELOAD, instr, block, moved);
         use_residence(w, block);
         end_step(plan);
@@ -522,6 +537,7 @@ static void walk_program(struct plan *plan, const bool *resident) {
 struct plan *plan_make(const struct device_image *image) {
     struct plan *plan = mem_alloc(1, sizeof *plan);
     plan->image = image;
+    list_operands(plan);
     plan->reorders = image->program->dialect == NKI_DIALECT_LEGACY;
     plan->alias = mem_alloc(image->n_blocks, sizeof *plan->alias);
     for (uint32_t b = 0; b < image->n_blocks; b++)
@@ -540,6 +556,8 @@ void plan_free(struct plan *plan) {
     if (!plan)
         return;
     vec_free(&plan->steps);
+    vec_free(&plan->operands);
+    free(plan->operand_base);
     vec_free(&plan->residences);
     vec_free(&plan->uses);
     vec_free(&plan->use_base);

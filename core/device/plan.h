@@ -28,8 +28,17 @@ struct residence {
     bool psum;
 };
 
+/* An operand, and the blocks it touches: [first, first + count). */
+struct plan_operand {
+    const struct nki_ap *ap;
+    uint32_t first, count;
+    bool is_dst, is_src, is_index;
+};
+
 struct plan {
     const struct device_image *image;
+    VEC(struct plan_operand) operands;      /* of instruction i: [operand_base[i], .. [i + 1]) */
+    uint32_t *operand_base;
     VEC(struct step) steps;
     VEC(struct residence) residences;       /* in the order they begin */
     VEC(uint32_t) uses;         /* residences that step s uses: uses[use_base[s] .. [s + 1]] */
@@ -45,9 +54,8 @@ struct plan *plan_make(const struct device_image *image);
 void plan_free(struct plan *plan);
 /* Bytes per partition that a block takes in its memory. */
 uint64_t plan_block_bytes(const struct device_image *image, uint32_t block);
-/* Block number of the first block an operand touches, and how many. */
-uint32_t plan_operand_blocks(const struct device_image *image, const struct nki_ap *ap,
-                             uint32_t *count);
+/* The operands of instruction i, and how many. */
+const struct plan_operand *plan_operands(const struct plan *plan, size_t i, size_t *n);
 
 /* dma.c: how a transfer loads the DMA engines. */
 struct transfer {
@@ -57,8 +65,7 @@ struct transfer {
     uint64_t descriptors;
     bool reads_hbm, writes_hbm;
 };
-struct transfer transfer_of(const struct device_image *image, size_t i,
-                            const struct cost_table *table);
+struct transfer transfer_of(const struct plan *plan, size_t i, const struct cost_table *table);
 struct transfer transfer_of_spill(const struct device_image *image, const struct step *step,
                                   const struct cost_table *table);
 

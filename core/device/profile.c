@@ -16,6 +16,7 @@ struct profiler {
     struct device_profile *profile;
     double start_ns;            /* before the first instruction */
     double busy[LANE_COUNT], dma_busy;
+    double critical_ns[LANE_COUNT];         /* of the critical path */
     size_t count[LANE_COUNT], first_span[LANE_COUNT];       /* of its spans */
     uint64_t hbm_read, hbm_write, sbuf_read, sbuf_write, psum_read, psum_write;
     uint64_t dma_bytes, dma_transfers, dma_descriptors;
@@ -89,8 +90,8 @@ static void count_busy(struct profiler *p) {
 }
 
 static void count_operands(struct profiler *p, size_t i) {
-    struct device_operand operands[DEVICE_MAX_OPERANDS];
-    size_t n = device_operands(p->image, i, operands);
+    size_t n;
+    const struct plan_operand *operands = plan_operands(p->plan, i, &n);
     for (size_t k = 0; k < n; k++) {
         uint64_t bytes = (uint64_t)nki_ap_count(operands[k].ap) * dtype_bytes(operands[k].ap->dtype);
         switch (p->image->program->storages.at[operands[k].ap->storage].space) {
@@ -168,9 +169,9 @@ static void find_floor(struct profiler *p) {
     }
     /* Of an input only what the kernel reads: at most its size, at most what is moved. */
     uint64_t *read = mem_alloc(program->storages.len, sizeof *read);
-    struct device_operand operands[DEVICE_MAX_OPERANDS];
     for (size_t i = 0; i < program->instrs.len; i++) {
-        size_t n = device_operands(p->image, i, operands);
+        size_t n;
+        const struct plan_operand *operands = plan_operands(p->plan, i, &n);
         for (size_t k = 0; k < n; k++)
             if (operands[k].is_src && program->storages.at[operands[k].ap->storage].input >= 0)
                 read[operands[k].ap->storage] += (uint64_t)nki_ap_count(operands[k].ap) *
@@ -294,6 +295,7 @@ static void walk_critical_path(struct profiler *p, struct lines *lines) {
             from = MIN_OF(p->time->end[cause], until);
         line = line_of(p, lines, p->plan->steps.at[s].instr);
         line->share += until - from;
+        p->critical_ns[p->costs[s].lane] += until - from;
         covered += until - from;
         until = from;
         s = cause;
@@ -329,7 +331,10 @@ static void fill_lines(struct profiler *p) {
         qsort(p->profile->lines.at, p->profile->lines.len, sizeof *p->profile->lines.at, by_share);
 }
 
-/* ---- bounds and spans -------------------------------------------------------------------------- */
+/* ---- bounds ------------------------------------------------------------------------------------ */
+
+/* Lifting what the critical path hardly meets changes nothing worth a schedule. */
+#define WORTH_LIFTING 0.03
 
 static void fill_bounds(struct profiler *p, const struct schedule *schedule) {
     static const char *const names[] = {"Tensor", "Vector", "Scalar", "GpSimd", "DMA"};
@@ -338,11 +343,16 @@ static void fill_bounds(struct profiler *p, const struct schedule *schedule) {
     for (int lane = 0; lane <= LANE_DMA_IN; lane++) {
         bool dma = lane == LANE_DMA_IN;
         double busy = dma ? p->dma_busy : p->busy[lane];
+        double critical = p->critical_ns[lane] + (dma ? p->critical_ns[LANE_DMA_OUT] : 0);
         if (busy <= 0)
             continue;
-        struct timeline *without = timeline_make(schedule, lane);
-        double ns = MIN_OF(without->latency_ns, p->time->latency_ns) + around;
-        timeline_free(without);
+        double ns = p->time->latency_ns;
+        if (critical > WORTH_LIFTING * ns) {
+            struct timeline *without = timeline_make(schedule, lane);
+            ns = MIN_OF(without->latency_ns, ns);
+            timeline_free(without);
+        }
+        ns += around;
         *vec_push(&p->profile->bounds) = (struct device_bound){names[lane], busy, ns};
         if (p->profile->latency_us * 1e3 - ns > best) {
             best = p->profile->latency_us * 1e3 - ns;

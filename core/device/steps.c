@@ -63,7 +63,7 @@ static struct step_cost cost_of_step(const struct plan *plan, const struct step 
         return result;
     }
     if (result.lane == LANE_DMA_IN || result.lane == LANE_DMA_OUT) {
-        result.transfer = transfer_of(image, step->instr, table);
+        result.transfer = transfer_of(plan, step->instr, table);
         return result;
     }
     struct cost_place place = {(enum nki_engine)image->engine[step->instr],
