@@ -52,10 +52,11 @@ static const struct cost_table tables[] = {
         .gpsimd_fixed_ns = 125, .gpsimd_latency_ns = 120, .gpsimd_element_ns = 1 / 1.2,
         .semaphore_ns = 36,
         /* HWDGE: 518 to 572 ns to issue, 1328 ns to the first packet, 374 ns back. */
-        .dma_issue_ns = 525, .dma_static_issue_ns = 60, .dma_start_ns = 800, .dma_complete_ns = 374,
-        /* Sustained over 16 engines: 259 GB/s in 1 KiB runs, 354 GB/s in 4 KiB runs (NKI
-         * documentation). A packet alone is faster: 27 ns for 512 B, 158 ns for 4 KiB. */
-        .dma_descriptor_ns = 22, .dma_byte_ns = 1 / 25.0, .dma_sustained_byte_ns = 1 / 25.0,
+        .dma_issue_ns = 560, .dma_static_issue_ns = 60, .dma_start_ns = 800, .dma_complete_ns = 374,
+        /* Packets of the documented matrix multiplications (NKI kernel optimization tutorial, v2 and
+         * v3): 32.5 and 25.1 ms an engine for known descriptors; 23 B/ns in the limit, as the DMA
+         * overview has it. A packet alone is faster: 27 ns for 512 B, 158 ns for 4 KiB. */
+        .dma_descriptor_ns = 9.5, .dma_byte_ns = 1 / 24.2, .dma_sustained_byte_ns = 1 / 24.2,
         .start_ns = 5500, .end_ns = 3000,
     },
     {

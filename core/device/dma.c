@@ -46,10 +46,14 @@ struct transfer transfer_of(const struct plan *plan, size_t i, const struct cost
     size_t bytes = 1;
     bool reads = false, writes = false;
     const struct nki_program *program = image->program;
+    bool transposes = program->instrs.at[i].op == NKI_OP_DMA_TRANSPOSE;
     for (size_t k = 0; k < n; k++) {
         const struct nki_ap *ap = operands[k].ap;
-        if (operands[k].is_index)
+        /* A transpose is done on the way: only the side that is read is cut into runs. */
+        if (operands[k].is_index || (transposes && !operands[k].is_src)) {
+            writes |= program->storages.at[ap->storage].space == NKI_HBM && operands[k].is_dst;
             continue;
+        }
         int64_t own_run, own_runs;
         runs_of(program, ap, &own_run, &own_runs);
         /* Repeated elements (step 0) cost their descriptors on the writing side only. */
@@ -67,7 +71,7 @@ struct transfer transfer_of(const struct plan *plan, size_t i, const struct cost
         descriptors *= 2;
     }
     struct transfer transfer = spread(descriptors, each, image->generation, table);
-    if (program->instrs.at[i].op == NKI_OP_DMA_TRANSPOSE)
+    if (transposes)
         transfer.engine_ns /= 0.9;  /* at most 90 % of the copy rate (Trainium2 guide) */
     transfer.reads_hbm = reads;
     transfer.writes_hbm = writes;
