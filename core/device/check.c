@@ -392,10 +392,10 @@ static bool is_float(enum dtype dtype) {
     return dtype == DTYPE_FLOAT32 || dtype == DTYPE_BFLOAT16 || dtype == DTYPE_FLOAT16;
 }
 
-/* The legacy compiler gives what an activation can express to the Scalar engine: copies, and scaling
- * or shifting by a number or a (P, 1) tile. Engine activity published for NKIBench's baselines on
- * trn1 shows it: bmm copies PSUM with the Vector engine idle, adamw spends 8 instructions of 15
- * there, rmsnorm its product with the row's scale. */
+/* The legacy compiler gives what an activation can express to the Scalar engine: copies, and
+ * scaling or shifting by a number or a (P, 1) tile. Engine activity published for NKIBench's
+ * baselines on trn1 shows it: bmm copies PSUM with the Vector engine idle, adamw spends 8
+ * instructions of 15 there, rmsnorm its product with the row's scale. */
 static bool legacy_activation(const struct check *c) {
     if (!c->legacy || (c->op != NKI_OP_TENSOR_COPY && c->op != NKI_OP_TENSOR_SCALAR))
         return false;

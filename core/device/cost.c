@@ -14,67 +14,123 @@ static const struct cost_table tables[] = {
     {
         .generation = NKI_GEN2,
         /* 128x128x512 bf16 every 219 ns, held near 0.87 of the 2.8 GHz clock (kiln). */
-        .pe_column_ns = 0.417, .pe_issue_ns = 2, .pe_latency_ns = 91,
+        .pe_column_ns = 0.417,
+        .pe_issue_ns = 2,
+        .pe_latency_ns = 91,
         .pe_transpose_fp32_passes = 4,
         /* tensor_reduce: 494 ns at 512, 1908 ns at 2048, 147 ns at 128 (kiln). */
-        .vector_fixed_ns = 38, .vector_latency_ns = 95, .vector_element_ns = 1 / 1.12,
-        .vector_fast_fp32 = 1, .vector_fast_16bit = 1, .vector_fast_16bit_pair = 2,
+        .vector_fixed_ns = 38,
+        .vector_latency_ns = 95,
+        .vector_element_ns = 1 / 1.12,
+        .vector_fast_fp32 = 1,
+        .vector_fast_16bit = 1,
+        .vector_fast_16bit_pair = 2,
         /* tensor_tensor of SBUF operands: 1039 ns at 512 (kiln). Reciprocal: the Vector engine is
          * active 2199 ns for it and a product of 512 in NKIBench's silu. */
-        .vector_pair = 2.2, .vector_reciprocal = 2.4,
+        .vector_pair = 2.2,
+        .vector_reciprocal = 2.4,
         /* copy: 106 ns at 128, 383 ns at 512; exp with row sum: 1574 ns at 2048 (kiln). In
          * NKIBench's kernels a copy of PSUM takes 136 and 405 ns. */
-        .scalar_fixed_ns = 30, .scalar_latency_ns = 150, .scalar_function_ns = 70,
-        .scalar_element_ns = 1 / 1.4, .scalar_table_ns = 1280,
-        .gpsimd_fixed_ns = 107, .gpsimd_latency_ns = 120, .gpsimd_element_ns = 1 / 1.4,
+        .scalar_fixed_ns = 30,
+        .scalar_latency_ns = 150,
+        .scalar_function_ns = 70,
+        .scalar_element_ns = 1 / 1.4,
+        .scalar_table_ns = 1280,
+        .gpsimd_fixed_ns = 107,
+        .gpsimd_latency_ns = 120,
+        .gpsimd_element_ns = 1 / 1.4,
         .semaphore_ns = 40,
         /* Static descriptors: 25600 iterations of two loads and a store took 27.4 ms. */
-        .dma_issue_ns = 300, .dma_static_issue_ns = 60, .dma_start_ns = 900, .dma_complete_ns = 374,
+        .dma_issue_ns = 300,
+        .dma_static_issue_ns = 60,
+        .dma_start_ns = 900,
+        .dma_complete_ns = 374,
         /* 1 KiB runs at 208 GB/s, 512 B at 160 GB/s, large ones at 272 GB/s (kiln). */
-        .dma_descriptor_ns = 36, .dma_byte_ns = 1 / 27.2, .dma_sustained_byte_ns = 1 / 17.0,
-        .start_ns = 5500, .end_ns = 3000,
+        .dma_descriptor_ns = 36,
+        .dma_byte_ns = 1 / 27.2,
+        .dma_sustained_byte_ns = 1 / 17.0,
+        .start_ns = 5500,
+        .end_ns = 3000,
     },
     {
         .generation = NKI_GEN3,
         /* 215 ns back to back, 376 ns alone for 128x128x512 bf16. */
-        .pe_column_ns = 1 / 2.4, .pe_issue_ns = 2, .pe_latency_ns = 161,
-        .pe_cold_ns = 3000, .pe_idle_ns = 3000,
+        .pe_column_ns = 1 / 2.4,
+        .pe_issue_ns = 2,
+        .pe_latency_ns = 161,
+        .pe_cold_ns = 3000,
+        .pe_idle_ns = 3000,
         .pe_transpose_fp32_passes = 2,
         /* alone 158 ns + N / 0.96 GHz; TENSOR_REDUCE of 512 every 592 to 603 ns; TENSOR_SCALAR of
          * 512 fp32 in SBUF every 395 ns. */
-        .vector_fixed_ns = 62, .vector_latency_ns = 96, .vector_element_ns = 1 / 0.96,
-        .vector_fast_fp32 = 1.6, .vector_fast_16bit = 4, .vector_fast_16bit_pair = 2,
+        .vector_fixed_ns = 62,
+        .vector_latency_ns = 96,
+        .vector_element_ns = 1 / 0.96,
+        .vector_fast_fp32 = 1.6,
+        .vector_fast_16bit = 4,
+        .vector_fast_16bit_pair = 2,
         /* Reciprocal: 178 ns for 4 elements, 202 ns for 8; documented as 8 cycles at most. */
-        .vector_pair = 2, .vector_reciprocal = 6,
+        .vector_pair = 2,
+        .vector_reciprocal = 6,
         /* alone 158 ns + N / 1.2 GHz, exp with a bias every 569 to 612 ns at 512. */
-        .scalar_fixed_ns = 55, .scalar_latency_ns = 103, .scalar_function_ns = 85,
-        .scalar_element_ns = 1 / 1.2, .scalar_table_ns = 1283,
-        .gpsimd_fixed_ns = 125, .gpsimd_latency_ns = 120, .gpsimd_element_ns = 1 / 1.2,
+        .scalar_fixed_ns = 55,
+        .scalar_latency_ns = 103,
+        .scalar_function_ns = 85,
+        .scalar_element_ns = 1 / 1.2,
+        .scalar_table_ns = 1283,
+        .gpsimd_fixed_ns = 125,
+        .gpsimd_latency_ns = 120,
+        .gpsimd_element_ns = 1 / 1.2,
         .semaphore_ns = 36,
         /* HWDGE: 518 to 572 ns to issue, 1328 ns to the first packet, 374 ns back. */
-        .dma_issue_ns = 560, .dma_static_issue_ns = 60, .dma_start_ns = 800, .dma_complete_ns = 374,
-        /* Packets of the documented matrix multiplications (NKI kernel optimization tutorial, v2 and
-         * v3): 32.5 and 25.1 ms an engine for known descriptors; 23 B/ns in the limit, as the DMA
-         * overview has it. A packet alone is faster: 27 ns for 512 B, 158 ns for 4 KiB. */
-        .dma_descriptor_ns = 9.5, .dma_byte_ns = 1 / 24.2, .dma_sustained_byte_ns = 1 / 24.2,
-        .start_ns = 5500, .end_ns = 3000,
+        .dma_issue_ns = 560,
+        .dma_static_issue_ns = 60,
+        .dma_start_ns = 800,
+        .dma_complete_ns = 374,
+        /* Packets of the documented matrix multiplications (NKI kernel optimization tutorial, v2
+         * and v3): 32.5 and 25.1 ms an engine for known descriptors; 23 B/ns in the limit, as the
+         * DMA overview has it. A packet alone is faster: 27 ns for 512 B, 158 ns for 4 KiB. */
+        .dma_descriptor_ns = 9.5,
+        .dma_byte_ns = 1 / 24.2,
+        .dma_sustained_byte_ns = 1 / 24.2,
+        .start_ns = 5500,
+        .end_ns = 3000,
     },
     {
         .generation = NKI_GEN4,
         /* Not measured: trn2's with the clocks and DMA rate of the Trainium3 guide. */
-        .pe_column_ns = 1 / 2.4, .pe_issue_ns = 2, .pe_latency_ns = 161,
-        .pe_cold_ns = 3000, .pe_idle_ns = 3000,
+        .pe_column_ns = 1 / 2.4,
+        .pe_issue_ns = 2,
+        .pe_latency_ns = 161,
+        .pe_cold_ns = 3000,
+        .pe_idle_ns = 3000,
         .pe_transpose_fp32_passes = 2,
-        .vector_fixed_ns = 50, .vector_latency_ns = 77, .vector_element_ns = 1 / 1.2,
-        .vector_fast_fp32 = 1.6, .vector_fast_16bit = 4, .vector_fast_16bit_pair = 2,
-        .vector_pair = 2, .vector_reciprocal = 6,
-        .scalar_fixed_ns = 55, .scalar_latency_ns = 103, .scalar_function_ns = 85,
-        .scalar_element_ns = 1 / 1.2, .scalar_table_ns = 1283,
-        .gpsimd_fixed_ns = 125, .gpsimd_latency_ns = 120, .gpsimd_element_ns = 1 / 1.2,
+        .vector_fixed_ns = 50,
+        .vector_latency_ns = 77,
+        .vector_element_ns = 1 / 1.2,
+        .vector_fast_fp32 = 1.6,
+        .vector_fast_16bit = 4,
+        .vector_fast_16bit_pair = 2,
+        .vector_pair = 2,
+        .vector_reciprocal = 6,
+        .scalar_fixed_ns = 55,
+        .scalar_latency_ns = 103,
+        .scalar_function_ns = 85,
+        .scalar_element_ns = 1 / 1.2,
+        .scalar_table_ns = 1283,
+        .gpsimd_fixed_ns = 125,
+        .gpsimd_latency_ns = 120,
+        .gpsimd_element_ns = 1 / 1.2,
         .semaphore_ns = 36,
-        .dma_issue_ns = 525, .dma_static_issue_ns = 60, .dma_start_ns = 800, .dma_complete_ns = 374,
-        .dma_descriptor_ns = 8, .dma_byte_ns = 1 / 38.4, .dma_sustained_byte_ns = 1 / 36.0,
-        .start_ns = 5500, .end_ns = 3000,
+        .dma_issue_ns = 525,
+        .dma_static_issue_ns = 60,
+        .dma_start_ns = 800,
+        .dma_complete_ns = 374,
+        .dma_descriptor_ns = 8,
+        .dma_byte_ns = 1 / 38.4,
+        .dma_sustained_byte_ns = 1 / 36.0,
+        .start_ns = 5500,
+        .end_ns = 3000,
     },
 };
 
@@ -92,7 +148,7 @@ struct work {
     enum nki_engine engine;
     bool input_in_psum;
     const struct cost_table *table;
-    int64_t n;                  /* elements per partition of the longest operand */
+    int64_t n; /* elements per partition of the longest operand */
 };
 
 static const struct nki_ap *ap_at(const struct work *work, size_t k) {
@@ -170,10 +226,7 @@ static struct cost cost_copy(const struct work *work) {
 static struct cost cost_tensor_scalar(const struct work *work) {
     if (work->engine == NKI_ENGINE_SCALAR)
         return stream(work, (double)work->n, work->table->scalar_function_ns);
-    /* A per-partition operand is fetched first. */
-    const struct nki_ap *operand0 = ap_at(work, 3), *operand1 = ap_at(work, 6);
-    double pointers = (operand0 ? 30 : 0) + (operand1 ? 30 : 0);
-    return stream(work, one_input_units(work), pointers);
+    return stream(work, one_input_units(work), 0);
 }
 
 static struct cost cost_memset(const struct work *work) {
@@ -267,7 +320,8 @@ int cost_pe_passes(const struct nki_program *program, const struct nki_instr *in
     if (moving->kind != NKI_OPERAND_AP || dtype_bytes(moving->ap->dtype) != 4 ||
         moving->ap->dtype == DTYPE_TFLOAT32)
         return 1;
-    bool transpose = !matmul || (instr->operands[5].kind == NKI_OPERAND_BOOL && instr->operands[5].i);
+    bool transpose =
+        !matmul || (instr->operands[5].kind == NKI_OPERAND_BOOL && instr->operands[5].i);
     if (transpose)
         return table->pe_transpose_fp32_passes;
     bool onezero = (instr->operands[3].kind == NKI_OPERAND_BOOL && instr->operands[3].i) ||
@@ -305,7 +359,7 @@ static struct cost cost_dma(const struct work *work) {
 
 typedef struct cost (*cost_fn)(const struct work *work);
 static const cost_fn functions[NKI_OP_COUNT] = {
-#define INSTR(id, name, parameters, legacy, engines, check, exec, cost, summary) \
+#define INSTR(id, name, parameters, legacy, engines, check, exec, cost, summary)                   \
     [NKI_OP_##id] = cost_##cost,
 #include "nki/instructions.def"
 #undef INSTR
@@ -314,8 +368,8 @@ static const cost_fn functions[NKI_OP_COUNT] = {
 struct cost cost_of(const struct nki_program *program, size_t i, struct cost_place place,
                     const struct cost_table *table) {
     const struct nki_instr *instr = &program->instrs.at[i];
-    struct work work = {program, instr, place.engine, place.input_in_psum, table,
-                        longest_free(instr)};
+    struct work work = {
+        program, instr, place.engine, place.input_in_psum, table, longest_free(instr)};
     return functions[instr->op](&work);
 }
 

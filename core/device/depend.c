@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dependencies through memory: for each step the earlier steps it must wait for, found by what they
- * read and wrote of each block (byte and partition ranges). Of the reads of one lane only the newest
- * of the same bytes is kept: lanes run in order, and where the compiler may reorder, such reads are
- * made to start in order. */
+ * read and wrote of each block (byte and partition ranges). Of the reads of one lane only the
+ * newest of the same bytes is kept: lanes run in order, and where the compiler may reorder, such
+ * reads are made to start in order. */
 #include "device/plan.h"
 
 #include <stdlib.h>
 
-#define MOST_ACCESSES 4096      /* remembered per block; beyond it the oldest are merged */
+#define MOST_ACCESSES 4096 /* remembered per block; beyond it the oldest are merged */
 
 /* A range of a block: partitions [p0, p1], bytes [low, high]. */
 struct range {

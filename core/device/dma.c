@@ -7,7 +7,7 @@
 #include <math.h>
 
 #define DESCRIPTORS_PER_ENGINE 8
-#define DESCRIPTOR_MOST_BYTES 65536     /* a longer run is cut */
+#define DESCRIPTOR_MOST_BYTES 65536 /* a longer run is cut */
 
 /* Elements that lie side by side at the inner end of an access pattern, and how many such runs
  * there are. On chip a run stays within a partition. */
@@ -72,7 +72,7 @@ struct transfer transfer_of(const struct plan *plan, size_t i, const struct cost
     }
     struct transfer transfer = spread(descriptors, each, image->generation, table);
     if (transposes)
-        transfer.engine_ns /= 0.9;  /* at most 90 % of the copy rate (Trainium2 guide) */
+        transfer.engine_ns /= 0.9; /* at most 90 % of the copy rate (Trainium2 guide) */
     transfer.reads_hbm = reads;
     transfer.writes_hbm = writes;
     return transfer;
@@ -82,8 +82,8 @@ struct transfer transfer_of_spill(const struct device_image *image, const struct
                                   const struct cost_table *table) {
     const struct nki_storage *storage =
         &image->program->storages.at[image->blocks[step->block].storage];
-    struct transfer transfer = spread(storage->partitions, (double)step->bytes,
-                                      image->generation, table);
+    struct transfer transfer =
+        spread(storage->partitions, (double)step->bytes, image->generation, table);
     transfer.reads_hbm = step->kind == STEP_RELOAD;
     transfer.writes_hbm = step->kind == STEP_SAVE;
     return transfer;

@@ -11,8 +11,7 @@
 #define RESIDENT_SHARE 1.0
 
 uint64_t plan_block_bytes(const struct device_image *image, uint32_t block) {
-    const struct nki_storage *storage =
-        &image->program->storages.at[image->blocks[block].storage];
+    const struct nki_storage *storage = &image->program->storages.at[image->blocks[block].storage];
     return storage->block_bytes;
 }
 
@@ -27,10 +26,13 @@ static void list_operands(struct plan *plan) {
             const struct nki_ap *ap = operands[k].ap;
             uint32_t first, last;
             device_ap_blocks(image->program, ap, &first, &last);
-            *vec_push(&plan->operands) = (struct plan_operand){
-                .ap = ap, .first = image->block_base[ap->storage] + first,
-                .count = last - first + 1, .is_dst = operands[k].is_dst,
-                .is_src = operands[k].is_src, .is_index = operands[k].is_index};
+            *vec_push(&plan->operands) =
+                (struct plan_operand){.ap = ap,
+                                      .first = image->block_base[ap->storage] + first,
+                                      .count = last - first + 1,
+                                      .is_dst = operands[k].is_dst,
+                                      .is_src = operands[k].is_src,
+                                      .is_index = operands[k].is_index};
         }
         plan->operand_base[i + 1] = (uint32_t)plan->operands.len;
     }
@@ -45,24 +47,25 @@ static bool on_chip(const struct device_image *image, uint32_t block, enum nki_s
     return image->program->storages.at[image->blocks[block].storage].space == space;
 }
 
-/* ---- loads that repeat ------------------------------------------------------------------------ */
+/* ---- loads that repeat ------------------------------------------------------------------------
+ */
 
 /* One distinct piece of HBM that a line of the kernel loads, perhaps many times. */
 struct piece {
     uint32_t site, first_block, first, last, loads;
 };
 struct site {
-    uint64_t bytes, repeated;   /* per partition: of its distinct pieces, of what need not move */
+    uint64_t bytes, repeated; /* per partition: of its distinct pieces, of what need not move */
 };
 struct residency {
     struct plan *plan;
-    uint32_t *writes;           /* per block: instructions that write it */
-    struct map keys;            /* access pattern -> piece number + 1 */
+    uint32_t *writes; /* per block: instructions that write it */
+    struct map keys;  /* access pattern -> piece number + 1 */
     VEC(struct piece) pieces;
     VEC(struct site) sites;
-    struct map site_of;         /* loc -> site number + 1 */
-    uint32_t *piece_of;         /* per instruction: piece number + 1, 0: not a load that counts */
-    uint64_t *usage;            /* live SBUF bytes per partition, per group of instructions */
+    struct map site_of; /* loc -> site number + 1 */
+    uint32_t *piece_of; /* per instruction: piece number + 1, 0: not a load that counts */
+    uint64_t *usage;    /* live SBUF bytes per partition, per group of instructions */
 };
 #define GROUP 64
 
@@ -109,14 +112,13 @@ static void note_load(struct residency *r, uint32_t i, uint32_t block) {
     const struct device_image *image = r->plan->image;
     const struct nki_instr *instr = &image->program->instrs.at[i];
     const struct nki_ap *dst = instr->operands[0].ap, *src = instr->operands[1].ap;
-    int64_t key[2 * NKI_MAX_DIMS + 8] = {instr->loc, src->storage, src->offset, src->n_dims,
-                                         dst->dtype, src->dtype, dst->count[0], nki_ap_free(dst)};
+    int64_t key[2 * NKI_MAX_DIMS + 8] = {instr->loc, src->storage, src->offset,   src->n_dims,
+                                         dst->dtype, src->dtype,   dst->count[0], nki_ap_free(dst)};
     for (int d = 0; d < src->n_dims; d++) {
         key[8 + 2 * d] = src->step[d];
         key[9 + 2 * d] = src->count[d];
     }
-    uint32_t site = number_of(&r->site_of, &instr->loc, sizeof instr->loc,
-                              (uint32_t)r->sites.len);
+    uint32_t site = number_of(&r->site_of, &instr->loc, sizeof instr->loc, (uint32_t)r->sites.len);
     if (site == r->sites.len)
         *vec_push(&r->sites) = (struct site){0};
     uint32_t piece = number_of(&r->keys, key, sizeof key, (uint32_t)r->pieces.len);
@@ -164,8 +166,8 @@ static void keep(struct residency *r, const struct piece *piece, int64_t sign) {
 
 /* Keeps all pieces of a site resident if they fit beside what is live, else none of them. */
 static bool keep_site(struct residency *r, uint32_t site) {
-    uint64_t most = (uint64_t)((double)r->plan->image->generation->sbuf_partition_bytes *
-                               RESIDENT_SHARE);
+    uint64_t most =
+        (uint64_t)((double)r->plan->image->generation->sbuf_partition_bytes * RESIDENT_SHARE);
     bool fits = r->sites.at[site].bytes <= most;
     size_t done = 0;
     for (; fits && done < r->pieces.len; done++) {
@@ -240,11 +242,12 @@ static void find_resident_loads(struct plan *plan, bool *resident) {
     vec_free(&r.sites);
 }
 
-/* ---- intermediates in PSUM -------------------------------------------------------------------- */
+/* ---- intermediates in PSUM --------------------------------------------------------------------
+ */
 
 struct temporary {
-    uint32_t writer, reader;    /* instruction number + 1 */
-    bool plain;                 /* written once, read once */
+    uint32_t writer, reader; /* instruction number + 1 */
+    bool plain;              /* written once, read once */
 };
 
 static void note_temporary(struct temporary *temporary, uint32_t i, bool writes) {
@@ -259,8 +262,8 @@ static bool takes_pair(enum nki_op op) {
 
 /* A result of the Scalar engine that fits a PSUM bank and only one instruction reads, one of two
  * inputs on the Vector engine: the compiler keeps it in PSUM, where it does not compete with the
- * other input. NKIBench's adamw on trn1 writes PSUM although it multiplies no matrices, and its Vector
- * engine is active for less than its instructions take from SBUF alone. */
+ * other input. NKIBench's adamw on trn1 writes PSUM although it multiplies no matrices, and its
+ * Vector engine is active for less than its instructions take from SBUF alone. */
 static bool is_psum_temporary(const struct device_image *image, uint32_t block,
                               const struct temporary *temporary) {
     if (!temporary->plain || !temporary->writer || !temporary->reader ||
@@ -291,20 +294,21 @@ static void find_psum_temporaries(struct plan *plan) {
     free(all);
 }
 
-/* ---- walking the program with memory in mind --------------------------------------------------- */
+/* ---- walking the program with memory in mind ---------------------------------------------------
+ */
 
 struct walk {
     struct plan *plan;
-    uint32_t *use_base;         /* per block: its uses, use_at[use_base[b] .. use_base[b + 1]] */
-    uint32_t *use_at;           /* instructions, ascending */
-    uint32_t *use_next;         /* per block: index of its next use */
-    uint8_t *state;             /* per block: enum place */
-    uint8_t *copy;              /* per block: enum copy */
-    uint32_t *last_use;         /* per block: the instruction that used it last */
-    uint32_t *residence;        /* per block in memory: its residence */
-    VEC(uint32_t) live;         /* SBUF blocks in memory */
+    uint32_t *use_base;  /* per block: its uses, use_at[use_base[b] .. use_base[b + 1]] */
+    uint32_t *use_at;    /* instructions, ascending */
+    uint32_t *use_next;  /* per block: index of its next use */
+    uint8_t *state;      /* per block: enum place */
+    uint8_t *copy;       /* per block: enum copy */
+    uint32_t *last_use;  /* per block: the instruction that used it last */
+    uint32_t *residence; /* per block in memory: its residence */
+    VEC(uint32_t) live;  /* SBUF blocks in memory */
     uint64_t sbuf, psum;
-    uint64_t capacity;          /* of SBUF, for spilling; UINT64_MAX: never spill */
+    uint64_t capacity; /* of SBUF, for spilling; UINT64_MAX: never spill */
 };
 enum place { PLACE_NOWHERE, PLACE_MEMORY, PLACE_SPILLED };
 
@@ -422,9 +426,9 @@ static void evict(struct walk *w, uint32_t block, uint32_t instr) {
 }
 
 /* What to move out: what is needed last, which comes close to the spills published for NKIBench's
- * attention kernels. If that is an input, it is the one used least recently instead, for the compiler
- * reads those again as its loops go: matmul on trn1 reads its right operand anew for every row block
- * as soon as it does not fit, as this order does to cyclic reads. */
+ * attention kernels. If that is an input, it is the one used least recently instead, for the
+ * compiler reads those again as its loops go: matmul on trn1 reads its right operand anew for every
+ * row block as soon as it does not fit, as this order does to cyclic reads. */
 static uint32_t find_victim(const struct walk *w, uint32_t instr) {
     uint32_t oldest = UINT32_MAX, farthest = UINT32_MAX;
     for (size_t i = 0; i < w->live.len; i++) {
@@ -458,7 +462,8 @@ static void enter_memory(struct walk *w, uint32_t block, uint32_t instr) {
     if (sbuf)
         make_room(w, instr, bytes);
     w->residence[block] = (uint32_t)plan->residences.len;
-    *vec_push(&plan->residences) = (struct residence){.block = block, .bytes = bytes, .psum = !sbuf};
+    *vec_push(&plan->residences) =
+        (struct residence){.block = block, .bytes = bytes, .psum = !sbuf};
     if (w->state[block] == PLACE_SPILLED) {
         bool input = w->copy[block] == COPY_INPUT;
         uint64_t moved = input ? used_bytes(plan, instr, block) : bytes;

@@ -2,6 +2,7 @@
 /* The profile: what a schedule means. Metrics under the names of Neuron's tools (Neuron Explorer's
  * summary), cost per source line along the critical path, what each resource binds, and the floor
  * under any kernel with these inputs, outputs and matrix products. */
+#include "device/operands.h"
 #include "device/plan.h"
 
 #include <math.h>
@@ -14,18 +15,19 @@ struct profiler {
     const struct step_cost *costs;
     const struct cost_table *table;
     struct device_profile *profile;
-    double start_ns;            /* before the first instruction */
+    double start_ns; /* before the first instruction */
     double busy[LANE_COUNT], dma_busy;
-    double critical_ns[LANE_COUNT];         /* of the critical path */
-    size_t count[LANE_COUNT], first_span[LANE_COUNT];       /* of its spans */
+    double critical_ns[LANE_COUNT];                   /* of the critical path */
+    size_t count[LANE_COUNT], first_span[LANE_COUNT]; /* of its spans */
     uint64_t hbm_read, hbm_write, sbuf_read, sbuf_write, psum_read, psum_write;
     uint64_t dma_bytes, dma_transfers, dma_descriptors;
-    double dma_engine_ns;       /* that the DMA engines are busy, summed */
+    double dma_engine_ns; /* that the DMA engines are busy, summed */
     double model_flops, transpose_flops, hardware_flops, ideal_pe_ns;
     uint64_t matmuls, activations;
 };
 
-/* ---- counting ---------------------------------------------------------------------------------- */
+/* ---- counting ----------------------------------------------------------------------------------
+ */
 
 static bool is_dma(uint8_t lane) {
     return lane == LANE_DMA_IN || lane == LANE_DMA_OUT;
@@ -43,9 +45,9 @@ static void lane_spans(struct profiler *p, uint8_t lane) {
     size_t from = p->profile->spans.len;
     for (size_t s = 0; s < p->plan->steps.len; s++)
         if (p->costs[s].lane == lane && p->plan->steps.at[s].kind != STEP_RESIDENT)
-            *vec_push(&p->profile->spans) = (struct device_span){
-                p->plan->steps.at[s].instr, lane, p->start_ns + p->time->start[s],
-                p->start_ns + p->time->end[s]};
+            *vec_push(&p->profile->spans) = (struct device_span){p->plan->steps.at[s].instr, lane,
+                                                                 p->start_ns + p->time->start[s],
+                                                                 p->start_ns + p->time->end[s]};
     size_t n = p->profile->spans.len - from;
     if (n && (is_dma(lane) || p->plan->reorders))
         qsort(&p->profile->spans.at[from], n, sizeof *p->profile->spans.at, by_start);
@@ -77,8 +79,8 @@ static void count_busy(struct profiler *p) {
     const struct device_span *spans = p->profile->spans.at;
     for (int lane = 0; lane < LANE_COUNT; lane++)
         if (p->count[lane])
-            p->busy[lane] = covered(spans + p->first_span[lane],
-                                    spans + p->first_span[lane] + p->count[lane]);
+            p->busy[lane] =
+                covered(spans + p->first_span[lane], spans + p->first_span[lane] + p->count[lane]);
     size_t from = p->first_span[LANE_DMA_IN], n = p->profile->spans.len - from;
     if (!n)
         return;
@@ -93,7 +95,8 @@ static void count_operands(struct profiler *p, size_t i) {
     size_t n;
     const struct plan_operand *operands = plan_operands(p->plan, i, &n);
     for (size_t k = 0; k < n; k++) {
-        uint64_t bytes = (uint64_t)nki_ap_count(operands[k].ap) * dtype_bytes(operands[k].ap->dtype);
+        uint64_t bytes =
+            (uint64_t)nki_ap_count(operands[k].ap) * dtype_bytes(operands[k].ap->dtype);
         switch (p->image->program->storages.at[operands[k].ap->storage].space) {
         case NKI_HBM:
             p->hbm_read += operands[k].is_src ? bytes : 0;
@@ -119,10 +122,14 @@ static void count_flops(struct profiler *p, const struct nki_instr *instr) {
     int passes = cost_pe_passes(p->image->program, instr, p->table);
     p->matmuls++;
     p->hardware_flops += flops * (passes > 1 ? 2 : 1);
-    *(transpose ? &p->transpose_flops : &p->model_flops) += transpose && passes > 1 ? 2 * flops : flops;
+    *(transpose ? &p->transpose_flops : &p->model_flops) +=
+        transpose && passes > 1 ? 2 * flops : flops;
     if (!transpose) {
-        double peak = passes > 1 ? p->image->generation->pe_tflops_fp32
-                                 : p->image->generation->pe_tflops_bf16;
+        const struct nki_operand *mode = &instr->operands[MATMUL_PERF_MODE];
+        bool pairs = instr->op == NKI_OP_NC_MATMUL && mode->kind == NKI_OPERAND_ENUM &&
+                     mode->i == PERF_DOUBLE_ROW;
+        double peak = pairs ? p->image->generation->pe_tflops_fp8
+                            : p->image->generation->pe_tflops_bf16 / passes;
         p->ideal_pe_ns += flops / (peak * 1e3);
     }
 }
@@ -150,7 +157,8 @@ static void count_steps(struct profiler *p) {
     p->hbm_read += p->plan->spill_reload_bytes + p->plan->reload_bytes;
 }
 
-/* ---- the floor --------------------------------------------------------------------------------- */
+/* ---- the floor ---------------------------------------------------------------------------------
+ */
 
 /* Inputs that are read must come from HBM once, outputs go there once; the matrix products take
  * their time at the peak of the PE array. No schedule can be faster. */
@@ -162,8 +170,8 @@ static void find_floor(struct profiler *p) {
         if (storage->space != NKI_HBM)
             continue;
         const struct device_block *block = &p->image->blocks[p->image->block_base[s]];
-        bool touched = p->image->block_base[s + 1] > p->image->block_base[s] &&
-                       block->first != DEVICE_NEVER;
+        bool touched =
+            p->image->block_base[s + 1] > p->image->block_base[s] && block->first != DEVICE_NEVER;
         if (storage->output >= 0 && touched)
             bytes += (double)storage->bytes;
     }
@@ -174,8 +182,8 @@ static void find_floor(struct profiler *p) {
         const struct plan_operand *operands = plan_operands(p->plan, i, &n);
         for (size_t k = 0; k < n; k++)
             if (operands[k].is_src && program->storages.at[operands[k].ap->storage].input >= 0)
-                read[operands[k].ap->storage] += (uint64_t)nki_ap_count(operands[k].ap) *
-                                                 dtype_bytes(operands[k].ap->dtype);
+                read[operands[k].ap->storage] +=
+                    (uint64_t)nki_ap_count(operands[k].ap) * dtype_bytes(operands[k].ap->dtype);
     }
     for (size_t s = 0; s < program->storages.len; s++)
         bytes += (double)MIN_OF(read[s], program->storages.at[s].bytes);
@@ -188,7 +196,8 @@ static void find_floor(struct profiler *p) {
     p->profile->floor_bound = hbm_ns >= p->ideal_pe_ns ? "HBM" : "Tensor";
 }
 
-/* ---- metrics ----------------------------------------------------------------------------------- */
+/* ---- metrics -----------------------------------------------------------------------------------
+ */
 
 static void metric(struct profiler *p, const char *name, const char *unit, double value) {
     *vec_push(&p->profile->metrics) =
@@ -262,14 +271,16 @@ static void fill_metrics(struct profiler *p) {
     compute_metrics(p);
 }
 
-/* ---- cost per line ----------------------------------------------------------------------------- */
+/* ---- cost per line -----------------------------------------------------------------------------
+ */
 
 struct lines {
-    struct map index;           /* file and line -> number + 1 in profile->lines */
+    struct map index; /* file and line -> number + 1 in profile->lines */
 };
 
 static struct device_line *line_of(struct profiler *p, struct lines *lines, uint32_t instr) {
-    const struct nki_loc *loc = &p->image->program->locs.at[p->image->program->instrs.at[instr].loc];
+    const struct nki_loc *loc =
+        &p->image->program->locs.at[p->image->program->instrs.at[instr].loc];
     uint32_t key[2] = {loc->file, loc->line};
     struct map_entry *entry = map_put(&lines->index, (struct str){(const char *)key, sizeof key});
     if (!entry->value) {
@@ -331,7 +342,8 @@ static void fill_lines(struct profiler *p) {
         qsort(p->profile->lines.at, p->profile->lines.len, sizeof *p->profile->lines.at, by_share);
 }
 
-/* ---- bounds ------------------------------------------------------------------------------------ */
+/* ---- bounds ------------------------------------------------------------------------------------
+ */
 
 /* Lifting what the critical path hardly meets changes nothing worth a schedule. */
 #define WORTH_LIFTING 0.03
@@ -370,8 +382,13 @@ struct device_profile *device_time(const struct device_image *image) {
     struct depends *depends = depends_make(plan, costs);
     struct schedule schedule = {plan, depends, table, costs};
     struct timeline *time = timeline_make(&schedule, -1);
-    struct profiler p = {.image = image, .plan = plan, .time = time, .table = table, .costs = costs,
-                         .profile = profile, .start_ns = table->start_ns};
+    struct profiler p = {.image = image,
+                         .plan = plan,
+                         .time = time,
+                         .table = table,
+                         .costs = costs,
+                         .profile = profile,
+                         .start_ns = table->start_ns};
     profile->latency_us = (time->latency_ns + table->start_ns + table->end_ns) / 1e3;
     fill_spans(&p);
     count_busy(&p);

@@ -2,8 +2,9 @@
 /* The schedule: a simulation from event to event. A step can start when what it depends on is
  * visible, its memory can be had and its lane is free. In the current dialect every lane takes its
  * steps in program order; the legacy compiler reorders, so there a lane takes the earliest in
- * program order of the steps that are ready, within a window. Memory is handed out in program order, which bounds how
- * far a lane runs ahead and makes a deadlock impossible. The result is deterministic. */
+ * program order of the steps that are ready, within a window. Memory is handed out in program
+ * order, which bounds how far a lane runs ahead and makes a deadlock impossible. The result is
+ * deterministic. */
 #include "device/plan.h"
 
 #include <math.h>
@@ -16,7 +17,8 @@
  * hardly depend on it. */
 #define WINDOW 128
 
-/* ---- heaps ------------------------------------------------------------------------------------- */
+/* ---- heaps -------------------------------------------------------------------------------------
+ */
 
 struct entry {
     double key;
@@ -57,21 +59,22 @@ static struct entry heap_pop(struct heap *heap) {
     return first;
 }
 
-/* ---- the state of a run ------------------------------------------------------------------------ */
+/* ---- the state of a run ------------------------------------------------------------------------
+ */
 
 /* SBUF or PSUM. Residences are granted in order; `returned` is memory that comes back, by when. */
 struct pool {
     bool psum;
     uint64_t capacity, used;
-    size_t next;                /* residence to grant next, of this memory */
+    size_t next; /* residence to grant next, of this memory */
     struct heap returned;
-    double when;                /* the newest memory given out was free from then on */
+    double when; /* the newest memory given out was free from then on */
     int32_t cause;
 };
 struct lane_state {
-    VEC(uint32_t) order;        /* its steps, where it may not reorder */
+    VEC(uint32_t) order; /* its steps, where it may not reorder */
     size_t head;
-    struct heap later, now;     /* ready steps: by the time they are, by number */
+    struct heap later, now; /* ready steps: by the time they are, by number */
     double free;
     int32_t last;
 };
@@ -80,23 +83,23 @@ struct run {
     const struct plan *plan;
     struct timeline *time;
     int lifted;
-    uint32_t *consumer_base, *consumer;     /* steps that wait for a step */
-    uint32_t *waits;            /* per step: producers to be scheduled, residences to be granted */
-    uint32_t oldest, admitted;  /* step not done; steps below are within the window */
+    uint32_t *consumer_base, *consumer; /* steps that wait for a step */
+    uint32_t *waits;           /* per step: producers to be scheduled, residences to be granted */
+    uint32_t oldest, admitted; /* step not done; steps below are within the window */
     bool *done;
-    double *ready;              /* per step: not before that */
-    uint32_t *first_user;       /* per residence: the step that waits for its memory */
-    uint32_t *users_left;       /* per residence */
-    double *over;               /* per residence: its last user so far is over */
+    double *ready;        /* per step: not before that */
+    uint32_t *first_user; /* per residence: the step that waits for its memory */
+    uint32_t *users_left; /* per residence */
+    double *over;         /* per residence: its last user so far is over */
     struct lane_state lanes[LANE_COUNT];
     double engine_free[MOST_DMA_ENGINES];
     int32_t engine_last[MOST_DMA_ENGINES];
-    uint32_t engine_next;       /* where the next narrow transfer goes */
+    uint32_t engine_next; /* where the next narrow transfer goes */
     double issuer_free[NKI_ENGINE_COUNT];
     int32_t issuer_last[NKI_ENGINE_COUNT];
     struct pool sbuf, psum;
     double pe_warm_at, pe_last_end;
-    uint16_t function_set;      /* activation functions that are loaded */
+    uint16_t function_set; /* activation functions that are loaded */
 };
 
 static bool is_dma(const struct run *run, uint32_t s) {
@@ -135,7 +138,8 @@ static void move_window(struct run *run, uint32_t s) {
     }
 }
 
-/* ---- memory ------------------------------------------------------------------------------------ */
+/* ---- memory ------------------------------------------------------------------------------------
+ */
 
 static void skip_other_memory(struct run *run, struct pool *pool) {
     while (pool->next < run->plan->residences.len &&
@@ -188,7 +192,8 @@ static void settle_memory(struct run *run, uint32_t s) {
         grant(run, &run->psum, false);
 }
 
-/* ---- engines ----------------------------------------------------------------------------------- */
+/* ---- engines -----------------------------------------------------------------------------------
+ */
 
 static double scalar_table_load(struct run *run, uint16_t set) {
     if (!set || set == run->function_set)
@@ -227,7 +232,8 @@ static void run_on_engine(struct run *run, uint32_t s, double start) {
     run->lanes[cost->lane].free = run->time->end[s];
 }
 
-/* ---- transfers --------------------------------------------------------------------------------- */
+/* ---- transfers ---------------------------------------------------------------------------------
+ */
 
 /* Who triggers a transfer: the engine the kernel names, else the Sync engine. */
 static enum nki_engine issuer_of(const struct run *run, uint32_t s) {
@@ -277,7 +283,8 @@ static void run_transfer(struct run *run, uint32_t s, double at) {
     time->visible[s] = last + table->dma_complete_ns;
 }
 
-/* ---- the run ----------------------------------------------------------------------------------- */
+/* ---- the run -----------------------------------------------------------------------------------
+ */
 
 #define NO_STEP UINT32_MAX
 
@@ -445,8 +452,8 @@ static void run_end(struct run *run) {
     free(run->over);
 }
 
-/* When nothing can go on because the kernel holds more than there is, the next in program order gets
- * its memory all the same. */
+/* When nothing can go on because the kernel holds more than there is, the next in program order
+ * gets its memory all the same. */
 static bool force_memory(struct run *run) {
     skip_other_memory(run, &run->sbuf);
     skip_other_memory(run, &run->psum);
@@ -461,8 +468,7 @@ struct timeline *timeline_make(const struct schedule *schedule, int lifted) {
     time->end = mem_alloc(n + 1, sizeof *time->end);
     time->visible = mem_alloc(n + 1, sizeof *time->visible);
     time->cause = mem_alloc(n + 1, sizeof *time->cause);
-    struct run run = {.schedule = schedule, .plan = schedule->plan, .time = time,
-                      .lifted = lifted};
+    struct run run = {.schedule = schedule, .plan = schedule->plan, .time = time, .lifted = lifted};
     run_begin(&run);
     for (size_t done = 0; done < n;) {
         if (advance(&run))

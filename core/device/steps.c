@@ -8,9 +8,9 @@ const char *const lane_names[LANE_COUNT] = {"Tensor", "Vector", "Scalar",
                                             "GpSimd", "DMA in", "DMA out"};
 
 enum nki_engine lane_engine(enum lane lane) {
-    static const enum nki_engine engines[LANE_COUNT] = {
-        NKI_ENGINE_TENSOR, NKI_ENGINE_VECTOR, NKI_ENGINE_SCALAR,
-        NKI_ENGINE_GPSIMD, NKI_ENGINE_DMA,    NKI_ENGINE_DMA};
+    static const enum nki_engine engines[LANE_COUNT] = {NKI_ENGINE_TENSOR, NKI_ENGINE_VECTOR,
+                                                        NKI_ENGINE_SCALAR, NKI_ENGINE_GPSIMD,
+                                                        NKI_ENGINE_DMA,    NKI_ENGINE_DMA};
     return engines[lane];
 }
 
