@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Binary operators and reductions of the ALU, in fp32 and in integers. Loops carry no function calls
- * so that they vectorise; functions of one argument are in functions.c. Comparisons give 1 and 0,
- * maximum and minimum pass NaN on. */
+/* Binary operators and reductions of the ALU, in fp32 and in integers. Loops carry no function
+ * calls so that they vectorise; functions of one argument are in functions.c. Comparisons give 1
+ * and 0, maximum and minimum pass NaN on. */
 #include "device/alu.h"
 
 #include <math.h>
@@ -56,7 +56,7 @@ alu_binary_fn *alu_binary(enum nki_func func) {
     return table[func];
 }
 
-/* ---- reductions ------------------------------------------------------------------------------- */
+/* ---- reductions ----------------------------------------------------------------------------- */
 
 #define LANES 16
 
@@ -122,7 +122,7 @@ alu_fold_fn *alu_fold(enum nki_func func) {
     return folds[func].fold;
 }
 
-/* ---- integers --------------------------------------------------------------------------------- */
+/* ---- integers ------------------------------------------------------------------------------- */
 
 static uint64_t width_mask(int bits) {
     return bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;

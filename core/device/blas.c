@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which of OpenBLAS's kernels suit this processor. OpenBLAS chooses by model number and takes its
  * oldest kernels for models newer than itself, which are four times slower than they need be. It
- * reads its environment once, when it is loaded: whoever starts a process that multiplies sets it. */
+ * reads its environment once, when it is loaded: whoever starts a process that multiplies sets
+ * it. */
 #include "device/device.h"
 
 #include <cblas.h>

@@ -7,7 +7,7 @@
 #include "device/convert.h"
 #include "device/image.h"
 
-/* ---- operands in memory ------------------------------------------------------------------------- */
+/* ---- operands in memory --------------------------------------------------------------------- */
 
 /* An access pattern as addresses: element (i0, i1, ..) at `at + sum(step[d] * i[d])`, in bytes. */
 struct view {
@@ -24,12 +24,12 @@ bool view_is_dense(const struct view *view);
 /* Lowest and one past the highest byte address. */
 void view_range(const struct view *view, const uint8_t **low, const uint8_t **high);
 
-/* ---- walking several views in step --------------------------------------------------------------- */
+/* ---- walking several views in step ---------------------------------------------------------- */
 
 #define WALK_VIEWS 6
 #define WALK_DIMS 16
-/* The common refinement of views that hold the same number of elements in different shapes: the last
- * dimension is a run with a constant step in every view, as long as can be. */
+/* The common refinement of views that hold the same number of elements in different shapes: the
+ * last dimension is a run with a constant step in every view, as long as can be. */
 struct walk {
     int n_views, n_dims;
     int64_t count[WALK_DIMS], step[WALK_VIEWS][WALK_DIMS];
@@ -47,7 +47,7 @@ static inline int64_t walk_step(const struct walk *walk, int view) {
     return walk->step[view][walk->n_dims - 1];
 }
 
-/* ---- the state of a run -------------------------------------------------------------------------- */
+/* ---- the state of a run --------------------------------------------------------------------- */
 
 #define STREAM_RUN 2048             /* elements that pass at once: lanes stay in the first cache */
 #define STREAM_SOURCES 4
@@ -114,11 +114,11 @@ bool exec_target(struct exec *x, size_t k, struct view *view);  /* exec_write, P
 bool exec_modify(struct exec *x, size_t k, struct view *view);
 bool exec_read_ap(struct exec *x, const struct nki_ap *ap, struct view *view);
 bool exec_modify_ap(struct exec *x, const struct nki_ap *ap, struct view *view);
-/* Gathers the rows that an operand's tile of indices names and makes the view that of the copy; rows
- * out of bounds that may be skipped read as unwritten. Does nothing without such a tile. */
+/* Gathers the rows that an operand's tile of indices names and makes the view that of the copy;
+ * rows out of bounds that may be skipped read as unwritten. Does nothing without such a tile. */
 bool exec_gather_ap(struct exec *x, const struct nki_ap *ap, struct view *view);
-/* Operand k as one number or one per partition, repeated over the shape of `like`. A missing operand
- * is `missing`. */
+/* Operand k as one number or one per partition, repeated over the shape of `like`. A missing
+ * operand is `missing`. */
 bool exec_scalar(struct exec *x, size_t k, const struct view *like, double missing,
                  struct view *view);
 /* The same for bitwise operators and exact integers: 32 bits unrounded. */
@@ -132,7 +132,7 @@ enum nki_func exec_func(const struct exec *x, size_t k, enum nki_func missing);
 void exec_mark_cells(struct exec *x, const struct view *view);
 struct psum_cells *exec_cells(struct exec *x, const struct view *view, const uint8_t **base);
 
-/* ---- streams ------------------------------------------------------------------------------------- */
+/* ---- streams -------------------------------------------------------------------------------- */
 
 /* A piece of a stream: up to STREAM_RUN elements, all of one row when the stream keeps rows. */
 struct chunk {
@@ -150,8 +150,8 @@ struct stream {
     stream_fn *run;
     void *job;
 };
-/* Passes all elements through `run` in fp32, in row-major order; sources that overlap the destination
- * in another shape are read first. */
+/* Passes all elements through `run` in fp32, in row-major order; sources that overlap the
+ * destination in another shape are read first. */
 bool stream_floats(struct exec *x, const struct stream *stream);
 
 struct int_chunk {

@@ -17,8 +17,9 @@ static inline uint64_t to_bits(double value) {
     return pun.u;
 }
 
-/* e^x to about 1e-14: x = k ln 2 + r with |r| <= ln 2 / 2, a Taylor polynomial in r, and 2^k put into
- * the exponent. Adding 1.5 * 2^52 leaves k in the low bits. Beyond +-200 fp32 knows no difference. */
+/* e^x to about 1e-14: x = k ln 2 + r with |r| <= ln 2 / 2, a Taylor polynomial in r, and 2^k put
+ * into the exponent. Adding 1.5 * 2^52 leaves k in the low bits. Beyond +-200 fp32 knows no
+ * difference. */
 static inline double exp_of(double x) {
     const double magic = 0x1.8p52;
     x = x > 200.0 ? 200.0 : x;

@@ -487,6 +487,46 @@ static void functions_are_accurate(void **state) {
     build_end(&b);
 }
 
+/* The rest at a few points, where the formulas of the ISA reference are plain to write down. */
+static void the_other_functions_follow_their_formulas(void **state) {
+    (void)state;
+    static const float values[] = {-3.5f, -1, -0.25f, 0.001f, 0.5f, 1, 2.75f};
+    static const enum nki_func funcs[] = {NKI_FUNC_SQRT, NKI_FUNC_RSQRT, NKI_FUNC_RECIPROCAL,
+        NKI_FUNC_ARCTAN, NKI_FUNC_MISH, NKI_FUNC_SILU_DX, NKI_FUNC_GELU_DX};
+    static const enum nki_func more[] = {NKI_FUNC_GELU_APPRX_TANH, NKI_FUNC_GELU_APPRX_SIGMOID,
+        NKI_FUNC_GELU_APPRX_SIGMOID_DX, NKI_FUNC_ERF_DX, NKI_FUNC_RELU, NKI_FUNC_ABS,
+        NKI_FUNC_SQUARE};
+    struct build b[2] = {build_start("trn2"), build_start("trn2")};
+    for (size_t half = 0; half < 2; half++) {
+        uint32_t data = build_loaded(&b[half], DTYPE_FLOAT32, 1, 7, values);
+        for (size_t k = 0; k < 7; k++) {
+            uint32_t dst = build_tile(&b[half], NKI_SBUF, DTYPE_FLOAT32, 1, 7);
+            RUN(&b[half], ACTIVATION, tile(build_all(&b[half], dst)),
+                func(half ? more[k] : funcs[k]), tile(build_all(&b[half], data)));
+            build_store(&b[half], dst);
+        }
+        build_must_run(&b[half]);
+    }
+    for (size_t i = 0; i < COUNT_OF(values); i++) {
+        double x = values[i], s = 1 / (1 + exp(-x)), t = 1 / (1 + exp(-1.702 * x));
+        double density = exp(-x * x / 2) / sqrt(2 * M_PI), normal = erfc(-x * M_SQRT1_2) / 2;
+        const double exact[2][7] = {
+            {sqrt(x), 1 / sqrt(x), 1 / x, atan(x), x * tanh(log1p(exp(x))),
+             s * (1 + x * (1 - s)), normal + x * density},
+            {x / 2 * (1 + tanh(sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))), x * t,
+             t + 1.702 * x * t * (1 - t), 2 / sqrt(M_PI) * exp(-x * x), x > 0 ? x : 0, fabs(x),
+             x * x}};
+        for (size_t k = 0; k < 14; k++) {
+            double found = build_value(&b[k / 7], k % 7, i), wanted = exact[k / 7][k % 7];
+            if (isnan(wanted) ? !isnan(found) : !(fabs(found - wanted) <= 1e-7 * fabs(wanted)))
+                fail_msg("nl.%s(%g) is %.9g, not %.9g",
+                         nki_func_name(k < 7 ? funcs[k] : more[k - 7]), x, found, wanted);
+        }
+    }
+    build_end(&b[0]);
+    build_end(&b[1]);
+}
+
 static void sine_goes_on_as_a_cubic(void **state) {
     (void)state;
     struct build b = build_start("trn2");
@@ -580,6 +620,7 @@ int main(void) {
         cmocka_unit_test(exponentials_add_up),
         cmocka_unit_test(functions_without_an_instruction_run_too),
         cmocka_unit_test(functions_are_accurate),
+        cmocka_unit_test(the_other_functions_follow_their_formulas),
         cmocka_unit_test(sine_goes_on_as_a_cubic),
         cmocka_unit_test(dropout_is_the_same_every_time),
         cmocka_unit_test(segments_know_their_bounds),

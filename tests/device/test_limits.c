@@ -375,7 +375,7 @@ static void a_result_that_is_never_written_is_an_error(void **state) {
     build_end(&b);
 }
 
-/* ---- tables -------------------------------------------------------------------------------------- */
+/* ---- tables --------------------------------------------------------------------------------- */
 
 static void tables_have_a_letter_per_operand(void **state) {
     (void)state;

@@ -64,7 +64,7 @@ static void dma_casts_and_broadcasts(void **state) {
     build_end(&b);
 }
 
-/* ---- gather and scatter ------------------------------------------------------------------------ */
+/* ---- gather and scatter --------------------------------------------------------------------- */
 
 static struct nki_ap *indirect(struct build *b, uint32_t storage, uint32_t index, int rows,
                                bool skip) {
@@ -174,7 +174,7 @@ static void dma_adds_sources(void **state) {
     build_end(&b);
 }
 
-/* ---- transposes and shuffles -------------------------------------------------------------------- */
+/* ---- transposes and shuffles ---------------------------------------------------------------- */
 
 static void transposes_exchange_partition_and_free(void **state) {
     (void)state;
@@ -251,7 +251,7 @@ static void gathers_pick_from_the_free_dimension(void **state) {
     build_end(&b);
 }
 
-/* ---- matrix products ---------------------------------------------------------------------------- */
+/* ---- matrix products ------------------------------------------------------------------------ */
 
 static void products_match_double_precision(void **state) {
     (void)state;
@@ -356,7 +356,7 @@ static void double_row_multiplies_twice_the_contraction(void **state) {
     build_end(&b);
 }
 
-/* ---- masks and memory ---------------------------------------------------------------------------- */
+/* ---- masks and memory ----------------------------------------------------------------------- */
 
 static void a_mask_leaves_the_rest_alone(void **state) {
     (void)state;
