@@ -28,6 +28,7 @@ struct tui_term {
     struct tui_canvas *canvas, *shown;
     struct tui_decoder *decoder;
     SCREEN *screen;
+    int input;
     FILE *out;
     enum tui_palette palette;
     bool headless, no_mouse, lost, released, settled, redraw;
@@ -132,11 +133,22 @@ static SCREEN *start_curses(FILE *out) {
     return screen;
 }
 
+/* Keys are read from a description of the terminal of hone's own: an event loop makes what it
+ * watches non-blocking, which the editor, the shell and curses' output would otherwise share. */
+static int open_input(void) {
+    char name[256];
+    int fd = -1;
+    if (ttyname_r(STDIN_FILENO, name, sizeof name) == 0)
+        fd = open(name, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+    return fd >= 0 ? fd : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 10);
+}
+
 static bool open_terminal(struct tui_term *term, struct err *err) {
     bool ascii = choose_locale();
     if (!is_usable(err))
         return false;
     rescue_arm();
+    term->input = open_input();
     term->out = fdopen(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 10), "w");
     term->screen = term->out ? start_curses(term->out) : NULL;
     if (!term->screen)
@@ -160,6 +172,7 @@ struct tui_term *tui_term_new(const struct tui_term_options *options, struct err
     term->no_mouse = options->no_mouse;
     term->log_path = mem_strdup(options->log_path);
     term->saved_stderr = -1;
+    term->input = -1;
     term->redraw = true;
     if (options->headless) {
         term->canvas = tui_canvas_new(options->rows, options->cols, options->ascii);
@@ -181,6 +194,8 @@ void tui_term_free(struct tui_term *term) {
     }
     if (term->out)
         fclose(term->out);
+    if (term->input >= 0)
+        close(term->input);
     rescue_disarm();
     tui_canvas_free(term->canvas);
     tui_canvas_free(term->shown);
@@ -290,16 +305,16 @@ bool tui_term_resize(struct tui_term *term) {
 }
 
 int tui_term_fd(const struct tui_term *term) {
-    return term->headless ? -1 : STDIN_FILENO;
+    return term->headless ? -1 : term->input;
 }
 
 /* Reads what is there; false when nothing is. */
 static bool read_more(struct tui_term *term) {
     char bytes[4096];
-    struct pollfd ready = {.fd = STDIN_FILENO, .events = POLLIN};
+    struct pollfd ready = {.fd = term->input, .events = POLLIN};
     if (term->headless || term->lost || term->released || poll(&ready, 1, 0) <= 0)
         return false;
-    ssize_t got = read(STDIN_FILENO, bytes, sizeof bytes);
+    ssize_t got = read(term->input, bytes, sizeof bytes);
     if (got < 0 && (errno == EINTR || errno == EAGAIN))
         return false;
     if (got <= 0) {
