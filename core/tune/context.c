@@ -270,12 +270,6 @@ void tune_context_free(struct tune_context *context) {
     free(context);
 }
 
-void tune_context_print(const struct tune_context *context, struct buf *out) {
-    for (size_t i = 0; i < context->sections.len; i++)
-        buf_printf(out, "%s# %s\n\n%s", i ? "\n" : "", context->sections.at[i].name,
-                   context->sections.at[i].text);
-}
-
 bool tune_context_is_closed(const struct tune_context *context, const char *key) {
     for (size_t i = 0; key && i < context->closed.len; i++)
         if (!strcmp(context->closed.at[i], key))

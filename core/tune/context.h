@@ -35,7 +35,7 @@ struct tune_context {
 /* The context of the next proposal of this state; free with tune_context_free. */
 struct tune_context *tune_context_build(const struct tune_state *state) CC_MUST_USE;
 void tune_context_free(struct tune_context *context);
-/* All sections as one text, each under its heading. */
+/* All sections as one text, laid out by the template prompts/plan.md (prompt.c). */
 void tune_context_print(const struct tune_context *context, struct buf *out);
 /* Whether a note or an experience goes into the next context. */
 bool tune_context_has_note(const struct tune_state *state, size_t index);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "tune/tune.h"
+
+static struct tune_context *two_sections(void) {
+    struct tune_context *context = mem_alloc(1, sizeof *context);
+    context->arena = arena_new();
+    *vec_push(&context->sections) =
+        (struct tune_section){"task", arena_strdup(context->arena, "silu on trn2\n")};
+    *vec_push(&context->sections) =
+        (struct tune_section){"rejections", arena_strdup(context->arena, "- too wide\n")};
+    return context;
+}
+
+static char *printed(const struct tune_context *context) {
+    struct buf out = {0};
+    tune_context_print(context, &out);
+    return buf_take(&out);
+}
+
+static void parts_without_a_section_are_left_out(void **state) {
+    (void)state;
+    struct tune_context *context = two_sections();
+    char *text = printed(context);
+    assert_non_null(strstr(text, "# task\n\nsilu on trn2\n"));
+    assert_non_null(strstr(text, "- too wide"));
+    assert_null(strstr(text, "# memory"));
+    assert_null(strstr(text, "{{"));
+    free(text);
+    tune_context_free(context);
+}
+
+static void the_configuration_folder_wins(void **state) {
+    (void)state;
+    char folder[] = "/tmp/hone-prompt-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    setenv("XDG_CONFIG_HOME", folder, 1);
+    char *path = path_config("prompts/plan.md"), *parent = path_folder(path);
+    struct err err = {0};
+    assert_true(file_make_dirs(parent, &err));
+    const char mine[] = "# mine\n{{ task }} and {{nothing}}.\n# gone\n{{memory}}\n# kept {{\n";
+    assert_true(file_write(path, mine, sizeof mine - 1, &err));
+    struct tune_context *context = two_sections();
+    char *text = printed(context);
+    assert_string_equal(text, "# mine\nsilu on trn2 and .\n# kept {{\n");
+    free(text);
+    free(path);
+    free(parent);
+    tune_context_free(context);
+    assert_true(file_remove_tree(folder, &err));
+    unsetenv("XDG_CONFIG_HOME");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_without_a_section_are_left_out),
+        cmocka_unit_test(the_configuration_folder_wins),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
