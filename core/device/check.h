@@ -44,6 +44,7 @@ bool check_refuse_memory(struct check *c, const struct nki_ap *ap, const char *a
 /* Each reports and returns false when the rule is broken; a missing tile breaks none. */
 bool check_same_partitions(struct check *c, size_t a, size_t b);
 bool check_same_shape(struct check *c, size_t a, size_t b);     /* partitions and free elements */
+bool check_same_free(struct check *c, size_t a, size_t b);      /* elements per partition */
 bool check_vector(struct check *c, size_t k, size_t like);      /* (P, 1), or a number */
 bool check_same_dtype(struct check *c, size_t a, size_t b);
 bool check_int_dtype(struct check *c, size_t k);

@@ -14,12 +14,12 @@ bool check_same_partitions(struct check *c, size_t a, size_t b) {
 }
 
 bool check_same_shape(struct check *c, size_t a, size_t b) {
+    return check_same_partitions(c, a, b) && check_same_free(c, a, b);
+}
+
+bool check_same_free(struct check *c, size_t a, size_t b) {
     const struct nki_ap *x = check_tile(c, a), *y = check_tile(c, b);
-    if (!x || !y)
-        return true;
-    if (!check_same_partitions(c, a, b))
-        return false;
-    if (nki_ap_free(x) == nki_ap_free(y))
+    if (!x || !y || nki_ap_free(x) == nki_ap_free(y))
         return true;
     check_error(c, "", "%s has %lld elements per partition and %s has %lld", check_param(c, a),
                 (long long)nki_ap_free(x), check_param(c, b), (long long)nki_ap_free(y));

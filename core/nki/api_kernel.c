@@ -64,14 +64,19 @@ static bool add_output(struct interp *in, const struct nki_node *node, struct va
     const struct tensor *t = value.tensor;
     struct nki_storage *storage = tensor_storage(in, t);
     bool legacy = interp_dialect(in) == NKI_DIALECT_LEGACY;
-    if (t->space != NKI_HBM || (!legacy && !storage->shared && storage->input < 0))
+    if (t->space != NKI_HBM)
         return interp_error(in, node, "",
                             "the returned tensor of shape %s is in %s: outputs must "
                             "be in nl.shared_hbm",
                             tensor_shape_text(in, t),
-                            t->space == NKI_SBUF   ? "nl.sbuf"
-                            : t->space == NKI_PSUM ? "nl.psum"
-                                                   : "nl.hbm");
+                            t->space == NKI_SBUF ? "nl.sbuf" : "nl.psum");
+    if (!legacy && !storage->shared && storage->input < 0) {
+        interp_warn(in, node, "",
+                    "the returned tensor of shape %s is in nl.hbm; nl.shared_hbm is the memory "
+                    "for outputs and is taken instead",
+                    tensor_shape_text(in, t));
+        storage->shared = true;
+    }
     uint64_t bytes = (uint64_t)tensor_count(t) * dtype_bytes(t->dtype);
     if (bytes == storage->bytes && t->n_dims <= ARRAY_MAX_DIMS && t->dtype == storage->dtype) {
         storage->n_dims = t->n_dims;

@@ -24,6 +24,17 @@ static bool is_full(struct value part) {
            part.slice->stop.kind == VALUE_NONE && part.slice->step.kind == VALUE_NONE;
 }
 
+/* A range (nl.affine_range and its like too) selects what the slice of its numbers does. */
+static struct value range_as_slice(const struct getitem *g, struct value part) {
+    if (part.kind != VALUE_RANGE)
+        return part;
+    struct value_slice *slice = ARENA_NEW(interp_arena(g->in), struct value_slice);
+    *slice = (struct value_slice){.start = value_int(part.range->start),
+                                  .stop = value_int(part.range->stop),
+                                  .step = value_int(part.range->step)};
+    return (struct value){.kind = VALUE_SLICE, .slice = slice};
+}
+
 /* Spreads the key over the axes: the ellipsis and what is left out become full slices. */
 static bool split_key(struct getitem *g, struct value key, struct value_slice *full) {
     const struct value *items = &key;
@@ -50,7 +61,7 @@ static bool split_key(struct getitem *g, struct value key, struct value_slice *f
     int fill = g->from->n_dims - named;
     for (size_t i = 0; i < n; i++) {
         if (items[i].kind != VALUE_ELLIPSIS) {
-            g->part[g->n_parts++] = items[i];
+            g->part[g->n_parts++] = range_as_slice(g, items[i]);
             continue;
         }
         for (; fill > 0; fill--)

@@ -219,6 +219,41 @@ static void a_shuffle_stays_in_its_quadrant(void **state) {
     build_end(&b);
 }
 
+static void a_shuffle_spreads_one_partition(void **state) {
+    (void)state;
+    const float row[3] = {4, -2, 9};
+    struct build b = build_start("trn2");
+    const int64_t mask[32] = {0};
+    uint32_t data = build_loaded(&b, DTYPE_FLOAT32, 1, 3, row);
+    uint32_t out = build_tile(&b, NKI_SBUF, DTYPE_FLOAT32, 64, 3);
+    for (int at = 0; at < 64; at += 32)
+        RUN(&b, NC_STREAM_SHUFFLE, tile(build_part(&b, out, at, 32, 0, 3)),
+            tile(build_all(&b, data)), integers(mask, 32));
+    build_store(&b, out);
+    build_must_run(&b);
+    for (size_t i = 0; i < 64 * 3; i++)
+        assert_true(build_value(&b, 0, i) == row[i % 3]);
+    build_end(&b);
+}
+
+static void a_transpose_may_widen(void **state) {
+    (void)state;
+    float *values = counted(32 * 48);
+    struct build b = build_start("trn2");
+    uint32_t data = build_loaded(&b, DTYPE_BFLOAT16, 32, 48, values);
+    uint32_t psum = build_tile(&b, NKI_PSUM, DTYPE_FLOAT32, 48, 32);
+    uint32_t out = build_tile(&b, NKI_SBUF, DTYPE_FLOAT32, 48, 32);
+    RUN(&b, NC_TRANSPOSE, tile(build_all(&b, psum)), tile(build_all(&b, data)));
+    RUN(&b, TENSOR_COPY, tile(build_all(&b, out)), tile(build_all(&b, psum)));
+    build_store(&b, out);
+    build_must_run(&b);
+    for (size_t p = 0; p < 32; p++)
+        for (size_t f = 0; f < 48; f++)
+            assert_true(build_value(&b, 0, f * 32 + p) == values[p * 48 + f]);
+    free(values);
+    build_end(&b);
+}
+
 static void gathers_pick_from_the_free_dimension(void **state) {
     (void)state;
     float *values = counted(32 * 6);
@@ -519,6 +554,8 @@ int main(void) {
         cmocka_unit_test(a_scalar_index_moves_the_start),
         cmocka_unit_test(dma_adds_sources),
         cmocka_unit_test(transposes_exchange_partition_and_free),
+        cmocka_unit_test(a_transpose_may_widen),
+        cmocka_unit_test(a_shuffle_spreads_one_partition),
         cmocka_unit_test(a_shuffle_stays_in_its_quadrant),
         cmocka_unit_test(gathers_pick_from_the_free_dimension),
         cmocka_unit_test(products_match_double_precision),
