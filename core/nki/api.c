@@ -100,7 +100,25 @@ static bool nc_sub_version(struct interp *in, const struct call *call, struct va
     return true;
 }
 
+/* What two cores of a launch do together. A launch of one program has no other core to wait for;
+ * the programs of a larger one are run one after the other, so nothing may depend on it. */
+static bool core_exchange(struct interp *in, const struct call *call, struct value *result) {
+    const int *grid = interp_options(in)->grid;
+    int programs = 1;
+    for (int d = 0; d < 3; d++)
+        programs *= grid[d] > 0 ? grid[d] : 1;
+    *result = NONE_VALUE;
+    return (programs == 1 && strcmp(call->data, "nisa.core_barrier") == 0) ||
+           interp_error(in, call->node, "",
+                        "%s: two cores that exchange data are not modelled; launch one program",
+                        (const char *)call->data);
+}
+
 static const struct value_native isa_natives[] = {
+    {"nisa.core_barrier", core_exchange, "nisa.core_barrier"},
+    {"nisa.sendrecv", core_exchange, "nisa.sendrecv"},
+    {"nisa.set_rng_seed", nl_nothing, NULL},
+    {"nisa.rand_set_state", nl_nothing, NULL},
     {"nisa.get_nc_version", nc_version, NULL},
     {"nisa.get_nc_sub_version", nc_sub_version, NULL},
 };

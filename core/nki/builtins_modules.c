@@ -607,6 +607,14 @@ NATIVE(do_typing) {
     return true;
 }
 
+/* A kernel means the same everywhere: its environment is empty. */
+NATIVE(do_getenv) {
+    if (!builtin_arity(in, call, 1, 2))
+        return false;
+    *result = call->n_args == 2 ? call->args[1] : NONE_VALUE;
+    return true;
+}
+
 static const struct value_native functools_rows[] = {
     {"functools.reduce", do_reduce, NULL},   {"functools.partial", do_partial, NULL},
     {"functools.wraps", do_decorator, NULL}, {"functools.lru_cache", do_decorator, NULL},
@@ -645,6 +653,7 @@ static const struct value_native operator_rows[] = {
     {"operator.mul", do_operator, "2"},      {"operator.truediv", do_operator, "3"},
     {"operator.floordiv", do_operator, "4"}, {"operator.mod", do_operator, "5"},
 };
+static const struct value_native os_rows[] = {{"os.getenv", do_getenv, NULL}};
 static const struct value_native typing_any = {"typing", do_typing, NULL};
 
 /* ---- the modules ----------------------------------------------------------------------------- */
@@ -657,8 +666,12 @@ struct builtin_module {
     bool any_name;     /* typing: every name stands for itself */
 };
 
-static bool module_constant(const struct value_module *module, struct str name,
+static bool module_constant(struct interp *in, const struct value_module *module, struct str name,
                             struct value *result) {
+    if (strcmp(module->name, "os") == 0 && str_is(name, "environ")) {
+        *result = value_new_dict(in);
+        return true;
+    }
     static const struct {
         const char *name;
         double value;
@@ -685,7 +698,7 @@ static bool module_get(struct interp *in, const struct nki_node *node,
         *result = native_value(&module->rows[i]);
         return true;
     }
-    if (module_constant(base, name, result))
+    if (module_constant(in, base, name, result))
         return true;
     const char *types = module->types ? module->types : "";
     char padded[44];
@@ -716,6 +729,7 @@ static const struct builtin_module modules[] = {
     MODULE("enum", enum_rows, " Enum  IntEnum  StrEnum  Flag  IntFlag "),
     MODULE("collections", collections_rows, NULL),
     MODULE("operator", operator_rows, NULL),
+    MODULE("os", os_rows, NULL),
     {{"builtins", module_get},
      NULL,
      0,
