@@ -136,7 +136,7 @@ static bool has_kind(const struct nki_operand *operand, char kind) {
     case 'b':
         return none || operand->kind == NKI_OPERAND_BOOL;
     case 'e':
-        return none || operand->kind == NKI_OPERAND_ENUM;
+        return none || operand->kind == NKI_OPERAND_ENUM || operand->kind == NKI_OPERAND_INT;
     case 'i':
         return operand->kind == NKI_OPERAND_INTS;
     case 'I':

@@ -107,6 +107,7 @@ bool exec_partition_reduce(struct exec *x) {
 
 struct scalar_reduce {
     alu_binary_fn *op;
+    alu_unary_fn *unary; /* where op is NULL */
     bool reverse;
     alu_fold_fn *fold; /* NULL: not accumulated */
     float *acc;
@@ -115,7 +116,10 @@ struct scalar_reduce {
 static void run_scalar_reduce(void *job, const struct chunk *chunk) {
     struct scalar_reduce *s = job;
     const float *a = chunk->src[0], *b = chunk->src[1];
-    s->op(chunk->dst, s->reverse ? b : a, s->reverse ? a : b, chunk->n);
+    if (s->op)
+        s->op(chunk->dst, s->reverse ? b : a, s->reverse ? a : b, chunk->n);
+    else
+        s->unary(chunk->dst, a, chunk->n);
     if (s->fold)
         s->acc[chunk->row] = s->fold(s->acc[chunk->row], chunk->dst, chunk->n);
 }
@@ -148,12 +152,13 @@ bool exec_tensor_scalar_reduce(struct exec *x) {
     enum nki_func op = exec_func(x, TSR_OP0, NKI_FUNC_BYPASS);
     enum nki_func reduce = exec_func(x, TSR_REDUCE_OP, NKI_FUNC_ADD);
     struct scalar_reduce s = {.op = alu_binary(op),
+                              .unary = alu_unary(op),
                               .reverse = exec_flag(x, TSR_REVERSE0),
                               .fold = alu_fold(reduce),
                               .acc = x->vector_acc};
     int64_t cmd = exec_int(x, TSR_REDUCE_CMD, REDUCE_RESET_REDUCE);
-    if (!s.op || !s.fold)
-        return exec_fail(x, "nl.%s cannot be used here", nki_func_name(s.op ? reduce : op));
+    if ((!s.op && !s.unary) || !s.fold)
+        return exec_fail(x, "nl.%s cannot be used here", nki_func_name(s.fold ? op : reduce));
     if (!exec_read(x, TSR_DATA, &data) || !exec_scalar(x, TSR_OPERAND0, &data, 0, &operand) ||
         !exec_scalar(x, TSR_REDUCE_INIT, &data, 0, &load) || !exec_write(x, TSR_DST, &dst))
         return false;

@@ -417,6 +417,22 @@ static bool dtype_equals_name(struct value a, struct value b) {
            (int64_t)dtype_find((struct str){b.str->at, b.str->len}) == a.i;
 }
 
+/* nc_version >= gen3: members of one enumeration are ordered by their numbers. */
+static bool orders_members(enum nki_comparison op, struct value a, struct value b,
+                           struct value *result) {
+    if (a.kind != VALUE_ENUM || b.kind != VALUE_ENUM ||
+        strcmp(a.enumeration->type, b.enumeration->type) != 0)
+        return false;
+    int64_t x = a.enumeration->number, y = b.enumeration->number;
+    if (op == NKI_CMP_LT || op == NKI_CMP_GT_E)
+        *result = value_bool((x < y) == (op == NKI_CMP_LT));
+    else if (op == NKI_CMP_GT || op == NKI_CMP_LT_E)
+        *result = value_bool((x > y) == (op == NKI_CMP_GT));
+    else
+        return false;
+    return true;
+}
+
 bool api_compare(struct interp *in, const struct nki_node *node, enum nki_comparison op,
                  struct value a, struct value b, struct value *result) {
     bool identity = op == NKI_CMP_IS || op == NKI_CMP_IS_NOT;
@@ -428,6 +444,8 @@ bool api_compare(struct interp *in, const struct nki_node *node, enum nki_compar
     }
     if (!none && (a.kind == VALUE_INDEX || b.kind == VALUE_INDEX))
         return index_compare(in, node, op, a, b, result);
+    if (orders_members(op, a, b, result))
+        return true;
     if (!identity && op != NKI_CMP_EQ && op != NKI_CMP_NOT_EQ)
         return interp_error(in, node, "TypeError", "%s cannot be applied to %s and %s",
                             nki_comparison_text(op), value_type_name(a), value_type_name(b));

@@ -203,6 +203,19 @@ static struct field field_from(struct interp *in, const struct value_str *name,
     return field;
 }
 
+/* An NKIObject that annotates none of its attributes: those that it assigns are its fields. */
+static void take_plain_fields(struct interp *in, const struct nki_list *body,
+                              struct value_class *cls) {
+    for (uint32_t i = 0; i < body->len; i++) {
+        const struct nki_node *line = body->at[i];
+        if (line->kind != NKI_ASSIGN || line->assign.targets.len != 1 ||
+            line->assign.targets.at[0]->kind != NKI_NAME)
+            continue;
+        const struct value_str *name = interp_intern(in, line->assign.targets.at[0]->name.id);
+        add_field(in, cls, field_from(in, name, attrs_find(&cls->attrs, name)));
+    }
+}
+
 static void take_fields(struct interp *in, const struct nki_node *stmt, struct value_class *cls) {
     for (int i = 0; i < cls->n_bases; i++)
         for (size_t k = 0; k < cls->bases[i]->fields.len; k++)
@@ -215,6 +228,8 @@ static void take_fields(struct interp *in, const struct nki_node *stmt, struct v
         const struct value_str *name = interp_intern(in, line->ann_assign.target->name.id);
         add_field(in, cls, field_from(in, name, attrs_find(&cls->attrs, name)));
     }
+    if (cls->generated && cls->form == CLASS_PLAIN && !cls->fields.len)
+        take_plain_fields(in, body, cls);
 }
 
 static bool is_member_name(struct str name) {

@@ -266,6 +266,22 @@ static void tensor_scalar_reduce_writes_both(void **state) {
     build_end(&b);
 }
 
+static void tensor_scalar_reduce_finds_the_largest_magnitude(void **state) {
+    (void)state;
+    struct build b = build_start("trn2");
+    uint32_t data = build_loaded(&b, DTYPE_FLOAT32, 2, 3, (const float[]){1, -8, 4, -2, 0.5f, 1});
+    uint32_t most = build_tile(&b, NKI_SBUF, DTYPE_FLOAT32, 2, 1);
+    struct nki_operand t = tile(build_all(&b, data));
+    RUN(&b, TENSOR_SCALAR_REDUCE, t, t, func(NKI_FUNC_ABS), number(0), func(NKI_FUNC_MAXIMUM),
+        tile(build_all(&b, most)));
+    build_store(&b, data);
+    build_store(&b, most);
+    build_must_run(&b);
+    expect(&b, 0, (const float[]){1, 8, 4, 2, 0.5f, 1}, 6);
+    expect(&b, 1, (const float[]){8, 2}, 2);
+    build_end(&b);
+}
+
 static void a_scan_carries_its_state(void **state) {
     (void)state;
     ON_EIGHT(TENSOR_TENSOR_SCAN, out, in, in, number(1), func(NKI_FUNC_MULTIPLY),
@@ -608,6 +624,7 @@ int main(void) {
         cmocka_unit_test(sums_of_long_rows_stay_close_to_double),
         cmocka_unit_test(partitions_reduce_on_gpsimd),
         cmocka_unit_test(tensor_scalar_reduce_writes_both),
+        cmocka_unit_test(tensor_scalar_reduce_finds_the_largest_magnitude),
         cmocka_unit_test(a_scan_carries_its_state),
         cmocka_unit_test(a_scan_of_maxima_starts_from_a_vector),
         cmocka_unit_test(cumulative_sums_run_along_a_row),

@@ -273,6 +273,10 @@ static void classes(void **state) {
         {"from nki.language import NKIObject\nclass K(NKIObject):\n    m: int\n    n: int = 4\n    "
          "opt: str = None\ndef k():\n    a = K(m=1)\n    a.m += 5\n    return a.m, a.n, a.opt\n",
          "(6, 4, None)"},
+        {"import nki.language as nl\nfrom dataclasses import dataclass\n@dataclass\nclass "
+         "K(nl.NKIObject):\n    m = None\n    n = 4\ndef k():\n    a = K(m=1)\n    return a.m, "
+         "a.n\n",
+         "(1, 4)"},
         {"from collections import namedtuple\nfrom typing import NamedTuple, Optional\nP = "
          "namedtuple('P', 'x y')\nclass Q(NamedTuple):\n    a: int\n    b: Optional[int] = "
          "None\ndef k():\n    x, y = P(1, y=2)\n    return x, y, Q(3), Q(3).b, P(1, 2)[1], Q(1) == "
