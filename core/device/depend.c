@@ -121,6 +121,24 @@ static void touch_block(struct depends *depends, struct history *histories, uint
     touch(depends, &histories[block], from, access);
 }
 
+/* Turns the edges round. While a producer's consumers are filled in, base[p + 1] is where the next
+ * goes; it ends where those of p + 1 begin. */
+static void list_consumers(struct depends *depends) {
+    size_t n = depends->n;
+    depends->consumer_base = mem_alloc(n + 2, sizeof *depends->consumer_base);
+    depends->consumer = mem_alloc(depends->producer.len + 1, sizeof *depends->consumer);
+    for (size_t p = 0; p < depends->producer.len; p++)
+        depends->consumer_base[(depends->producer.at[p] & ~DEPENDS_ORDER) + 2]++;
+    for (size_t s = 0; s < n; s++)
+        depends->consumer_base[s + 2] += depends->consumer_base[s + 1];
+    for (uint32_t s = 0; s < n; s++)
+        for (uint32_t p = depends->base[s]; p < depends->base[s + 1]; p++) {
+            uint32_t producer = depends->producer.at[p];
+            uint32_t *next = &depends->consumer_base[(producer & ~DEPENDS_ORDER) + 1];
+            depends->consumer[(*next)++] = s | (producer & DEPENDS_ORDER);
+        }
+}
+
 struct depends *depends_make(const struct plan *plan, const struct step_cost *costs) {
     const struct device_image *image = plan->image;
     struct depends *depends = mem_alloc(1, sizeof *depends);
@@ -147,6 +165,7 @@ struct depends *depends_make(const struct plan *plan, const struct step_cost *co
                 touch_operand(depends, histories, plan, from, &operands[k], access);
     }
     depends->base[plan->steps.len] = (uint32_t)depends->producer.len;
+    list_consumers(depends);
     for (size_t b = 0; b < image->n_blocks; b++)
         vec_free(&histories[b].all);
     free(histories);
@@ -158,6 +177,8 @@ void depends_free(struct depends *depends) {
     if (!depends)
         return;
     free(depends->base);
+    free(depends->consumer_base);
+    free(depends->consumer);
     vec_free(&depends->producer);
     free(depends);
 }

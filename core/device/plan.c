@@ -297,8 +297,14 @@ static void find_psum_temporaries(struct plan *plan) {
 /* ---- walking the program with memory in mind ---------------------------------------------------
  */
 
+struct touch {
+    uint32_t block;
+    bool written;
+};
 struct walk {
     struct plan *plan;
+    VEC(struct touch) touched; /* by instruction i: [touched_base[i], touched_base[i + 1]) */
+    uint32_t *touched_base;
     uint32_t *use_base;  /* per block: its uses, use_at[use_base[b] .. use_base[b + 1]] */
     uint32_t *use_at;    /* instructions, ascending */
     uint32_t *use_next;  /* per block: index of its next use */
@@ -342,23 +348,26 @@ static uint32_t next_use(const struct walk *w, uint32_t block) {
 
 static void list_uses(struct walk *w) {
     const struct device_image *image = w->plan->image;
+    size_t n_instrs = image->program->instrs.len;
     uint32_t blocks[MOST_TOUCHED];
     bool written[MOST_TOUCHED];
-    for (uint32_t i = 0; i < image->program->instrs.len; i++) {
+    w->touched_base = mem_alloc(n_instrs + 1, sizeof *w->touched_base);
+    for (uint32_t i = 0; i < n_instrs; i++) {
         size_t n = touched_blocks(w->plan, i, blocks, written);
-        for (size_t k = 0; k < n; k++)
+        for (size_t k = 0; k < n; k++) {
+            *vec_push(&w->touched) = (struct touch){blocks[k], written[k]};
             w->use_base[blocks[k] + 1]++;
+        }
+        w->touched_base[i + 1] = (uint32_t)w->touched.len;
     }
     for (size_t b = 0; b < image->n_blocks; b++) {
         w->use_base[b + 1] += w->use_base[b];
         w->use_next[b] = w->use_base[b];
     }
-    w->use_at = mem_alloc(w->use_base[image->n_blocks] + 1, sizeof *w->use_at);
-    for (uint32_t i = 0; i < image->program->instrs.len; i++) {
-        size_t n = touched_blocks(w->plan, i, blocks, written);
-        for (size_t k = 0; k < n; k++)
-            w->use_at[w->use_next[blocks[k]]++] = i;
-    }
+    w->use_at = mem_alloc(w->touched.len + 1, sizeof *w->use_at);
+    for (uint32_t i = 0; i < n_instrs; i++)
+        for (uint32_t t = w->touched_base[i]; t < w->touched_base[i + 1]; t++)
+            w->use_at[w->use_next[w->touched.at[t].block]++] = i;
     for (size_t b = 0; b < image->n_blocks; b++)
         w->use_next[b] = w->use_base[b];
 }
@@ -369,7 +378,9 @@ enum copy { COPY_NONE, COPY_INPUT, COPY_SPILL };
 static void use_residence(struct walk *w, uint32_t block) {
     struct plan *plan = w->plan;
     *vec_push(&plan->uses) = w->residence[block];
-    plan->residences.at[w->residence[block]].users++;
+    struct residence *residence = &plan->residences.at[w->residence[block]];
+    if (!residence->users++)
+        residence->first_user = (uint32_t)plan->steps.len - 1;
 }
 
 /* The uses of a step follow it and end here. */
@@ -491,25 +502,24 @@ static bool loads_from_inputs(const struct device_image *image, uint32_t i) {
 }
 
 static void walk_instruction(struct walk *w, uint32_t i, bool resident) {
-    uint32_t blocks[MOST_TOUCHED];
-    bool written[MOST_TOUCHED];
-    size_t n = touched_blocks(w->plan, i, blocks, written);
+    const struct touch *touched = w->touched.at + w->touched_base[i];
+    size_t n = w->touched_base[i + 1] - w->touched_base[i];
     /* Used by this instruction: none of them is moved out for another. */
     for (size_t k = 0; k < n; k++)
-        w->last_use[blocks[k]] = i;
+        w->last_use[touched[k].block] = i;
     for (size_t k = 0; k < n; k++)
-        if (w->state[blocks[k]] != PLACE_MEMORY)
-            enter_memory(w, blocks[k], i);
+        if (w->state[touched[k].block] != PLACE_MEMORY)
+            enter_memory(w, touched[k].block, i);
     push_step(w->plan, resident ? STEP_RESIDENT : STEP_INSTR, i, 0, 0);
     bool load = loads_from_inputs(w->plan->image, i);
     for (size_t k = 0; k < n; k++) {
-        use_residence(w, blocks[k]);
-        bool whole = load && w->plan->image->blocks[blocks[k]].first_write == i;
-        if (written[k] && !resident)
-            w->copy[blocks[k]] = whole ? COPY_INPUT : COPY_NONE;
-        w->use_next[blocks[k]]++;
-        if (next_use(w, blocks[k]) == DEVICE_NEVER)
-            leave_memory(w, blocks[k], PLACE_NOWHERE);
+        use_residence(w, touched[k].block);
+        bool whole = load && w->plan->image->blocks[touched[k].block].first_write == i;
+        if (touched[k].written && !resident)
+            w->copy[touched[k].block] = whole ? COPY_INPUT : COPY_NONE;
+        w->use_next[touched[k].block]++;
+        if (next_use(w, touched[k].block) == DEVICE_NEVER)
+            leave_memory(w, touched[k].block, PLACE_NOWHERE);
     }
     end_step(w->plan);
 }
@@ -529,6 +539,8 @@ static void walk_program(struct plan *plan, const bool *resident) {
     *vec_push(&plan->use_base) = 0;
     for (uint32_t i = 0; i < image->program->instrs.len; i++)
         walk_instruction(&w, i, resident[i]);
+    vec_free(&w.touched);
+    free(w.touched_base);
     free(w.use_base);
     free(w.use_at);
     free(w.use_next);

@@ -24,8 +24,9 @@ struct step {
  * the steps that use it is over. A spill ends one residence, the reload begins the next. */
 struct residence {
     uint32_t block;
-    uint32_t users; /* steps that use it */
-    uint64_t bytes; /* per partition */
+    uint32_t users;      /* steps that use it */
+    uint32_t first_user; /* the step that brings it in */
+    uint64_t bytes;      /* per partition */
     bool psum;
 };
 
@@ -95,9 +96,11 @@ struct step_cost *plan_costs(const struct plan *plan, const struct cost_table *t
 #define DEPENDS_ORDER 0x80000000u /* starts after it, need not wait for its result */
 struct depends {
     size_t n;
-    bool orders;            /* lanes may reorder: order edges are needed */
-    uint32_t *base;         /* producers of step s: producer[base[s] .. base[s + 1]] */
-    VEC(uint32_t) producer; /* step numbers, some with DEPENDS_ORDER */
+    bool orders;             /* lanes may reorder: order edges are needed */
+    uint32_t *base;          /* producers of step s: producer[base[s] .. base[s + 1]] */
+    uint32_t *consumer_base; /* the same edges from the producer's side */
+    uint32_t *consumer;      /* step numbers, some with DEPENDS_ORDER */
+    VEC(uint32_t) producer;  /* step numbers, some with DEPENDS_ORDER */
 };
 struct depends *depends_make(const struct plan *plan, const struct step_cost *costs);
 void depends_free(struct depends *depends);

@@ -83,12 +83,10 @@ struct run {
     const struct plan *plan;
     struct timeline *time;
     int lifted;
-    uint32_t *consumer_base, *consumer; /* steps that wait for a step */
     uint32_t *waits;           /* per step: producers to be scheduled, residences to be granted */
     uint32_t oldest, admitted; /* step not done; steps below are within the window */
     bool *done;
     double *ready;        /* per step: not before that */
-    uint32_t *first_user; /* per residence: the step that waits for its memory */
     uint32_t *users_left; /* per residence */
     double *over;         /* per residence: its last user so far is over */
     struct lane_state lanes[LANE_COUNT];
@@ -166,7 +164,7 @@ static bool grant(struct run *run, struct pool *pool, bool force) {
         force = false;
         any = true;
         pool->used += bytes;
-        uint32_t s = run->first_user[pool->next++];
+        uint32_t s = run->plan->residences.at[pool->next++].first_user;
         hold_until(run, s, pool->when, pool->cause);
         release(run, s);
     }
@@ -286,8 +284,6 @@ static void run_transfer(struct run *run, uint32_t s, double at) {
 /* ---- the run -----------------------------------------------------------------------------------
  */
 
-#define NO_STEP UINT32_MAX
-
 /* When the lane could start its next step, and which that is where the order is fixed. */
 static double next_start(const struct run *run, const struct lane_state *lane) {
     if (run->plan->reorders) {
@@ -315,11 +311,13 @@ static uint32_t take_next(struct run *run, struct lane_state *lane, double start
 static void tell_consumers(struct run *run, uint32_t s) {
     const struct step_cost *costs = run->schedule->costs;
     const struct timeline *time = run->time;
-    for (uint32_t c = run->consumer_base[s]; c < run->consumer_base[s + 1]; c++) {
-        uint32_t consumer = run->consumer[c] & ~DEPENDS_ORDER;
+    const struct depends *depends = run->schedule->depends;
+    for (uint32_t c = depends->consumer_base[s]; c < depends->consumer_base[s + 1]; c++) {
+        uint32_t consumer = depends->consumer[c] & ~DEPENDS_ORDER;
         bool same = costs[consumer].lane == costs[s].lane;
         /* One PE instruction may follow another into the same PSUM tile at once. */
-        bool at_once = (run->consumer[c] & DEPENDS_ORDER) || (same && costs[s].lane == LANE_TENSOR);
+        bool at_once =
+            (depends->consumer[c] & DEPENDS_ORDER) || (same && costs[s].lane == LANE_TENSOR);
         double seen = time->visible[s] + (same ? 0 : run->schedule->table->semaphore_ns);
         if (at_once)
             hold_until(run, consumer, time->start[s], (int32_t)s);
@@ -368,39 +366,15 @@ static bool advance(struct run *run) {
     return true;
 }
 
-static void list_consumers(struct run *run) {
-    const struct depends *depends = run->schedule->depends;
-    size_t n = run->plan->steps.len;
-    run->consumer_base = mem_alloc(n + 2, sizeof *run->consumer_base);
-    run->consumer = mem_alloc(depends->producer.len + 1, sizeof *run->consumer);
-    for (size_t p = 0; p < depends->producer.len; p++)
-        run->consumer_base[(depends->producer.at[p] & ~DEPENDS_ORDER) + 2]++;
-    for (size_t s = 0; s < n; s++)
-        run->consumer_base[s + 2] += run->consumer_base[s + 1];
-    for (uint32_t s = 0; s < n; s++)
-        for (uint32_t p = depends->base[s]; p < depends->base[s + 1]; p++) {
-            uint32_t producer = depends->producer.at[p];
-            run->consumer[run->consumer_base[(producer & ~DEPENDS_ORDER) + 1]++] =
-                s | (producer & DEPENDS_ORDER);
-        }
-}
-
 static void list_residences(struct run *run) {
     const struct plan *plan = run->plan;
     size_t n = plan->residences.len;
-    run->first_user = mem_alloc(n + 1, sizeof *run->first_user);
     run->users_left = mem_alloc(n + 1, sizeof *run->users_left);
     run->over = mem_alloc(n + 1, sizeof *run->over);
-    memset(run->first_user, 0xff, n * sizeof *run->first_user);
-    for (uint32_t s = 0; s < plan->steps.len; s++)
-        for (uint32_t u = plan->use_base.at[s]; u < plan->use_base.at[s + 1]; u++) {
-            uint32_t r = plan->uses.at[u];
-            run->users_left[r]++;
-            if (run->first_user[r] == NO_STEP) {
-                run->first_user[r] = s;
-                run->waits[s]++;
-            }
-        }
+    for (size_t r = 0; r < n; r++) {
+        run->users_left[r] = plan->residences.at[r].users;
+        run->waits[plan->residences.at[r].first_user]++;
+    }
 }
 
 static void run_begin(struct run *run) {
@@ -410,7 +384,6 @@ static void run_begin(struct run *run) {
     run->done = mem_alloc(n + 1, sizeof *run->done);
     run->admitted = (uint32_t)MIN_OF(n, (size_t)WINDOW);
     run->ready = mem_alloc(n + 1, sizeof *run->ready);
-    list_consumers(run);
     list_residences(run);
     for (int lane = 0; lane < LANE_COUNT; lane++)
         run->lanes[lane].last = -1;
@@ -442,12 +415,9 @@ static void run_end(struct run *run) {
     }
     vec_free(&run->sbuf.returned.all);
     vec_free(&run->psum.returned.all);
-    free(run->consumer_base);
-    free(run->consumer);
     free(run->waits);
     free(run->ready);
     free(run->done);
-    free(run->first_user);
     free(run->users_left);
     free(run->over);
 }
