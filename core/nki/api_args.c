@@ -2,6 +2,9 @@
 /* Arguments of API calls: what a Python value stands for, and the legacy rules for dtypes. */
 #include "nki/api.h"
 
+/* Sizes, positions and steps beyond this are mistakes; sums and products of a few stay exact. */
+#define LARGEST_NUMBER ((int64_t)1 << 40)
+
 bool api_want_number(struct value value, double *number) {
     switch (value.kind) {
     case VALUE_BOOL:
@@ -34,6 +37,9 @@ bool api_want_int(struct interp *in, const struct nki_node *node, const char *wh
     else
         return interp_error(in, node, "", "%s must be an integer; found %s", what,
                             value_type_name(value));
+    if (*number > LARGEST_NUMBER || *number < -LARGEST_NUMBER)
+        return interp_error(in, node, "", "%s is %lld, which is far too large", what,
+                            (long long)*number);
     return true;
 }
 

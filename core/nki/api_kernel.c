@@ -111,9 +111,19 @@ static bool written_parameters(struct interp *in, const struct nki_node *node) {
                                                     "and writes to none of its parameters");
 }
 
+/* The last statement of the kernel where it returns something, for messages. */
+static const struct nki_node *return_of(const struct nki_node *function) {
+    if (function->kind != NKI_FUNCTION_DEF || !function->function_def.body.len)
+        return function;
+    const struct nki_list *body = &function->function_def.body;
+    const struct nki_node *last = body->at[body->len - 1];
+    return last->kind == NKI_RETURN ? last : function;
+}
+
 bool api_return(struct interp *in, const struct nki_node *node, struct value value) {
     struct nki_program *program = interp_program(in);
     struct api *api = api_of(in);
+    node = return_of(node);
     api->next_shared = 0;
     if (api->instances++ > 0) /* the outputs of an SPMD launch are those of its first one */
         return true;

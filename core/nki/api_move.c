@@ -271,8 +271,8 @@ bool nl_arange(struct interp *in, const struct call *call, struct value *result)
         (v[2].kind != VALUE_NONE && !api_want_int(in, call->node, "nl.arange", v[2], &step)))
         return false;
     int64_t count = step > 0 ? (stop - start + step - 1) / step : 0;
-    if (step < 1 || count < 1)
-        return interp_error(in, call->node, "", "nl.arange(%lld, %lld, %lld) is empty",
+    if (step < 1 || count < 1 || stop > INDEX_MAX_NUMBER || start < -INDEX_MAX_NUMBER)
+        return interp_error(in, call->node, "", "nl.arange(%lld, %lld, %lld) is empty or too large",
                             (long long)start, (long long)stop, (long long)step);
     *result = index_arange(in, start, count, step);
     return true;

@@ -70,7 +70,7 @@ static bool np_identity(struct interp *in, const struct call *call, struct value
     if (!array)
         return false;
     for (int64_t i = 0; i < n; i++)
-        if (i + k >= 0 && i + k < m)
+        if (k >= -i && k < m - i)
             ((double *)array->data)[i * m + i + k] = 1;
     *result = host_value(array);
     return true;
@@ -345,17 +345,22 @@ bool api_numpy_call(struct interp *in, const struct call *call, enum nki_func fu
 /* ---- arrays -----------------------------------------------------------------------------------
  */
 
-static bool host_index(struct interp *in, const struct nki_node *node, const struct array *a,
-                       struct value part, int axis, int64_t *start, int64_t *count, bool *drop) {
-    int64_t size = a->shape[axis], stop = size;
-    *drop = part.kind == VALUE_INT;
-    *start = 0;
-    if (*drop) {
-        *start = part.i < 0 ? part.i + size : part.i;
-        stop = *start + 1;
+/* What one part of a key takes of an axis. */
+struct host_range {
+    int64_t start, count;
+    bool drop;
+};
+
+static bool host_index(struct interp *in, const struct nki_node *node, int64_t size,
+                       struct value part, struct host_range *range) {
+    int64_t stop = size;
+    *range = (struct host_range){.drop = part.kind == VALUE_INT};
+    if (range->drop) {
+        range->start = part.i < 0 ? part.i + size : part.i;
+        stop = range->start < size ? range->start + 1 : -1;
     } else if (part.kind == VALUE_SLICE && part.slice->step.kind == VALUE_NONE) {
         if (part.slice->start.kind == VALUE_INT)
-            *start = part.slice->start.i;
+            range->start = part.slice->start.i;
         if (part.slice->stop.kind == VALUE_INT)
             stop = part.slice->stop.i;
     } else {
@@ -363,9 +368,9 @@ static bool host_index(struct interp *in, const struct nki_node *node, const str
                             "a numpy array in a kernel is indexed with integers and "
                             "slices");
     }
-    *count = stop - *start;
-    if (*start < 0 || *count < 0 || stop > size)
+    if (range->start < 0 || stop < range->start || stop > size)
         return interp_error(in, node, "", "index out of range of a numpy array");
+    range->count = stop - range->start;
     return true;
 }
 
@@ -374,17 +379,15 @@ bool api_host_getitem(struct interp *in, const struct nki_node *node, const stru
     const struct value *parts = key.kind == VALUE_TUPLE ? key.seq->items.at : &key;
     size_t n = key.kind == VALUE_TUPLE ? key.seq->items.len : 1;
     struct array view = {.dtype = array->dtype};
-    int64_t start[ARRAY_MAX_DIMS], count[ARRAY_MAX_DIMS];
+    struct host_range range[ARRAY_MAX_DIMS];
     if (n > (size_t)array->ndim)
         return interp_error(in, node, "", "too many indices for a numpy array");
     for (int d = 0; d < array->ndim; d++) {
-        bool drop = false;
-        start[d] = 0;
-        count[d] = array->shape[d];
-        if ((size_t)d < n && !host_index(in, node, array, parts[d], d, &start[d], &count[d], &drop))
+        range[d] = (struct host_range){.count = array->shape[d]};
+        if ((size_t)d < n && !host_index(in, node, array->shape[d], parts[d], &range[d]))
             return false;
-        if (!drop)
-            view.shape[view.ndim++] = count[d];
+        if (!range[d].drop)
+            view.shape[view.ndim++] = range[d].count;
     }
     struct array *out = host_new(in, node, view.dtype, view.shape, view.ndim);
     if (!out)
@@ -392,8 +395,8 @@ bool api_host_getitem(struct interp *in, const struct nki_node *node, const stru
     for (int64_t i = 0, total = array_count(out); i < total; i++) {
         int64_t rest = i, at = 0, step = 1;
         for (int d = array->ndim - 1; d >= 0; d--) {
-            at += (start[d] + rest % count[d]) * step;
-            rest /= count[d];
+            at += (range[d].start + rest % range[d].count) * step;
+            rest /= range[d].count;
             step *= array->shape[d];
         }
         ((double *)out->data)[i] = api_host_read(array, at);

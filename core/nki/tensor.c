@@ -5,8 +5,6 @@
 
 #include <stddef.h>
 
-#define LARGEST_STORAGE ((int64_t)1 << 40) /* elements; far over any device's memory */
-
 void tensor_read(struct tensor *scratch, const struct tensor *from) {
     memcpy(scratch, from, offsetof(struct tensor, dim) + from->n_dims * sizeof from->dim[0]);
     scratch->origin = NULL;
@@ -60,11 +58,17 @@ static bool check_request(struct interp *in, const struct nki_node *node,
                                 "dimension %d of the shape is %lld: sizes are 1 or "
                                 "more",
                                 d, (long long)request->shape[d]);
-        if (request->shape[d] > LARGEST_STORAGE / count)
+        if (request->shape[d] > TENSOR_MAX_ELEMENTS / count)
             return interp_error(in, node, "err_size_of_dimension_exceed_arch_limit",
                                 "the tensor is larger than any device's memory");
         count *= request->shape[d];
     }
+    int64_t blocks = 1;
+    for (int d = 0; request->space != NKI_HBM && d < request->part; d++)
+        blocks *= request->shape[d];
+    if (blocks > INT32_MAX)
+        return interp_error(in, node, "err_size_of_dimension_exceed_arch_limit",
+                            "the block dimensions make %lld tiles: too many", (long long)blocks);
     if (request->n_dims == 0)
         return interp_error(in, node, "", "a tensor needs at least one dimension");
     if (dtype_bytes(request->dtype) == 8 || request->dtype == DTYPE_NONE)

@@ -9,6 +9,8 @@
 #define TENSOR_MAX_DIMS 12
 #define INDEX_MAX_DIMS 8
 #define INDEX_MAX_TERMS 4
+#define TENSOR_MAX_ELEMENTS ((int64_t)1 << 37) /* of a storage or a view; over any memory */
+#define INDEX_MAX_NUMBER ((int64_t)1 << 29)    /* in an index expression */
 
 /* ---- index expressions (legacy nl.arange, nl.mgrid) -------------------------------------------
  */

@@ -4,6 +4,9 @@
  * function of the positions in the result; steps and offsets follow from that. */
 #include "nki/tensor.h"
 
+/* How far outside of a tensor an index may reach where a mask can still take it away. */
+#define SLACK ((int64_t)1 << 20)
+
 struct getitem {
     struct interp *in;
     const struct nki_node *node;
@@ -83,6 +86,10 @@ static bool slice_number(struct getitem *g, struct value v, int64_t missing, int
     else
         return interp_error(g->in, g->node, "", "a slice of a tensor needs integers; found %s",
                             value_type_name(v));
+    if (*number > TENSOR_MAX_ELEMENTS || *number < -TENSOR_MAX_ELEMENTS)
+        return interp_error(g->in, g->node, "err_tensor_access_out_of_bound",
+                            "a slice reaches to %lld, which is far outside any tensor",
+                            (long long)*number);
     return true;
 }
 
@@ -299,6 +306,8 @@ static bool make_bounds(struct getitem *g) {
         }
         if (low >= 0 && high < g->from->dim[axis].size)
             continue;
+        if (low < -SLACK || high > g->from->dim[axis].size + SLACK)
+            return outside(g, axis, low, high);
         struct tensor_bound *bound = ARENA_NEW(arena, struct tensor_bound);
         *bound = (struct tensor_bound){.next = g->out.bounds,
                                        .at = g->axis[axis],
@@ -377,7 +386,7 @@ bool tensor_getitem(struct interp *in, const struct nki_node *node, const struct
         return interp_error(in, node, "err_unsupported_mixing_basic_advanced_tensor_indexing",
                             "None cannot be mixed with index expressions in the index of a "
                             "tensor");
-    if (!(advanced ? index_advanced(&g) : index_basic(&g)) || !make_steps(&g) || !make_bounds(&g))
+    if (!(advanced ? index_advanced(&g) : index_basic(&g)) || !make_bounds(&g) || !make_steps(&g))
         return false;
     *result = tensor_keep(in, &g.out);
     return true;

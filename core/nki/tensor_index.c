@@ -85,7 +85,7 @@ static bool as_expr(struct value v, struct index_expr *expr) {
     *expr = (struct index_expr){0};
     if (!is_number(v, &number))
         return false;
-    expr->at.c0 = number;
+    expr->at.c0 = MIN_OF(MAX_OF(number, -INDEX_MAX_NUMBER - 1), INDEX_MAX_NUMBER + 1);
     expr->mask = v.kind == VALUE_BOOL;
     if (expr->mask && !number) {
         expr->n_terms = 1;
@@ -116,18 +116,37 @@ static bool mismatch(struct interp *in, const struct nki_node *node, const struc
                         a->n_dims, b->n_dims);
 }
 
-/* out = a * fa + b * fb over the joined shape. */
-static bool combine(struct interp *in, const struct nki_node *node, const struct index_expr *a,
-                    int64_t fa, const struct index_expr *b, int64_t fb, struct index_expr *out) {
-    *out = (struct index_expr){0};
-    if (!index_broadcast(a, b, out))
-        return mismatch(in, node, a, b);
-    struct index_affine x = index_align(&a->at, a->n_dims, out->n_dims);
-    struct index_affine y = index_align(&b->at, b->n_dims, out->n_dims);
-    out->at.c0 = x.c0 * fa + y.c0 * fb;
+struct scaled {
+    const struct index_expr *expr;
+    int64_t factor;
+};
+
+static bool too_large(const struct index_affine *affine) {
+    bool large = affine->c0 > INDEX_MAX_NUMBER || affine->c0 < -INDEX_MAX_NUMBER;
     for (int d = 0; d < INDEX_MAX_DIMS; d++)
-        out->at.c[d] = x.c[d] * fa + y.c[d] * fb;
-    return true;
+        large |= affine->c[d] > INDEX_MAX_NUMBER || affine->c[d] < -INDEX_MAX_NUMBER;
+    return large;
+}
+
+static bool check_size(struct interp *in, const struct nki_node *node,
+                       const struct index_affine *affine) {
+    return !too_large(affine) ||
+           interp_error(in, node, "", "the index expression has numbers beyond %lld",
+                        (long long)INDEX_MAX_NUMBER);
+}
+
+/* out = a + b, each times its factor, over the joined shape. */
+static bool combine(struct interp *in, const struct nki_node *node, struct scaled a,
+                    struct scaled b, struct index_expr *out) {
+    *out = (struct index_expr){0};
+    if (!index_broadcast(a.expr, b.expr, out))
+        return mismatch(in, node, a.expr, b.expr);
+    struct index_affine x = index_align(&a.expr->at, a.expr->n_dims, out->n_dims);
+    struct index_affine y = index_align(&b.expr->at, b.expr->n_dims, out->n_dims);
+    out->at.c0 = x.c0 * a.factor + y.c0 * b.factor;
+    for (int d = 0; d < INDEX_MAX_DIMS; d++)
+        out->at.c[d] = x.c[d] * a.factor + y.c[d] * b.factor;
+    return check_size(in, node, &out->at);
 }
 
 static bool join_masks(struct interp *in, const struct nki_node *node, const struct index_expr *a,
@@ -151,26 +170,47 @@ static bool join_masks(struct interp *in, const struct nki_node *node, const str
     return true;
 }
 
-/* a / k, a // k and a % k where every coefficient allows it. */
+static int64_t floor_divide(int64_t a, int64_t b) {
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+/* The quotient when all values of the expression have the same one. */
+static bool one_quotient(const struct index_expr *a, int64_t k, int64_t *quotient) {
+    int64_t low = a->at.c0, high = low;
+    for (int d = 0; d < a->n_dims; d++) {
+        int64_t reach = a->at.c[d] * (a->size[d] - 1);
+        low += MIN_OF(reach, 0);
+        high += MAX_OF(reach, 0);
+    }
+    *quotient = floor_divide(low, k);
+    return *quotient == floor_divide(high, k);
+}
+
+/* a / k, a // k and a % k where the result is affine: every coefficient is a multiple of k, or all
+ * values lie between two multiples. */
 static bool divide(struct interp *in, const struct nki_node *node, enum nki_binary op,
-                   const struct index_expr *a, int64_t k, struct value *result) {
-    struct index_expr out = *a;
+                   const struct index_expr *a, int64_t k, struct index_expr *out) {
+    int64_t quotient;
+    bool multiple = true;
     if (k == 0)
         return interp_error(in, node, "", "division by zero in an index expression");
     for (int d = 0; d < a->n_dims; d++)
-        if (a->at.c[d] % k && a->size[d] > 1)
-            return not_affine(in, node, op == NKI_MOD ? "the remainder" : "the quotient");
-    int64_t floor = a->at.c0 / k - (a->at.c0 % k != 0 && (a->at.c0 < 0) != (k < 0));
-    if (op == NKI_MOD) {
-        out.at = (struct index_affine){.c0 = a->at.c0 - floor * k};
+        multiple &= a->at.c[d] % k == 0 || a->size[d] <= 1;
+    multiple &= op != NKI_DIV || a->at.c0 % k == 0;
+    *out = *a;
+    if (multiple) {
+        quotient = floor_divide(a->at.c0, k);
+        out->at = (struct index_affine){.c0 = op == NKI_MOD ? a->at.c0 - quotient * k : quotient};
+        for (int d = 0; op != NKI_MOD && d < a->n_dims; d++)
+            out->at.c[d] = a->size[d] > 1 ? a->at.c[d] / k : 0;
+    } else if (op != NKI_DIV && one_quotient(a, k, &quotient)) {
+        if (op == NKI_MOD)
+            out->at.c0 -= quotient * k;
+        else
+            out->at = (struct index_affine){.c0 = quotient};
     } else {
-        if (op == NKI_DIV && a->at.c0 % k)
-            return not_affine(in, node, "the quotient");
-        out.at.c0 = floor;
-        for (int d = 0; d < a->n_dims; d++)
-            out.at.c[d] = a->size[d] > 1 ? a->at.c[d] / k : 0;
+        return not_affine(in, node, op == NKI_MOD ? "the remainder" : "the quotient");
     }
-    *result = index_value(in, &out);
     return true;
 }
 
@@ -182,30 +222,40 @@ bool index_binary(struct interp *in, const struct nki_node *node, enum nki_binar
                             value_type_name(a.kind == VALUE_INDEX ? b : a), nki_binary_text(op));
     if (op == NKI_BIT_AND)
         return join_masks(in, node, &x, &y, result);
+    if (!check_size(in, node, &x.at) || !check_size(in, node, &y.at))
+        return false;
     if ((x.mask && a.kind == VALUE_INDEX) || (y.mask && b.kind == VALUE_INDEX))
         return interp_error(in, node, "err_unsupported_expression_in_mask",
                             "masks are joined by & only, not by %s", nki_binary_text(op));
     switch (op) {
     case NKI_ADD:
     case NKI_SUB:
-        if (!combine(in, node, &x, 1, &y, op == NKI_ADD ? 1 : -1, &out))
+        if (!combine(in, node, (struct scaled){&x, 1}, (struct scaled){&y, op == NKI_ADD ? 1 : -1},
+                     &out))
             return false;
         break;
-    case NKI_MUL:
+    case NKI_MUL: {
         if (!is_constant(&x.at) && !is_constant(&y.at))
             return not_affine(in, node, "the product");
-        if (is_constant(&y.at)
-                ? !combine(in, node, &x, y.at.c0, &(struct index_expr){.n_dims = y.n_dims}, 0, &out)
-                : !combine(in, node, &y, x.at.c0, &(struct index_expr){.n_dims = x.n_dims}, 0,
-                           &out))
+        if (!is_constant(&y.at)) {
+            struct index_expr other = x;
+            x = y;
+            y = other;
+        }
+        struct index_expr shape = {.n_dims = y.n_dims};
+        memcpy(shape.size, y.size, sizeof shape.size);
+        if (!combine(in, node, (struct scaled){&x, y.at.c0}, (struct scaled){&shape, 1}, &out))
             return false;
         break;
+    }
     case NKI_FLOOR_DIV:
     case NKI_DIV:
     case NKI_MOD:
         if (!is_constant(&y.at))
             return not_affine(in, node, "the quotient");
-        return divide(in, node, op, &x, y.at.c0, result);
+        if (!divide(in, node, op, &x, y.at.c0, &out))
+            return false;
+        break;
     default:
         return not_affine(in, node, nki_binary_text(op));
     }
@@ -238,7 +288,7 @@ bool index_compare(struct interp *in, const struct nki_node *node, enum nki_comp
                             "an index expression cannot be compared with %s",
                             value_type_name(a.kind == VALUE_INDEX ? b : a));
     }
-    if (!combine(in, node, &x, 1, &y, -1, &difference))
+    if (!combine(in, node, (struct scaled){&x, 1}, (struct scaled){&y, -1}, &difference))
         return false;
     struct index_expr mask = {.mask = true, .n_dims = difference.n_dims};
     memcpy(mask.size, difference.size, sizeof mask.size);
@@ -321,7 +371,7 @@ static bool take_axis(struct interp *in, const struct nki_node *node, const stru
         return true;
     }
     int64_t number;
-    if (is_number(part, &number) && !expr->mask) {
+    if (is_number(part, &number) && !expr->mask && number >= 0 && number < expr->size[*d]) {
         out->at.c0 += expr->at.c[(*d)++] * number;
         return true;
     }
@@ -389,7 +439,8 @@ bool index_grid(struct interp *in, const struct nki_node *node, struct value key
             (parts[i].slice->start.kind != VALUE_NONE &&
              !is_number(parts[i].slice->start, &start)) ||
             (parts[i].slice->step.kind != VALUE_NONE && !is_number(parts[i].slice->step, &step)) ||
-            step < 1)
+            step < 1 || step > INDEX_MAX_NUMBER || start < -INDEX_MAX_NUMBER || stop < start ||
+            stop > INDEX_MAX_NUMBER)
             return interp_error(in, node, "", "nl.mgrid is indexed with slices start:stop");
         for (size_t k = 0; k < n; k++)
             axis[k].size[i] = MAX_OF((stop - start + step - 1) / step, 0);

@@ -3,6 +3,8 @@
  * share one table. */
 #include "nki/api_language.h"
 
+#include <stdlib.h>
+
 static const struct tensor *self_of(const struct call *call) {
     return call->self.tensor;
 }
@@ -132,7 +134,7 @@ static bool broadcast(struct interp *in, const struct call *call, struct value *
     if (!api_bind(in, call, "dim, size", v) || !free_dim(in, call->node, t, v[0], &dim) ||
         !api_want_int(in, call->node, "size", v[1], &size))
         return false;
-    if (t->dim[dim].size != 1 || size < 1)
+    if (t->dim[dim].size != 1 || size < 1 || size > TENSOR_MAX_ELEMENTS / tensor_count(t))
         return interp_error(in, call->node, "",
                             "broadcast repeats a dimension of size 1; "
                             "dimension %d of %s is larger",
@@ -189,6 +191,11 @@ static bool reshape_dim(struct interp *in, const struct call *call, struct value
         }
         for (int k = 0; k < n; k++) {
             hole = sizes[k] == -1 ? at : hole;
+            if (sizes[k] > t->dim[dim].size || known > t->dim[dim].size)
+                return interp_error(in, call->node, "",
+                                    "reshape_dim: dimension %d has %lld "
+                                    "elements only",
+                                    dim, (long long)t->dim[dim].size);
             known *= sizes[k] == -1 ? 1 : MAX_OF(sizes[k], 1);
             shape[at++] = sizes[k];
         }
@@ -319,6 +326,7 @@ static bool read_pattern(struct interp *in, const struct nki_node *node, struct 
     const struct value_seq *items = v.kind == VALUE_LIST || v.kind == VALUE_TUPLE ? v.seq : NULL;
     if (!items || items->items.len < 1 || items->items.len > TENSOR_MAX_DIMS)
         return interp_error(in, node, "", "pattern is a list of [step, count] pairs");
+    int64_t count = 1;
     out->n_dims = (uint8_t)items->items.len;
     for (size_t d = 0; d < items->items.len; d++) {
         struct value pair = items->items.at[d];
@@ -329,6 +337,10 @@ static bool read_pattern(struct interp *in, const struct nki_node *node, struct 
                                 "pattern is a list of [step, count] pairs of "
                                 "integers");
         out->dim[d].part = false;
+        if (out->dim[d].size > TENSOR_MAX_ELEMENTS / count ||
+            llabs(out->dim[d].step) > TENSOR_MAX_ELEMENTS / MAX_OF(out->dim[d].size, 1))
+            return interp_error(in, node, "", "the pattern reaches far outside any tensor");
+        count *= MAX_OF(out->dim[d].size, 1);
         if (out->dim[d].size < 1)
             return interp_error(in, node, "", "a count in a pattern is 1 or more; found %lld",
                                 (long long)out->dim[d].size);
@@ -347,6 +359,10 @@ static bool split_partitions(struct interp *in, const struct nki_node *node, str
                              int64_t offset) {
     int64_t row = row_length(in, out);
     struct tensor_dim *first = &out->dim[0];
+    if (offset < 0)
+        return interp_error(in, node, "err_tensor_access_out_of_bound",
+                            "the access pattern starts %lld elements before the tensor",
+                            (long long)-offset);
     if (row == 0 || (first->size > 1 && first->step % row))
         return interp_error(in, node, "",
                             "the partition step of an access pattern must be the "
@@ -396,10 +412,16 @@ static bool access_pattern(struct interp *in, const struct call *call, struct va
         return false;
     int64_t step = row_elements(storage, dim);
     int64_t limit = dim >= 0 && dim < storage->n_dims ? storage->shape[dim] : 0;
-    if (v[2].kind == VALUE_INT)
+    if (v[2].kind == VALUE_INT) {
+        if (v[2].i < 0 || v[2].i >= limit)
+            return interp_error(in, call->node, "err_tensor_access_out_of_bound",
+                                "scalar_offset %lld is out of range: the dimension has %lld "
+                                "elements",
+                                (long long)v[2].i, (long long)limit);
         out.offset += v[2].i * step;
-    else if (v[2].kind != VALUE_NONE && !put_scalar(in, call->node, &out, v[2], step, limit))
+    } else if (v[2].kind != VALUE_NONE && !put_scalar(in, call->node, &out, v[2], step, limit)) {
         return false;
+    }
     if (v[3].kind != VALUE_NONE &&
         (!api_want_tensor(in, call->node, "vector_offset", v[3], &rows) ||
          !put_rows(in, call->node, &out, rows, step, limit)))

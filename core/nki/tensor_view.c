@@ -57,7 +57,7 @@ static bool resolve_shape(struct interp *in, const struct nki_node *node,
         out->dim[d] = (struct tensor_dim){.size = shape[d]};
         if (shape[d] == -1 && hole < 0)
             hole = d;
-        else if (shape[d] < 1 || known > count)
+        else if (shape[d] < 1 || shape[d] > count || known > count)
             known = -1;
         else
             known *= shape[d];
@@ -115,6 +115,14 @@ struct tensor *tensor_broadcast(struct interp *in, const struct nki_node *node,
                      "must be equal or 1",
                      tensor_shape_text(in, tensor));
         return NULL;
+    }
+    int64_t count = 1;
+    for (int d = 0; d < n_dims; d++) {
+        if (shape[d] < 1 || shape[d] > TENSOR_MAX_ELEMENTS / count) {
+            interp_error(in, node, "", "the shape to broadcast to is empty or far too large");
+            return NULL;
+        }
+        count *= shape[d];
     }
     out.n_dims = (uint8_t)n_dims;
     for (int d = 0; d < n_dims; d++) {
