@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Limits of the Tensor engine's matrix product: sizes of the array, types, the PSUM bank of the
- * destination. Source: the ISA reference of nki.isa.nc_matmul (NKI 0.6). */
+ * destination; and of the scaled formats of trn3. Source: the ISA reference of nki.isa.nc_matmul,
+ * nc_matmul_mx and quantize_mx (NKI 0.6). */
 #include "device/check.h"
 #include "device/operands.h"
 
@@ -131,4 +132,56 @@ void check_matmul(struct check *c) {
     check_types(c, dst);
     check_bank(c, dst);
     check_tiling(c, stationary->count[0], m);
+}
+
+static bool is_fp8_x4(enum dtype dtype) {
+    return dtype == DTYPE_FLOAT8_E4M3FN_X4 || dtype == DTYPE_FLOAT8_E5M2_X4;
+}
+
+/* The scales of a tile of x4 elements: as wide as it, down to the last row that one may need. */
+static void check_scales(struct check *c, size_t data, size_t scale) {
+    const struct nki_ap *tile = check_tile(c, data), *scales = check_tile(c, scale);
+    int64_t groups = tile->count[0] / 8, rows = groups <= 4 ? groups : (groups - 1) / 4 * 32 + 4;
+    if (scales->dtype != DTYPE_UINT8 && scales->dtype != DTYPE_FLOAT8_E8M0FNU)
+        check_error(c, "", "%s is %s; uint8 or float8_e8m0fnu is needed", check_param(c, scale),
+                    dtype_name(scales->dtype));
+    if (scales->count[0] < rows || nki_ap_free(scales) != nki_ap_free(tile))
+        check_error(c, "", "%s is %d x %lld; the groups of %s need %lld x %lld",
+                    check_param(c, scale), scales->count[0], (long long)nki_ap_free(scales),
+                    check_param(c, data), (long long)rows, (long long)nki_ap_free(tile));
+    if (tile->count[0] % 32)
+        check_error(c, "", "%s has %d partitions; a multiple of 32 is needed",
+                    check_param(c, data), tile->count[0]);
+}
+
+void check_matmul_mx(struct check *c) {
+    const struct nki_ap *dst = check_tile(c, MATMUL_MX_DST);
+    const struct nki_ap *a = check_tile(c, MATMUL_MX_STATIONARY);
+    const struct nki_ap *b = check_tile(c, MATMUL_MX_MOVING);
+    if (!check_generation(c, NKI_GEN4))
+        return;
+    if (dtype_kind(a->dtype) != 'x' || dtype_kind(b->dtype) != 'x')
+        check_error(c, "", "stationary is %s and moving %s; both must be of a packed x4 type",
+                    dtype_name(a->dtype), dtype_name(b->dtype));
+    if (dst->dtype != DTYPE_FLOAT32 && dst->dtype != DTYPE_BFLOAT16)
+        check_error(c, "", "dst is %s; float32 and bfloat16 are possible", dtype_name(dst->dtype));
+    check_sizes(c, nki_ap_free(a), nki_ap_free(b), a->count[0]);
+    check_scales(c, MATMUL_MX_STATIONARY, MATMUL_MX_STATIONARY_SCALE);
+    check_scales(c, MATMUL_MX_MOVING, MATMUL_MX_MOVING_SCALE);
+}
+
+void check_quantize_mx(struct check *c) {
+    const struct nki_ap *dst = check_tile(c, QUANTIZE_DST), *src = check_tile(c, QUANTIZE_SRC);
+    if (!check_generation(c, NKI_GEN4))
+        return;
+    if (!is_fp8_x4(dst->dtype))
+        check_error(c, "", "dst is %s; float8_e4m3fn_x4 and float8_e5m2_x4 are possible",
+                    dtype_name(dst->dtype));
+    if (src->dtype != DTYPE_BFLOAT16 && src->dtype != DTYPE_FLOAT16)
+        check_error(c, "", "src is %s; bfloat16 and float16 are possible", dtype_name(src->dtype));
+    check_same_partitions(c, QUANTIZE_DST, QUANTIZE_SRC);
+    if (nki_ap_free(src) != 4 * nki_ap_free(dst))
+        check_error(c, "", "src has %lld elements per partition, dst packs %lld",
+                    (long long)nki_ap_free(src), (long long)(4 * nki_ap_free(dst)));
+    check_scales(c, QUANTIZE_DST, QUANTIZE_SCALE);
 }

@@ -316,6 +316,8 @@ int cost_pe_passes(const struct nki_program *program, const struct nki_instr *in
                    const struct cost_table *table) {
     (void)program;
     bool matmul = instr->op == NKI_OP_NC_MATMUL;
+    if (instr->op == NKI_OP_NC_MATMUL_MX)
+        return 1;
     const struct nki_operand *moving = &instr->operands[matmul ? 2 : 1];
     if (moving->kind != NKI_OPERAND_AP || dtype_bytes(moving->ap->dtype) != 4 ||
         moving->ap->dtype == DTYPE_TFLOAT32)
@@ -382,10 +384,11 @@ double cost_flops(const struct nki_program *program, const struct nki_instr *ins
         *transpose = true;
         return 2.0 * 128 * (double)data->count[0] * (double)nki_ap_free(data);
     }
-    if (instr->op != NKI_OP_NC_MATMUL)
+    bool scaled = instr->op == NKI_OP_NC_MATMUL_MX; /* four values an element */
+    if (instr->op != NKI_OP_NC_MATMUL && !scaled)
         return 0;
     const struct nki_ap *stationary = instr->operands[1].ap, *moving = instr->operands[2].ap;
-    *transpose = instr->operands[5].kind == NKI_OPERAND_BOOL && instr->operands[5].i;
-    return 2.0 * (double)stationary->count[0] * (double)nki_ap_free(stationary) *
+    *transpose = !scaled && instr->operands[5].kind == NKI_OPERAND_BOOL && instr->operands[5].i;
+    return (scaled ? 8.0 : 2.0) * (double)stationary->count[0] * (double)nki_ap_free(stationary) *
            (double)nki_ap_free(moving);
 }

@@ -78,15 +78,15 @@ enum add { ADD_NOWHERE, ADD_EVERYWHERE, ADD_WHERE_WRITTEN };
 /* Where the product is added to what is there: accumulate=False nowhere, True everywhere, and left
  * open where something was written (the ISA reference's rule of the first write). The legacy
  * compiler finds the first write itself. */
-static enum add where_to_add(struct exec *x, const struct view *dst) {
+static enum add where_to_add(struct exec *x, const struct view *dst, size_t k) {
     const uint8_t *base;
     enum {
         AUTO,
         YES,
         NO
-    } asked = !exec_has(x, MATMUL_ACCUMULATE)   ? AUTO
-              : exec_flag(x, MATMUL_ACCUMULATE) ? YES
-                                                : NO;
+    } asked = !exec_has(x, k)   ? AUTO
+              : exec_flag(x, k) ? YES
+                                : NO;
     if (asked == NO)
         return ADD_NOWHERE;
     if (asked == YES && x->program->dialect != NKI_DIALECT_LEGACY)
@@ -124,16 +124,15 @@ static void merge(struct exec *x, const struct view *dst, const float *product, 
     } while (walk_next(&walk));
 }
 
-bool exec_matmul(struct exec *x) {
-    struct view dst, stationary, moving;
-    if (!exec_read(x, MATMUL_STATIONARY, &stationary) || !exec_read(x, MATMUL_MOVING, &moving))
-        return false;
-    bool forced = exec_flag(x, MATMUL_ACCUMULATE);
+/* The product into operand 0; `accumulate` is the operand that says whether it is added. */
+static bool write_product(struct exec *x, struct matrix a, struct matrix b, int halves,
+                          size_t accumulate) {
+    struct view dst;
+    struct matrix c;
+    bool forced = exec_flag(x, accumulate);
     if (!(forced ? exec_read(x, MATMUL_DST, &dst) : exec_target(x, MATMUL_DST, &dst)))
         return false;
-    int halves = exec_int(x, MATMUL_PERF_MODE, PERF_NONE) == PERF_DOUBLE_ROW ? 2 : 1;
-    struct matrix a = load_matrix(x, 0, &stationary), b = load_matrix(x, 1, &moving), c;
-    enum add add = where_to_add(x, &dst);
+    enum add add = where_to_add(x, &dst, accumulate);
     if (add != ADD_WHERE_WRITTEN && as_matrix(&dst, &c)) {
         multiply_rows(a, b, halves, add == ADD_EVERYWHERE ? 1.0f : 0.0f, &c);
         exec_mark_cells(x, &dst);
@@ -145,6 +144,31 @@ bool exec_matmul(struct exec *x) {
     merge(x, &dst, c.at, add);
     exec_mark_cells(x, &dst);
     return true;
+}
+
+bool exec_matmul(struct exec *x) {
+    struct view stationary, moving;
+    if (!exec_read(x, MATMUL_STATIONARY, &stationary) || !exec_read(x, MATMUL_MOVING, &moving))
+        return false;
+    int halves = exec_int(x, MATMUL_PERF_MODE, PERF_NONE) == PERF_DOUBLE_ROW ? 2 : 1;
+    return write_product(x, load_matrix(x, 0, &stationary), load_matrix(x, 1, &moving), halves,
+                         MATMUL_ACCUMULATE);
+}
+
+static bool load_mx(struct exec *x, size_t data, size_t scale, struct matrix *matrix) {
+    struct view values, scales;
+    if (!exec_read(x, data, &values) || !exec_read(x, scale, &scales))
+        return false;
+    int64_t width = view_free(&values);
+    *matrix = (struct matrix){exec_mx_load(x, &values, &scales), 4 * values.count[0], width, width};
+    return true;
+}
+
+bool exec_matmul_mx(struct exec *x) {
+    struct matrix a, b;
+    return load_mx(x, MATMUL_MX_STATIONARY, MATMUL_MX_STATIONARY_SCALE, &a) &&
+           load_mx(x, MATMUL_MX_MOVING, MATMUL_MX_MOVING_SCALE, &b) &&
+           write_product(x, a, b, 1, MATMUL_MX_ACCUMULATE);
 }
 
 /* ---- transposes ---------------------------------------------------------------------------------

@@ -17,6 +17,8 @@ static const struct {
     [NKI_OP_LOCAL_GATHER] = {"dss--", "tttNN"},
     [NKI_OP_NC_N_GATHER] = {"dss", "ttt"},
     [NKI_OP_NC_MATMUL] = {"mss-------", "tttbbbbIIe"},
+    [NKI_OP_NC_MATMUL_MX] = {"mssss---", "tttttIIb"},
+    [NKI_OP_QUANTIZE_MX] = {"dsm", "ttt"},
     [NKI_OP_ACTIVATION] = {"d-sss-d-", "tftVVFTe"},
     [NKI_OP_ACTIVATION_REDUCE] = {"d-s-dss", "tftfTVV"},
     [NKI_OP_ACTIVATE2] = {"d-sss------d-", "tftVVFFNbbFTe"},

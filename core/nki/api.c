@@ -296,6 +296,7 @@ const struct value_module *api_module(struct interp *in, struct str path) {
         {"neuronxcc.nki", "nki"},
         {"neuronxcc.nki.language", "nki.language"},
         {"neuronxcc.nki.isa", "nki.isa"},
+        {"nki.isa.constants", "nki.isa"},
         {"neuronxcc.nki.typing", "nki.typing"},
         {"neuronxcc.nki.compiler", "nki.compiler"},
         {"neuronxcc.nki.compiler.sbuf", "sbuf"},
