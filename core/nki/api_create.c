@@ -76,11 +76,11 @@ struct creation {
 static struct tensor *shared_tensor(struct interp *in, const struct nki_node *node,
                                     const struct tensor_request *request) {
     struct api *api = api_of(in);
+    size_t index = api->next_shared++;
     if (api->instances > 0) {
         struct api_shared *shared = api->shared;
-        for (size_t i = 0; shared && i < api->next_shared; i++)
+        for (size_t i = 0; shared && i < index; i++)
             shared = shared->next;
-        api->next_shared++;
         if (shared)
             return shared->tensor;
     }

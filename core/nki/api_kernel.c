@@ -120,6 +120,21 @@ static const struct nki_node *return_of(const struct nki_node *function) {
     return last->kind == NKI_RETURN ? last : function;
 }
 
+struct api_launch api_launch_begin(struct interp *in) {
+    const struct api *api = api_of(in);
+    return (struct api_launch){api->next_shared, api->instances};
+}
+
+void api_launch_next(struct interp *in, const struct api_launch *launch, size_t instance) {
+    struct api *api = api_of(in);
+    api->next_shared = launch->first_shared;
+    api->instances = launch->instances + instance;
+}
+
+void api_launch_end(struct interp *in, const struct api_launch *launch) {
+    api_of(in)->instances = launch->instances;
+}
+
 bool api_return(struct interp *in, const struct nki_node *node, struct value value) {
     struct nki_program *program = interp_program(in);
     struct api *api = api_of(in);

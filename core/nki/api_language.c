@@ -255,7 +255,7 @@ enum { PROGRAM_ID, NUM_PROGRAMS, PROGRAM_NDIM };
 
 bool nl_program(struct interp *in, const struct call *call, struct value *result) {
     struct value v[1];
-    const int *grid = interp_options(in)->grid;
+    const int *grid = interp_grid(in);
     intptr_t what = (intptr_t)call->data;
     int n_dims = 0;
     while (n_dims < 3 && grid[n_dims] > 0)

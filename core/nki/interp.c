@@ -27,6 +27,10 @@ struct api **interp_api(struct interp *in) {
     return &in->api;
 }
 
+const int *interp_grid(const struct interp *in) {
+    return in->grid;
+}
+
 int interp_program_id(const struct interp *in, int axis) {
     return in->program_id[axis];
 }
@@ -41,6 +45,7 @@ struct interp *interp_new(const struct nki_tree *tree, const struct nki_speciali
     in->heap = arena_new();
     in->tree = tree;
     in->options = options;
+    memcpy(in->grid, options->grid, sizeof in->grid);
     in->diags = diags;
     in->stack_base = __builtin_frame_address(0);
     in->temps = mem_alloc(INTERP_MAX_TEMPS, sizeof *in->temps);

@@ -125,6 +125,7 @@ struct value_function {
     struct value_function *setter;
     bool is_kernel;                         /* nki.jit and the like */
     const struct nki_node *skipped;         /* a decorator nobody knows */
+    int launch[3];                          /* kernel[grid]: its dimensions; 0: called plainly */
 };
 
 struct attr {
@@ -183,7 +184,7 @@ struct interp {
     struct nki_program *program;
     const struct nki_specialise_options *options;
     struct api *api;                        /* the API side's state; ends with the program */
-    int program_id[3];              /* of the SPMD instance that is being evaluated */
+    int grid[3], program_id[3];     /* of the SPMD instance that is being evaluated */
     const struct nki_tree *tree;
     struct diag_list *diags;
     enum nki_dialect dialect;

@@ -194,6 +194,34 @@ bool call_function(struct interp *in, const struct call *call, struct value_func
     return good;
 }
 
+/* kernel[grid](..): the instances one after the other; what the first returns is the result, for
+ * all of them write the same shared tensors. */
+static bool launch(struct interp *in, const struct call *call, struct value_function *function,
+                   struct value *result) {
+    struct api_launch state = api_launch_begin(in);
+    int grid[3], id[3];
+    memcpy(grid, in->grid, sizeof grid);
+    memcpy(id, in->program_id, sizeof id);
+    memcpy(in->grid, function->launch, sizeof in->grid);
+    int size[3];
+    for (int d = 0; d < 3; d++)
+        size[d] = MAX_OF(function->launch[d], 1);
+    int64_t count = (int64_t)size[0] * size[1] * size[2];
+    bool good = true;
+    for (int64_t i = 0; good && i < count; i++) {
+        struct value returned;
+        in->program_id[0] = (int)(i / size[2] / size[1]);
+        in->program_id[1] = (int)(i / size[2] % size[1]);
+        in->program_id[2] = (int)(i % size[2]);
+        api_launch_next(in, &state, (size_t)i);
+        good = call_function(in, call, function, i ? &returned : result);
+    }
+    api_launch_end(in, &state);
+    memcpy(in->grid, grid, sizeof grid);
+    memcpy(in->program_id, id, sizeof id);
+    return good;
+}
+
 static bool call_native(struct interp *in, const struct call *call,
                         const struct value_native *native, struct value *result) {
     struct call mine = *call;
@@ -243,7 +271,8 @@ bool call_value(struct interp *in, const struct call *call, struct value callee,
     bool found = false;
     switch (callee.kind) {
     case VALUE_FUNCTION:
-        return call_function(in, call, callee.function, result);
+        return callee.function->launch[0] ? launch(in, call, callee.function, result)
+                                          : call_function(in, call, callee.function, result);
     case VALUE_NATIVE:
         return call_native(in, call, callee.native, result);
     case VALUE_BOUND:

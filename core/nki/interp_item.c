@@ -170,6 +170,35 @@ static bool class_get(struct interp *in, const struct nki_node *node, struct val
     return true;
 }
 
+#define MAX_LAUNCH 65536 /* instances along one dimension */
+
+static bool launch_size(struct interp *in, const struct nki_node *node, struct value size,
+                        int *dimension) {
+    if (!is_integer(size) || integer_of(size) < 1 || integer_of(size) > MAX_LAUNCH)
+        return interp_error(in, node, "TypeError",
+                            "the launch grid of a kernel is 1 to 3 numbers from 1 to %d", MAX_LAUNCH);
+    *dimension = (int)integer_of(size);
+    return true;
+}
+
+/* kernel[grid]: the kernel with a grid to launch it on. */
+static bool function_get(struct interp *in, const struct nki_node *node,
+                         const struct value_function *function, struct value key,
+                         struct value *result) {
+    struct value_function *launched = arena_dup(in->heap, function, sizeof *function);
+    *result = (struct value){.kind = VALUE_FUNCTION, .function = launched};
+    memset(launched->launch, 0, sizeof launched->launch);
+    if (key.kind != VALUE_TUPLE && key.kind != VALUE_LIST)
+        return launch_size(in, node, key, &launched->launch[0]);
+    size_t n = key.seq->items.len;
+    if (n > 3)
+        return interp_error(in, node, "TypeError", "a launch grid has at most 3 dimensions");
+    for (size_t i = 0; i < n; i++)
+        if (!launch_size(in, node, key.seq->items.at[i], &launched->launch[i]))
+            return false;
+    return true;
+}
+
 bool get_item(struct interp *in, const struct nki_node *node, struct value object, struct value key,
               struct value *result) {
     bool found = false;
@@ -185,8 +214,9 @@ bool get_item(struct interp *in, const struct nki_node *node, struct value objec
         return range_get(in, node, object, key, result);
     case VALUE_STR:
         return text_get(in, node, object, key, result);
-    case VALUE_FUNCTION: /* kernel[grid]: one program at a time */
-    case VALUE_NATIVE:   /* list[int] */
+    case VALUE_FUNCTION:
+        return function_get(in, node, object.function, key, result);
+    case VALUE_NATIVE: /* list[int] */
         *result = object;
         return true;
     case VALUE_CLASS:

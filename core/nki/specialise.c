@@ -111,7 +111,7 @@ static bool run_grid(struct interp *in, const struct nki_node *function, const s
     int size[3];
     struct value result;
     for (int d = 0; d < 3; d++)
-        size[d] = MAX_OF(in->options->grid[d], 1);
+        size[d] = MAX_OF(in->grid[d], 1);
     for (in->program_id[0] = 0; in->program_id[0] < size[0]; in->program_id[0]++)
         for (in->program_id[1] = 0; in->program_id[1] < size[1]; in->program_id[1]++)
             for (in->program_id[2] = 0; in->program_id[2] < size[2]; in->program_id[2]++)

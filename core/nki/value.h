@@ -134,6 +134,8 @@ void interp_warn(struct interp *in, const struct nki_node *node, const char *cod
 bool interp_emit(struct interp *in, const struct nki_node *node, const struct nki_instr *instr);
 /* nl.program_id(axis) of the instance of an SPMD launch that is being evaluated. */
 int interp_program_id(const struct interp *in, int axis);
+/* The three dimensions of the launch; 0 where it has none. */
+const int *interp_grid(const struct interp *in);
 /* Counts work that C code does for a kernel (n items of a loop); false after interp_error when a
  * budget is used up or the user cancelled. */
 bool interp_spend(struct interp *in, const struct nki_node *node, uint64_t steps);
@@ -204,5 +206,13 @@ bool api_leave(struct interp *in, const struct nki_node *node, struct value cont
 bool api_parameter(struct interp *in, const struct nki_node *node, const struct nki_input *input,
                    size_t index, struct str name, struct value *result);
 bool api_return(struct interp *in, const struct nki_node *node, struct value value);
+/* A launch kernel[grid](..) inside the evaluation: begin says where its shared tensors start, next
+ * comes before each instance (counted from 0), end after the last. */
+struct api_launch {
+    size_t first_shared, instances;
+};
+struct api_launch api_launch_begin(struct interp *in);
+void api_launch_next(struct interp *in, const struct api_launch *launch, size_t instance);
+void api_launch_end(struct interp *in, const struct api_launch *launch);
 
 #endif

@@ -145,6 +145,22 @@ bool api_parameter(struct interp *in, const struct nki_node *node, const struct 
     return true;
 }
 
+struct api_launch api_launch_begin(struct interp *in) {
+    (void)in;
+    return (struct api_launch){0};
+}
+
+void api_launch_next(struct interp *in, const struct api_launch *launch, size_t instance) {
+    (void)in;
+    (void)launch;
+    (void)instance;
+}
+
+void api_launch_end(struct interp *in, const struct api_launch *launch) {
+    (void)in;
+    (void)launch;
+}
+
 bool api_return(struct interp *in, const struct nki_node *node, struct value value) {
     (void)node;
     value_print(in, value, &returned);
