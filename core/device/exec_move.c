@@ -238,7 +238,7 @@ bool exec_stream_shuffle(struct exec *x) {
  * ------------------------------------------------------------------------------ */
 
 /* Each of the 8 cores serves 16 partitions with one list of indices, which lies column by column in
- * the rows of its partitions. */
+ * the rows of its partitions. An index counts elements, however many are read from there. */
 bool exec_local_gather(struct exec *x) {
     struct view dst, src, index;
     if (!exec_read(x, LOCAL_GATHER_SRC, &src) || !exec_read(x, LOCAL_GATHER_INDEX, &index) ||
@@ -255,7 +255,7 @@ bool exec_local_gather(struct exec *x) {
     view_to_ints(&index, indices);
     for (size_t p = 0; p < partitions; p++)
         for (size_t i = 0; i < valid; i++) {
-            int64_t at = indices[(p / 16 * 16 + i % 16) * columns + i / 16] * (int64_t)each;
+            int64_t at = indices[(p / 16 * 16 + i % 16) * columns + i / 16];
             if (at < 0 || (size_t)at + each > width)
                 return exec_fail(x, "index %lld of partition %zu is out of bounds, a row holds %zu",
                                  (long long)at, p, width);

@@ -300,6 +300,24 @@ static bool emit_split(struct api_build *b, int n, int dim) {
     return true;
 }
 
+/* oob_mode.skip: what an index tile leads out of bounds is left out. */
+static void skip_out_of_bounds(struct api_build *b, const struct api_row *row) {
+    struct arena *arena = interp_arena(b->in);
+    bool skip = false;
+    for (int k = 0; k < row->n; k++)
+        skip |= str_is(row->name[k], "oob_mode") && b->operand[k].kind == NKI_OPERAND_ENUM &&
+                b->operand[k].i == 1;
+    for (int k = 0; skip && k < row->n; k++) {
+        if (b->operand[k].kind != NKI_OPERAND_AP || !b->operand[k].ap->indirect)
+            continue;
+        struct nki_ap *ap = arena_dup(arena, b->operand[k].ap, sizeof *ap);
+        struct nki_indirect *indirect = arena_dup(arena, ap->indirect, sizeof *indirect);
+        indirect->skip_out_of_bounds = true;
+        ap->indirect = indirect;
+        b->operand[k].ap = ap;
+    }
+}
+
 bool api_emit(struct api_build *b) {
     const struct api_row *row = row_of(b->in, b->op);
     struct api *api = api_of(b->in);
@@ -328,6 +346,7 @@ bool api_emit(struct api_build *b) {
         if (!b->operand[k].ap)
             return false;
     }
+    skip_out_of_bounds(b, row);
     struct nki_instr instr = {
         .op = (uint16_t)b->op,
         .engine = (uint8_t)b->engine,

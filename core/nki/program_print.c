@@ -165,6 +165,7 @@ static void print_indirect(const struct printer *p, const struct nki_indirect *i
     else
         print_ap(p, indirect->index);
     buf_puts(out, indirect->vector ? " per partition" : "");
+    buf_puts(out, indirect->skip_out_of_bounds ? " or none" : "");
 }
 
 static void print_storage(const struct printer *p, uint32_t index) {

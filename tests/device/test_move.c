@@ -265,7 +265,7 @@ static void gathers_pick_from_the_free_dimension(void **state) {
     for (int i = 0; i < 64; i++)
         ((uint32_t *)b.inputs[1].data)[i] = (uint32_t)(i % 6);
     for (int i = 0; i < 32; i++)
-        ((uint16_t *)b.inputs[2].data)[i] = (uint16_t)(i < 16 ? i % 3 : 2 - i % 3);
+        ((uint16_t *)b.inputs[2].data)[i] = (uint16_t)(2 * (i < 16 ? i % 3 : 2 - i % 3));
     uint32_t own = build_tile(&b, NKI_SBUF, DTYPE_FLOAT32, 32, 2);
     uint32_t shared = build_tile(&b, NKI_SBUF, DTYPE_FLOAT32, 32, 8);
     RUN(&b, NC_N_GATHER, tile(build_all(&b, own)), tile(build_all(&b, data)),
