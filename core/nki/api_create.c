@@ -183,9 +183,10 @@ bool nl_filled(struct interp *in, const struct call *call, struct value *result)
 }
 
 bool nl_full(struct interp *in, const struct call *call, struct value *result) {
-    struct value v[5];
+    struct value v[6];
     double value;
-    if (!api_bind(in, call, "shape, fill_value, dtype, buffer=None, name=''", v))
+    if (!api_bind(in, call,
+                  "shape, fill_value, dtype, buffer=None, name='', lazy_initialization=False", v))
         return false;
     if (!api_want_number(v[1], &value))
         return interp_error(in, call->node, "", "fill_value must be a number; found %s",

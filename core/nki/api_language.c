@@ -401,6 +401,8 @@ bool api_language_name(struct interp *in, const struct nki_node *node, struct st
         return interp_error(in, node, "",
                             "nl.mgrid does not exist any more: index with slices, "
                             "nl.ds or .ap()");
+    else if (str_is(name, "finfo") && legacy(in))
+        return api_numpy_name(in, node, name, result);
     else if (str_is(name, "fp32"))
         *result = (struct value){.kind = VALUE_DTYPE, .i = DTYPE_FLOAT32};
     else if (str_is(name, "NKIObject") || str_is(name, "NkiObject"))

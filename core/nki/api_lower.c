@@ -56,7 +56,10 @@ static enum dtype value_dtype(struct value v) {
 static enum dtype binary_dtype(const struct api_op *op, struct value x, struct value y) {
     if (!is_legacy(op->in))
         return value_dtype(x.kind == VALUE_TENSOR ? x : y);
-    return is_comparison(op->func) ? DTYPE_BOOL : api_promote(value_dtype(x), value_dtype(y));
+    if (is_comparison(op->func))
+        return DTYPE_BOOL;
+    enum dtype dtype = api_promote(value_dtype(x), value_dtype(y));
+    return op->func == NKI_FUNC_DIVIDE && dtype_is_int(dtype) ? DTYPE_FLOAT32 : dtype;
 }
 
 static bool commutes(enum nki_func func) {

@@ -258,7 +258,8 @@ static const struct value_native natives[] = {
     {"np.arange", np_arange, NULL},     {"np.array", np_array, NULL},
     {"np.asarray", np_array, NULL},     {"np.tril", np_triangle, NULL},
     {"np.triu", np_triangle, "upper"},  {"np.dtype", np_dtype, NULL},
-    {"np.prod", product_of, NULL},
+    {"np.prod", product_of, NULL},      {"np.finfo", np_dtype, NULL},
+    {"np.iinfo", np_dtype, NULL},
 };
 #define FUNCTION(i)                                                                                \
     { "np.function", np_function, (const void *)(uintptr_t)(i) }
@@ -432,7 +433,31 @@ static bool host_reshape(struct interp *in, const struct call *call, struct valu
     return true;
 }
 
+enum { HOST_MAX, HOST_MIN, HOST_SUM };
+
+/* max(), min() and sum() over all elements. */
+static bool host_total(struct interp *in, const struct call *call, struct value *result) {
+    const struct array *array = call->self.host;
+    intptr_t what = (intptr_t)call->data;
+    int64_t n = array_count(array);
+    if (call->n_args || call->n_keywords || n == 0)
+        return interp_error(in, call->node, "",
+                            "max, min and sum of a numpy array in a kernel take no arguments and "
+                            "at least one element");
+    double total = api_host_read(array, 0);
+    for (int64_t i = 1; i < n; i++) {
+        double next = api_host_read(array, i);
+        total = what == HOST_SUM ? total + next
+                                 : (what == HOST_MAX) == (next > total) ? next : total;
+    }
+    *result = dtype_is_int(array->dtype) ? value_int((int64_t)total) : value_float(total);
+    return true;
+}
+
 static const struct value_native host_methods[] = {
+    {"array.max", host_total, (const void *)(intptr_t)HOST_MAX},
+    {"array.min", host_total, (const void *)(intptr_t)HOST_MIN},
+    {"array.sum", host_total, (const void *)(intptr_t)HOST_SUM},
     {"array.astype", host_astype, NULL},
     {"array.reshape", host_reshape, NULL},
 };
