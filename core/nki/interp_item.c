@@ -174,10 +174,11 @@ static bool class_get(struct interp *in, const struct nki_node *node, struct val
 
 static bool launch_size(struct interp *in, const struct nki_node *node, struct value size,
                         int *dimension) {
-    if (!is_integer(size) || integer_of(size) < 1 || integer_of(size) > MAX_LAUNCH)
+    int least = in->dialect == NKI_DIALECT_LEGACY ? 0 : 1; /* kernel[0] launched one instance */
+    if (!is_integer(size) || integer_of(size) < least || integer_of(size) > MAX_LAUNCH)
         return interp_error(in, node, "TypeError",
                             "the launch grid of a kernel is 1 to 3 numbers from 1 to %d", MAX_LAUNCH);
-    *dimension = (int)integer_of(size);
+    *dimension = (int)MAX_OF(integer_of(size), 1);
     return true;
 }
 
