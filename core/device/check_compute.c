@@ -444,3 +444,16 @@ void check_rng(struct check *c) {
     if (c->engine == NKI_ENGINE_GPSIMD)
         check_generation(c, NKI_GEN3);
 }
+
+void check_nonzero(struct check *c) {
+    const struct nki_ap *dst = check_tile(c, NONZERO_DST), *src = check_tile(c, NONZERO_SRC);
+    if (!check_generation(c, NKI_GEN3))
+        return;
+    check_same_partitions(c, NONZERO_DST, NONZERO_SRC);
+    if (nki_ap_free(dst) != nki_ap_free(src) + 1)
+        check_error(c, "", "dst has %lld elements per partition; one more than the %lld of src",
+                    (long long)nki_ap_free(dst), (long long)nki_ap_free(src));
+    if (dst->dtype != DTYPE_INT32 || (src->dtype != DTYPE_FLOAT32 && src->dtype != DTYPE_INT32))
+        check_error(c, "", "dst is %s and src %s; int32, and float32 or int32, are needed",
+                    dtype_name(dst->dtype), dtype_name(src->dtype));
+}

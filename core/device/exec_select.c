@@ -380,3 +380,26 @@ bool exec_sequence_bounds(struct exec *x) {
     view_from_floats(&dst, bounds);
     return true;
 }
+
+/* Each core of GpSimd looks at the first of its 16 partitions only. */
+bool exec_nonzero(struct exec *x) {
+    struct view dst, src;
+    if (!exec_read(x, NONZERO_SRC, &src) || !exec_modify(x, NONZERO_DST, &dst))
+        return false;
+    size_t n = (size_t)view_free(&src), rows = (size_t)src.count[0];
+    float *values = arena_alloc(x->scratch, rows * n, sizeof *values);
+    int64_t *found = arena_alloc(x->scratch, rows * (n + 1), sizeof *found);
+    view_to_floats(&src, values);
+    view_to_ints(&dst, found);
+    for (size_t p = 0; p < rows; p += 16) {
+        int64_t *row = found + p * (n + 1), count = 0;
+        for (size_t i = 0; i < n; i++)
+            if (values[p * n + i] != 0)
+                row[count++] = (int64_t)i + exec_int(x, NONZERO_OFFSET, 0);
+        for (size_t i = (size_t)count; i < n; i++)
+            row[i] = exec_int(x, NONZERO_PADDING, -1);
+        row[n] = count;
+    }
+    view_from_ints(&dst, found);
+    return true;
+}

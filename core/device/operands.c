@@ -18,6 +18,7 @@ static const struct {
     [NKI_OP_NC_N_GATHER] = {"dss", "ttt"},
     [NKI_OP_NC_MATMUL] = {"mss-------", "tttbbbbIIe"},
     [NKI_OP_NC_MATMUL_MX] = {"mssss---", "tttttIIb"},
+    [NKI_OP_NONZERO_WITH_COUNT] = {"ms--", "ttNN"},
     [NKI_OP_QUANTIZE_MX] = {"dsm", "ttt"},
     [NKI_OP_ACTIVATION] = {"d-sss-d-", "tftVVFTe"},
     [NKI_OP_ACTIVATION_REDUCE] = {"d-s-dss", "tftfTVV"},

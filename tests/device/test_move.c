@@ -255,6 +255,25 @@ static void a_transpose_may_widen(void **state) {
     build_end(&b);
 }
 
+static void nonzero_elements_are_listed_and_counted(void **state) {
+    (void)state;
+    float values[32 * 4] = {0, 3, 0, -1, [16 * 4] = 0, 0, 0, 0};
+    values[5] = 1; /* partition 1 is looked at by no core */
+    struct build b = build_start("trn2");
+    uint32_t data = build_loaded(&b, DTYPE_FLOAT32, 32, 4, values);
+    uint32_t out = build_tile(&b, NKI_SBUF, DTYPE_INT32, 32, 5);
+    RUN(&b, MEMSET, tile(build_all(&b, out)), integer(77));
+    RUN(&b, NONZERO_WITH_COUNT, tile(build_all(&b, out)), tile(build_all(&b, data)), integer(100),
+        integer(-9));
+    build_store(&b, out);
+    build_must_run(&b);
+    static const int32_t first[5] = {101, 103, -9, -9, 2}, none_at_all[5] = {-9, -9, -9, -9, 0};
+    const int32_t *got = b.outputs[0].data;
+    for (int i = 0; i < 32 * 5; i++)
+        assert_int_equal(got[i], i < 5 ? first[i] : i / 5 == 16 ? none_at_all[i % 5] : 77);
+    build_end(&b);
+}
+
 static void gathers_pick_from_the_free_dimension(void **state) {
     (void)state;
     float *values = counted(32 * 6);
@@ -558,6 +577,7 @@ int main(void) {
         cmocka_unit_test(a_transpose_may_widen),
         cmocka_unit_test(a_shuffle_spreads_one_partition),
         cmocka_unit_test(a_shuffle_stays_in_its_quadrant),
+        cmocka_unit_test(nonzero_elements_are_listed_and_counted),
         cmocka_unit_test(gathers_pick_from_the_free_dimension),
         cmocka_unit_test(products_match_double_precision),
         cmocka_unit_test(the_first_product_overwrites_and_others_add),
