@@ -18,6 +18,7 @@
 #define MOVING_MS 100           /* between frames of a spinner */
 #define CLOCK_MS 30000          /* the clock shows minutes */
 #define ESCAPE_MS 25            /* how long an escape byte waits for the rest of a key */
+#define MAX_ARTEFACT (128u << 20)
 #define FIRST_SEED "seeds/add_rmsnorm_matmul"
 
 static const int signals[] = {SIGWINCH, SIGCONT, SIGTSTP, SIGHUP, SIGTERM, SIGINT};
@@ -86,7 +87,11 @@ static bool on_act(void *data, const struct tune_action *action, struct err *err
 
 static char *on_artefact(void *data, const char *hash) {
     struct workbench *bench = data;
-    return tune_session_artefact(bench->session, hash);
+    struct err err;
+    char *path = bench->session ? tune_session_artefact(bench->session, hash) : NULL;
+    char *text = path ? file_read(path, MAX_ARTEFACT, NULL, &err) : NULL;
+    free(path);
+    return text;
 }
 
 static void set_model(struct workbench *bench) {

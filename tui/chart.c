@@ -4,6 +4,7 @@
 #include "tui/chart.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static const char *const heights[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -178,7 +179,11 @@ static void draw_ticks(struct tui_area area, const struct frame *frame,
     for (int power = (int)ceil(frame->x0); power <= (int)floor(frame->x1); power++) {
         int col = (int)lround((power - frame->x0) / (frame->x1 - frame->x0) * (cols - 1));
         tui_say(axis, rows, 9 + col, "┴");
-        tui_say(dim, rows + 1, 9 + MAX_OF(col - 1, 0), "%g", pow(10, power));
+        char label[16];
+        int start = 9 + MAX_OF(col - 1, 0);
+        int length = snprintf(label, sizeof label, "%g", pow(10, power));
+        if (start + length < area.cols - (int)strlen(roof->x_unit) - 1)
+            tui_say(dim, rows + 1, start, "%s", label);
     }
     tui_say_right(dim, rows + 1, area.cols, " %s", roof->x_unit);
     tui_say(dim, 0, 9, "%s", roof->y_unit);

@@ -30,6 +30,7 @@ const char command_keys[] =
     "kernel n next-match\nkernel N previous-match\nkernel v other-kernel\n"
     "diff n next-match\ndiff N previous-match\ndiff d side-by-side\n"
     "device n next-match\ndevice N previous-match\ndevice f filter\ndevice F filter-level\n"
+    "profile t timeline\nprofile + zoom-in\nprofile = zoom-in\nprofile - zoom-out\n"
     "prompt n next-match\nprompt N previous-match\n"
     "notes e edit\nnotes p pin\nnotes x drop\n"
     "history Space mark\nhistory c compare\nhistory o order\nhistory v view\n"
@@ -164,17 +165,47 @@ MOVE(do_first, TUI_MOVE_FIRST)
 MOVE(do_last, TUI_MOVE_LAST)
 #undef MOVE
 
-/* Long lines scroll sideways, a few columns at a time. */
+static bool in_timeline(const struct views *views) {
+    return views->view == VIEW_PROFILE && views->profile_part == PROFILE_TIMELINE;
+}
+
+static void do_timeline(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    views->profile_part = (views->profile_part + 1) % PROFILE_PARTS;
+    views->profile_list.cursor = 0;
+    views->profile_line = 0;
+}
+
+static void do_zoom_in(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    profile_timeline_zoom(views, 0.5);
+}
+
+static void do_zoom_out(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    profile_timeline_zoom(views, 2);
+}
+
+/* Long lines scroll sideways, a few columns at a time; on a timeline the cursor moves. */
 static void do_left(struct views *views, struct str args, struct views_request *request) {
     (void)args;
     (void)request;
-    views->shift = MAX_OF(0, views->shift - 8);
+    if (in_timeline(views))
+        profile_timeline_step(views, -1);
+    else
+        views->shift = MAX_OF(0, views->shift - 8);
 }
 
 static void do_right(struct views *views, struct str args, struct views_request *request) {
     (void)args;
     (void)request;
-    views->shift = MIN_OF(400, views->shift + 8);
+    if (in_timeline(views))
+        profile_timeline_step(views, 1);
+    else
+        views->shift = MIN_OF(400, views->shift + 8);
 }
 
 static void do_enter(struct views *views, struct str args, struct views_request *request) {
@@ -399,6 +430,12 @@ static const struct command commands[] = {
     /* name, hint in the key line ("" for none), help, where, action, handler, condition */
     {"approve", "approve", "accept what waits at the gate and go on", ON(WORKBENCH) | ON(KERNEL) |
      ON(DIFF) | ON(DEVICE) | ON(PROFILE) | ON(PROMPT) | ON(HISTORY), TUNE_ACT_APPROVE, NULL, NULL},
+    {"timeline", "timeline/roofline", "show cost per line, the engine timeline, the roofline",
+     ON(PROFILE), NONE, do_timeline, NULL},
+    {"zoom-in", "zoom in", "show half as much of the timeline, around the cursor", ON(PROFILE),
+     NONE, do_zoom_in, in_timeline},
+    {"zoom-out", "zoom out", "show twice as much of the timeline", ON(PROFILE), NONE, do_zoom_out,
+     in_timeline},
     {"run", "start/pause", "start the loop, or pause it after the step that runs", TUNING, NONE,
      act_run, can_run},
     {"take", "take/leave", "take this hunk of the proposal, or leave it out", ON(WORKBENCH), NONE,
@@ -491,8 +528,8 @@ static const struct command commands[] = {
     {"page-down", "", "one page down", EVERYWHERE, NONE, do_page_down, NULL},
     {"half-up", "", "half a page up", EVERYWHERE, NONE, do_half_up, NULL},
     {"half-down", "", "half a page down", EVERYWHERE, NONE, do_half_down, NULL},
-    {"left", "", "show what is further left", TUNING, NONE, do_left, NULL},
-    {"right", "", "show what is further right", TUNING, NONE, do_right, NULL},
+    {"left", "", "show what is further left; on a timeline the instruction before", TUNING, NONE, do_left, NULL},
+    {"right", "", "show what is further right; on a timeline the next instruction", TUNING, NONE, do_right, NULL},
     {"first", "", "to the first row", EVERYWHERE, NONE, do_first, NULL},
     {"last", "", "to the last row; a log follows from there", EVERYWHERE, NONE, do_last, NULL},
     {"back", "back", "leave this, back to the workbench; from there: quit", EVERYWHERE, NONE,

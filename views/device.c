@@ -46,10 +46,17 @@ void log_filter(struct views *views) {
     const struct tune_state *state = views->state;
     if (views->log_seq == state->seq && views->log_seq >= 0)
         return;
+    /* Only what is new is looked at, unless the filter or the numbers of the lines changed. */
+    bool anew = views->log_seq < 0 || views->log_seen < state->logs_gone ||
+                views->log_gone != state->logs_gone;
+    size_t first = anew ? 0 : (size_t)(views->log_seen - state->logs_gone);
     views->log_seq = state->seq;
-    views->log_rows.len = 0;
+    views->log_gone = state->logs_gone;
+    views->log_seen = state->logs_gone + (int64_t)state->logs.len;
+    if (anew)
+        views->log_rows.len = 0;
     const char *phase = log_phase_name(views);
-    for (size_t i = 0; i < state->logs.len; i++) {
+    for (size_t i = first; i < state->logs.len; i++) {
         const struct tune_log *log = &state->logs.at[i];
         if (log->level >= views->log_level && (!phase || strcmp(phase, log->phase) == 0))
             *vec_push(&views->log_rows) = (int)i;

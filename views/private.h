@@ -41,6 +41,34 @@ struct setting {
     int step;                   /* a gate: which; else -1 */
 };
 
+/* What the lower part of the profile screen shows. */
+enum profile_part { PROFILE_LINES, PROFILE_TIMELINE, PROFILE_ROOFLINE, PROFILE_PARTS };
+
+#define TIMELINE_LANES 32
+
+struct timeline_span {
+    uint32_t instr;
+    int line;                   /* of the kernel; 0 when it came from none */
+    char name[24];              /* the operation */
+    double start, end;          /* ns */
+};
+struct timeline_lane {
+    char name[16];
+    VEC(struct timeline_span) spans;        /* by start */
+    VEC(struct tui_busy) busy;              /* the same, merged */
+    size_t cursor;                          /* into spans */
+};
+/* The timeline of one attempt. While `text` is there it is still being read. */
+struct timeline {
+    char hash[40];
+    char *text;
+    size_t at, count;
+    struct timeline_lane lanes[TIMELINE_LANES];
+    int n_lanes, cols;                      /* cols: as drawn last */
+    double end;                             /* ns */
+    struct tui_busy window;
+};
+
 struct views {
     struct views_model model;
     const struct tune_state *state;         /* model.state */
@@ -77,7 +105,8 @@ struct views {
     int kernel_attempt;
     struct diff diff;
     VEC(int) log_rows;                      /* rows of the log that pass the filter */
-    int64_t log_seq;
+    int64_t log_seq;                        /* -1: the filter changed */
+    int64_t log_gone, log_seen;             /* lines ever: dropped then, looked at */
     enum tune_level log_level;              /* the least that shows */
     int log_phase;                          /* 0: all; else index into the known phases */
     int last_log_rows;
@@ -89,6 +118,8 @@ struct views {
     VEC(uint8_t) history_depth;
     int64_t history_seq;
     bool history_by_latency;
+    enum profile_part profile_part;
+    struct timeline timeline;
     int profile_line, profile_attempt;      /* under the cursor of the profile screen */
     int marks[2];                           /* attempts to compare, -1 */
     struct diff compare;
@@ -203,6 +234,11 @@ void kernel_screen_draw(struct views *views, struct tui_area area);
 void diff_screen_draw(struct views *views, struct tui_area area);
 void device_screen_draw(struct views *views, struct tui_area area);
 void profile_screen_draw(struct views *views, struct tui_area area);
+/* timeline.c: the part of the profile screen. zoom: 0.5 shows half as much; step: 1 or -1. */
+void profile_timeline_draw(struct views *views, struct tui_area area, const struct tune_attempt *attempt);
+void profile_timeline_zoom(struct views *views, double factor);
+void profile_timeline_step(struct views *views, int step);
+void profile_timeline_free(struct timeline *timeline);
 void profile_enter(struct views *views, struct views_request *request);
 void notes_draw(struct views *views, struct tui_area area);
 void history_draw(struct views *views, struct tui_area area);

@@ -230,13 +230,15 @@ static void draw_samples(struct tui_area area, const struct tune_attempt *attemp
         sum += attempt->samples.at[i];
     }
     struct buf text = {0};
-    buf_printf(&text, "%d samples, mean %s", (int)attempt->samples.len,
+    int count = (int)attempt->samples.len;
+    buf_printf(&text, "%d sample%s, mean %s", count, count == 1 ? "" : "s",
                show_latency(sum / (double)attempt->samples.len).text);
     if (attempt->modelled)
-        buf_puts(&text, " (the device model: the same each time)");
+        buf_puts(&text, " (modelled: the same each time)");
     else
         buf_printf(&text, ", %s to %s", show_latency(low).text, show_latency(high).text);
-    tui_put_short(area, 0, (struct tui_rect){0, 1, 1, area.cols - 2}, buf_str(&text));
+    struct tui_rect inside = {0, 1, area.rows, area.cols - 2};
+    tui_put_wrapped(tui_area_part(area, inside), 0, buf_str(&text));
     buf_free(&text);
 }
 
@@ -270,7 +272,54 @@ static bool draw_roofline(struct views *views, struct tui_area area) {
     return true;
 }
 
+static void draw_numbers(struct tui_area area, const struct tune_attempt *a,
+                         const struct tune_attempt *b) {
+    static const struct tui_share halves[] = {{0, 1}, {0, 1}};
+    struct tui_rect parts[2];
+    struct buf title = {0};
+    tui_split_cols((struct tui_rect){0, 0, area.rows, area.cols}, halves, 2, 1, parts);
+    buf_printf(&title, b ? "metrics  #%d → #%d" : "metrics  #%d", a->id, b ? b->id : 0);
+    profile_pair_draw(tui_frame(tui_area_part(area, parts[0]), false, title.at, ""), a, b);
+    struct tui_area right = tui_frame(tui_area_part(area, parts[1]), false, "bounds",
+                                      area.cols >= 110 ? "busy, latency without it"
+                                                       : "busy, without it");
+    draw_bounds(tui_area_part(right, (struct tui_rect){0, 0, 6, right.cols}), b ? b : a);
+    draw_samples(tui_area_part(right, (struct tui_rect){7, 0, 2, right.cols}), b ? b : a);
+    buf_free(&title);
+}
+
+static void draw_lines_part(struct views *views, struct tui_area area,
+                            const struct tune_attempt *attempt) {
+    if (area.cols >= 110 && area.rows >= 8) {
+        struct tui_rect chart = {0, area.cols - 50, area.rows, 50};
+        if (draw_roofline(views, tui_area_part(area, chart)))
+            area = tui_area_part(area, (struct tui_rect){0, 0, area.rows, area.cols - 52});
+    }
+    views->list_spot = (struct tui_rect){area.row, area.col, area.rows, area.cols};
+    draw_hot(views, area, attempt);
+}
+
+static void draw_part(struct views *views, struct tui_area area,
+                      const struct tune_attempt *attempt) {
+    switch (views->profile_part) {
+    case PROFILE_TIMELINE:
+        profile_timeline_draw(views, area, attempt);
+        break;
+    case PROFILE_ROOFLINE:
+        if (!draw_roofline(views, area))
+            tui_say(tui_ink(area, TUI_DIM), 1, 2,
+                    "no roofline: the device did not report operations, bytes and the peak");
+        break;
+    default:
+        draw_lines_part(views, area, attempt);
+        break;
+    }
+}
+
 void profile_screen_draw(struct views *views, struct tui_area area) {
+    static const char *const titles[PROFILE_PARTS] = {"cost per line", "engine timeline",
+                                                      "roofline"};
+    static const struct tui_share rows_of[] = {{14, 0}, {4, 1}};
     struct tui_area body = chrome_screen(views, area);
     const struct tune_attempt *a, *b;
     views_pair(views, &a, &b);
@@ -278,28 +327,18 @@ void profile_screen_draw(struct views *views, struct tui_area area) {
         tui_say(tui_ink(body, TUI_DIM), 1, 2, "not measured yet; s starts the loop");
         return;
     }
-    static const struct tui_share halves[] = {{0, 1}, {0, 1}}, rows_of[] = {{14, 0}, {4, 1}};
-    struct tui_rect whole = {0, 0, body.rows, body.cols}, parts[2], top[2];
-    tui_split_rows(whole, rows_of, 2, 1, parts);
-    tui_split_cols(parts[0], halves, 2, 1, top);
-    struct buf title = {0};
-    buf_printf(&title, b ? "metrics  #%d → #%d" : "metrics  #%d", a->id, b ? b->id : 0);
-    struct tui_area left = tui_frame(tui_area_part(body, top[0]), false, title.at, "");
-    profile_pair_draw(left, a, b);
-    struct tui_area right = tui_frame(tui_area_part(body, top[1]), false,
-                                      "bounds", "busy, latency without it");
-    draw_bounds(tui_area_part(right, (struct tui_rect){0, 0, 6, right.cols}), b ? b : a);
-    draw_samples(tui_area_part(right, (struct tui_rect){7, 0, 1, right.cols}), b ? b : a);
-    struct tui_area hot = tui_frame(tui_area_part(body, parts[1]), true, "cost per line",
-                                    b ? "candidate" : "incumbent");
-    if (hot.cols >= 110 && hot.rows >= 8) {
-        struct tui_rect chart = {0, hot.cols - 50, hot.rows, 50};
-        if (draw_roofline(views, tui_area_part(hot, chart)))
-            hot = tui_area_part(hot, (struct tui_rect){0, 0, hot.rows, hot.cols - 52});
+    /* A chart needs the rows that a small terminal has only without the numbers. */
+    bool alone = views->profile_part != PROFILE_LINES && body.rows < 26;
+    struct tui_rect whole = {0, 0, body.rows, body.cols}, parts[2] = {whole, whole};
+    if (!alone) {
+        tui_split_rows(whole, rows_of, 2, 1, parts);
+        draw_numbers(tui_area_part(body, parts[0]), a, b);
     }
-    views->list_spot = (struct tui_rect){hot.row, hot.col, hot.rows, hot.cols};
-    draw_hot(views, hot, b ? b : a);
-    buf_free(&title);
+    const struct tune_attempt *shown = b ? b : a;
+    char note[48];
+    snprintf(note, sizeof note, "%s #%d", b ? "candidate" : "incumbent", shown->id);
+    draw_part(views, tui_frame(tui_area_part(body, parts[1]), true, titles[views->profile_part],
+                               note), shown);
 }
 
 /* Enter goes to the line in the kernel. */

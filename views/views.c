@@ -187,6 +187,7 @@ static void free_caches(struct views *views) {
     source_free(&views->prompt);
     diff_free(&views->diff);
     diff_free(&views->compare);
+    profile_timeline_free(&views->timeline);
     vec_free(&views->log_rows);
     vec_free(&views->history);
     vec_free(&views->history_depth);
@@ -279,6 +280,8 @@ void views_pair(const struct views *views, const struct tune_attempt **a,
 bool views_is_moving(const struct views *views) {
     if (!views->state)
         return false;
+    if (views->view == VIEW_PROFILE && views->timeline.text)
+        return true;
     for (int i = 0; i < TUNE_STEPS; i++)
         if (views->state->steps[i].is == TUNE_IS_RUNNING)
             return true;

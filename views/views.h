@@ -12,7 +12,7 @@
 struct views_model {
     const struct tune_state *state;
     bool (*act)(void *context, const struct tune_action *action, struct err *err);
-    /* An artefact by content hash as a new string; NULL when there is none. May be NULL itself. */
+    /* The text of an artefact by content hash, to be freed; NULL when there is none. May be NULL itself. */
     char *(*artefact)(void *context, const char *hash);
     void *context;
     const struct tune_recent *recent;   /* the rows of the start screen */

@@ -437,6 +437,7 @@ static void log_add(struct tune_state *state, struct tune_log log, const char *p
             free((void *)(uintptr_t)state->logs.at[i].text);
         }
         state->logs.len -= gone;
+        state->logs_gone += (int64_t)gone;
         memmove(state->logs.at, state->logs.at + gone, state->logs.len * sizeof *state->logs.at);
     }
     log.phase = mem_strdup(phase ? phase : "");

@@ -192,6 +192,7 @@ struct tune_state {
     /* what happened */
     VEC(struct tune_attempt) attempts;      /* index = id */
     VEC(struct tune_log) logs;
+    int64_t logs_gone;                      /* older lines that left the list */
     VEC(struct tune_diagnostic) diagnostics;
     VEC(struct tune_note) notes;
     VEC(struct tune_experience) memory;

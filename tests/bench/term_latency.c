@@ -4,7 +4,9 @@
  * command in a pseudo-terminal of its own; it knows nothing of hone, so that a peer is measured by
  * the same means.
  *
- *     term_latency [-c COLS] [-r ROWS] [-n KEYS] [-k KEYSTRING] [-q QUIT] -- COMMAND [ARG ...]
+ *     term_latency [-c COLS] [-r ROWS] [-n KEYS] [-k KEYSTRING] [-q QUIT] [-f] -- COMMAND [ARG ...]
+ *
+ * With -f a key is answered by the first bytes after it: for a screen that moves by itself too.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -25,6 +27,7 @@
 
 struct options {
     int columns, rows, keys;
+    bool first;
     const char *sequence, *quit;
     char **command;
 };
@@ -41,9 +44,10 @@ static double drain(int fd, int quiet_ms, int limit_ms, size_t *bytes, double *f
     double last = -1;
     char chunk[65536];
     struct pollfd poller = {.fd = fd, .events = POLLIN};
+    double begun = now_ms();
     while (poll(&poller, 1, last < 0 ? limit_ms : quiet_ms) > 0) {
         ssize_t n = read(fd, chunk, sizeof chunk);
-        if (n <= 0)
+        if (n <= 0 || now_ms() - begun > limit_ms)
             break;
         last = now_ms();
         if (first && *first < 0)
@@ -82,9 +86,9 @@ static void measure_keys(const struct options *o, int fd) {
         double sent = now_ms();
         if (write(fd, &o->sequence[(size_t)k % length], 1) != 1)
             break;
-        double last = drain(fd, KEY_QUIET_MS, 300, &bytes, NULL);
+        double first = -1, last = drain(fd, KEY_QUIET_MS, 300, &bytes, &first);
         if (last >= 0)
-            times[answered++] = last - sent;
+            times[answered++] = (o->first ? first : last) - sent;
     }
     qsort(times, answered, sizeof *times, by_value);
     if (answered)
@@ -98,12 +102,13 @@ static void measure_keys(const struct options *o, int fd) {
 
 static bool parse(int argc, char **argv, struct options *o) {
     int option;
-    while ((option = getopt(argc, argv, "+c:r:n:k:q:")) != -1) {
+    while ((option = getopt(argc, argv, "+c:r:n:k:q:f")) != -1) {
         switch (option) {
         case 'c': o->columns = (int)strtol(optarg, NULL, 10); break;
         case 'r': o->rows = (int)strtol(optarg, NULL, 10); break;
         case 'n': o->keys = (int)strtol(optarg, NULL, 10); break;
         case 'k': o->sequence = optarg; break;
+        case 'f': o->first = true; break;
         case 'q': o->quit = optarg; break;
         default: return false;
         }

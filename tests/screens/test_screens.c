@@ -39,6 +39,8 @@ static const struct scene {
     {"reject", "planned", "r t o o Space b i g"},
     {"command", "planned", ": g a t"},
     {"gates", "planned", "g"},
+    {"timeline", "kept", "5 t Down + + Right"},
+    {"roofline", "kept", "5 t t"},
 };
 
 /* The texts of a struct tune_recent are not const, because who lists them frees them. */
@@ -59,6 +61,18 @@ static bool no_act(void *context, const struct tune_action *action, struct err *
     (void)context;
     (void)action;
     return err_set(err, ERR_USAGE, "nothing is done in this test");
+}
+
+/* Two engines and a direction of DMA whose transfers overlap and come out of order. */
+static char *timeline_text(void *context, const char *hash) {
+    (void)context;
+    (void)hash;
+    return mem_strdup("{\"format\": \"hone-profile\", \"lanes\": [\"Tensor\", \"Vector\", \"DMA in\"],"
+                      "\n\"spans_left_out\": 0,\n\"spans\": ["
+                      "\n[3,0,\"nc_matmul\",43,200.0,500.0],\n[6,0,\"nc_matmul\",43,700.0,800.5],"
+                      "\n[4,1,\"tensor_tensor\",36,100.0,200.0],\n[5,1,\"tensor_copy\",44,500.0,650.0],"
+                      "\n[2,2,\"dma_copy\",22,50.0,150.0],\n[1,2,\"dma_copy\",23,0.0,100.0],"
+                      "\n[9,77,\"nowhere\",1,0.0,900.0]]}\n");
 }
 
 static void compare(const char *file, const struct buf *screen) {
@@ -83,7 +97,8 @@ static struct views *make_views(const struct tune_state *state) {
     if (!views)
         print_message("%s\n", err.text);
     assert_non_null(views);
-    const struct views_model model = {.state = state, .act = no_act, .recent = recent,
+    const struct views_model model = {.state = state, .act = no_act, .artefact = timeline_text,
+                                      .recent = recent,
                                       .n_recent = COUNT_OF(recent)};
     views_set_model(views, &model);
     return views;

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The engine timeline: one lane per engine and direction of DMA, from the profile that is stored
+ * with an attempt. Read in slices, so that no frame waits for a long one. It knows nothing of how
+ * the times came about. */
+#include "views/private.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SLICE 20000             /* spans a frame reads: a few milliseconds */
+#define MAX_SPANS 1000000
+#define LEAST_NS 20.0           /* the narrowest window */
+#define NAME_COLS 10
+#define BUSY_COLS 7
+
+/* ---- reading ---------------------------------------------------------------------------------- */
+
+void profile_timeline_free(struct timeline *timeline) {
+    for (int i = 0; i < TIMELINE_LANES; i++) {
+        vec_free(&timeline->lanes[i].spans);
+        vec_free(&timeline->lanes[i].busy);
+    }
+    free(timeline->text);
+    *timeline = (struct timeline){0};
+}
+
+/* What follows "name": [ ; NULL when it is not there. */
+static const char *list_named(const char *text, const char *name) {
+    const char *at = strstr(text, name);
+    at = at ? strchr(at, '[') : NULL;
+    return at ? at + 1 : NULL;
+}
+
+/* A text in quotation marks, cut to fit; false at the end of the list. */
+static bool read_text(const char **at, char *out, size_t size) {
+    const char *from = *at + strcspn(*at, "\"]");
+    if (*from != '"')
+        return false;
+    from++;
+    size_t length = strcspn(from, "\"");
+    if (from[length] != '"')
+        return false;
+    snprintf(out, size, "%.*s", (int)MIN_OF(length, size - 1), from);
+    *at = from + length + 1;
+    return true;
+}
+
+/* Digits with a fraction, whatever the locale; false when something else comes. */
+static bool read_number(const char **at, double *value) {
+    const char *from = *at + strspn(*at, ", [\n\r\t");
+    double sum = 0, unit = 1;
+    const char *digit = from;
+    for (; *digit >= '0' && *digit <= '9'; digit++)
+        sum = sum * 10 + (*digit - '0');
+    if (digit == from)
+        return false;
+    if (*digit == '.')
+        for (digit++; *digit >= '0' && *digit <= '9'; digit++)
+            sum += (*digit - '0') * (unit /= 10);
+    *at = digit;
+    *value = sum;
+    return true;
+}
+
+/* [instruction, lane, operation, line, start, end] */
+static bool read_span(struct timeline *timeline, const char **at) {
+    struct timeline_span span = {0};
+    double instr, lane, line;
+    if (!read_number(at, &instr) || !read_number(at, &lane) ||
+        !read_text(at, span.name, sizeof span.name) || !read_number(at, &line) ||
+        !read_number(at, &span.start) || !read_number(at, &span.end))
+        return false;
+    *at += strspn(*at, " ]");
+    if (lane >= timeline->n_lanes || instr > UINT32_MAX || line > INT32_MAX)
+        return true;
+    span.instr = (uint32_t)instr;
+    span.line = (int)line;
+    *vec_push(&timeline->lanes[(int)lane].spans) = span;
+    timeline->end = fmax(timeline->end, span.end);
+    return true;
+}
+
+static int by_start(const void *a, const void *b) {
+    const struct timeline_span *x = a, *y = b;
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* In order of time, and as stretches without gaps: transfers on several rings overlap. */
+static void finish(struct timeline *timeline) {
+    for (int i = 0; i < timeline->n_lanes; i++) {
+        struct timeline_lane *lane = &timeline->lanes[i];
+        if (lane->spans.len)
+            qsort(lane->spans.at, lane->spans.len, sizeof *lane->spans.at, by_start);
+        for (size_t k = 0; k < lane->spans.len; k++) {
+            const struct timeline_span *span = &lane->spans.at[k];
+            struct tui_busy *last = lane->busy.len ? &lane->busy.at[lane->busy.len - 1] : NULL;
+            if (last && span->start <= last->end)
+                last->end = fmax(last->end, span->end);
+            else
+                *vec_push(&lane->busy) = (struct tui_busy){span->start, span->end};
+        }
+    }
+    free(timeline->text);
+    timeline->text = NULL;
+    timeline->window = (struct tui_busy){0, timeline->end};
+}
+
+static void read_slice(struct timeline *timeline) {
+    const char *at = timeline->text + timeline->at;
+    bool more = true;
+    for (int i = 0; i < SLICE && more; i++)
+        more = timeline->count++ < MAX_SPANS && read_span(timeline, &at);
+    timeline->at = (size_t)(at - timeline->text);
+    if (!more)
+        finish(timeline);
+}
+
+static void start_reading(struct views *views, const char *hash) {
+    struct timeline *timeline = &views->timeline;
+    profile_timeline_free(timeline);
+    snprintf(timeline->hash, sizeof timeline->hash, "%s", hash);
+    timeline->text = views->model.artefact ? views->model.artefact(views->model.context, hash)
+                                           : NULL;
+    const char *lanes = timeline->text ? list_named(timeline->text, "\"lanes\"") : NULL;
+    const char *spans = timeline->text ? list_named(timeline->text, "\"spans\"") : NULL;
+    while (lanes && timeline->n_lanes < TIMELINE_LANES &&
+           read_text(&lanes, timeline->lanes[timeline->n_lanes].name,
+                     sizeof timeline->lanes[0].name))
+        timeline->n_lanes++;
+    if (spans && timeline->n_lanes) {
+        timeline->at = (size_t)(spans - timeline->text);
+        return;
+    }
+    free(timeline->text);
+    timeline->text = NULL;
+}
+
+/* ---- moving ----------------------------------------------------------------------------------- */
+
+static struct timeline_lane *lane_here(struct views *views) {
+    int lane = views->profile_list.cursor;
+    return lane >= 0 && lane < views->timeline.n_lanes ? &views->timeline.lanes[lane] : NULL;
+}
+
+static const struct timeline_span *span_here(struct views *views) {
+    const struct timeline_lane *lane = lane_here(views);
+    return lane && lane->cursor < lane->spans.len ? &lane->spans.at[lane->cursor] : NULL;
+}
+
+/* The window keeps its width and stays inside the whole. */
+static void show_window(struct timeline *timeline, double start, double width) {
+    width = fmin(fmax(width, LEAST_NS), timeline->end);
+    start = fmax(0, fmin(start, timeline->end - width));
+    timeline->window = (struct tui_busy){start, start + width};
+}
+
+void profile_timeline_zoom(struct views *views, double factor) {
+    struct timeline *timeline = &views->timeline;
+    const struct timeline_span *span = span_here(views);
+    double width = timeline->window.end - timeline->window.start;
+    double middle = timeline->window.start + width / 2;
+    if (span && span->start >= timeline->window.start && span->start < timeline->window.end)
+        middle = (span->start + span->end) / 2;
+    show_window(timeline, middle - width * factor / 2, width * factor);
+}
+
+/* To the next instruction of the lane that another column shows, at least one on. */
+void profile_timeline_step(struct views *views, int step) {
+    struct timeline *timeline = &views->timeline;
+    struct timeline_lane *lane = lane_here(views);
+    if (!lane || lane->spans.len == 0)
+        return;
+    double width = timeline->window.end - timeline->window.start;
+    double column = width / MAX_OF(timeline->cols, 1);
+    double from = lane->spans.at[lane->cursor].start;
+    size_t last = lane->spans.len - 1;
+    while (step > 0 ? lane->cursor < last : lane->cursor > 0) {
+        lane->cursor += step > 0 ? 1 : (size_t)-1;
+        if (fabs(lane->spans.at[lane->cursor].start - from) >= column)
+            break;
+    }
+    double now = lane->spans.at[lane->cursor].start;
+    if (now < timeline->window.start || now >= timeline->window.end)
+        show_window(timeline, now - width / 2, width);
+}
+
+/* ---- drawing ---------------------------------------------------------------------------------- */
+
+static double busy_share(const struct timeline_lane *lane, struct tui_busy window) {
+    double sum = 0;
+    for (size_t i = 0; i < lane->busy.len; i++)
+        sum += fmax(0, fmin(lane->busy.at[i].end, window.end) -
+                           fmax(lane->busy.at[i].start, window.start));
+    return window.end > window.start ? sum / (window.end - window.start) * 100 : NAN;
+}
+
+static void draw_lane(struct views *views, struct tui_area area, int index) {
+    static const enum tui_role roles[] = {TUI_LANE_1, TUI_LANE_2, TUI_LANE_3, TUI_LANE_4,
+                                          TUI_LANE_5};
+    struct timeline *timeline = &views->timeline;
+    struct timeline_lane *lane = &timeline->lanes[index];
+    bool here = views->profile_list.cursor == index;
+    tui_say(tui_ink(area, TUI_KEY), 0, 0, "%s", here ? "▸" : " ");
+    tui_put_short(tui_ink(area, here ? TUI_STRONG : TUI_DIM), 0,
+                  (struct tui_rect){0, 2, 1, NAME_COLS - 2}, str_of(lane->name));
+    struct tui_rect plot = {0, NAME_COLS, 1, timeline->cols};
+    tui_fill(tui_ink(area, TUI_BAR_OTHER), plot, "·");
+    tui_chart_lane(tui_area_part(area, plot), lane->busy.at, lane->busy.len, timeline->window,
+                   roles[MIN_OF(index, (int)COUNT_OF(roles) - 1)]);
+    tui_say_right(area, 0, area.cols - 1, "%.0f %%", busy_share(lane, timeline->window));
+    const struct timeline_span *span = here ? span_here(views) : NULL;
+    if (!span)
+        return;
+    double scale = timeline->cols / (timeline->window.end - timeline->window.start);
+    int from = (int)((span->start - timeline->window.start) * scale);
+    int to = (int)ceil((span->end - timeline->window.start) * scale);
+    from = MAX_OF(from, 0);
+    to = MIN_OF(MAX_OF(to, from + 1), timeline->cols);
+    if (from < timeline->cols && to > from)
+        tui_lay_paper(area, (struct tui_rect){0, NAME_COLS + from, 1, to - from},
+                      TUI_PAPER_CURSOR);
+}
+
+static void draw_axis(const struct timeline *timeline, struct tui_area area) {
+    struct tui_area dim = tui_ink(area, TUI_DIM);
+    double width = timeline->window.end - timeline->window.start;
+    tui_say(dim, 0, NAME_COLS, "%s", show_latency(timeline->window.start / 1e3).text);
+    if (width < timeline->end * 0.999)
+        tui_say(dim, 0, NAME_COLS + timeline->cols / 2 - 4, "zoom %.0fx", timeline->end / width);
+    tui_say_right(dim, 0, NAME_COLS + timeline->cols, "%s",
+                  show_latency(timeline->window.end / 1e3).text);
+    tui_say_right(dim, 0, area.cols - 1, "busy");
+}
+
+/* The instruction under the cursor, and the line it came from. */
+static void draw_span(struct views *views, struct tui_area area,
+                      const struct tune_attempt *attempt) {
+    const struct timeline_span *span = span_here(views);
+    if (!span) {
+        tui_say(tui_ink(area, TUI_DIM), 0, 2, "nothing ran here");
+        return;
+    }
+    views->profile_line = span->line;
+    views->profile_attempt = attempt->id;
+    int col = tui_say(tui_ink(area, TUI_CALL), 0, 2, "%s", span->name);
+    tui_say(area, 0, col, "  instruction %u  at %s  takes %s", span->instr,
+            show_latency(span->start / 1e3).text,
+            show_latency((span->end - span->start) / 1e3).text);
+    source_set(&views->full, attempt->source);
+    tui_say_right(tui_ink(area, TUI_LINE_NUMBER), 1, 7, "%d", span->line);
+    source_draw_line(tui_area_part(area, (struct tui_rect){1, 9, 1, area.cols - 10}), 0, 0,
+                     str_trim(source_line(&views->full, span->line)), 0);
+}
+
+void profile_timeline_draw(struct views *views, struct tui_area area, const struct tune_attempt *attempt) {
+    struct timeline *timeline = &views->timeline;
+    const char *hash = attempt->timeline;
+    if (hash && strcmp(hash, timeline->hash) != 0)
+        start_reading(views, hash);
+    if (hash && timeline->text)
+        read_slice(timeline);
+    if (!hash || timeline->n_lanes == 0 || timeline->text || !(timeline->end > 0)) {
+        tui_say(tui_ink(area, TUI_DIM), 1, 2, "%s",
+                hash && timeline->text ? "reading the timeline" :
+                "this attempt has no timeline: its device reported none");
+        return;
+    }
+    timeline->cols = MAX_OF(area.cols - NAME_COLS - BUSY_COLS, 1);
+    tui_list_fit(&views->profile_list, timeline->n_lanes, timeline->n_lanes);
+    views->list_spot = (struct tui_rect){area.row + 1, area.col, timeline->n_lanes, area.cols};
+    draw_axis(timeline, area);
+    for (int i = 0; i < timeline->n_lanes; i++)
+        draw_lane(views, tui_area_part(area, (struct tui_rect){1 + i, 0, 1, area.cols}), i);
+    int below = timeline->n_lanes + 2;
+    draw_span(views, tui_area_part(area, (struct tui_rect){below, 0, 2, area.cols}), attempt);
+}
