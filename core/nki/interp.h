@@ -151,6 +151,7 @@ struct value_class {
     VEC(struct field) fields;               /* in an arena */
     enum class_form form;
     bool is_data, frozen, is_int, is_flag, generated;   /* generated: constructor from fields */
+    bool lenient;                           /* a dataclass that is an NKIObject: fields may lack */
     VEC(struct value) members;              /* of an Enum, in an arena */
     struct value (*make)(struct interp *, const struct call *);
 };

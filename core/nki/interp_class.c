@@ -16,6 +16,7 @@ struct value_class *class_new(struct interp *in, const char *name, struct value_
         cls->generated = base->generated;
         cls->frozen = base->frozen;
         cls->is_data = base->is_data;
+        cls->lenient = base->lenient;
     }
     return cls;
 }
@@ -163,6 +164,7 @@ static bool add_base(struct interp *in, const struct nki_node *node, struct valu
     cls->is_flag |= base.cls->is_flag;
     cls->generated |= base.cls->generated;
     cls->is_data |= base.cls->is_data;
+    cls->lenient |= base.cls->lenient;
     cls->frozen |= base.cls->frozen;
     return true;
 }
@@ -308,6 +310,7 @@ static bool decorate_class(struct interp *in, const struct nki_node *stmt, struc
         if (which == DECORATOR_DATA && value->kind == VALUE_CLASS) {
             const struct nki_node *frozen =
                 all->at[i]->kind == NKI_CALL ? nki_keyword(all->at[i], "frozen") : NULL;
+            value->cls->lenient |= value->cls->generated && !value->cls->is_data;
             value->cls->is_data = value->cls->generated = true;
             value->cls->frozen =
                 frozen && frozen->kind == NKI_CONSTANT && frozen->constant.type == NKI_CONST_TRUE;
@@ -350,7 +353,7 @@ static bool field_value(struct interp *in, const struct call *call, const struct
     if (!is_unset(*value))
         return true;
     *value = NONE_VALUE; /* NKIObject: a field without default is None */
-    return !cls->is_data ||
+    return !cls->is_data || cls->lenient ||
            interp_error(in, call->node, "TypeError", "%s: argument '%s' is missing", cls->name,
                         field->name->at);
 }

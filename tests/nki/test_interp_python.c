@@ -274,6 +274,10 @@ static void classes(void **state) {
          "opt: str = None\ndef k():\n    a = K(m=1)\n    a.m += 5\n    return a.m, a.n, a.opt\n",
          "(6, 4, None)"},
         {"import nki.language as nl\nfrom dataclasses import dataclass\n@dataclass\nclass "
+         "K(nl.NKIObject):\n    m: int\n    n: int\ndef k():\n    a = K(n=1)\n    return a.m, "
+         "a.n\n",
+         "(None, 1)"},
+        {"import nki.language as nl\nfrom dataclasses import dataclass\n@dataclass\nclass "
          "K(nl.NKIObject):\n    m = None\n    n = 4\ndef k():\n    a = K(m=1)\n    return a.m, "
          "a.n\n",
          "(1, 4)"},
