@@ -167,6 +167,10 @@ static bool scale_steps(struct tensor *t, int64_t by, int64_t per) {
 struct tensor *tensor_cast_view(struct interp *in, const struct nki_node *node,
                                 const struct tensor *tensor, enum dtype dtype) {
     struct tensor out;
+    if (dtype == DTYPE_NONE) {
+        interp_error(in, node, "", "the dtype to read a tensor as is missing; found None");
+        return NULL;
+    }
     tensor_read(&out, tensor);
     int64_t from = (int64_t)dtype_bytes(tensor->dtype), to = (int64_t)dtype_bytes(dtype);
     struct tensor_dim *last = &out.dim[out.n_dims - 1];
