@@ -170,11 +170,12 @@ struct target *target_open(struct loop *loop, const char *name, struct err *err)
     struct buf names = {0};
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         buf_printf(&names, "%s%s", i ? ", " : "", kinds[i].name);
-        if (strcmp(name, kinds[i].name) == 0)
+        if (name && strcmp(name, kinds[i].name) == 0)
             kind = &kinds[i];
     }
     if (!kind)
-        err_set(err, ERR_USAGE, "there is no target %s; there are: %s", name, names.at);
+        err_set(err, ERR_USAGE, "there is no target %s; there are: %s",
+                name ? name : "without a name", names.at);
     buf_free(&names);
     if (!kind)
         return NULL;

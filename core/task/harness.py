@@ -14,7 +14,8 @@ import sys
 import time
 import traceback
 
-ANSWERS = os.fdopen(os.dup(1), "w", encoding="utf-8")
+# What is no text (half a surrogate pair in a message of the reference) must not spoil an answer.
+ANSWERS = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace")
 REQUESTS = os.fdopen(os.dup(0), "r", encoding="utf-8")
 os.dup2(2, 1)
 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -23,10 +24,12 @@ CHUNK = 1 << 20
 BLOCK = 1 << 15     # elements compared at once: three blocks of doubles stay in the cache
 ALIGN = 4096
 META_VERSION = 1
+MAX_VALUES = 64     # arguments of a kernel
+MAX_DIMS = 8
 
 
 def answer(**fields):
-    ANSWERS.write(json.dumps(fields, allow_nan=False) + "\n")
+    ANSWERS.write(json.dumps(fields, allow_nan=False, ensure_ascii=False) + "\n")
     ANSWERS.flush()
 
 
@@ -179,6 +182,9 @@ class Reference:
         if not isinstance(values, (list, tuple)):
             raise Unusable("transform_to_nki_inputs() returned "
                            f"{type(values).__name__}; it must return a list")
+        if len(values) > MAX_VALUES:
+            raise Unusable(f"there are {len(values)} inputs of the kernel; at most {MAX_VALUES} "
+                           "are allowed")
         wanted = self.names.get("nki_input_dtypes") or []
         if len(wanted) not in (0, len(values)):
             raise Unusable(f"nki_input_dtypes has {len(wanted)} entries for {len(values)} inputs")
@@ -186,6 +192,14 @@ class Reference:
                 for i, value in enumerate(values)]
 
     def one_input(self, i, value, wanted):
+        if isinstance(value, int) and not -1 << 63 <= value < 1 << 63:
+            raise Unusable(f"input {i} of the kernel is an integer of {value.bit_length()} bits; at "
+                           "most 63 and a sign are allowed")
+        if isinstance(value, str) and value.encode("utf-8", "replace").decode() != value:
+            raise Unusable(f"input {i} of the kernel is the string {value!a}, which is no text")
+        if getattr(value, "ndim", 0) > MAX_DIMS:
+            raise Unusable(f"input {i} of the kernel has {value.ndim} dimensions; at most "
+                           f"{MAX_DIMS} are allowed")
         if value is None or isinstance(value, (bool, int, float, str)):
             return value, None
         if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0

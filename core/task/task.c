@@ -82,6 +82,13 @@ static struct task *open_file(const char *path, const char *reference, struct er
         task_free(task);
         return NULL;
     }
+    const char *zero = memchr(task->kernel_text, 0, task->kernel_len);
+    if (zero) {
+        err_set(err, ERR_USAGE, "%s holds a zero byte (at byte %zu), so it is no text: a kernel is "
+                "a Python file in UTF-8", path, (size_t)(zero - task->kernel_text));
+        task_free(task);
+        return NULL;
+    }
     bool in_task_folder = strcmp(path_base(path), "kernel.py") == 0;
     task->name = in_task_folder ? name_of(task->folder, false) : name_of(path, true);
     char *beside = path_join(task->folder, "reference.py");

@@ -242,12 +242,22 @@ class BadInput(BadInputBase):
         done = run("sim", make_task("huge", huge))
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
 
+    def test_a_kernel_that_is_no_text(self):
+        task = make_task("zero", LEGACY + "\0 what comes here would never be read\n")
+        for command in ("sim", "check", "run"):
+            self.expect(run(command, task), 2, "kernel.py holds a zero byte")
+
     def test_references_that_fail(self):
         for name, change, part in (
                 ("raises", ("return x *", "raise ValueError('no') or x *"), "reference.py:7: ValueError: no"),
                 ("nan", ("return x *", "return np.nan *"), "NaN"),
                 ("shape", ("return x * np.float32(factor)", "return x[:, :7]"), "shape"),
-                ("nothing", ("    return x *", "    x *"), "returned nothing")):
+                ("nothing", ("    return x *", "    x *"), "returned nothing"),
+                ("surrogate", ("return x *", "raise ValueError('\\udcff\\x1b[') or x *"), "ValueError"),
+                ("wide", ("3.0]", "10 ** 40]"), "an integer of 133 bits"),
+                ("deep", ("3.0]", "np.zeros((1,) * 9)]"), "9 dimensions"),
+                ("many", ("3.0]", "*range(70)]"), "71 inputs"),
+                ("words", ("3.0]", "'\\udcff']"), "which is no text")):
             done = run("sim", make_task(name, LEGACY, REFERENCE.replace(*change)))
             self.expect(done, 1 if name == "shape" else 2, part)
             self.assertNotIn("Traceback", done.stdout + done.stderr)

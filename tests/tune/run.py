@@ -192,6 +192,24 @@ class Run(unittest.TestCase):
         self.assertEqual(done.returncode, 3)
         self.assertIn("newer hone", done.stderr)
 
+    def test_events_of_nonsense_do_no_harm(self):
+        self.events("--rounds", "1", "--seeds", "0")
+        nonsense = ["", "null", "[]", "{}", "[" * 100000, '{"attempt": -1, "round": 1e308}',
+                    '{"attempt": [[]], "source": null, "path": "\\u001b[2J", "seq": {}}']
+        with self.database() as db:
+            types = [row[0] for row in db.execute("SELECT DISTINCT type FROM events")]
+            for i, kind in enumerate([*types, "of another hone"]):
+                for payload in nonsense[i % 3:]:
+                    db.execute("INSERT INTO events(wall_ms, type, payload) VALUES (?, ?, ?)",
+                               (2 ** 62, kind, payload))
+        done = hone("run", self.task, "--rounds", "1", "--seeds", "0")
+        self.assertIn(done.returncode, (0, 1, 2, 3), done.stderr)
+        self.assertNotIn("\x1b", done.stdout + done.stderr)
+        with self.database() as db:     # a session whose target was lost
+            db.execute("DELETE FROM events WHERE type = 'session'")
+        done = hone("run", self.task, "--rounds", "1", "--seeds", "0")
+        self.assertIn(done.returncode, (0, 1, 2, 3), done.stderr)
+
     def test_wrong_words_cost_nobody_a_session(self):
         self.events("--rounds", "1", "--seeds", "0")
         before = (self.session / "experiments.jsonl").read_text()
