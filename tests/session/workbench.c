@@ -192,6 +192,16 @@ static void without_a_terminal_it_says_what_to_do(void **state) {
     terminal_free(terminal);
 }
 
+static void a_terminal_without_a_name_is_taken_for_an_xterm(void **state) {
+    struct place *place = *state;
+    for (size_t i = 0; place->env[i]; i++)
+        if (strncmp(place->env[i], "TERM=", 5) == 0)
+            place->env[i] = "TERM=";
+    struct terminal *terminal = start_hone(place, 100, 30);
+    expect(terminal, "? keys");
+    terminal_free(terminal);
+}
+
 static void the_editor_has_the_terminal_and_gives_it_back(void **state) {
     struct terminal *terminal = start_hone(*state, 120, 40);
     expect(terminal, "? keys");
@@ -291,6 +301,7 @@ int main(void) {
         TEST(a_crash_gives_the_terminal_back),
         TEST(a_lost_terminal_ends_it),
         TEST(without_a_terminal_it_says_what_to_do),
+        TEST(a_terminal_without_a_name_is_taken_for_an_xterm),
         TEST(the_editor_has_the_terminal_and_gives_it_back),
         TEST(a_round_is_seen_and_decided),
         TEST(a_killed_session_shows_the_same_again),

@@ -92,23 +92,29 @@ static bool choose_locale(void) {
     return ascii;
 }
 
-static bool is_usable(struct err *err) {
+/* What TERM says, or what nearly every terminal understands. */
+static const char *terminal_type(void) {
     const char *name = getenv("TERM");
+    return name && *name ? name : "xterm";
+}
+
+static bool is_usable(struct err *err) {
+    const char *name = terminal_type();
     int status = 0;
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
         return err_set(err, ERR_USAGE,
                        "the workbench needs a terminal; without one use: hone run TASK, hone sim "
                        "KERNEL, hone check KERNEL (--help shows how)");
-    if (setupterm(name && *name ? name : "xterm", STDOUT_FILENO, &status) != OK)
+    if (setupterm(name, STDOUT_FILENO, &status) != OK)
         return err_set(err, ERR_USAGE,
                        "the terminal '%s' (TERM) is not known here; set TERM, for example to xterm",
-                       name ? name : "");
+                       name);
     bool places = cursor_address != NULL;
     del_curterm(cur_term);                      /* newterm makes its own */
     if (!places)
         return err_set(err, ERR_USAGE,
                        "a terminal of type '%s' (TERM) cannot place a cursor; use another, or "
-                       "hone run TASK", name ? name : "");
+                       "hone run TASK", name);
     return true;
 }
 
@@ -127,7 +133,7 @@ static SCREEN *start_curses(FILE *out) {
     struct sigaction old[COUNT_OF(ours)], none = {.sa_handler = SIG_IGN};
     for (size_t i = 0; i < COUNT_OF(ours); i++)
         sigaction(ours[i], &none, &old[i]);
-    SCREEN *screen = newterm(NULL, out, stdin);
+    SCREEN *screen = newterm(terminal_type(), out, stdin);
     for (size_t i = 0; i < COUNT_OF(ours); i++)
         sigaction(ours[i], &old[i], NULL);
     return screen;
