@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #define STEPS_BETWEEN_CHECKS 4096
-#define DEFAULT_STEPS 500000000u
+#define DEFAULT_STEPS 200000000u
 #define DEFAULT_INSTRUCTIONS 8000000u
 #define DEFAULT_BYTES ((size_t)4 << 30)
 

