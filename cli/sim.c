@@ -131,6 +131,19 @@ static void print_json(const struct sim *sim) {
     cli_json_print(object);
 }
 
+/* Why an answer is no, as findings, so that a script reads it where it reads the others. */
+static void explain_answers(struct sim *sim) {
+    struct runner_result *result = &sim->result;
+    const struct {
+        const char *name;
+        const struct task_judgement *judgement;
+    } rows[] = {{"correct", &result->verdict.correct}, {"credible", &result->verdict.credible}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (rows[i].judgement->answer == TASK_NO && rows[i].judgement->reason[0])
+            diag_add(&result->diagnostics, DIAG_ERROR, "", sim->job.task->kernel_path, 0, 0,
+                     "not %s: %s", rows[i].name, rows[i].judgement->reason);
+}
+
 /* ---- text --------------------------------------------------------------------------------------- */
 
 static void print_judgement(struct buf *out, const char *name,
@@ -228,10 +241,12 @@ static int evaluate_and_print(struct sim *sim) {
         sim->result.failure.kind == ERR_NONE)
         sim->result.failure = err;
     free(folder);
-    if (cli_has(sim->cli, "json"))
+    if (cli_has(sim->cli, "json")) {
+        explain_answers(sim);
         print_json(sim);
-    else if (sim->result.failure.kind == ERR_NONE || sim->result.diagnostics.all.len)
+    } else if (sim->result.failure.kind == ERR_NONE || sim->result.diagnostics.all.len) {
         print_text(sim);
+    }
     return exit_status(sim);
 }
 

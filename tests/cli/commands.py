@@ -177,6 +177,7 @@ class Sim(Commands):
         self.assertIs(out["compiles"], True)
         self.assertIs(out["correct"], False)
         self.assertAlmostEqual(out["seeds"][0]["rel_l2"], 1 / 3, places=5)
+        self.assertIn("not correct:", out["diagnostics"][-1]["message"])
 
     def test_a_copy_of_the_input_is_not_credible(self):
         out = self.sim(make_task("copy", LEGACY.replace("value=scaled", "value=tile")), status=1)
