@@ -79,6 +79,8 @@ SMALL_FLOATS = {
                                np.float64).astype(np.float32),
 }
 OWN_DTYPES = {"bfloat16": np.uint16, **{name: np.uint8 for name in SMALL_FLOATS}}
+# The device has no 64-bit types; frameworks hand a kernel these in their place.
+NARROWED = {"float64": "float32", "int64": "int32"}
 PLAIN_DTYPES = {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "float16",
                 "float32", "float64"}
 RAW_DTYPES = {"bool_": np.bool_, "tfloat32": np.float32, "float8_e4m3fn_x4": np.uint32,
@@ -214,8 +216,12 @@ class Reference:
         if name not in PLAIN_DTYPES:
             raise Unusable(f"input {i} of the kernel is an array of {name}; allowed are "
                            + ", ".join(sorted(PLAIN_DTYPES | set(OWN_DTYPES))))
-        if wanted is None or wanted == name:
+        wanted = wanted or NARROWED.get(name, name)
+        if wanted == name:
             return value, name
+        if name == "int64" and value.size and not np.array_equal(value.astype(wanted), value):
+            raise Unusable(f"input {i} of the kernel is an array of int64 with numbers that {wanted} "
+                           "does not hold; the device has no 64-bit types")
         if wanted in OWN_DTYPES:
             codes = encode(value, wanted)
             # Where the input is a view of what forward gets, forward sees the rounded numbers too.

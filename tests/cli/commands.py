@@ -190,6 +190,15 @@ class Sim(Commands):
         own = make_task("own", near, REFERENCE + "\nTOLERANCE = 1e-3\n")
         self.assertIs(self.sim(own)["correct"], True)
 
+    def test_64_bit_inputs_arrive_as_32_bit(self):
+        wide = REFERENCE.replace(".astype(np.float32), 3.0", ", 3.0")
+        self.assertIs(self.sim(make_task("wide64", CURRENT, wide))["correct"], True)
+        many = REFERENCE.replace("np.random.normal(size=(128, 256)).astype(np.float32)",
+                                 "np.full((128, 256), 1 << 40)")
+        done = run("sim", make_task("many64", CURRENT, many))
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("int64", done.stderr)
+
     def test_inputs_can_stand_for_a_reference(self):
         kernel = make_task("bare", LEGACY, None) / "kernel.py"
         out = self.sim(kernel, "--input", "x=128x256:float32", "--input", "factor=3.0")
