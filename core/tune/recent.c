@@ -76,7 +76,7 @@ static char *copy_of(const cJSON *item, const char *key) {
     return mem_strdup(tune_json_text(item, key));
 }
 
-/* The first line of a seed's README that is no heading; a new string or NULL. */
+/* The first line of a seed's README that is no heading, as plain text; a new string or NULL. */
 static char *seed_about(const char *name) {
     char path[300];
     snprintf(path, sizeof path, "seeds/%s/README.md", name);
@@ -86,7 +86,9 @@ static char *seed_about(const char *name) {
         if (!line.len || line.at[0] == '#')
             continue;
         struct buf text = {0};
-        buf_add(&text, line.at, line.len);
+        for (size_t i = 0; i < line.len; i++)
+            if (line.at[i] != '`')      /* Markdown's, of no use on a screen */
+                buf_putc(&text, line.at[i]);
         return buf_take(&text);
     }
     return NULL;
