@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #define DEFAULT_MAX_LINE ((size_t)1 << 20)
+#define LINES_AT_ONCE 4096      /* bytes of lines read before the loop goes round */
+#define MOST_LINGERS 20
 #define LINGER_MS 300           /* how long outputs may stay open after the child ended */
 
 extern char **environ;
@@ -21,6 +23,7 @@ struct output {
     uv_pipe_t *pipe;            /* NULL when closed or never open */
     enum loop_output mode;
     struct buf line;
+    bool paused;                /* lines wait to be read until the loop went round */
 };
 
 struct loop_child {
@@ -29,7 +32,8 @@ struct loop_child {
     pid_t pid;
     uv_pipe_t *input;
     struct output outputs[2];
-    struct loop_timer *limit, *grace, *linger;
+    struct loop_timer *limit, *grace, *linger, *resume;
+    int lingered;
     uint64_t started_ns;
     size_t writes;
     bool reaped, killed, timed_out, forgotten, close_input;
@@ -239,6 +243,7 @@ static void close_output(struct loop_child *child, int which) {
     struct output *output = &child->outputs[which];
     if (!output->pipe)
         return;
+    output->paused = false;
     loop_close_handle(output->pipe);
     output->pipe = NULL;
     if (output->line.len)
@@ -246,15 +251,36 @@ static void close_output(struct loop_child *child, int which) {
     buf_clear(&output->line);
 }
 
+static int which_output(const struct loop_child *child, const void *stream) {
+    return stream == child->outputs[1].pipe;
+}
+
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf) {
-    (void)handle;
-    *buf = uv_buf_init(mem_alloc(1, suggested), (unsigned)suggested);
+    const struct loop_child *child = handle->data;
+    bool lines = child->outputs[which_output(child, handle)].mode != LOOP_RAW;
+    size_t size = lines ? MIN_OF(suggested, (size_t)LINES_AT_ONCE) : suggested;
+    *buf = uv_buf_init(mem_alloc(1, size), (unsigned)size);
+}
+
+static void on_resume(void *data);
+
+/* A child that prints faster than its lines are dealt with must not keep keys and frames waiting:
+ * after each piece the loop goes round once. */
+static void pause_reading(struct loop_child *child, int which) {
+    struct output *output = &child->outputs[which];
+    uv_read_stop((uv_stream_t *)output->pipe);
+    output->paused = true;
+    if (!child->resume)
+        child->resume = loop_timer_start(child->loop, 0, 0, on_resume, child);
 }
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf) {
     struct loop_child *child = stream->data;
-    int which = (uv_pipe_t *)stream == child->outputs[1].pipe;
-    if (n > 0 && child->outputs[which].mode == LOOP_RAW)
+    int which = which_output(child, stream);
+    bool raw = child->outputs[which].mode == LOOP_RAW;
+    if (n > 0 && !raw)
+        pause_reading(child, which);
+    if (n > 0 && raw)
         deliver(child, which, (struct str){buf->base, (size_t)n}, true);
     else if (n > 0)
         split_lines(child, which, (struct str){buf->base, (size_t)n});
@@ -262,6 +288,17 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf) {
     if (n < 0) {
         close_output(child, which);
         finish_if_over(child);
+    }
+}
+
+static void on_resume(void *data) {
+    struct loop_child *child = data;
+    child->resume = NULL;
+    for (int i = 0; i < 2; i++) {
+        struct output *output = &child->outputs[i];
+        if (output->paused)
+            uv_read_start((uv_stream_t *)output->pipe, on_alloc, on_read);
+        output->paused = false;
     }
 }
 
@@ -347,6 +384,7 @@ static void remove_child(struct loop_child *child) {
     loop_timer_stop(child->limit);
     loop_timer_stop(child->grace);
     loop_timer_stop(child->linger);
+    loop_timer_stop(child->resume);
     if (child->input)
         close_input_now(child);
     for (int i = 0; i < 2; i++)
@@ -367,6 +405,11 @@ static void finish_if_over(struct loop_child *child) {
 static void on_linger(void *data) {
     struct loop_child *child = data;
     child->linger = NULL;
+    bool more = child->outputs[0].paused || child->outputs[1].paused;
+    if (more && child->lingered++ < MOST_LINGERS) {     /* what it printed is still coming in */
+        child->linger = loop_timer_start(child->loop, LINGER_MS, 0, on_linger, child);
+        return;
+    }
     close_output(child, 0);
     close_output(child, 1);
     finish_if_over(child);
