@@ -250,6 +250,7 @@ static void a_round_is_seen_and_decided(void **state) {
     expect(terminal, "#0");
     terminal_type(terminal, "7");
     expect(terminal, "▸ #0");
+    expect(terminal, "Space mark");     /* the last line: the frame is whole */
     char *before = mem_strdup(strstr(terminal_screen(terminal), "attempts"));
     terminal_type(terminal, "qq");
     assert_int_equal(terminal_wait_exit(terminal, false), 0);
@@ -260,9 +261,8 @@ static void a_round_is_seen_and_decided(void **state) {
     terminal_type(terminal, "7");
     expect(terminal, "▸ #0");
     expect(terminal, "Space mark");
-    const char *after = strstr(terminal_screen(terminal), "attempts");
     *strstr(before, "└────") = 0;
-    assert_memory_equal(before, after, strlen(before));
+    expect(terminal, before);
     free(before);
     terminal_free(terminal);
 }
@@ -281,10 +281,8 @@ static void a_killed_session_shows_the_same_again(void **state) {
     terminal_free(terminal);
     terminal = start_on(*state, "small", 120, 40);
     expect(terminal, "n another");
-    const char *after = strstr(terminal_screen(terminal), "◆ plan");
-    assert_non_null(after);
     *strstr(before, "├─ device") = 0;
-    assert_memory_equal(before, after, strlen(before));
+    expect(terminal, before);
     free(before);
     terminal_free(terminal);
 }
