@@ -43,7 +43,7 @@ static void on_done(void *data, struct runner_result *result) {
 
 static bool evaluate(struct sim *sim, struct err *err) {
     struct loop *loop = loop_new();
-    struct target *target = target_open(loop, "sim", err);
+    struct target *target = target_open(loop, "sim", NULL, err);
     struct runner_callbacks callbacks = {on_event, on_done, sim};
     bool ok = target && target_start(target, &sim->job.job, &callbacks, err);
     if (ok)

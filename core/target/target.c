@@ -165,7 +165,9 @@ static void start_waiting(struct target *target) {
 
 /* --------------------------------------------------------------------------------------- targets */
 
-struct target *target_open(struct loop *loop, const char *name, struct err *err) {
+struct target *target_open(struct loop *loop, const char *name, const struct target_options *options,
+                           struct err *err) {
+    (void)options;
     const struct target_kind *kind = NULL;
     struct buf names = {0};
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {

@@ -16,7 +16,7 @@ static void release(void *self) {
 
 bool tune_place_open(struct tune_place *place, struct loop *loop, const char *target,
                      struct err *err) {
-    struct target *opened = target_open(loop, target, err);
+    struct target *opened = target_open(loop, target, NULL, err);
     if (!opened)
         return false;
     const struct target_info *info = target_describe(opened);

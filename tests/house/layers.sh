@@ -5,14 +5,15 @@ set -u
 root=${1:-.}
 cd "$root" || exit 2
 declare -A allowed=(
-  [main]="main views tui tune store target model task runner device nki loop base"
+  [main]="main views tui tune store target transport model task runner device nki loop base"
   [base]="base"
   [loop]="loop base"
   [nki]="nki base"
   [device]="device nki base"
   [task]="task loop base"
   [runner]="runner device nki task loop base"
-  [target]="target runner task loop base"
+  [transport]="transport loop base"
+  [target]="target transport runner task loop base"
   [model]="model loop base"
   [store]="store task base"
   [tune]="tune store target model task nki device loop base"

@@ -28,7 +28,7 @@ static void an_unknown_target_is_refused_with_what_there_is(void **state) {
     (void)state;
     struct loop *loop = loop_new();
     struct err err = {0};
-    assert_null(target_open(loop, "moon", &err));
+    assert_null(target_open(loop, "moon", NULL, &err));
     assert_int_equal(err.kind, ERR_USAGE);
     assert_non_null(strstr(err.text, "sim"));
     loop_free(loop);
@@ -37,7 +37,7 @@ static void an_unknown_target_is_refused_with_what_there_is(void **state) {
 static void sim_describes_itself(void **state) {
     (void)state;
     struct loop *loop = loop_new();
-    struct target *target = target_open(loop, "sim", NULL);
+    struct target *target = target_open(loop, "sim", NULL, NULL);
     const struct target_info *info = target_describe(target);
     assert_string_equal(info->name, "sim");
     assert_true(info->modelled);
@@ -54,7 +54,7 @@ static const char *const slow[] = {"/bin/sh", "-c",
 static void runs_wait_their_turn(void **state) {
     (void)state;
     struct loop *loop = loop_new();
-    struct target *target = target_open(loop, "sim", NULL);
+    struct target *target = target_open(loop, "sim", NULL, NULL);
     struct outcome outcomes[8];
     memset(outcomes, 0, sizeof outcomes);
     int running = 0;
@@ -80,7 +80,7 @@ static void waiting_and_running_ones_can_be_cancelled(void **state) {
     (void)state;
     static const char *const sleeping[] = {"sleep", "600", NULL};
     struct loop *loop = loop_new();
-    struct target *target = target_open(loop, "sim", NULL);
+    struct target *target = target_open(loop, "sim", NULL, NULL);
     enum { N = 40 };
     struct outcome outcomes[N];
     memset(outcomes, 0, sizeof outcomes);
@@ -107,7 +107,7 @@ static void a_runner_that_cannot_start_is_told_later(void **state) {
     (void)state;
     static const char *const missing[] = {"/no/such/runner", NULL};
     struct loop *loop = loop_new();
-    struct target *target = target_open(loop, "sim", NULL);
+    struct target *target = target_open(loop, "sim", NULL, NULL);
     int running = 1;
     struct outcome outcome = {.running = &running};
     struct runner_job job = {.kernel_path = "k", .command = missing};
@@ -124,7 +124,7 @@ static void a_runner_that_cannot_start_is_told_later(void **state) {
 static void freeing_a_target_ends_its_runs_silently(void **state) {
     (void)state;
     struct loop *loop = loop_new();
-    struct target *target = target_open(loop, "sim", NULL);
+    struct target *target = target_open(loop, "sim", NULL, NULL);
     int running = 8;
     struct outcome outcomes[8];
     memset(outcomes, 0, sizeof outcomes);
