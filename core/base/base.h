@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/clock.h"
+#include "base/config.h"
 #include "base/os.h"
 #include "base/dtype.h"
 #include "base/embed.h"

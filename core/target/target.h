@@ -9,7 +9,6 @@
 
 #include "base/base.h"
 #include "loop/loop.h"
-#include "base/config.h"
 #include "runner/runner.h"      /* the job, the events and the result */
 #include "task/task.h"
 
