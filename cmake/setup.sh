@@ -31,6 +31,9 @@ setup_test_table="
 p cmocka libcmocka-dev
 p vterm libvterm-dev
 c tmux tmux
+c /usr/sbin/sshd openssh-server
+c ssh openssh-client
+c ip iproute2
 "
 
 setup_has_numpy() {
