@@ -9,7 +9,7 @@
 
 const char *events_name(enum runner_event_kind kind) {
     static const char *const names[] = {"phase", "log", "diagnostic", "correctness",
-                                        "sample", "metric", "artifact", "result"};
+                                        "sample", "metric", "artifact", "result", "restart"};
     return (size_t)kind < COUNT_OF(names) ? names[kind] : "";
 }
 
@@ -94,6 +94,7 @@ void events_write(const struct runner_event *event) {
         cJSON_AddStringToObject(object, "path", event->text);
         break;
     case RUNNER_RESULT:
+    case RUNNER_RESTART:
         break;
     }
     write_line(object);

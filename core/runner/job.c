@@ -49,6 +49,21 @@ static void add_seeds(cJSON *object, const struct runner_job *job) {
         cJSON_AddItemToArray(seeds, cJSON_CreateNumber((double)job->seeds[i]));
 }
 
+/* Only remote runners read these. */
+static void add_remote(cJSON *object, const struct runner_job *job) {
+    add_text(object, "session", job->session);
+    if (job->setting_count) {
+        cJSON *settings = cJSON_AddObjectToObject(object, "settings");
+        for (size_t i = 0; i < job->setting_count; i++)
+            add_text(settings, job->settings[i].name, job->settings[i].value);
+    }
+    cJSON *model = job->model ? cJSON_Parse(job->model) : NULL;
+    if (!model)
+        return;
+    cJSON_AddStringToObject(object, "kind", "model");
+    cJSON_AddItemToObject(object, "model", model);
+}
+
 void runner_job_print(const struct runner_job *job, struct buf *out) {
     cJSON *object = cJSON_CreateObject();
     cJSON_AddNumberToObject(object, "protocol", RUNNER_PROTOCOL);
@@ -71,6 +86,7 @@ void runner_job_print(const struct runner_job *job, struct buf *out) {
     add_number(object, "time_limit_s", job->time_limit_s);
     add_number(object, "memory_limit", (double)job->memory_limit);
     add_number(object, "instruction_limit", (double)job->instruction_limit);
+    add_remote(object, job);
     char *text = cJSON_PrintUnformatted(object);
     buf_puts(out, text ? text : "{}");
     free(text);

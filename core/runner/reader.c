@@ -197,8 +197,11 @@ static void read_artifact(struct runner_reader *reader, const cJSON *object) {
     const char *name = text_of(object, "name"), *path = text_of(object, "path");
     if (!*name || !*path || reader->result.artifacts.len >= MAX_ARTIFACTS)
         return;
-    *vec_push(&reader->result.artifacts) =
-        (struct runner_artifact){mem_strdup(name), mem_strdup(path)};
+    struct runner_artifact artifact = {
+        .name = mem_strdup(name), .path = mem_strdup(path),
+        .bytes = (uint64_t)whole_of(object, "bytes", 1e15)};
+    copy_name(artifact.sha256, sizeof artifact.sha256, text_of(object, "sha256"));
+    *vec_push(&reader->result.artifacts) = artifact;
     tell(reader, &(struct runner_event){.kind = RUNNER_ARTIFACT, .name = name, .text = path});
 }
 
@@ -272,6 +275,7 @@ static void read_result(struct runner_reader *reader, const cJSON *object) {
     result->tolerance = number_of(object, "tolerance", 0);
     result->latency_us = number_of(object, "latency_us", 0);
     result->floor_us = number_of(object, "floor_us", 0);
+    result->device_s = number_of(object, "device_s", 0);
     result->instructions = (uint64_t)whole_of(object, "instructions", 1e15);
     read_lines(cJSON_GetObjectItemCaseSensitive(object, "lines"), result);
     read_bounds(cJSON_GetObjectItemCaseSensitive(object, "bounds"), result);
@@ -279,10 +283,21 @@ static void read_result(struct runner_reader *reader, const cJSON *object) {
     tell(reader, &(struct runner_event){.kind = RUNNER_RESULT});
 }
 
+/* The job is run once more from the start (its node was restarted): all of it comes again. */
+static void read_restart(struct runner_reader *reader, const cJSON *object) {
+    (void)object;
+    runner_result_free(&reader->result);
+    reader->result = (struct runner_result){0};
+    reader->phase[0] = 0;
+    reader->has_result = reader->out_of_memory = false;
+    tell(reader, &(struct runner_event){.kind = RUNNER_RESTART});
+}
+
 static bool read_event(struct runner_reader *reader, const cJSON *object) {
     typedef void read_fn(struct runner_reader *reader, const cJSON *object);
     static read_fn *const readers[] = {read_phase,  read_log,    read_diagnostic, read_correctness,
-                                       read_sample, read_metric, read_artifact,   read_result};
+                                       read_sample, read_metric, read_artifact,   read_result,
+                                       read_restart};
     const char *name = text_of(object, "event");
     for (size_t i = 0; i < COUNT_OF(readers); i++) {
         if (strcmp(name, events_name((enum runner_event_kind)i)) == 0) {

@@ -27,6 +27,9 @@ struct runner_input {
     bool is_whole;              /* the number is an int */
 };
 
+/* How the place that runs the job is set up, "cores" = "0-3": for remote runners (REMOTE.md). */
+struct runner_setting { const char *name, *value; };
+
 /* What to evaluate. Strings and lists stay the caller's; runner_start copies what it needs. */
 struct runner_job {
     const char *kernel_path;            /* as diagnostics name it */
@@ -47,6 +50,14 @@ struct runner_job {
     const char *artifact_folder;        /* where profile.json goes; NULL: none is written */
     const char *const *command;         /* argv of another runner on this machine; NULL: hone itself.
                                          * Not part of the job that is sent */
+    /* What remote runners need (REMOTE.md). */
+    const char *session;                /* id of the tuning session; NULL: none */
+    const char *occasion;               /* tells jobs of the same content apart: one that is done
+                                         * again on purpose has another. Not sent. NULL: "" */
+    const char *model;                  /* a whole model is timed, not the kernel alone: a JSON object
+                                         * as REMOTE.md has it; NULL: the kernel */
+    const struct runner_setting *settings;
+    size_t setting_count;
     /* Limits; 0 takes the defaults below. */
     double time_limit_s;
     uint64_t memory_limit;              /* bytes */
@@ -67,6 +78,7 @@ enum runner_event_kind {
     RUNNER_METRIC,              /* name, value, unit */
     RUNNER_ARTIFACT,            /* name ("profile"), text (path) */
     RUNNER_RESULT,              /* the last one */
+    RUNNER_RESTART,             /* all begins anew: what came before does not count */
 };
 /* One event. Text belongs to the event and is gone after the callback. */
 struct runner_event {
@@ -82,7 +94,8 @@ struct runner_event {
 struct runner_seed { int64_t seed; double rel_l2, max_abs; bool passed; };
 struct runner_metric { char name[64]; char unit[16]; double value; };
 struct runner_phase { char name[24]; double seconds; };
-struct runner_artifact { char *name, *path; };
+/* A file that the runner made. Remote runners tell size and SHA-256 (hex); else 0 and "". */
+struct runner_artifact { char *name, *path; uint64_t bytes; char sha256[65]; };
 /* What a line of the kernel's file costs: its share of the critical path (all lines sum to 1), and
  * the engine most of its work is on. */
 struct runner_line { int line; double us, share; char engine[16]; uint64_t instructions, hbm_bytes; };
@@ -109,6 +122,7 @@ struct runner_result {
     VEC(struct runner_line) lines;      /* by descending share */
     VEC(struct runner_bound) bounds;
     double elapsed_s;                   /* wall clock, as the client saw it */
+    double device_s;                    /* how long a core was held; 0: not told */
     /* Kind none: the runner did its work (whatever the verdict). Kernel: it ran out of time or
      * memory over this kernel. Environment: it crashed, was killed, spoke nonsense or had no
      * Python. Usage: a reference nobody can use. Cancelled: by runner_cancel. */

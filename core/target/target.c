@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Places where kernels are evaluated, one row of a table each. This file queues: a place runs as
- * many evaluations at once as it can without slowing each other, and the rest wait their turn. How
- * an evaluation is carried there is the row's business. */
-#include "target/target.h"
+/* Places where kernels are evaluated. This file finds the kind that a name belongs to, queues (a
+ * place runs as many evaluations at once as it can without slowing each other, and the rest wait
+ * their turn) and keeps what there is to see. How an evaluation is carried to a place is the
+ * business of its kind (kind.h). */
+#include "target/kind.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What a kind of target can do. The carrier calls callbacks->on_done once, last, and never before
- * `start` returns. */
-struct target_kind {
-    const char *name;
-    void (*describe)(struct target_info *info);
-    void *(*start)(struct loop *loop, const struct runner_job *job,
-                   const struct runner_callbacks *callbacks, struct err *err);
-    void (*cancel)(void *running);
-    void (*drop)(void *running);        /* cancel and free, without a callback */
-};
+static const struct target_kind *const kinds[] = {&target_sim};
+
+const char *target_kind_name(size_t index) {
+    return index < COUNT_OF(kinds) ? kinds[index]->name : NULL;
+}
 
 /* A job with copies of its strings and lists. */
 struct kept_job {
@@ -29,6 +25,7 @@ struct target_run {
     struct kept_job kept;
     struct runner_callbacks callbacks;
     void *running;                  /* the kind's handle; NULL while it waits */
+    int64_t since_ms;
     struct loop_timer *timer;       /* tells of a run that ended before it ran */
     struct err early;
 };
@@ -36,42 +33,14 @@ struct target_run {
 struct target {
     struct loop *loop;
     const struct target_kind *kind;
-    struct target_info info;
+    void *self;                     /* the kind's instance */
+    struct target_board *board;
     VEC(struct target_run *) runs;  /* waiting and running, in order */
     int running;
+    void (*changed)(void *data);
+    void *changed_data;
+    struct loop_timer *telling;     /* `changed` is about to be called */
 };
-
-/* ------------------------------------------------------------------------------------------- sim */
-
-static void sim_describe(struct target_info *info) {
-    int cores = os_cpu_count();
-    snprintf(info->what, sizeof info->what, "device model on this machine, %d core%s", cores,
-             cores == 1 ? "" : "s");
-    info->modelled = true;
-    /* An evaluation keeps two cores busy while it verifies (runner/embedded.c). */
-    info->parallel = MAX_OF(1, cores / 2);
-}
-
-static void *sim_start(struct loop *loop, const struct runner_job *job,
-                       const struct runner_callbacks *callbacks, struct err *err) {
-    return runner_start(loop, job, callbacks, err);
-}
-
-static void sim_cancel(void *running) {
-    runner_cancel(running);
-}
-
-static void sim_drop(void *running) {
-    runner_drop(running);
-}
-
-static const struct target_kind kinds[] = {
-    {"sim", sim_describe, sim_start, sim_cancel, sim_drop},
-};
-
-const char *target_kind_name(size_t index) {
-    return index < COUNT_OF(kinds) ? kinds[index].name : NULL;
-}
 
 /* ------------------------------------------------------------------------------------------ jobs */
 
@@ -85,10 +54,13 @@ static void keep_job(struct kept_job *kept, const struct runner_job *job) {
     const char **texts[] = {&kept->job.kernel_path, &kept->job.kernel_text,
                             &kept->job.kernel_name, &kept->job.incumbent_text,
                             &kept->job.reference_path, &kept->job.device,
-                            &kept->job.artifact_folder};
+                            &kept->job.artifact_folder, &kept->job.session,
+                            &kept->job.occasion, &kept->job.model};
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         *texts[i] = arena_strdup(arena, *texts[i]);
     kept->job.inputs = keep(arena, job->inputs, job->input_count * sizeof *job->inputs);
+    kept->job.settings = NULL;      /* those of the place, not of the caller */
+    kept->job.setting_count = 0;
     kept->job.seeds = keep(arena, job->seeds, job->seed_count * sizeof *job->seeds);
     if (!job->command)
         return;
@@ -128,6 +100,7 @@ static void on_done(void *data, struct runner_result *result) {
     struct target_run *run = data;
     run->target->running--;
     take_out(run);
+    target_tell(run->target->board);
     start_waiting(run->target);
     run->callbacks.on_done(run->callbacks.data, result);
     free_run(run);
@@ -150,12 +123,12 @@ static void end_early(struct target_run *run) {
 }
 
 static void start_waiting(struct target *target) {
-    for (size_t i = 0; i < target->runs.len && target->running < target->info.parallel; i++) {
+    for (size_t i = 0; i < target->runs.len && target->running < target->board->info.parallel; i++) {
         struct target_run *run = target->runs.at[i];
         if (run->running || run->timer)
             continue;
         struct runner_callbacks callbacks = {on_event, on_done, run};
-        run->running = target->kind->start(target->loop, &run->kept.job, &callbacks, &run->early);
+        run->running = target->kind->start(target->self, &run->kept.job, &callbacks, &run->early);
         if (run->running)
             target->running++;
         else
@@ -165,46 +138,141 @@ static void start_waiting(struct target *target) {
 
 /* --------------------------------------------------------------------------------------- targets */
 
-struct target *target_open(struct loop *loop, const char *name, const struct target_options *options,
-                           struct err *err) {
-    (void)options;
-    const struct target_kind *kind = NULL;
+static const struct target_kind *find_kind(const char *name, const struct target_options *options,
+                                           struct err *err) {
     struct buf names = {0};
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        buf_printf(&names, "%s%s", i ? ", " : "", kinds[i].name);
-        if (name && strcmp(name, kinds[i].name) == 0)
-            kind = &kinds[i];
+        if (name && *name && kinds[i]->takes(name, options)) {
+            buf_free(&names);
+            return kinds[i];
+        }
+        if (kinds[i]->list)
+            kinds[i]->list(options, &names);
     }
-    if (!kind)
-        err_set(err, ERR_USAGE, "there is no target %s; there are: %s",
-                name ? name : "without a name", names.at);
+    err_set(err, ERR_USAGE, "there is no target %.60s; there are: %.300s",
+            name && *name ? name : "without a name", names.len > 2 ? names.at + 2 : "none");
     buf_free(&names);
+    return NULL;
+}
+
+struct target *target_open(struct loop *loop, const char *name, const struct target_options *options,
+                           struct err *err) {
+    static const struct target_options none = {0};
+    options = options ? options : &none;
+    const struct target_kind *kind = find_kind(name, options, err);
     if (!kind)
         return NULL;
     struct target *target = mem_alloc(1, sizeof *target);
-    target->loop = loop;
-    target->kind = kind;
-    snprintf(target->info.name, sizeof target->info.name, "%s", name);
-    kind->describe(&target->info);
-    return target;
+    struct target_board *board = mem_alloc(1, sizeof *board);
+    *target = (struct target){.loop = loop, .kind = kind, .board = board};
+    board->target = target;
+    board->info.parallel = 1;
+    snprintf(board->info.name, sizeof board->info.name, "%s", name);
+    board->status.since_ms = clock_wall_ms();
+    target->self = kind->open(loop, name, options, board, err);
+    if (target->self)
+        return target;
+    target_free(target);
+    return NULL;
 }
 
 void target_free(struct target *target) {
     if (!target)
         return;
+    loop_timer_stop(target->telling);
+    target->changed = NULL;
     for (size_t i = 0; i < target->runs.len; i++) {
         struct target_run *run = target->runs.at[i];
         if (run->running)
             target->kind->drop(run->running);
         free_run(run);
     }
+    if (target->self)
+        target->kind->close(target->self);
     vec_free(&target->runs);
+    vec_free(&target->board->status.cores);
+    vec_free(&target->board->status.entries);
+    free(target->board);
     free(target);
 }
 
 const struct target_info *target_describe(const struct target *target) {
-    return &target->info;
+    return &target->board->info;
 }
+
+/* ------------------------------------------------------------------------------- what is to see */
+
+static void tell_changed(void *data) {
+    struct target *target = data;
+    target->telling = NULL;
+    if (target->changed)
+        target->changed(target->changed_data);
+}
+
+void target_tell(struct target_board *board) {
+    struct target *target = board->target;
+    if (target->changed && !target->telling)
+        target->telling = loop_timer_start(target->loop, 0, 0, tell_changed, target);
+}
+
+void target_show(struct target_board *board, enum target_state state, const char *format, ...) {
+    struct buf text = {0};
+    va_list args;
+    va_start(args, format);
+    buf_vprintf(&text, format, args);
+    va_end(args);
+    if (state != board->status.state)
+        board->status.since_ms = clock_wall_ms();
+    board->status.state = state;
+    snprintf(board->status.text, sizeof board->status.text, "%s", text.at);
+    buf_free(&text);
+    target_tell(board);
+}
+
+void target_listen(struct target *target, void (*changed)(void *data), void *data) {
+    target->changed = changed;
+    target->changed_data = data;
+}
+
+static void entry_fill(const struct target_run *run, struct target_entry *entry) {
+    const struct runner_job *job = &run->kept.job;
+    *entry = (struct target_entry){.since_ms = run->since_ms};
+    snprintf(entry->kernel, sizeof entry->kernel, "%s",
+             job->kernel_name ? job->kernel_name : path_base(job->kernel_path));
+    snprintf(entry->state, sizeof entry->state, "%s", run->running ? "running" : "waiting");
+    if (!run->running)
+        snprintf(entry->reason, sizeof entry->reason, "%d others run", run->target->running);
+    else if (run->target->kind->look)
+        run->target->kind->look(run->running, entry);
+}
+
+const struct target_status *target_look(const struct target *target) {
+    struct target_board *board = target->board;
+    board->status.entries.len = 0;
+    for (size_t i = 0; i < target->runs.len; i++)
+        entry_fill(target->runs.at[i], vec_push(&board->status.entries));
+    return &board->status;
+}
+
+void target_watch(struct target *target) {
+    target->board->watched_ms = clock_wall_ms();
+}
+
+const struct target_question *target_asks(const struct target *target) {
+    return target->board->asks ? &target->board->question : NULL;
+}
+
+void target_answer(struct target *target, const char *answer) {
+    if (target->board->asks && target->kind->answer)
+        target->kind->answer(target->self, answer);
+}
+
+void target_retry(struct target *target) {
+    if (target->kind->retry)
+        target->kind->retry(target->self);
+}
+
+/* ------------------------------------------------------------------------------------------ runs */
 
 struct target_run *target_start(struct target *target, const struct runner_job *job,
                                 const struct runner_callbacks *callbacks, struct err *err) {
@@ -215,9 +283,11 @@ struct target_run *target_start(struct target *target, const struct runner_job *
     struct target_run *run = mem_alloc(1, sizeof *run);
     run->target = target;
     run->callbacks = *callbacks;
+    run->since_ms = clock_wall_ms();
     keep_job(&run->kept, job);
     *vec_push(&target->runs) = run;
     start_waiting(target);
+    target_tell(target->board);
     return run;
 }
 

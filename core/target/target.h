@@ -85,6 +85,9 @@ struct target_question {
 /* `changed` comes after the status or the question did, from the loop's thread. */
 void target_listen(struct target *target, void (*changed)(void *data), void *data);
 const struct target_status *target_look(const struct target *target);
+/* Somebody watches: cores, memory and disk are kept fresh (10 s) for the next half minute, as they
+ * are while jobs run. */
+void target_watch(struct target *target);
 /* The question that waits for a person; NULL: none. */
 const struct target_question *target_asks(const struct target *target);
 void target_answer(struct target *target, const char *answer);      /* NULL declines */

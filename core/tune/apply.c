@@ -36,6 +36,7 @@ static void apply_session(struct tune_state *state, const cJSON *payload, int64_
         const char *key;
         const char **field;
     } texts[] = {
+        {"id", &state->id},
         {"task", &state->task},
         {"kernel", &state->kernel_path},
         {"reference", &state->reference_path},
@@ -64,6 +65,10 @@ static void apply_session(struct tune_state *state, const cJSON *payload, int64_
     if (state->started_ms)
         return;
     state->started_ms = wall_ms;
+    if (!state->id) {       /* a session of an older version */
+        struct hash hash = hash_content(&wall_ms, sizeof wall_ms);
+        state->id = tune_keep(state, hash.hex);
+    }
     tune_wait_set(state, TUNE_WAIT_PAUSED, "not started yet");
 }
 
@@ -285,6 +290,14 @@ static void apply_attempt(struct tune_state *state, const cJSON *payload, int64_
     if (plan)
         tune_plan_read(state, plan, &attempt->plan);
     state->current = attempt->id;
+}
+
+/* The evaluation that runs was begun again from the start: what it said before does not count. */
+static void apply_anew(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    struct tune_attempt *attempt = attempt_of(state, payload);
+    if (attempt)
+        attempt->samples.len = attempt->parent_samples.len = attempt->seeds.len = 0;
 }
 
 static void apply_seed(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
@@ -562,6 +575,7 @@ static const struct {
     {"stream", apply_stream},
     {"plan_failed", apply_plan_failed},
     {"attempt", apply_attempt},
+    {"anew", apply_anew},
     {"seed", apply_seed},
     {"sample", apply_sample},
     {"measured", apply_measured},

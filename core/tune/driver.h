@@ -40,6 +40,7 @@ struct tune_session {
     struct store *store;
     struct tune_state *state;
     struct tune_place place;
+    struct tune_place_view place_view;
     struct tune_proposer *proposer;
     enum tune_work_is work;
     enum tune_step work_step;

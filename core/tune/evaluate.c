@@ -159,6 +159,9 @@ static void on_event(void *data, const struct runner_event *event) {
     case RUNNER_SAMPLE:
         on_sample(evaluation, event);
         break;
+    case RUNNER_RESTART:
+        tune_emit(session, "anew", about(evaluation));
+        break;
     case RUNNER_METRIC:
     case RUNNER_ARTIFACT:
     case RUNNER_RESULT:

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "loop/loop.h"
 #include "tune/driver.h"
@@ -52,9 +53,27 @@ static const char *or_else(const char *text, const char *otherwise) {
     return text ? text : otherwise;
 }
 
+/* No two sessions have the same: hosts know the jobs of a session by it. */
+static struct hash id_new(const struct task *task) {
+    uint64_t now = clock_monotonic_ns();
+    int64_t wall = clock_wall_ms();
+    pid_t pid = getpid();
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    struct hash_stream *stream = hash_begin();
+    hash_add(stream, &now, sizeof now);
+    hash_add(stream, &wall, sizeof wall);
+    hash_add(stream, &pid, sizeof pid);
+    hash_add(stream, host, strlen(host));
+    hash_add(stream, task->kernel_path, strlen(task->kernel_path));
+    return hash_end(stream);
+}
+
 static bool session_begin(struct tune_session *session, const struct tune_options *options,
                           const struct task *task, struct err *err) {
     cJSON *payload = cJSON_CreateObject();
+    struct hash id = id_new(task);
+    tune_json_put_text(payload, "id", id.hex);
     tune_json_put_text(payload, "task", task->name);
     tune_json_put_text(payload, "kernel", task->kernel_path);
     tune_json_put_text(payload, "reference", task->reference_path);
@@ -228,8 +247,11 @@ static bool session_read(struct tune_session *session, const struct tune_options
     if (state->seq ? !session_continue(session, options, task, err)
                    : !session_begin(session, options, task, err))
         return false;
-    if (!options->place && !tune_place_open(&session->place, session->loop, state->target, err))
+    struct target_options where = {.config = options->config, .session = state->id};
+    if (!options->place &&
+        !tune_place_open(&session->place, session->loop, state->target, &where, err))
         return false;
+    tune_place_follow(session);
     if (!proposer_open(session, err))
         return false;
     tune_recent_note(session);

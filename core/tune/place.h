@@ -5,6 +5,7 @@
 
 #include "target/target.h"
 
+struct tune_session;
 struct tune_place {
     void *self;
     bool modelled;              /* latencies are the model's: the same each time */
@@ -14,10 +15,13 @@ struct tune_place {
                    const struct runner_callbacks *callbacks, struct err *err);
     void (*cancel)(void *run);  /* on_done still comes */
     void (*free)(void *self);   /* cancels without further callbacks; may be NULL */
+    struct target *target;      /* the same as what it is, for looking at and answering; NULL: none */
 };
 
 /* A target by name; false with *err when there is none. */
 bool tune_place_open(struct tune_place *place, struct loop *loop, const char *target,
-                     struct err *err) CC_MUST_USE;
+                     const struct target_options *options, struct err *err) CC_MUST_USE;
+/* What is to see there, told to the session's listener when it changes. */
+void tune_place_follow(struct tune_session *session);
 
 #endif

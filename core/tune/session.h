@@ -21,6 +21,7 @@ struct tune_options {
     const char *session_dir;        /* [.hone/<task> beside the kernel] */
     const char *device;             /* [trn2] */
     const char *target;             /* [sim] */
+    const struct config *config;    /* describes hosts and clusters; outlives the session. [none] */
     const char *proposer;           /* [rewriter] */
     const char *search;             /* [greedy] */
     const char *precision;          /* [keep]: inputs' precision is kept; "any" */
@@ -103,6 +104,14 @@ bool tune_session_act(struct tune_session *session, const struct tune_action *ac
 /* Whether the action makes sense in this state: for the key line and the help. */
 bool tune_can(const struct tune_state *state, enum tune_action_kind kind);
 const char *tune_action_name(enum tune_action_kind kind);
+
+/* About the place evaluations run at (state->place; `changed` is called when that changes). Watch:
+ * somebody looks at it now, so that cores and memory are kept fresh for the next half minute.
+ * Answer: to the question it has, NULL declines; the caller wipes its own text. Retry: connect
+ * again now. All do nothing where there is no such thing. */
+void tune_session_watch(struct tune_session *session);
+void tune_session_answer(struct tune_session *session, const char *answer);
+void tune_session_retry(struct tune_session *session);
 
 /* The session's folder; files in it by content hash ("artifacts/<hash>"; a new string). */
 const char *tune_session_folder(const struct tune_session *session);

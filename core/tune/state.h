@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/base.h"
+#include "target/target.h"
 #include "tune/words.h"
 
 struct tune_step_view {
@@ -160,12 +161,20 @@ struct tune_budget_view {
     double spent;                   /* NAN: not reported */
 };
 
+/* The place kernels are evaluated at, as it is now; in target's terms (target/target.h). */
+struct tune_place_view {
+    const struct target_info *info;
+    const struct target_status *status;
+    const struct target_question *asks;     /* waits for tune_session_answer; NULL: nothing */
+};
+
 #define TUNE_LOG_MAX 20000          /* older lines leave the state; the log file keeps them */
 
 struct tune_private;
 
 struct tune_state {
     /* what is tuned, where */
+    const char *id;                 /* of the session: 32 digits */
     const char *task, *kernel_path, *reference_path, *function, *kernel_source;
     const char *precision, *target, *device, *proposer, *search;
     double tolerance;
@@ -208,6 +217,7 @@ struct tune_state {
     /* about this process, not from the log */
     bool read_only;
     const char *held_by;            /* "process 4711 on host", when read-only */
+    const struct tune_place_view *place;    /* NULL: none was opened (a read-only session) */
     const char *trouble;            /* the disk is full, the target does not answer; NULL */
 
     struct arena *arena;            /* private */

@@ -90,7 +90,7 @@ static void a_job_that_is_wrong_is_refused_with_the_field(void **state) {
 /* ---------------------------------------------------------------------------------------- events */
 
 struct heard {
-    int counts[RUNNER_RESULT + 1];
+    int counts[RUNNER_RESTART + 1];
     struct buf logs;
 };
 

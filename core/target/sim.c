@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The target `sim`: the embedded runner, a child of hone on this machine for each evaluation. What
+ * the child does is runner's business. */
+#include "target/kind.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct sim {
+    struct loop *loop;
+};
+
+static bool sim_takes(const char *name, const struct target_options *options) {
+    (void)options;
+    return strcmp(name, "sim") == 0;
+}
+
+static void sim_list(const struct target_options *options, struct buf *out) {
+    (void)options;
+    buf_puts(out, ", sim");
+}
+
+static void *sim_open(struct loop *loop, const char *name, const struct target_options *options,
+                      struct target_board *board, struct err *err) {
+    (void)name, (void)options, (void)err;
+    struct sim *sim = mem_alloc(1, sizeof *sim);
+    int cores = os_cpu_count();
+    sim->loop = loop;
+    snprintf(board->info.what, sizeof board->info.what, "device model on this machine, %d core%s",
+             cores, cores == 1 ? "" : "s");
+    board->info.modelled = true;
+    /* An evaluation keeps two cores busy while it verifies (runner/embedded.c). */
+    board->info.parallel = MAX_OF(1, cores / 2);
+    return sim;
+}
+
+static void sim_close(void *self) {
+    free(self);
+}
+
+static void *sim_start(void *self, const struct runner_job *job,
+                       const struct runner_callbacks *callbacks, struct err *err) {
+    struct sim *sim = self;
+    if (job->model) {
+        err_set(err, ERR_USAGE, "a task of the kind \"model\" runs a whole model, which the device "
+                "model cannot: give --target with a host or a cluster");
+        return NULL;
+    }
+    return runner_start(sim->loop, job, callbacks, err);
+}
+
+static void sim_cancel(void *run) {
+    runner_cancel(run);
+}
+
+static void sim_drop(void *run) {
+    runner_drop(run);
+}
+
+const struct target_kind target_sim = {
+    .name = "sim", .takes = sim_takes, .list = sim_list, .open = sim_open, .close = sim_close,
+    .start = sim_start, .cancel = sim_cancel, .drop = sim_drop};
