@@ -75,46 +75,6 @@ int cli_wrong_usage(const struct cli *cli, const char *format, ...) {
     return CLI_WRONG_USAGE;
 }
 
-#define MAX_NAME 40
-
-/* Levenshtein distance with swaps of neighbours (optimal string alignment); both short. */
-static size_t distance(const char *a, const char *b) {
-    size_t rows[3][MAX_NAME + 1];
-    size_t n = strlen(a), m = strlen(b);
-    if (n > MAX_NAME || m > MAX_NAME)
-        return MAX_NAME;
-    for (size_t j = 0; j <= m; j++)
-        rows[0][j] = j;
-    for (size_t i = 1; i <= n; i++) {
-        size_t *now = rows[i % 3], *before = rows[(i + 2) % 3], *earlier = rows[(i + 1) % 3];
-        now[0] = i;
-        for (size_t j = 1; j <= m; j++) {
-            size_t best = before[j - 1] + (a[i - 1] != b[j - 1]);
-            best = MIN_OF(best, MIN_OF(before[j], now[j - 1]) + 1);
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                best = MIN_OF(best, earlier[j - 2] + 1);
-            now[j] = best;
-        }
-    }
-    return rows[n % 3][m];
-}
-
-const char *cli_nearest(const char *text, const char *const *names) {
-    const char *nearest = NULL;
-    size_t least = MAX_OF((size_t)1, strlen(text) / 3) + 1;
-    for (; *names; names++) {
-        size_t off = distance(text, *names);
-        bool begins = strlen(text) >= 2 && strncmp(text, *names, strlen(text)) == 0;
-        if (begins)
-            off = 1;
-        if (off < least) {
-            least = off;
-            nearest = *names;
-        }
-    }
-    return nearest;
-}
-
 /* ---- parsing -------------------------------------------------------------------------------- */
 
 static const struct cli_option *find_option(const struct cli_command *command, struct str name) {
@@ -130,9 +90,9 @@ static int unknown_option(const struct cli *cli, const char *arg) {
         *vec_push(&names) = row->name;
     *vec_push(&names) = "help";
     *vec_push(&names) = NULL;
-    char name[MAX_NAME + 1];
+    char name[41];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(arg + 2, "="), arg + 2);
-    const char *near = cli_nearest(name, names.at);
+    const char *near = str_nearest(name, names.at);
     vec_free(&names);
     if (near)
         return cli_wrong_usage(cli, "there is no option %s; did you mean --%s?", arg, near);
@@ -145,7 +105,7 @@ static int unknown_command(const char *arg) {
         if (!row->hidden && *row->name)
             *vec_push(&names) = row->name;
     *vec_push(&names) = NULL;
-    const char *near = cli_nearest(arg, names.at);
+    const char *near = str_nearest(arg, names.at);
     vec_free(&names);
     if (near)
         return cli_wrong_usage(NULL, "there is no command or task %s; did you mean %s?", arg, near);

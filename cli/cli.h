@@ -57,9 +57,6 @@ bool cli_number(const struct cli *cli, const char *name, double least, double mo
 /* Prints "hone sim: ..." to stderr and returns the exit status that follows from the kind. */
 int cli_fail(const struct cli *cli, const struct err *err);
 int cli_wrong_usage(const struct cli *cli, const char *format, ...) CC_PRINTF(2, 3);
-/* The name nearest to `text` among the separated ones, for "did you mean"; NULL if none is near.
- * `names` ends with NULL. */
-const char *cli_nearest(const char *text, const char *const *names);
 
 /* ---- printed from the table ---------------------------------------------------------------- */
 

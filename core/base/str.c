@@ -77,6 +77,46 @@ bool str_to_double(struct str text, double *value) {
     return true;
 }
 
+#define MAX_NAME 40
+
+/* Levenshtein distance with swaps of neighbours (optimal string alignment); both short. */
+static size_t distance(const char *a, const char *b) {
+    size_t rows[3][MAX_NAME + 1];
+    size_t n = strlen(a), m = strlen(b);
+    if (n > MAX_NAME || m > MAX_NAME)
+        return MAX_NAME;
+    for (size_t j = 0; j <= m; j++)
+        rows[0][j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t *now = rows[i % 3], *before = rows[(i + 2) % 3], *earlier = rows[(i + 1) % 3];
+        now[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            size_t best = before[j - 1] + (a[i - 1] != b[j - 1]);
+            best = MIN_OF(best, MIN_OF(before[j], now[j - 1]) + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                best = MIN_OF(best, earlier[j - 2] + 1);
+            now[j] = best;
+        }
+    }
+    return rows[n % 3][m];
+}
+
+const char *str_nearest(const char *text, const char *const *names) {
+    const char *nearest = NULL;
+    size_t least = MAX_OF((size_t)1, strlen(text) / 3) + 1;
+    for (; *names; names++) {
+        size_t off = distance(text, *names);
+        bool begins = strlen(text) >= 2 && strncmp(text, *names, strlen(text)) == 0;
+        if (begins)
+            off = 1;
+        if (off < least) {
+            least = off;
+            nearest = *names;
+        }
+    }
+    return nearest;
+}
+
 static void buf_reserve(struct buf *buf, size_t more) {
     size_t need = buf->len + more + 1;
     if (need <= buf->cap)

@@ -33,6 +33,8 @@ bool str_next(struct str *rest, char separator, struct str *part);
 /* Whole-text numbers; false when the text is anything else or out of range. */
 bool str_to_int(struct str text, long long *value) CC_MUST_USE;
 bool str_to_double(struct str text, double *value) CC_MUST_USE;
+/* The name nearest to `text`, for "did you mean"; NULL if none is near. `names` ends with NULL. */
+const char *str_nearest(const char *text, const char *const *names);
 
 /* A growing text, always terminated once something was added. {0} is the empty one. */
 struct buf {
