@@ -43,6 +43,9 @@ struct target_kind {
     void (*look)(const void *run, struct target_entry *entry);
     void (*answer)(void *self, const char *answer);     /* may be NULL */
     void (*retry)(void *self);                          /* may be NULL */
+    /* As target_ask_start, and the drop of what it returned. NULL: it has no runner to ask. */
+    void *(*ask)(void *self, const struct target_ask_spec *spec, struct err *err);
+    void (*ask_drop)(void *asked);
 };
 extern const struct target_kind target_sim;
 

@@ -272,6 +272,64 @@ void target_retry(struct target *target) {
         target->kind->retry(target->self);
 }
 
+/* ------------------------------------------------------------------------- commands of the runner */
+
+struct target_ask {
+    const struct target_kind *kind;
+    void *asked;                    /* the kind's handle */
+    struct target_ask_spec spec;    /* the caller's callbacks */
+};
+
+static void on_ask_event(void *data, const char *name, const struct cJSON *event) {
+    struct target_ask *ask = data;
+    if (ask->spec.on_event)
+        ask->spec.on_event(ask->spec.data, name, event);
+}
+
+static void on_ask_line(void *data, struct str line) {
+    struct target_ask *ask = data;
+    if (ask->spec.on_line)
+        ask->spec.on_line(ask->spec.data, line);
+}
+
+static void on_ask_done(void *data, const struct err *why) {
+    struct target_ask *ask = data;
+    struct target_ask_spec spec = ask->spec;
+    free(ask);
+    spec.on_done(spec.data, why);
+}
+
+struct target_ask *target_ask_start(struct target *target, const struct target_ask_spec *spec,
+                                    struct err *err) {
+    const struct target_board *board = target->board;
+    if (!target->kind->ask) {
+        err_set(err, ERR_USAGE, "%s is this machine's device model: there is no host to ask",
+                board->info.name);
+        return NULL;
+    }
+    if (board->status.state != TARGET_READY) {
+        err_set(err, ERR_ENVIRONMENT, "%s: %s", board->info.name, board->status.text);
+        return NULL;
+    }
+    struct target_ask *ask = mem_alloc(1, sizeof *ask);
+    *ask = (struct target_ask){.kind = target->kind, .spec = *spec};
+    struct target_ask_spec own = {.argv = spec->argv, .limit_s = spec->limit_s,
+                                  .on_event = on_ask_event, .on_line = on_ask_line,
+                                  .on_done = on_ask_done, .data = ask};
+    ask->asked = target->kind->ask(target->self, &own, err);
+    if (ask->asked)
+        return ask;
+    free(ask);
+    return NULL;
+}
+
+void target_ask_drop(struct target_ask *ask) {
+    if (!ask)
+        return;
+    ask->kind->ask_drop(ask->asked);
+    free(ask);
+}
+
 /* ------------------------------------------------------------------------------------------ runs */
 
 struct target_run *target_start(struct target *target, const struct runner_job *job,

@@ -94,6 +94,28 @@ void target_answer(struct target *target, const char *answer);      /* NULL decl
 /* Connects again now, after TARGET_FAILED or while TARGET_LOST waits for its next try. */
 void target_retry(struct target *target);
 
+/* ------------------------------------------------------------------------- commands of the runner */
+
+/* A command of the runner there (REMOTE.md): doctor, setup, probe, jobs, sweep. The target adds what
+ * the configuration says of it (--settings). Strings are copied. */
+struct cJSON;
+struct target_ask_spec {
+    const char *const *argv;        /* the command and its arguments; ends with NULL */
+    double limit_s;                 /* 0: none */
+    void (*on_event)(void *data, const char *name, const struct cJSON *event);
+    void (*on_line)(void *data, struct str line);       /* what is no event. May be NULL */
+    /* Last. Kind none: the runner did it. The handle is gone. */
+    void (*on_done)(void *data, const struct err *why);
+    void *data;
+};
+struct target_ask;
+/* NULL and *err when the target is not TARGET_READY, or is one without a runner (sim). Callbacks
+ * never come before it returns. */
+struct target_ask *target_ask_start(struct target *target, const struct target_ask_spec *spec,
+                                    struct err *err) CC_MUST_USE;
+/* Ends it without further callbacks, before the target is freed. Accepts NULL. */
+void target_ask_drop(struct target_ask *ask);
+
 /* Names of the kinds of target, in order; NULL when index is past the last. */
 const char *target_kind_name(size_t index);
 
