@@ -13,8 +13,9 @@
     {"kernel-name", "NAME", NULL, "The function to take, where the file has several kernels.", false}
 #define OPTION_INPUT \
     {"input", "NAME=SHAPE:DTYPE", NULL, \
-     "An input where there is no reference, for example x=4096x1024:float32, or a number: " \
-     "eps=1e-5. Once for each parameter.", true}
+     "An input instead of a reference: x=4096x1024:float32, a number (eps=1e-5), a file " \
+     "(x=x.npy, x=codes.npy:bfloat16), raw numbers (x=x.bin:4096x1024:bfloat16). Once for each " \
+     "parameter.", true}
 #define OPTION_STRICT \
     {"strict", NULL, NULL, "Also report what the NKI compiler's subset of Python refuses.", false}
 #define OPTION_JSON {"json", NULL, NULL, "Print one JSON object instead of text.", false}
@@ -31,6 +32,9 @@ static const struct cli_option sim_options[] = {
     {"no-verify", NULL, NULL, "Leave the numbers out: compile and time only.", false},
     {"no-time", NULL, NULL, "Leave the timing out: compile and verify only.", false},
     OPTION_INPUT,
+    {"save-outputs", "FOLDER", NULL,
+     "Write what the kernel returns to FOLDER/output_0.npy and on; where there is a reference, in a "
+     "folder for each seed. bfloat16 and fp8 are written as their codes.", false},
     {"profile", "FILE", NULL, "Write the profile with its timeline to FILE (JSON).", false},
     {"time-limit", "SECONDS", NULL, "End the evaluation after this time. Default: 600.", false},
     OPTION_STRICT,

@@ -20,9 +20,55 @@ static bool parse_shape(struct str text, struct runner_input *input) {
     return input->ndim > 0;
 }
 
-/* "x=4096x1024:float32", "n=7", "eps=1e-5". */
-static bool parse_input(const char *text, struct runner_input *input) {
-    struct str rest = str_of(text), name, shape;
+/* The part of "FILE:SHAPE:DTYPE" that names the file: up to the last .npy or .bin that ends the text
+ * or a part of it. Empty: it is no file. */
+static struct str file_of(struct str text) {
+    static const char *const endings[] = {".npy", ".bin"};
+    for (size_t len = text.len; len > 4; len--)
+        for (size_t i = 0; i < COUNT_OF(endings); i++)
+            if (str_ends((struct str){text.at, len}, endings[i]) &&
+                (len == text.len || text.at[len] == ':'))
+                return (struct str){text.at, len};
+    return (struct str){"", 0};
+}
+
+static char *file_name(struct str file) {
+    struct buf name = {0};
+    buf_add(&name, file.at, file.len);
+    return buf_take(&name);
+}
+
+/* What may follow a file's name, in any order and once each: a shape, a type. */
+static bool parse_file_part(struct str part, struct runner_input *input) {
+    enum dtype dtype = dtype_find(part);
+    if (dtype == DTYPE_NONE)
+        return !input->ndim && parse_shape(part, input);
+    if (input->dtype != DTYPE_NONE)
+        return false;
+    input->dtype = dtype;
+    return true;
+}
+
+/* "x.npy", "codes.npy:bfloat16", "raw.bin:4096x1024:bfloat16". */
+static bool parse_file(struct cli_job *job, struct str text, struct str file,
+                       struct runner_input *input) {
+    struct str rest = {text.at + file.len, text.len - file.len}, part;
+    char *name = file_name(file);
+    input->file = *vec_push(&job->files) = name;
+    if (!rest.len)
+        return true;
+    rest.at++, rest.len--;
+    if (!rest.len)
+        return false;
+    while (str_next(&rest, ':', &part))
+        if (!parse_file_part(part, input))
+            return false;
+    return true;
+}
+
+/* "x=4096x1024:float32", "n=7", "eps=1e-5", "x=x.npy". */
+static bool parse_input(struct cli_job *job, const char *text, struct runner_input *input) {
+    struct str rest = str_of(text), name, shape, file;
     if (!str_next(&rest, '=', &name) || !name.len || name.len >= sizeof input->name || !rest.len)
         return false;
     snprintf(input->name, sizeof input->name, STR_FMT, STR_ARG(name));
@@ -34,6 +80,9 @@ static bool parse_input(const char *text, struct runner_input *input) {
     }
     if (str_to_double(rest, &input->value))
         return true;
+    file = file_of(rest);
+    if (file.len)
+        return parse_file(job, rest, file, input);
     str_next(&rest, ':', &shape);
     input->dtype = rest.at ? dtype_find(rest) : DTYPE_FLOAT32;
     return input->dtype != DTYPE_NONE && parse_shape(shape, input);
@@ -43,9 +92,9 @@ static int read_inputs(const struct cli *cli, struct cli_job *job) {
     const char *text;
     for (size_t i = 0; (text = cli_value_at(cli, "input", i)); i++) {
         struct runner_input input = {0};
-        if (i == RUNNER_MAX_INPUTS || !parse_input(text, &input))
-            return cli_wrong_usage(cli, "--input must look like x=4096x1024:float32 or eps=1e-5, "
-                                   "not '%s'", text);
+        if (i == RUNNER_MAX_INPUTS || !parse_input(job, text, &input))
+            return cli_wrong_usage(cli, "--input must look like x=4096x1024:float32, eps=1e-5, "
+                                   "x=x.npy or x=x.bin:4096x1024:bfloat16, not '%s'", text);
         *vec_push(&job->inputs) = input;
     }
     job->job.inputs = job->inputs.at;
@@ -88,6 +137,9 @@ int cli_job_open(const struct cli *cli, struct cli_job *job) {
 
 void cli_job_close(struct cli_job *job) {
     task_free(job->task);
+    for (size_t i = 0; i < job->files.len; i++)
+        free(job->files.at[i]);
+    vec_free(&job->files);
     vec_free(&job->inputs);
 }
 

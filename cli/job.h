@@ -11,6 +11,7 @@ struct cli_job {
     struct task *task;
     struct runner_job job;
     VEC(struct runner_input) inputs;
+    VEC(char *) files;          /* names that the inputs point to */
     int64_t seeds[TASK_MAX_SEEDS];
     size_t seed_count;
 };

@@ -111,6 +111,26 @@ static void add_elapsed(cJSON *object, const struct runner_result *result) {
     cJSON_AddNumberToObject(elapsed, "total", result->elapsed_s);
 }
 
+/* The files of --save-outputs; seed is null where the inputs were given. */
+static void add_outputs(cJSON *object, const struct sim *sim) {
+    cJSON *rows = cJSON_AddArrayToObject(object, "outputs");
+    for (size_t i = 0; i < sim->result.artifacts.len; i++) {
+        const struct runner_artifact *artifact = &sim->result.artifacts.at[i];
+        if (artifact->array.dtype == DTYPE_NONE)
+            continue;
+        cJSON *row = cJSON_CreateObject();
+        cJSON_AddStringToObject(row, "name", artifact->name);
+        bool has_seed = sim->job.job.reference_path && !sim->job.job.input_count;
+        add_known(row, "seed", (double)artifact->seed, has_seed);
+        cJSON_AddStringToObject(row, "file", artifact->path);
+        cJSON_AddStringToObject(row, "dtype", dtype_name(artifact->array.dtype));
+        cJSON *shape = cJSON_AddArrayToObject(row, "shape");
+        for (int d = 0; d < artifact->array.ndim; d++)
+            cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)artifact->array.shape[d]));
+        cJSON_AddItemToArray(rows, row);
+    }
+}
+
 static void print_json(const struct sim *sim) {
     const struct runner_result *result = &sim->result;
     const char *device = sim->job.job.device ? sim->job.job.device : "trn2";
@@ -126,6 +146,8 @@ static void print_json(const struct sim *sim) {
     add_known(object, "floor_us", result->floor_us, result->floor_us > 0);
     cJSON_AddNumberToObject(object, "instructions", (double)result->instructions);
     add_metrics(object, result);
+    if (cli_has(sim->cli, "save-outputs"))
+        add_outputs(object, sim);
     cJSON_AddItemToObject(object, "diagnostics", cli_json_diags(&result->diagnostics));
     add_elapsed(object, result);
     cli_json_print(object);
@@ -182,6 +204,19 @@ static void print_lines(struct buf *out, const struct sim *sim) {
     }
 }
 
+static void print_outputs(struct buf *out, const struct runner_result *result) {
+    for (size_t i = 0; i < result->artifacts.len; i++) {
+        const struct runner_artifact *artifact = &result->artifacts.at[i];
+        if (artifact->array.dtype == DTYPE_NONE)
+            continue;
+        buf_printf(out, "%-9s %s (%s", artifact->name, artifact->path,
+                   dtype_name(artifact->array.dtype));
+        for (int d = 0; d < artifact->array.ndim; d++)
+            buf_printf(out, "%c%lld", d ? 'x' : ' ', (long long)artifact->array.shape[d]);
+        buf_puts(out, ")\n");
+    }
+}
+
 static void print_text(const struct sim *sim) {
     const struct runner_result *result = &sim->result;
     struct buf raw = {0}, safe = {0};
@@ -194,6 +229,7 @@ static void print_text(const struct sim *sim) {
     print_judgement(&raw, "correct", &result->verdict.correct);
     print_judgement(&raw, "credible", &result->verdict.credible);
     print_latency(&raw, result);
+    print_outputs(&raw, result);
     print_lines(&raw, sim);
     text_sanitise(&safe, buf_str(&raw));
     fputs(safe.at, stdout);
@@ -216,6 +252,9 @@ static int read_options(struct sim *sim) {
     job->no_time = cli_has(cli, "no-time");
     if (job->no_time && cli_has(cli, "profile"))
         return cli_wrong_usage(cli, "--profile needs the timing that --no-time leaves out");
+    if (job->no_verify && cli_has(cli, "save-outputs"))
+        return cli_wrong_usage(cli, "--save-outputs needs the run that --no-verify leaves out");
+    job->output_folder = cli_value(cli, "save-outputs");
     job->all_seeds = true;
     sim->shows_progress = isatty(STDERR_FILENO) && isatty(STDOUT_FILENO);
     return CLI_OK;

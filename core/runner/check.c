@@ -56,7 +56,7 @@ static void find_shapes(struct evaluation *evaluation, struct buf *missing) {
         return;
     inputs_print_missing(evaluation, missing);
     if (!missing->len)
-        evaluation->shapes = inputs_from_job(evaluation, false);
+        evaluation->shapes = inputs_from_job(evaluation);
 }
 
 static void check_kernel(struct evaluation *evaluation) {
@@ -71,6 +71,11 @@ static void check_kernel(struct evaluation *evaluation) {
     }
     snprintf(evaluation->result.kernel_name, sizeof evaluation->result.kernel_name, STR_FMT,
              STR_ARG(evaluation->kernel->function_def.name));
+    if (!inputs_name_parameters(evaluation, &err)) {
+        diag_add(&evaluation->diags, DIAG_ERROR, "", evaluation->job.kernel_path, 0, 0, "%s",
+                 err.text);
+        return;
+    }
     find_shapes(evaluation, &missing);
     if (evaluation->shapes) {
         check_with_inputs(evaluation);
@@ -109,6 +114,10 @@ bool runner_check(const struct runner_job *job, struct runner_result *result, st
     evaluation.arena = arena_new();
     snprintf(evaluation.result.device, sizeof evaluation.result.device, "%s",
              evaluation.generation->name);
+    if (!inputs_open_files(&evaluation, err)) {
+        arena_free(evaluation.arena);
+        return false;
+    }
     check_source(&evaluation);
     if (evaluation.diags.errors)
         task_judge(&evaluation.result.verdict.compiles, TASK_NO, "%zu error%s",

@@ -125,11 +125,16 @@ static void find_inputs(struct evaluation *evaluation) {
         return;
     }
     struct buf missing = {0};
+    struct err err = {0};
+    if (!inputs_open_files(evaluation, &err) || !inputs_name_parameters(evaluation, &err)) {
+        fail(evaluation, &err);
+        return;
+    }
     inputs_print_missing(evaluation, &missing);
     if (missing.len) {
         without_inputs(evaluation, missing.at);
     } else {
-        evaluation->shapes = inputs_from_job(evaluation, false);
+        evaluation->shapes = inputs_from_job(evaluation);
         choose_tolerance(evaluation);
         compile(evaluation);
     }

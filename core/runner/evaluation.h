@@ -57,8 +57,15 @@ void compile_work(struct evaluation *evaluation);
 void verify_start(struct evaluation *evaluation);
 
 /* inputs.c */
-/* The job's inputs as arguments in the order of the kernel's parameters, with numbers or without. */
-struct task_inputs *inputs_from_job(const struct evaluation *evaluation, bool with_data)
+/* Completes the job's inputs that are files: dtype and shape from the header of an .npy, held
+ * against what the job says. False and *err (usage) for a file that cannot be used. */
+bool inputs_open_files(struct evaluation *evaluation, struct err *err) CC_MUST_USE;
+/* False and *err (usage) when the job names an input that the kernel has no parameter for. */
+bool inputs_name_parameters(const struct evaluation *evaluation, struct err *err);
+/* The job's inputs as arguments in the order of the kernel's parameters, without numbers. */
+struct task_inputs *inputs_from_job(const struct evaluation *evaluation) CC_MUST_USE;
+/* The same with numbers: of the files, or random ones. NULL and *err when a file cannot be read. */
+struct task_inputs *inputs_with_data(const struct evaluation *evaluation, struct err *err)
     CC_MUST_USE;
 /* Arguments as the specialiser takes them; names only where they came from the job. */
 struct nki_input *inputs_for_specialiser(struct evaluation *evaluation,
@@ -70,6 +77,10 @@ struct array *inputs_for_device(const struct evaluation *evaluation,
                                 size_t *count);
 /* Names of the parameters that an argument is needed for, comma separated. */
 void inputs_print_missing(const struct evaluation *evaluation, struct buf *out);
+
+/* outputs.c: what a seed's run returned, as .npy files in the job's output folder: output_0.npy and
+ * on, in a folder of the seed where there is a reference. False and *err when it cannot be written. */
+bool outputs_write(const struct seed_run *run, struct err *err);
 
 /* profile.c: the profile as the artefact "profile". */
 bool profile_write(const struct device_profile *profile, const struct nki_program *program,

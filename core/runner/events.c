@@ -27,6 +27,12 @@ static void add_text(cJSON *object, const char *name, const char *text) {
     buf_free(&safe);
 }
 
+static void add_shape(cJSON *object, const struct array *array) {
+    cJSON *shape = cJSON_AddArrayToObject(object, "shape");
+    for (int d = 0; d < array->ndim; d++)
+        cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)array->shape[d]));
+}
+
 /* One line, whole, whichever thread it comes from. */
 static void write_line(cJSON *object) {
     char *text = cJSON_PrintUnformatted(object);
@@ -92,6 +98,11 @@ void events_write(const struct runner_event *event) {
     case RUNNER_ARTIFACT:
         add_text(object, "name", event->name);
         cJSON_AddStringToObject(object, "path", event->text);
+        if (!event->array)
+            break;
+        cJSON_AddNumberToObject(object, "seed", (double)event->seed);
+        cJSON_AddStringToObject(object, "dtype", dtype_name(event->array->dtype));
+        add_shape(object, event->array);
         break;
     case RUNNER_RESULT:
     case RUNNER_RESTART:

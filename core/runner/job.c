@@ -23,21 +23,28 @@ static void add_number(cJSON *object, const char *name, double value) {
         cJSON_AddNumberToObject(object, name, value);
 }
 
+static void add_shape(cJSON *row, const struct runner_input *input) {
+    cJSON *shape = cJSON_AddArrayToObject(row, "shape");
+    for (int d = 0; d < input->ndim; d++)
+        cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)input->shape[d]));
+}
+
 static void add_inputs(cJSON *object, const struct runner_job *job) {
     cJSON *rows = cJSON_AddArrayToObject(object, "inputs");
     for (size_t i = 0; i < job->input_count; i++) {
         cJSON *row = cJSON_CreateObject();
         cJSON_AddStringToObject(row, "name", job->inputs[i].name);
         cJSON_AddItemToArray(rows, row);
-        if (job->inputs[i].dtype == DTYPE_NONE) {
+        add_text(row, "file", job->inputs[i].file);
+        if (job->inputs[i].dtype == DTYPE_NONE && !job->inputs[i].file) {
             cJSON_AddNumberToObject(row, "value", job->inputs[i].value);
             add_flag(row, "is_whole", job->inputs[i].is_whole);
             continue;
         }
-        cJSON_AddStringToObject(row, "dtype", dtype_name(job->inputs[i].dtype));
-        cJSON *shape = cJSON_AddArrayToObject(row, "shape");
-        for (int d = 0; d < job->inputs[i].ndim; d++)
-            cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)job->inputs[i].shape[d]));
+        if (job->inputs[i].dtype != DTYPE_NONE)
+            cJSON_AddStringToObject(row, "dtype", dtype_name(job->inputs[i].dtype));
+        if (!job->inputs[i].file || job->inputs[i].ndim)
+            add_shape(row, &job->inputs[i]);
     }
 }
 
@@ -74,6 +81,7 @@ void runner_job_print(const struct runner_job *job, struct buf *out) {
     add_text(object, "reference_path", job->reference_path);
     add_text(object, "device", job->device);
     add_text(object, "artifact_folder", job->artifact_folder);
+    add_text(object, "output_folder", job->output_folder);
     if (job->input_count)
         add_inputs(object, job);
     add_seeds(object, job);
@@ -173,12 +181,15 @@ static void read_input(struct reading *reading, const cJSON *row, struct runner_
         input->is_whole = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "is_whole"));
         return;
     }
+    const cJSON *file = cJSON_GetObjectItemCaseSensitive(row, "file");
+    if (cJSON_IsString(file))
+        input->file = arena_strdup(reading->arena, file->valuestring);
+    const cJSON *shape = cJSON_GetObjectItemCaseSensitive(row, "shape");
     input->dtype = cJSON_IsString(dtype) ? dtype_find(str_of(dtype->valuestring)) : DTYPE_NONE;
-    if (input->dtype == DTYPE_NONE) {
+    if (input->dtype == DTYPE_NONE && (dtype || !input->file))
         complain(reading, "inputs", "must have a dtype that NKI knows");
-        return;
-    }
-    read_shape(reading, cJSON_GetObjectItemCaseSensitive(row, "shape"), input);
+    else if (shape || !input->file)
+        read_shape(reading, shape, input);
 }
 
 static void read_inputs(struct reading *reading, struct runner_job *job) {
@@ -230,6 +241,7 @@ static void read_job(struct reading *reading, struct runner_job *job) {
     job->reference_path = get_text(reading, "reference_path");
     job->device = get_text(reading, "device");
     job->artifact_folder = get_text(reading, "artifact_folder");
+    job->output_folder = get_text(reading, "output_folder");
     if (!job->kernel_path)
         complain(reading, "kernel_path", "is missing");
     job->tolerance = get_number(reading, "tolerance", 1e9);

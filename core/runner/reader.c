@@ -12,7 +12,7 @@
 #define MAX_DIAGNOSTICS 1000
 #define MAX_METRICS 1000
 #define MAX_PHASES 100
-#define MAX_ARTIFACTS 100
+#define MAX_ARTIFACTS 5000
 #define MAX_SAMPLES 1000000
 #define MAX_LINES 20000
 #define MAX_BOUNDS 100
@@ -193,16 +193,31 @@ static void read_metric(struct runner_reader *reader, const cJSON *object) {
                                         .value = metric.value, .unit = metric.unit});
 }
 
+/* What an output's file holds; DTYPE_NONE when the event does not say so as it should. */
+static struct array read_array(const cJSON *object) {
+    struct array array = {.dtype = dtype_find(str_of(text_of(object, "dtype")))};
+    const cJSON *shape = cJSON_GetObjectItemCaseSensitive(object, "shape");
+    for (const cJSON *side = shape ? shape->child : NULL; side; side = side->next) {
+        if (array.ndim == ARRAY_MAX_DIMS || !(side->valuedouble >= 1 && side->valuedouble <= 1e12))
+            return (struct array){0};
+        array.shape[array.ndim++] = (int64_t)side->valuedouble;
+    }
+    return array;
+}
+
 static void read_artifact(struct runner_reader *reader, const cJSON *object) {
     const char *name = text_of(object, "name"), *path = text_of(object, "path");
     if (!*name || !*path || reader->result.artifacts.len >= MAX_ARTIFACTS)
         return;
     struct runner_artifact artifact = {
-        .name = mem_strdup(name), .path = mem_strdup(path),
-        .bytes = (uint64_t)whole_of(object, "bytes", 1e15)};
+        .name = mem_strdup(name), .path = mem_strdup(path), .array = read_array(object),
+        .bytes = (uint64_t)whole_of(object, "bytes", 1e15),
+        .seed = whole_of(object, "seed", 4294967295.0)};
     copy_name(artifact.sha256, sizeof artifact.sha256, text_of(object, "sha256"));
     *vec_push(&reader->result.artifacts) = artifact;
-    tell(reader, &(struct runner_event){.kind = RUNNER_ARTIFACT, .name = name, .text = path});
+    tell(reader, &(struct runner_event){
+                     .kind = RUNNER_ARTIFACT, .name = name, .text = path, .seed = artifact.seed,
+                     .array = artifact.array.dtype == DTYPE_NONE ? NULL : &artifact.array});
 }
 
 /* ----------------------------------------------------------------------------------- the last one */

@@ -16,11 +16,14 @@
 
 /* ------------------------------------------------------------------------------------- the job */
 
-/* An input without a reference, as --input gives it: normal numbers of this shape (seeded), or one
- * Python number. */
+/* An input without a reference, as --input gives it: normal numbers of this shape (seeded), those of
+ * a file, or one Python number. */
 struct runner_input {
     char name[64];
-    enum dtype dtype;           /* DTYPE_NONE: the number `value` */
+    const char *file;           /* where the numbers are: .npy, whose header says dtype and shape; any
+                                 * other file is raw numbers in rows. NULL: there is none */
+    enum dtype dtype;           /* DTYPE_NONE: the number `value`, or what the .npy says. Given with
+                                 * an .npy of codes: what they stand for */
     int ndim;
     int64_t shape[ARRAY_MAX_DIMS];
     double value;
@@ -48,6 +51,7 @@ struct runner_job {
     bool all_seeds;                     /* go on after the first seed that fails */
     bool strict;                        /* also what the NKI compiler's Python subset refuses */
     const char *artifact_folder;        /* where profile.json goes; NULL: none is written */
+    const char *output_folder;          /* where the kernel's outputs go; NULL: none are written */
     const char *const *command;         /* argv of another runner on this machine; NULL: hone itself.
                                          * Not part of the job that is sent */
     /* What remote runners need (REMOTE.md). */
@@ -76,7 +80,7 @@ enum runner_event_kind {
     RUNNER_CORRECTNESS,         /* seed, value (rel_l2), max_abs, passed */
     RUNNER_SAMPLE,              /* value (us), incumbent, modelled */
     RUNNER_METRIC,              /* name, value, unit */
-    RUNNER_ARTIFACT,            /* name ("profile"), text (path) */
+    RUNNER_ARTIFACT,            /* name ("profile", "output_0"), text (path), seed, array (outputs) */
     RUNNER_RESULT,              /* the last one */
     RUNNER_RESTART,             /* all begins anew: what came before does not count */
 };
@@ -89,13 +93,21 @@ struct runner_event {
     bool passed, incumbent, modelled;
     enum diag_severity severity;
     const struct diag *diag;
+    const struct array *array;  /* an output's dtype and shape; NULL: the artefact is no output */
 };
 
 struct runner_seed { int64_t seed; double rel_l2, max_abs; bool passed; };
 struct runner_metric { char name[64]; char unit[16]; double value; };
 struct runner_phase { char name[24]; double seconds; };
-/* A file that the runner made. Remote runners tell size and SHA-256 (hex); else 0 and "". */
-struct runner_artifact { char *name, *path; uint64_t bytes; char sha256[65]; };
+/* A file that the runner made. Remote runners tell size and SHA-256 (hex); else 0 and "". An output
+ * has a seed, and dtype and shape in `array` (else dtype is DTYPE_NONE). */
+struct runner_artifact {
+    char *name, *path;
+    uint64_t bytes;
+    char sha256[65];
+    int64_t seed;
+    struct array array;
+};
 /* What a line of the kernel's file costs: its share of the critical path (all lines sum to 1), and
  * the engine most of its work is on. */
 struct runner_line { int line; double us, share; char engine[16]; uint64_t instructions, hbm_bytes; };

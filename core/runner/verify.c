@@ -172,6 +172,8 @@ static void execute_work(void *data) {
         device_execute(evaluation->image, inputs, count, run->outputs, &limits, &run->err);
     run->execute_s = seconds_since(start);
     arena_free(arena);
+    if (run->executed && evaluation->job.output_folder)
+        run->executed = outputs_write(run, &run->err);
 }
 
 static void execute_done(void *data) {
@@ -223,6 +225,11 @@ static void on_inputs(void *data, struct task_inputs *inputs, const struct err *
 
 /* --------------------------------------------------------------------------------------- starting */
 
+static void lacks_inputs(void *data) {
+    struct seed_run *run = data;
+    fail_run(run, &run->err);
+}
+
 static void start_run(struct evaluation *evaluation) {
     struct seed_run *run = &evaluation->runs[evaluation->next_run++];
     evaluation->running++;
@@ -231,8 +238,11 @@ static void start_run(struct evaluation *evaluation) {
         task_reference_prepare(evaluation->reference, run->seed, on_inputs, run);
         return;
     }
-    run->inputs = inputs_from_job(evaluation, true);
-    loop_job_start(evaluation->loop, execute_work, execute_done, run);
+    run->inputs = inputs_with_data(evaluation, &run->err);
+    if (run->inputs)
+        loop_job_start(evaluation->loop, execute_work, execute_done, run);
+    else
+        loop_post(evaluation->loop, lacks_inputs, run);
 }
 
 static void start_runs(struct evaluation *evaluation) {

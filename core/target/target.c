@@ -48,17 +48,26 @@ static const void *keep(struct arena *arena, const void *data, size_t size) {
     return data ? arena_dup(arena, data, size) : NULL;
 }
 
+static const struct runner_input *keep_inputs(struct arena *arena, const struct runner_job *job) {
+    struct runner_input *inputs = ARENA_ARRAY(arena, struct runner_input, job->input_count);
+    for (size_t i = 0; i < job->input_count; i++) {
+        inputs[i] = job->inputs[i];
+        inputs[i].file = arena_strdup(arena, inputs[i].file);
+    }
+    return inputs;
+}
+
 static void keep_job(struct kept_job *kept, const struct runner_job *job) {
     struct arena *arena = kept->arena = arena_new();
     kept->job = *job;
     const char **texts[] = {&kept->job.kernel_path, &kept->job.kernel_text,
                             &kept->job.kernel_name, &kept->job.incumbent_text,
                             &kept->job.reference_path, &kept->job.device,
-                            &kept->job.artifact_folder, &kept->job.session,
-                            &kept->job.occasion, &kept->job.model};
+                            &kept->job.artifact_folder, &kept->job.output_folder,
+                            &kept->job.session, &kept->job.occasion, &kept->job.model};
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         *texts[i] = arena_strdup(arena, *texts[i]);
-    kept->job.inputs = keep(arena, job->inputs, job->input_count * sizeof *job->inputs);
+    kept->job.inputs = keep_inputs(arena, job);
     kept->job.settings = NULL;      /* those of the place, not of the caller */
     kept->job.setting_count = 0;
     kept->job.seeds = keep(arena, job->seeds, job->seed_count * sizeof *job->seeds);

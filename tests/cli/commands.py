@@ -7,6 +7,7 @@ import pathlib
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -226,6 +227,98 @@ class Sim(Commands):
         self.assertEqual(done.returncode, 3)
 
 
+class Files(Commands):
+    """--input from files and --save-outputs; the interpreter that runs this file may lack numpy."""
+
+    @staticmethod
+    def npy(name, descr, shape, data, order=False):
+        text = repr({"descr": descr, "fortran_order": order, "shape": shape}).encode()
+        text += b" " * (-(len(text) + 11) % 64) + b"\n"
+        path = FOLDER / name
+        path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + data)
+        return path
+
+    def setUp(self):
+        self.kernel = make_task("files", CURRENT, None) / "kernel.py"
+        numbers = [(i * 37 % 101 - 50) / 8 for i in range(128 * 256)]      # bfloat16 holds them all
+        self.floats = struct.pack(f"<{len(numbers)}f", *numbers)
+        self.codes = b"".join(self.floats[i + 2:i + 4] for i in range(0, len(self.floats), 4))
+        self.tripled = struct.pack(f"<{len(numbers)}f", *(3 * x for x in numbers))
+
+    def run_on(self, spec, *args):
+        return run("sim", self.kernel, "--input", f"x={spec}", "--input", "factor=3", "--json", *args)
+
+    def test_numbers_come_from_files_and_go_to_files(self):
+        raw = FOLDER / "x.bin"
+        raw.write_bytes(self.floats)
+        file = self.npy("x.npy", "<f4", (128, 256), self.floats)
+        for spec in (file, f"{file}:float32", f"{file}:128x256", f"{raw}:128x256:float32",
+                     f"{raw}:float32:128x256"):
+            done = self.run_on(spec, "--save-outputs", FOLDER / "made" / "outputs")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            row, = json.loads(done.stdout)["outputs"]
+            self.assertEqual((row["name"], row["seed"], row["dtype"], row["shape"]),
+                             ("output_0", None, "float32", [128, 256]))
+            saved = pathlib.Path(row["file"]).read_bytes()
+            self.assertEqual(saved[:6], b"\x93NUMPY")
+            self.assertIn(b"'<f4', 'fortran_order': False, 'shape': (128, 256, )", saved[:128])
+            self.assertEqual(saved[128:], self.tripled)
+            (FOLDER / "made" / "outputs" / "output_0.npy").unlink()
+
+    def test_types_numpy_lacks_travel_as_codes(self):
+        for name, descr in (("u.npy", "<u2"), ("v.npy", "|V2")):
+            file = self.npy(name, descr, (128, 256), self.codes)
+            done = self.run_on(f"{file}:bfloat16", "--save-outputs", FOLDER)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            row, = json.loads(done.stdout)["outputs"]
+            self.assertEqual(row["dtype"], "bfloat16")
+            saved = pathlib.Path(row["file"]).read_bytes()
+            self.assertIn(b"'<u2'", saved[:128])
+            self.assertEqual(len(saved), 128 + len(self.codes))
+
+    def test_every_seed_of_a_reference_has_its_folder(self):
+        out = self.sim(make_task("seeded", CURRENT), "--seeds", "3,4", "--save-outputs", FOLDER / "s")
+        self.assertEqual(sorted(row["seed"] for row in out["outputs"]), [3, 4])
+        self.assertEqual(sorted(path.name for path in (FOLDER / "s").iterdir()), ["seed_3", "seed_4"])
+
+    def test_files_that_cannot_be_used_are_named_with_the_reason(self):
+        x = self.floats
+        cut = FOLDER / "cut.npy"
+        cut.write_bytes(b"\x93NUMPY\x01\x00\xff\xffab")
+        for spec, part in (
+                (FOLDER / "no.npy", "no such file"), (FOLDER, "--input must look like"),
+                (self.npy("d.npy", "<f8", (128, 256), x + x), "float64, which the device does not"),
+                (self.npy("f.npy", "<f4", (128, 256), x, True), "columns first"),
+                (self.npy("e.npy", ">f4", (128, 256), x), "big-endian"),
+                (self.npy("v.npy", "|V2", (128, 256), self.codes), "does not say what"),
+                (self.npy("s.npy", [("a", "<f4")], (128, 256), x), "structures"),
+                (self.npy("c.npy", "<c8", (128, 128), x), "cannot take"),
+                (self.npy("n.npy", "<f4", (0, 5), b""), "empty"),
+                (self.npy("m.npy", "<f4", (1,) * 9, x), "8 dimensions"),
+                (self.npy("t.npy", "<f4", (128, 256), x[:-1]), "131071 bytes"),
+                (cut, "cut off"), (f"{self.npy('b.npy', '<f4', (128, 256), x)}:bfloat16", "float32"),
+                (f"{FOLDER}/b.npy:256x128", "another shape"), (f"{FOLDER}/b.npy:", "--input must"),
+                (f"{FOLDER}/b.npy:float32:float32", "--input must"),
+                (f"{self.kernel}.bin:2:float32", "no such file")):
+            done = self.run_on(spec)
+            self.assertEqual(done.returncode, 2, (spec, done.stdout, done.stderr))
+            self.assertIn(part, done.stderr)
+        raw = FOLDER / "raw.bin"
+        raw.write_bytes(x)
+        self.assertIn("say which", self.run_on(raw).stderr)
+        self.assertIn("131072 bytes", self.run_on(f"{raw}:128x255:float32").stderr)
+        self.assertIn("has no parameter z", self.run_on(raw, "--input", "z=1").stderr +
+                      self.run_on("128x256", "--input", "z=1").stderr)
+        self.assertEqual(run("check", self.kernel, "--input", f"x={FOLDER}/d.npy").returncode, 2)
+
+    def test_outputs_that_cannot_be_written_are_a_failure(self):
+        done = self.run_on("128x256:float32", "--save-outputs", self.kernel)
+        self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+        self.assertIn("kernel.py", done.stderr)
+        done = self.run_on("128x256:float32", "--save-outputs", FOLDER, "--no-verify")
+        self.assertIn("--save-outputs needs", done.stderr)
+
+
 class BadInputBase(Commands):
     def expect(self, done, status, *parts):
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
@@ -356,7 +449,7 @@ class Check(Commands):
 
 if __name__ == "__main__":
     try:
-        names = sys.argv[2:] or ["Table", "Sim", "BadInput", "Check"]
+        names = sys.argv[2:] or ["Table", "Sim", "Files", "BadInput", "Check"]
         unittest.main(argv=[sys.argv[0], *names], verbosity=1)
     finally:
         shutil.rmtree(FOLDER, ignore_errors=True)

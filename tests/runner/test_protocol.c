@@ -15,12 +15,14 @@ static void a_job_survives_the_way_there(void **state) {
     const int64_t seeds[] = {7, 4294967295};
     const struct runner_input inputs[] = {
         {.name = "x", .dtype = DTYPE_BFLOAT16, .ndim = 2, .shape = {4096, 1024}},
-        {.name = "eps", .value = 1e-5}};
+        {.name = "eps", .value = 1e-5},
+        {.name = "z", .file = "z.npy"},
+        {.name = "w", .file = "/tmp/w \"1\".bin", .dtype = DTYPE_FLOAT32, .ndim = 1, .shape = {7}}};
     struct runner_job job = {.kernel_path = "k \"x\".py", .kernel_text = "a\n\tb\xc3\xa9",
                              .kernel_name = "fn", .device = "trn3", .reference_path = "/r.py",
-                             .inputs = inputs, .input_count = 2, .seeds = seeds, .seed_count = 2,
+                             .inputs = inputs, .input_count = 4, .seeds = seeds, .seed_count = 2,
                              .tolerance = 2.5e-5, .strict = true, .all_seeds = true,
-                             .memory_limit = (uint64_t)1 << 40, .instruction_limit = 12345};
+                             .output_folder = "/out", .memory_limit = (uint64_t)1 << 40, .instruction_limit = 12345};
     struct buf text = {0};
     runner_job_print(&job, &text);
     assert_null(strchr(text.at, '\n'));
@@ -32,7 +34,12 @@ static void a_job_survives_the_way_there(void **state) {
     assert_string_equal(back.kernel_text, job.kernel_text);
     assert_string_equal(back.kernel_name, "fn");
     assert_string_equal(back.device, "trn3");
-    assert_int_equal(back.input_count, 2);
+    assert_int_equal(back.input_count, 4);
+    assert_string_equal(back.output_folder, "/out");
+    assert_string_equal(back.inputs[2].file, "z.npy");
+    assert_int_equal(back.inputs[2].dtype, DTYPE_NONE);
+    assert_string_equal(back.inputs[3].file, inputs[3].file);
+    assert_int_equal(back.inputs[3].shape[0], 7);
     assert_int_equal(back.inputs[0].dtype, DTYPE_BFLOAT16);
     assert_int_equal(back.inputs[0].shape[1], 1024);
     assert_int_equal(back.inputs[1].dtype, DTYPE_NONE);
