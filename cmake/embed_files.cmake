@@ -1,10 +1,16 @@
-# Writes OUTPUT: a table of the files named in LIST, each with its path below ROOT and its bytes.
+# Writes OUTPUT: a table of the files named in LIST, each with its path below ROOT (or the name
+# before its "=") and its bytes.
 file(STRINGS ${LIST} files)
 set(text "#include \"base/embed.h\"\n\n")
 set(rows "")
 set(number 0)
 foreach(path IN LISTS files)
-  file(RELATIVE_PATH name ${ROOT} ${path})
+  if(path MATCHES "^([^=]+)=(.+)$")
+    set(name ${CMAKE_MATCH_1})
+    set(path ${CMAKE_MATCH_2})
+  else()
+    file(RELATIVE_PATH name ${ROOT} ${path})
+  endif()
   file(READ ${path} hex HEX)
   string(LENGTH "${hex}" digits)
   math(EXPR size "${digits} / 2")

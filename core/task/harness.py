@@ -2,7 +2,8 @@
 """Runs the user's reference for hone: one process serves any number of seeds.
 
 Requests come as JSON lines on stdin, answers go as JSON lines to what was stdout at the start; what
-the reference itself prints goes to stderr. Standard library and numpy only."""
+the reference itself prints goes to stderr. Standard library and numpy only. The remote runner
+imports this file for the same inputs and the same comparison; then it has no channel of its own."""
 
 import errno
 import json
@@ -14,12 +15,6 @@ import sys
 import time
 import traceback
 
-# What is no text (half a surrogate pair in a message of the reference) must not spoil an answer.
-ANSWERS = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace")
-REQUESTS = os.fdopen(os.dup(0), "r", encoding="utf-8")
-os.dup2(2, 1)
-os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-
 CHUNK = 1 << 20
 BLOCK = 1 << 15     # elements compared at once: three blocks of doubles stay in the cache
 ALIGN = 4096
@@ -28,14 +23,29 @@ MAX_VALUES = 64     # arguments of a kernel
 MAX_DIMS = 8
 
 
+class Channel:
+    """Standard input and output, out of the reference's reach."""
+
+    def __init__(self):
+        # What is no text (half a surrogate pair in a message of the reference) must not spoil an
+        # answer.
+        self.answers = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace")
+        self.requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
+        os.dup2(2, 1)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+
+
 def answer(**fields):
-    ANSWERS.write(json.dumps(fields, allow_nan=False, ensure_ascii=False) + "\n")
-    ANSWERS.flush()
+    CHANNEL.answers.write(json.dumps(fields, allow_nan=False, ensure_ascii=False) + "\n")
+    CHANNEL.answers.flush()
 
 
+CHANNEL = Channel() if __name__ == "__main__" else None
 try:
     import numpy as np
 except Exception as problem:  # a broken numpy raises more than ImportError
+    if CHANNEL is None:
+        raise
     answer(ready=False, error=f"{type(problem).__name__}: {problem}", python=sys.version.split()[0])
     sys.exit(0)
 
@@ -479,8 +489,9 @@ def serve(reference, request):
 def main():
     answer(ready=True, python=sys.version.split()[0], numpy=np.__version__)
     reference = Reference(sys.argv[1])
-    for line in REQUESTS:
+    for line in CHANNEL.requests:
         serve(reference, json.loads(line))
 
 
-main()
+if CHANNEL:
+    main()

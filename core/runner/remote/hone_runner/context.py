@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an evaluation works with: the job, its folder, events, stages, the environment, cores.
+
+An evaluation is a function evaluate(context) that returns the members of the result event (the
+supervisor emits it), or raises Failed. It emits all other events through context.events, runs every
+tool through context.stage and takes cores through context.cores."""
+
+import contextlib
+import os
+import time
+
+from hone_runner import cores, environment, output, stage
+
+DEFAULT_LIMITS = {"compile_limit_s": 900.0, "run_limit_s": 120.0}
+
+
+class Failed(Exception):
+    """The evaluation itself failed: kind is kernel, usage, environment or cancelled."""
+
+    def __init__(self, kind, text):
+        super().__init__(text)
+        self.kind = kind
+
+
+def settings_of(job):
+    """The settings of a job: strings; anything else is taken for one."""
+    found = job.get("settings")
+    if not isinstance(found, dict):
+        return {}
+    return {str(name): value if isinstance(value, str) else str(value)
+            for name, value in found.items() if value is not None}
+
+
+class Context:
+    """folder: folder.Folder. job: dict. settings: dict of strings. events: emit.Events. cache: the
+    folder .hone/cache. raw, out, work: folders of the job (work is deleted when it ends)."""
+
+    def __init__(self, folder, job, events, control=None):
+        self.folder, self.job, self.events, self.control = folder, job, events, control
+        self.settings = settings_of(job)
+        self.cache = os.path.join(folder.home, "cache")
+        self.raw, self.out, self.work = [folder.file(name) for name in ("raw", "out", "work")]
+        for path in (self.raw, self.out, self.work, self.cache):
+            os.makedirs(path, mode=0o700, exist_ok=True)
+        self.names = {}
+        self.found = None
+
+    def number(self, name, default=None, low=0.0, high=86400.0):
+        """A setting that is a number; what is none, or out of bounds, is a failure of usage."""
+        text = self.settings.get(name, "").strip()
+        if not text:
+            return DEFAULT_LIMITS.get(name, default)
+        try:
+            value = float(text)
+        except ValueError:
+            value = None
+        if value is None or not low <= value <= high:
+            raise Failed("usage", "the setting %s = %s must be a number from %g to %g"
+                         % (name, text, low, high))
+        return value
+
+    @contextlib.contextmanager
+    def phase(self, name):
+        """Says that a phase begins, and how long it took when it ends without an exception."""
+        self.events.emit("phase", name=name, seconds=None)
+        began = time.monotonic()
+        yield
+        self.events.emit("phase", name=name, seconds=round(time.monotonic() - began, 6))
+
+    @property
+    def environment(self):
+        """The Neuron environment that was chosen (environment.Host); looked for once."""
+        if self.found is None:
+            self.found = environment.look(self.folder.home, self.settings)
+        return self.found
+
+    def variables(self, extra=None, held=None):
+        """The variables of a stage: the clean ones, the environment's, those of the held cores."""
+        values = dict(self.environment.variables())
+        values["NEURON_COMPILE_CACHE_URL"] = os.path.join(self.work, "neuron-compile-cache")
+        values["TMPDIR"] = self.temporary()
+        if held is not None:
+            values.update(held.variables())
+        values.update(extra or {})
+        return stage.clean_environment(values, self.environment.path(), self.folder.mark)
+
+    def temporary(self):
+        path = os.path.join(self.work, "tmp")
+        os.makedirs(path, mode=0o700, exist_ok=True)
+        return path
+
+    def stage(self, name, argv, limits, env=None, cwd=None, **options):
+        """Runs a tool: a stage.Result. Options: grammar (output.Grammar), show (False: nothing of it
+        is shown), stdin (a file). Raises stage.Cancelled when the job is cancelled."""
+        self.names[name] = self.names.get(name, 0) + 1
+        raw = name if self.names[name] == 1 else "%s-%d" % (name, self.names[name])
+        events = self.events if options.get("show", True) else None
+        streams = [output.Stream(events, options.get("grammar"),
+                                 os.path.join(self.raw, raw + end)) for end in (".out", ".err")]
+        return stage.Stage(name, argv, limits, self.control).run(
+            self.variables() if env is None else env, cwd or self.work, streams,
+            options.get("stdin"))
+
+    @contextlib.contextmanager
+    def cores(self, count=None):
+        """Takes `count` logical cores (default 1) for the body: a cores.Held. Emits `phase wait`
+        while they are not free."""
+        wait_s = self.number("wait_limit_s", 3600.0)
+        with cores.take(self, count or 1, wait_s) as held:
+            yield held

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes: who they are, beyond a number that may be given out again, and how they are ended.
+
+A process is known by its id, its time of start and the boot it lives in. Only what carries the mark of
+a job in its environment, or descends from this process, is ever killed. Linux has all of this in
+/proc; elsewhere less is known and less is done."""
+
+import ctypes
+import errno
+import os
+import signal
+import time
+
+PROC = "/proc"
+MARK = "HONE_JOB"           # in the environment of all that a job starts: the folder of the job
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+MAX_PROCESSES = 1 << 17
+
+
+def read_proc(pid, name, limit=1 << 20):
+    try:
+        with open(os.path.join(PROC, str(pid), name), "rb") as file:
+            return file.read(limit)
+    except OSError:
+        return b""
+
+
+def stat_fields(pid):
+    """The fields of /proc/PID/stat from the third on (state, parent, group, ...); [] when gone."""
+    text = read_proc(pid, "stat")
+    return text[text.rfind(b")") + 2:].split() if b")" in text else []
+
+
+def start_time(pid):
+    """When the process started, in ticks since the boot; 0 when it is gone or not known."""
+    fields = stat_fields(pid)
+    return int(fields[19]) if len(fields) > 19 and fields[0] not in (b"Z", b"X") else 0
+
+
+def boot():
+    return read_proc("sys/kernel/random", "boot_id").decode("ascii", "replace").strip()
+
+
+def identity(pid=None):
+    """What tells this process from any other that had or will have its number."""
+    pid = pid or os.getpid()
+    return {"pid": pid, "ticks": start_time(pid), "boot": boot(), "host": os.uname().nodename}
+
+
+def is_alive(known):
+    """Whether the process of identity() still runs; None when another machine would know."""
+    if known.get("host") != os.uname().nodename:
+        return None
+    pid, ticks = known.get("pid"), known.get("ticks")
+    if not isinstance(pid, int) or pid <= 1 or known.get("boot") != boot():
+        return False
+    if ticks:
+        return start_time(pid) == ticks
+    return can_signal(pid)
+
+
+def can_signal(pid):
+    try:
+        os.kill(pid, 0)
+    except OSError as problem:
+        return problem.errno == errno.EPERM
+    return True
+
+
+def everyone():
+    """The ids of all processes."""
+    try:
+        names = os.listdir(PROC)
+    except OSError:
+        return []
+    return [int(name) for name in names[:MAX_PROCESSES] if name.isdigit()]
+
+
+def user_of(pid):
+    try:
+        return os.stat(os.path.join(PROC, str(pid))).st_uid
+    except OSError:
+        return None
+
+
+def marked(folder):
+    """The processes of this user that a job left: its folder is in their environment."""
+    wanted = ("%s=%s" % (MARK, folder)).encode("utf-8", "surrogateescape")
+    own, me = os.getuid(), os.getpid()
+    return [pid for pid in everyone() if pid != me and user_of(pid) == own
+            and wanted in read_proc(pid, "environ").split(b"\0") and start_time(pid)]
+
+
+def descendants(root):
+    """The living processes below `root`, nearest first."""
+    parents = {}
+    for pid in everyone():
+        fields = stat_fields(pid)
+        if len(fields) > 1 and fields[0] not in (b"Z", b"X"):
+            parents.setdefault(int(fields[1]), []).append(pid)
+    found, at = [], [root]
+    while at and len(found) < MAX_PROCESSES:
+        below = [child for pid in at for child in parents.get(pid, [])]
+        found += below
+        at = below
+    return found
+
+
+def send(pids, number):
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except OSError:
+            pass
+
+
+def send_group(group, number):
+    try:
+        os.killpg(group, number)
+    except OSError:
+        pass
+
+
+def end_all(find, grace_s=3.0):
+    """Ends what find() returns, first politely; find is asked again until it finds nothing."""
+    deadline = time.monotonic() + grace_s
+    send(find(), signal.SIGTERM)
+    pause = 0.005
+    while time.monotonic() < deadline:
+        if not find():
+            return True
+        time.sleep(pause)
+        pause = min(pause * 2, 0.2)
+    return kill_all(find)
+
+
+def kill_all(find, limit_s=5.0):
+    """Kills what find() returns until it returns nothing; false when something will not die."""
+    deadline = time.monotonic() + limit_s
+    while True:
+        left = find()
+        if not left:
+            return True
+        if time.monotonic() > deadline:
+            return False
+        send(left, signal.SIGKILL)
+        time.sleep(0.01)
+
+
+def reap():
+    """Collects children that ended and belong to nobody here; for a process that adopts orphans."""
+    while True:
+        try:
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+        except OSError:
+            return
+        if pid == 0:
+            return
+
+
+def prctl(option, value):
+    try:
+        return ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0) == 0
+    except (OSError, AttributeError, TypeError):
+        return False
+
+
+def adopt_orphans():
+    """Makes orphaned descendants children of this process, so that none gets away."""
+    return prctl(PR_SET_CHILD_SUBREAPER, 1)
