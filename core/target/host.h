@@ -127,8 +127,9 @@ struct host_job_hooks {
     /* See that it ends, now or as soon as the host is ready; host_job_free may come before. NULL:
      * the runner's `cancel`. `folder` as host_job_folder. */
     void (*end)(void *self, const char *folder);
-    /* Its process went without a result (`gone`), or another job runs in its place: true: it was
-     * begun again and events will follow; false: an environment failure. NULL: once more. */
+    /* Its process went without a result (`gone`), or another job runs in its place: true: it will be
+     * begun again, and host_job_began (then it is followed on) or host_job_fail is called once that
+     * is so, as after `begin`; false: an environment failure. NULL: once more. */
     bool (*again)(struct host_job *job, const char *why);
     void *self;
 };
