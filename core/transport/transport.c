@@ -122,9 +122,9 @@ static void announce_progress(struct transport_copy *copy) {
 
 /* Lets go of the way and what it holds for commands and copies. */
 static void close_way(struct transport *transport) {
+    transport_sftp_free(transport);
     for (size_t i = 0; i < transport->copies.len; i++)
         drop_copy(transport->copies.at[i]);
-    transport_sftp_free(transport);
     for (size_t i = 0; i < transport->commands.len; i++)
         drop_command(transport->commands.at[i]);
     transport->ops->close(transport);
