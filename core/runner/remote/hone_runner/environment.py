@@ -15,7 +15,7 @@ import socket
 import sys
 import time
 
-from hone_runner import cores, folder as folders, releases, stage
+from hone_runner import devices, folder as folders, releases, stage
 
 PACKAGES = ("nki", "neuronx-cc", "nrtpy", "numpy", "torch", "torch-neuronx", "torch-xla", "jax",
             "jax-neuronx", "libneuronxla", "neuronx-distributed", "neuronx-distributed-inference",
@@ -29,10 +29,7 @@ MAX_FOLDER = 20000          # entries of a folder of packages that are looked at
 
 
 def rooted(path):
-    """A path of the host's; tests put another root before it."""
-    if path.startswith("~"):
-        return os.path.expanduser(path)
-    return os.environ.get("HONE_ROOT", "") + path
+    return os.path.expanduser(path) if path.startswith("~") else devices.rooted(path)
 
 
 def read_text(path, limit=4096):
@@ -219,7 +216,7 @@ class Host:
         self.tools = tool_versions(find_tools(settings, self.chosen), cache)
         if "neuronx-cc" in self.tools:
             self.tools["neuronx-cc"]["version"] = packages.get("neuronx-cc")
-        self.devices = cores.Devices(settings, self.tool("neuron-ls"))
+        self.devices = devices.Devices(settings, self.tool("neuron-ls"))
         self.python = self.chosen.python if self.chosen else sys.executable
 
     def tool(self, name):
