@@ -29,7 +29,9 @@ MAX_FOLDER = 20000          # entries of a folder of packages that are looked at
 
 
 def rooted(path):
-    return os.path.expanduser(path) if path.startswith("~") else devices.rooted(path)
+    if path.startswith("~"):
+        return os.path.expanduser(path)
+    return path if path.startswith(folders.home()) else devices.rooted(path)
 
 
 def read_text(path, limit=4096):
@@ -120,7 +122,8 @@ def candidates(settings):
     for name in ("VIRTUAL_ENV", "NKI_VENV_PATH"):
         if os.environ.get(name):
             rows.append((examine(os.path.expanduser(os.environ[name])), name))
-    found = [(examine(path), pattern) for pattern in GLOBS
+    made = os.path.join(folders.home(), "venv")
+    found = [(examine(path), pattern) for pattern in GLOBS + (made,)
              for path in sorted(glob.glob(rooted(pattern)))[:64]]
     found.sort(key=lambda row: row[0].rank() if row[0] else (), reverse=True)
     return rows + found + [(own(), "the Python that runs hone's runner")]
@@ -143,7 +146,7 @@ def choose(settings):
     for found, where in rows:
         if found and found.has_neuron():
             version = found.packages.get("nki") or found.packages.get("neuronx-cc")
-            return every, found, "found by %s; the newest there (%s)" % (where, version) \
+            return every, found, "the newest of those found (%s), by %s" % (version, where) \
                 if "*" in where else "found by %s" % where
     return every, None, "no Python environment with nki or neuronx-cc was found in $VIRTUAL_ENV, " \
         "$NKI_VENV_PATH, /opt/aws_neuronx_venv_* or ~/aws_neuron_venv_*; name one by the setting " \
