@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hashing by xxHash: quick hashes for tables, 128-bit content hashes for caches and artefacts. */
+/* Hashing by xxHash: quick hashes for tables, 128-bit content hashes for caches and artefacts.
+ * SHA-256 where the other side is a host, which knows no xxHash. */
 #ifndef HONE_BASE_HASH_H
 #define HONE_BASE_HASH_H
 
@@ -16,5 +17,15 @@ struct hash_stream;
 struct hash_stream *hash_begin(void);
 void hash_add(struct hash_stream *stream, const void *data, size_t size);
 struct hash hash_end(struct hash_stream *stream);   /* frees the stream */
+
+/* SHA-256 (FIPS 180-4). */
+struct sha256 {
+    uint32_t state[8];
+    uint64_t bytes;
+    unsigned char block[64];
+};
+void sha256_begin(struct sha256 *sum);
+void sha256_add(struct sha256 *sum, const void *data, size_t size);
+void sha256_end(struct sha256 *sum, char hex[65]);
 
 #endif

@@ -91,6 +91,7 @@ struct runner_event {
     double value, seconds, max_abs;
     int64_t seed;
     bool passed, incumbent, modelled;
+    bool local;                 /* a log line about the way to the runner, not from it */
     enum diag_severity severity;
     const struct diag *diag;
     const struct array *array;  /* an output's dtype and shape; NULL: the artefact is no output */

@@ -75,6 +75,11 @@ struct host_call *host_call_start(struct host *host, const struct host_call_spec
 /* Ends it (what runs there may go on) without further callbacks. Accepts NULL. */
 void host_call_drop(struct host_call *call);
 
+/* As target_ask_start: the runner's command with the settings, for people. */
+void *host_ask_start(struct host *host, const struct target_ask_spec *spec, struct err *err)
+    CC_MUST_USE;
+void host_ask_drop(void *asked);
+
 struct host_copy;
 /* `copy`'s own callbacks stay empty; on_done of this comes once. */
 struct host_copy *host_copy_start(struct host *host, const struct transport_copy_spec *copy,
@@ -109,6 +114,7 @@ struct follow {
     char gone[240];                 /* `gone`: the process went without a result, and how; else "" */
     struct buf partial;             /* of a line */
     bool too_long;                  /* in the middle of a line over the limit */
+    size_t skipped;                 /* bytes of that so far */
 };
 void follow_begin(struct follow *follow);               /* a new connection */
 void follow_bytes(struct follow *follow, struct str bytes);

@@ -335,6 +335,10 @@ void transport_close(struct transport *transport) {
     free(transport);
 }
 
+bool transport_is_lost(const struct transport *transport) {
+    return transport->state == TRANSPORT_ENDED;
+}
+
 const char *transport_describe(const struct transport *transport) {
     return transport->description;
 }

@@ -70,6 +70,8 @@ void transport_answer(struct transport *transport, const char *answer);
 /* Ends the connection and all on it, without further callbacks. Accepts NULL. Not from within a
  * callback of this transport other than on_closed. */
 void transport_close(struct transport *transport);
+/* The connection ended or never came about: what failed since failed for that; on_closed follows. */
+bool transport_is_lost(const struct transport *transport);
 /* "ubuntu@10.0.0.5 (libssh2, ed25519 key)", for people. */
 const char *transport_describe(const struct transport *transport);
 

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The bytes of `follow JOB OFFSET`, as lines counted so that no line is lost or told twice over any
+ * number of connections: a line counts once its end was seen; what the command says by itself
+ * (follow, alive, end, gone) and what a login shell says before it does not (REMOTE.md). */
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "target/host_own.h"
+
+/* Longer ones are counted and left out: no event is as long. */
+#define MAX_LINE ((size_t)16 << 20)
+
+enum own_line { NOT_OWN, OWN_FOLLOW, OWN_ALIVE, OWN_END, OWN_GONE };
+
+static enum own_line find_own(const char *name) {
+    static const char *const names[] = {"", "follow", "alive", "end", "gone"};
+    for (size_t i = 1; i < COUNT_OF(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return (enum own_line)i;
+    return NOT_OWN;
+}
+
+/* Cheap to tell for nearly every line: those of the command itself are short. */
+#define LONGEST_OWN 4096
+
+static void gone_read(struct follow *follow, const cJSON *event) {
+    const char *why = host_text(event, "why");
+    if (!*why)
+        why = host_text(event, "text");
+    struct buf safe = {0};
+    text_sanitise(&safe, str_of(why));
+    snprintf(follow->gone, sizeof follow->gone, "%s",
+             safe.len ? safe.at : "its process is gone without a result");
+    buf_free(&safe);
+}
+
+static bool own_read(struct follow *follow, struct str line) {
+    size_t skip = strlen(RUNNER_SENTINEL);
+    if (!str_starts(line, RUNNER_SENTINEL) || line.len > LONGEST_OWN)
+        return false;
+    cJSON *event = cJSON_ParseWithLength(line.at + skip, line.len - skip);
+    enum own_line own = find_own(host_text(event, "event"));
+    double offset = host_amount(event, "offset", -1);
+    if (own == OWN_FOLLOW && !follow->begun) {
+        follow->begun = true;
+        if (offset >= 0 && offset < (double)follow->offset)     /* never: what is told stays told */
+            follow->offset = (uint64_t)offset;
+    }
+    follow->fresh = follow->fresh || own == OWN_ALIVE || own == OWN_END || own == OWN_GONE;
+    follow->ended = follow->ended || own == OWN_END;
+    if (own == OWN_GONE)
+        gone_read(follow, event);
+    cJSON_Delete(event);
+    return own != NOT_OWN;
+}
+
+static void line_read(struct follow *follow, struct str line, size_t bytes) {
+    if (follow->ended || follow->gone[0])
+        return;
+    if (!follow->too_long && own_read(follow, line))
+        return;
+    if (!follow->begun)
+        return;
+    follow->offset += bytes;
+    follow->lines++;
+    if (!follow->too_long)
+        follow->fn(follow->data, line);
+}
+
+void follow_begin(struct follow *follow) {
+    buf_clear(&follow->partial);
+    follow->begun = follow->fresh = follow->ended = follow->too_long = false;
+    follow->gone[0] = 0;
+}
+
+/* What stands of a line that is not whole yet; `skipped` counts on when it is too long to keep. */
+static void partial_add(struct follow *follow, struct str part) {
+    if (!follow->too_long)
+        buf_add(&follow->partial, part.at, part.len);
+    if (follow->too_long || follow->partial.len > MAX_LINE) {
+        follow->skipped += follow->too_long ? part.len : follow->partial.len;
+        follow->too_long = true;
+        buf_clear(&follow->partial);
+    }
+}
+
+void follow_bytes(struct follow *follow, struct str bytes) {
+    while (bytes.len) {
+        const char *end = memchr(bytes.at, '\n', bytes.len);
+        if (!end) {
+            partial_add(follow, bytes);
+            return;
+        }
+        struct str line = {bytes.at, (size_t)(end - bytes.at)};
+        bytes = (struct str){end + 1, bytes.len - line.len - 1};
+        if (follow->partial.len || follow->too_long) {
+            partial_add(follow, line);
+            line = buf_str(&follow->partial);
+        }
+        size_t size = follow->too_long ? follow->skipped + 1 : line.len + 1;
+        line_read(follow, line, size);
+        follow->too_long = false;
+        follow->skipped = 0;
+        buf_clear(&follow->partial);
+    }
+}
+
+void follow_free(struct follow *follow) {
+    buf_free(&follow->partial);
+}
