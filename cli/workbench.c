@@ -85,6 +85,24 @@ static bool on_act(void *data, const struct tune_action *action, struct err *err
     return tune_session_act(bench->session, action, err);
 }
 
+static void on_answer(void *data, const char *answer) {
+    struct workbench *bench = data;
+    if (bench->session)
+        tune_session_answer(bench->session, answer);
+}
+
+static void on_retry(void *data) {
+    struct workbench *bench = data;
+    if (bench->session)
+        tune_session_retry(bench->session);
+}
+
+static void on_watch(void *data) {
+    struct workbench *bench = data;
+    if (bench->session)
+        tune_session_watch(bench->session);
+}
+
 static char *on_artefact(void *data, const char *hash) {
     struct workbench *bench = data;
     struct err err;
@@ -97,7 +115,8 @@ static char *on_artefact(void *data, const char *hash) {
 static void set_model(struct workbench *bench) {
     const struct views_model model = {
         .state = bench->session ? tune_session_state(bench->session) : NULL,
-        .act = on_act, .artefact = on_artefact, .context = bench,
+        .act = on_act, .artefact = on_artefact, .answer = on_answer, .retry = on_retry,
+        .watch = on_watch, .context = bench,
         .recent = bench->recent, .n_recent = bench->n_recent};
     views_set_model(bench->views, &model);
 }

@@ -260,11 +260,16 @@ static bool take_paste(struct tui_decoder *decoder) {
     size_t len = found ? (size_t)(found - text.at) : text.len - keep;
     size_t room = MAX_PASTE - MIN_OF(decoder->paste.len, (size_t)MAX_PASTE);
     buf_add(&decoder->paste, text.at, MIN_OF(len, room));
+    explicit_bzero(decoder->bytes.at + decoder->start, len);
     decoder->start += len + (found ? end_len : 0);
     return found != NULL;
 }
 
 bool tui_decoder_next(struct tui_decoder *decoder, bool final, struct tui_event *event) {
+    if (!decoder->pasting && decoder->paste.len) {
+        explicit_bzero(decoder->paste.at, decoder->paste.len);
+        buf_clear(&decoder->paste);
+    }
     for (;;) {
         *event = (struct tui_event){0};
         if (decoder->pasting) {
@@ -289,6 +294,7 @@ bool tui_decoder_next(struct tui_decoder *decoder, bool final, struct tui_event 
                                        : take_character(text, final, event, &known);
         if (len == 0)
             return false;
+        explicit_bzero(decoder->bytes.at + decoder->start, len);    /* it may be of a passphrase */
         decoder->start += len;
         if (known)
             return true;

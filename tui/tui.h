@@ -12,6 +12,7 @@
 #include "tui/list.h"
 #include "tui/field.h"
 #include "tui/popup.h"
+#include "tui/secret.h"
 #include "tui/menu.h"
 #include "tui/chart.h"
 #include "tui/term/term.h"

@@ -50,6 +50,24 @@ static void spent_text(const struct tune_state *state, char *text, size_t size) 
         snprintf(text, size, "%s", money);
 }
 
+/* Where, and how the connection is when there is one to have. */
+static void place_piece(const struct views *views, int cols, struct piece *piece) {
+    struct buf text = {0};
+    bool trouble = place_in_trouble(views), brief = place_is_remote(views) && cols < 110;
+    if (!brief)
+        place_name(views, &text);
+    if (place_is_remote(views)) {
+        buf_puts(&text, brief ? "" : " · ");
+        place_state(views, brief, &text);
+    }
+    if (trouble) {
+        piece->role = place_role(views);
+        piece->rank = 0;
+    }
+    snprintf(piece->text, sizeof piece->text, "%s", text.at);
+    buf_free(&text);
+}
+
 void chrome_header(struct views *views, struct tui_area area) {
     const struct tune_state *state = views->state;
     struct tui_area bar = tui_paper(area, TUI_PAPER_BAR);
@@ -61,8 +79,9 @@ void chrome_header(struct views *views, struct tui_area area) {
                               {.role = TUI_GOOD, .rank = 0}, {.role = TUI_DIM, .rank = 4},
                               {.role = TUI_DIM, .rank = 6}};
     snprintf(pieces[0].text, sizeof pieces[0].text, "%s", state->task ? state->task : "-");
-    snprintf(pieces[1].text, sizeof pieces[1].text, "%s · %s", state->device ? state->device : "-",
-             state->target ? state->target : "-");
+    place_piece(views, area.cols, &pieces[1]);
+    for (size_t i = 2; i < COUNT_OF(pieces) && pieces[1].rank == 0; i++)
+        pieces[i].rank++;       /* a lost connection matters more than numbers */
     snprintf(pieces[2].text, sizeof pieces[2].text, "round %d/%d", state->round, state->rounds);
     if (best && isfinite(best->latency_us)) {
         snprintf(pieces[3].text, sizeof pieces[3].text, "best %s",
@@ -224,6 +243,13 @@ static int running_text(struct views *views, struct tui_area area) {
                       tune_step_word(state->step));
     col = tui_say(area, 0, col + 2, "%s",
                   show_elapsed(step->started_ms ? views->now_ms - step->started_ms : 0).text);
+    struct buf waits = {0};
+    if (place_waits(views, &waits)) {
+        col = tui_put_short(tui_ink(area, TUI_WAITING), 0,
+                            (struct tui_rect){0, col + 2, 1, area.cols - col - 3}, buf_str(&waits));
+        buf_free(&waits);
+        return col;
+    }
     if (step->doing)
         col = tui_say(area, 0, col + 2, "%s", step->doing);
     if (isfinite(step->total) && step->total > 0 && isfinite(step->done)) {
@@ -253,6 +279,9 @@ void chrome_status(struct views *views, struct tui_area area) {
                       str_of(views->message));
     } else if (state->trouble) {
         tui_put_short(tui_ink(area, TUI_BAD), 0, line, str_of(state->trouble));
+    } else if (place_in_trouble(views) && state->place->status->text[0]) {
+        tui_put_short(tui_ink(area, place_role(views)), 0, line,
+                      str_of(state->place->status->text));
     } else if (state->wait == TUNE_WAIT_NOTHING && state->steps[state->step].is ==
                                                        TUNE_IS_RUNNING) {
         running_text(views, area);

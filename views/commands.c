@@ -29,11 +29,14 @@ const char command_keys[] =
     "workbench F filter-level\nworkbench P plans\nworkbench o overrule\nworkbench m measure\n"
     "kernel n next-match\nkernel N previous-match\nkernel v other-kernel\n"
     "diff n next-match\ndiff N previous-match\ndiff d side-by-side\n"
+    "any t retry\n"
+    "device Tab next-tab\ndevice S-Tab previous-tab\n"
     "device n next-match\ndevice N previous-match\ndevice f filter\ndevice F filter-level\n"
     "profile t timeline\nprofile + zoom-in\nprofile = zoom-in\nprofile - zoom-out\n"
     "prompt n next-match\nprompt N previous-match\n"
     "notes e edit\nnotes p pin\nnotes x drop\n"
     "history Space mark\nhistory c compare\nhistory o order\nhistory v view\n"
+    "history n next-match\nhistory N previous-match\n"
     "memory a memory-approve\nmemory e edit\nmemory x memory-expire\nmemory D memory-delete\n"
     "";
 
@@ -289,6 +292,18 @@ static void do_filter_level(struct views *views, struct str args, struct views_r
     log_next_filter(views, true);
 }
 
+static void do_next_tab(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    log_next_tab(views, 1);
+}
+
+static void do_previous_tab(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    log_next_tab(views, -1);
+}
+
 static void do_other_kernel(struct views *views, struct str args, struct views_request *request) {
     (void)args;
     (void)request;
@@ -430,6 +445,8 @@ static const struct command commands[] = {
     /* name, hint in the key line ("" for none), help, where, action, handler, condition */
     {"approve", "approve", "accept what waits at the gate and go on", ON(WORKBENCH) | ON(KERNEL) |
      ON(DIFF) | ON(DEVICE) | ON(PROFILE) | ON(PROMPT) | ON(HISTORY), TUNE_ACT_APPROVE, NULL, NULL},
+    {"retry", "try again", "connect to the host again, now", TUNING, NONE, place_retry,
+     place_can_retry},
     {"timeline", "timeline/roofline", "show cost per line, the engine timeline, the roofline",
      ON(PROFILE), NONE, do_timeline, NULL},
     {"zoom-in", "zoom in", "show half as much of the timeline, around the cursor", ON(PROFILE),
@@ -489,6 +506,9 @@ static const struct command commands[] = {
      ON(DEVICE), NONE, do_filter, NULL},
     {"filter-level", "level", "hide what is less than a warning, an error, nothing", ON(WORKBENCH) |
      ON(DEVICE), NONE, do_filter_level, NULL},
+    {"next-tab", "job", "show the log of one running job, then the next, then all", ON(DEVICE), NONE,
+     do_next_tab, NULL},
+    {"previous-tab", "", "show the log of the job before", ON(DEVICE), NONE, do_previous_tab, NULL},
     {"search", "", "find text on this screen: / text", TUNING, NONE, do_search, NULL},
     {"next-match", "", "go to the next place that was searched for", TUNING, NONE, do_next_match,
      has_matches},

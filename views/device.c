@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The log of the device: what the runner said, filtered by phase and level, and what it does now.
- * Rows are looked up in the session's state; only their numbers are kept here. */
+/* The log of the device: what the runner said, filtered by phase, level and job, and what it does
+ * now. Rows are looked up in the session's state; only their numbers are kept here. Screen 4 puts
+ * the place and its queue (place.c) above it. */
 #include "views/private.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #define MAX_PHASES 16
+#define MAX_TABS 12
 
 /* The phases that occur, in the order they first came. */
 static size_t phases_of(const struct tune_state *state, const char **phases) {
@@ -42,8 +44,38 @@ void log_next_filter(struct views *views, bool level) {
               tune_level_word(views->log_level));
 }
 
+/* The tabs: all, the jobs that run, and the chosen one even when it has ended. */
+static int tabs_of(const struct views *views, int ids[MAX_TABS]) {
+    const struct tune_state *state = views->state;
+    int count = 0;
+    ids[count++] = -1;
+    for (size_t i = 0; i < state->attempts.len && count < MAX_TABS; i++) {
+        const struct tune_attempt *attempt = &state->attempts.at[i];
+        if ((attempt->started_ms && !attempt->ended_ms && attempt->id == state->current) ||
+            attempt->id == views->log_tab ||
+            (attempt->status == TUNE_STATUS_OPEN && attempt->started_ms && !attempt->ended_ms))
+            ids[count++] = attempt->id;
+    }
+    return count;
+}
+
+void log_next_tab(struct views *views, int step) {
+    int ids[MAX_TABS], count = tabs_of(views, ids), at = 0;
+    for (int i = 0; i < count; i++)
+        if (ids[i] == views->log_tab)
+            at = i;
+    if (count == 1)
+        views_say(views, false, "no job runs; this is the whole log");
+    views->log_tab = ids[(at + step + count) % count];
+    views->device_list.follow = true;
+}
+
 void log_filter(struct views *views) {
     const struct tune_state *state = views->state;
+    int tab = views->view == VIEW_DEVICE ? views->log_tab : -1;
+    if (tab != views->log_tab_now)
+        views->log_seq = -1;
+    views->log_tab_now = tab;
     if (views->log_seq == state->seq && views->log_seq >= 0)
         return;
     /* Only what is new is looked at, unless the filter or the numbers of the lines changed. */
@@ -58,7 +90,8 @@ void log_filter(struct views *views) {
     const char *phase = log_phase_name(views);
     for (size_t i = first; i < state->logs.len; i++) {
         const struct tune_log *log = &state->logs.at[i];
-        if (log->level >= views->log_level && (!phase || strcmp(phase, log->phase) == 0))
+        if (log->level >= views->log_level && (!phase || strcmp(phase, log->phase) == 0) &&
+            (tab < 0 || log->attempt == tab))
             *vec_push(&views->log_rows) = (int)i;
     }
 }
@@ -136,15 +169,64 @@ void pane_device_draw(struct views *views, struct tui_area area) {
     log_draw(views, tui_area_part(area, rest), &views->panes[PANE_DEVICE]);
 }
 
-void device_screen_draw(struct views *views, struct tui_area area) {
-    struct tui_area body = chrome_screen(views, area);
+static void draw_tabs(const struct views *views, struct tui_area area, const int *ids, int count) {
+    char texts[MAX_TABS][32];
+    const char *names[MAX_TABS];
+    int chosen = 0;
+    for (int i = 0; i < count; i++) {
+        const struct tune_attempt *attempt = tune_state_attempt(views->state, ids[i]);
+        if (attempt)
+            snprintf(texts[i], sizeof texts[i], "#%d%s", ids[i], attempt->ended_ms ? " ended" : "");
+        else
+            snprintf(texts[i], sizeof texts[i], "all");
+        names[i] = texts[i];
+        if (ids[i] == views->log_tab)
+            chosen = i;
+    }
+    tui_tabs_draw(area, names, count, chosen, NULL);
+}
+
+static void draw_log(struct views *views, struct tui_area area) {
     const char *phase = log_phase_name(views);
     struct buf note = {0};
     buf_printf(&note, "%s, %s and above%s", phase ? phase : "all phases",
                tune_level_word(views->log_level),
                views->device_list.follow ? ", follows the end" : "");
-    struct tui_area inside = tui_frame(body, true, "log", note.at);
+    struct tui_area inside = tui_frame(area, true, "log", note.at);
     buf_free(&note);
+    int ids[MAX_TABS], count = tabs_of(views, ids);
+    if (count > 1) {
+        draw_tabs(views, tui_area_part(inside, (struct tui_rect){0, 1, 1, inside.cols - 2}), ids,
+                  count);
+        inside = tui_area_part(inside, (struct tui_rect){1, 0, inside.rows - 1, inside.cols});
+    }
     views->list_spot = (struct tui_rect){inside.row, inside.col, inside.rows, inside.cols};
     log_draw(views, inside, &views->device_list);
+}
+
+/* Place and queue, beside each other where there is room; returns how many rows they took. */
+static int draw_place(struct views *views, struct tui_area area) {
+    bool roomy = area.rows > 24;
+    int rows = !place_is_remote(views) ? 3 : roomy ? 8 : 6;
+    int entries = (int)views->state->place->status->entries.len;
+    int queue = entries ? MIN_OF(entries, roomy ? 6 : 3) + 2 : 0;
+    if (area.cols >= 160) {
+        int half = area.cols / 2;
+        place_host_draw(views, tui_area_part(area, (struct tui_rect){0, 0, rows, half}));
+        place_queue_draw(views, tui_area_part(area, (struct tui_rect){0, half, rows,
+                                                                     area.cols - half}));
+        return rows;
+    }
+    place_host_draw(views, tui_area_part(area, (struct tui_rect){0, 0, rows, area.cols}));
+    if (queue)
+        place_queue_draw(views, tui_area_part(area, (struct tui_rect){rows, 0, queue, area.cols}));
+    return rows + queue;
+}
+
+void device_screen_draw(struct views *views, struct tui_area area) {
+    struct tui_area body = chrome_screen(views, area);
+    if (views->model.watch)
+        views->model.watch(views->model.context);
+    int rows = views->state->place ? draw_place(views, body) : 0;
+    draw_log(views, tui_area_part(body, (struct tui_rect){rows, 0, body.rows - rows, body.cols}));
 }

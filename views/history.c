@@ -14,6 +14,20 @@ int history_attempt(const struct views *views) {
     return row >= 0 && (size_t)row < views->history.len ? views->history.at[row] : -1;
 }
 
+static const char *title_of(const struct tune_attempt *attempt) {
+    return attempt->id == 0 ? "the kernel as it came"
+           : attempt->plan.title ? attempt->plan.title : "";
+}
+
+/* What a search looks through: the plan, as the row shows it. */
+struct str history_line(const void *data, int row) {
+    const struct views *views = data;
+    bool there = row >= 0 && (size_t)row < views->history.len;
+    const struct tune_attempt *attempt =
+        there ? tune_state_attempt(views->state, views->history.at[row]) : NULL;
+    return str_of(attempt ? title_of(attempt) : "");
+}
+
 static void push(struct views *views, int id, int depth) {
     *vec_push(&views->history) = id;
     *vec_push(&views->history_depth) = (uint8_t)MIN_OF(depth, MAX_DEPTH);
@@ -126,9 +140,9 @@ static void draw_row(struct views *views, struct tui_area area, int row,
     int col = COL_TITLE;
     for (int i = 0; i < depth && col < area.cols - 20; i++)
         col = tui_say(tui_ink(area, TUI_FRAME), row, col, i + 1 == depth ? "└ " : "  ");
-    const char *title = attempt->id == 0 ? "the kernel as it came" : attempt->plan.title;
-    tui_put_short(strong, row, (struct tui_rect){0, col, 1, area.cols - col - 1},
-                  str_of(title ? title : ""));
+    struct str title = str_of(title_of(attempt));
+    tui_put_short(strong, row, (struct tui_rect){0, col, 1, area.cols - col - 1}, title);
+    mark_found(views, area, row, col, title);
 }
 
 static void draw_head(struct tui_area area) {

@@ -173,13 +173,25 @@ static struct setting *add(struct views *views, const char *name, const char *he
     *setting = (struct setting){.help = help, .step = step};
     snprintf(setting->name, sizeof setting->name, "%s", name);
     snprintf(setting->value, sizeof setting->value, "-");
+    snprintf(setting->origin, sizeof setting->origin, "-");
     return setting;
 }
 
-static void add_text(struct views *views, const char *name, const char *value, const char *help) {
+/* Where its value came from; `bit` is set when a person changed it since. */
+static void set_origin(const struct views *views, struct setting *setting, const char *name,
+                       unsigned bit) {
+    const char *origin = tune_state_origin(views->state, name, bit);
+    if (origin)
+        snprintf(setting->origin, sizeof setting->origin, "%s", origin);
+}
+
+static struct setting *add_text(struct views *views, const char *name, const char *value,
+                                const char *help) {
     struct setting *setting = add(views, name, help, -1);
-    if (value)
+    if (value && *value)
         snprintf(setting->value, sizeof setting->value, "%s", value);
+    set_origin(views, setting, name, 0);
+    return setting;
 }
 
 static void add_budgets(struct views *views) {
@@ -189,56 +201,93 @@ static void add_budgets(struct views *views) {
         ":budget dollars 5"};
     for (int i = 0; i < TUNE_BUDGETS; i++) {
         const struct tune_budget_view *budget = &views->state->budgets[i];
+        const char *word = tune_budget_word((enum tune_budget)i);
         char name[24], spent[32] = "not reported", limit[32] = "no limit";
-        snprintf(name, sizeof name, "%s budget", tune_budget_word((enum tune_budget)i));
+        snprintf(name, sizeof name, "%s budget", word);
         if (isfinite(budget->spent))
             snprintf(spent, sizeof spent, "%.4g%s", budget->spent, units[i]);
         if (isfinite(budget->limit))
             snprintf(limit, sizeof limit, "%.4g%s", budget->limit, units[i]);
         struct setting *setting = add(views, name, help[i], -1);
         snprintf(setting->value, sizeof setting->value, "%s of %s", spent, limit);
+        snprintf(setting->origin, sizeof setting->origin, "%s", i ? "default" : "-");
+        /* Only rounds can be given from outside; "device" is another setting there. */
+        set_origin(views, setting, i == TUNE_BUDGET_ROUNDS ? "rounds" : "",
+                   (unsigned)TUNE_BY_HAND_BUDGET << i);
     }
+}
+
+static void add_gates(struct views *views) {
+    for (int i = 0; i < TUNE_STEPS; i++) {
+        char name[24];
+        snprintf(name, sizeof name, "gate %s", tune_step_word((enum tune_step)i));
+        struct setting *setting = add(views, name, "Enter changes it: ask, auto, auto-green", i);
+        snprintf(setting->value, sizeof setting->value, "%s",
+                 tune_gate_word(views->state->steps[i].gate));
+        set_origin(views, setting, "gate", (unsigned)TUNE_BY_HAND_GATE << i);
+    }
+}
+
+/* What is known of the host or the cluster; nothing for the device model. */
+static void add_place(struct views *views) {
+    if (!place_is_remote(views))
+        return;
+    const struct tune_place_view *place = views->state->place;
+    static const char whole[] = "the connection; 4 shows the cores and the queue";
+    struct buf state = {0};
+    place_state(views, false, &state);
+    add_text(views, "connection", state.at, whole);
+    add_text(views, "host", place->status->host, whole);
+    add_text(views, "toolchain", place->status->release, "what the host compiles and runs with");
+    buf_free(&state);
 }
 
 static void collect(struct views *views) {
     const struct tune_state *state = views->state;
     char text[96];
     views->settings.len = 0;
-    for (int i = 0; i < TUNE_STEPS; i++) {
-        char name[24];
-        snprintf(name, sizeof name, "gate %s", tune_step_word((enum tune_step)i));
-        struct setting *setting = add(views, name, "Enter changes it: ask, auto, auto-green", i);
-        snprintf(setting->value, sizeof setting->value, "%s", tune_gate_word(state->steps[i].gate));
-    }
+    add_gates(views);
     snprintf(text, sizeof text, "%g relative L2", state->tolerance);
-    add_text(views, "tolerance", text, ":tolerance 2e-5");
-    add_text(views, "precision", state->precision, ":precision keep, or any");
+    struct setting *tolerance = add_text(views, "tolerance", text, ":tolerance 2e-5");
+    set_origin(views, tolerance, "tolerance", TUNE_BY_HAND_TOLERANCE);
+    struct setting *precision = add_text(views, "precision", state->precision,
+                                         ":precision keep, or any");
+    set_origin(views, precision, "precision", TUNE_BY_HAND_PRECISION);
     add_budgets(views);
-    add_text(views, "device", state->device, "hone --device when the session is opened");
-    add_text(views, "target", state->target, "hone --target when the session is opened");
-    add_text(views, "proposer", state->proposer, "hone --proposer when the session is opened");
-    add_text(views, "search", state->search, "hone --search when the session is opened");
-    add_text(views, "kernel", state->kernel_path, "");
-    add_text(views, "reference", state->reference_path, "");
+    add_text(views, "device", state->device, "hone --device, when a session begins");
+    add_text(views, "target", state->target, "hone --target, when a session begins: another host "
+                                             "has other times");
+    add_place(views);
+    add_text(views, "proposer", state->proposer, "hone run --proposer, when a session begins");
+    add_text(views, "search", state->search, "hone run --search, when a session begins");
+    add_text(views, "kernel", state->kernel_path, "the file that the session began with");
+    add_text(views, "reference", state->reference_path, "what is correct: its file");
 }
 
 void settings_draw(struct views *views, struct tui_area area) {
     struct tui_area inside = tui_frame(chrome_screen(views, area), true, "values of this session",
-                                       "");
+                                       "where each came from");
     collect(views);
     struct tui_list *list = &views->settings_list;
-    tui_list_fit(list, (int)views->settings.len, inside.rows);
-    views->list_spot = (struct tui_rect){inside.row, inside.col, inside.rows, inside.cols};
-    for (int row = 0; row < inside.rows && list->top + row < list->count; row++) {
+    int rows = inside.rows - 2, from = MAX_OF(inside.cols - 44, 46);
+    struct tui_area table = tui_area_part(inside, (struct tui_rect){0, 0, rows, inside.cols});
+    tui_list_fit(list, (int)views->settings.len, rows);
+    views->list_spot = (struct tui_rect){table.row, table.col, table.rows, table.cols};
+    for (int row = 0; row < rows && list->top + row < list->count; row++) {
         const struct setting *setting = &views->settings.at[list->top + row];
-        int help = MAX_OF(inside.cols - 44, 50);
-        tui_say(tui_ink(inside, TUI_DIM), row, 1, "%s", setting->name);
-        tui_put_short(tui_ink(inside, TUI_STRONG), row, (struct tui_rect){0, 18, 1, help - 20},
+        tui_say(tui_ink(table, TUI_DIM), row, 1, "%s", setting->name);
+        tui_put_short(tui_ink(table, TUI_STRONG), row, (struct tui_rect){0, 18, 1, from - 20},
                       str_of(setting->value));
-        tui_say(tui_ink(inside, TUI_DIM), row, help, "%s", setting->help);
-        lay_cursor(inside, list, row);
+        tui_put_short(tui_ink(table, TUI_DIM), row,
+                      (struct tui_rect){0, from, 1, table.cols - from - 1},
+                      str_of(setting->origin));
+        lay_cursor(table, list, row);
     }
-    tui_list_draw_bar(list, inside);
+    tui_list_draw_bar(list, table);
+    if (list->cursor >= 0 && (size_t)list->cursor < views->settings.len)
+        tui_put_short(tui_ink(inside, TUI_HUNK), rows + 1,
+                      (struct tui_rect){0, 1, 1, inside.cols - 2},
+                      str_of(views->settings.at[list->cursor].help));
 }
 
 void settings_enter(struct views *views, struct views_request *request) {

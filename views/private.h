@@ -29,14 +29,15 @@ const struct view *view_at(enum view_id id);
 
 enum pane { PANE_KERNEL, PANE_PROPOSAL, PANE_DEVICE, PANE_PROFILE, PANE_COUNT };
 
-enum overlay { OVERLAY_NONE, OVERLAY_MENU, OVERLAY_LINE, OVERLAY_NOTE, OVERLAY_CONFIRM };
+enum overlay { OVERLAY_NONE, OVERLAY_MENU, OVERLAY_LINE, OVERLAY_NOTE, OVERLAY_CONFIRM,
+               OVERLAY_QUESTION };
 
 /* Goes on when an overlay is answered: with the text, or the chosen number as text. */
 typedef void views_answer_fn(struct views *views, struct str text, struct views_request *request);
 
 /* A row of the settings screen. */
 struct setting {
-    char name[24], value[128];
+    char name[24], value[128], origin[96];
     const char *help;
     int step;                   /* a gate: which; else -1 */
 };
@@ -84,6 +85,8 @@ struct views {
     char menu_title[64], ask_title[64];
     struct buf ask_text;                    /* what a confirmation or a note explains */
     struct tui_field line, note;            /* the ':' and '/' line; the popup */
+    struct tui_secret reply;                /* to a question of the place */
+    bool reply_shown;                       /* it is no secret */
     bool searching;                         /* the line is a search */
     views_answer_fn *answer;
     int answer_index;
@@ -110,6 +113,7 @@ struct views {
     enum tune_level log_level;              /* the least that shows */
     int log_phase;                          /* 0: all; else index into the known phases */
     int last_log_rows;
+    int log_tab, log_tab_now;               /* attempt whose lines the device screen shows; -1: all */
 
     /* the other screens */
     struct tui_list start, kernel_list, diff_list, device_list, profile_list, notes_list,
@@ -219,12 +223,33 @@ struct str log_line(const void *views, int row);
 void log_filter(struct views *views);
 const char *log_phase_name(const struct views *views);
 void log_next_filter(struct views *views, bool level);
+void log_next_tab(struct views *views, int step);
 /* Marks where the last search occurs in a row that is drawn. */
 void mark_found(struct views *views, struct tui_area area, int row, int col, struct str text);
 
 /* Metrics and engines of two attempts next to each other; b may be NULL. */
 void profile_pair_draw(struct tui_area area, const struct tune_attempt *a,
                        const struct tune_attempt *b);
+
+/* place.c: where kernels are evaluated. The following ones need a place, but for place_is_remote. */
+bool place_is_remote(const struct views *views);        /* not the device model of this machine */
+bool place_in_trouble(const struct views *views);       /* remote, and not connected */
+enum tui_role place_role(const struct views *views);
+/* "● connected", "! connection lost 12 s, next try in 4 s"; brief: with the name, in fewer words. */
+void place_state(const struct views *views, bool brief, struct buf *out);
+void place_name(const struct views *views, struct buf *out);    /* "trn2 · ssh trn2-host" */
+/* What all evaluations wait for: "waiting 2 m 10 s: core 0 is held by ..."; false when one runs. */
+bool place_waits(const struct views *views, struct buf *out);
+bool place_can_retry(const struct views *views);
+void place_retry(struct views *views, struct str args, struct views_request *request);
+void place_host_draw(struct views *views, struct tui_area area);
+void place_queue_draw(struct views *views, struct tui_area area);
+/* The question of the place: opened and closed before a frame is drawn. */
+void question_follow(struct views *views);
+void question_close(struct views *views);
+void question_event(struct views *views, const struct tui_event *event,
+                    struct views_request *request);
+void question_draw(struct views *views, struct tui_area area);
 
 /* screens */
 void workbench_draw(struct views *views, struct tui_area area);
@@ -244,6 +269,7 @@ void notes_draw(struct views *views, struct tui_area area);
 void history_draw(struct views *views, struct tui_area area);
 void history_order(struct views *views);
 int history_attempt(const struct views *views);             /* under the cursor, -1 */
+struct str history_line(const void *views, int row);
 void memory_draw(struct views *views, struct tui_area area);
 void prompt_draw(struct views *views, struct tui_area area);
 void settings_draw(struct views *views, struct tui_area area);

@@ -138,14 +138,14 @@ static const struct view screens[VIEW_COUNT] = {
                      kernel_list, NULL, NULL, kernel_line},
     [VIEW_DIFF] = {"diff", "diff", "two attempts, source and metrics", diff_screen_draw, diff_list,
                    NULL, diff_enter, compare_line},
-    [VIEW_DEVICE] = {"device", "device", "what the runner said", device_screen_draw, device_list,
+    [VIEW_DEVICE] = {"device", "device", "the place, its queue, and what the runner said", device_screen_draw, device_list,
                      NULL, log_enter, log_line},
     [VIEW_PROFILE] = {"profile", "profile", "where the time goes", profile_screen_draw,
                       profile_list, NULL, profile_enter, NULL},
     [VIEW_NOTES] = {"notes", "notes", "what was learned, and which prompts it enters", notes_draw,
                     notes_list, NULL, NULL, note_line},
     [VIEW_HISTORY] = {"history", "history", "every attempt; nothing is ever deleted", history_draw,
-                      history_list, NULL, history_enter, NULL},
+                      history_list, NULL, history_enter, history_line},
     [VIEW_MEMORY] = {"memory", "memory", "experiences that other sessions profit from", memory_draw,
                      memory_list, NULL, NULL, NULL},
     [VIEW_PROMPT] = {"prompt", "prompt", "what the next proposal gets to see", prompt_draw,
@@ -199,6 +199,7 @@ void views_free(struct views *views) {
     if (!views)
         return;
     free_caches(views);
+    tui_secret_wipe(&views->reply);
     tui_bindings_free(&views->bindings);
     tui_menu_free(&views->menu);
     tui_field_free(&views->line);
@@ -220,9 +221,10 @@ void views_set_model(struct views *views, const struct views_model *model) {
     if (!other)
         return;
     free_caches(views);
-    views->overlay = OVERLAY_NONE;
+    question_close(views);
     views->hunks = views->zoomed = views->kernel_moved = false;
     views->step = views->kernel_attempt = views->marks[0] = views->marks[1] = -1;
+    views->log_tab = views->log_tab_now = -1;
     views->view = views->state ? VIEW_WORKBENCH : VIEW_START;
     views->history_list = views->kernel_list = views->notes_list = (struct tui_list){0};
     for (int i = 0; i < PANE_COUNT; i++)
@@ -281,6 +283,8 @@ bool views_is_moving(const struct views *views) {
     if (!views->state)
         return false;
     if (views->view == VIEW_PROFILE && views->timeline.text)
+        return true;
+    if (place_in_trouble(views))
         return true;
     for (int i = 0; i < TUNE_STEPS; i++)
         if (views->state->steps[i].is == TUNE_IS_RUNNING)
@@ -519,7 +523,7 @@ struct views_request views_event(struct views *views, const struct tui_event *ev
     struct views_request request = {.wish = VIEWS_NOTHING};
     static void (*const overlays[])(struct views *, const struct tui_event *,
                                     struct views_request *) = {
-        NULL, menu_event, line_event, note_event, confirm_event};
+        NULL, menu_event, line_event, note_event, confirm_event, question_event};
     views->message[0] = 0;
     if (views->overlay != OVERLAY_NONE)
         overlays[views->overlay](views, event, &request);
@@ -562,11 +566,15 @@ static void draw_overlay(struct views *views, struct tui_area area) {
     case OVERLAY_CONFIRM:
         tui_confirm_draw(area, views->ask_title, buf_str(&views->ask_text), "y yes   any other no");
         break;
+    case OVERLAY_QUESTION:
+        question_draw(views, area);
+        break;
     }
 }
 
 void views_draw(struct views *views, struct tui_area area, int64_t now_ms) {
     views->now_ms = now_ms;
+    question_follow(views);
     tui_clear(area);
     area.canvas->cursor_row = -1;
     if (area.rows < VIEWS_MIN_ROWS || area.cols < VIEWS_MIN_COLS)

@@ -14,6 +14,11 @@ struct views_model {
     bool (*act)(void *context, const struct tune_action *action, struct err *err);
     /* The text of an artefact by content hash, to be freed; NULL when there is none. May be NULL itself. */
     char *(*artefact)(void *context, const char *hash);
+    /* About the place evaluations run at: the answer to its question (NULL declines; the text is
+     * wiped after the call), connect again now, somebody looks at it. May be NULL. */
+    void (*answer)(void *context, const char *answer);
+    void (*retry)(void *context);
+    void (*watch)(void *context);
     void *context;
     const struct tune_recent *recent;   /* the rows of the start screen */
     size_t n_recent;

@@ -405,15 +405,17 @@ bool config_set(struct config *config, const char *section, const char *key, con
 
 /* ------------------------------------------------------------------------------------ the answers */
 
+/* The name in the section may be any text: a target's, as the user typed it. */
 static const struct config_row *row_asked_for(const char *section, const char *key) {
-    struct config_place place;
-    struct err err;
-    const struct config_row *row = NULL;
-    if (config_find_section(str_of(section), &place, &err))
-        row = config_find_key(&place, section, key, &err);
-    if (!row)
-        HONE_BUG("a setting was asked for that config.def does not have");
-    return row;
+    for (size_t i = 0; i < config_row_count; i++) {
+        const struct config_row *row = &config_rows[i];
+        struct str word = bare(row->section);
+        bool fits = strncmp(section, word.at, word.len) == 0 &&
+                    section[word.len] == (is_named(row) ? ' ' : 0);
+        if (fits && strcmp(row->key, key) == 0)
+            return row;
+    }
+    HONE_BUG("a setting was asked for that config.def does not have");
 }
 
 static const struct config_value *find_value(const struct config *config, const char *section,

@@ -176,6 +176,7 @@ struct target *target_open(struct loop *loop, const char *name, const struct tar
     *target = (struct target){.loop = loop, .kind = kind, .board = board};
     board->target = target;
     board->info.parallel = 1;
+    board->info.kind = kind->name;
     snprintf(board->info.name, sizeof board->info.name, "%s", name);
     board->status.since_ms = clock_wall_ms();
     target->self = kind->open(loop, name, options, board, err);

@@ -14,6 +14,7 @@
 
 struct target_info {
     char name[64];              /* as the user writes it: "sim" */
+    const char *kind;           /* "sim", "ssh", "slurm" */
     char what[120];             /* one line: "device model on this machine, 2 cores" */
     bool modelled;              /* latencies come from the model, not from a device */
     int parallel;               /* evaluations that run at once without slowing each other */

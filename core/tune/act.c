@@ -288,20 +288,24 @@ static void act_redo(struct tune_state *state, const struct act *act) {
 
 static void act_gate(struct tune_state *state, const struct act *act) {
     for (int i = 0; i < TUNE_STEPS; i++)
-        if (act->step == TUNE_STEPS || (int)act->step == i)
+        if (act->step == TUNE_STEPS || (int)act->step == i) {
             state->steps[i].gate = act->gate;
+            state->by_hand |= (unsigned)TUNE_BY_HAND_GATE << i;
+        }
 }
 
 static void act_budget(struct tune_state *state, const struct act *act) {
     if (act->index < 0 || act->index >= TUNE_BUDGETS)
         return;
     state->budgets[act->index].limit = act->number;
+    state->by_hand |= (unsigned)TUNE_BY_HAND_BUDGET << act->index;
     if (act->index == TUNE_BUDGET_ROUNDS && act->number >= 0 && act->number < 1e6)
         state->rounds = (int)act->number;
 }
 
 static void act_tolerance(struct tune_state *state, const struct act *act) {
     state->tolerance = act->number;
+    state->by_hand |= TUNE_BY_HAND_TOLERANCE;
     if (!at_gate(state, TUNE_STEP_VERIFY, TUNE_STEP_VERIFY))
         return;
     tune_steps_rewind(state, TUNE_STEP_VERIFY);
@@ -310,6 +314,7 @@ static void act_tolerance(struct tune_state *state, const struct act *act) {
 
 static void act_precision(struct tune_state *state, const struct act *act) {
     state->precision = tune_keep(state, act->text);
+    state->by_hand |= TUNE_BY_HAND_PRECISION;
 }
 
 static struct tune_note *note_of(struct tune_state *state, const struct act *act) {

@@ -31,6 +31,22 @@ static void seeds_set(struct tune_state *state, const cJSON *seeds) {
         vec_push(&state->seeds) = (int64_t)seed->valuedouble;
 }
 
+static void origins_set(struct tune_state *state, const cJSON *origins) {
+    const cJSON *item;
+    cJSON_ArrayForEach(item, origins) {
+        const char *text = cJSON_GetStringValue(item);
+        struct tune_origin *origin = NULL;
+        for (size_t i = 0; i < state->origins.len; i++)
+            if (!strcmp(state->origins.at[i].name, item->string))
+                origin = &state->origins.at[i];
+        if (!origin) {
+            origin = vec_push(&state->origins);
+            origin->name = tune_keep(state, item->string);
+        }
+        origin->text = tune_keep(state, text);
+    }
+}
+
 static void apply_session(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     const struct {
         const char *key;
@@ -54,6 +70,9 @@ static void apply_session(struct tune_state *state, const cJSON *payload, int64_
     if (!isnan(tolerance))
         state->tolerance = tolerance;
     seeds_set(state, tune_json_at(payload, "seeds"));
+    const cJSON *origins = tune_json_at(payload, "origins");
+    if (cJSON_IsObject(origins))
+        origins_set(state, origins);
     state->rounds = tune_json_int(payload, "rounds", state->rounds);
     state->budgets[TUNE_BUDGET_ROUNDS].limit = state->rounds;
     const cJSON *gate;

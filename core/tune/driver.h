@@ -81,6 +81,13 @@ void tune_stop(struct tune_session *session, const char *format, ...) CC_PRINTF(
 void tune_give_up(struct tune_session *session, const char *type, const char *format, ...)
     CC_PRINTF(3, 4);
 
+/* options.c: the values of a new session with their origins; what the command line changes of one
+ * that exists. False with *err for a list of seeds that is none; the check comes before anything is
+ * moved or made. */
+bool tune_options_begin(cJSON *payload, const struct tune_options *options, struct err *err);
+bool tune_options_change(cJSON *payload, const struct tune_options *options, struct err *err);
+bool tune_options_check(const struct tune_options *options, struct err *err);
+
 /* propose.c: the plan and the rewrite step. */
 void tune_plan_start(struct tune_session *session);
 void tune_rewrite_start(struct tune_session *session);

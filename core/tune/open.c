@@ -10,48 +10,8 @@
 #include "tune/driver.h"
 
 #define FOLLOW_MS 500 /* how often a read-only session looks for new events */
-#define DEFAULT_ROUNDS 50
-
-static const enum tune_gate default_gates[TUNE_STEPS] = {
-    [TUNE_STEP_PROFILE] = TUNE_GATE_AUTO,   [TUNE_STEP_PLAN] = TUNE_GATE_ASK,
-    [TUNE_STEP_REWRITE] = TUNE_GATE_ASK,    [TUNE_STEP_VERIFY] = TUNE_GATE_AUTO_GREEN,
-    [TUNE_STEP_BENCHMARK] = TUNE_GATE_AUTO, [TUNE_STEP_DECIDE] = TUNE_GATE_ASK,
-    [TUNE_STEP_SUMMARISE] = TUNE_GATE_AUTO, [TUNE_STEP_REFLECT] = TUNE_GATE_AUTO};
 
 /* -------------------------------------------------------------------------- what to write down */
-
-static void gates_put(cJSON *payload, const struct tune_options *options) {
-    cJSON *gates = cJSON_AddObjectToObject(payload, "gates");
-    for (int i = 0; i < TUNE_STEPS; i++)
-        tune_json_put_text(gates, tune_step_word((enum tune_step)i),
-                           tune_gate_word(options->gate_set ? options->gate : default_gates[i]));
-}
-
-/* "0,21,42" as numbers; false with *err for anything else. */
-static bool seeds_put(cJSON *payload, const char *text, struct err *err) {
-    static const int64_t usual[] = TASK_SEEDS;
-    cJSON *list = cJSON_AddArrayToObject(payload, "seeds");
-    struct str rest = str_of(text), one;
-    for (size_t i = 0; !text && i < COUNT_OF(usual); i++)
-        cJSON_AddItemToArray(list, cJSON_CreateNumber((double)usual[i]));
-    int count = 0;
-    while (text && str_next(&rest, ',', &one)) {
-        long long seed;
-        if (!str_to_int(str_trim(one), &seed) || seed < 0 || ++count > TASK_MAX_SEEDS)
-            return err_set(err, ERR_USAGE,
-                           "--seeds takes up to %d numbers from 0 with commas between, as 0,21,42; "
-                           "not \"%.80s\"",
-                           TASK_MAX_SEEDS, text);
-        cJSON_AddItemToArray(list, cJSON_CreateNumber((double)seed));
-    }
-    if (text && !count)
-        return err_set(err, ERR_USAGE, "--seeds is empty");
-    return true;
-}
-
-static const char *or_else(const char *text, const char *otherwise) {
-    return text ? text : otherwise;
-}
 
 /* No two sessions have the same: hosts know the jobs of a session by it. */
 static struct hash id_new(const struct task *task) {
@@ -78,17 +38,7 @@ static bool session_begin(struct tune_session *session, const struct tune_option
     tune_json_put_text(payload, "kernel", task->kernel_path);
     tune_json_put_text(payload, "reference", task->reference_path);
     tune_json_put_text(payload, "source", task->kernel_text);
-    tune_json_put_text(payload, "precision", or_else(options->precision, "keep"));
-    tune_json_put_text(payload, "target", or_else(options->target, "sim"));
-    tune_json_put_text(payload, "device", or_else(options->device, "trn2"));
-    tune_json_put_text(payload, "proposer", or_else(options->proposer, "rewriter"));
-    tune_json_put_text(payload, "search", or_else(options->search, "greedy"));
-    tune_json_put_number(payload, "tolerance",
-                         options->tolerance > 0 ? options->tolerance : (double)NAN);
-    cJSON_AddNumberToObject(payload, "rounds",
-                            options->rounds > 0 ? options->rounds : DEFAULT_ROUNDS);
-    gates_put(payload, options);
-    if (!seeds_put(payload, options->seeds, err)) {
+    if (!tune_options_begin(payload, options, err)) {
         cJSON_Delete(payload);
         return false;
     }
@@ -125,15 +75,7 @@ static bool session_continue(struct tune_session *session, const struct tune_opt
     if (under_way)
         tune_emit(session, "resumed", cJSON_CreateObject());
     cJSON *payload = cJSON_CreateObject();
-    bool ok = !options->seeds || seeds_put(payload, options->seeds, err);
-    if (options->gate_set)
-        gates_put(payload, options);
-    if (options->precision)
-        tune_json_put_text(payload, "precision", options->precision);
-    if (options->proposer)
-        tune_json_put_text(payload, "proposer", options->proposer);
-    if (options->tolerance > 0)
-        tune_json_put_number(payload, "tolerance", options->tolerance);
+    bool ok = tune_options_change(payload, options, err);
     if (options->rounds > 0)
         cJSON_AddNumberToObject(payload, "rounds",
                                 state->budgets[TUNE_BUDGET_ROUNDS].spent + options->rounds);
@@ -218,14 +160,6 @@ static bool proposer_open(struct tune_session *session, struct err *err) {
                    name ? name : "");
 }
 
-/* Before anything is moved or made: a wrong list costs nobody a session. */
-static bool seeds_check(const struct tune_options *options, struct err *err) {
-    cJSON *unused = cJSON_CreateObject();
-    bool ok = seeds_put(unused, options->seeds, err);
-    cJSON_Delete(unused);
-    return ok;
-}
-
 static bool search_check(const struct tune_options *options, struct err *err) {
     if (!options->search || !strcmp(options->search, "greedy"))
         return true;
@@ -260,7 +194,7 @@ static bool session_read(struct tune_session *session, const struct tune_options
 
 struct tune_session *tune_session_open(const struct tune_options *options, struct loop *loop,
                                        struct err *err) {
-    if (!search_check(options, err) || !seeds_check(options, err))
+    if (!search_check(options, err) || !tune_options_check(options, err))
         return NULL;
     struct task *task = task_open(options->task, options->reference, err);
     if (!task)

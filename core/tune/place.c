@@ -62,8 +62,10 @@ void tune_session_watch(struct tune_session *session) {
 }
 
 void tune_session_answer(struct tune_session *session, const char *answer) {
-    if (session->place.target)
-        target_answer(session->place.target, answer);
+    if (!session->place.target)
+        return;
+    target_answer(session->place.target, answer);
+    look(session);
 }
 
 void tune_session_retry(struct tune_session *session) {

@@ -60,6 +60,7 @@ static void print_head(const struct tune_state *state, cJSON *root) {
         {"redo", state->redo_count},
         {"started_ms", (double)state->started_ms},
         {"seq", (double)state->seq},
+        {"by_hand", state->by_hand},
         {"running", state->running},
         {"finished", state->finished},
         {"environment", state->stopped_by_environment},

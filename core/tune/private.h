@@ -32,6 +32,7 @@ struct tune_settings {
     double limits[TUNE_BUDGETS], tolerance;
     enum tune_gate gates[TUNE_STEPS];
     const char *precision;
+    unsigned by_hand;
 };
 struct tune_undo {
     enum tune_undo_kind kind;

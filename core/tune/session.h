@@ -13,15 +13,16 @@ struct tune_proposer;
 struct tune_session;
 struct tune_state;
 
-/* How a session is opened. Zero means the default in brackets. For a session that exists, what is
- * set here and differs is changed by an event; the rest stays as it was. */
+/* How a session is opened. Zero means what [defaults] of the configuration says, else the default in
+ * brackets. For a session that exists, what is set here and differs is changed by an event; the rest
+ * stays as it was. */
 struct tune_options {
     const char *task;               /* a folder, a kernel file, or "seeds/<name>" */
     const char *reference;          /* with a kernel file */
     const char *session_dir;        /* [.hone/<task> beside the kernel] */
-    const char *device;             /* [trn2] */
+    const char *device;             /* [that of the target's section, else trn2] */
     const char *target;             /* [sim] */
-    const struct config *config;    /* describes hosts and clusters; outlives the session. [none] */
+    const struct config *config;    /* defaults, hosts and clusters; outlives the session. [none] */
     const char *proposer;           /* [rewriter] */
     const char *search;             /* [greedy] */
     const char *precision;          /* [keep]: inputs' precision is kept; "any" */

@@ -45,6 +45,7 @@ void tune_state_free(struct tune_state *state) {
     for (size_t i = 0; i < state->logs.len; i++)
         log_free(&state->logs.at[i]);
     vec_free(&state->seeds);
+    vec_free(&state->origins);
     vec_free(&state->plans);
     vec_free(&state->candidate.hunks);
     vec_free(&state->attempts);
@@ -67,6 +68,15 @@ const char *tune_keep(struct tune_state *state, const char *text) {
 
 const struct tune_attempt *tune_state_attempt(const struct tune_state *state, int id) {
     return id >= 0 && (size_t)id < state->attempts.len ? &state->attempts.at[id] : NULL;
+}
+
+const char *tune_state_origin(const struct tune_state *state, const char *name, unsigned bit) {
+    if (state->by_hand & bit)
+        return "changed in this session";
+    for (size_t i = 0; i < state->origins.len; i++)
+        if (!strcmp(state->origins.at[i].name, name))
+            return state->origins.at[i].text;
+    return NULL;
 }
 
 double tune_attempt_metric(const struct tune_attempt *attempt, const char *name) {

@@ -168,9 +168,21 @@ struct tune_place_view {
     const struct target_question *asks;     /* waits for tune_session_answer; NULL: nothing */
 };
 
+/* Where a value of the session came from: "--target", "~/.config/hone/config.ini:3", "default". */
+struct tune_origin {
+    const char *name, *text;        /* name: "target", "gate", as on the command line */
+};
+
 #define TUNE_LOG_MAX 20000          /* older lines leave the state; the log file keeps them */
 
 struct tune_private;
+
+enum tune_by_hand {
+    TUNE_BY_HAND_TOLERANCE = 1,
+    TUNE_BY_HAND_PRECISION = 2,
+    TUNE_BY_HAND_BUDGET = 4,        /* of the first budget; the next ones follow */
+    TUNE_BY_HAND_GATE = TUNE_BY_HAND_BUDGET << TUNE_BUDGETS,    /* of the first step, likewise */
+};
 
 struct tune_state {
     /* what is tuned, where */
@@ -179,6 +191,8 @@ struct tune_state {
     const char *precision, *target, *device, *proposer, *search;
     double tolerance;
     VEC(int64_t) seeds;
+    VEC(struct tune_origin) origins;
+    unsigned by_hand;               /* bits of enum tune_by_hand: changed within this session */
 
     /* where the loop stands */
     bool running;                   /* goes on by itself as far as the gates let it */
@@ -226,6 +240,9 @@ struct tune_state {
 
 /* Attempt by id; NULL when there is none. */
 const struct tune_attempt *tune_state_attempt(const struct tune_state *state, int id);
+/* Where the value of that name came from: its origin, or, when `bit` is among by_hand, "changed in
+ * this session"; NULL when it was not written down (a session of an older version). */
+const char *tune_state_origin(const struct tune_state *state, const char *name, unsigned bit);
 /* The metric of an attempt by Neuron's name ("latency" is in µs); NAN when not known. */
 double tune_attempt_metric(const struct tune_attempt *attempt, const char *name);
 /* The plan that is being worked on; NULL. */

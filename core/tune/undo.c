@@ -89,7 +89,8 @@ static void flow_put(struct tune_state *state, const struct tune_flow *flow) {
 
 static void settings_take(const struct tune_state *state, struct tune_settings *settings) {
     *settings = (struct tune_settings){
-        .rounds = state->rounds, .tolerance = state->tolerance, .precision = state->precision};
+        .rounds = state->rounds, .tolerance = state->tolerance, .precision = state->precision,
+        .by_hand = state->by_hand};
     for (int i = 0; i < TUNE_BUDGETS; i++)
         settings->limits[i] = state->budgets[i].limit;
     for (int i = 0; i < TUNE_STEPS; i++)
@@ -100,6 +101,7 @@ static void settings_put(struct tune_state *state, const struct tune_settings *s
     state->rounds = settings->rounds;
     state->tolerance = settings->tolerance;
     state->precision = settings->precision;
+    state->by_hand = settings->by_hand;
     for (int i = 0; i < TUNE_BUDGETS; i++)
         state->budgets[i].limit = settings->limits[i];
     for (int i = 0; i < TUNE_STEPS; i++)

@@ -14,34 +14,138 @@ static const struct size {
     int cols, rows;
 } sizes[] = {{80, 24}, {120, 40}, {40, 10}};
 
+/* How the connection of a place stands in a scene. */
+enum connection { NO_PLACE, MODEL, CONNECTED, WAITING, LOST, FAILED, ASKS_KEY, ASKS_SECRET };
+
 static const struct scene {
     const char *name, *stop, *keys;
+    enum connection connection;
 } scenes[] = {
-    {"new", "new", ""},
-    {"planned", "planned", ""},
-    {"rewritten", "rewritten", ""},
-    {"hunks", "rewritten", "h n"},
-    {"sides", "rewritten", "z d"},
-    {"verifying", "verifying", "Tab"},
-    {"kept", "kept", "Tab Tab"},
-    {"kernel-pane", "kept", "S-Tab"},
-    {"step", "kept", "[ ["},
-    {"kernel", "kept", "2"},
-    {"diff", "kept", "7 Down Enter"},
-    {"device", "kept", "4"},
-    {"profile", "kept", "5"},
-    {"notes", "kept", "6"},
-    {"history", "kept", "7 Down Down"},
-    {"revert", "kept", "7 Down R"},
-    {"memory", "kept", "8"},
-    {"settings", "kept", "0"},
-    {"help", "planned", "? g a t e"},
-    {"reject", "planned", "r t o o Space b i g"},
-    {"command", "planned", ": g a t"},
-    {"gates", "planned", "g"},
-    {"timeline", "kept", "5 t Down + + Right"},
-    {"roofline", "kept", "5 t t"},
+    {"new", "new", "", NO_PLACE},
+    {"planned", "planned", "", NO_PLACE},
+    {"rewritten", "rewritten", "", NO_PLACE},
+    {"hunks", "rewritten", "h n", NO_PLACE},
+    {"sides", "rewritten", "z d", NO_PLACE},
+    {"verifying", "verifying", "Tab", NO_PLACE},
+    {"kept", "kept", "Tab Tab", NO_PLACE},
+    {"kernel-pane", "kept", "S-Tab", NO_PLACE},
+    {"step", "kept", "[ [", NO_PLACE},
+    {"kernel", "kept", "2", NO_PLACE},
+    {"diff", "kept", "7 Down Enter", NO_PLACE},
+    {"device", "kept", "4", NO_PLACE},
+    {"profile", "kept", "5", NO_PLACE},
+    {"notes", "kept", "6", NO_PLACE},
+    {"history", "kept", "7 Down Down", NO_PLACE},
+    {"revert", "kept", "7 Down R", NO_PLACE},
+    {"memory", "kept", "8", NO_PLACE},
+    {"settings", "kept", "0", NO_PLACE},
+    {"help", "planned", "? g a t e", NO_PLACE},
+    {"reject", "planned", "r t o o Space b i g", NO_PLACE},
+    {"command", "planned", ": g a t", NO_PLACE},
+    {"gates", "planned", "g", NO_PLACE},
+    {"timeline", "kept", "5 t Down + + Right", NO_PLACE},
+    {"roofline", "kept", "5 t t", NO_PLACE},
+    {"history-found", "kept", "7 / s b u f Enter", NO_PLACE},
+    {"model", "kept", "4", MODEL},
+    {"connected", "kept", "", CONNECTED},
+    {"connected-device", "verifying", "4 Tab", CONNECTED},
+    {"connected-settings", "kept", "0 End Up Up", CONNECTED},
+    {"waiting", "verifying", "", WAITING},
+    {"waiting-device", "verifying", "4", WAITING},
+    {"lost", "verifying", "", LOST},
+    {"lost-device", "verifying", "4", LOST},
+    {"failed-device", "kept", "4", FAILED},
+    {"asks-key", "planned", "y e", ASKS_KEY},
+    {"asks-secret", "planned", "h u n t e r Backspace", ASKS_SECRET},
 };
+
+/* A host with four cores, as `connection` says. */
+static struct tune_place_view *make_place(enum connection connection, int64_t now_ms) {
+    struct place {
+        struct tune_place_view view;
+        struct target_info info;
+        struct target_status status;
+        struct target_question question;
+    } *place = mem_alloc(1, sizeof *place);
+    struct target_status *status = &place->status;
+    static const enum target_state states[] = {
+        [MODEL] = TARGET_READY, [CONNECTED] = TARGET_READY, [WAITING] = TARGET_READY,
+        [LOST] = TARGET_LOST, [FAILED] = TARGET_FAILED, [ASKS_KEY] = TARGET_ASKING,
+        [ASKS_SECRET] = TARGET_ASKING};
+    static const struct target_core cores[] = {
+        {"0", "busy", "alice: python train.py (pid 4711)"}, {"1", "free", ""}, {"2", "free", ""},
+        {"3", "ours", ""}};
+    place->info = (struct target_info){.name = "trn2-host", .kind = "ssh", .parallel = 2};
+    snprintf(place->info.what, sizeof place->info.what, "Trn2 host over SSH");
+    *status = (struct target_status){.state = states[connection], .since_ms = now_ms - 12000,
+                                     .memory_bytes = 493ull << 30, .disk_free_bytes = 120ull << 30,
+                                     .looked_ms = now_ms - 4000};
+    snprintf(status->host, sizeof status->host, "ubuntu@10.0.0.5 (libssh2, ed25519 key)");
+    snprintf(status->release, sizeof status->release, "Neuron SDK 2.29, nki 0.3.0");
+    snprintf(status->text, sizeof status->text, "connected");
+    for (size_t i = 0; i < COUNT_OF(cores); i++)
+        *vec_push(&status->cores) = cores[i];
+    *vec_push(&status->entries) = (struct target_entry){
+        "5f0c4e2d", "add_rmsnorm_matmul", "running", "", now_ms - 130000};
+    if (connection == MODEL) {
+        place->info = (struct target_info){"sim", "sim", "device model on this machine, 2 cores",
+                                           true, 1};
+        status->cores.len = status->entries.len = 0;
+        status->memory_bytes = status->disk_free_bytes = 0;
+        status->looked_ms = 0;
+    } else if (connection == WAITING) {
+        struct target_entry *entry = &status->entries.at[0];
+        snprintf(entry->state, sizeof entry->state, "waiting");
+        snprintf(entry->reason, sizeof entry->reason, "all cores are held: core 0 by alice "
+                 "(python train.py, pid 4711) for 2 h");
+        for (int i = 0; i < 4; i++)
+            *vec_push(&status->entries) = (struct target_entry){
+                "", "add_rmsnorm_matmul", "waiting", "2 others run", now_ms - 3000};
+    } else if (connection == LOST) {
+        status->retry_ms = now_ms + 4000;
+        snprintf(status->text, sizeof status->text,
+                 "connection lost (no answer for 45 s). Jobs on trn2-host go on; hone picks up their "
+                 "events when it is back.");
+    } else if (connection == FAILED) {
+        snprintf(status->text, sizeof status->text,
+                 "the host key of trn2-host is another one than in ~/.ssh/known_hosts:4. Somebody "
+                 "may be in between, or the machine was set up anew. If you know that it was: "
+                 "ssh-keygen -R trn2-host, then try again.");
+    } else if (connection == ASKS_KEY) {
+        snprintf(place->question.text, sizeof place->question.text,
+                 "hone has never talked to trn2-host (10.0.0.5). Its ed25519 key is "
+                 "SHA256:nThbg6kXUpJWGl7E1IGOCspRomTxdCARLviKw6E5SY8. Compare it with what the "
+                 "machine's owner says. Type yes to trust it from now on.");
+    } else if (connection == ASKS_SECRET) {
+        place->question.secret = true;
+        snprintf(place->question.text, sizeof place->question.text,
+                 "The key /home/me/.ssh/id_ed25519 has a passphrase.");
+    }
+    bool asks = connection == ASKS_KEY || connection == ASKS_SECRET;
+    if (asks)
+        snprintf(status->text, sizeof status->text, "%.390s", place->question.text);
+    place->view = (struct tune_place_view){&place->info, status, asks ? &place->question : NULL};
+    return &place->view;
+}
+
+static void free_place(struct tune_place_view *view) {
+    if (!view)
+        return;
+    struct target_status *status = (struct target_status *)(uintptr_t)view->status;
+    vec_free(&status->cores);
+    vec_free(&status->entries);
+    free(view);
+}
+
+static void no_answer(void *context, const char *answer) {
+    (void)context;
+    (void)answer;
+    fail_msg("nothing is answered in this test");
+}
+
+static void no_retry(void *context) {
+    (void)context;
+}
 
 /* The texts of a struct tune_recent are not const, because who lists them frees them. */
 #define TEXT(literal) ((char *)(uintptr_t)(literal))
@@ -98,7 +202,7 @@ static struct views *make_views(const struct tune_state *state) {
         print_message("%s\n", err.text);
     assert_non_null(views);
     const struct views_model model = {.state = state, .act = no_act, .artefact = timeline_text,
-                                      .recent = recent,
+                                      .answer = no_answer, .retry = no_retry, .recent = recent,
                                       .n_recent = COUNT_OF(recent)};
     views_set_model(views, &model);
     return views;
@@ -107,6 +211,12 @@ static struct views *make_views(const struct tune_state *state) {
 static void draw_scene(const struct scene *scene, struct size size, bool ascii) {
     int64_t now_ms = REPLAY_START_MS;
     struct tune_state *state = scene->stop ? replay_until(scene->stop, &now_ms) : NULL;
+    struct tune_place_view *place =
+        scene->connection ? make_place(scene->connection, now_ms + 2000) : NULL;
+    if (place) {
+        state->place = place;
+        state->target = place->info->name;
+    }
     struct views *views = make_views(state);
     struct tui_canvas *canvas = tui_canvas_new(size.rows, size.cols, ascii);
     views_draw(views, tui_area_all(canvas), now_ms + 2000);
@@ -128,10 +238,11 @@ static void draw_scene(const struct scene *scene, struct size size, bool ascii) 
     views_free(views);
     if (state)
         tune_state_free(state);
+    free_place(place);
 }
 
 static void screens_at(struct size size) {
-    static const struct scene start = {"start", NULL, "Down Down"};
+    static const struct scene start = {"start", NULL, "Down Down", NO_PLACE};
     draw_scene(&start, size, false);
     for (size_t i = 0; i < COUNT_OF(scenes); i++)
         draw_scene(&scenes[i], size, false);
@@ -157,7 +268,7 @@ static void ascii_screens(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(scenes); i++)
         for (int k = 0; k < 2; k++)
-            if (i == 1 || i == 2 || i == 6 || i == 14)
+            if (i == 1 || i == 2 || i == 6 || i == 14 || scenes[i].connection >= CONNECTED)
                 draw_scene(&scenes[i], sizes[k], true);
 }
 
@@ -180,11 +291,11 @@ static void ascii_is_ascii(void **state) {
     }
 }
 
-/* Without colour the screens show the same text; what carries meaning differs by more. */
-static void without_colour_what_matters_still_shows(void **state) {
-    (void)state;
+static void draw_mono(const char *name, enum connection connection) {
     int64_t now_ms = 0;
     struct tune_state *model = replay_until("rewritten", &now_ms);
+    struct tune_place_view *place = connection ? make_place(connection, now_ms) : NULL;
+    model->place = place;
     struct views *views = make_views(model);
     struct tui_canvas *canvas = tui_canvas_new(40, 120, false);
     views_draw(views, tui_area_all(canvas), now_ms);
@@ -204,19 +315,30 @@ static void without_colour_what_matters_still_shows(void **state) {
                            look.attributes & TUI_REVERSE ? " reverse" : "");
             col = end;
         }
-    compare("rewritten-120x40-mono", &screen);
+    compare(name, &screen);
     buf_free(&screen);
     tui_canvas_free(canvas);
     views_free(views);
     tune_state_free(model);
+    free_place(place);
+}
+
+/* Without colour the screens show the same text; what carries meaning differs by more. */
+static void without_colour_what_matters_still_shows(void **state) {
+    (void)state;
+    draw_mono("rewritten-120x40-mono", NO_PLACE);
+    draw_mono("lost-120x40-mono", LOST);
+    draw_mono("asks-secret-120x40-mono", ASKS_SECRET);
 }
 
 /* Nothing is drawn outside, nothing crashes, whatever the size and the keys. */
 static void every_size_and_key_is_survived(void **state) {
     (void)state;
-    static const char keys[] = "1234567890jkhn d[]zf?\x0d/:qgGRrPowmFe<>cvoxpAB";
+    static const char keys[] = "1234567890jkhn d[]zf?\x0d/:qgGRrPowmFe<>cvoxptAB";
     int64_t now_ms = 0;
     struct tune_state *model = replay_until("rewritten", &now_ms);
+    struct tune_place_view *place = make_place(LOST, now_ms);
+    model->place = place;
     struct views *views = make_views(model);
     uint64_t seed = 7;
     for (int turn = 0; turn < 4000; turn++) {
@@ -238,6 +360,7 @@ static void every_size_and_key_is_survived(void **state) {
     }
     views_free(views);
     tune_state_free(model);
+    free_place(place);
 }
 
 /* The table is whole: names are unique, every one has a help, and the built-in keys are known. */

@@ -328,6 +328,7 @@ static bool read_more(struct tui_term *term) {
         return false;
     }
     tui_decoder_feed(term->decoder, bytes, (size_t)got);
+    explicit_bzero(bytes, (size_t)got);
     term->settled = false;
     return true;
 }

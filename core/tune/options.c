@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The values a session begins with, and where each came from: the command line, the configuration,
+ * or the default. A session that exists keeps its own; only what is given on the command line
+ * changes it. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tune/driver.h"
+
+static const enum tune_gate default_gates[TUNE_STEPS] = {
+    [TUNE_STEP_PROFILE] = TUNE_GATE_AUTO,   [TUNE_STEP_PLAN] = TUNE_GATE_ASK,
+    [TUNE_STEP_REWRITE] = TUNE_GATE_ASK,    [TUNE_STEP_VERIFY] = TUNE_GATE_AUTO_GREEN,
+    [TUNE_STEP_BENCHMARK] = TUNE_GATE_AUTO, [TUNE_STEP_DECIDE] = TUNE_GATE_ASK,
+    [TUNE_STEP_SUMMARISE] = TUNE_GATE_AUTO, [TUNE_STEP_REFLECT] = TUNE_GATE_AUTO};
+
+/* "0,21,42" as numbers; false with *err for anything else. */
+static bool seeds_put(cJSON *payload, const char *text, struct err *err) {
+    static const int64_t usual[] = TASK_SEEDS;
+    cJSON *list = cJSON_AddArrayToObject(payload, "seeds");
+    struct str rest = str_of(text), one;
+    for (size_t i = 0; !text && i < COUNT_OF(usual); i++)
+        cJSON_AddItemToArray(list, cJSON_CreateNumber((double)usual[i]));
+    int count = 0;
+    while (text && str_next(&rest, ',', &one)) {
+        long long seed;
+        if (!str_to_int(str_trim(one), &seed) || seed < 0 || ++count > TASK_MAX_SEEDS)
+            return err_set(err, ERR_USAGE,
+                           "seeds are up to %d numbers from 0 with commas between, as 0,21,42; "
+                           "not \"%.80s\"",
+                           TASK_MAX_SEEDS, text);
+        cJSON_AddItemToArray(list, cJSON_CreateNumber((double)seed));
+    }
+    if (text && !count)
+        return err_set(err, ERR_USAGE, "there are no seeds: give at least one, as 0");
+    return true;
+}
+
+/* Where the values of a new session come from. */
+struct source {
+    const struct tune_options *options;
+    cJSON *payload, *origins;
+};
+
+static void origin_put(const struct source *source, const char *name,
+                       const struct config_origin *origin) {
+    struct buf text = {0};
+    if (origin)
+        config_origin_print(origin, &text);
+    else
+        buf_printf(&text, "--%s", name);
+    tune_json_put_text(source->origins, name, text.at);
+    buf_free(&text);
+}
+
+/* The value as text: given on the command line, else from [defaults]. NULL: neither. */
+static const char *value_of(const struct source *source, const char *name, const char *given) {
+    struct config_origin origin;
+    const char *set = config_get(source->options->config, "defaults", name, &origin);
+    origin_put(source, name, given ? NULL : &origin);
+    return given ? given : set;
+}
+
+static void text_put(const struct source *source, const char *name, const char *given) {
+    tune_json_put_text(source->payload, name, value_of(source, name, given));
+}
+
+/* A number; the option's own when it is set. */
+static void number_put(const struct source *source, const char *name, double given) {
+    const char *set = value_of(source, name, given > 0 ? "" : NULL);
+    double value = given > 0 ? given : (double)NAN;
+    if (given > 0 || !set || !str_to_double(str_of(set), &value))
+        set = NULL;
+    tune_json_put_number(source->payload, name, value);
+}
+
+/* What a host or a cluster is said to be, unless a person asks for something else. */
+static void device_put(const struct source *source, const char *target) {
+    static const char *const kinds[] = {"host", "cluster"};
+    struct config_origin origin = {CONFIG_PRESET, NULL, 0};
+    const char *device = source->options->device;
+    const struct config *config = source->options->config;
+    bool given = device != NULL;
+    if (!device)
+        device = config_get(config, "defaults", "device", &origin);
+    for (size_t i = 0; !device && i < COUNT_OF(kinds); i++) {
+        struct buf section = {0};
+        buf_printf(&section, "%s %s", kinds[i], target);
+        if (config_has(config, section.at))
+            device = config_get(config, section.at, "device", &origin);
+        buf_free(&section);
+    }
+    origin_put(source, "device", given ? NULL : &origin);
+    tune_json_put_text(source->payload, "device", device ? device : "trn2");
+}
+
+static void gates_write(cJSON *payload, bool all, enum tune_gate gate) {
+    cJSON *gates = cJSON_AddObjectToObject(payload, "gates");
+    for (int i = 0; i < TUNE_STEPS; i++)
+        tune_json_put_text(gates, tune_step_word((enum tune_step)i),
+                           tune_gate_word(all ? gate : default_gates[i]));
+}
+
+static void gates_put(const struct source *source) {
+    enum tune_gate gate = source->options->gate;
+    const char *set = value_of(source, "gate", source->options->gate_set ? "" : NULL);
+    bool all = source->options->gate_set || (set && tune_gate_find(set, &gate));
+    gates_write(source->payload, all, gate);
+}
+
+bool tune_options_begin(cJSON *payload, const struct tune_options *options, struct err *err) {
+    struct source source = {options, payload, cJSON_CreateObject()};
+    text_put(&source, "target", options->target);
+    device_put(&source, cJSON_GetStringValue(cJSON_GetObjectItem(payload, "target")));
+    text_put(&source, "proposer", options->proposer);
+    text_put(&source, "search", options->search);
+    text_put(&source, "precision", options->precision);
+    number_put(&source, "tolerance", options->tolerance);
+    number_put(&source, "rounds", options->rounds);
+    gates_put(&source);
+    const char *seeds = value_of(&source, "seeds", options->seeds);
+    cJSON_AddItemToObject(payload, "origins", source.origins);
+    return seeds_put(payload, seeds, err);
+}
+
+bool tune_options_change(cJSON *payload, const struct tune_options *options, struct err *err) {
+    const struct {
+        const char *name, *value;
+    } texts[] = {{"precision", options->precision}, {"proposer", options->proposer}};
+    struct source source = {options, payload, cJSON_CreateObject()};
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        if (!texts[i].value)
+            continue;
+        tune_json_put_text(payload, texts[i].name, texts[i].value);
+        origin_put(&source, texts[i].name, NULL);
+    }
+    if (options->gate_set) {
+        gates_write(payload, true, options->gate);
+        origin_put(&source, "gate", NULL);
+    }
+    if (options->tolerance > 0) {
+        tune_json_put_number(payload, "tolerance", options->tolerance);
+        origin_put(&source, "tolerance", NULL);
+    }
+    if (options->rounds > 0)
+        origin_put(&source, "rounds", NULL);
+    if (options->seeds)
+        origin_put(&source, "seeds", NULL);
+    if (source.origins->child)
+        cJSON_AddItemToObject(payload, "origins", source.origins);
+    else
+        cJSON_Delete(source.origins);
+    return !options->seeds || seeds_put(payload, options->seeds, err);
+}
+
+bool tune_options_check(const struct tune_options *options, struct err *err) {
+    cJSON *unused = cJSON_CreateObject();
+    bool ok = seeds_put(unused, options->seeds, err) &&
+              seeds_put(unused, config_get(options->config, "defaults", "seeds", NULL), err);
+    cJSON_Delete(unused);
+    return ok;
+}
