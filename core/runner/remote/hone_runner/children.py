@@ -10,7 +10,8 @@ import os
 import sys
 
 # name: module with main(arguments) -> exit status
-CHILDREN = {}
+CHILDREN = {"reference": "hone_runner.sdk.reference", "worker": "hone_runner.sdk.worker",
+            "nrt": "hone_runner.sdk.nrt", "tables": "hone_runner.sdk.tables"}
 
 
 def archive():

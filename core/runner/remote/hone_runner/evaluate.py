@@ -1,11 +1,347 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The evaluation of a kernel on a host with a Neuron SDK."""
+"""The evaluation of a kernel on a host with a Neuron SDK: inputs and reference, compile, then
+within the core lock verify, benchmark and profile. The stages are in sdk/; this is their order,
+and what the result says. Nothing is measured or believed before the canary of the session has
+passed."""
 
-from hone_runner import context as contexts
+import contextlib
+import os
+import random
+import time
+
+from hone_runner import stage
+from hone_runner.context import Failed
+from hone_runner.sdk import (advice, bench, canary, compile as compiling, execute, grammar, measure,
+                             reference, routes, verdict)
+
+SEEDS = (0, 21, 42, 63, 84)
+MAX_SEEDS = 64
+DEVICES = {"trn1": "trn1", "gen2": "trn1", "inf2": "trn1", "trn2": "trn2", "gen3": "trn2",
+           "trn3": "trn3", "gen4": "trn3"}
+MAX_DIAGNOSTICS = 20
+
+
+class Evaluation:
+    """One job on its way; result() gives the members of the result event."""
+
+    def __init__(self, context):
+        self.context, self.job = context, context.job
+        self.events = context.events
+        self.verdict = verdict.blank()
+        self.device = DEVICES.get(self.job.get("device") or "trn2")
+        self.lnc = int(context.number("lnc", 1, 1, 2))
+        self.tolerance = 0.0
+        self.program = self.incumbent = None
+        self.about = {}
+        self.measured = None
+        self.samples = {}
+        self.device_s = 0.0
+        self.reference = None
+        self.route = self.seeds = self.own_seed = None
+
+    # -------------------------------------------------------------------------- what there is
+
+    def look(self):
+        """The environment, and the way its release is driven."""
+        context = self.context
+        with context.phase("environment"):
+            host = context.environment
+            self.route = routes.route_for(host.route, host.release)
+        if self.device is None:
+            raise Failed("usage", "there is no device %s; there are trn1, trn2 and trn3"
+                         % self.job.get("device"))
+        if not host.chosen or self.route is None:
+            raise Failed("environment", host.why if not host.chosen else
+                         "the environment %s has neither nki nor neuronx-cc" % host.chosen.path)
+        context.device = self.device
+        self.events.log("Neuron SDK %s in %s (%s); device %s, %d physical core%s"
+                        % (host.release or "of an unknown release", host.chosen.path,
+                           packages_text(host.packages), self.device, self.lnc,
+                           "" if self.lnc == 1 else "s"))
+        if self.route.note:
+            self.events.log(self.route.note, "warning")
+
+    def choose_seeds(self):
+        seeds = self.job.get("seeds") or list(SEEDS)
+        if len(seeds) > MAX_SEEDS or not all(
+                isinstance(s, int) and not isinstance(s, bool) and 0 <= s < 1 << 32 for s in seeds):
+            raise Failed("usage", "seeds are at most %d whole numbers from 0 to 4294967295"
+                         % MAX_SEEDS)
+        self.seeds = list(seeds) if self.reference.path else list(seeds)[:1]
+        if self.wants_numbers() and self.reference.path:
+            unpredictable = random.SystemRandom()
+            self.own_seed = next(s for s in iter(lambda: unpredictable.getrandbits(32), None)
+                                 if s not in self.seeds)
+
+    def wants_numbers(self):
+        return not (self.job.get("check_only") or self.job.get("no_verify"))
+
+    def wants_time(self):
+        return not (self.job.get("check_only") or self.job.get("no_time"))
+
+    def prepare(self):
+        """Inputs and expected outputs, in the reference's own process, before the kernel's."""
+        path, inputs = self.job.get("reference_path"), self.job.get("inputs")
+        if not path and not inputs:
+            raise Failed("usage", "the inputs of the kernel are not known: a reference is needed")
+        with self.context.phase("inputs"):
+            self.reference = reference.Reference(self.context, None if inputs else path, inputs)
+            self.choose_seeds()
+            first = self.seeds[:1]
+            forward = self.wants_numbers() or self.route.name == "framework"
+            own = [self.own_seed] if self.own_seed is not None else []
+            wanted = self.seeds + own if self.wants_numbers() else first
+            self.reference.prepare(wanted, own, forward)
+        self.tolerance = self.job.get("tolerance") or self.reference.tolerance(self.seeds[0]) \
+            or verdict.TOLERANCE
+
+    # -------------------------------------------------------------------------------- compile
+
+    def compile(self):
+        """The kernel, and the incumbent where one is to be beaten; False: it does not compile."""
+        compiler = compiling.Compiler(self.context, self.route, self.device, self.lnc)
+        if self.job.get("check_only") is not True:
+            self.check_toolchain(compiler)
+        text = self.job.get("kernel_text")
+        if not isinstance(text, str):
+            raise Failed("usage", "the job has no kernel_text")
+        with self.context.phase("compile"):
+            kernel = compiling.Kernel(self.context, text, self.job.get("kernel_name"),
+                                      self.job.get("kernel_path") or "kernel.py")
+            try:
+                self.program = self.compile_one(compiler, kernel)
+            except compiling.Refused as refused:
+                self.refuse(kernel, refused)
+                return False
+            self.verdict["compiles"] = verdict.judgement("yes")
+            if self.wants_time() and self.job.get("incumbent_text"):
+                self.compile_incumbent(compiler)
+        return True
+
+    def compile_one(self, compiler, kernel):
+        first = self.seeds[0]
+        return compiler.compile(kernel, self.reference.inputs_of(first),
+                                self.reference.output_hints(first))
+
+    def compile_incumbent(self, compiler):
+        kernel = compiling.Kernel(self.context, self.job["incumbent_text"],
+                                  self.job.get("kernel_name"), "incumbent.py", "incumbent")
+        try:
+            self.incumbent = self.compile_one(compiler, kernel)
+        except compiling.Refused as refused:
+            self.events.log("the incumbent does not compile: %s" % refused.reason, "warning")
+            self.verdict["faster"] = verdict.judgement("inconclusive",
+                                                       "the incumbent does not compile")
+
+    def refuse(self, kernel, refused):
+        self.about = refused.about
+        self.verdict["compiles"] = verdict.judgement("no", refused.reason)
+        findings = [one for one in refused.findings if one.kind == "error"]
+        if not findings:
+            findings = [grammar.Finding("error", "", "", "", 0, refused.reason)]
+        for finding in findings[:MAX_DIAGNOSTICS]:
+            fields = {"class": finding.category}
+            self.events.diagnostic(advice.sentence(finding), code=finding.code,
+                                   file=kernel.file, line=finding.line, **fields)
+
+    def check_toolchain(self, compiler):
+        if not (self.wants_numbers() or self.wants_time()):
+            return
+        dialect = routes.canary_dialect(self.route)
+        canary.Canary(self.context, dialect, compiler, self.held).run()
+
+    # ------------------------------------------------------------------------------- the core
+
+    @contextlib.contextmanager
+    def held(self):
+        """Cores of ours, with what runs on them: (execute.Device, execute.Executor)."""
+        with self.context.cores(1) as held:
+            began = time.monotonic()
+            try:
+                device = execute.Device(self.context, held, self.lnc)
+                yield device, execute.Executor(device, self.route.run)
+            finally:
+                self.device_s += time.monotonic() - began
+
+    def on_device(self):
+        with self.held() as (device, executor):
+            good = True
+            if self.wants_numbers():
+                with self.context.phase("verify"):
+                    good = self.verify(executor)
+            if good and self.wants_time():
+                with self.context.phase("benchmark"):
+                    self.benchmark(device)
+                with self.context.phase("profile"):
+                    ntff = self.capture_profile(device)
+        if good and self.wants_time():
+            self.read_profile(device, ntff)
+
+    # ---------------------------------------------------------------------------------- verify
+
+    def verify(self, executor):
+        """Every seed's outputs against the reference's: the first alone, then all others at
+        once."""
+        seeds = self.seeds + ([self.own_seed] if self.own_seed is not None else [])
+        compared, hashes = [], {}
+        for batch in (seeds[:1], seeds[1:]):
+            if not batch:
+                continue
+            try:
+                runs = [(seed, self.run_seed(executor, seed, hashes)) for seed in batch]
+                for seed, matches in self.reference.compare(runs):
+                    compared.append((seed, matches))
+                    self.tell_seed(seed, matches)
+            except (execute.KernelFailed, reference.KernelFault) as fault:
+                self.fail_verify(str(fault), compared)
+                return False
+            if self.failed(compared) and not self.job.get("all_seeds"):
+                break
+        self.judge(compared, hashes)
+        return "no" not in (self.verdict["correct"]["answer"], self.verdict["credible"]["answer"])
+
+    def run_seed(self, executor, seed, hashes):
+        folder = os.path.join(self.context.work, "seed_%d" % seed)
+        try:
+            rows = executor.run(self.program, self.reference.inputs_of(seed), folder)
+        except execute.KernelFailed as fault:
+            raise execute.KernelFailed("seed %d: %s" % (seed, fault))
+        hashes[seed] = [compiling.sha256(row["path"]) for row in rows]
+        if self.job.get("output_folder") and seed != self.own_seed:
+            measure.keep_outputs(self.context, rows, seed if self.reference.path else None)
+        return rows
+
+    def tell_seed(self, seed, matches):
+        rel, most = verdict.worst(matches)
+        if not self.reference.path:
+            return
+        passed = rel is not None and rel <= self.tolerance
+        if seed == self.own_seed and passed:
+            self.events.log("seed %d, which the host chose, passes too (relative L2 %.3g)"
+                            % (seed, rel))
+            return
+        self.events.emit("correctness", seed=seed, rel_l2=rel, max_abs=most, passed=passed)
+
+    def failed(self, compared):
+        return verdict.correct(compared, self.tolerance)["answer"] == "no"
+
+    def fail_verify(self, text, compared):
+        self.verdict["credible"] = verdict.credible(compared)
+        self.verdict["correct"] = verdict.judgement("no", text)
+        self.events.diagnostic(text, file=self.job.get("kernel_path") or "kernel.py",
+                               **{"class": "run"})
+
+    def judge(self, compared, hashes):
+        """correct and credible. The host's own seed counts when it fails; it is not in the
+        number."""
+        shown = [row for row in compared if row[0] != self.own_seed]
+        own = [row for row in compared if row[0] == self.own_seed]
+        self.verdict["credible"] = verdict.credible(compared)
+        if self.reference.path:
+            self.verdict["correct"] = verdict.correct(shown, self.tolerance)
+            if self.verdict["correct"]["answer"] == "yes" and own and self.failed(own):
+                text = verdict.correct(own, self.tolerance)["reason"]
+                self.verdict["correct"] = verdict.judgement(
+                    "no", text + ", with a seed that the host chose: it is right for known "
+                    "seeds only")
+        else:
+            self.verdict["correct"] = verdict.judgement("not asked", "there is no reference")
+        stuck = self.unchanged(compared, hashes)
+        if stuck is not None and self.verdict["credible"]["answer"] == "yes":
+            self.verdict["credible"] = verdict.judgement(
+                "no", "output %d is the same for every seed, and the reference's is not" % stuck)
+
+    def unchanged(self, compared, hashes):
+        """The number of an output that ignores the inputs; None when there is none."""
+        if len(compared) < 2 or not self.failed(compared):
+            return None
+        rows = [hashes[seed] for seed, _ in compared]
+        return next((i for i in range(len(rows[0])) if len({row[i] for row in rows}) == 1), None)
+
+    # ------------------------------------------------------------------------------- the time
+
+    def benchmark(self, device):
+        programs = {"kernel": self.program}
+        if self.incumbent:
+            programs["incumbent"] = self.incumbent
+        clock = bench.Bench(device, self.program.dialect)
+        try:
+            self.samples = clock.take(programs, self.reference.inputs_of(self.seeds[0]),
+                                      bench.pairs_of(self.context, self.incumbent is not None))
+        except execute.KernelFailed as fault:
+            raise Failed("kernel", "it failed while it was measured: %s" % fault)
+        if self.incumbent:
+            self.verdict["faster"] = verdict.faster(self.samples.get("incumbent"),
+                                                    self.samples.get("kernel"))
+
+    def latency_us(self):
+        return verdict.middle(self.samples["kernel"])[1] if self.samples.get("kernel") else 0.0
+
+    def capture_profile(self, device):
+        """The NTFF; None, with a word why, when there is none."""
+        try:
+            return measure.capture(device, self.program, self.reference.inputs_of(self.seeds[0]))
+        except (execute.NoWay, execute.KernelFailed, execute.Busy, Failed) as problem:
+            self.events.log("there is no profile: %s" % problem, "warning")
+            return None
+
+    def read_profile(self, device, ntff):
+        """What the profile says; outside the lock, since it needs no core."""
+        found = measure.Measured()
+        if ntff:
+            try:
+                found = measure.read(device, self.program, ntff, self.program.kernel)
+            except (execute.NoWay, execute.KernelFailed, execute.Busy, Failed) as problem:
+                self.events.log("the profile cannot be read: %s" % problem, "warning")
+        self.measured = found
+        for name, value, unit in found.metrics:
+            self.events.metric(name, value, unit)
+        if self.job.get("artifact_folder"):
+            head = {"kernel": self.program.name, "generation": measure.GENERATIONS[self.device],
+                    "latency_us": self.latency_us(), "kernel_file": self.program.kernel.path}
+            measure.write_artifacts(self.context, found, self.program, head)
+
+    # ----------------------------------------------------------------------------- the result
+
+    def result(self):
+        program, about = self.program, self.about
+        members = {"device_s": round(self.device_s, 3),
+                   "verdict": self.verdict, "tolerance": self.tolerance, "device": self.device,
+                   "kernel_name": program.name if program else about.get("name") or
+                   self.job.get("kernel_name") or "",
+                   "dialect": program.dialect if program else about.get("dialect") or "unknown",
+                   "latency_us": self.latency_us(), "floor_us": 0, "floor_bound": "", "bound": "",
+                   "instructions": 0, "lines": [], "bounds": []}
+        found = self.measured
+        if found:
+            members.update(bound=found.bound(), instructions=found.instructions())
+            if found.profile:
+                members.update(lines=found.profile.lines(self.latency_us()),
+                               bounds=found.profile.bounds(self.latency_us()))
+        return members
+
+    def run(self):
+        self.look()
+        self.prepare()
+        if self.compile() and (self.wants_numbers() or self.wants_time()):
+            self.on_device()
+
+
+def packages_text(packages):
+    return ", ".join("%s %s" % (name, packages[name]) for name in ("nki", "neuronx-cc")
+                     if packages.get(name))
 
 
 def evaluate(context):
-    """The members of the result event for a job of the kind kernel."""
-    release = context.environment.release
-    raise contexts.Failed("environment", "kernels are not run by this runner on %s"
-                          % (release or "a host without a Neuron SDK"))
+    """The members of the result event for a job of the kind kernel. A failure keeps what was found
+    before it."""
+    evaluation = Evaluation(context)
+    try:
+        evaluation.run()
+    except Failed as failure:
+        if evaluation.program is None:
+            raise
+        return dict(evaluation.result(), failure={"kind": failure.kind, "text": str(failure)})
+    except stage.Cancelled:
+        raise
+    return evaluation.result()

@@ -34,8 +34,8 @@ ROWS = [
      "(`sudo modprobe neuron`, package aws-neuronx-dkms)"),
     ("lnc", "environment",
      r"Could not find VNC id|NCC_EARG001|Logical Neuron ?Core (?:size|config)\w* mismatch",
-     "the kernel was compiled for another number of physical cores per logical core than the runtime "
-     "uses: set the host's `lnc` to what neuron-ls shows as logical_neuroncore_config"),
+     "the kernel was compiled for another number of physical cores per logical core than the "
+     "runtime uses: set the host's `lnc` to what neuron-ls shows as logical_neuroncore_config"),
     ("neff-version", "environment",
      r"NEFF version mismatch|NRT_UNSUPPORTED_NEFF_VERSION",
      "the compiler is newer than the runtime: update aws-neuronx-runtime-lib, or choose an older "
@@ -54,8 +54,8 @@ ROWS = [
      "the host ran out of memory: most often the compiler on a kernel with too many instructions"),
     ("notifications", "environment",
      r"SW_NQ_OVERFLOW",
-     "the runtime's notification queue overflowed: NEURON_RT_ENABLE_DGE_NOTIFICATIONS must be 0 for "
-     "this kernel"),
+     "the runtime's notification queue overflowed: NEURON_RT_ENABLE_DGE_NOTIFICATIONS must be 0 "
+     "for this kernel"),
     ("hang", "kernel",
      r"execution timeout \(\d+ ms\)|FATAL-RT-UNDEFINED-STATE|Missing infer_status notification"
      r"|NRT_TIMEOUT\b",
@@ -66,8 +66,8 @@ ROWS = [
      "another profiler is active in this process (NEURON_RT_INSPECT_ENABLE?): unset it"),
     ("processing", "environment",
      r"ERROR_PROCESS_INCOMPLETE",
-     "the profile could not be processed: the NEFF and the NTFF do not belong together, the profile "
-     "is larger than 5 GB, or the disk is full"),
+     "the profile could not be processed: the NEFF and the NTFF do not belong together, the "
+     "profile is larger than 5 GB, or the disk is full"),
     ("disk", "environment", r"No space left on device|Disk quota exceeded",
      "the disk of the host is full: `sweep` deletes old jobs, /var/tmp/neuron-compile-cache is the "
      "compiler's"),
@@ -89,7 +89,7 @@ NOT_FATAL = re.compile(
     r"|NET/OFI Failed to initialize rdma protocol")
 
 # What a death without words means, by the exit status of the shell or of subprocess.
-DEATHS = {137: "host-memory", -9: "host-memory", 134: "abort", -6: "abort", 139: "fault", -11: "fault"}
+DEATHS = {137: "host-memory", -9: "host-memory"}
 
 
 def row_of(name):

@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays as files: the cache of a reference's inputs and outputs (data.bin and meta.json, as the
-harness writes them) and raw files with a dtype's name and a shape beside. Nothing here needs numpy but
-load() and store(), which run where the kernel does."""
+harness writes them) and raw files with a dtype's name and a shape beside. Nothing here needs numpy
+but load() and store(), which run where the kernel does."""
 
 import json
 import os
 
 CHUNK = 1 << 20
-ITEM_BYTES = {"bool": 1, "bool_": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4,
-              "int64": 8, "uint64": 8, "float16": 2, "float32": 4, "float64": 8, "bfloat16": 2,
-              "tfloat32": 4, "float8_e4m3": 1, "float8_e4m3fn": 1, "float8_e5m2": 1, "float8_e8m0fnu": 1,
-              "float8_e4m3fn_x4": 4, "float8_e5m2_x4": 4, "float4_e2m1fn_x4": 2}
+ITEM_BYTES = {"bool": 1, "bool_": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4,
+              "uint32": 4, "int64": 8, "uint64": 8, "float16": 2, "float32": 4, "float64": 8,
+              "bfloat16": 2, "tfloat32": 4, "float8_e4m3": 1, "float8_e4m3fn": 1,
+              "float8_e5m2": 1, "float8_e8m0fnu": 1, "float8_e4m3fn_x4": 4, "float8_e5m2_x4": 4,
+              "float4_e2m1fn_x4": 2}
 # Names that SDK releases use for the same types.
-ALIASES = {"fp32": "float32", "f32": "float32", "fp16": "float16", "f16": "float16", "bf16": "bfloat16",
-           "float8e4": "float8_e4m3", "float8e5": "float8_e5m2", "fp8_e4m3": "float8_e4m3",
+ALIASES = {"fp32": "float32", "f32": "float32", "fp16": "float16", "f16": "float16",
+           "bf16": "bfloat16", "float8e4": "float8_e4m3", "float8e5": "float8_e5m2",
+           "fp8_e4m3": "float8_e4m3",
            "fp8_e5m2": "float8_e5m2", "float32r": "float32", "fp32r": "float32", "bool_": "bool",
            "boolean": "bool"}
 # What a type is called where numpy's own does not exist, by the size of an element.
@@ -92,8 +94,8 @@ def numpy_dtype(name):
 
 
 def load(folder, plain=False):
-    """The values of inputs as the kernel takes them: arrays (read into memory: a kernel may write to
-    them) and scalars. plain: types numpy does not have come as unsigned integers."""
+    """The values of inputs as the kernel takes them: arrays (read into memory: a kernel may write
+    to them) and scalars. plain: types numpy does not have come as unsigned integers."""
     import numpy as np
     values = []
     for row in read_meta(folder)["values"]:
@@ -124,3 +126,15 @@ def store(array, path, spec=None):
         raise TypeError("an output has the type %s, which is not known" % array.dtype)
     array.view(np.uint8 if array.ndim else array.dtype).tofile(path)
     return {"path": path, "dtype": name, "shape": list(array.shape)}
+
+
+def npy_header(dtype, shape):
+    """The head of an .npy file (format 1.0) for raw data of that type and shape."""
+    kind = {"bool": "|b1", "float16": "<f2", "float32": "<f4", "float64": "<f8"}.get(dtype)
+    size = ITEM_BYTES[dtype]
+    if kind is None:
+        kind = ("|" if size == 1 else "<") + ("i" if dtype.startswith("int") else "u") + str(size)
+    text = "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }" \
+        % (kind, "".join("%d," % n for n in shape))
+    text += " " * (-(10 + len(text) + 1) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode("latin-1")

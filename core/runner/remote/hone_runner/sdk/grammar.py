@@ -177,10 +177,10 @@ class Trace:
             self.text = [final.group("text") or ""]
             return True
         if self.type is None:
-            return text.startswith(("Traceback ", "[Previous line", "During handling", "The above"))\
-                or not text.strip()
-        if len(self.text) >= MAX_CONTINUED or not text.strip() or \
-                text.startswith("Traceback (most recent call last)") or classify(text).kind != "text":
+            return not text.strip() or \
+                text.startswith(("Traceback ", "[Previous line", "During handling", "The above"))
+        if len(self.text) >= MAX_CONTINUED or not text.strip() or classify(text).kind != "text" or \
+                text.startswith("Traceback (most recent call last)"):
             return False
         self.text.append(text.rstrip())
         return True

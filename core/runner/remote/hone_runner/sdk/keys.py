@@ -5,8 +5,8 @@ reference 7.4.0, Summary table, and names older tools used). A pattern stands fo
 import math
 import re
 
-# Units: s, % (the tools give fractions of 1; hone says percent), bytes, count, flops, ratio, cycles,
-# ns. Names that are text (versions, instance type) are no metrics.
+# Units: s, % (the tools give fractions of 1; hone says percent), bytes, count, flops, ratio,
+cycles, # ns. Names that are text (versions, instance type) are no metrics.
 UNITS = [
     ("s", """total_time total_exec_time total_active_time dma_active_time static_dma_active_time
         software_dynamic_dma_active_time hardware_dynamic_dma_active_time dma_packet_time
@@ -68,8 +68,9 @@ def unit_of(name):
 
 def guess_unit(name):
     """For names of schemas newer than the table: by their ending."""
-    for ending, unit in (("_percent", "%"), ("_bytes", "bytes"), ("_time_ns", "ns"), ("_count", "count"),
-                         ("_flops", "flops"), ("_cycles", "cycles"), ("_time", "s")):
+    for ending, unit in (("_percent", "%"), ("_bytes", "bytes"), ("_time_ns", "ns"),
+                         ("_count", "count"), ("_flops", "flops"), ("_cycles", "cycles"),
+                         ("_time", "s")):
         if name.endswith(ending):
             return unit
     return None
@@ -114,7 +115,7 @@ def share(summary, name, value, total):
         return min(value, 1.0) * 100, None
     time = number(summary.get(name[:-len("_percent")])) if name.endswith("_time_percent") else None
     if time is not None and total and time <= total * 1.0001:
-        return 100 * time / total, "%s is %.4g, over 1: taken from the times instead" % (name, value)
+        return 100 * time / total, "%s is %.4g, over 1: taken from the times" % (name, value)
     if value > MOST_SHARE and value <= 100 and time is None:
         return value, "%s is %.4g: taken as percent" % (name, value)
     return None, "%s is %.4g, over 1, and left out" % (name, value)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs NEFFs through the runtime's Python layer: nrtpy (SDK 2.32 and newer, in an environment of its
-own) or the copy of it within newer nki packages. One process; the models stay loaded, so that a
+"""Runs NEFFs through the runtime's Python layer: nrtpy (SDK 2.32 and newer, in an environment of
+its own) or the copy of it within newer nki packages. One process; the models stay loaded, so that a
 sample costs no load. Needs numpy and that layer alone (Neuron SDK documentation, nrtpy)."""
 
 import json
@@ -105,7 +105,8 @@ def do_benchmark(request, classes):
     for who in request["order"]:
         us = models[who].sample_us(request["warmup"], request["iterations"])
         samples.append([who, us])
-        print("sample %d of %d: %s %.3f us" % (len(samples), len(request["order"]), who, us), flush=True)
+        print("sample %d of %d: %s %.3f us" % (len(samples), len(request["order"]), who, us),
+              flush=True)
     return {"samples": samples}
 
 

@@ -77,7 +77,8 @@ def sweep(rows, busy):
 
 
 def empty_line(file, line):
-    return {"file": file, "line": line, "ns": 0.0, "instructions": 0, "hbm_bytes": 0, "engine_ns": {}}
+    return {"file": file, "line": line, "ns": 0.0, "instructions": 0, "hbm_bytes": 0,
+            "engine_ns": {}}
 
 
 def cost_lines(rows, busy, kernel_file):
@@ -102,8 +103,8 @@ def cost_lines(rows, busy, kernel_file):
 
 
 def find_bounds(busy, span_ns):
-    """[{name, busy_ns, without_ns}] and the name of what limits: without a resource at most the time
-    is gained in which it alone was at work."""
+    """[{name, busy_ns, without_ns}] and the name of what limits: without a resource at most the
+    time is gained in which it alone was at work."""
     bounds, best, name = [], WORTH * span_ns, None
     for lane in BOUNDS:
         spans = busy.get(lane)
@@ -140,8 +141,8 @@ def bound_of_summary(summary):
 
 
 class Profile:
-    """lines (as the result has them, for the kernel's own file), bounds, bound, instructions, doubts
-    (sentences on its quality); write() makes the artefact."""
+    """lines (as the result has them, for the kernel's own file), bounds, bound, instructions,
+    doubts (sentences on its quality); write() makes the artefact."""
 
     def __init__(self, timeline, kernel_file):
         self.rows = timeline["rows"]
@@ -169,7 +170,8 @@ class Profile:
                  "without_us": b["without_ns"] * scale} for b in self.bounds_ns]
 
     def write(self, path, head, metrics):
-        """Writes the artefact. head: kernel, generation, latency_us; metrics: (name, value, unit)."""
+        """Writes the artefact. head: kernel, generation, latency_us; metrics: (name, value,
+        unit)."""
         with open(path, "w", encoding="ascii") as out:
             self.write_to(out, head, metrics)
 
@@ -221,8 +223,8 @@ def quality(timeline):
     doubts += ["the profiler warns: " + text for text in timeline["warnings"]]
     doubts += ["the device reported: " + text for text in timeline["errors"]]
     if not timeline["packets"]:
-        doubts.append("the profile has no DMA packets (captured without DGE notifications): transfers "
-                      "are missing from the timeline and the cost per line")
+        doubts.append("the profile has no DMA packets (captured without DGE notifications): "
+                      "transfers are missing from the timeline and the cost per line")
     if engines and timeline["without_source"] == engines:
         doubts.append("no instruction names its source line: the kernel was compiled without "
                       "NKI_DEBUG_INFO, or this release does not record it")

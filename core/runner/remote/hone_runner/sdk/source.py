@@ -5,8 +5,8 @@ may use. The rules are those of hone's own parser: what it finds is what the hos
 
 import ast
 
-LEGACY_NAMES = {"nl.par_dim", "nl.arange", "nl.mgrid", "nl.loop_reduce", "nl.spmd_dim", "nki.baremetal",
-                "nki.benchmark", "nki.simulate_kernel"}
+LEGACY_NAMES = {"nl.par_dim", "nl.arange", "nl.mgrid", "nl.loop_reduce", "nl.spmd_dim",
+                "nki.baremetal", "nki.benchmark", "nki.simulate_kernel"}
 
 
 class Unclear(Exception):

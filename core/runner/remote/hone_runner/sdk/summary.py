@@ -28,14 +28,15 @@ def find_objects(text):
 
 
 def nodes_of(value):
-    """[(node, summary)] of any of the shapes a summary has: {node: {...}}, {"summary": [{...}]} of a
-    full profile, or the numbers themselves."""
+    """[(node, summary)] of any of the shapes a summary has: {node: {...}}, {"summary": [{...}]} of
+    a full profile, or the numbers themselves."""
     if is_summary(value):
         return [("", value)]
     rows = value.get("summary")
     if isinstance(rows, list):
         return [("", row) for row in rows if isinstance(row, dict) and is_summary(row)]
-    return [(name, item) for name, item in value.items() if isinstance(item, dict) and is_summary(item)]
+    return [(name, item) for name, item in value.items()
+            if isinstance(item, dict) and is_summary(item)]
 
 
 def is_summary(value):
@@ -53,6 +54,7 @@ def parse(data):
 
 
 def slowest(nodes):
-    """The node that took longest: with several cores that is when the kernel was done. None: none."""
+    """The node that took longest: with several cores that is when the kernel was done. None:
+    none."""
     return max((summary for _, summary in nodes),
                key=lambda summary: keys.latency_us(summary)[0] or 0, default=None)

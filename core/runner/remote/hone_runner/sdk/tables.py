@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The timeline of a profile, from the full JSON (to SDK 2.33) or the Parquet tables (schema 7.4.0 and
-newer) of Neuron's profiler: what each engine and DMA queue did when, and for which source line.
+"""The timeline of a profile, from the full JSON (to SDK 2.33) or the Parquet tables (schema 7.4.0
+and newer) of Neuron's profiler: what each engine and DMA queue did when, and for which source line.
 
-Columns are looked up by name, and each may be missing: schemas change with every release. This module
-may be run by the Python of the Neuron environment, which has pandas; it needs nothing else of ours."""
+Columns are looked up by name, and each may be missing: schemas change with every release. This
+module may be run by the Python of the Neuron environment, which has pandas; it needs nothing else
+of ours."""
 
 import glob
 import json
@@ -108,8 +109,8 @@ def make_transfer(row, number, place):
     if not line:
         file, line = place
     size = whole(first(row, "transfer_bytes", "read_bytes", "write_bytes", "bytes", "size"))
-    return [dma_lane(row), str(first(row, "variable", "op", "opcode", "name") or "dma")[:40], file, line,
-            where[0], where[1], size, number]
+    name = str(first(row, "variable", "op", "opcode", "name") or "dma")[:40]
+    return [dma_lane(row), name, file, line, where[0], where[1], size, number]
 
 
 # --------------------------------------------------------------------------------- the full JSON
@@ -164,8 +165,8 @@ def read_parquet(folder):
         import pandas                               # noqa: F401 - said in words when it is missing
         import pyarrow                              # noqa: F401
     except ImportError as problem:
-        raise Unreadable("the environment cannot read Parquet (%s): pip install pandas pyarrow there "
-                         "for the timeline and the cost per line" % problem)
+        raise Unreadable("the environment cannot read Parquet (%s): pip install pandas pyarrow "
+                         "there for the timeline and the cost per line" % problem)
     folder = find_tables(folder)
     rows = {name: read_table(folder, name) for name in TABLES}
     transfers = rows["DmaPacketAggregated"] or rows["DmaPacket"]
@@ -191,8 +192,8 @@ def places(data):
 
 
 def scale_of(rows, total_s, stamped):
-    """Nanoseconds in the profile's unit of time. Tables are in ns; the full JSON has had ps: the span
-    of the rows against the execution's time tells."""
+    """Nanoseconds in the profile's unit of time. Tables are in ns; the full JSON has had ps: the
+    span of the rows against the execution's time tells."""
     if not rows:
         return 1.0
     span = max(r[5] for r in rows) - min(r[4] for r in rows)

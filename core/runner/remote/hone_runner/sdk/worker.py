@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The one part of the runner that imports an SDK. It runs in the Python of the environment, one
-process for one kernel: compiles it by the first way that this release has, or runs it in process where
-a release has no other way. Requests and answers are files; what the SDK prints is the stage's output.
+process for one kernel: compiles it by the first way that this release has, or runs it in process
+where a release has no other way. Requests and answers are files; what the SDK prints is the
+stage's output.
 
 The compile seams of NKI moved in every release. Each function below is one of them; a seam that is
-not there (ImportError, a changed signature) gives way to the next, an error in the kernel does not."""
+not there (ImportError, a changed signature) gives way to the next, an error in the kernel does
+not."""
 
 import glob
 import inspect
@@ -147,12 +149,18 @@ def to_neff(compile_bir_to_neff, options, bir):
 
 
 def seam_nir(call, folder):
-    from nki.compiler.ncc_driver import compile_bir_to_neff
     from nki.framework.compiled import compile_kernel_to_nir
     options = options_of(call, folder)
     nir = compile_kernel_to_nir(call.with_lnc(), inputs=call.bound(), compile_opts=options,
                                 enable_cache=False)
-    return described(to_neff(compile_bir_to_neff, options, nir))
+    try:
+        from nki.compiler.ncc_driver import compile_bir_to_neff
+    except ImportError:
+        from nki.compiler.driver import _compile_bir_to_neff
+        compiled = _compile_bir_to_neff(nir, options, call.bound())
+    else:
+        compiled = to_neff(compile_bir_to_neff, options, nir)
+    return described(compiled) if compiled is not None else described(nir)
 
 
 def seam_executor(call, folder):
@@ -179,7 +187,8 @@ def lnc_of(call):
 def seam_simulation(call, folder):
     """Compiles and runs the compiler's simulator, which is slow for large kernels."""
     from nki.framework.compiled import CompileKernel
-    kernel = CompileKernel(func=call.raw, artifacts_dir=folder, _enable_simulation=True, **lnc_of(call))
+    kernel = CompileKernel(func=call.raw, artifacts_dir=folder, _enable_simulation=True,
+                           **lnc_of(call))
     try:
         return {"outputs": described_by(kernel(*call.arguments))}
     except Exception:
@@ -217,7 +226,8 @@ def seam_ir(call, folder):
             self.name, self.shape = name, list(hint["shape"])
             self.dtype = arrays.numpy_dtype(hint["dtype"])
 
-    outputs = [Stub(name or "output_%d" % i, hint) for i, (name, hint) in enumerate(zip(names, hints))]
+    outputs = [Stub(name or "output_%d" % i, hint)
+               for i, (name, hint) in enumerate(zip(names, hints))]
     compile_nki_ir_kernel_to_neff(call.raw, call.bound(), outputs, call.target, call.lnc, folder,
                                   NKI_IR_VERSION.beta2, " ".join(call.flags))
     return {"outputs": [{"name": one.name, "dtype": hint["dtype"], "shape": one.shape}
@@ -225,8 +235,8 @@ def seam_ir(call, folder):
 
 
 def seam_call(call, folder):
-    """The documented launch with numpy arrays and NKI_ARTIFACTS_DIR (set before this process began):
-    without a core it fails after the NEFF was written."""
+    """The documented launch with numpy arrays and NKI_ARTIFACTS_DIR (set before this process
+    began): without a core it fails after the NEFF was written."""
     import nki                                      # noqa: F401 - the release must have it
     kept = os.environ.get("NKI_ARTIFACTS_DIR")
     if not callable(call.kernel) or call.kernel is call.raw and not hasattr(call.kernel, "func"):
@@ -344,7 +354,8 @@ def do_compile(request):
                 return dict(about, ok=False, kind="kernel", error=error_of(problem), tried=tried,
                             seam=name)
             last = problem
-            tried.append({"seam": name, "why": "%s: %s" % (type(problem).__name__, str(problem)[:300])})
+            why = "%s: %s" % (type(problem).__name__, str(problem)[:300])
+            tried.append({"seam": name, "why": why})
             continue
         neff = find_neff(folder)
         if neff:

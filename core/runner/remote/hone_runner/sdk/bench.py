@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Latency samples of a kernel, or of incumbent and kernel in turn (A B B A ...), inside the core
+lock. A sample is the median of one run of many executions after warm-ups, never the first
+execution. Which clock there is depends on the release; the one that was used is said. Samples are
+judged elsewhere."""
+
+import glob
+import json
+import os
+import re
+import statistics
+
+from hone_runner import stage
+from hone_runner.context import Failed
+
+from . import compile as compiling, execute, keys, shown, summary
+
+WARMUP, ITERATIONS = 20, 200
+CAPTURE_EXECUTIONS = 20
+PAIRS = 10
+ALONE = 5                   # samples of a kernel without an incumbent
+MAX_PAIRS = 200
+
+CLOCKS = {
+    "nrt": "the runtime's Python layer, device clock",
+    "bench": "neuron-bench, NeuronCore latency",
+    "capture": "the profiler, time of one profiled execution",
+    "benchmark": "nki.benchmark, NeuronCore latency",
+}
+
+
+def order_of(pairs, with_incumbent):
+    """Who is measured when: each pair the other way round than the one before."""
+    if not with_incumbent:
+        return ["kernel"] * pairs
+    order = []
+    for pair in range(pairs):
+        order += ["incumbent", "kernel"] if pair % 2 == 0 else ["kernel", "incumbent"]
+    return order
+
+
+# ---------------------------------------------------------------------------------- the clocks
+
+
+def by_nrt(device, programs, inputs, order, tell):
+    python, extra = device.nrt_python()
+    if any(not program.outputs for program in programs.values()):
+        raise execute.NoWay("the compiler does not tell the outputs")
+    request = {"models": {who: program.row() for who, program in programs.items()},
+               "inputs": inputs, "order": order, "warmup": WARMUP, "iterations": ITERATIONS}
+    answer, result = compiling.call_worker(
+        device.context, "benchmark", "nrt-benchmark", request, device.limits(len(order)),
+        device.variables(extra), python, "nrt")
+    if not (answer and answer["ok"]):
+        if answer and answer.get("missing"):
+            raise execute.NoWay("there is no nrtpy")
+        raise execute.judge_failure(result, "nrtpy")
+    for who, us in answer["samples"]:
+        tell(who, us)
+
+
+def each(sample):
+    """A clock that takes one sample at a time."""
+    def run(device, programs, inputs, order, tell):
+        for number, who in enumerate(order):
+            us = execute.patiently(device.context,
+                                   lambda: sample(device, programs[who], inputs, number))
+            tell(who, us)
+    return run
+
+
+def bench_sample(device, program, inputs, number):
+    """One run of neuron-bench: the median of its executions."""
+    tool = device.context.environment.tool("neuron-bench")
+    if not tool:
+        raise execute.NoWay("neuron-bench is not there")
+    folder = os.path.join(device.context.work, "bench-%s-%d" % (program.kernel.label, number))
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    argv = [tool, "exec", "--warmup=%d" % WARMUP, "--work=%d" % ITERATIONS, "--enable-only-latency",
+            "--fixed-nc-count=1", "--output-directory=" + folder, program.neff]
+    result = device.context.stage("bench", argv, device.limits(), env=device.variables(),
+                                  cwd=folder, grammar=shown.Grammar("measuring"),
+                                  show=number == 0)
+    if not result.ok:
+        raise execute.judge_failure(result, "neuron-bench")
+    us = read_bench(folder) or read_bench_table(result.read_out().decode("utf-8", "replace"))
+    if not us:
+        raise execute.NoWay("neuron-bench reports no NeuronCore latency")
+    return us
+
+
+def read_json(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except (OSError, ValueError):
+        return {}
+
+
+def read_bench(folder):
+    """The median in microseconds out of what neuron-bench left: all latencies, else their p50."""
+    for path in glob.glob(os.path.join(folder, "**", "nc_latency_data.json"), recursive=True):
+        data = read_json(path).get("latency_data")
+        values = [v for v in (data or {}).get("0", ()) if keys.number(v)]
+        if values:
+            return statistics.median(values)
+    for path in glob.glob(os.path.join(folder, "**", "info.json"), recursive=True):
+        found = find_member(read_json(path), "nc_latency")
+        if isinstance(found, dict) and keys.number(found.get("50")):
+            return float(found["50"])
+    return None
+
+
+def find_member(value, name, depth=0):
+    """The first member of that name, at any depth."""
+    if isinstance(value, dict) and depth < 8:
+        if name in value:
+            return value[name]
+        value = list(value.values())
+    if isinstance(value, list) and depth < 8:
+        for item in value[:100]:
+            found = find_member(item, name, depth + 1)
+            if found is not None:
+                return found
+    return None
+
+
+def read_bench_table(text):
+    """NCL(50) of the row with one core, out of the table that neuron-bench prints. None: none."""
+    columns = None
+    for line in text.splitlines():
+        words = line.replace("NC USED", "NC_USED").split()
+        if "NCL(50)" in words:
+            columns = words
+        elif columns and len(words) == len(columns) and re.match(r"\d+$", words[0]):
+            row = dict(zip(columns, words))
+            if row.get("NC_USED", "1") == "1" and re.match(r"\d+(\.\d+)?$", row["NCL(50)"]):
+                return float(row["NCL(50)"])
+    return None
+
+
+def capture_sample(device, program, inputs, number):
+    """The last of several executions, profiled."""
+    folder = os.path.join(device.context.work, "sample-%s-%d" % (program.kernel.label, number))
+    ntff = capture_profile(device, program, inputs, folder, dge=False, show=number == 0)
+    nodes = view_summary(device, program, ntff, show=number == 0)
+    us, _ = keys.latency_us(summary.slowest(nodes) or {})
+    if not us:
+        raise execute.NoWay("the profiler's summary tells no time")
+    return us
+
+
+def legacy_sample(device, program, inputs, number):
+    """One nki.benchmark, which compiles anew each time: the last resort."""
+    if program.dialect != "legacy":
+        raise execute.NoWay("nki.benchmark is for legacy kernels")
+    context, label = device.context, program.kernel.label
+    request = {"kernel": program.kernel.path, "name": program.kernel.name, "inputs": inputs,
+               "ways": {"legacy": ["benchmark"]}, "lnc": device.lnc, "warmup": WARMUP,
+               "iterations": ITERATIONS, "flags": context.settings.get("compile_flags", "").split(),
+               "folder": os.path.join(context.work, "benchmark-%s-%d" % (label, number))}
+    limits = stage.Limits(context.number("compile_limit_s") + context.number("run_limit_s"), nice=0)
+    answer, result = compiling.call_worker(context, "benchmark", "nki-benchmark", request, limits,
+                                           device.variables())
+    if not (answer and answer["ok"]):
+        raise execute.judge_failure(result, "nki.benchmark")
+    us = answer["us"] or read_bench_table(result.read_out().decode("utf-8", "replace"))
+    if not us:
+        raise execute.NoWay("nki.benchmark reports no latency")
+    return us
+
+
+CLOCK_WAYS = {"nrt": by_nrt, "bench": each(bench_sample), "capture": each(capture_sample),
+              "benchmark": each(legacy_sample)}
+
+
+class Bench:
+    """Takes samples by the first clock that serves. samples: {"kernel": [us], "incumbent":
+    [us]}."""
+
+    def __init__(self, device, dialect, quiet=False):
+        self.device, self.quiet = device, quiet
+        self.ways = ["nrt", "bench", "capture"] + (["benchmark"] if dialect == "legacy" else [])
+        self.clock = None
+        self.samples = {}
+
+    def tell(self, who, us):
+        if not us > 0:
+            raise execute.NoWay("it reports a latency of %r us" % us)
+        self.samples.setdefault(who, []).append(us)
+        if not self.quiet:
+            self.device.context.events.emit("sample", us=us, of=who, modelled=False)
+
+    def take(self, programs, inputs, pairs):
+        """programs: {"kernel": Program} and maybe "incumbent"."""
+        events, problems = self.device.context.events, []
+        order = order_of(pairs, "incumbent" in programs)
+        for name in self.ways:
+            if any(self.samples.values()):
+                break               # samples of two clocks are not compared
+            try:
+                CLOCK_WAYS[name](self.device, programs, inputs, order, self.tell)
+                self.clock = name
+                break
+            except execute.NoWay as problem:
+                problems.append("%s: %s" % (name, problem))
+                events.log("measuring by %s does not serve: %s" % (name, problem),
+                           "note" if not self.samples else "warning")
+                if self.samples and not self.enough(programs):
+                    raise Failed("environment", "the measurement broke off: %s" % problem)
+        if not self.samples:
+            raise Failed("environment", "the kernel cannot be timed on this host; tried "
+                         + "; ".join(problems))
+        events.log("latency by %s: each sample the median of %d executions after %d warm-ups"
+                   % (CLOCKS.get(self.clock, "what answered"),
+                      *((1, CAPTURE_EXECUTIONS - 1) if self.clock == "capture"
+                        else (ITERATIONS, WARMUP))))
+        return self.samples
+
+    def enough(self, programs):
+        return all(len(self.samples.get(who, ())) >= ALONE for who in programs)
+
+
+def pairs_of(context, with_incumbent):
+    asked = context.number("samples", None, 1, MAX_PAIRS)
+    return int(asked) if asked else PAIRS if with_incumbent else ALONE
+
+
+# --------------------------------------------------------------------------- profiled executions
+
+
+def capture_profile(device, program, inputs, folder, dge, show=True):
+    """Profiles the last of several executions with these inputs: the path of its NTFF."""
+    tool, context = device.tool, device.context
+    if not tool.path:
+        raise execute.NoWay("neither neuron-explorer nor neuron-profile is there")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    argv = [tool.path, "capture", "--neff", program.neff,
+            "-s", os.path.join(folder, "profile.ntff"),
+            "--num-exec", str(CAPTURE_EXECUTIONS), "--profile-nth-exec", str(CAPTURE_EXECUTIONS)]
+    argv += ["--enable-dge-notifs"] if dge else []
+    argv += execute.input_files(program, inputs, folder)
+    env = device.variables({"NEURON_RT_ENABLE_DGE_NOTIFICATIONS": "1"} if dge else {})
+    result = context.stage("profile", argv, device.limits(), env=env, cwd=folder, show=show,
+                           grammar=shown.Grammar("profiling"))
+    if not result.ok:
+        raise execute.judge_failure(result, tool.name)
+    found = glob.glob(os.path.join(folder, "**", "*.ntff"), recursive=True)
+    if not found:
+        raise execute.NoWay("%s left no NTFF" % tool.name)
+    return max(found, key=lambda path: ("_exec_%d" % CAPTURE_EXECUTIONS in path,
+                                        os.path.getmtime(path)))
+
+
+def view_argv(device, program, ntff, form):
+    argv = [device.tool.path, "view", "-n", program.neff, "-s", ntff, "--output-format", form]
+    newer = device.tool.name == "neuron-explorer"       # neuron-profile has no such option
+    if newer and device.tool.has("view", "disable-ui"):
+        argv.append("--disable-ui")
+    return argv
+
+
+def view_summary(device, program, ntff, show=True):
+    """[(node, summary)] of a profile; needs no core."""
+    result = device.context.stage("view", view_argv(device, program, ntff, "summary-json"),
+                                  device.limits(4), env=device.variables(),
+                                  cwd=os.path.dirname(ntff), show=False)
+    nodes = summary.parse(result.read_out())
+    if not nodes:
+        raise execute.judge_failure(result, device.tool.name) if not result.ok else \
+            execute.NoWay("%s prints no summary" % device.tool.name)
+    return nodes

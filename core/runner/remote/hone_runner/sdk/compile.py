@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiling a kernel to a NEFF, outside the core lock: one fresh folder and one process for each
+try, the cache of NEFFs by content, and what a failure means. How a release compiles is in
+worker.py."""
+
+import hashlib
+import json
+import os
+import shutil
+
+from hone_runner import children, keep, stage
+from hone_runner.context import Failed
+
+from . import advice, arrays, grammar, shown
+
+VERSION = 1                 # of what lies in the cache
+NO_CORE = "4095"            # a core no host has: a launch that wants one fails after the NEFF
+MEMORY_SHARE = 0.7          # of the host's memory, for one compiler: over it sshd starves
+
+# Errors of a kernel's process that are the environment's: its packages do not load.
+BROKEN = ("No module named 'nki", "No module named 'neuronxcc", "No module named 'numpy", "libnrt",
+          "libneuron", "cannot open shared object file", "No module named 'ml_dtypes")
+
+
+class Refused(Exception):
+    """The kernel does not compile. reason: one sentence; findings: grammar.Findings."""
+
+    def __init__(self, reason, findings=(), about=None):
+        super().__init__(reason)
+        self.reason, self.findings, self.about = reason, list(findings), about or {}
+
+
+class Kernel:
+    """A kernel's source as a file of the job. file: what diagnostics call it."""
+
+    def __init__(self, context, text, name, file, label="kernel"):
+        self.text, self.name, self.file, self.label = text, name, file, label
+        self.folder = os.path.join(context.work, label)
+        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        self.path = os.path.join(self.folder, safe_name(file))
+        with open(self.path, "w", encoding="utf-8") as out:
+            out.write(text)
+
+
+def safe_name(file):
+    name = os.path.basename(file) or "kernel.py"
+    name = "".join(c if c.isalnum() or c in "_-." else "_" for c in name)
+    return name if name.endswith(".py") and name[0] not in ".-" else "kernel.py"
+
+
+class Program:
+    """A compiled kernel. inputs: [{"name", "argument", "dtype", "shape"}] by the NEFF's names;
+    outputs: [{"name", "dtype", "shape", "alias"}] or None where the compiler does not tell them."""
+
+    def __init__(self, kernel, about, neff, from_cache):
+        self.kernel, self.neff, self.from_cache = kernel, neff, from_cache
+        self.name, self.dialect, self.seam = about["name"], about["dialect"], about["seam"]
+        self.inputs, self.outputs = about["inputs"], about["outputs"]
+
+    def row(self):
+        return {"neff": self.neff, "inputs": self.inputs, "outputs": self.outputs}
+
+
+class Compiler:
+    """Compiles kernels of one job for one device. lnc: physical cores of the kernel's core."""
+
+    def __init__(self, context, route, device, lnc):
+        self.context, self.route, self.device, self.lnc = context, route, device, lnc
+        self.flags = context.settings.get("compile_flags", "").split()
+
+    def key(self, kernel, meta):
+        """Everything that a NEFF depends on."""
+        host = self.context.environment
+        parts = [VERSION, kernel.text, kernel.name, arrays.signature(meta), self.device, self.lnc,
+                 self.flags, sorted(host.packages.items()), host.chosen and host.chosen.path,
+                 host.release, self.route.name]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:40]
+
+    def compile(self, kernel, inputs, hints=None):
+        """inputs: folder of a seed's inputs. Returns a Program; raises Refused or Failed."""
+        meta = arrays.read_meta(inputs)
+        entry = os.path.join(self.context.cache, "neffs", self.key(kernel, meta))
+        found = self.cached(kernel, entry)
+        if found:
+            self.context.events.log("%s: compiled before, taken from the cache" % kernel.label)
+            return found
+        crashed = None
+        for attempt in range(2):
+            try:
+                about = self.attempt(kernel, inputs, hints, attempt)
+                self.tell(kernel, about)
+                return self.keep_program(kernel, about, meta, entry)
+            except Crashed as crash:
+                crashed = crash
+                if not attempt:
+                    self.context.events.log("the compiler crashed (%s); once more" % crash.reason,
+                                            "warning")
+        raise Refused("the compiler crashed twice: %s" % crashed.reason, crashed.findings,
+                      crashed.about)
+
+    def tell(self, kernel, about):
+        for row in about.get("tried") or ():
+            self.context.events.log("compiling by %s is not possible here: %s"
+                                    % (row["seam"], row["why"]))
+        self.context.events.log("%s: compiled by %s" % (kernel.label, about["seam"]))
+
+    def variables(self, folder):
+        return self.context.variables({
+            "NKI_ARTIFACTS_DIR": folder, "NEURON_PLATFORM_TARGET_OVERRIDE": self.device,
+            "NKI_DEBUG_INFO": "True", "NEURON_FRAMEWORK_DEBUG": "1", "XLA_IR_DEBUG": "1",
+            "XLA_HLO_DEBUG": "1", "NEURON_RT_VISIBLE_CORES": NO_CORE,
+            "NEURON_LOGICAL_NC_CONFIG": str(self.lnc),
+            "NEURON_COMPILE_CACHE_URL": os.path.join(folder, "cache")})
+
+    def limits(self):
+        from hone_runner import environment
+        total = environment.memory()[0]
+        wanted = self.context.job.get("memory_limit")
+        memory = int(wanted) if wanted else int(total * MEMORY_SHARE) or None
+        return stage.Limits(self.context.number("compile_limit_s"), memory_bytes=memory)
+
+    def attempt(self, kernel, inputs, hints, number):
+        """One try in one process: what the worker answered. Raises Refused, Crashed or Failed."""
+        folder = os.path.join(self.context.work, "%s-neff-%d" % (kernel.label, number))
+        os.makedirs(folder, mode=0o700)
+        request = {"kernel": kernel.path, "name": kernel.name, "inputs": inputs, "folder": folder,
+                   "ways": self.route.compile, "target": self.device, "lnc": self.lnc,
+                   "flags": self.flags, "outputs": hints}
+        answer, result = call_worker(self.context, "compile", kernel.label + "-compile", request,
+                                     self.limits(), self.variables(folder))
+        if answer and answer["ok"]:
+            return answer
+        if answer and answer["kind"] == "dialect":
+            raise Refused(self.route.why.get(answer["dialect"], "its dialect is not known here"),
+                          about=answer)
+        raise self.explain(kernel, answer, result)
+
+    def explain(self, kernel, answer, result):
+        """The exception for a try that failed."""
+        if answer and answer["kind"] in ("syntax", "unclear"):
+            return Refused(answer["message"], [grammar.Finding(
+                "error", "trace", "syntax" if answer["kind"] == "syntax" else "", kernel.path,
+                answer.get("line", 1), answer["message"])])
+        files = [kernel.path]
+        found, reader = shown.findings(result, files)
+        error = (answer or {}).get("error") or {}
+        if error:
+            traced = grammar.read_trace(error["text"], files)
+            if traced and all(traced.message != one.message for one in found):
+                found.append(traced)
+        causes = grammar.causes(found)
+        return self.judge(answer, result, error, causes)
+
+    def judge(self, answer, result, error, causes):
+        about = answer or {}
+        text = shown.text_of(result) + error.get("text", "")
+        if any(sign in error.get("message", "") for sign in BROKEN):
+            return Failed("environment", "the environment %s does not load: %s; repair it, or "
+                          "choose another by the setting environment"
+                          % (self.context.environment.chosen.path, error["message"][:300]))
+        if about.get("kind") == "seams" and not causes:
+            return Failed("environment", "no way to compile is known for this SDK (%s): tried %s"
+                          % (self.context.environment.release, said_of(about.get("tried"))))
+        if result.outcome == "timeout":
+            return Refused(result.text, causes, about)
+        if result.outcome == "memory" or any(one.category == "memory" for one in causes):
+            row = advice.row_of("host-memory")
+            return Refused("%s (%s)" % (row.text, result.text or "F137"), causes, about)
+        crash = all(one.category in ("crash", "internal") for one in causes) and (
+            answer is None or any(one.category == "crash" for one in causes))
+        if crash:
+            return Crashed(result.text or causes[0].message if causes else result.text or
+                           "its process ended without an answer", causes, about)
+        if causes:
+            first = causes[0]
+            where = "line %d: " % first.line if first.line else ""
+            return Refused(where + advice.sentence(first).split("\n")[0], causes, about)
+        known = advice.explain(text, result.status)
+        if known and known.kind in ("environment", "hardware", "busy"):
+            return Failed("environment", known.text)
+        return Refused(result.text or error.get("message", "")[:300] or "the compiler left no NEFF",
+                       causes, about)
+
+    # ------------------------------------------------------------------------------ the cache
+
+    def cached(self, kernel, entry):
+        """A NEFF that was compiled before from the same; failures are not kept at all."""
+        try:
+            with open(os.path.join(entry, "meta.json"), encoding="utf-8") as file:
+                about = json.load(file)
+            if about.get("sha256") != sha256(os.path.join(entry, "kernel.neff")):
+                return None
+        except (OSError, ValueError):
+            return None
+        keep.use(entry)
+        return Program(kernel, about, os.path.join(entry, "kernel.neff"), True)
+
+    def keep_program(self, kernel, answer, meta, entry):
+        """Puts a fresh NEFF into the cache, whole or not at all; a full disk does no harm."""
+        about = {"name": answer["name"], "dialect": answer["dialect"], "seam": answer["seam"],
+                 "inputs": match_inputs(answer, meta), "outputs": usable_outputs(answer["outputs"])}
+        about["sha256"] = sha256(answer["neff"])
+        beside = "%s.%d.tmp" % (entry, os.getpid())
+        try:
+            shutil.rmtree(beside, ignore_errors=True)
+            os.makedirs(beside, mode=0o700)
+            shutil.copy2(answer["neff"], os.path.join(beside, "kernel.neff"))
+            with open(os.path.join(beside, "meta.json"), "w", encoding="utf-8") as file:
+                json.dump(about, file)
+            shutil.rmtree(entry, ignore_errors=True)
+            os.rename(beside, entry)
+        except OSError:
+            shutil.rmtree(beside, ignore_errors=True)
+            return Program(kernel, about, answer["neff"], False)
+        return Program(kernel, about, os.path.join(entry, "kernel.neff"), False)
+
+
+class Crashed(Refused):
+    """The compiler's process died, or failed within itself: worth one more try."""
+
+
+def said_of(tried):
+    return "; ".join("%s (%s)" % (row["seam"], row["why"]) for row in tried or ()) or "nothing"
+
+
+def sha256(path):
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        for chunk in iter(lambda: file.read(1 << 20), b""):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def usable_outputs(outputs):
+    """Output specs with types and shapes, or None: half of them is of no use."""
+    if outputs and all(row.get("dtype") and row.get("shape") is not None for row in outputs):
+        return outputs
+    return None
+
+
+def match_inputs(answer, meta):
+    """The NEFF's inputs with the argument each one is: by the compiler's names, else by the
+    parameters. Numbers and texts are compiled in and are no inputs."""
+    names = answer["parameters"]
+    rows = [{"name": names[i] if i < len(names) else "input_%d" % i, "argument": i,
+             "dtype": row["dtype"], "shape": row["shape"]}
+            for i, row in enumerate(meta["values"]) if row["kind"] == "array"]
+    specs = answer["inputs"]
+    if not specs:
+        return rows
+    by_name = {row["name"]: row for row in rows}
+    matched = []
+    for place, spec in enumerate(specs):
+        row = by_name.get(spec["name"].split(".must_alias_input")[0])
+        if row is None and len(specs) == len(rows):
+            row = rows[place]           # the compiler's own names, in the order of the arguments
+        if row is None:
+            return rows
+        matched.append(dict(row, name=spec["name"]))
+    return matched
+
+
+def call_worker(context, operation, name, request, limits, env, python=None, child="worker"):
+    """Runs a child that answers a request by a file: (answer or None, stage.Result)."""
+    asked = os.path.join(context.work, name + ".request")
+    said = os.path.join(context.work, name + ".answer")
+    with open(asked, "w", encoding="utf-8") as file:
+        json.dump(request, file)
+    if os.path.exists(said):
+        os.unlink(said)
+    argv = children.argv(python or context.environment.python, child, operation, asked, said)
+    result = context.stage(name, argv, limits, env=env, grammar=shown.Grammar(name))
+    try:
+        with open(said, encoding="utf-8") as file:
+            return json.load(file), result
+    except (OSError, ValueError):
+        return None, result

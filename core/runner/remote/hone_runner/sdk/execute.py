@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running a compiled kernel on the device, inside the core lock: inputs as files, outputs as files.
+The way that is the same on every SDK is the profiler's `capture`; where it is not there or does not
+serve, the runtime's Python layer or a launch in process is used. What the outputs are worth is
+judged elsewhere."""
+
+import ast
+import os
+import re
+import struct
+import time
+
+from hone_runner import stage
+from hone_runner.context import Failed
+
+from . import advice, arrays, compile as compiling, shown
+
+SAVED = re.compile(r'saved output "([^"]+)" as "([^"]+)"')
+CAPTURE_LIMIT_S = 55.0      # under the 60 s after which a lock of nki-library expires
+BUSY_TRIES, BUSY_WAIT_S = 3, 5.0
+VOID = {1: "uint8", 2: "bfloat16", 4: "float32"}
+
+
+class KernelFailed(Exception):
+    """The kernel ran and failed; the text says how."""
+
+
+class NoWay(Exception):
+    """This way of running does not serve here; the next is tried."""
+
+
+class Tool:
+    """neuron-explorer, or neuron-profile where it is all there is."""
+
+    def __init__(self, context):
+        self.context = context
+        host = context.environment
+        self.name = "neuron-explorer" if host.tool("neuron-explorer") else "neuron-profile"
+        self.path = host.tool(self.name)
+        self.version = (host.tools.get(self.name) or {}).get("version") or ""
+        self.known = {}
+
+    def flags(self, command):
+        """The options its help names; an empty set when it names none."""
+        if command not in self.known:
+            result = stage.quick([self.path, command, "--help"], 15.0, cwd=self.context.work)
+            said = (result.out_tail + result.err_tail).decode("utf-8", "replace")
+            self.known[command] = set(re.findall(r"(?<![\w-])--([a-z][a-z-]+)", said))
+        return self.known[command]
+
+    def has(self, command, flag, unless_told=True):
+        flags = self.flags(command)
+        return flag in flags if flags else unless_told
+
+
+class Device:
+    """The cores that are held, and what runs on them."""
+
+    def __init__(self, context, held, lnc):
+        self.context, self.held, self.lnc = context, held, lnc
+        self.tool = Tool(context)
+
+    def variables(self, extra=None):
+        """The environment of what uses the core. The kernel's size of a logical core need not be
+        the host's default: the ids count in cores of the kernel's size."""
+        values = {}
+        if self.lnc != self.held.lnc:
+            first = self.held.logical[0] * self.held.lnc // self.lnc
+            values = {"NEURON_LOGICAL_NC_CONFIG": str(self.lnc),
+                      "NEURON_RT_VISIBLE_CORES": str(first)}
+        values.update(extra or {})
+        return self.context.variables(values, self.held)
+
+    def limits(self, factor=1.0):
+        asked = self.context.settings.get("run_limit_s", "").strip()
+        wall = self.context.number("run_limit_s") if asked else CAPTURE_LIMIT_S
+        return stage.Limits(wall * factor, nice=0)
+
+    def nrt_python(self):
+        """(python, extra variables) of an environment with the runtime's Python layer."""
+        host = self.context.environment
+        for one in host.environments:
+            if "nrtpy" in one.packages:
+                return one.python, {"LD_LIBRARY_PATH": "/opt/aws/neuron/lib",
+                                    "VIRTUAL_ENV": one.path}
+        return host.python, {"LD_LIBRARY_PATH": "/opt/aws/neuron/lib"}
+
+
+def judge_failure(result, what):
+    """The exception for a run that failed: the kernel's, the environment's, or none of a kind."""
+    text = shown.text_of(result)
+    known = advice.explain(text, result.status if result.status is not None else -9)
+    if known and known.kind == "busy":
+        return Busy(known.text)
+    if known and known.kind in ("environment", "hardware"):
+        return NoWay(known.text) if known.id in ("profiler-ended", "ntff-version", "input") \
+            else Failed("environment", known.text + last_words(result))
+    if result.outcome == "timeout":
+        return KernelFailed("it did not end on the device within %.0f s" % result.seconds)
+    if known:
+        return KernelFailed(known.text + last_words(result))
+    if result.outcome == "missing":
+        return NoWay(result.text)
+    return NoWay("%s: %s%s" % (what, result.text, last_words(result)))
+
+
+class Busy(Exception):
+    """The core is held by somebody who took no lock."""
+
+
+def last_words(result):
+    lines = [line for line in result.tail(3) if not advice.is_harmless(line)]
+    return ": " + lines[-1].strip()[:300] if lines else ""
+
+
+def patiently(context, call):
+    """Runs a call again while the core is busy, a few times."""
+    for attempt in range(BUSY_TRIES):
+        try:
+            return call()
+        except Busy as busy:
+            if attempt + 1 == BUSY_TRIES:
+                raise Failed("environment", str(busy))
+            context.events.log("%s; trying again in %.0f s" % (busy, BUSY_WAIT_S), "warning")
+            time.sleep(BUSY_WAIT_S)
+
+
+# ------------------------------------------------------------------------------------- capture
+
+
+def input_files(program, inputs, folder):
+    """Raw files of the inputs, as NAME FILE pairs of a command line."""
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    values = arrays.read_meta(inputs)["values"]
+    pairs = []
+    for number, row in enumerate(program.inputs):
+        path = os.path.join(folder, "in_%d.bin" % number)
+        arrays.extract(inputs, values[row["argument"]], path)
+        pairs += [row["name"], path]
+    return pairs
+
+
+def capture(device, program, inputs, results):
+    """One execution of the NEFF with a seed's inputs: rows of raw outputs."""
+    tool, context = device.tool, device.context
+    if not tool.path:
+        raise NoWay("neither neuron-explorer nor neuron-profile is there")
+    if not tool.has("capture", "save-output"):
+        raise NoWay("%s %s cannot save outputs" % (tool.name, tool.version))
+    as_npy = not program.outputs and tool.has("capture", "save-output-npy", False)
+    if not program.outputs and not as_npy:
+        raise NoWay("the compiler does not tell the shapes of the outputs, and %s does not save "
+                    "them" % tool.name)
+    os.makedirs(results, mode=0o700, exist_ok=True)
+    argv = [tool.path, "capture", "--neff", program.neff, "-s", os.path.join(results, "none.ntff"),
+            "--num-exec", "1", "--profile-nth-exec", "0", "--save-output"]
+    argv += ["--save-output-npy"] if as_npy else []
+    argv += ["--disable-profile"] if tool.has("capture", "disable-profile", False) else []
+    argv += input_files(program, inputs, results)
+    result = context.stage("capture", argv, device.limits(), env=device.variables(), cwd=results,
+                           grammar=shown.Grammar("running"))
+    if not result.ok:
+        raise judge_failure(result, tool.name)
+    said = result.read_out().decode("utf-8", "replace")
+    said += result.err_tail.decode("utf-8", "replace")
+    return collect(program, SAVED.findall(said), results, as_npy)
+
+
+def collect(program, saved, folder, as_npy):
+    """The saved files as rows of outputs: by the names of the specs, else in order."""
+    files = {name: place if os.path.isabs(place) else os.path.join(folder, place)
+             for name, place in reversed(saved)}
+    if not saved:
+        raise NoWay("the profiler saved no outputs")
+    if as_npy:
+        order = list(dict.fromkeys(name for name, _ in saved))
+        return [from_npy(files[name]) for name in order]
+    rows = []
+    for i, spec in enumerate(program.outputs):
+        path = files.get(spec.get("alias") or spec["name"]) or files.get(spec["name"])
+        if path is None and len(files) == len(program.outputs):
+            path = files[list(dict.fromkeys(name for name, _ in saved))[i]]
+        if path is None or not os.path.isfile(path):
+            raise NoWay("output %d (%s) was not saved" % (i, spec["name"]))
+        rows.append(check_size(path, spec, i))
+    return rows
+
+
+def check_size(path, spec, index):
+    wanted, size = arrays.byte_size(spec["dtype"], spec["shape"]), os.path.getsize(path)
+    if size != wanted and is_npy(path):
+        row = from_npy(path)
+        return dict(row, dtype=spec["dtype"], shape=spec["shape"])
+    if size != wanted:
+        raise KernelFailed("output %d has %d bytes, and %s of %s has %d"
+                           % (index, size, spec["dtype"], tuple(spec["shape"]), wanted))
+    return {"path": path, "dtype": spec["dtype"], "shape": spec["shape"]}
+
+
+def is_npy(path):
+    with open(path, "rb") as file:
+        return file.read(6) == b"\x93NUMPY"
+
+
+def from_npy(path):
+    """The raw content of an .npy file beside it, with what its header says."""
+    with open(path, "rb") as file:
+        magic = file.read(8)
+        if magic[:6] != b"\x93NUMPY":
+            raise NoWay("%s is no .npy file" % os.path.basename(path))
+        length = struct.unpack("<H", file.read(2))[0] if magic[6] == 1 else \
+            struct.unpack("<I", file.read(4))[0]
+        head = ast.literal_eval(file.read(min(length, 65536)).decode("latin-1"))
+        raw = path + ".raw"
+        with open(raw, "wb") as out:
+            for chunk in iter(lambda: file.read(1 << 20), b""):
+                out.write(chunk)
+    return {"path": raw, "dtype": npy_dtype(head["descr"]), "shape": list(head["shape"])}
+
+
+def npy_dtype(descr):
+    kind, size = re.match(r"[<>|=]?([a-zA-Z])(\d+)", str(descr)).groups()
+    names = {"f": "float%d", "i": "int%d", "u": "uint%d"}
+    if kind == "b":
+        return "bool"
+    return names[kind] % (8 * int(size)) if kind in names else VOID.get(int(size), "uint8")
+
+
+# -------------------------------------------------------------------------------- other ways
+
+
+def nrt(device, program, inputs, results):
+    """Through the runtime's Python layer, in an environment that has it."""
+    if not program.outputs:
+        raise NoWay("the compiler does not tell the outputs")
+    python, extra = device.nrt_python()
+    request = {"model": program.row(), "runs": [{"inputs": inputs, "results": results}]}
+    answer, result = compiling.call_worker(device.context, "run", "nrt-run", request,
+                                           device.limits(), device.variables(extra), python, "nrt")
+    if answer and answer["ok"]:
+        return answer["runs"][0]
+    if answer and answer.get("missing"):
+        raise NoWay("there is no nrtpy: " + answer["error"][:200])
+    raise judge_failure(result, "nrtpy")
+
+
+def in_process(how):
+    """A launch by the SDK itself: the numpy call, or legacy baremetal."""
+    def run(device, program, inputs, results):
+        kernel, context = program.kernel, device.context
+        folder = os.path.join(context.work, "%s-%s" % (kernel.label, how))
+        number = len(os.listdir(folder)) if os.path.isdir(folder) else 0
+        folder = os.path.join(folder, str(number))
+        os.makedirs(folder, mode=0o700)
+        request = {"kernel": kernel.path, "name": kernel.name, "inputs": inputs, "how": how,
+                   "folder": folder, "results": results, "lnc": device.lnc,
+                   "ways": {program.dialect: [how]}}
+        env = device.variables({"NKI_ARTIFACTS_DIR": folder, "NKI_DEBUG_INFO": "True",
+                                "NEURON_PLATFORM_TARGET_OVERRIDE": context.device})
+        limits = stage.Limits(context.number("compile_limit_s") + context.number("run_limit_s"))
+        answer, result = compiling.call_worker(context, "call", how + "-run", request, limits, env)
+        if answer and answer["ok"]:
+            return answer["outputs"]
+        raise judge_failure(result, how)
+    return run
+
+
+WAYS = {"capture": capture, "nrt": nrt, "call": in_process("call"),
+        "baremetal": in_process("baremetal")}
+
+
+class Executor:
+    """Runs seeds by the first way that serves, and stays with it."""
+
+    def __init__(self, device, ways):
+        self.device, self.ways, self.way = device, list(ways), None
+        self.context = device.context
+
+    def run(self, program, inputs, results):
+        problems = []
+        for name in [self.way] if self.way else self.ways:
+            if name == "baremetal" and program.dialect != "legacy":
+                continue
+            try:
+                rows = patiently(self.context,
+                                 lambda: WAYS[name](self.device, program, inputs, results))
+                if self.way is None:
+                    self.context.events.log("outputs by %s" % name)
+                self.way = name
+                return rows
+            except NoWay as problem:
+                problems.append("%s: %s" % (name, problem))
+                self.context.events.log("running by %s does not serve: %s" % (name, problem),
+                                        "warning")
+        raise Failed("environment", "the kernel cannot be run on this host; tried "
+                     + ("; ".join(problems) or "nothing"))

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the output of SDK stages is shown, and what is found in it: the grammar of lines as the log
+of the evaluation has them, and the findings of a stage's two streams once it ended."""
+
+import time
+
+from hone_runner import output
+
+from . import advice, grammar
+
+MAX_PARSED = 16 << 20       # bytes of a stream that are searched for findings
+
+SEVERITY = {"ERROR": "error", "CRITICAL": "error", "FATAL": "error", "ERRO": "error",
+            "FATA": "error", "WARNING": "warning", "WARN": "warning"}
+
+
+class Grammar(output.Grammar):
+    """Severity by the tool's own level; progress in words; dots and bars left out."""
+
+    notable = output.Grammar.notable + (b"[F1", b"CRITICAL", b"FATA[", b"[GCA", b"[NLA", b"[TEN",
+                                        b"saved output ", b"Compiler status ")
+
+    def __init__(self, doing="compiling"):
+        self.doing, self.stage, self.began = doing, "", time.monotonic()
+
+    def line(self, text):
+        said = text.decode("utf-8", "replace")
+        line = grammar.classify(said)
+        if line.kind == "dots":
+            return None
+        for expression in grammar.PASSES:
+            found = expression.search(line.text)
+            if found:
+                return self.reached(found.group("name"))
+        severity = SEVERITY.get(line.level.upper(), "note")
+        if severity == "error" and advice.is_harmless(said):
+            severity = "note"
+        if severity == "note" and grammar.find_code(said):
+            severity = "error"
+        return (severity, said) if said.strip() else None
+
+    def reached(self, name):
+        """The compiler's pass and the time so far: how far it is, nobody knows."""
+        if name == self.stage:
+            return None
+        self.stage = name
+        return "note", "%s: %s (%.0f s so far)" % (self.doing, name, time.monotonic() - self.began)
+
+
+def findings(result, files=()):
+    """(findings, reader) of a stage that ended: of both streams, each read by itself."""
+    found, reader = [], grammar.Reader(files)
+    for path, tail in ((result.out, result.out_tail), (result.err, result.err_tail)):
+        own = grammar.Reader(files)
+        own.seen = reader.seen
+        for line in lines_of(path, tail):
+            found += own.feed(line)
+        found += own.finish()
+        reader.stage = own.stage or reader.stage
+        reader.exit_status = own.exit_status if own.exit_status is not None else reader.exit_status
+        reader.cached_failure = reader.cached_failure or own.cached_failure
+    return found, reader
+
+
+def lines_of(path, tail):
+    data = tail
+    if path:
+        try:
+            with open(path, "rb") as file:
+                data = file.read(MAX_PARSED)
+        except OSError:
+            pass
+    for line in data.split(b"\n"):
+        yield line[:grammar.MAX_LINE].decode("utf-8", "replace").rsplit("\r", 1)[-1]
+
+
+def text_of(result):
+    """What a stage said, as far as messages need it."""
+    return (result.out_tail + b"\n" + result.err_tail).decode("utf-8", "replace")
