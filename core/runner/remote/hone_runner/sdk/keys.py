@@ -6,7 +6,7 @@ import math
 import re
 
 # Units: s, % (the tools give fractions of 1; hone says percent), bytes, count, flops, ratio,
-cycles, # ns. Names that are text (versions, instance type) are no metrics.
+# cycles, ns. Names that are text (versions, instance type) are no metrics.
 UNITS = [
     ("s", """total_time total_exec_time total_active_time dma_active_time static_dma_active_time
         software_dynamic_dma_active_time hardware_dynamic_dma_active_time dma_packet_time

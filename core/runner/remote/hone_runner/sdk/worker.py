@@ -22,6 +22,7 @@ from . import arrays, source
 MAX_TEXT = 200000
 OTHER_SIGNATURE = re.compile(r"\(\) (?:got an unexpected keyword argument|missing \d+ required "
                              r"|takes \d+ positional)")
+OTHER_OBJECT = re.compile(r"'(?:Kernel|function|GenericKernel)' object has no attribute")
 
 
 class NotHere(Exception):
@@ -249,20 +250,36 @@ def seam_call(call, folder):
     return {}
 
 
-def seam_baremetal(call, folder):
-    """The legacy namespace: compiles, writes the NEFF, then wants a device."""
+def legacy_launch(call, entry, options):
+    """Launches the kernel by an entry point of the legacy namespace, as it is decorated or, where that
+    is not taken, the function below; the object that was called, and its result."""
     import neuronxcc.nki as nki
-    options = {"save_neff_name": "file.neff"}
-    if call.flags:
-        options["additional_compile_opt"] = " ".join(call.flags)
+    kernels = [call.kernel] + ([call.raw] if call.raw is not call.kernel else [])
+    for kernel in kernels:
+        try:
+            launch = getattr(nki, entry)(**options)(kernel)
+            return launch, launch(*call.arguments)
+        except (TypeError, AttributeError) as problem:
+            if kernel is kernels[-1] or not is_missing(problem, call) or find_neff("."):
+                raise
+
+
+def legacy_flags(call):
+    return {"additional_compile_opt": " ".join(call.flags)} if call.flags else {}
+
+
+def seam_baremetal(call, folder):
+    """The legacy namespace: compiles, writes the NEFF, then wants a device. Old releases have no
+    artifacts_dir; the NEFF then lands in the working folder, which is this one."""
+    options = dict(legacy_flags(call), save_neff_name="file.neff")
     try:
         try:
-            launch = nki.baremetal(artifacts_dir=folder, **options)
+            results = legacy_launch(call, "baremetal", dict(options, artifacts_dir=folder))[1]
         except TypeError as problem:
-            if not is_ours(problem):
+            if not OTHER_SIGNATURE.search(str(problem)):
                 raise
-            launch = nki.baremetal(**options)
-        return {"outputs": described_by(launch(call.raw)(*call.arguments))}
+            results = legacy_launch(call, "baremetal", options)[1]
+        return {"outputs": described_by(results)}
     except Exception:
         if not find_neff(folder):
             raise
@@ -293,6 +310,8 @@ def is_missing(problem, call):
     if isinstance(problem, (ImportError, NotImplementedError)):
         return True
     if isinstance(problem, TypeError) and OTHER_SIGNATURE.search(str(problem)):
+        return True
+    if isinstance(problem, AttributeError) and OTHER_OBJECT.search(str(problem)):
         return True
     own = os.path.basename(__file__)
     return isinstance(problem, (TypeError, AttributeError)) and \
@@ -384,8 +403,8 @@ def do_call(request):
     os.chdir(request["folder"])
     try:
         if request["how"] == "baremetal":
-            import neuronxcc.nki as nki
-            results = nki.baremetal(save_neff_name="file.neff")(call.raw)(*call.arguments)
+            options = dict(legacy_flags(call), save_neff_name="file.neff")
+            results = legacy_launch(call, "baremetal", options)[1]
         else:
             results = call.with_lnc()(*call.arguments)
         return dict(about, ok=True, outputs=store_results(results, request["results"], None))
@@ -398,16 +417,12 @@ def do_benchmark(request):
     call, about = prepare(request)
     if call is None:
         return about
-    import neuronxcc.nki as nki
     os.makedirs(request["folder"], exist_ok=True)
     os.chdir(request["folder"])
     try:
-        options = {"warmup": request["warmup"], "iters": request["iterations"],
-                   "save_neff_name": "file.neff"}
-        if call.flags:
-            options["additional_compile_opt"] = " ".join(call.flags)
-        bench = nki.benchmark(**options)(call.raw)
-        bench(*call.arguments)
+        options = dict(legacy_flags(call), warmup=request["warmup"], iters=request["iterations"],
+                       save_neff_name="file.neff")
+        bench, _ = legacy_launch(call, "benchmark", options)
         return dict(about, ok=True, us=percentile(getattr(bench, "benchmark_result", None)))
     except Exception as problem:
         return dict(about, ok=False, kind="run", error=error_of(problem))
