@@ -72,6 +72,8 @@ int cli_workbench(const struct cli *cli);
 int cli_sim(const struct cli *cli);
 int cli_check(const struct cli *cli);
 int cli_run(const struct cli *cli);
+int cli_host(const struct cli *cli);
+int cli_config(const struct cli *cli);
 int cli_help(const struct cli *cli);
 int cli_completion(const struct cli *cli);
 int cli_runner(const struct cli *cli);

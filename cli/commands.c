@@ -18,6 +18,11 @@
      "parameter.", true}
 #define OPTION_STRICT \
     {"strict", NULL, NULL, "Also report what the NKI compiler's subset of Python refuses.", false}
+#define OPTION_TARGET \
+    {"target", "NAME", NULL, \
+     "Where kernels run: sim (the device model on this machine), a host or a cluster of the " \
+     "configuration, a name of ~/.ssh/config, user@host. Default: [defaults] target, else sim.", \
+     false}
 #define OPTION_JSON {"json", NULL, NULL, "Print one JSON object instead of text.", false}
 #define OPTIONS_END {NULL, NULL, NULL, NULL, false}
 
@@ -50,6 +55,7 @@ static const struct cli_option check_options[] = {
 static const struct cli_option workbench_options[] = {
     OPTION_REFERENCE,
     OPTION_DEVICE,
+    OPTION_TARGET,
     {"rounds", "N", NULL, "Stop after this many rounds. Default: 50.", false},
     {"gate", "GATE", "ask|auto|auto-green",
      "What stands after each step: ask waits for you, auto goes on, auto-green goes on when the "
@@ -68,8 +74,7 @@ static const struct cli_option run_options[] = {
      "Who decides after each step: a person at this terminal, the loop, or the loop where the step "
      "came out well. Default: auto.", false},
     OPTION_DEVICE,
-    {"target", "NAME", NULL, "Where kernels run. Default: sim, the device model on this machine.",
-     false},
+    OPTION_TARGET,
     {"proposer", "NAME", NULL, "Who proposes. Default: rewriter.", false},
     {"search", "NAME", NULL, "How the tree of attempts is searched. Default: greedy.", false},
     OPTION_REFERENCE,
@@ -82,6 +87,34 @@ static const struct cli_option run_options[] = {
     {"fresh", NULL, NULL,
      "Begin anew: a session that is there is moved aside, its optimisation memory stays.", false},
     {"json", NULL, NULL, "Print one JSON event a line; the last one is \"end\".", false},
+    OPTIONS_END,
+};
+
+static const struct cli_option host_options[] = {
+    {"port", "PORT", NULL, "add: the port of its SSH server.", false},
+    {"identity", "FILE", NULL, "add: the private key to log in with.", false},
+    {"client", "NAME", "auto|libssh2|ssh", "add: what carries the connection. Default: auto.", false},
+    {"device", "NAME", "trn1|trn2|trn3", "add: the generation of its NeuronCores. Default: trn2.",
+     false},
+    {"environment", "FOLDER", NULL,
+     "add: the Python environment with the Neuron SDK, on the host. Default: the newest one found.",
+     false},
+    {"python", "PATH", NULL, "add: the Python that runs hone's runner there.", false},
+    {"cores", "LIST", NULL, "add: the cores that may be used, as 0-3. Default: any that is free.",
+     false},
+    {"lnc", "N", NULL, "add: logical NeuronCore configuration of the kernels. Default: 1.", false},
+    {"no-check", NULL, NULL, "add: do not connect.", false},
+    {"yes", NULL, NULL, "setup: do not ask.", false},
+    {"names", NULL, NULL, "list: the names alone, one a line.", false},
+    {"json", NULL, NULL,
+     "list: a JSON list. doctor and setup: one JSON event a line as it comes.", false},
+    OPTIONS_END,
+};
+
+static const struct cli_option config_options[] = {
+    {"path", NULL, NULL, "Print where your own file is (it need not exist).", false},
+    {"reference", NULL, NULL, "Print all there is to set, as Markdown.", false},
+    {"json", NULL, NULL, "Print a JSON list instead of text.", false},
     OPTIONS_END,
 };
 
@@ -117,6 +150,23 @@ const struct cli_command cli_commands[] = {
      "TASK is a folder with kernel.py and reference.py, a kernel file with --reference, or the name "
      "of a seed. The best kernel is in the session's folder, its path in the last event.",
      run_options, 1, 1, false, cli_run},
+    {"host", "add|list|doctor|setup [NAME] [USER@ADDRESS]", "hosts and clusters to run kernels on",
+     "add NAME [USER@ADDRESS] writes a section [host NAME] into your configuration and tries it. "
+     "Without an address NAME is looked up in ~/.ssh/config. The first contact shows the host's "
+     "fingerprint and asks.\n\n"
+     "list shows what --target may name and how each was when hone last had to do with it; it "
+     "connects to nothing.\n\n"
+     "doctor NAME checks login, environment, versions, tools, cores and who holds them, disk and "
+     "clock, and says what to do about each. Exit status 3 when something failed.\n\n"
+     "setup NAME shows what a fresh host lacks, with each command and why, and runs them when you "
+     "agree.",
+     host_options, 1, 3, false, cli_host},
+    {"config", "[TASK]", "show every setting and where it came from",
+     "Settings come from, each winning over the one before: defaults, your config.ini, "
+     ".hone/config.ini beside the task, the environment (HONE_HOST_TRN2_PORT for port of "
+     "[host trn2]), the command line. The file beside a task may come from anywhere and sets only "
+     "what harms nobody: rounds, seeds, tolerance and the like.",
+     config_options, 0, 1, false, cli_config},
     {"help", "[COMMAND]", "show help, or the manual page", "", help_options, 0, 1, false, cli_help},
     {"completion", "bash|zsh|fish", "print completion for a shell",
      "For bash: eval \"$(hone completion bash)\" in ~/.bashrc; the same with zsh. For fish: hone "

@@ -17,6 +17,29 @@ static void add_spaced(struct buf *out, const char *choices) {
         buf_putc(out, *choices == '|' ? ' ' : *choices);
 }
 
+#define HOST_NAMES "$(hone host list --names 2>/dev/null)"
+
+/* Words that the first argument is one of: "bash|zsh|fish"; false when it is anything. */
+static bool words_of(const struct cli_command *command, struct str *words) {
+    struct str rest = str_of(command->args);
+    return str_next(&rest, ' ', words) && words->len && memchr(words->at, '|', words->len) &&
+           words->at[0] >= 'a' && words->at[0] <= 'z';
+}
+
+/* Arguments that are words or names of hosts, not files. */
+static void bash_arguments(struct buf *out, const struct cli_command *command) {
+    struct str words;
+    if (words_of(command, &words)) {
+        char copy[128];
+        snprintf(copy, sizeof copy, STR_FMT, STR_ARG(words));
+        buf_puts(out, "        [ \"$COMP_CWORD\" -eq 2 ] && names=\"");
+        add_spaced(out, copy);
+        buf_puts(out, "\"\n");
+    }
+    if (strcmp(command->name, "host") == 0)
+        buf_puts(out, "        [ \"$COMP_CWORD\" -eq 3 ] && names=\"" HOST_NAMES "\"\n");
+}
+
 static void bash_command(struct buf *out, const struct cli_command *command) {
     buf_printf(out, "    %s)\n        case $previous in\n", command->name);
     for (const struct cli_option *row = command->options; row->name; row++) {
@@ -27,18 +50,22 @@ static void bash_command(struct buf *out, const struct cli_command *command) {
             buf_puts(out, "COMPREPLY=($(compgen -W \"");
             add_spaced(out, row->choices);
             buf_puts(out, "\" -- \"$word\")); ");
+        } else if (strcmp(row->name, "target") == 0) {
+            buf_puts(out, "COMPREPLY=($(compgen -W \"sim " HOST_NAMES "\" -- \"$word\")); ");
         }
         buf_puts(out, "return ;;\n");
     }
     buf_puts(out, "        esac\n        words=\"");
     for (const struct cli_option *row = command->options; row->name; row++)
         buf_printf(out, "--%s ", row->name);
-    buf_puts(out, "--help\" ;;\n");
+    buf_puts(out, "--help\"\n");
+    bash_arguments(out, command);
+    buf_puts(out, "        ;;\n");
 }
 
 static void print_bash(struct buf *out) {
     buf_puts(out, "_hone() {\n    local word=${COMP_WORDS[COMP_CWORD]}\n"
-                  "    local previous=${COMP_WORDS[COMP_CWORD-1]} words=\n"
+                  "    local previous=${COMP_WORDS[COMP_CWORD-1]} words= names=\n"
                   "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        COMPREPLY=($(compgen -W \"");
     add_names(out);
     buf_puts(out, "\" -- \"$word\"))\n        return\n    fi\n    case ${COMP_WORDS[1]} in\n");
@@ -46,7 +73,8 @@ static void print_bash(struct buf *out) {
         if (!row->hidden && *row->name)
             bash_command(out, row);
     buf_puts(out, "    esac\n    case $word in\n"
-                  "    -*) COMPREPLY=($(compgen -W \"$words\" -- \"$word\")) ;;\n    esac\n}\n"
+                  "    -*) COMPREPLY=($(compgen -W \"$words\" -- \"$word\")) ;;\n"
+                  "    *) COMPREPLY=($(compgen -W \"$names\" -- \"$word\")) ;;\n    esac\n}\n"
                   "complete -o default -F _hone hone\n");
 }
 
@@ -66,10 +94,23 @@ static void add_quoted(struct buf *out, const char *text) {
     buf_putc(out, '\'');
 }
 
+static void fish_arguments(struct buf *out, const struct cli_command *command) {
+    struct str words;
+    char copy[128];
+    if (!words_of(command, &words))
+        return;
+    snprintf(copy, sizeof copy, STR_FMT, STR_ARG(words));
+    buf_printf(out, "complete -c hone -f -n '__fish_seen_subcommand_from %s' -a '", command->name);
+    add_spaced(out, copy);
+    buf_printf(out, "%s'\n", strcmp(command->name, "host") == 0
+                                 ? " (hone host list --names 2>/dev/null)" : "");
+}
+
 static void fish_command(struct buf *out, const struct cli_command *command) {
     buf_printf(out, "complete -c hone -n __fish_use_subcommand -a %s -d ", command->name);
     add_quoted(out, command->summary);
     buf_putc(out, '\n');
+    fish_arguments(out, command);
     for (const struct cli_option *row = command->options; row->name; row++) {
         buf_printf(out, "complete -c hone -n '__fish_seen_subcommand_from %s' -l %s",
                    command->name, row->name);
@@ -77,6 +118,8 @@ static void fish_command(struct buf *out, const struct cli_command *command) {
             buf_puts(out, " -x -a '");
             add_spaced(out, row->choices);
             buf_putc(out, '\'');
+        } else if (strcmp(row->name, "target") == 0) {
+            buf_puts(out, " -x -a 'sim (hone host list --names 2>/dev/null)'");
         } else if (row->value) {
             buf_puts(out, " -r");
         }

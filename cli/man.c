@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The manual page, from the table, in the macros of man(7). */
 #include "cli/cli.h"
+#include "cli/settings.h"
 
 #include "version.h"
 
@@ -61,6 +62,7 @@ static const struct {
     {"HONE_PYTHON", "The Python that runs references; it must import numpy."},
     {"HONE_CACHE_LIMIT", "How much the cache of reference inputs and outputs may hold, such as "
                          "500M or 8G. Default: 8G."},
+    {"HONE_SECTION_KEY", "A setting of the configuration, as HONE_HOST_TRN2_PORT."},
     {"XDG_CONFIG_HOME, XDG_CACHE_HOME, XDG_STATE_HOME",
      "Where hone's folders are; default ~/.config, ~/.cache and ~/.local/state."},
 };
@@ -77,6 +79,11 @@ void cli_print_man(struct buf *out) {
     for (const struct cli_command *row = cli_commands; row->name; row++)
         if (!row->hidden)
             add_command(out, row);
+    buf_puts(out, ".SH CONFIGURATION\n");
+    add_paragraphs(out, "$XDG_CONFIG_HOME/hone/config.ini, and .hone/config.ini beside a task, are "
+                        "INI files: [section] lines, key = value lines, # comments. hone config "
+                        "shows what is set and where.");
+    settings_print_man(out, add);
     buf_puts(out, ".SH ENVIRONMENT\n");
     for (size_t i = 0; i < COUNT_OF(variables); i++) {
         buf_printf(out, ".TP\n.B %s\n", variables[i].name);

@@ -11,7 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/ask.h"
 #include "cli/cli.h"
+#include "cli/known.h"
+#include "cli/settings.h"
 #include "loop/loop.h"
 #include "tune/tune.h"
 
@@ -23,6 +26,9 @@ struct run {
     struct tune_session *session;
     struct loop_signal *interrupt, *terminate, *hangup;
     struct loop_watch *input;
+    struct config *config;
+    struct ask *ask;                /* questions of the place */
+    enum target_state noted;        /* the state of the place that was said last */
     uint64_t started_ns;
     const char *end;      /* why it ended before the loop did; NULL */
     bool json, asks, interrupted, prompted;
@@ -283,6 +289,8 @@ static void on_input(void *data, int events) {
     struct run *run = data;
     (void)events;
     char text[1000];
+    if (ask_is_open(run->ask))
+        return;                     /* what is typed now answers that */
     ssize_t got = read(STDIN_FILENO, text, sizeof text);
     if (got < 0 && (errno == EINTR || errno == EAGAIN))
         return;
@@ -315,8 +323,28 @@ static void look(void *data) {
     loop_stop(run->loop);
 }
 
+static void on_answer(void *data, const char *text) {
+    struct run *run = data;
+    tune_session_answer(run->session, text);
+}
+
+/* Says how the connection is when that changed, and asks what only a person can answer. */
+static void follow_place(struct run *run) {
+    const struct tune_place_view *place = tune_session_state(run->session)->place;
+    if (!place)
+        return;
+    ask_follow(run->ask, place->asks);
+    if (place->status->state == run->noted)
+        return;
+    run->noted = place->status->state;
+    if (!run->json && run->noted != TARGET_ASKING && place->status->text[0])
+        say(run, place->info->name, place->status->text);
+    known_note(place->info, place->status);
+}
+
 static void on_change(void *data) {
     struct run *run = data;
+    follow_place(run);
     if (!tune_session_is_busy(run->session))
         loop_post(run->loop, look, run);
 }
@@ -345,9 +373,13 @@ static bool options_read(struct run *run, struct tune_options *options) {
     options->search = cli_value(cli, "search");
     options->seeds = cli_value(cli, "seeds");
     options->fresh = cli_has(cli, "fresh");
+    options->config = run->config;
     options->gate = TUNE_GATE_AUTO;
     options->gate_set = true;
-    if (cli_value(cli, "gate") && !tune_gate_find(cli_value(cli, "gate"), &options->gate)) {
+    const char *gate = cli_value(cli, "gate");
+    if (!gate)
+        gate = config_get(run->config, "defaults", "gate", NULL);
+    if (gate && !tune_gate_find(gate, &options->gate)) {
         cli_wrong_usage(cli, "--gate is ask, auto or auto-green");
         return false;
     }
@@ -402,28 +434,40 @@ static int serve(struct run *run) {
     return end_status(run);
 }
 
+static int run_session(struct run *run, const struct tune_options *options, bool terminal) {
+    struct err err = {0};
+    run->asks = terminal;
+    signal(SIGPIPE, SIG_IGN);
+    run->loop = loop_new();
+    run->ask = ask_new(run->loop, on_answer, run);
+    run->session = tune_session_open(options, run->loop, &err);
+    int status = run->session ? serve(run) : cli_fail(run->cli, &err);
+    loop_watch_stop(run->input);
+    loop_signal_stop(run->interrupt);
+    loop_signal_stop(run->terminate);
+    loop_signal_stop(run->hangup);
+    ask_free(run->ask);
+    tune_session_close(run->session);
+    loop_free(run->loop);
+    return status;
+}
+
 int cli_run(const struct cli *cli) {
     struct run run = {.cli = cli, .json = cli_has(cli, "json"), .started_ns = clock_monotonic_ns()};
     struct tune_options options = {0};
     struct err err = {0};
-    if (!options_read(&run, &options))
-        return CLI_WRONG_USAGE;
+    run.config = settings_load(cli->args.at[0], &err);
+    if (!run.config)
+        return cli_fail(cli, &err);
+    int status = options_read(&run, &options) ? CLI_OK : CLI_WRONG_USAGE;
     bool terminal = isatty(STDIN_FILENO) && !run.json;
-    if (options.gate == TUNE_GATE_ASK && !terminal)
-        return cli_wrong_usage(cli,
-                               "--gate ask needs a person at a terminal: open the workbench "
-                               "with hone %s, or use --gate auto or --gate auto-green",
-                               options.task);
-    run.asks = terminal;
-    signal(SIGPIPE, SIG_IGN);
-    run.loop = loop_new();
-    run.session = tune_session_open(&options, run.loop, &err);
-    int status = run.session ? serve(&run) : cli_fail(cli, &err);
-    loop_watch_stop(run.input);
-    loop_signal_stop(run.interrupt);
-    loop_signal_stop(run.terminate);
-    loop_signal_stop(run.hangup);
-    tune_session_close(run.session);
-    loop_free(run.loop);
+    if (status == CLI_OK && options.gate == TUNE_GATE_ASK && !terminal)
+        status = cli_wrong_usage(cli,
+                                 "--gate ask needs a person at a terminal: open the workbench "
+                                 "with hone %s, or use --gate auto or --gate auto-green",
+                                 options.task);
+    if (status == CLI_OK)
+        status = run_session(&run, &options, terminal);
+    config_free(run.config);
     return status;
 }

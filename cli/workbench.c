@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "cli/editor.h"
+#include "cli/known.h"
+#include "cli/settings.h"
 #include "loop/loop.h"
 #include "tui/tui.h"
 #include "tune/tune.h"
@@ -29,6 +31,8 @@ struct workbench {
     struct views *views;
     struct tune_session *session;
     struct tune_options options;
+    struct config *config;              /* outlives the session */
+    enum target_state noted;            /* of the place, for the list of hosts */
     struct tune_recent *recent;
     size_t n_recent;
     char *task;                         /* the one that a VIEWS_OPEN named */
@@ -69,8 +73,41 @@ static void draw(struct workbench *bench) {
     }
 }
 
+/* How a host was is written down when that changed; a small file, on a worker thread. */
+struct note {
+    struct target_info info;
+    struct target_status status;
+};
+
+static void write_note(void *data) {
+    struct note *note = data;
+    known_note(&note->info, &note->status);
+}
+
+static void free_note(void *data) {
+    struct note *note = data;
+    vec_free(&note->status.cores);
+    free(note);
+}
+
+static void note_place(struct workbench *bench) {
+    const struct tune_place_view *place =
+        bench->session ? tune_session_state(bench->session)->place : NULL;
+    if (!place || place->status->state == bench->noted)
+        return;
+    struct note *note = mem_alloc(1, sizeof *note);
+    bench->noted = place->status->state;
+    *note = (struct note){*place->info, *place->status};
+    memset(&note->status.cores, 0, sizeof note->status.cores);
+    memset(&note->status.entries, 0, sizeof note->status.entries);
+    for (size_t i = 0; i < place->status->cores.len; i++)
+        *vec_push(&note->status.cores) = place->status->cores.at[i];
+    loop_job_start_owned(bench->loop, write_note, free_note, note);
+}
+
 static void on_change(void *data) {
     struct workbench *bench = data;
+    note_place(bench);
     uint64_t since_ms = (clock_monotonic_ns() - bench->drawn_ns) / 1000000;
     if (bench->frame)
         return;
@@ -123,6 +160,11 @@ static void set_model(struct workbench *bench) {
 
 static bool open_session(struct workbench *bench, const char *task, struct err *err) {
     struct tune_options options = bench->options;
+    struct config *config = settings_load(task, err);
+    if (!config)
+        return false;
+    config_free(bench->config);
+    options.config = bench->config = config;
     options.task = task;
     bench->session = tune_session_open(&options, bench->loop, err);
     if (!bench->session)
@@ -322,7 +364,8 @@ static bool open_first(struct workbench *bench, struct err *err) {
 
 static bool open_terminal(struct workbench *bench, struct err *err) {
     char *log = path_state("hone.log");
-    struct tui_term_options options = {.log_path = log, .no_mouse = getenv("HONE_NO_MOUSE") != NULL};
+    bool mouse = !getenv("HONE_NO_MOUSE") && config_flag(bench->config, "screen", "mouse");
+    struct tui_term_options options = {.log_path = log, .no_mouse = !mouse};
     bench->term = tui_term_new(&options, err);
     free(log);
     return bench->term != NULL;
@@ -348,6 +391,7 @@ static void close_all(struct workbench *bench) {
     for (size_t i = 0; i < COUNT_OF(signals); i++)
         loop_signal_stop(bench->signals[i]);
     loop_free(bench->loop);
+    config_free(bench->config);
     tune_recent_free(bench->recent, bench->n_recent);
     free(bench->task);
 }
@@ -378,6 +422,7 @@ int cli_workbench(const struct cli *cli) {
         .task = cli->args.len ? cli->args.at[0] : NULL,
         .reference = cli_value(cli, "reference"),
         .device = cli_value(cli, "device"),
+        .target = cli_value(cli, "target"),
         .session_dir = cli_value(cli, "session"),
         .rounds = (int)rounds,
         .fresh = cli_has(cli, "fresh"),

@@ -354,8 +354,7 @@ void config_free(struct config *config) {
     free(config);
 }
 
-/* A name is a host or a cluster, not both: --target could not say which is meant. */
-static bool names_are_unique(const struct config *config, struct err *err) {
+bool config_check_names(const struct config *config, struct err *err) {
     const char *name;
     for (size_t i = 0; (name = config_name(config, "cluster", i)); i++) {
         char other[128], own[128];
@@ -381,7 +380,7 @@ struct config *config_load(const char *task_folder, struct err *err) {
     char *task = task_folder ? path_join(task_folder, ".hone/config.ini") : NULL;
     bool fine = config_read_file(config, CONFIG_USER_FILE, user, err) &&
                 (!task || config_read_file(config, CONFIG_TASK_FILE, task, err)) &&
-                read_environment(config, err) && names_are_unique(config, err);
+                read_environment(config, err) && config_check_names(config, err);
     free(task);
     free(user);
     if (fine)

@@ -265,6 +265,15 @@ static char *present_text(const char *path, const char *section, size_t *size, s
     return NULL;
 }
 
+/* Whether hone would take the file as it is going to be. */
+static bool whole_is_fine(const char *path, const struct buf *text, struct err *err) {
+    struct config *config = config_new();
+    bool fine = config_read_text(config, CONFIG_USER_FILE, path, buf_str(text), err) &&
+                config_check_names(config, err);
+    config_free(config);
+    return fine;
+}
+
 /* Where the file really is: a link to it stays one. */
 static char *real_path(const char *path) {
     char *real = realpath(path, NULL);
@@ -300,7 +309,7 @@ bool config_add_section(const char *section, const char *const *lines, struct er
         if (size)
             buf_puts(&whole, end);
         buf_add(&whole, added.at, added.len);
-        fine = write_whole(path, &whole, err);
+        fine = whole_is_fine(path, &whole, err) && write_whole(path, &whole, err);
     }
     free(old);
     free(path);

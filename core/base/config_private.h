@@ -37,6 +37,9 @@ void config_note_section(struct config *config, const char *heading,
                          const struct config_origin *origin);
 struct config *config_new(void) CC_MUST_USE;
 
+/* A name is a host or a cluster, not both: --target could not say which is meant. */
+bool config_check_names(const struct config *config, struct err *err);
+
 /* Reads one file's text. `name` is what messages and origins call it. */
 bool config_read_text(struct config *config, int kind, const char *name, struct str text,
                       struct err *err);

@@ -302,6 +302,10 @@ static void what_would_not_read_back_is_not_written(void **state) {
     char *text = file_read(home->file, 0, NULL, &err);
     assert_string_equal(text, "[host a]\n");
     free(text);
+    static const char *const none[] = {NULL};
+    put(home->file, "[cluster hpc]\n");
+    assert_false(config_add_section("host hpc", none, &err));
+    assert_non_null(strstr(err.text, "the same name"));
     put(home->file, "[host a]\nbroken\n");
     assert_false(config_add_section("host b", wrong[0], &err));
     assert_non_null(strstr(err.text, "config.ini:2:"));

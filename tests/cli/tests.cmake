@@ -6,3 +6,6 @@ set_tests_properties(cli/commands PROPERTIES LABELS unit TIMEOUT 300)
 add_test(NAME cli/endless COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/commands.py
          $<TARGET_FILE:hone> Endless)
 set_tests_properties(cli/endless PROPERTIES LABELS session TIMEOUT 300)
+add_test(NAME cli/settings COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/settings.py
+         $<TARGET_FILE:hone>)
+set_tests_properties(cli/settings PROPERTIES LABELS unit TIMEOUT 120)

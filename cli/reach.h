@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A host or a cluster as a command reaches it: connected while the person sees what happens and
+ * answers what is asked, then asked by commands of its runner. */
+#ifndef HONE_CLI_REACH_H
+#define HONE_CLI_REACH_H
+
+#include "cli/ask.h"
+#include "cli/cli.h"
+#include "loop/loop.h"
+#include "target/target.h"
+
+struct reach {
+    struct loop *loop;
+    struct target *target;
+    struct ask *ask;
+    struct loop_signal *interrupt, *terminate;
+    char said[400];                 /* the last sentence about the connection */
+    bool quiet;                     /* says nothing about the way there */
+    bool settled, interrupted;
+    bool waits;                     /* in reach_wait: being settled is the end */
+    bool over;                      /* what the loop is served for */
+    bool asked_done, yes;
+    struct err asked_err;
+};
+/* Opens the target; false with *err (usage) when there is none of that name. */
+bool reach_open(struct reach *reach, const char *name, const struct config *config, bool quiet,
+                struct err *err);
+void reach_close(struct reach *reach);
+/* Serves the loop until it is connected and its runner in place; false with *err why not. */
+bool reach_wait(struct reach *reach, struct err *err);
+/* Runs a command of the runner there to its end; on_done of the spec is this function's. */
+bool reach_ask(struct reach *reach, const struct target_ask_spec *spec, struct err *err);
+/* A question that "yes" agrees to; false without a terminal, which is then said with `otherwise`. */
+bool reach_confirm(struct reach *reach, const char *text, const char *otherwise);
+
+#endif
