@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Anthropic's Messages interface ("Messages" and "Streaming messages" of its API reference,
+ * anthropic-version 2023-06-01). */
+#include <math.h>
+
+#include "model/private.h"
+
+#define ADDRESS "https://api.anthropic.com"
+#define VERSION "2023-06-01"
+
+static cJSON *text_block(struct str text, bool cache) {
+    cJSON *block = cJSON_CreateObject();
+    cJSON_AddStringToObject(block, "type", "text");
+    cJSON_AddStringToObject(block, "text", text.at);
+    if (cache)
+        cJSON_AddStringToObject(cJSON_AddObjectToObject(block, "cache_control"), "type",
+                                "ephemeral");
+    return block;
+}
+
+static void add_messages(cJSON *body, const struct model_request *request) {
+    cJSON *list = cJSON_AddArrayToObject(body, "messages");
+    for (size_t i = 0; i < request->count; i++) {
+        const struct model_message *message = &request->messages[i];
+        cJSON *row = cJSON_CreateObject();
+        cJSON_AddItemToArray(list, row);
+        cJSON_AddStringToObject(row, "role",
+                                message->speaker == MODEL_ASSISTANT ? "assistant" : "user");
+        cJSON_AddItemToArray(cJSON_AddArrayToObject(row, "content"),
+                             text_block(message->text, message->cache));
+    }
+}
+
+static bool prepare(struct model_call *call, const char *key, struct model_post *post,
+                    struct err *err) {
+    const struct model_endpoint *endpoint = &call->kept.endpoint;
+    const struct model_request *request = &call->kept.request;
+    (void)err;
+    buf_printf(&post->url, "%s/v1/messages", endpoint->base_url ? endpoint->base_url : ADDRESS);
+    model_post_header(post, "x-api-key: %s", key);
+    model_post_header(post, "anthropic-version: " VERSION);
+    model_post_header(post, "Accept: text/event-stream");
+    cJSON *body = cJSON_CreateObject();
+    cJSON_AddStringToObject(body, "model", endpoint->model);
+    cJSON_AddNumberToObject(body, "max_tokens", endpoint->max_tokens);
+    cJSON_AddTrueToObject(body, "stream");
+    if (isfinite(endpoint->temperature))
+        cJSON_AddNumberToObject(body, "temperature", endpoint->temperature);
+    if (request->system.len)
+        cJSON_AddItemToArray(cJSON_AddArrayToObject(body, "system"),
+                             text_block(request->system, request->cache_system));
+    add_messages(body, request);
+    model_json_take(body, &post->body);
+    return true;
+}
+
+static void take_usage(struct model_call *call, const cJSON *usage) {
+    struct model_usage *own = &call->reply.usage;
+    model_call_usage(&own->input, usage, "input_tokens");
+    model_call_usage(&own->output, usage, "output_tokens");
+    model_call_usage(&own->cache_read, usage, "cache_read_input_tokens");
+    model_call_usage(&own->cache_write, usage, "cache_creation_input_tokens");
+}
+
+static enum model_stop stop_of(const char *reason) {
+    static const struct {
+        const char *reason;
+        enum model_stop stop;
+    } rows[] = {{"end_turn", MODEL_STOP_END},
+                {"stop_sequence", MODEL_STOP_END},
+                {"max_tokens", MODEL_STOP_LENGTH},
+                {"model_context_window_exceeded", MODEL_STOP_LENGTH},
+                {"refusal", MODEL_STOP_REFUSED}};
+    for (size_t i = 0; reason && i < COUNT_OF(rows); i++)
+        if (!strcmp(rows[i].reason, reason))
+            return rows[i].stop;
+    return MODEL_STOP_OTHER;
+}
+
+static void on_start(struct model_call *call, const cJSON *object) {
+    const cJSON *message = cJSON_GetObjectItemCaseSensitive(object, "message");
+    const char *name = model_json_text(message, "model");
+    take_usage(call, cJSON_GetObjectItemCaseSensitive(message, "usage"));
+    if (name)
+        snprintf(call->reply.model, sizeof call->reply.model, "%s", name);
+}
+
+static void on_delta(struct model_call *call, const cJSON *object) {
+    const cJSON *delta = cJSON_GetObjectItemCaseSensitive(object, "delta");
+    const char *text = model_json_text(delta, "text");
+    if (text)
+        model_call_text(call, str_of(text));
+}
+
+static void on_message_delta(struct model_call *call, const cJSON *object) {
+    const cJSON *delta = cJSON_GetObjectItemCaseSensitive(object, "delta");
+    const char *reason = model_json_text(delta, "stop_reason");
+    take_usage(call, cJSON_GetObjectItemCaseSensitive(object, "usage"));
+    if (reason)
+        call->reply.stop = stop_of(reason);
+}
+
+static void on_stop(struct model_call *call, const cJSON *object) {
+    (void)object;
+    model_call_finish(call, call->reply.stop);
+}
+
+/* An error in the middle of a stream; overloaded_error and api_error pass. */
+static void on_error(struct model_call *call, const cJSON *object) {
+    const char *type = model_json_text(cJSON_GetObjectItemCaseSensitive(object, "error"), "type");
+    const char *words = model_json_error(object);
+    bool passes = !type || !strcmp(type, "overloaded_error") || !strcmp(type, "api_error") ||
+                  !strcmp(type, "rate_limit_error") || !strcmp(type, "timeout_error");
+    model_call_fail(call, passes ? ERR_ENVIRONMENT : ERR_USAGE, passes, "%s: %s: %.300s",
+                    model_call_name(call), type ? type : "error", words ? words : "no reason given");
+}
+
+static const struct {
+    const char *type;
+    void (*take)(struct model_call *call, const cJSON *object);
+} events[] = {
+    {"message_start", on_start},           {"content_block_delta", on_delta},
+    {"message_delta", on_message_delta},   {"message_stop", on_stop},
+    {"error", on_error},
+};
+
+static void event(struct model_call *call, const char *name, struct str data) {
+    cJSON *object = cJSON_ParseWithLength(data.at, data.len);
+    const char *type = model_json_text(object, "type");
+    if (!object)
+        model_call_fail(call, ERR_ENVIRONMENT, true, "%s: an event of its stream is no JSON",
+                        model_call_name(call));
+    for (size_t i = 0; object && i < COUNT_OF(events); i++)
+        if (!strcmp(events[i].type, type ? type : name))
+            events[i].take(call, object);
+    cJSON_Delete(object);
+}
+
+static bool whole(struct model_call *call, const cJSON *object) {
+    const cJSON *content = cJSON_GetObjectItemCaseSensitive(object, "content");
+    if (!cJSON_IsArray(content))
+        return false;
+    for (const cJSON *block = content->child; block; block = block->next)
+        if (model_json_text(block, "text"))
+            model_call_text(call, str_of(model_json_text(block, "text")));
+    take_usage(call, cJSON_GetObjectItemCaseSensitive(object, "usage"));
+    model_call_finish(call, stop_of(model_json_text(object, "stop_reason")));
+    return true;
+}
+
+const struct model_api model_api_anthropic = {
+    .name = "anthropic", .is_service = true, .key_variable = "ANTHROPIC_API_KEY", .framing = MODEL_SSE,
+    .prepare = prepare, .event = event, .whole = whole, .start = model_keyed_start,
+    .stop = model_keyed_stop};

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Amazon Bedrock's ConverseStream ("ConverseStream", Amazon Bedrock API reference). libcurl signs
+ * (SigV4); the credentials come from credentials.c and metadata.c, or an API key of Bedrock. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "model/metadata.h"
+#include "model/private.h"
+
+/* From this version on libcurl certainly encodes the path before it signs it; 7.88 signs it as it
+ * stands in the URL, and what lies between does right by both ways of put_address. */
+#define CURL_ENCODES_PATH 0x080d00
+
+static cJSON *text_block(struct str text) {
+    cJSON *block = cJSON_CreateObject();
+    cJSON_AddStringToObject(block, "text", text.at);
+    return block;
+}
+
+static void add_cache_point(cJSON *list) {
+    cJSON *block = cJSON_CreateObject();
+    cJSON_AddStringToObject(cJSON_AddObjectToObject(block, "cachePoint"), "type", "default");
+    cJSON_AddItemToArray(list, block);
+}
+
+static void print_body(const struct model_call *call, struct buf *out) {
+    const struct model_request *request = &call->kept.request;
+    cJSON *body = cJSON_CreateObject();
+    if (request->system.len) {
+        cJSON *system = cJSON_AddArrayToObject(body, "system");
+        cJSON_AddItemToArray(system, text_block(request->system));
+        if (request->cache_system)
+            add_cache_point(system);
+    }
+    cJSON *list = cJSON_AddArrayToObject(body, "messages");
+    for (size_t i = 0; i < request->count; i++) {
+        const struct model_message *message = &request->messages[i];
+        cJSON *row = cJSON_CreateObject();
+        cJSON_AddItemToArray(list, row);
+        cJSON_AddStringToObject(row, "role",
+                                message->speaker == MODEL_ASSISTANT ? "assistant" : "user");
+        cJSON *content = cJSON_AddArrayToObject(row, "content");
+        cJSON_AddItemToArray(content, text_block(message->text));
+        if (message->cache)
+            add_cache_point(content);
+    }
+    cJSON *inference = cJSON_AddObjectToObject(body, "inferenceConfig");
+    cJSON_AddNumberToObject(inference, "maxTokens", call->kept.endpoint.max_tokens);
+    if (isfinite(call->kept.endpoint.temperature))
+        cJSON_AddNumberToObject(inference, "temperature", call->kept.endpoint.temperature);
+    model_json_take(body, out);
+}
+
+static void add_encoded(struct buf *out, const char *text) {
+    for (const char *at = text; *at; at++) {
+        bool plain = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
+                     (*at >= '0' && *at <= '9') || strchr("-_.~", *at);
+        if (plain)
+            buf_putc(out, *at);
+        else
+            buf_printf(out, "%%%02X", (unsigned char)*at);
+    }
+}
+
+/* A model's name may hold ':' and '/'. SigV4 signs the path with each segment encoded once more than
+ * it travels ("Create a signed AWS API request", IAM user guide). An old libcurl signs the URL's
+ * path as it stands, so the URL gets the encoded path and the request line the one to send. */
+static void put_address(struct model_post *post, const char *base, const char *model) {
+    struct buf encoded = {0}, signed_name = {0};
+    add_encoded(&encoded, model);
+    /* A slash inside a name must stay part of its segment. */
+    const char *sent = strchr(model, '/') ? encoded.at : model;
+    add_encoded(&signed_name, sent);
+    if (curl_version_info(CURLVERSION_NOW)->version_num >= CURL_ENCODES_PATH) {
+        buf_printf(&post->url, "%s/model/%s/converse-stream", base, sent);
+    } else {
+        buf_printf(&post->url, "%s/model/%s/converse-stream", base, signed_name.at);
+        buf_printf(&post->target, "/model/%s/converse-stream", sent);
+    }
+    buf_free(&encoded);
+    buf_free(&signed_name);
+}
+
+static void put_login(struct model_post *post, const struct credentials *found,
+                      const char *region) {
+    if (found->bearer.len) {
+        model_post_header(post, "Authorization: Bearer %s", found->bearer.at);
+        return;
+    }
+    snprintf(post->signing, sizeof post->signing, "aws:amz:%s:bedrock", region);
+    buf_printf(&post->secret, "%s:%s", found->access_key.at, found->secret_key.at);
+    if (found->session_token.len)
+        model_post_header(post, "X-Amz-Security-Token: %s", found->session_token.at);
+}
+
+static void send_request(struct model_call *call, const struct credentials *found) {
+    const struct model_endpoint *endpoint = &call->kept.endpoint;
+    struct model_post post = {0};
+    struct buf base = {0};
+    const char *region = endpoint->region ? endpoint->region
+                         : *found->region ? found->region
+                                          : "us-east-1";
+    if (endpoint->base_url)
+        buf_puts(&base, endpoint->base_url);
+    else
+        buf_printf(&base, "https://bedrock-runtime.%s.amazonaws.com", region);
+    put_address(&post, base.at, endpoint->model);
+    put_login(&post, found, region);
+    print_body(call, &post.body);
+    buf_free(&base);
+    model_http_start(call, &post);
+}
+
+static void fail(struct model_call *call, const struct err *err) {
+    model_call_fail(call, err->kind, false, "%s: %s", model_call_name(call), err->text);
+    model_call_end_try(call);
+}
+
+static void on_metadata(void *data, struct credentials *found) {
+    struct model_call *call = data;
+    struct err err = {0};
+    call->own = NULL;
+    /* The files may still say which region. */
+    if (found->access_key.len || credentials_find(call->kept.endpoint.profile, found, &err))
+        send_request(call, found);
+    else
+        fail(call, &err);
+}
+
+static void start(struct model_call *call) {
+    struct credentials found = {0};
+    struct err err = {0};
+    if (credentials_find(call->kept.endpoint.profile, &found, &err))
+        send_request(call, &found);
+    else if (call->kept.endpoint.profile)
+        fail(call, &err);
+    else
+        call->own = metadata_ask(call->client->loop, on_metadata, call);
+    credentials_wipe(&found);
+}
+
+static void stop(struct model_call *call) {
+    metadata_forget(call->own);
+    call->own = NULL;
+}
+
+/* --------------------------------------------------------------------------------- its answers */
+
+static void take_usage(struct model_call *call, const cJSON *usage) {
+    struct model_usage *own = &call->reply.usage;
+    model_call_usage(&own->input, usage, "inputTokens");
+    model_call_usage(&own->output, usage, "outputTokens");
+    model_call_usage(&own->cache_read, usage, "cacheReadInputTokens");
+    model_call_usage(&own->cache_write, usage, "cacheWriteInputTokens");
+}
+
+static void on_delta(struct model_call *call, const cJSON *object) {
+    const cJSON *delta = cJSON_GetObjectItemCaseSensitive(object, "delta");
+    const char *text = model_json_text(delta, "text");
+    if (text)
+        model_call_text(call, str_of(text));
+}
+
+static void on_stop(struct model_call *call, const cJSON *object) {
+    static const struct {
+        const char *reason;
+        enum model_stop stop;
+    } rows[] = {{"end_turn", MODEL_STOP_END},
+                {"stop_sequence", MODEL_STOP_END},
+                {"max_tokens", MODEL_STOP_LENGTH},
+                {"model_context_window_exceeded", MODEL_STOP_LENGTH},
+                {"guardrail_intervened", MODEL_STOP_REFUSED},
+                {"content_filtered", MODEL_STOP_REFUSED}};
+    const char *reason = model_json_text(object, "stopReason");
+    enum model_stop stop = MODEL_STOP_OTHER;
+    for (size_t i = 0; reason && i < COUNT_OF(rows); i++)
+        if (!strcmp(rows[i].reason, reason))
+            stop = rows[i].stop;
+    model_call_finish(call, stop);
+}
+
+static void on_usage(struct model_call *call, const cJSON *object) {
+    take_usage(call, cJSON_GetObjectItemCaseSensitive(object, "usage"));
+}
+
+static const struct {
+    const char *type;
+    void (*take)(struct model_call *call, const cJSON *object);
+} events[] = {
+    {"contentBlockDelta", on_delta}, {"messageStop", on_stop}, {"metadata", on_usage}};
+
+static void event(struct model_call *call, const char *name, struct str data) {
+    cJSON *object = cJSON_ParseWithLength(data.at ? data.at : "", data.len);
+    if (!object)
+        model_call_fail(call, ERR_ENVIRONMENT, true, "%s: an event of its stream is no JSON",
+                        model_call_name(call));
+    for (size_t i = 0; object && i < COUNT_OF(events); i++)
+        if (!strcmp(events[i].type, name))
+            events[i].take(call, object);
+    cJSON_Delete(object);
+}
+
+const struct model_api model_api_bedrock = {
+    .name = "bedrock", .is_service = true, .framing = MODEL_FRAMES, .event = event,
+    .start = start, .stop = stop};

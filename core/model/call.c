@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The life of a request: tries, limits, waiting between tries, what it cost. How bytes travel and
+ * what a service calls things is the business of http.c and of the interfaces. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "model/private.h"
+
+#define CONNECT_LIMIT_S 20
+#define FIRST_LIMIT_S 300
+#define STALL_LIMIT_S 120
+#define RETRIES 4
+#define FIRST_WAIT_S 1.0
+#define LONGEST_WAIT_S 60.0
+#define LONGEST_ASKED_S 900.0       /* a service that asks for more is not waited for */
+
+static const struct model_api *const apis[] = {
+    &model_api_anthropic, &model_api_openai,  &model_api_responses,
+    &model_api_bedrock,   &model_api_command, &model_api_human,
+};
+
+const char *model_api_name(size_t index) {
+    return index < COUNT_OF(apis) ? apis[index]->name : NULL;
+}
+
+const struct model_api *model_api_find(const char *name) {
+    for (size_t i = 0; name && i < COUNT_OF(apis); i++)
+        if (!strcmp(apis[i]->name, name))
+            return apis[i];
+    return NULL;
+}
+
+const char *model_api_key_variable(const char *api) {
+    const struct model_api *found = model_api_find(api);
+    return found ? found->key_variable : NULL;
+}
+
+/* ------------------------------------------------------------------------------- what is asked */
+
+static double or_else(double value, double otherwise) {
+    return value > 0 ? value : otherwise;
+}
+
+static void keep_endpoint(struct model_kept *kept, const struct model_endpoint *endpoint) {
+    struct arena *arena = kept->arena;
+    struct model_endpoint *own = &kept->endpoint;
+    *own = *endpoint;
+    const char **texts[] = {&own->api, &own->base_url, &own->model, &own->key.environment,
+                            &own->key.command, &own->key.keyring, &own->region, &own->profile,
+                            &own->ca_file, &own->proxy};
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        *texts[i] = *texts[i] ? arena_strdup(arena, *texts[i]) : NULL;
+    size_t words = 0;
+    while (endpoint->command && endpoint->command[words])
+        words++;
+    const char **command = ARENA_ARRAY(arena, const char *, words + 1);
+    for (size_t i = 0; i < words; i++)
+        command[i] = arena_strdup(arena, endpoint->command[i]);
+    own->command = command;
+    own->max_tokens = endpoint->max_tokens > 0 ? endpoint->max_tokens : MODEL_MAX_TOKENS;
+    own->connect_limit_s = or_else(endpoint->connect_limit_s, CONNECT_LIMIT_S);
+    own->first_limit_s = or_else(endpoint->first_limit_s, FIRST_LIMIT_S);
+    own->stall_limit_s = or_else(endpoint->stall_limit_s, STALL_LIMIT_S);
+    own->retries = endpoint->retries < 0 ? 0 : endpoint->retries ? endpoint->retries : RETRIES;
+    own->retries = MIN_OF(own->retries, MODEL_MAX_TRIES - 1);
+}
+
+static struct str keep_text(struct arena *arena, struct str text) {
+    return (struct str){arena_strndup(arena, text.at ? text.at : "", text.len), text.len};
+}
+
+static void keep_request(struct model_kept *kept, const struct model_request *request) {
+    struct arena *arena = kept->arena = arena_new();
+    keep_endpoint(kept, request->endpoint);
+    kept->request = *request;
+    kept->request.endpoint = &kept->endpoint;
+    kept->request.system = keep_text(arena, request->system);
+    struct model_message *own = ARENA_ARRAY(arena, struct model_message, request->count);
+    for (size_t i = 0; i < request->count; i++) {
+        own[i] = request->messages[i];
+        own[i].text = keep_text(arena, request->messages[i].text);
+    }
+    kept->request.messages = own;
+}
+
+const char *model_call_name(const struct model_call *call) {
+    const struct model_endpoint *endpoint = &call->kept.endpoint;
+    return endpoint->model ? endpoint->model : endpoint->api;
+}
+
+/* ------------------------------------------------------------------------------ what a try tells */
+
+static void forget_try(struct model_call *call) {
+    buf_clear(&call->text);
+    buf_clear(&call->tail);
+    call->reply.stop = MODEL_STOP_END;
+    call->finished = call->may_pass = false;
+    call->retry_after_s = NAN;
+    call->wrong = (struct err){0};
+    call->first_ns = 0;
+}
+
+/* The text as whole, valid characters; what is no UTF-8, and zero bytes, become U+FFFD. A character
+ * that is cut at the end waits in `tail` for the rest. */
+static void add_valid(struct buf *out, struct buf *tail, struct str piece) {
+    buf_add(tail, piece.at, piece.len);
+    struct str rest = buf_str(tail);
+    while (rest.len) {
+        uint32_t code;
+        size_t size = text_decode(rest, &code);
+        static const unsigned char needs[] = {2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 4};
+        unsigned char lead = (unsigned char)*rest.at;
+        if (code == TEXT_INVALID && lead >= 0xc2 && lead < 0xf5 &&
+            rest.len < (lead < 0xe0 ? 2 : needs[lead >> 4]))
+            break;
+        if (code == TEXT_INVALID || code == 0)
+            buf_puts(out, "\xef\xbf\xbd");
+        else
+            buf_add(out, rest.at, size);
+        rest.at += size;
+        rest.len -= size;
+    }
+    memmove(tail->at, rest.at, rest.len);
+    tail->len = rest.len;
+}
+
+void model_call_text(struct model_call *call, struct str piece) {
+    if (call->wrong.kind != ERR_NONE || !piece.len)
+        return;
+    if (call->text.len + piece.len > MODEL_MAX_ANSWER) {
+        model_call_fail(call, ERR_ENVIRONMENT, false,
+                        "%s went on for over 32 MiB; the answer was cut off",
+                        model_call_name(call));
+        return;
+    }
+    if (!call->first_ns)
+        call->first_ns = clock_monotonic_ns();
+    size_t before = call->text.len;
+    add_valid(&call->text, &call->tail, piece);
+    struct str fresh = {call->text.at + before, call->text.len - before};
+    if (fresh.len && call->callbacks.on_text && !call->cancelled)
+        call->callbacks.on_text(call->callbacks.data, fresh);
+}
+
+void model_call_usage(double *field, const cJSON *object, const char *name) {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+    if (cJSON_IsNumber(item) && item->valuedouble >= 0)
+        *field = item->valuedouble;
+}
+
+void model_call_finish(struct model_call *call, enum model_stop stop) {
+    call->finished = true;
+    call->reply.stop = stop;
+}
+
+void model_call_fail(struct model_call *call, enum err_kind kind, bool may_pass,
+                     const char *format, ...) {
+    if (call->wrong.kind != ERR_NONE)
+        return;
+    char text[sizeof call->wrong.text];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    /* A service's words may hold anything. */
+    struct buf safe = {0};
+    text_sanitise(&safe, str_of(text));
+    err_set(&call->wrong, kind, "%s", safe.at ? safe.at : "");
+    buf_free(&safe);
+    call->may_pass = may_pass;
+}
+
+void model_call_note(struct model_call *call, const char *format, ...) {
+    if (!call->callbacks.on_note || call->cancelled)
+        return;
+    struct buf text = {0};
+    va_list args;
+    va_start(args, format);
+    buf_vprintf(&text, format, args);
+    va_end(args);
+    call->callbacks.on_note(call->callbacks.data, text.at);
+    buf_free(&text);
+}
+
+/* ------------------------------------------------------------------------------------- the tries */
+
+static void try_begin(struct model_call *call);
+
+static void call_unlink(struct model_call *call) {
+    struct model_call **place = &call->client->calls;
+    while (*place && *place != call)
+        place = &(*place)->next;
+    if (*place)
+        *place = call->next;
+}
+
+static void call_free(struct model_call *call) {
+    loop_timer_stop(call->timer);
+    buf_free(&call->text);
+    buf_free(&call->tail);
+    arena_free(call->kept.arena);
+    free(call);
+}
+
+static void settle(void *data) {
+    struct model_call *call = data;
+    struct model_reply *reply = &call->reply;
+    call->timer = NULL;
+    uint64_t now = clock_monotonic_ns();
+    if (call->tail.len)
+        buf_puts(&call->text, "\xef\xbf\xbd");
+    reply->text = (struct str){call->text.at ? call->text.at : "", call->text.len};
+    reply->failure = call->wrong;
+    reply->elapsed_s = (double)(now - call->begun_ns) * 1e-9;
+    reply->first_s = call->first_ns ? (double)(call->first_ns - call->begun_ns) * 1e-9 : (double)NAN;
+    reply->dollars = model_price_of(&call->kept.endpoint.price, &reply->usage);
+    call_unlink(call);
+    call->callbacks.on_done(call->callbacks.data, reply);
+    call_free(call);
+}
+
+/* on_done comes from the loop, not from within whatever call found out. */
+static void settle_soon(struct model_call *call) {
+    if (call->settled)
+        return;
+    call->settled = true;
+    loop_timer_stop(call->timer);
+    call->timer = loop_timer_start(call->client->loop, 0, 0, settle, call);
+}
+
+static void try_again(void *data) {
+    struct model_call *call = data;
+    call->timer = NULL;
+    call->waiting = false;
+    if (call->callbacks.on_again)
+        call->callbacks.on_again(call->callbacks.data);
+    try_begin(call);
+}
+
+/* Doubling waits with up to a quarter more or less, so that many clients do not come back as one;
+ * the service's own wish comes first. */
+static double next_wait(const struct model_call *call) {
+    if (!isnan(call->retry_after_s))
+        return call->retry_after_s;
+    double wait = or_else(call->kept.endpoint.retry_wait_s, FIRST_WAIT_S);
+    for (int i = 1; i < call->reply.tries && wait < LONGEST_WAIT_S; i++)
+        wait *= 2;
+    double jitter = (double)(clock_monotonic_ns() / 1000 % 1000) / 2000.0 - 0.25;
+    return MIN_OF(wait, LONGEST_WAIT_S) * (1 + jitter);
+}
+
+static bool goes_on(const struct model_call *call) {
+    return call->wrong.kind != ERR_NONE && call->may_pass && !call->cancelled &&
+           call->reply.tries <= call->kept.endpoint.retries &&
+           !(call->retry_after_s > LONGEST_ASKED_S);
+}
+
+void model_call_end_try(struct model_call *call) {
+    if (call->settled || call->waiting)
+        return;
+    loop_timer_stop(call->timer);
+    call->timer = NULL;
+    if (call->wrong.kind == ERR_NONE && !call->finished)
+        model_call_fail(call, ERR_ENVIRONMENT, true,
+                        "%s: the answer ended in the middle; the connection was closed",
+                        model_call_name(call));
+    if (!goes_on(call)) {
+        settle_soon(call);
+        return;
+    }
+    double wait = next_wait(call);
+    call->waiting = true;
+    model_call_note(call, "%s; try %d of %d in %.0f s", call->wrong.text, call->reply.tries + 1,
+                    call->kept.endpoint.retries + 1, ceil(wait));
+    call->timer = loop_timer_start(call->client->loop, (uint64_t)(wait * 1000), 0, try_again, call);
+}
+
+static void try_stop(struct model_call *call) {
+    if (call->transfer)
+        model_http_stop(call);
+    if (call->own && call->api->stop)
+        call->api->stop(call);
+}
+
+/* ------------------------------------------------------------------------------------ the limits */
+
+static void on_limit(void *data);
+
+static void watch_limits(struct model_call *call, double in_s) {
+    loop_timer_stop(call->timer);
+    call->timer = loop_timer_start(call->client->loop, (uint64_t)(MAX_OF(in_s, 0.001) * 1000) + 1,
+                                   0, on_limit, call);
+}
+
+/* Looks how long it has been quiet; armed for the earliest moment that may be too late, so that
+ * pieces of an answer need not touch a timer. */
+static void on_limit(void *data) {
+    struct model_call *call = data;
+    call->timer = NULL;
+    uint64_t now = clock_monotonic_ns();
+    bool talking = call->first_ns != 0;
+    const struct model_endpoint *endpoint = &call->kept.endpoint;
+    double limit = talking ? endpoint->stall_limit_s : endpoint->first_limit_s;
+    uint64_t since = talking ? call->heard_ns : call->asked_ns;
+    double quiet = (double)(now - since) * 1e-9;
+    if (quiet < limit) {
+        watch_limits(call, limit - quiet);
+        return;
+    }
+    model_call_fail(call, ERR_ENVIRONMENT, true,
+                    talking ? "%s: nothing more came for %.0f s, in the middle of the answer"
+                            : "%s: no answer began within %.0f s",
+                    model_call_name(call), limit);
+    try_stop(call);
+    model_call_end_try(call);
+}
+
+static void try_begin(struct model_call *call) {
+    forget_try(call);
+    call->reply.tries++;
+    call->asked_ns = call->heard_ns = clock_monotonic_ns();
+    if (call->api != &model_api_human)
+        watch_limits(call, MIN_OF(call->kept.endpoint.first_limit_s,
+                                  call->kept.endpoint.stall_limit_s));
+    call->api->start(call);
+}
+
+static void first_try(void *data) {
+    struct model_call *call = data;
+    call->timer = NULL;
+    try_begin(call);
+}
+
+static bool endpoint_is_whole(const struct model_endpoint *endpoint, struct err *err) {
+    const struct model_api *api = model_api_find(endpoint->api);
+    if (!api)
+        return err_set(err, ERR_USAGE,
+                       "there is no interface \"%.40s\" to language models; there are: anthropic, "
+                       "openai, responses, bedrock, command, human",
+                       endpoint->api ? endpoint->api : "");
+    if (api->is_service && !(endpoint->model && *endpoint->model))
+        return err_set(err, ERR_USAGE, "no model is named for the interface %s", api->name);
+    if (!strcmp(api->name, "command") && !(endpoint->command && endpoint->command[0]))
+        return err_set(err, ERR_USAGE, "no command is given for the interface command");
+    return true;
+}
+
+struct model_call *model_ask(struct model_client *client, const struct model_request *request,
+                             const struct model_callbacks *callbacks, struct err *err) {
+    if (!endpoint_is_whole(request->endpoint, err))
+        return NULL;
+    struct model_call *call = mem_alloc(1, sizeof *call);
+    call->client = client;
+    call->api = model_api_find(request->endpoint->api);
+    call->callbacks = *callbacks;
+    keep_request(&call->kept, request);
+    call->reply.usage = (struct model_usage){NAN, NAN, NAN, NAN};
+    call->begun_ns = clock_monotonic_ns();
+    call->next = client->calls;
+    client->calls = call;
+    call->timer = loop_timer_start(client->loop, 0, 0, first_try, call);
+    return call;
+}
+
+void model_cancel(struct model_call *call) {
+    if (!call || call->settled)
+        return;
+    call->cancelled = true;
+    call->wrong = (struct err){0};
+    model_call_fail(call, ERR_CANCELLED, false, "the request was cancelled");
+    try_stop(call);
+    settle_soon(call);
+}
+
+/* ------------------------------------------------------------------------------------ the client */
+
+struct model_client *model_client_new(struct loop *loop) {
+    struct model_client *client = mem_alloc(1, sizeof *client);
+    client->loop = loop;
+    return client;
+}
+
+void model_client_free(struct model_client *client) {
+    if (!client)
+        return;
+    while (client->calls) {
+        struct model_call *call = client->calls;
+        client->calls = call->next;
+        call->cancelled = true;
+        try_stop(call);
+        call_free(call);
+    }
+    model_http_close(client);
+    free(client);
+}

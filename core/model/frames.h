@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The event stream encoding of AWS (application/vnd.amazon.eventstream): messages with a prelude,
+ * headers, a payload and two checksums. Private to model. */
+#ifndef HONE_MODEL_FRAMES_H
+#define HONE_MODEL_FRAMES_H
+
+#include "base/base.h"
+
+#define FRAMES_MAX_MESSAGE ((uint32_t)16 << 20)     /* the format's own limit */
+
+struct frames {
+    struct buf bytes;
+};
+/* A message; the texts are valid during the call. `type` is ":message-type", `event` the
+ * ":event-type" or ":exception-type"; "" when they are not there. */
+struct frames_message {
+    char type[64], event[64];
+    struct str payload;
+};
+typedef void frames_fn(void *data, const struct frames_message *message);
+/* False and *err for what is no such stream: a length or a checksum that is wrong. */
+bool frames_feed(struct frames *frames, struct str bytes, frames_fn *fn, void *data,
+                 struct err *err) CC_MUST_USE;
+void frames_free(struct frames *frames);
+/* CRC-32 of IEEE 802.3, as the format uses it; for tests, which write such streams. */
+uint32_t frames_crc(struct str bytes);
+
+#endif

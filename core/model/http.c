@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* HTTP by libcurl on the event loop: any number of requests at once, their bodies read as they come.
+ * It knows status codes and what they mean for trying again, not what the bodies say. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "model/private.h"
+
+/* Errors that are the user's to mend; all others may pass. */
+static const struct {
+    CURLcode code;
+    const char *advice;
+} final_errors[] = {
+    {CURLE_URL_MALFORMAT, "the base_url is no URL"},
+    {CURLE_UNSUPPORTED_PROTOCOL, "the base_url must begin with http:// or https://"},
+    {CURLE_PEER_FAILED_VERIFICATION,
+     "its certificate is not signed by an authority this machine knows; if it is your own server, "
+     "name its authority's file as ca_file"},
+    {CURLE_SSL_CACERT_BADFILE, "ca_file cannot be read"},
+    {CURLE_COULDNT_RESOLVE_PROXY, "the proxy's name cannot be resolved"},
+};
+
+/* What a status code means; the first row that contains it. */
+static const struct {
+    int from, to;
+    enum err_kind kind;
+    bool may_pass;
+    const char *advice;
+} statuses[] = {
+    {300, 399, ERR_USAGE, false, "the address redirects elsewhere; put the final one into base_url"},
+    {401, 401, ERR_USAGE, false, "the key was not accepted"},
+    {403, 403, ERR_USAGE, false, "the key may not use this model"},
+    {404, 404, ERR_USAGE, false, "there is no such model or address; see model and base_url"},
+    {407, 407, ERR_USAGE, false, "the proxy wants a login"},
+    {408, 409, ERR_ENVIRONMENT, true, ""},
+    {413, 413, ERR_USAGE, false, "the prompt is too long for it"},
+    {425, 425, ERR_ENVIRONMENT, true, ""},
+    {429, 429, ERR_ENVIRONMENT, true, "too many requests or tokens"},
+    {400, 499, ERR_USAGE, false, ""},
+    {500, 599, ERR_ENVIRONMENT, true, ""},
+    {100, 999, ERR_ENVIRONMENT, false, ""},
+};
+
+struct model_transfer {
+    struct model_call *call;
+    CURL *easy;
+    struct model_post post;
+    struct sse sse;
+    struct frames frames;
+    struct buf other;               /* a body that is no stream */
+    long status;
+    bool looked;                    /* the kind of body is known */
+    bool streams;
+    char error[CURL_ERROR_SIZE];
+};
+
+void model_post_header(struct model_post *post, const char *format, ...) {
+    struct buf line = {0};
+    va_list args;
+    va_start(args, format);
+    buf_vprintf(&line, format, args);
+    va_end(args);
+    post->headers = curl_slist_append(post->headers, line.at);
+    model_wipe(&line);
+}
+
+void model_post_free(struct model_post *post) {
+    for (struct curl_slist *row = post->headers; row; row = row->next)
+        explicit_bzero(row->data, strlen(row->data));
+    curl_slist_free_all(post->headers);
+    model_wipe(&post->secret);
+    buf_free(&post->url);
+    buf_free(&post->target);
+    buf_free(&post->body);
+    *post = (struct model_post){0};
+}
+
+/* ----------------------------------------------------------------------------------- the body */
+
+static void on_sse(void *data, const char *event, struct str text) {
+    struct model_transfer *transfer = data;
+    struct model_call *call = transfer->call;
+    if (call->wrong.kind == ERR_NONE)
+        call->api->event(call, event, text);
+}
+
+static void on_frame(void *data, const struct frames_message *message) {
+    struct model_transfer *transfer = data;
+    struct model_call *call = transfer->call;
+    if (call->wrong.kind != ERR_NONE)
+        return;
+    if (strcmp(message->type, "event") != 0) {
+        cJSON *object = cJSON_ParseWithLength(message->payload.at, message->payload.len);
+        const char *words = model_json_error(object);
+        bool passes = !strstr(message->event, "alidation");
+        model_call_fail(call, passes ? ERR_ENVIRONMENT : ERR_USAGE, passes, "%s: %s: %.300s",
+                        model_call_name(call), message->event, words ? words : "no reason given");
+        cJSON_Delete(object);
+        return;
+    }
+    call->api->event(call, message->event, message->payload);
+}
+
+static bool type_is(const char *type, const char *wanted) {
+    return type && !strncasecmp(type, wanted, strlen(wanted));
+}
+
+static void look_at_head(struct model_transfer *transfer) {
+    char *type = NULL;
+    transfer->looked = true;
+    curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &transfer->status);
+    curl_easy_getinfo(transfer->easy, CURLINFO_CONTENT_TYPE, &type);
+    enum model_framing framing = transfer->call->api->framing;
+    const char *wanted =
+        framing == MODEL_SSE ? "text/event-stream" : "application/vnd.amazon.eventstream";
+    transfer->streams = transfer->status == 200 && type_is(type, wanted);
+}
+
+static bool read_stream(struct model_transfer *transfer, struct str bytes) {
+    struct err err = {0};
+    struct model_call *call = transfer->call;
+    if (call->api->framing == MODEL_SSE) {
+        if (!sse_feed(&transfer->sse, bytes, on_sse, transfer))
+            model_call_fail(call, ERR_ENVIRONMENT, false, "%s: one event of its stream is endless",
+                            model_call_name(call));
+    } else if (!frames_feed(&transfer->frames, bytes, on_frame, transfer, &err)) {
+        model_call_fail(call, ERR_ENVIRONMENT, true, "%s: %s", model_call_name(call), err.text);
+    }
+    return call->wrong.kind == ERR_NONE;
+}
+
+static size_t on_body(char *bytes, size_t one, size_t count, void *data) {
+    struct model_transfer *transfer = data;
+    size_t size = one * count;
+    transfer->call->heard_ns = clock_monotonic_ns();
+    if (!transfer->looked)
+        look_at_head(transfer);
+    if (transfer->streams)
+        return read_stream(transfer, (struct str){bytes, size}) ? size : 0;
+    size_t limit = transfer->status == 200 ? MODEL_MAX_ANSWER : MODEL_MAX_ERROR;
+    if (transfer->other.len >= limit)
+        return transfer->status == 200 ? 0 : size;
+    buf_add(&transfer->other, bytes, MIN_OF(size, limit - transfer->other.len));
+    return size;
+}
+
+/* Retry-After in seconds or as a date (RFC 9110, 10.2.3), and the finer header some services have. */
+static size_t on_header(char *bytes, size_t one, size_t count, void *data) {
+    struct model_transfer *transfer = data;
+    struct str line = str_trim((struct str){bytes, one * count}), name;
+    double number;
+    if (str_starts(line, "HTTP/"))
+        transfer->call->retry_after_s = NAN;
+    if (!str_next(&line, ':', &name))
+        return one * count;
+    struct str value = str_trim(line);
+    bool millis = name.len == 14 && !strncasecmp(name.at, "retry-after-ms", 14);
+    bool whole = name.len == 11 && !strncasecmp(name.at, "retry-after", 11);
+    char text[64];
+    snprintf(text, sizeof text, STR_FMT, STR_ARG(value));
+    if ((millis || whole) && str_to_double(value, &number) && number >= 0)
+        transfer->call->retry_after_s = millis ? number / 1000 : number;
+    else if (whole && curl_getdate(text, NULL) > 0)
+        transfer->call->retry_after_s = MAX_OF(difftime(curl_getdate(text, NULL), time(NULL)), 0);
+    return one * count;
+}
+
+/* --------------------------------------------------------------------------------- how it ended */
+
+static void judge_status(struct model_transfer *transfer) {
+    struct model_call *call = transfer->call;
+    size_t row = 0;
+    while (row + 1 < COUNT_OF(statuses) &&
+           (transfer->status < statuses[row].from || transfer->status > statuses[row].to))
+        row++;
+    cJSON *object = cJSON_ParseWithLength(transfer->other.at ? transfer->other.at : "",
+                                          transfer->other.len);
+    const char *words = model_json_error(object);
+    struct buf plain = {0};
+    if (!words) {
+        buf_add(&plain, transfer->other.at ? transfer->other.at : "", MIN_OF(transfer->other.len, 200));
+        words = plain.at ? plain.at : "";
+    }
+    model_call_fail(call, statuses[row].kind, statuses[row].may_pass, "%s answered %ld%s%s%s%.250s",
+                    model_call_name(call), transfer->status, *statuses[row].advice ? ", " : "",
+                    statuses[row].advice, *words ? ": " : "", words);
+    buf_free(&plain);
+    cJSON_Delete(object);
+}
+
+/* 200, but no stream: some servers answer whole. */
+static void read_whole(struct model_transfer *transfer) {
+    struct model_call *call = transfer->call;
+    char *type = NULL;
+    curl_easy_getinfo(transfer->easy, CURLINFO_CONTENT_TYPE, &type);
+    cJSON *object = cJSON_ParseWithLength(transfer->other.at ? transfer->other.at : "",
+                                          transfer->other.len);
+    if (!object || !call->api->whole || !call->api->whole(call, object)) {
+        const char *words = model_json_error(object);
+        model_call_fail(call, ERR_USAGE, false,
+                        "%s answered with %.60s instead of a stream; is base_url the address of its "
+                        "interface? It said: %.200s",
+                        model_call_name(call), type ? type : "something without a type",
+                        words ? words : transfer->other.at ? transfer->other.at : "");
+    }
+    cJSON_Delete(object);
+}
+
+static void judge_error(struct model_transfer *transfer, CURLcode code) {
+    struct model_call *call = transfer->call;
+    const char *detail = *transfer->error ? transfer->error : curl_easy_strerror(code);
+    for (size_t i = 0; i < COUNT_OF(final_errors); i++)
+        if (final_errors[i].code == code)
+            model_call_fail(call, ERR_USAGE, false, "%s: %s (%s)", model_call_name(call),
+                            final_errors[i].advice, detail);
+    bool midway = call->first_ns != 0;
+    model_call_fail(call, ERR_ENVIRONMENT, true, "%s: %s%s", model_call_name(call),
+                    midway ? "the connection broke in the middle of the answer: " : "", detail);
+}
+
+static void transfer_free(struct model_transfer *transfer) {
+    curl_multi_remove_handle(transfer->call->client->multi, transfer->easy);
+    curl_easy_cleanup(transfer->easy);
+    sse_free(&transfer->sse);
+    frames_free(&transfer->frames);
+    buf_free(&transfer->other);
+    model_post_free(&transfer->post);
+    free(transfer);
+}
+
+static void end_transfer(struct model_transfer *transfer, CURLcode code) {
+    struct model_call *call = transfer->call;
+    call->transfer = NULL;
+    if (!transfer->looked)
+        look_at_head(transfer);
+    if (call->wrong.kind != ERR_NONE || call->finished)
+        ;       /* settled by what the stream said */
+    else if (code != CURLE_OK)
+        judge_error(transfer, code);
+    else if (transfer->status != 200)
+        judge_status(transfer);
+    else if (!transfer->streams)
+        read_whole(transfer);
+    transfer_free(transfer);
+    model_call_end_try(call);
+}
+
+/* ---------------------------------------------------------------------------- libcurl on the loop */
+
+static void look_for_ends(struct model_client *client) {
+    int left;
+    CURLMsg *message;
+    while ((message = curl_multi_info_read(client->multi, &left))) {
+        if (message->msg != CURLMSG_DONE)
+            continue;
+        struct model_transfer *transfer = NULL;
+        CURLcode code = message->data.result;
+        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&transfer);
+        end_transfer(transfer, code);
+    }
+}
+
+static void act(struct model_client *client, curl_socket_t socket, int events) {
+    int running;
+    client->inside = true;
+    curl_multi_socket_action(client->multi, socket, events, &running);
+    client->inside = false;
+    look_for_ends(client);
+}
+
+/* A socket libcurl wants watched. */
+struct watched {
+    struct model_client *client;
+    curl_socket_t socket;
+    struct loop_watch *watch;
+};
+
+static void on_socket(void *data, int events) {
+    struct watched *watched = data;
+    int now = (events & LOOP_READABLE ? CURL_CSELECT_IN : 0) |
+              (events & LOOP_WRITABLE ? CURL_CSELECT_OUT : 0);
+    act(watched->client, watched->socket, now);     /* may free `watched` */
+}
+
+static int on_want(CURL *easy, curl_socket_t socket, int what, void *data, void *own) {
+    struct model_client *client = data;
+    struct watched *watched = own;
+    (void)easy;
+    if (what == CURL_POLL_REMOVE) {
+        curl_multi_assign(client->multi, socket, NULL);
+        if (watched)
+            loop_watch_stop(watched->watch);
+        free(watched);
+        return 0;
+    }
+    int events = (what & CURL_POLL_IN ? LOOP_READABLE : 0) |
+                 (what & CURL_POLL_OUT ? LOOP_WRITABLE : 0);
+    if (watched) {
+        loop_watch_change(watched->watch, events);
+        return 0;
+    }
+    watched = mem_alloc(1, sizeof *watched);
+    *watched = (struct watched){.client = client, .socket = socket};
+    watched->watch = loop_watch_start(client->loop, socket, events, on_socket, watched);
+    curl_multi_assign(client->multi, socket, watched);
+    return 0;
+}
+
+static void on_timer(void *data) {
+    struct model_client *client = data;
+    client->timer = NULL;
+    act(client, CURL_SOCKET_TIMEOUT, 0);
+}
+
+static int on_timeout(CURLM *multi, long timeout_ms, void *data) {
+    struct model_client *client = data;
+    (void)multi;
+    loop_timer_stop(client->timer);
+    client->timer = NULL;
+    if (timeout_ms >= 0)
+        client->timer = loop_timer_start(client->loop, (uint64_t)timeout_ms, 0, on_timer, client);
+    return 0;
+}
+
+bool model_http_open(struct model_client *client) {
+    if (client->multi)
+        return true;
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
+        return false;
+    client->multi = curl_multi_init();
+    if (!client->multi)
+        return false;
+    curl_multi_setopt(client->multi, CURLMOPT_SOCKETFUNCTION, on_want);
+    curl_multi_setopt(client->multi, CURLMOPT_SOCKETDATA, client);
+    curl_multi_setopt(client->multi, CURLMOPT_TIMERFUNCTION, on_timeout);
+    curl_multi_setopt(client->multi, CURLMOPT_TIMERDATA, client);
+    return true;
+}
+
+void model_http_close(struct model_client *client) {
+    if (client->multi)
+        curl_multi_cleanup(client->multi);
+    loop_timer_stop(client->timer);
+    client->multi = NULL;
+    client->timer = NULL;
+}
+
+/* ---------------------------------------------------------------------------------- one transfer */
+
+static void set_security(CURL *easy, const struct model_endpoint *endpoint) {
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);     /* a key goes nowhere else */
+    curl_easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+    if (endpoint->ca_file)
+        curl_easy_setopt(easy, CURLOPT_CAINFO, endpoint->ca_file);
+    if (endpoint->proxy)
+        curl_easy_setopt(easy, CURLOPT_PROXY, endpoint->proxy);
+}
+
+static void set_request(CURL *easy, struct model_post *post) {
+    curl_easy_setopt(easy, CURLOPT_URL, post->url.at);
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, post->headers);
+    curl_easy_setopt(easy, CURLOPT_POST, 1L);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, post->body.at);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)post->body.len);
+    if (post->target.len)
+        curl_easy_setopt(easy, CURLOPT_REQUEST_TARGET, post->target.at);
+    if (*post->signing) {
+        curl_easy_setopt(easy, CURLOPT_AWS_SIGV4, post->signing);
+        curl_easy_setopt(easy, CURLOPT_USERPWD, post->secret.at);
+    }
+}
+
+static void set_transfer(CURL *easy, struct model_transfer *transfer) {
+    const struct model_endpoint *endpoint = &transfer->call->kept.endpoint;
+    curl_easy_setopt(easy, CURLOPT_PRIVATE, (char *)transfer);
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
+    curl_easy_setopt(easy, CURLOPT_USERAGENT, "hone");
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(easy, CURLOPT_HEADERDATA, transfer);
+    curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)(endpoint->connect_limit_s * 1000));
+    /* A stream is read best as it comes; multiplexing would let one slow reader hold up others. */
+    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+}
+
+void model_http_start(struct model_call *call, struct model_post *post) {
+    if (!model_http_open(call->client)) {
+        model_post_free(post);
+        model_call_fail(call, ERR_ENVIRONMENT, false, "libcurl cannot start");
+        model_call_end_try(call);
+        return;
+    }
+    struct model_transfer *transfer = mem_alloc(1, sizeof *transfer);
+    transfer->call = call;
+    transfer->post = *post;
+    transfer->easy = curl_easy_init();
+    model_post_header(&transfer->post, "Content-Type: application/json");
+    if (!*transfer->post.signing)       /* libcurl 7.88 would sign the header that is taken out */
+        model_post_header(&transfer->post, "Expect:");
+    set_security(transfer->easy, &call->kept.endpoint);
+    set_transfer(transfer->easy, transfer);
+    set_request(transfer->easy, &transfer->post);
+    call->transfer = transfer;
+    curl_multi_add_handle(call->client->multi, transfer->easy);
+}
+
+void model_http_stop(struct model_call *call) {
+    /* Within a callback of libcurl no handle may be taken out; on_body then refuses the next bytes,
+     * which ends the transfer. */
+    if (call->client->inside)
+        return;
+    struct model_transfer *transfer = call->transfer;
+    call->transfer = NULL;
+    transfer_free(transfer);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Language models: a conversation goes out, an answer streams back. Over HTTP (Anthropic, OpenAI and
+ * what is compatible with it, Amazon Bedrock), through a command, or from a person. */
+#ifndef HONE_MODEL_MODEL_H
+#define HONE_MODEL_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+#include "loop/loop.h"
+
+/* -------------------------------------------------------------------------------- which model */
+
+/* Where a key comes from. It is read when a request begins, used for it, and wiped. */
+struct model_key_source {
+    const char *environment;        /* a variable's name */
+    const char *command;            /* a program (words, no shell) that prints it */
+    const char *keyring;            /* "service account": the system's keyring */
+};
+
+/* A million tokens in dollars; NAN where nobody knows. */
+struct model_price {
+    double input, output, cache_read, cache_write;
+};
+
+/* A model as it is asked. Strings are copied by model_ask. NULL and 0 take the service's default. */
+struct model_endpoint {
+    const char *api;                /* a name of model_api_name() */
+    const char *base_url;           /* "http://localhost:8000/v1" */
+    const char *model;              /* as the service calls it */
+    struct model_key_source key;
+    const char *region, *profile;   /* bedrock */
+    const char *const *command;     /* argv of the api "command" */
+    const char *ca_file, *proxy;    /* proxy NULL: the environment's; "": none */
+    int max_tokens;                 /* of the answer; 0: 16384 */
+    double temperature;             /* NAN: the service's */
+    double connect_limit_s;         /* 0: 20 */
+    double first_limit_s;           /* until the first piece of the answer; 0: 300 */
+    double stall_limit_s;           /* between pieces; 0: 120 */
+    double retry_wait_s;            /* before the second try, then twice as long; 0: 1 */
+    int retries;                    /* of a failure that may pass; -1: none, 0: 4 */
+    struct model_price price;
+};
+/* Names of the interfaces, in order: "anthropic", "openai", "responses", "bedrock", "command",
+ * "human"; NULL past the last. */
+const char *model_api_name(size_t index);
+/* Environment variable an interface's key is looked up in by default; NULL: it needs none. */
+const char *model_api_key_variable(const char *api);
+
+/* A service by its usual name ("anthropic", "openai", "bedrock", "ollama", "vllm", "llama.cpp",
+ * "litellm"): fills api, base_url and key of *endpoint, which keep pointing at constants. False for
+ * a name nobody knows. */
+bool model_service_find(const char *name, struct model_endpoint *endpoint);
+const char *model_service_name(size_t index);
+
+/* What is known of a model's price. The table is built in; a file prices.ini in the configuration
+ * folder comes first. Every field NAN when the model is not in it. */
+struct model_prices;
+struct model_prices *model_prices_load(struct err *err) CC_MUST_USE;
+void model_prices_free(struct model_prices *prices);
+struct model_price model_prices_find(const struct model_prices *prices, const char *model);
+
+/* --------------------------------------------------------------------------------- one request */
+
+enum model_speaker { MODEL_USER, MODEL_ASSISTANT };
+struct model_message {
+    enum model_speaker speaker;
+    struct str text;
+    bool cache;                     /* what stands up to here will be sent again */
+};
+struct model_request {
+    const struct model_endpoint *endpoint;
+    struct str system;
+    bool cache_system;
+    const struct model_message *messages;
+    size_t count;
+};
+
+/* Tokens as the service reports them; NAN: not reported. `input` counts what was neither read from
+ * nor written to its cache. */
+struct model_usage {
+    double input, output, cache_read, cache_write;
+};
+enum model_stop {
+    MODEL_STOP_END,                 /* it had said all */
+    MODEL_STOP_LENGTH,              /* cut at max_tokens */
+    MODEL_STOP_REFUSED,             /* a filter or the model itself declined */
+    MODEL_STOP_OTHER,
+};
+struct model_reply {
+    struct str text;                /* valid UTF-8, safe to show; kept also when it failed midway */
+    enum model_stop stop;
+    struct model_usage usage;
+    double dollars;                 /* NAN: not reported, or no price */
+    double first_s, elapsed_s;      /* until the first piece; whole, with retries */
+    int tries;
+    char model[96];                 /* as the service names what answered; "" */
+    /* Kind none: an answer came. Usage: key, model or address are wrong, or the request is too long.
+     * Environment: it may work later. Cancelled: by model_cancel. */
+    struct err failure;
+};
+
+struct model_callbacks {
+    void (*on_text)(void *data, struct str piece);      /* may be NULL */
+    /* A retry begins: what came so far counts no longer. */
+    void (*on_again)(void *data);                       /* may be NULL */
+    void (*on_note)(void *data, const char *text);      /* "429 ...: again in 12 s"; may be NULL */
+    void (*on_done)(void *data, const struct model_reply *reply);   /* last, never before ask returns */
+    void *data;
+};
+
+/* All requests of a process share one client. */
+struct model_client;
+struct model_client *model_client_new(struct loop *loop) CC_MUST_USE;
+void model_client_free(struct model_client *client);    /* cancels without further callbacks */
+
+struct model_call;
+/* NULL and *err (usage) for an endpoint that cannot be asked at all: unknown api, no key. */
+struct model_call *model_ask(struct model_client *client, const struct model_request *request,
+                             const struct model_callbacks *callbacks, struct err *err) CC_MUST_USE;
+/* on_done still comes, cancelled, with the text and tokens so far. Accepts NULL. */
+void model_cancel(struct model_call *call);
+
+/* The interface "human": whether this call waits for a person, and the person's answer. */
+bool model_waits_for_person(const struct model_call *call);
+void model_answer(struct model_call *call, struct str text);
+/* A conversation as one text, as commands and persons get it. */
+void model_print_conversation(const struct model_request *request, struct buf *out);
+
+/* An estimate where no service has counted: bytes divided by what is usual for code and English. */
+double model_tokens_estimate(struct str text);
+/* Dollars of so many tokens; NAN when one of them that is not 0 has no price. */
+double model_price_of(const struct model_price *price, const struct model_usage *usage);
+
+#endif

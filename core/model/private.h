@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of model share: a call and its tries, the interfaces as rows. Private to model. */
+#ifndef HONE_MODEL_PRIVATE_H
+#define HONE_MODEL_PRIVATE_H
+
+#include <cjson/cJSON.h>
+#include <curl/curl.h>
+
+#include "model/frames.h"
+#include "model/model.h"
+#include "model/sse.h"
+
+#define MODEL_MAX_ANSWER ((size_t)32 << 20)     /* bytes of an answer */
+#define MODEL_MAX_ERROR ((size_t)64 << 10)      /* of what comes instead of one */
+#define MODEL_MAX_TOKENS 16384
+#define MODEL_MAX_TRIES 20
+
+/* An endpoint and a conversation with copies of all their texts. */
+struct model_kept {
+    struct arena *arena;
+    struct model_endpoint endpoint;
+    struct model_request request;
+};
+
+/* An HTTP request being put together. */
+struct model_post {
+    struct buf url, body;
+    struct curl_slist *headers;
+    struct buf secret;              /* "user:password" for signing; wiped */
+    char signing[64];               /* CURLOPT_AWS_SIGV4; "": none */
+    struct buf target;              /* CURLOPT_REQUEST_TARGET; empty: the URL's path */
+};
+void model_post_header(struct model_post *post, const char *format, ...) CC_PRINTF(2, 3);
+void model_post_free(struct model_post *post);  /* wipes what is secret */
+
+/* How an interface frames its stream. */
+enum model_framing { MODEL_SSE, MODEL_FRAMES };
+
+/* An interface. `start` begins a try and `stop` breaks it off; the rest is for those over HTTP. */
+struct model_api {
+    const char *name;
+    bool is_service;                /* over HTTP; a model must be named */
+    const char *key_variable;
+    enum model_framing framing;
+    /* Puts the request together; `key` is "" where none is needed. */
+    bool (*prepare)(struct model_call *call, const char *key, struct model_post *post,
+                    struct err *err);
+    /* One event of the stream. Calls model_call_text and so on. */
+    void (*event)(struct model_call *call, const char *name, struct str data);
+    /* An answer that came whole though a stream was asked for; false: it is none. */
+    bool (*whole)(struct model_call *call, const cJSON *object);
+    void (*start)(struct model_call *call);
+    void (*stop)(struct model_call *call);
+};
+const struct model_api *model_api_find(const char *name);
+extern const struct model_api model_api_anthropic, model_api_openai, model_api_responses,
+    model_api_bedrock, model_api_command, model_api_human;
+
+/* The easy handle of a try and what reads its body. */
+struct model_transfer;
+
+struct model_call {
+    struct model_client *client;
+    const struct model_api *api;
+    struct model_kept kept;
+    struct model_callbacks callbacks;
+    struct model_call *next;            /* in client->calls */
+    /* the try that runs */
+    struct model_transfer *transfer;
+    void *own;                          /* of an interface without HTTP */
+    struct loop_timer *timer;           /* watches the limits, or waits for the next try */
+    uint64_t begun_ns, asked_ns, heard_ns, first_ns;    /* of the call; the try; its last byte */
+    bool finished;                      /* the service said that this was all */
+    bool settled;                       /* on_done is under way or was */
+    bool waiting;                       /* for the next try */
+    bool cancelled;
+    double retry_after_s;               /* what the service asks for; NAN */
+    struct err wrong;                   /* of this try; kind none: nothing yet */
+    bool may_pass;                      /* trying again may help */
+    struct buf text;
+    struct buf tail;                    /* bytes of a character that is not whole yet */
+    struct model_reply reply;
+};
+
+struct model_client {
+    struct loop *loop;
+    CURLM *multi;
+    struct loop_timer *timer;
+    struct model_call *calls;
+    bool inside;                        /* libcurl runs: nothing may be removed */
+};
+
+/* call.c: what a try tells. */
+void model_call_text(struct model_call *call, struct str piece);
+void model_call_usage(double *field, const cJSON *object, const char *name);
+void model_call_finish(struct model_call *call, enum model_stop stop);
+/* The try failed; the first reason stays. `may_pass`: another try may do better. */
+void model_call_fail(struct model_call *call, enum err_kind kind, bool may_pass,
+                     const char *format, ...) CC_PRINTF(4, 5);
+void model_call_note(struct model_call *call, const char *format, ...) CC_PRINTF(2, 3);
+/* The try ended; another one, or on_done, follows from the loop. */
+void model_call_end_try(struct model_call *call);
+/* What stands for the model's name in messages: "claude-sonnet-4-5 (anthropic)". */
+const char *model_call_name(const struct model_call *call);
+
+/* http.c */
+void model_http_start(struct model_call *call, struct model_post *post);    /* takes the post */
+void model_http_stop(struct model_call *call);
+bool model_http_open(struct model_client *client);
+void model_http_close(struct model_client *client);
+
+/* secret.c: asks for the key; fn comes once, later. key NULL and *err when there is none. `variable`
+ * is looked at when the source names nothing. The text is wiped after fn. */
+typedef void model_key_fn(void *data, const char *key, const struct err *err);
+struct model_key_wait;
+struct model_key_wait *model_key_get(struct loop *loop, const struct model_key_source *source,
+                                     const char *variable, model_key_fn *fn, void *data) CC_MUST_USE;
+void model_key_forget(struct model_key_wait *wait);
+/* Whether it says anywhere where a key is. */
+bool model_key_is_named(const struct model_key_source *source);
+void model_wipe(struct buf *buf);
+
+/* keyed.c: `start` and `stop` of interfaces that need at most one key. */
+void model_keyed_start(struct model_call *call);
+void model_keyed_stop(struct model_call *call);
+
+/* json.c: bits the interfaces share. */
+const char *model_json_text(const cJSON *object, const char *name);     /* NULL: not there */
+void model_json_take(cJSON *object, struct buf *out);                   /* prints and frees */
+/* {"error": {"message"}}, {"error": "..."}, {"message"}: the service's own words. */
+const char *model_json_error(const cJSON *object);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* OpenAI's Responses interface ("Responses" and "Streaming events" of OpenAI's API reference).
+ * Nothing is stored at the service. */
+#include <math.h>
+
+#include "model/private.h"
+
+#define ADDRESS "https://api.openai.com/v1"
+
+static void add_input(cJSON *body, const struct model_request *request) {
+    cJSON *list = cJSON_AddArrayToObject(body, "input");
+    for (size_t i = 0; i < request->count; i++) {
+        bool ours = request->messages[i].speaker == MODEL_USER;
+        cJSON *row = cJSON_CreateObject(), *part = cJSON_CreateObject();
+        cJSON_AddItemToArray(list, row);
+        cJSON_AddStringToObject(row, "role", ours ? "user" : "assistant");
+        cJSON_AddItemToArray(cJSON_AddArrayToObject(row, "content"), part);
+        cJSON_AddStringToObject(part, "type", ours ? "input_text" : "output_text");
+        cJSON_AddStringToObject(part, "text", request->messages[i].text.at);
+    }
+}
+
+static bool prepare(struct model_call *call, const char *key, struct model_post *post,
+                    struct err *err) {
+    const struct model_endpoint *endpoint = &call->kept.endpoint;
+    const struct model_request *request = &call->kept.request;
+    (void)err;
+    buf_printf(&post->url, "%s/responses", endpoint->base_url ? endpoint->base_url : ADDRESS);
+    if (*key)
+        model_post_header(post, "Authorization: Bearer %s", key);
+    model_post_header(post, "Accept: text/event-stream");
+    cJSON *body = cJSON_CreateObject();
+    cJSON_AddStringToObject(body, "model", endpoint->model);
+    if (request->system.len)
+        cJSON_AddStringToObject(body, "instructions", request->system.at);
+    add_input(body, request);
+    cJSON_AddTrueToObject(body, "stream");
+    cJSON_AddFalseToObject(body, "store");
+    cJSON_AddNumberToObject(body, "max_output_tokens", endpoint->max_tokens);
+    if (isfinite(endpoint->temperature))
+        cJSON_AddNumberToObject(body, "temperature", endpoint->temperature);
+    model_json_take(body, &post->body);
+    return true;
+}
+
+static void take_response(struct model_call *call, const cJSON *response) {
+    const cJSON *usage = cJSON_GetObjectItemCaseSensitive(response, "usage");
+    struct model_usage *own = &call->reply.usage;
+    const char *name = model_json_text(response, "model");
+    if (name)
+        snprintf(call->reply.model, sizeof call->reply.model, "%s", name);
+    if (!cJSON_IsObject(usage))
+        return;
+    model_call_usage(&own->input, usage, "input_tokens");
+    model_call_usage(&own->output, usage, "output_tokens");
+    model_call_usage(&own->cache_read,
+                     cJSON_GetObjectItemCaseSensitive(usage, "input_tokens_details"),
+                     "cached_tokens");
+    if (own->input >= own->cache_read)
+        own->input -= own->cache_read;
+}
+
+static void on_text_delta(struct model_call *call, const cJSON *object) {
+    const char *text = model_json_text(object, "delta");
+    if (text)
+        model_call_text(call, str_of(text));
+}
+
+static void on_completed(struct model_call *call, const cJSON *object) {
+    take_response(call, cJSON_GetObjectItemCaseSensitive(object, "response"));
+    model_call_finish(call, call->reply.stop);
+}
+
+static void on_incomplete(struct model_call *call, const cJSON *object) {
+    const cJSON *response = cJSON_GetObjectItemCaseSensitive(object, "response");
+    const char *reason = model_json_text(
+        cJSON_GetObjectItemCaseSensitive(response, "incomplete_details"), "reason");
+    take_response(call, response);
+    model_call_finish(call, reason && !strcmp(reason, "content_filter") ? MODEL_STOP_REFUSED
+                                                                        : MODEL_STOP_LENGTH);
+}
+
+static void on_refusal(struct model_call *call, const cJSON *object) {
+    (void)object;
+    call->reply.stop = MODEL_STOP_REFUSED;
+}
+
+static void on_failed(struct model_call *call, const cJSON *object) {
+    const cJSON *response = cJSON_GetObjectItemCaseSensitive(object, "response");
+    const char *words = model_json_error(response ? response : object);
+    model_call_fail(call, ERR_ENVIRONMENT, true, "%s: %.300s", model_call_name(call),
+                    words ? words : "the response failed; no reason given");
+}
+
+static const struct {
+    const char *type;
+    void (*take)(struct model_call *call, const cJSON *object);
+} events[] = {
+    {"response.output_text.delta", on_text_delta}, {"response.completed", on_completed},
+    {"response.incomplete", on_incomplete},        {"response.refusal.delta", on_refusal},
+    {"response.failed", on_failed},                {"error", on_failed},
+};
+
+static void event(struct model_call *call, const char *name, struct str data) {
+    cJSON *object = cJSON_ParseWithLength(data.at, data.len);
+    const char *type = model_json_text(object, "type");
+    if (!object && !str_is(str_trim(data), "[DONE]"))
+        model_call_fail(call, ERR_ENVIRONMENT, true, "%s: an event of its stream is no JSON",
+                        model_call_name(call));
+    for (size_t i = 0; object && i < COUNT_OF(events); i++)
+        if (!strcmp(events[i].type, type ? type : name))
+            events[i].take(call, object);
+    cJSON_Delete(object);
+}
+
+static void take_item(struct model_call *call, const cJSON *item) {
+    const cJSON *content = cJSON_GetObjectItemCaseSensitive(item, "content");
+    for (const cJSON *part = cJSON_IsArray(content) ? content->child : NULL; part;
+         part = part->next)
+        if (model_json_text(part, "text"))
+            model_call_text(call, str_of(model_json_text(part, "text")));
+}
+
+static bool whole(struct model_call *call, const cJSON *object) {
+    const cJSON *output = cJSON_GetObjectItemCaseSensitive(object, "output");
+    const char *status = model_json_text(object, "status");
+    if (!cJSON_IsArray(output))
+        return false;
+    for (const cJSON *item = output->child; item; item = item->next)
+        take_item(call, item);
+    take_response(call, object);
+    model_call_finish(call, status && !strcmp(status, "incomplete") ? MODEL_STOP_LENGTH
+                                                                    : MODEL_STOP_END);
+    return true;
+}
+
+const struct model_api model_api_responses = {
+    .name = "responses", .is_service = true, .key_variable = "OPENAI_API_KEY", .framing = MODEL_SSE,
+    .prepare = prepare, .event = event, .whole = whole, .start = model_keyed_start,
+    .stop = model_keyed_stop};
