@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What models write, read as plans and kernels. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "tune/answer.h"
+
+#define KERNEL "import nki\n\n@nki.jit\ndef kernel(x):\n    for i in range(4):\n        y = load(x, i)\n" \
+               "        store(y, i)\n    return y\n"
+
+static size_t plans_of(const char *text, struct arena *arena, struct tune_plan *plans) {
+    struct err err = {0};
+    return tune_answer_plans(str_of(text), 60, arena, plans, &err);
+}
+
+static void labelled_lines_are_a_plan(void **state) {
+    (void)state;
+    struct arena *arena = arena_new();
+    struct tune_plan plans[TUNE_ANSWER_PLANS];
+    size_t count = plans_of("I looked at the profile.\n\n**Title:** Keep w resident\n- **What**: load w "
+                            "once\n  before the loop over i\nWhy: it is read 32 times\nLines: 40-52\n"
+                            "Metric: `hbm_read_bytes` (bytes)\nDirection: down\nSize: 60 %\n"
+                            "Latency: -20 %\n",
+                            arena, plans);
+    assert_int_equal(count, 1);
+    assert_string_equal(plans[0].title, "Keep w resident");
+    assert_string_equal(plans[0].what, "load w once\n  before the loop over i");
+    assert_string_equal(plans[0].why, "it is read 32 times");
+    assert_int_equal(plans[0].first_line, 40);
+    assert_int_equal(plans[0].last_line, 52);
+    assert_string_equal(plans[0].metric, "hbm_read_bytes");
+    assert_int_equal(plans[0].direction, TUNE_DIRECTION_DOWN);
+    assert_float_equal(plans[0].size, 0.6, 1e-9);
+    assert_float_equal(plans[0].latency, -0.2, 1e-9);
+    arena_free(arena);
+}
+
+static void several_plans_are_told_apart(void **state) {
+    (void)state;
+    struct arena *arena = arena_new();
+    struct tune_plan plans[TUNE_ANSWER_PLANS];
+    assert_int_equal(plans_of("## Plan 1: first\nwhat: a\nwhy: b\n---\n## Plan 2: second\nwhat: c\n",
+                              arena, plans), 2);
+    assert_string_equal(plans[0].title, "first");
+    assert_string_equal(plans[1].what, "c");
+    assert_string_not_equal(plans[0].key, plans[1].key);
+    arena_free(arena);
+}
+
+static void json_is_a_plan_too(void **state) {
+    (void)state;
+    struct arena *arena = arena_new();
+    struct tune_plan plans[TUNE_ANSWER_PLANS];
+    size_t count = plans_of("Here:\n```json\n{\"plans\": [{\"title\": \"t\", \"what\": [\"one\", \"two\"], "
+                            "\"lines\": [3, 9], \"metric\": \"pe_utilization\", \"direction\": "
+                            "\"increase\", \"size\": 0.3, \"expected_latency\": \"1.25x faster\"}]}\n```\n",
+                            arena, plans);
+    assert_int_equal(count, 1);
+    assert_string_equal(plans[0].what, "one\ntwo");
+    assert_int_equal(plans[0].last_line, 9);
+    assert_int_equal(plans[0].direction, TUNE_DIRECTION_UP);
+    assert_float_equal(plans[0].size, 0.3, 1e-9);
+    assert_float_equal(plans[0].latency, -0.2, 1e-9);
+    arena_free(arena);
+}
+
+static void lines_past_the_kernel_are_dropped(void **state) {
+    (void)state;
+    struct arena *arena = arena_new();
+    struct tune_plan plans[TUNE_ANSWER_PLANS];
+    assert_int_equal(plans_of("what: a\nlines: 900-1000\n", arena, plans), 1);
+    assert_int_equal(plans[0].first_line, 0);
+    assert_true(isnan(plans[0].size));
+    arena_free(arena);
+}
+
+static void no_plan_says_what_to_write(void **state) {
+    (void)state;
+    struct arena *arena = arena_new();
+    struct tune_plan plans[TUNE_ANSWER_PLANS];
+    struct err err = {0};
+    assert_int_equal(tune_answer_plans(STR("I cannot help."), 60, arena, plans, &err), 0);
+    assert_non_null(strstr(err.text, "what:"));
+    assert_int_equal(tune_answer_plans(STR("title: x\nwhy: y\n"), 60, arena, plans, &err), 0);
+    assert_non_null(strstr(err.text, "no \"what:\""));
+    arena_free(arena);
+}
+
+static void assert_kernel(const char *answer, const char *expected) {
+    struct buf out = {0};
+    struct err err = {0};
+    bool fine = tune_answer_kernel(str_of(answer), KERNEL, "kernel", &out, &err);
+    if (!fine)
+        print_error("%s\n", err.text);
+    assert_true(fine);
+    assert_string_equal(out.at, expected);
+    buf_free(&out);
+}
+
+static void assert_refused(const char *answer, const char *words) {
+    struct buf out = {0};
+    struct err err = {0};
+    assert_false(tune_answer_kernel(str_of(answer), KERNEL, "kernel", &out, &err));
+    if (!strstr(err.text, words))
+        print_error("%s\n", err.text);
+    assert_non_null(strstr(err.text, words));
+    assert_int_equal(out.len, 0);
+    buf_free(&out);
+}
+
+static void a_fenced_file_is_a_kernel(void **state) {
+    (void)state;
+    assert_kernel("Sure:\n```python\nimport nki\ndef kernel(x):\n    return x\n```\nDone.",
+                  "import nki\ndef kernel(x):\n    return x\n");
+    /* The longest block that defines the kernel, not the example beside it. */
+    assert_kernel("```python\ny = 1\n```\n```py\r\ndef kernel(x):\r\n    return x\r\n```\r\n",
+                  "def kernel(x):\n    return x\n");
+    assert_kernel("import nki\ndef kernel(x):\n    return x\n",
+                  "import nki\ndef kernel(x):\n    return x\n");
+}
+
+#define BLOCK(search, replace) \
+    "<<<<<<< SEARCH\n" search "=======\n" replace ">>>>>>> REPLACE\n"
+
+static void search_and_replace_blocks_change_the_kernel(void **state) {
+    (void)state;
+    const char *expected = "import nki\n\n@nki.jit\ndef kernel(x):\n    for i in range(4):\n"
+                           "        y = load(x, i + 1)\n        store(y, i)\n    return y\n";
+    assert_kernel("```\n" BLOCK("        y = load(x, i)\n", "        y = load(x, i + 1)\n") "```\n",
+                  expected);
+    /* Blanks at the ends, lost indentation, miscounted marks. */
+    assert_kernel(BLOCK("        y = load(x, i)  \n", "        y = load(x, i + 1)\n"), expected);
+    assert_kernel(BLOCK("y = load(x, i)\n", "y = load(x, i + 1)\n"), expected);
+    assert_kernel("<<<<<< SEARCH\ny = load(x, i)\n========\ny = load(x, i + 1)\n>>>>>> REPLACE\n",
+                  expected);
+}
+
+static void a_unified_diff_changes_the_kernel(void **state) {
+    (void)state;
+    assert_kernel("```diff\n--- a/kernel.py\n+++ b/kernel.py\n@@ -99,3 +99,2 @@\n     for i in range(4):\n"
+                  "-        y = load(x, i)\n+        y = load(x, 0)\n         store(y, i)\n```\n",
+                  "import nki\n\n@nki.jit\ndef kernel(x):\n    for i in range(4):\n"
+                  "        y = load(x, 0)\n        store(y, i)\n    return y\n");
+}
+
+static void what_cannot_be_applied_says_why(void **state) {
+    (void)state;
+    assert_refused("I would hoist the load.", "no code in the answer");
+    assert_refused("```python\ndef other(x):\n    return x\n```", "defines kernel");
+    assert_refused("```python\ndef kernel(x):\n    re", "in the middle");
+    assert_refused(BLOCK("y = nowhere()\n", "z\n"), "not in the kernel");
+    assert_refused(BLOCK("        store(y, i)\n", "        store(y, i)\n        y = load(x, i)\n")
+                       BLOCK("y = load(x, i)\n", "z\n"),
+                   "2 times");
+    assert_refused("<<<<<<< SEARCH\nx\n=======\ny\n", "no end");
+    assert_refused(BLOCK("def kernel(x):\n", "def other(x):\n"), "kernel is gone");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(labelled_lines_are_a_plan),
+        cmocka_unit_test(several_plans_are_told_apart),
+        cmocka_unit_test(json_is_a_plan_too),
+        cmocka_unit_test(lines_past_the_kernel_are_dropped),
+        cmocka_unit_test(no_plan_says_what_to_write),
+        cmocka_unit_test(a_fenced_file_is_a_kernel),
+        cmocka_unit_test(search_and_replace_blocks_change_the_kernel),
+        cmocka_unit_test(a_unified_diff_changes_the_kernel),
+        cmocka_unit_test(what_cannot_be_applied_says_why),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
