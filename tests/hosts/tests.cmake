@@ -19,3 +19,4 @@ function(hosts_test name)
 endfunction()
 
 hosts_test(hosts/lab ${CMAKE_CURRENT_LIST_DIR}/lab_self.c)
+include(${CMAKE_CURRENT_LIST_DIR}/standins/standins.cmake)

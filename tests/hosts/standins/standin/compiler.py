@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a Python function and its arguments to a NEFF: traces by asking hone, then runs the
+stand-in of neuronx-cc as a process of its own, as the SDK does."""
+
+import inspect
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+from standin import host, model, raising
+
+FIRST_IMPORT_S = 0.05       # stands for the first compilation's 8 s
+
+
+class Job:
+    """What is compiled: the function, its arguments by name, for which target."""
+
+    def __init__(self, function, arguments, lnc=1, target=None, legacy=False, names=None):
+        self.function = function
+        self.file = os.path.abspath(inspect.getsourcefile(function) or function.__code__.co_filename)
+        with open(self.file, encoding="utf-8", errors="surrogateescape") as file:
+            self.source = file.read()
+        target = target or os.environ.get("NEURON_PLATFORM_TARGET_OVERRIDE") or "trn2"
+        if target not in model.GENERATIONS:
+            raise ValueError("Unsupported platform target: %s" % target)
+        arrays, scalars = {}, {}
+        for name, value in arguments.items():
+            if isinstance(value, np.ndarray):
+                arrays[name] = value
+            elif value is not None:
+                scalars[name] = value
+        self.info = {
+            "kernel": function.__name__, "source_file": self.file, "scalars": scalars, "lnc": lnc,
+            "target": target, "generation": model.GENERATIONS[target], "legacy": legacy,
+            "outputs": names, "zeros": legacy and host.LINE["legacy"] == "zeros",
+            "inputs": [{"name": name, "dtype": model.dtype_of(array), "shape": list(array.shape)}
+                       for name, array in arrays.items()]}
+
+    def trace(self):
+        """The front end; raises what the release raises for the first error."""
+        if host.count("compilations", str(os.getpid())) == 0:
+            time.sleep(FIRST_IMPORT_S)
+        dialect_rules(self)
+        answer, timeline = model.compile_kernel(self.source, self.info)
+        errors = [row for row in answer["diagnostics"] if row["severity"] == "error"]
+        fault = next((row for row in errors if is_traced(row)), None)
+        if fault:
+            raising.trace_error(fault, self.file, self.info["kernel"], self.info["legacy"])
+        self.info.update(latency_us=answer["latency_us"], instructions=answer["instructions"],
+                         metrics=answer["metrics"], dialect=answer["dialect"],
+                         debug=os.environ.get("NKI_DEBUG_INFO", "").lower() in ("true", "1"))
+        return {"info": self.info, "source": self.source, "timeline": timeline,
+                "fault": errors[0]["message"] if errors else None}
+
+    def build(self, folder, neff):
+        """Traces and compiles into `folder`; the NEFF's path."""
+        host.note("compile", kernel=self.info["kernel"], neff=neff, target=self.info["target"],
+                  lnc=self.info["lnc"], folder=folder)
+        return backend(self.trace(), folder, neff)
+
+
+def is_traced(row):
+    """An error the front end finds. The rest (no code, or NCC_...) is found by the back end."""
+    return bool(row["code"]) and not row["code"].startswith("NCC_") and row["own"]
+
+
+def dialect_rules(job):
+    """What a release refuses before it looks at anything else."""
+    uses_old = "neuronxcc" in job.source and "import neuronxcc" in job.source
+    nki = host.LINE["nki"]
+    if not job.info["legacy"] and uses_old and nki and nki >= "0.4":
+        line = next((i for i, text in enumerate(job.source.splitlines(), 1) if "neuronxcc" in text), 1)
+        raising.trace_error({"code": "SyntaxError", "line": line, "message":
+                             "beta-1 API (neuronxcc.nki) used in kernel: APIs from neuronxcc may not be "
+                             "used in Beta-2 kernels"}, job.file, job.info["kernel"], False)
+
+
+def backend(traced, folder, neff):
+    """neuronx-cc on what was traced. Raises subprocess.CalledProcessError with its output."""
+    os.makedirs(folder, exist_ok=True)
+    if os.path.exists(os.path.join(folder, "sg00")):
+        message = "[ERROR] [NCC_IDRV077] artifacts already exist in %s" % folder
+        print(message)
+        raise subprocess.CalledProcessError(70, ["neuronx-cc"], message + "\n", "")
+    bir = os.path.join(folder, "bir.json")
+    with open(bir, "w", encoding="utf-8", errors="surrogateescape") as file:
+        json.dump(traced, file)
+    command = [os.path.join(os.path.dirname(sys.executable), "neuronx-cc"), "compile", "--framework",
+               "XLA", bir, "--target", traced["info"]["target"], "--lnc=%d" % traced["info"]["lnc"],
+               "--output=%s" % neff, "--verbose=info"]
+    if not os.access(command[0], os.X_OK):
+        command[0] = "neuronx-cc"
+    sys.stdout.flush()
+    done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, check=False)
+    if done.returncode:
+        raise subprocess.CalledProcessError(done.returncode, command)
+    return neff
+
+
+def work_folder():
+    """A folder that is thrown away, where NKI_ARTIFACTS_DIR does not say where to keep it."""
+    return tempfile.mkdtemp(prefix="neuroncc_compile_workdir_")
