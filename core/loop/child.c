@@ -69,7 +69,9 @@ static void default_signals(void) {
 
 static CC_NORETURN void become_child(struct plan *plan) {
     const struct loop_child_spec *spec = plan->spec;
-    if (!spec->interactive)
+    if (spec->own_session)
+        setsid();
+    else if (!spec->interactive)
         setpgid(0, 0);
     default_signals();
     if (!os_die_with_parent(plan->parent))
@@ -173,7 +175,7 @@ static pid_t launch(struct plan *plan) {
     int failed = pid < 0 ? errno : 0;
     close(report[1]);
     if (pid > 0) {
-        if (!plan->spec->interactive)
+        if (!plan->spec->interactive && !plan->spec->own_session)
             setpgid(pid, pid);          /* also here: a kill may come before the child did it */
         ssize_t n;
         do

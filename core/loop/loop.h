@@ -88,6 +88,7 @@ struct loop_child_spec {
     const void *input;                  /* written to its stdin, which is then closed */
     size_t input_len;
     bool keep_input;                    /* stdin stays open for loop_child_write */
+    bool own_session;                   /* without hone's terminal: it cannot write or ask there */
     bool interactive;                   /* stdin, terminal and process group stay hone's own */
     enum loop_output out, err;
     size_t max_line;                    /* longer lines come in pieces; 0: 1 MiB */

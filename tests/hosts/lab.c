@@ -174,6 +174,7 @@ bool lab_run(struct lab *lab, const char *const *argv) {
         char *const *out;
     } words = {argv};
     char *log = lab_path(lab, "lab.log");
+    fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
         if (!freopen("/dev/null", "r", stdin) || !freopen(log, "a", stdout) ||
