@@ -27,7 +27,8 @@ struct transport_route {
     const char *agent;              /* path of the agent's socket; NULL: no agent */
     const char *const *known_hosts; /* files to look in; the first one is written to */
     double connect_limit_s, keepalive_s;
-    const char *ssh_config;         /* for the system's client: its -F; NULL: its own default */
+    const struct transport_host *asked;     /* what was asked for, for the system's client */
+    bool strict;                    /* StrictHostKeyChecking yes: no question about unknown keys */
 };
 
 /* One way to a machine. */
@@ -117,6 +118,10 @@ struct transport *transport_new(struct loop *loop, const struct transport_ways *
                                 const struct transport_callbacks *callbacks, struct arena *arena,
                                 const struct transport_route *route) CC_MUST_USE;
 
+/* From a way whose business was to find out which one it is (choice.c), in a callback of the loop:
+ * closes it and opens the others. */
+void transport_proceed(struct transport *transport, const struct transport_ways *ways);
+
 /* ------------------------------------------------------------------------- what a way reports */
 
 void transport_ready(struct transport *transport);
@@ -169,6 +174,8 @@ void transport_sftp_free(struct transport *transport);
 
 /* ---------------------------------------------------------------------------------- the ways */
 
-extern const struct transport_ops transport_libssh2_ops;    /* in this process: link.c */
+extern const struct transport_ops transport_libssh2_ops __attribute__((weak));    /* in this process: link.c */
+extern const struct transport_ops transport_client_ops;     /* the system's ssh: client.c */
+extern const struct transport_ops transport_local_ops;      /* this machine: local.c */
 
 #endif

@@ -28,7 +28,8 @@ struct sftp_file {
     loop_fn *changed;
     void *data;
     char *path, *part;          /* part: where it is written before it gets its name */
-    bool writes, make_dirs;
+    bool writes, make_dirs;     /* folders that are missing are made, 0700 */
+    int mode;                   /* of a file that is written; 0: 0600 */
     int fd;
     uint64_t size;              /* of a file that is read */
     struct err err;             /* of kind ERR_NONE while all is well */

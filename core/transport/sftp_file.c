@@ -64,14 +64,29 @@ static void open_to_read(struct sftp_file *file) {
     file->opened = true;
 }
 
-static void open_to_write(struct sftp_file *file) {
-    if (file->make_dirs) {
-        char *folder = path_folder(file->path);
-        bool made = file_make_dirs(folder, &file->err);
-        free(folder);
-        if (!made)
-            return;
+/* For the user's eyes only, as on the far side. */
+static bool make_folders(struct sftp_file *file) {
+    char *folder = path_folder(file->path);
+    bool ok = true;
+    for (char *at = folder + 1; ok; at++) {
+        if (*at && *at != '/')
+            continue;
+        char saved = *at;
+        *at = 0;
+        ok = mkdir(folder, 0700) == 0 || errno == EEXIST;
+        *at = saved;
+        if (!saved)
+            break;
     }
+    if (!ok)
+        fail(file, "make the folder of");
+    free(folder);
+    return ok;
+}
+
+static void open_to_write(struct sftp_file *file) {
+    if (file->make_dirs && !make_folders(file))
+        return;
     file->fd = mkstemp(file->part);
     if (file->fd < 0) {
         fail(file, "write");
@@ -79,6 +94,8 @@ static void open_to_write(struct sftp_file *file) {
     }
     fcntl(file->fd, F_SETFD, FD_CLOEXEC);
     file->opened = true;
+    if (file->mode && fchmod(file->fd, (mode_t)file->mode) != 0)
+        fail(file, "write");
 }
 
 static void do_open(void *data) {

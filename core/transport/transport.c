@@ -314,6 +314,12 @@ struct transport *transport_new(struct loop *loop, const struct transport_ways *
     return transport;
 }
 
+void transport_proceed(struct transport *transport, const struct transport_ways *ways) {
+    close_way(transport);
+    transport->fallback = ways->fallback;
+    open_way(transport, ways->ops);
+}
+
 void transport_close(struct transport *transport) {
     if (!transport)
         return;
