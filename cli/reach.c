@@ -29,10 +29,12 @@ static void on_change(void *data) {
     struct reach *reach = data;
     const struct target_status *status = target_look(reach->target);
     ask_follow(reach->ask, target_asks(reach->target));
-    if (status->state == TARGET_CONNECTING && status->text[0])
-        say(reach, status->text);
+    /* The target would try again and again; a command says at once that it did not work. */
+    bool waits = status->state == TARGET_CONNECTING && status->retry_ms;
     bool settled = status->state == TARGET_READY || status->state == TARGET_FAILED ||
-                   status->state == TARGET_LOST;
+                   status->state == TARGET_LOST || waits;
+    if (status->state == TARGET_CONNECTING && status->text[0] && !waits)
+        say(reach, status->text);
     reach->settled = settled;
     reach->over = reach->over || (settled && reach->waits);
 }

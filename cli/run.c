@@ -28,7 +28,8 @@ struct run {
     struct loop_watch *input;
     struct config *config;
     struct ask *ask;                /* questions of the place */
-    enum target_state noted;        /* the state of the place that was said last */
+    enum target_state noted;        /* of the place, when it was said last */
+    struct buf said;                /* what was said of it */
     uint64_t started_ns;
     const char *end;      /* why it ended before the loop did; NULL */
     bool json, asks, interrupted, prompted;
@@ -333,13 +334,20 @@ static void follow_place(struct run *run) {
     const struct tune_place_view *place = tune_session_state(run->session)->place;
     if (!place)
         return;
+    const struct target_status *status = place->status;
+    bool changed = status->state != run->noted;
     ask_follow(run->ask, place->asks);
-    if (place->status->state == run->noted)
-        return;
-    run->noted = place->status->state;
-    if (!run->json && run->noted != TARGET_ASKING && place->status->text[0])
-        say(run, place->info->name, place->status->text);
-    known_note(place->info, place->status);
+    /* It comes back to the same sentence with every try; the first time is enough. */
+    bool waits = status->retry_ms && strcmp(run->said.at ? run->said.at : "", status->text) != 0;
+    run->noted = status->state;
+    if ((changed || waits) && !run->json && status->state != TARGET_ASKING && status->text[0])
+        say(run, place->info->name, status->text);
+    if (waits) {
+        buf_clear(&run->said);
+        buf_puts(&run->said, status->text);
+    }
+    if (changed)
+        known_note(place->info, status);
 }
 
 static void on_change(void *data) {
@@ -447,6 +455,7 @@ static int run_session(struct run *run, const struct tune_options *options, bool
     loop_signal_stop(run->terminate);
     loop_signal_stop(run->hangup);
     ask_free(run->ask);
+    buf_free(&run->said);
     tune_session_close(run->session);
     loop_free(run->loop);
     return status;

@@ -29,6 +29,11 @@ static const struct {
     [TARGET_FAILED] = {"✗", "not connected", "not connected", TUI_BAD, false},
 };
 
+static bool waits_to_retry(const struct target_status *status) {
+    return status->retry_ms &&
+           (status->state == TARGET_LOST || status->state == TARGET_CONNECTING);
+}
+
 enum tui_role place_role(const struct views *views) {
     return looks[status_of(views)->state].role;
 }
@@ -46,7 +51,7 @@ void place_state(const struct views *views, bool brief, struct buf *out) {
         buf_puts(out, looks[status->state].word);
     if (looks[status->state].counts && status->since_ms)
         buf_printf(out, " %s", show_elapsed(MAX_OF(0, views->now_ms - status->since_ms)).text);
-    if (status->state == TARGET_LOST && status->retry_ms)
+    if (waits_to_retry(status))
         buf_printf(out, ", next try in %d s",
                    (int)(MAX_OF(0, status->retry_ms - views->now_ms + 999) / 1000));
     if (brief && out->at[out->len - 1] == ' ')
@@ -64,7 +69,8 @@ void place_name(const struct views *views, struct buf *out) {
 bool place_can_retry(const struct views *views) {
     const struct target_status *status = status_of(views);
     return place_is_remote(views) && views->model.retry &&
-           (status->state == TARGET_LOST || status->state == TARGET_FAILED);
+           (status->state == TARGET_LOST || status->state == TARGET_FAILED ||
+            waits_to_retry(status));
 }
 
 void place_retry(struct views *views, struct str args, struct views_request *request) {

@@ -3,3 +3,9 @@ add_test(NAME house/layers COMMAND bash ${CMAKE_SOURCE_DIR}/tests/house/layers.s
 add_test(NAME house/layers_fail_on_a_wrong_arrow
          COMMAND bash ${CMAKE_SOURCE_DIR}/tests/house/layers_test.sh)
 set_tests_properties(house/layers house/layers_fail_on_a_wrong_arrow PROPERTIES LABELS unit)
+if(TARGET hone)
+  add_test(NAME house/configuration_reference
+           COMMAND bash ${CMAKE_SOURCE_DIR}/tests/house/reference.sh $<TARGET_FILE:hone>
+                   ${CMAKE_SOURCE_DIR}/README.md)
+  set_tests_properties(house/configuration_reference PROPERTIES LABELS unit)
+endif()
