@@ -74,13 +74,15 @@ def follow(path, offset, answers):
 
 
 def watch(folder, reader, answers):
-    pause, looked, spoke = SHORTEST_S, 0.0, time.monotonic()
+    pause, looked, spoke, news = SHORTEST_S, 0.0, time.monotonic(), True
     while True:
         now = time.monotonic()
         standing = None
-        if now - looked >= LOOK_S or pause >= LONGEST_S:
+        # Looked at before the file is read: an end that is seen with no news after it is the end.
+        if news or now - looked >= LOOK_S or pause >= LONGEST_S:
             standing, looked = folder.standing(), now
-        if reader.forward():
+        news = reader.forward()
+        if news:
             pause, spoke = SHORTEST_S, now
         elif standing in ("ended", "cancelled"):
             answers.emit("end", offset=reader.offset)

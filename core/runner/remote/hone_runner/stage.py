@@ -28,8 +28,9 @@ INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ
 OUTCOMES = ("ok", "failed", "signalled", "memory", "timeout", "cancelled", "missing")
 
 
-class Cancelled(Exception):
-    """The job was cancelled; it passes through all code between the stage and the job's end."""
+class Cancelled(BaseException):
+    """The job was cancelled; it passes through all code between the stage and the job's end, which is
+    why it is no Exception."""
 
 
 class Limits:

@@ -26,6 +26,8 @@ class Control:
     def __init__(self, folder, state, events):
         self.folder, self.state, self.events = folder, state, events
         self.cancelled = self.interrupted = False
+        self.busy = False           # in a stage, which looks at `cancelled` by itself
+        self.raised = False
         self.beats = 0
         self.periodic = []          # called with each beat: renewing of locks
 
@@ -56,6 +58,9 @@ class Control:
             self.beat()
         if self.events.network:
             self.events.sync()
+        if self.cancelled and not self.busy and not self.raised:
+            self.raised = True      # code of our own that takes long, or waits
+            raise stage.Cancelled()
 
     def beat(self):
         try:
@@ -68,14 +73,17 @@ class Control:
 
     def tick(self):
         if self.cancelled:
+            self.raised = True
             raise stage.Cancelled()
 
     def began(self, pid):
+        self.busy = True
         self.state["stage"] = process.identity(pid)
         self.write()
 
     def over(self):
         self.state.pop("stage", None)
+        self.busy = False
 
     def holds(self, text):
         """The cores the job holds, for lists; "" for none."""
