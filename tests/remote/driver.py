@@ -10,7 +10,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:1] = [os.environ["HONE_RUNNER_PYZ"], os.path.join(ROOT, "core", "task")]
 
-from hone_runner import commands, lock, output, stage, supervise  # noqa: E402
+from hone_runner import commands, lock, stage, supervise  # noqa: E402
 
 
 def do_stage(context, step):
@@ -66,7 +66,7 @@ script.evaluate = evaluate
 sys.modules["hone_runner.script"] = script
 supervise.KINDS["script"] = "script"
 for name, module in (("HOLD_S", lock), ("STALE_S", lock), ("RENEW_S", lock), ("COMMIT_S", lock),
-                     ("RAW_LIMIT", output), ("TAIL_BYTES", output)):
+                     ("BEAT_S", supervise)):
     if "HONE_TEST_" + name in os.environ:       # the rules are the same, the times are shorter
         setattr(module, name, int(os.environ["HONE_TEST_" + name]))
 

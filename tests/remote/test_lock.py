@@ -179,8 +179,8 @@ class Cores(common.HostCase):
         self.assertIn("wait", [row["name"] for row in self.only(said, "phase")])
 
     def test_a_holder_that_lives_keeps_its_lock(self):
-        self.env.update(HONE_TEST_HOLD_S="8", HONE_TEST_RENEW_S="7")
-        first = self.cores_job("a", seconds=11)
+        self.env.update(HONE_TEST_HOLD_S="3", HONE_TEST_RENEW_S="2", HONE_TEST_BEAT_S="1")
+        first = self.cores_job("a", seconds=5)
         self.call("start", first)
         wait_for(lambda: self.entries(), "the core")
         before = self.locks()["physical_neuron_cores_lock_timeout"]["0"]
@@ -191,8 +191,8 @@ class Cores(common.HostCase):
         self.assertIn("locked by hone:", " ".join(row["text"] for row in self.only(said, "log")))
 
     def test_a_lock_that_another_took_makes_the_measurement_void(self):
-        self.env.update(HONE_TEST_HOLD_S="9", HONE_TEST_RENEW_S="8")
-        job = self.cores_job("a", seconds=7)
+        self.env.update(HONE_TEST_HOLD_S="9", HONE_TEST_RENEW_S="8", HONE_TEST_BEAT_S="1")
+        job = self.cores_job("a", seconds=3)
         self.call("start", job)
         wait_for(lambda: self.entries(), "the core")
         self.set_locks(physical_neuron_cores_lock_timeout={"0": int(time.time()) + 500})
