@@ -44,8 +44,6 @@ def order_of(pairs, with_incumbent):
 
 def by_nrt(device, programs, inputs, order, tell):
     python, extra = device.nrt_python()
-    if any(not program.outputs for program in programs.values()):
-        raise execute.NoWay("the compiler does not tell the outputs")
     request = {"models": {who: program.row() for who, program in programs.items()},
                "inputs": inputs, "order": order, "warmup": WARMUP, "iterations": ITERATIONS}
     answer, result = compiling.call_worker(
@@ -54,7 +52,9 @@ def by_nrt(device, programs, inputs, order, tell):
     if not (answer and answer["ok"]):
         if answer and answer.get("missing"):
             raise execute.NoWay("there is no nrtpy")
-        raise execute.judge_failure(result, "nrtpy")
+        problem = execute.judge_failure(result, "nrtpy")
+        # Whether the core is busy or takes no second model, the next clock finds out.
+        raise execute.NoWay(str(problem)) if isinstance(problem, execute.Busy) else problem
     for who, us in answer["samples"]:
         tell(who, us)
 

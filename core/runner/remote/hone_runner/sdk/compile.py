@@ -23,11 +23,13 @@ BROKEN = ("No module named 'nki", "No module named 'neuronxcc", "No module named
 
 
 class Refused(Exception):
-    """The kernel does not compile. reason: one sentence; findings: grammar.Findings."""
+    """The kernel does not compile. reason: one sentence; findings: grammar.Findings, of which those
+    that only tell of the compiler's exit status say less than the reason."""
 
     def __init__(self, reason, findings=(), about=None):
         super().__init__(reason)
-        self.reason, self.findings, self.about = reason, list(findings), about or {}
+        telling = [one for one in findings if grammar.exit_status(one.message) is None]
+        self.reason, self.findings, self.about = reason, telling, about or {}
 
 
 class Kernel:
@@ -67,6 +69,7 @@ class Compiler:
     def __init__(self, context, route, device, lnc):
         self.context, self.route, self.device, self.lnc = context, route, device, lnc
         self.flags = context.settings.get("compile_flags", "").split()
+        self.said = set()           # about seams that are not there
 
     def key(self, kernel, meta):
         """Everything that a NEFF depends on."""
@@ -100,8 +103,10 @@ class Compiler:
 
     def tell(self, kernel, about):
         for row in about.get("tried") or ():
-            self.context.events.log("compiling by %s is not possible here: %s"
-                                    % (row["seam"], row["why"]))
+            if row["seam"] not in self.said:
+                self.said.add(row["seam"])
+                self.context.events.log("compiling by %s is not possible here: %s"
+                                        % (row["seam"], row["why"]))
         self.context.events.log("%s: compiled by %s" % (kernel.label, about["seam"]))
 
     def variables(self, folder):
@@ -149,9 +154,12 @@ class Compiler:
             if traced and all(traced.message != one.message for one in found):
                 found.append(traced)
         causes = grammar.causes(found)
-        return self.judge(answer, result, error, causes)
+        status = error.get("status")
+        status = grammar.exit_status(error.get("text", "")) if status is None else status
+        status = reader.exit_status if status is None else status
+        return self.judge(answer, result, error, causes, status)
 
-    def judge(self, answer, result, error, causes):
+    def judge(self, answer, result, error, causes, status):
         about = answer or {}
         text = shown.text_of(result) + error.get("text", "")
         if any(sign in error.get("message", "") for sign in BROKEN):
@@ -163,14 +171,12 @@ class Compiler:
                           % (self.context.environment.release, said_of(about.get("tried"))))
         if result.outcome == "timeout":
             return Refused(result.text, causes, about)
-        if result.outcome == "memory" or any(one.category == "memory" for one in causes):
-            row = advice.row_of("host-memory")
-            return Refused("%s (%s)" % (row.text, result.text or "F137"), causes, about)
-        crash = all(one.category in ("crash", "internal") for one in causes) and (
-            answer is None or any(one.category == "crash" for one in causes))
-        if crash:
-            return Crashed(result.text or causes[0].message if causes else result.text or
-                           "its process ended without an answer", causes, about)
+        if result.outcome == "memory" or status in (137, -9) or \
+                any(one.category == "memory" for one in causes):
+            return Refused(advice.row_of("host-memory").text, causes, about)
+        if is_crash(answer, causes, status):
+            said = causes[0].message.split("\n")[0] if causes else "its process ended without an answer"
+            return Crashed(result.text or said, causes, about)
         if causes:
             first = causes[0]
             where = "line %d: " % first.line if first.line else ""
@@ -213,6 +219,16 @@ class Compiler:
             shutil.rmtree(beside, ignore_errors=True)
             return Program(kernel, about, answer["neff"], False)
         return Program(kernel, about, os.path.join(entry, "kernel.neff"), False)
+
+
+def is_crash(answer, causes, status):
+    """The compiler died, or ended without saying why (status 70 has been seen to come and go)."""
+    if any(one.category in ("user", "internal") for one in causes):
+        return False
+    if answer is None or any(one.category == "crash" for one in causes):
+        return True
+    return status in (70, 134, 139, -6, -11) and all(
+        grammar.exit_status(one.message) is not None for one in causes)
 
 
 class Crashed(Refused):

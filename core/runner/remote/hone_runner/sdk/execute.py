@@ -13,7 +13,7 @@ import time
 from hone_runner import stage
 from hone_runner.context import Failed
 
-from . import advice, arrays, compile as compiling, shown
+from . import advice, arrays, compile as compiling, grammar, shown
 
 SAVED = re.compile(r'saved output "([^"]+)" as "([^"]+)"')
 CAPTURE_LIMIT_S = 55.0      # under the 60 s after which a lock of nki-library expires
@@ -109,6 +109,10 @@ class Busy(Exception):
 
 
 def last_words(result):
+    """What the runtime called it, else the last thing that was said."""
+    status = grammar.find_status(shown.text_of(result))
+    if status:
+        return " (%s, %d)" % (status[1], status[0])
     lines = [line for line in result.tail(3) if not advice.is_harmless(line)]
     return ": " + lines[-1].strip()[:300] if lines else ""
 

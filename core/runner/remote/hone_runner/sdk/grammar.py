@@ -48,7 +48,7 @@ BARE_CODE = re.compile(r"\b(NCC_[A-Z]{3,4}\d{3})\b:?\s*(.*)$")
 # Envelopes: how the compiler's process ended, when it says so in words.
 ENVELOPE = re.compile(r"neuronx-cc compilation failed with (-?\d+)|^Error: (-\d+)\s*$"
                       r"|Subcommand returned with exitcode=(-?\d+)"
-                      r"|returned non-zero exit status (-?\d+)")
+                      r"|returned non-zero exit status (-?\d+)|died with <Signals\.\w+: (\d+)>")
 
 PASSES = [
     re.compile(r"^Running (?P<name>[A-Z_a-z][\w.]*)\s*$"),
@@ -67,6 +67,8 @@ FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<f
 FINAL = re.compile(r"^(?P<type>[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Warning|Failure))"
                    r"(?:: (?P<text>.*))?$")
 SLUG = re.compile(r"#err-([\w-]+)")
+# Between two tracebacks of one failure: the later one is what was raised in the end.
+CHAIN = ("During handling of the above exception", "The above exception was the direct cause")
 HELP = re.compile(r"\s*Info on how to fix: \S+\s*$")
 PLACE_IN_TEXT = re.compile(r"([\w./~-]+\.py):(\d+)")
 NRT = re.compile(r"\b(NRT_[A-Z_]+[A-Z])(?:\((\d+)\))?|\bstatus=(\d+)|completed with err: (\d+)")
@@ -105,6 +107,16 @@ def category_of(code):
     if code.startswith("NCC_"):
         return "user" if code[4:5] == "E" else "internal"
     return "internal"
+
+
+def exit_status(text):
+    """How the compiler's process ended, where a text says it: an exit status, negative for a
+    signal. None: it says nothing."""
+    match = ENVELOPE.search(text)
+    if not match:
+        return None
+    value = int(next(group for group in match.groups() if group is not None))
+    return -value if match.group(5) else value
 
 
 def classify(text):
@@ -243,7 +255,7 @@ class Reader:
         self.exit_status = None
         self.cached_failure = False
         self.instances = 0
-        self.trace = None
+        self.trace = self.ended = None
         self.pending = None         # [code, where, lines]
         self.seen = set()
         self.count = 0
@@ -254,7 +266,11 @@ class Reader:
         if self.trace is not None:
             if self.trace.feed(text):
                 return found
-            found += self.end_trace()
+            self.end_trace()
+        if self.ended is not None and text.strip():
+            if text.startswith(CHAIN):
+                self.ended = None
+            found += self.tell_trace()
         if text.startswith("Traceback (most recent call last)"):
             found += self.end_code()
             self.trace = Trace()
@@ -274,9 +290,8 @@ class Reader:
             self.pending[1].append(line.text.strip())
             return []
         found = self.end_code()
-        envelope = ENVELOPE.search(text)
-        if envelope:
-            self.exit_status = int(next(g for g in envelope.groups() if g is not None))
+        status = exit_status(text)
+        self.exit_status = self.exit_status if status is None else status
         return found + self.look_further(line)
 
     def is_known(self, text):
@@ -311,11 +326,14 @@ class Reader:
         return self.once("error", category_of(code), code, file, line, text)
 
     def end_trace(self):
-        trace, self.trace = self.trace, None
-        if trace.type is None:
+        """A traceback ended: it is told when the next line does not go on with another one."""
+        self.ended, self.trace = self.trace, None
+
+    def tell_trace(self):
+        trace, self.ended = self.ended, None
+        if trace is None or trace.type is None:
             return []
-        finding = trace_finding(trace, self.files)
-        return self.once(*finding)
+        return self.once(*trace_finding(trace, self.files))
 
     def once(self, kind, category, code, file, line, message):
         key = (kind, code, message.split("\n", 1)[0][:200] if code[:1] != "F" else "")
@@ -326,8 +344,9 @@ class Reader:
         return [Finding(kind, category, code, file, line, message[:MAX_MESSAGE])]
 
     def finish(self):
-        found = self.end_trace() if self.trace is not None else []
-        return found + self.end_code()
+        if self.trace is not None:
+            self.end_trace()
+        return self.tell_trace() + self.end_code()
 
 
 def causes(findings):
@@ -341,5 +360,5 @@ def causes(findings):
             return 3
         return 0 if f.category == "user" else 1
     ordered = sorted(errors, key=rank)
-    best = [f for f in ordered if rank(f) < 2]
-    return best or ordered
+    most = max(1, rank(ordered[0])) if ordered else 1
+    return [f for f in ordered if rank(f) <= most]

@@ -154,13 +154,11 @@ def seam_nir(call, folder):
     options = options_of(call, folder)
     nir = compile_kernel_to_nir(call.with_lnc(), inputs=call.bound(), compile_opts=options,
                                 enable_cache=False)
-    try:
-        from nki.compiler.ncc_driver import compile_bir_to_neff
-    except ImportError:
-        from nki.compiler.driver import _compile_bir_to_neff
-        compiled = _compile_bir_to_neff(nir, options, call.bound())
+    from nki.compiler import driver, ncc_driver
+    if hasattr(ncc_driver, "compile_bir_to_neff"):
+        compiled = to_neff(ncc_driver.compile_bir_to_neff, options, nir)
     else:
-        compiled = to_neff(compile_bir_to_neff, options, nir)
+        compiled = driver._compile_bir_to_neff(nir, options, call.bound())
     return described(compiled) if compiled is not None else described(nir)
 
 
@@ -318,8 +316,16 @@ def is_missing(problem, call):
         all(os.path.basename(frame.filename) == own for frame in frames)
 
 
+def trace_of(problem):
+    """The traceback as text, without this file's own frames at its start."""
+    trace = problem.__traceback__
+    while trace and trace.tb_next and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    return "".join(traceback.format_exception(type(problem), problem, trace))
+
+
 def error_of(problem):
-    text = "".join(traceback.format_exception(type(problem), problem, problem.__traceback__))
+    text = trace_of(problem)
     said = {}
     if isinstance(problem, subprocess.CalledProcessError):
         said = {"status": problem.returncode}
