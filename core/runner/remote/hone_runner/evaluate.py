@@ -155,7 +155,8 @@ class Evaluation:
     @contextlib.contextmanager
     def held(self):
         """Cores of ours, with what runs on them: (execute.Device, execute.Executor)."""
-        with self.context.cores(1) as held:
+        count = max(self.lnc // self.context.environment.devices.lnc, 1)
+        with self.context.cores(count) as held:
             began = time.monotonic()
             try:
                 device = execute.Device(self.context, held, self.lnc)
@@ -190,8 +191,9 @@ class Evaluation:
             try:
                 runs = [(seed, self.run_seed(executor, seed, hashes)) for seed in batch]
                 for seed, matches in self.reference.compare(runs):
+                    if not self.failed(compared) or self.job.get("all_seeds"):
+                        self.tell_seed(seed, matches)
                     compared.append((seed, matches))
-                    self.tell_seed(seed, matches)
             except (execute.KernelFailed, reference.KernelFault) as fault:
                 self.fail_verify(str(fault), compared)
                 return False

@@ -78,14 +78,14 @@ ROWS = [
      "the device reports that the kernel failed while it ran"),
     ("input", "environment", r"NRT_EXEC_BAD_INPUT",
      "the runtime does not accept the inputs: their names or sizes are not those of the NEFF"),
-    ("exit", "noise", r"nrt_close Unexpected runtime state", "noise of the runtime's exit"),
+    ("exit", "noise", r"nrt_close\s+Unexpected runtime state", "noise of the runtime's exit"),
 ]
 ROWS = [(name, kind, re.compile(pattern, re.I), text) for name, kind, pattern, text in ROWS]
 
 # Lines that tools write to standard error and that mean nothing for a result.
 NOT_FATAL = re.compile(
     r"Unable to process node with uid|invalid DMA duration|Unable to convertToInt64"
-    r"|hw profiler overview not found|nrt_close Unexpected runtime state"
+    r"|hw profiler overview not found|nrt_close\s+Unexpected runtime state"
     r"|NET/OFI Failed to initialize rdma protocol")
 
 # What a death without words means, by the exit status of the shell or of subprocess.

@@ -63,7 +63,7 @@ def each(sample):
     """A clock that takes one sample at a time."""
     def run(device, programs, inputs, order, tell):
         for number, who in enumerate(order):
-            us = execute.patiently(device.context,
+            us = execute.patiently(device,
                                    lambda: sample(device, programs[who], inputs, number))
             tell(who, us)
     return run

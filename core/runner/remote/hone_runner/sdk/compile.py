@@ -157,6 +157,10 @@ class Compiler:
         status = error.get("status")
         status = grammar.exit_status(error.get("text", "")) if status is None else status
         status = reader.exit_status if status is None else status
+        if result.outcome == "timeout":
+            last = " (the compiler was at %s)" % reader.stage if reader.stage else ""
+            return Refused("it did not compile within %.0f s%s" % (result.seconds, last), causes,
+                           answer)
         return self.judge(answer, result, error, causes, status)
 
     def judge(self, answer, result, error, causes, status):
@@ -169,8 +173,6 @@ class Compiler:
         if about.get("kind") == "seams" and not causes:
             return Failed("environment", "no way to compile is known for this SDK (%s): tried %s"
                           % (self.context.environment.release, said_of(about.get("tried"))))
-        if result.outcome == "timeout":
-            return Refused(result.text, causes, about)
         if result.outcome == "memory" or status in (137, -9) or \
                 any(one.category == "memory" for one in causes):
             return Refused(advice.row_of("host-memory").text, causes, about)

@@ -65,11 +65,18 @@ class Device:
         the host's default: the ids count in cores of the kernel's size."""
         values = {}
         if self.lnc != self.held.lnc:
-            first = self.held.logical[0] * self.held.lnc // self.lnc
+            first = self.held.physical[0] // self.lnc
             values = {"NEURON_LOGICAL_NC_CONFIG": str(self.lnc),
                       "NEURON_RT_VISIBLE_CORES": str(first)}
         values.update(extra or {})
         return self.context.variables(values, self.held)
+
+    def holder(self):
+        """Who has our core although no lock says so: " (pid 12: command)", "" when nobody is seen."""
+        devices = self.context.environment.devices
+        devices.look()
+        found = next((devices.holder(core) for core in self.held.logical if devices.holder(core)), None)
+        return " (%s)" % found.text() if found else ""
 
     def limits(self, factor=1.0):
         asked = self.context.settings.get("run_limit_s", "").strip()
@@ -117,16 +124,20 @@ def last_words(result):
     return ": " + lines[-1].strip()[:300] if lines else ""
 
 
-def patiently(context, call):
-    """Runs a call again while the core is busy, a few times."""
+def patiently(device, call):
+    """Runs a call again while the core is busy, a few times; nobody is ended for it."""
     for attempt in range(BUSY_TRIES):
         try:
             return call()
         except Busy as busy:
+            text = "%s%s" % (busy, device.holder())
             if attempt + 1 == BUSY_TRIES:
-                raise Failed("environment", str(busy))
-            context.events.log("%s; trying again in %.0f s" % (busy, BUSY_WAIT_S), "warning")
-            time.sleep(BUSY_WAIT_S)
+                raise Failed("environment", text)
+            device.context.events.log("%s; trying again in %.0f s" % (text, BUSY_WAIT_S), "warning")
+            for _ in range(int(BUSY_WAIT_S * 10)):
+                if device.context.control:
+                    device.context.control.tick()
+                time.sleep(0.1)
 
 
 # ------------------------------------------------------------------------------------- capture
@@ -286,7 +297,7 @@ class Executor:
             if name == "baremetal" and program.dialect != "legacy":
                 continue
             try:
-                rows = patiently(self.context,
+                rows = patiently(self.device,
                                  lambda: WAYS[name](self.device, program, inputs, results))
                 if self.way is None:
                     self.context.events.log("outputs by %s" % name)
