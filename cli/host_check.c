@@ -72,7 +72,7 @@ enum { CHECK_OK, CHECK_WARNING, CHECK_FAILED, CHECK_STATES };
 static const char *const state_names[CHECK_STATES] = {"ok", "warning", "failed"};
 
 struct doctor {
-    bool json;
+    bool json, reached;
     int counts[CHECK_STATES];
 };
 
@@ -128,8 +128,9 @@ static void doctor_end(const struct doctor *doctor, const char *name) {
     printf("\n%s: %d fine, %d warning%s, %d failed.", name, doctor->counts[CHECK_OK],
            doctor->counts[CHECK_WARNING], doctor->counts[CHECK_WARNING] == 1 ? "" : "s",
            doctor->counts[CHECK_FAILED]);
-    printf("%s\n", doctor->counts[CHECK_FAILED]
-                       ? " hone host setup shows what can be prepared for you." : "");
+    if (doctor->counts[CHECK_FAILED] && doctor->reached)
+        printf(" hone host setup shows what can be prepared for you.");
+    printf("\n");
 }
 
 static void examine(struct doctor *doctor, struct reach *reach) {
@@ -141,6 +142,7 @@ static void examine(struct doctor *doctor, struct reach *reach) {
         return;
     }
     const char *host = target_look(reach->target)->host;
+    doctor->reached = true;
     check_own(doctor, "connection", true, *host ? host : "connected");
     if (!reach_ask(reach, &spec, &err))
         check_own(doctor, "runner", false, err.text);
@@ -195,7 +197,8 @@ static void step_show(struct setup *setup, const cJSON *step) {
     setup->undone += needed && !done;
     command_print(cJSON_GetObjectItemCaseSensitive(step, "argv"), &command);
     const char *word = !needed ? "there" : !setup->applies ? "to do" : done ? "done" : "FAILED";
-    buf_printf(&head, "%s: %s", text_of(step, "name"), text_of(step, "why"));
+    buf_printf(&head, "%s%s%s", text_of(step, "name"), needed ? ": " : "",
+               needed ? text_of(step, "why") : "");
     printf("%-8s", word);
     host_say(8, head.at);
     if (needed && !setup->applies && command.len) {
@@ -236,8 +239,10 @@ static bool agreed(const struct cli *cli, struct setup *setup, struct reach *rea
     char text[128];
     if (cli_has(cli, "yes"))
         return true;
-    snprintf(text, sizeof text, "\nRun %s on %.60s? Type yes:",
+    snprintf(text, sizeof text, "Run %s on %.60s? Type yes:",
              setup->needed == 1 ? "this command" : "these commands", cli->args.at[1]);
+    printf("\n");
+    fflush(stdout);
     return reach_confirm(reach, text, "look at the steps above, then run it again with --yes");
 }
 

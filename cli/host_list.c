@@ -113,7 +113,7 @@ int host_list(const struct cli *cli) {
     struct config *config = settings_load(NULL, &err);
     if (!config)
         return cli_fail(cli, &err);
-    char **aliases = NULL;
+    char **aliases = transport_known_names(NULL, &count);
     collect(config, aliases, count, &all);
     print_list(cli, config, &all);
     vec_free(&all);

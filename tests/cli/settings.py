@@ -111,10 +111,13 @@ class Host(Settings):
     def test_list_shows_what_target_takes(self):
         self.assertIn("no hosts yet", self.hone("host", "list"))
         self.write("[host trn2]\nuser = me\naddress = h\n[cluster hpc]\nhead = trn2\n")
+        (self.home / ".ssh").mkdir()
+        (self.home / ".ssh/config").write_text("Host bastion trn2 *.internal\n  User me\n")
         rows = json.loads(self.hone("host", "list", "--json"))
         self.assertEqual([(row["name"], row["kind"], row["address"], row["seen"]) for row in rows],
-                         [("trn2", "host", "me@h", None), ("hpc", "cluster", "head trn2", None)])
-        self.assertEqual(self.hone("host", "list", "--names"), "trn2\nhpc\n")
+                         [("trn2", "host", "me@h", None), ("hpc", "cluster", "head trn2", None),
+                          ("bastion", "ssh alias", "~/.ssh/config", None)])
+        self.assertEqual(self.hone("host", "list", "--names"), "trn2\nhpc\nbastion\n")
         self.assertIn("never", self.hone("host", "list"))
 
     def test_wrong_usage_says_what_there_is(self):

@@ -9,4 +9,9 @@ if(TARGET hone)
   add_dependencies(session_workbench hone)
   add_test(NAME session/workbench COMMAND session_workbench)
   set_tests_properties(session/workbench PROPERTIES LABELS session TIMEOUT 300)
+
+  # A host at a terminal; tests/hosts is included before this folder.
+  hosts_test(session/place ${CMAKE_CURRENT_LIST_DIR}/place.c ${CMAKE_CURRENT_LIST_DIR}/terminal.c)
+  target_link_libraries(hosts_session_place PRIVATE PkgConfig::VTERM util)
+  add_dependencies(hosts_session_place hone)
 endif()
