@@ -363,6 +363,11 @@ struct model_call *model_ask(struct model_client *client, const struct model_req
     return call;
 }
 
+void model_redirect(struct model_call *call, const struct model_callbacks *callbacks) {
+    if (call)
+        call->callbacks = *callbacks;
+}
+
 void model_cancel(struct model_call *call) {
     if (!call || call->settled)
         return;

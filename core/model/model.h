@@ -120,6 +120,8 @@ struct model_call;
 /* NULL and *err (usage) for an endpoint that cannot be asked at all: unknown api, no key. */
 struct model_call *model_ask(struct model_client *client, const struct model_request *request,
                              const struct model_callbacks *callbacks, struct err *err) CC_MUST_USE;
+/* What comes from now on goes to these callbacks, which are copied. Accepts NULL for the call. */
+void model_redirect(struct model_call *call, const struct model_callbacks *callbacks);
 /* on_done still comes, cancelled, with the text and tokens so far. Accepts NULL. */
 void model_cancel(struct model_call *call);
 

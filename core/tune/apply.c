@@ -58,6 +58,7 @@ static void apply_session(struct tune_state *state, const cJSON *payload, int64_
         {"reference", &state->reference_path},
         {"function", &state->function},
         {"source", &state->kernel_source},
+        {"reference_source", &state->reference_source},
         {"precision", &state->precision},
         {"target", &state->target},
         {"device", &state->device},
@@ -93,12 +94,12 @@ static void apply_session(struct tune_state *state, const cJSON *payload, int64_
 
 /* A process that opened the session again: what ran when the last one ended begins again. */
 static void apply_resumed(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
-    (void)payload, (void)wall_ms;
+    (void)payload;
     state->running = false;
     for (int i = 0; i < TUNE_STEPS; i++)
         if (state->steps[i].is == TUNE_IS_RUNNING)
             tune_step_reset(&state->steps[i]);
-    state->streaming = NULL;
+    tune_calls_break_off(state, wall_ms);
     if (state->wait == TUNE_WAIT_NOTHING)
         tune_wait_set(state, TUNE_WAIT_PAUSED, "opened again; what was under way starts over");
 }
@@ -124,8 +125,6 @@ static void apply_step(struct tune_state *state, const cJSON *payload, int64_t w
     tune_steps_rewind(state, step);
     state->steps[step].is = TUNE_IS_RUNNING;
     state->steps[step].started_ms = wall_ms;
-    buf_clear(&state->own->streaming);
-    state->streaming = NULL;
     tune_wait_set(state, TUNE_WAIT_NOTHING, NULL);
 }
 
@@ -239,14 +238,6 @@ static void apply_candidate(struct tune_state *state, const cJSON *payload, int6
     state->candidate.attempt = state->current > 0 ? state->current : (int)state->attempts.len;
     state->candidate.edited = false;
     tune_candidate_set(state, source, tune_json_text(payload, "author"));
-}
-
-static void apply_stream(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
-    (void)wall_ms;
-    const char *text = tune_json_text(payload, "text");
-    if (text)
-        buf_puts(&state->own->streaming, text);
-    state->streaming = state->own->streaming.at;
 }
 
 /* A plan that never became an attempt because the proposer could not carry it out. */
@@ -591,7 +582,8 @@ static const struct {
     {"spent", apply_spent},
     {"plans", apply_plans},
     {"candidate", apply_candidate},
-    {"stream", apply_stream},
+    {"asked", tune_call_asked},
+    {"answered", tune_call_answered},
     {"plan_failed", apply_plan_failed},
     {"attempt", apply_attempt},
     {"anew", apply_anew},

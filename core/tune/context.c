@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "tune/facts.h"
 #include "tune/private.h"
 
 #define CONTEXT_NOTES 12 /* the last so many, besides the pinned ones */
@@ -196,10 +197,58 @@ static void task_print(struct tune_context *context, const struct tune_state *st
     section_add(context, "task", &out);
 }
 
-static void kernel_print(struct tune_context *context) {
+/* A source with line numbers, for people and models to point at. */
+static void numbered_print(struct tune_context *context, const char *name, const char *source) {
     struct buf out = {0};
-    buf_puts(&out, context->source ? context->source : "");
-    section_add(context, "kernel", &out);
+    struct str rest = str_of(source), line;
+    for (int number = 1; str_next(&rest, '\n', &line); number++)
+        if (rest.len || line.len)
+            buf_printf(&out, "%4d  " STR_FMT "\n", number, STR_ARG(line));
+    section_add(context, name, &out);
+}
+
+static void text_section(struct tune_context *context, const char *name, const char *text) {
+    struct buf out = {0};
+    if (text)
+        buf_puts(&out, text);
+    section_add(context, name, &out);
+}
+
+static void facts_print(struct tune_context *context, const struct tune_state *state) {
+    struct buf out = {0};
+    tune_facts_limits(state->device ? state->device : "trn2", &out);
+    section_add(context, "limits", &out);
+    if (context->source)
+        tune_facts_api(context->source, &out);
+    section_add(context, "api", &out);
+    text_section(context, "reference", state->reference_source);
+    text_section(context, "plans wanted", "one to three plans");
+}
+
+static void share_print(struct buf *out, const char *label, double share) {
+    if (!isnan(share))
+        buf_printf(out, "%s%+.0f %%\n", label, share * 100);
+}
+
+static void plan_print(struct tune_context *context, const struct tune_state *state) {
+    const struct tune_plan *plan = tune_state_plan(state);
+    struct buf out = {0};
+    if (plan) {
+        buf_printf(&out, "%s\n%s\n", plan->title ? plan->title : "", plan->what ? plan->what : "");
+        if (plan->why)
+            buf_printf(&out, "Why: %s\n", plan->why);
+        if (plan->first_line)
+            buf_printf(&out, "Lines: %d-%d\n", plan->first_line, plan->last_line);
+        if (plan->metric)
+            buf_printf(&out, "It should bring %s %s", plan->metric,
+                       tune_direction_word(plan->direction));
+        if (plan->metric)
+            buf_puts(&out, isnan(plan->size) ? "\n" : " by ");
+        if (plan->metric && !isnan(plan->size))
+            buf_printf(&out, "%.0f %%\n", plan->size * 100);
+        share_print(&out, "and the latency by ", plan->latency);
+    }
+    section_add(context, "plan", &out);
 }
 
 /* What the check said about the current candidate; only while one is open that did not compile. */
@@ -254,7 +303,11 @@ struct tune_context *tune_context_build(const struct tune_state *state) {
     tried_print(context, state);
     memory_print(context, state);
     repair_fill(context, state);
-    kernel_print(context);
+    plan_print(context, state);
+    facts_print(context, state);
+    numbered_print(context, "kernel", context->source);
+    if (context->repair_source)
+        numbered_print(context, "failed kernel", context->repair_source);
     return context;
 }
 

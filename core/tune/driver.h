@@ -20,6 +20,7 @@ enum tune_work_is { TUNE_WORK_NONE, TUNE_WORK_PLAN, TUNE_WORK_REWRITE, TUNE_WORK
 struct tune_reply {
     struct tune_session *session;
     bool done;
+    char author[80];                /* "": the proposer's name */
 };
 
 /* An evaluation under way: what it is for, and what came so far. */
@@ -91,6 +92,22 @@ bool tune_options_check(const struct tune_options *options, struct err *err);
 /* propose.c: the plan and the rewrite step. */
 void tune_plan_start(struct tune_session *session);
 void tune_rewrite_start(struct tune_session *session);
+
+/* calls.c: what a proposer that asks language models tells of each question. A call is its number, as
+ * in state->calls; -1 when it could not be written down, which the others accept. */
+struct tune_question {
+    enum tune_role role;
+    const char *model;
+    struct str prompt;              /* as it goes out, system first */
+    double estimate;                /* its tokens */
+    bool waits;                     /* for a person */
+};
+struct model_reply;
+int tune_reply_asked(struct tune_reply *reply, const struct tune_question *question);
+void tune_reply_stream(struct tune_reply *reply, int call, struct str piece, bool again);
+void tune_reply_answered(struct tune_reply *reply, int call, const struct model_reply *answer);
+/* How many calls of a role there were: whose turn it is. */
+size_t tune_reply_turns(const struct tune_reply *reply, enum tune_role role);
 
 /* evaluate.c: the profile (baseline), verify and benchmark steps. */
 void tune_baseline_start(struct tune_session *session);

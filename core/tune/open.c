@@ -9,6 +9,7 @@
 #include "loop/loop.h"
 #include "tune/driver.h"
 
+#define MAX_REFERENCE ((size_t)256 << 10)
 #define FOLLOW_MS 500 /* how often a read-only session looks for new events */
 
 /* -------------------------------------------------------------------------- what to write down */
@@ -29,6 +30,14 @@ static struct hash id_new(const struct task *task) {
     return hash_end(stream);
 }
 
+/* What a model is shown of the reference; a file that is no text of a usual size is not. */
+static void reference_put(cJSON *payload, const char *path) {
+    struct err err = {0};
+    char *text = path ? file_read(path, MAX_REFERENCE, NULL, &err) : NULL;
+    tune_json_put_text(payload, "reference_source", text);
+    free(text);
+}
+
 static bool session_begin(struct tune_session *session, const struct tune_options *options,
                           const struct task *task, struct err *err) {
     cJSON *payload = cJSON_CreateObject();
@@ -38,6 +47,7 @@ static bool session_begin(struct tune_session *session, const struct tune_option
     tune_json_put_text(payload, "kernel", task->kernel_path);
     tune_json_put_text(payload, "reference", task->reference_path);
     tune_json_put_text(payload, "source", task->kernel_text);
+    reference_put(payload, task->reference_path);
     if (!tune_options_begin(payload, options, err)) {
         cJSON_Delete(payload);
         return false;
@@ -144,20 +154,17 @@ static bool folder_refresh(const char *folder, struct err *err) {
     return ok;
 }
 
-static const struct {
-    const char *name;
-    struct tune_proposer *(*make)(struct loop *loop);
-} proposers[] = {{"rewriter", tune_rewriter_new}};
-
-static bool proposer_open(struct tune_session *session, struct err *err) {
+/* "rewriter", or a person, or models; see tune_models_new. */
+static bool proposer_open(struct tune_session *session, const struct config *config,
+                          struct err *err) {
     const char *name = session->state->proposer;
-    for (size_t i = 0; !session->proposer && i < COUNT_OF(proposers); i++)
-        if (name && !strcmp(name, proposers[i].name))
-            session->proposer = proposers[i].make(session->loop);
     if (session->proposer)
         return true;
-    return err_set(err, ERR_USAGE, "there is no proposer \"%.60s\"; there is: rewriter",
-                   name ? name : "");
+    if (name && strcmp(name, "rewriter") != 0)
+        session->proposer = tune_models_new(session->loop, config, name, err);
+    else
+        session->proposer = tune_rewriter_new(session->loop);
+    return session->proposer != NULL;
 }
 
 static bool search_check(const struct tune_options *options, struct err *err) {
@@ -186,7 +193,7 @@ static bool session_read(struct tune_session *session, const struct tune_options
         !tune_place_open(&session->place, session->loop, state->target, &where, err))
         return false;
     tune_place_follow(session);
-    if (!proposer_open(session, err))
+    if (!proposer_open(session, options->config, err))
         return false;
     tune_recent_note(session);
     return true;

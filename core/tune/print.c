@@ -38,7 +38,6 @@ static void print_head(const struct tune_state *state, cJSON *root) {
         {"wait_text", state->wait_text},
         {"step", tune_step_word(state->step)},
         {"wait_step", tune_step_word(state->wait_step)},
-        {"streaming", state->streaming},
         {"undo_what", state->undo_what},
         {"redo_what", state->redo_what},
     };

@@ -48,7 +48,6 @@ struct tune_undo {
 
 struct tune_private {
     VEC(struct tune_undo) undo, redo;
-    struct buf streaming;
     bool revise;                /* the next plan is shown whatever the gate */
     int64_t decided_seq;        /* the last event that may have changed what an attempt is */
     bool round_over;            /* the round was counted; the next one has not begun */
@@ -79,6 +78,15 @@ cJSON *tune_plan_write(const struct tune_plan *plan) CC_MUST_USE;
 void tune_undo_push(struct tune_state *state, enum tune_undo_kind kind, size_t index,
                     const char *what);
 void tune_undo_step(struct tune_state *state, bool redo);
+
+/* calls.c: the events "asked" and "answered". */
+void tune_call_asked(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+void tune_call_answered(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+/* Calls that ran when the process ended will not be answered any more. */
+void tune_calls_break_off(struct tune_state *state, int64_t wall_ms);
+/* A piece of an answer; `again`: what came so far counts no longer. Not an event: it is gone when the
+ * process is. */
+void tune_call_stream(struct tune_state *state, int call, struct str piece, bool again);
 
 /* Applies the event of an action (type "act"). */
 void tune_act_apply(struct tune_state *state, const cJSON *payload);

@@ -1,14 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fills a prompt template with the sections of a context. Templates are prompts/<name>.md, built in
  * or from the configuration folder; prompts/README.md says how they read. */
+#include "tune/prompt.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 
-#include "tune/context.h"
-
 #define PROMPT_LIMIT (1u << 20)
+#define SYSTEM_MARK "[system]"
+
+static const struct {
+    const char *word, *file;
+} roles[TUNE_ROLES] = {
+#define X(id, word, file) {word, file},
+    TUNE_ROLE_TABLE(X)
+#undef X
+};
+
+const char *tune_role_word(enum tune_role role) {
+    return role < TUNE_ROLES ? roles[role].word : "";
+}
+
+bool tune_role_find(const char *word, enum tune_role *role) {
+    for (int i = 0; word && i < TUNE_ROLES; i++)
+        if (!strcmp(roles[i].word, word)) {
+            *role = (enum tune_role)i;
+            return true;
+        }
+    return false;
+}
+
+/* How many lines of a section go out; the rest is left out of the middle, and said. Kernels and
+ * plans are never cut. */
+static const struct {
+    const char *section;
+    int lines;
+} caps[] = {
+    {"profile", 160},      {"profile before", 60}, {"cost per line", 60}, {"reference", 400},
+    {"notes", 60},         {"rejections", 60},     {"declined", 80},      {"tried before", 80},
+    {"memory", 120},       {"api", 120},           {"measured", 80},
+    {"what has to be repaired", 120},
+};
 
 /* The text of a template, to be freed; the configuration folder's wins when it can be read. */
-static char *template_text(const char *name) {
+static char *template_text(enum tune_role role) {
+    char name[64];
+    snprintf(name, sizeof name, "prompts/%s.md", roles[role].file);
     char *configured = path_config(name);
     char *text = file_exists(configured) ? file_read(configured, PROMPT_LIMIT, NULL, NULL) : NULL;
     free(configured);
@@ -48,19 +85,59 @@ static bool part_is_empty(const struct tune_context *context, struct str part) {
     return slots && !filled;
 }
 
-static void part_print(const struct tune_context *context, struct str part, struct buf *out) {
+/* ------------------------------------------------------------------------------------- cutting */
+
+static int cap_of(struct str section) {
+    for (size_t i = 0; i < COUNT_OF(caps); i++)
+        if (str_is(section, caps[i].section))
+            return caps[i].lines;
+    return 0;
+}
+
+static int lines_of(struct str text) {
+    int count = 0;
+    for (size_t i = 0; i < text.len; i++)
+        count += text.at[i] == '\n';
+    return count + (text.len && text.at[text.len - 1] != '\n');
+}
+
+/* Two thirds of what is allowed from the front, the rest from the end. */
+static int section_print(struct str name, struct str text, struct buf *out) {
+    int cap = cap_of(name), lines = lines_of(text), left = lines - cap;
+    if (!cap || left <= 0) {
+        buf_add(out, text.at, text.len);
+        return 0;
+    }
+    int front = cap * 2 / 3, number = 0;
+    struct str line;
+    while (str_next(&text, '\n', &line) && number < lines) {
+        number++;
+        if (number == front + 1)
+            buf_printf(out, "[... %d lines left out ...]\n", left);
+        if (number > front && number <= front + left)
+            continue;
+        buf_add(out, line.at, line.len);
+        if (number < lines)
+            buf_putc(out, '\n');
+    }
+    return left;
+}
+
+/* ------------------------------------------------------------------------------------ the parts */
+
+static int part_print(const struct tune_context *context, struct str part, struct buf *out) {
     struct str before, name, rest = part;
-    if (part_is_empty(context, part))
-        return;
+    int left_out = 0;
     while (next_slot(rest, &before, &name, &rest)) {
         buf_add(out, before.at, before.len);
-        const char *text = section_text(context, name);
-        struct str trimmed = str_of(text ? text : "");
-        while (trimmed.len && trimmed.at[trimmed.len - 1] == '\n')
-            trimmed.len--;
-        buf_add(out, trimmed.at, trimmed.len);
+        struct str text = str_of(section_text(context, name));
+        while (text.len && text.at[text.len - 1] == '\n')
+            text.len--;
+        if (text.len)
+            left_out += section_print(name, text, out);
     }
     buf_add(out, rest.at, rest.len);
+    return left_out;
 }
 
 /* The length of the part at the front: up to the next line that is a heading. */
@@ -71,13 +148,86 @@ static size_t part_length(struct str text) {
     return text.len;
 }
 
-void tune_context_print(const struct tune_context *context, struct buf *out) {
-    char *layout = template_text("prompts/plan.md");
+/* "# hardware [system]\n...": its name, whether it is of the system, and the part without the mark. */
+static struct str part_heading(struct str part, struct tune_prompt *prompt,
+                               struct tune_prompt_part *row) {
+    struct str rest = part, line;
+    row->name = "";
+    if (!str_starts(part, "# ") || !str_next(&rest, '\n', &line))
+        return part;
+    struct str name = str_trim((struct str){line.at + 2, line.len - 2});
+    row->is_system = str_is(name, "system") || str_ends(name, SYSTEM_MARK);
+    if (str_ends(name, SYSTEM_MARK))
+        name = str_trim((struct str){name.at, name.len - strlen(SYSTEM_MARK)});
+    row->name = arena_strndup(prompt->arena, name.at, name.len);
+    if (!row->is_system)
+        return part;
+    bool bare = str_is(name, "system");
+    char *whole = arena_printf(prompt->arena, "%s%s%s" STR_FMT, bare ? "" : "# ",
+                               bare ? "" : row->name, bare ? "" : "\n", STR_ARG(rest));
+    return str_of(whole);
+}
+
+static void part_change(struct tune_prompt *prompt, struct tune_prompt_part *row,
+                        const struct tune_prompt_change *changes, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(changes[i].part, row->name) != 0)
+            continue;
+        row->off = changes[i].off;
+        if (!changes[i].text)
+            continue;
+        row->edited = true;
+        row->text = str_of(arena_strdup(prompt->arena, changes[i].text));
+    }
+}
+
+struct tune_prompt *tune_prompt_build(const struct tune_context *context, enum tune_role role,
+                                      const struct tune_prompt_change *changes, size_t count) {
+    struct tune_prompt *prompt = mem_alloc(1, sizeof *prompt);
+    prompt->arena = arena_new();
+    char *layout = template_text(role);
     struct str rest = str_of(layout);
     while (rest.len) {
         size_t len = part_length(rest);
-        part_print(context, (struct str){rest.at, len}, out);
+        struct str part = {rest.at, len};
         rest = (struct str){rest.at + len, rest.len - len};
+        if (part_is_empty(context, part))
+            continue;
+        struct tune_prompt_part row = {0};
+        struct buf text = {0};
+        part = part_heading(part, prompt, &row);
+        row.left_out = part_print(context, part, &text);
+        row.text = (struct str){arena_strndup(prompt->arena, text.at ? text.at : "", text.len), text.len};
+        part_change(prompt, &row, changes, count);
+        *vec_push(&prompt->parts) = row;
+        buf_free(&text);
     }
     free(layout);
+    return prompt;
+}
+
+void tune_prompt_free(struct tune_prompt *prompt) {
+    if (!prompt)
+        return;
+    vec_free(&prompt->parts);
+    arena_free(prompt->arena);
+    free(prompt);
+}
+
+void tune_prompt_print(const struct tune_prompt *prompt, struct buf *system, struct buf *user) {
+    for (size_t i = 0; i < prompt->parts.len; i++) {
+        const struct tune_prompt_part *part = &prompt->parts.at[i];
+        struct buf *out = part->is_system ? system : user;
+        if (part->off)
+            continue;
+        buf_add(out, part->text.at, part->text.len);
+        if (part->text.len && part->text.at[part->text.len - 1] != '\n')
+            buf_putc(out, '\n');
+    }
+}
+
+void tune_context_print(const struct tune_context *context, struct buf *out) {
+    struct tune_prompt *prompt = tune_prompt_build(context, TUNE_ROLE_PLANNER, NULL, 0);
+    tune_prompt_print(prompt, out, out);
+    tune_prompt_free(prompt);
 }

@@ -2,6 +2,7 @@
 /* The plan and rewrite steps: asks the proposer, stores what it answers. What a proposal is worth
  * is found out by others. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "tune/driver.h"
@@ -67,6 +68,10 @@ static bool reply_is_current(const struct tune_reply *reply, enum tune_work_is w
     return session && !reply->done && !session->closing && session->work == work;
 }
 
+static const char *author_of(const struct tune_session *session) {
+    return *session->reply.author ? session->reply.author : session->proposer->name;
+}
+
 /* --------------------------------------------------------------------------------------- plans */
 
 static void plans_store(struct tune_session *session, const struct tune_plan *plans, size_t count) {
@@ -77,7 +82,7 @@ static void plans_store(struct tune_session *session, const struct tune_plan *pl
             continue;
         struct tune_plan plan = plans[i];
         if (!plan.author)
-            plan.author = session->proposer->name;
+            plan.author = author_of(session);
         plan.held = TUNE_ANSWER_UNKNOWN;
         plan.moved = NAN;
         plan.edited = plan.revised = false;
@@ -156,7 +161,7 @@ void tune_reply_candidate(struct tune_reply *reply, struct str source) {
     memcpy(text, source.at, source.len);
     tune_json_put_text(payload, "source", text);
     free(text);
-    tune_json_put_text(payload, "author", session->proposer->name);
+    tune_json_put_text(payload, "author", author_of(session));
     cJSON_AddNumberToObject(payload, "parent", state->incumbent);
     cJSON_AddNumberToObject(payload, "repair", open && open->id > 0 ? open->repairs + 1 : 0);
     if (tune_emit(session, "candidate", payload)) {
@@ -190,15 +195,9 @@ static bool reply_is_open(const struct tune_reply *reply) {
     return reply_is_current(reply, TUNE_WORK_PLAN) || reply_is_current(reply, TUNE_WORK_REWRITE);
 }
 
-void tune_reply_stream(struct tune_reply *reply, struct str piece) {
-    if (!reply_is_open(reply))
-        return;
-    struct buf text = {0};
-    buf_add(&text, piece.at, piece.len);
-    cJSON *payload = cJSON_CreateObject();
-    tune_json_put_text(payload, "text", text.at);
-    tune_emit(reply->session, "stream", payload);
-    buf_free(&text);
+void tune_reply_author(struct tune_reply *reply, const char *name) {
+    if (reply_is_open(reply))
+        snprintf(reply->author, sizeof reply->author, "%s", name);
 }
 
 void tune_reply_log(struct tune_reply *reply, const char *text) {

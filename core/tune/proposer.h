@@ -27,10 +27,16 @@ struct tune_proposer {
      * inside the call. */
     void (*cancel)(void *self);
     void (*free)(void *self);   /* may be NULL */
+    /* A person's answer to the question that waits for one; NULL where none ever does. */
+    void (*answer)(void *self, struct str text);
 };
 
 /* The embedded rewriter: real source-to-source transformations, no network, no key. */
 struct tune_proposer *tune_rewriter_new(struct loop *loop) CC_MUST_USE;
+/* Language models, by what --proposer says ("models", "anthropic/claude-sonnet-4-5", "human"). NULL
+ * and *err (usage) for what is no model. `config` outlives it. */
+struct tune_proposer *tune_models_new(struct loop *loop, const struct config *config,
+                                      const char *names, struct err *err) CC_MUST_USE;
 
 /* The finishing calls. Texts are copied. `count` 0: nothing left. */
 void tune_reply_plans(struct tune_reply *reply, const struct tune_plan *plans, size_t count);
@@ -38,9 +44,9 @@ void tune_reply_candidate(struct tune_reply *reply, struct str source);
 /* It could not be done; `text` says why, for the person. The plan is closed, the round goes on. */
 void tune_reply_failed(struct tune_reply *reply, const char *text);
 
-/* Before the finishing call, any number of times: the answer as it arrives, a line for the log, and
- * what it cost (NAN: not reported). */
-void tune_reply_stream(struct tune_reply *reply, struct str piece);
+/* Before the finishing call, any number of times: who it is that answers (else the proposer's name), a
+ * line for the log, and what it cost (NAN: not reported). */
+void tune_reply_author(struct tune_reply *reply, const char *name);
 void tune_reply_log(struct tune_reply *reply, const char *text);
 void tune_reply_spent(struct tune_reply *reply, double tokens, double dollars);
 

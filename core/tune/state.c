@@ -56,7 +56,9 @@ void tune_state_free(struct tune_state *state) {
     vec_free(&state->rejections);
     vec_free(&state->own->undo);
     vec_free(&state->own->redo);
-    buf_free(&state->own->streaming);
+    for (size_t i = 0; i < state->calls.len; i++)
+        buf_free(&state->calls.at[i].live);
+    vec_free(&state->calls);
     free(state->own);
     arena_free(state->arena);
     free(state);

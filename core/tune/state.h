@@ -156,6 +156,21 @@ struct tune_rejection {
     bool by_loop;                   /* the proposer could not do it; else a person said no */
 };
 
+/* One question to a language model. Prompt and answer are artefacts, by content hash. */
+struct tune_call {
+    const char *role, *model;       /* "planner"; as the user names it */
+    const char *prompt, *answer;    /* hashes; answer NULL while it runs, and when none came */
+    const char *failure;            /* why none came; NULL */
+    int round, attempt;             /* attempt: the candidate it is about, -1 */
+    int64_t asked_ms, ended_ms;     /* wall clock; ended 0 while it runs */
+    double estimate;                /* tokens of the prompt, before anybody counted */
+    double input, output, cache_read, cache_write;      /* tokens as reported; NAN */
+    double dollars, first_s, elapsed_s;                 /* NAN: not reported */
+    int tries;
+    bool waits;                     /* for a person's answer */
+    struct buf live;                /* what has come so far, while it runs; not from the log */
+};
+
 struct tune_budget_view {
     double limit;                   /* NAN: none */
     double spent;                   /* NAN: not reported */
@@ -188,6 +203,7 @@ struct tune_state {
     /* what is tuned, where */
     const char *id;                 /* of the session: 32 digits */
     const char *task, *kernel_path, *reference_path, *function, *kernel_source;
+    const char *reference_source;   /* for prompts; NULL */
     const char *precision, *target, *device, *proposer, *search;
     double tolerance;
     VEC(int64_t) seeds;
@@ -210,7 +226,6 @@ struct tune_state {
     int incumbent, best;            /* attempt ids; -1 before the baseline is measured */
     int current;                    /* attempt this round is about; -1 */
     int plateau;                    /* rounds in a row without a gain */
-    const char *streaming;          /* what a model has answered so far; NULL */
 
     /* what happened */
     VEC(struct tune_attempt) attempts;      /* index = id */
@@ -220,6 +235,7 @@ struct tune_state {
     VEC(struct tune_note) notes;
     VEC(struct tune_experience) memory;
     VEC(struct tune_rejection) rejections;
+    VEC(struct tune_call) calls;
     struct tune_budget_view budgets[TUNE_BUDGETS];
     int64_t started_ms;
     int64_t seq;                    /* of the last event applied */
@@ -232,6 +248,7 @@ struct tune_state {
     bool read_only;
     const char *held_by;            /* "process 4711 on host", when read-only */
     const struct tune_place_view *place;    /* NULL: none was opened (a read-only session) */
+    const char *streaming;          /* what a model has answered so far; NULL */
     const char *trouble;            /* the disk is full, the target does not answer; NULL */
 
     struct arena *arena;            /* private */

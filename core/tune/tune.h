@@ -8,6 +8,7 @@
 #include "tune/state.h"
 #include "tune/hunks.h"
 #include "tune/context.h"
+#include "tune/prompt.h"
 #include "tune/proposer.h"
 #include "tune/session.h"
 
