@@ -306,8 +306,29 @@ static void apply_attempt(struct tune_state *state, const cJSON *payload, int64_
 static void apply_anew(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)wall_ms;
     struct tune_attempt *attempt = attempt_of(state, payload);
+    state->own->heard = 0;
+    if (!attempt)
+        return;
+    attempt->samples.len = attempt->parent_samples.len = 0;
+    if (tune_json_bool(payload, "seeds"))
+        attempt->seeds.len = 0;
+}
+
+/* An evaluation on a host begins, or hone was killed and takes up the same one again. */
+static void apply_evaluate(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    int occasion = tune_json_int(payload, "occasion", 0);
+    struct tune_attempt *attempt = attempt_of(state, payload);
+    if (occasion != state->own->heard_occasion)
+        state->own->heard = 0;
+    state->own->heard_occasion = occasion;
     if (attempt)
-        attempt->samples.len = attempt->parent_samples.len = attempt->seeds.len = 0;
+        attempt->samples.len = attempt->parent_samples.len = 0;
+}
+
+static void apply_settled(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)payload, (void)wall_ms;
+    state->own->occasions++;
 }
 
 static void apply_seed(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
@@ -338,6 +359,21 @@ static void apply_sample(struct tune_state *state, const cJSON *payload, int64_t
         *vec_push(&attempt->parent_samples) = us;
     else
         *vec_push(&attempt->samples) = us;
+}
+
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double tune_median(const double *values, size_t count) {
+    if (!count)
+        return NAN;
+    double *sorted = mem_dup(values, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, by_size);
+    double median = (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+    free(sorted);
+    return median;
 }
 
 static void metrics_read(struct tune_state *state, const cJSON *list,
@@ -389,10 +425,37 @@ static void apply_measured(struct tune_state *state, const cJSON *payload, int64
     metrics_read(state, tune_json_at(payload, "metrics"), attempt);
     lines_read(state, tune_json_at(payload, "lines"), attempt);
     bounds_read(state, tune_json_at(payload, "bounds"), attempt);
+    attempt->floor_modelled = attempt->profile_modelled = false;
     const struct tune_attempt *seed = &state->attempts.at[0];
     const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
     attempt->speedup = seed->latency_us / attempt->latency_us;
     attempt->vs_parent = parent ? parent->latency_us / attempt->latency_us : (double)NAN;
+    /* Interleaved samples compare what two evaluations, hours apart, cannot. */
+    if (attempt->modelled || !parent || !attempt->parent_samples.len || !attempt->samples.len)
+        return;
+    attempt->vs_parent = tune_median(attempt->parent_samples.at, attempt->parent_samples.len) /
+                         tune_median(attempt->samples.at, attempt->samples.len);
+    attempt->speedup = parent->speedup * attempt->vs_parent;
+}
+
+/* What the device model says of a kernel that was measured: it fills what the host left open. */
+static void apply_modelled(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    struct tune_attempt *attempt = attempt_of(state, payload);
+    if (!attempt)
+        return;
+    double floor_us = tune_json_number(payload, "floor_us");
+    if (isnan(attempt->floor_us) && !isnan(floor_us)) {
+        attempt->floor_us = floor_us;
+        attempt->floor_modelled = true;
+    }
+    if (!tune_json_at(payload, "lines"))
+        return;
+    attempt->profile_modelled = true;
+    metrics_read(state, tune_json_at(payload, "metrics"), attempt);
+    lines_read(state, tune_json_at(payload, "lines"), attempt);
+    bounds_read(state, tune_json_at(payload, "bounds"), attempt);
+    text_set(state, payload, "bound_by", &attempt->bound_by);
 }
 
 static void apply_verdict(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
@@ -468,7 +531,13 @@ static void log_add(struct tune_state *state, struct tune_log log, const char *p
     *vec_push(&state->logs) = log;
 }
 
+static void heard_note(struct tune_state *state, const cJSON *payload) {
+    int64_t heard = tune_json_int64(payload, "heard", 0);
+    state->own->heard = MAX_OF(state->own->heard, heard);
+}
+
 static void apply_log(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    heard_note(state, payload);
     struct tune_log log = {.wall_ms = wall_ms,
                            .level = TUNE_LEVEL_INFO,
                            .diagnostic = -1,
@@ -486,6 +555,7 @@ static enum diag_severity severity_find(const char *word) {
 }
 
 static void apply_diagnostic(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    heard_note(state, payload);
     static const enum tune_level levels[] = {[DIAG_ERROR] = TUNE_LEVEL_ERROR,
                                              [DIAG_WARNING] = TUNE_LEVEL_WARNING,
                                              [DIAG_NOTE] = TUNE_LEVEL_INFO};
@@ -587,6 +657,9 @@ static const struct {
     {"plan_failed", apply_plan_failed},
     {"attempt", apply_attempt},
     {"anew", apply_anew},
+    {"evaluate", apply_evaluate},
+    {"settled", apply_settled},
+    {"modelled", apply_modelled},
     {"seed", apply_seed},
     {"sample", apply_sample},
     {"measured", apply_measured},

@@ -90,7 +90,8 @@ static void decide_by_speed(const struct tune_state *state, const struct tune_at
         buf_puts(&decision->reason, "it was not measured");
         return;
     }
-    double gain = 1 - attempt->latency_us / parent->latency_us;
+    double gain = attempt->modelled ? 1 - attempt->latency_us / parent->latency_us
+                                    : 1 - 1 / attempt->vs_parent;
     decision->status = TUNE_STATUS_REVERT;
     if (best && attempt->latency_us > best->latency_us * (1 + TUNE_DIVERGENCE)) {
         buf_printf(&decision->reason, "divergence guard: %.0f %% slower than the best, ",
@@ -100,7 +101,7 @@ static void decide_by_speed(const struct tune_state *state, const struct tune_at
         buf_puts(&decision->reason, "the samples overlap, ");
     } else if (attempt->verdict.faster == TUNE_ANSWER_YES && gain >= TUNE_MIN_GAIN) {
         decision->status = TUNE_STATUS_KEEP;
-        buf_printf(&decision->reason, "%.2fx faster, ", parent->latency_us / attempt->latency_us);
+        buf_printf(&decision->reason, "%.2fx faster, ", attempt->vs_parent);
     } else if (gain > SAME) {
         buf_printf(&decision->reason, "a gain of %.2f %% is below %.1f %%, ", gain * 100,
                    TUNE_MIN_GAIN * 100);

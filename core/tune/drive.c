@@ -126,10 +126,12 @@ static bool attempt_is_open(const struct tune_state *state) {
 static bool wants_candidate(const struct tune_state *state) {
     return state->candidate.exists && state->steps[TUNE_STEP_REWRITE].is == TUNE_IS_OK;
 }
+/* The model's time comes with the check; a device is asked when the check is passed. */
 static bool wants_green(const struct tune_state *state) {
     const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
     return attempt_is_open(state) && attempt->verdict.compiles == TUNE_ANSWER_YES &&
-           attempt->verdict.correct != TUNE_ANSWER_NO && !isnan(attempt->latency_us);
+           attempt->verdict.correct != TUNE_ANSWER_NO &&
+           (!state->attempts.at[0].modelled || !isnan(attempt->latency_us));
 }
 static bool wants_measured(const struct tune_state *state) {
     const struct tune_attempt *attempt = tune_state_attempt(state, state->current);

@@ -32,7 +32,11 @@ struct tune_evaluation {
     enum tune_step step;
     bool given_up;                  /* what still comes is ignored */
     bool rest;                      /* the remaining seeds of a candidate that is faster */
-    size_t seeds, lines;            /* seeds asked for; log lines stored */
+    int64_t count, known;           /* events of it so far; so many are in the log already */
+    int64_t heard;                  /* number of the one that is told now; 0: none, or not the
+                                     * runner's own */
+    struct runner_result result;    /* of one that waits for the device model; run is NULL then */
+    size_t seeds, lines, diagnostics;   /* seeds asked for; log lines and diagnostics stored */
     char *folder;                   /* where the profile goes */
 };
 
@@ -52,6 +56,7 @@ struct tune_session {
     struct loop_timer *follow;      /* read-only: looks for new events */
     struct tune_ingest *ingests;    /* profiles being put away */
     bool advancing, halted, closing;
+    struct tune_beside *beside;     /* the device model beside a measured place */
     int failures;                   /* evaluations in a row that the target could not do */
     int jobs;                       /* numbers the profile folders */
     double round_spent[TUNE_BUDGETS];   /* what was spent when this round began */
@@ -113,6 +118,24 @@ size_t tune_reply_turns(const struct tune_reply *reply, enum tune_role role);
 void tune_baseline_start(struct tune_session *session);
 void tune_verify_start(struct tune_session *session);
 void tune_benchmark_start(struct tune_session *session);
+
+/* Metrics, lines and bounds of a result as members of an event. */
+void tune_result_put(cJSON *payload, const struct runner_result *result);
+/* An evaluation ended or was given up: the next one is another, also for the host. */
+void tune_evaluation_settled(struct tune_session *session);
+/* Takes one that waits for the device model off the list. */
+void tune_evaluation_drop(struct tune_evaluation *evaluation);
+/* The model answered: what waited for it goes on. */
+void tune_evaluation_go_on(struct tune_session *session);
+
+/* beside.c: the device model beside a place that measures. It is asked for what a device does not
+ * tell: the floor, what the lines cost. */
+void tune_beside_ask(struct tune_session *session, const struct tune_attempt *attempt);
+/* Whether its answer about the attempt is still to come. */
+bool tune_beside_pends(const struct tune_session *session, int attempt);
+/* Puts its answer, if there is one, where the measured result has nothing. */
+void tune_beside_fill(struct tune_session *session, int attempt);
+void tune_beside_free(struct tune_session *session);
 
 /* decide.c: the rest. */
 void tune_score(struct tune_session *session, int attempt);

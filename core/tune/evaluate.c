@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The steps that run a kernel: the baseline, verify, benchmark. Turns what the runner says into
- * events and its result into a verdict. A candidate is checked, timed and compared on one seed
- * first; the other seeds are run only when it is faster than the incumbent. */
+ * events and its result into a verdict. With the device model a candidate is checked, timed and
+ * compared on one seed first, and the other seeds are run only when it is faster than the incumbent;
+ * on a device all seeds are compared first, and what is correct is timed with the incumbent between. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,11 +49,18 @@ static cJSON *about(const struct tune_evaluation *evaluation) {
     return payload;
 }
 
+/* Whether the log has it already: from before hone was killed. */
+static bool is_known(const struct tune_evaluation *evaluation) {
+    return evaluation->heard && evaluation->heard <= evaluation->known;
+}
+
 static void log_emit(struct tune_evaluation *evaluation, const char *level, const char *phase,
                      const char *text) {
-    if (evaluation->lines++ >= MAX_LOG_LINES)
+    if (evaluation->lines++ >= MAX_LOG_LINES || is_known(evaluation))
         return;
     cJSON *payload = about(evaluation);
+    if (evaluation->heard)
+        cJSON_AddNumberToObject(payload, "heard", (double)evaluation->heard);
     tune_json_put_text(payload, "level", level);
     tune_json_put_text(payload, "phase", phase);
     tune_json_put_text(payload, "text",
@@ -90,9 +98,11 @@ static void on_log(struct tune_evaluation *evaluation, const struct runner_event
 
 static void on_diagnostic(struct tune_evaluation *evaluation, const struct runner_event *event) {
     const struct diag *diag = event->diag;
-    if (!diag || evaluation->lines++ >= MAX_DIAGNOSTICS)
+    if (!diag || evaluation->diagnostics++ >= MAX_DIAGNOSTICS || is_known(evaluation))
         return;
     cJSON *payload = about(evaluation);
+    if (evaluation->heard)
+        cJSON_AddNumberToObject(payload, "heard", (double)evaluation->heard);
     tune_json_put_text(payload, "severity", diag_severity_name(diag->severity));
     tune_json_put_text(payload, "code", diag->code);
     tune_json_put_text(payload, "file", diag->file);
@@ -138,11 +148,21 @@ static void on_sample(struct tune_evaluation *evaluation, const struct runner_ev
     buf_free(&text);
 }
 
+static void on_restart(struct tune_evaluation *evaluation) {
+    cJSON *payload = about(evaluation);
+    tune_json_put_bool(payload, "seeds", evaluation->step != TUNE_STEP_BENCHMARK);
+    tune_emit(evaluation->session, "anew", payload);
+    evaluation->count = evaluation->known = 0;
+}
+
 static void on_event(void *data, const struct runner_event *event) {
     struct tune_evaluation *evaluation = data;
     struct tune_session *session = evaluation->session;
     if (evaluation->given_up || session->halted)
         return;
+    int64_t heard = evaluation->heard;
+    if (!session->place.modelled)
+        evaluation->heard = event->local ? 0 : ++evaluation->count;
     switch (event->kind) {
     case RUNNER_PHASE:
         on_phase(evaluation, event);
@@ -160,13 +180,14 @@ static void on_event(void *data, const struct runner_event *event) {
         on_sample(evaluation, event);
         break;
     case RUNNER_RESTART:
-        tune_emit(session, "anew", about(evaluation));
+        on_restart(evaluation);
         break;
     case RUNNER_METRIC:
     case RUNNER_ARTIFACT:
     case RUNNER_RESULT:
         break; /* they come with the whole result */
     }
+    evaluation->heard = heard;
     if (session->halted)
         tune_work_cancel(session);
 }
@@ -174,7 +195,7 @@ static void on_event(void *data, const struct runner_event *event) {
 /* ------------------------------------------------------------------------------ its whole result
  */
 
-static void metrics_put(cJSON *payload, const struct runner_result *result) {
+void tune_result_put(cJSON *payload, const struct runner_result *result) {
     cJSON *list = cJSON_AddArrayToObject(payload, "metrics");
     for (size_t i = 0; i < result->metrics.len; i++) {
         cJSON *item = cJSON_CreateObject();
@@ -213,7 +234,7 @@ static void measured_emit(struct tune_evaluation *evaluation, const struct runne
     cJSON_AddNumberToObject(payload, "instructions", (double)result->instructions);
     tune_json_put_bool(payload, "modelled", result->modelled);
     tune_json_put_text(payload, "bound_by", *result->bound ? result->bound : NULL);
-    metrics_put(payload, result);
+    tune_result_put(payload, result);
     tune_emit(evaluation->session, "measured", payload);
     for (size_t i = 0; i < result->artifacts.len; i++)
         if (!strcmp(result->artifacts.at[i].name, "profile"))
@@ -223,7 +244,8 @@ static void measured_emit(struct tune_evaluation *evaluation, const struct runne
 
 static void device_time_note(struct tune_session *session, const struct runner_result *result) {
     cJSON *payload = cJSON_CreateObject();
-    tune_json_put_number(payload, tune_budget_word(TUNE_BUDGET_DEVICE_S), result->elapsed_s);
+    tune_json_put_number(payload, tune_budget_word(TUNE_BUDGET_DEVICE_S),
+                         result->device_s > 0 ? result->device_s : result->elapsed_s);
     tune_emit(session, "spent", payload);
 }
 
@@ -264,31 +286,99 @@ static void evaluation_unlink(struct tune_evaluation *evaluation) {
 }
 
 static void evaluation_free(struct tune_evaluation *evaluation) {
+    runner_result_free(&evaluation->result);
     free(evaluation->folder);
     free(evaluation);
 }
 
-static void on_done(void *data, struct runner_result *result) {
-    struct tune_evaluation *evaluation = data;
-    struct tune_session *session = evaluation->session;
+void tune_evaluation_drop(struct tune_evaluation *evaluation) {
     evaluation_unlink(evaluation);
-    if (!evaluation->given_up) {
-        session->work = TUNE_WORK_NONE;
-        device_time_note(session, result);
-        failure_judge(result);
-        settle_fn *settle = evaluation->step == TUNE_STEP_PROFILE  ? baseline_settle
-                            : evaluation->step == TUNE_STEP_VERIFY ? verify_settle
-                                                                   : benchmark_settle;
-        if (!session->halted)
-            settle(session, evaluation, result);
-        tune_advance(session);
-    }
     evaluation_free(evaluation);
 }
 
-static char *profile_folder(struct tune_session *session) {
+void tune_evaluation_settled(struct tune_session *session) {
+    if (!session->place.modelled)
+        tune_emit(session, "settled", cJSON_CreateObject());
+}
+
+static const struct {
+    void (*start)(struct tune_session *session);
+    settle_fn *settle;
+} by_step[TUNE_STEPS] = {
+    [TUNE_STEP_PROFILE] = {tune_baseline_start, baseline_settle},
+    [TUNE_STEP_VERIFY] = {tune_verify_start, verify_settle},
+    [TUNE_STEP_BENCHMARK] = {tune_benchmark_start, benchmark_settle},
+};
+
+/* A host that could not do its part says nothing about the kernel: it is asked once more, and then
+ * the loop pauses with the step still to be done. False: it is no such failure. */
+static bool place_failed(struct tune_session *session, struct tune_evaluation *evaluation,
+                         const struct runner_result *result) {
+    const struct err *failure = &result->failure;
+    bool mine = failure->kind == ERR_NONE || failure->kind == ERR_KERNEL;
+    if (session->place.modelled || mine) {
+        session->failures = session->place.modelled ? session->failures : 0;
+        return false;
+    }
+    if (failure->kind == ERR_ENVIRONMENT && session->failures++ == 0) {
+        tune_emit_log(session, TUNE_LEVEL_WARNING, "host", "%s; it is tried once more",
+                      failure->text);
+        by_step[evaluation->step].start(session);
+    } else {
+        session->failures = 0;
+        tune_give_up(session, "pause", "%s", failure->text);
+    }
+    return true;
+}
+
+static void settle(struct tune_evaluation *evaluation, struct runner_result *result) {
+    struct tune_session *session = evaluation->session;
+    session->work = TUNE_WORK_NONE;
+    device_time_note(session, result);
+    tune_evaluation_settled(session);
+    if (!session->halted && !place_failed(session, evaluation, result)) {
+        failure_judge(result);
+        by_step[evaluation->step].settle(session, evaluation, result);
+    }
+    tune_advance(session);
+}
+
+/* What is timed waits for the device model's word on it; that comes soon, and mostly came before. */
+static bool waits_for_model(const struct tune_evaluation *evaluation) {
+    return evaluation->step != TUNE_STEP_VERIFY &&
+           tune_beside_pends(evaluation->session, evaluation->attempt);
+}
+
+static void on_done(void *data, struct runner_result *result) {
+    struct tune_evaluation *evaluation = data;
+    if (!evaluation->given_up && waits_for_model(evaluation)) {
+        evaluation->run = NULL;
+        evaluation->result = *result;
+        *result = (struct runner_result){0};
+        return;
+    }
+    evaluation_unlink(evaluation);
+    if (!evaluation->given_up)
+        settle(evaluation, result);
+    evaluation_free(evaluation);
+}
+
+void tune_evaluation_go_on(struct tune_session *session) {
+    struct tune_evaluation *evaluation = session->evaluations;
+    while (evaluation && (evaluation->run || waits_for_model(evaluation)))
+        evaluation = evaluation->next;
+    if (!evaluation)
+        return;
+    evaluation_unlink(evaluation);
+    settle(evaluation, &evaluation->result);
+    evaluation_free(evaluation);
+}
+
+/* On a host each occasion has its own, where what it said is kept as it came. */
+static char *run_folder(struct tune_session *session) {
     char name[40];
-    snprintf(name, sizeof name, "run/%d", ++session->jobs);
+    snprintf(name, sizeof name, "run/%d",
+             session->place.modelled ? ++session->jobs : session->state->own->occasions + 1);
     char *folder = path_join(store_folder(session->store), name);
     struct err err = {0};
     if (!file_make_dirs(folder, &err)) {
@@ -296,6 +386,20 @@ static char *profile_folder(struct tune_session *session) {
         return NULL;
     }
     return folder;
+}
+
+/* The occasion's number counts evaluations that ended: a hone that was killed finds the same one
+ * again, and a measurement that is repeated on purpose is another. */
+static void occasion_begin(struct tune_session *session, struct tune_evaluation *evaluation,
+                           char *occasion, size_t size) {
+    const struct tune_private *own = session->state->own;
+    snprintf(occasion, size, "%d", own->occasions);
+    if (session->place.modelled)
+        return;
+    cJSON *payload = about(evaluation);
+    cJSON_AddNumberToObject(payload, "occasion", own->occasions);
+    tune_emit(session, "evaluate", payload);
+    evaluation->known = own->heard;
 }
 
 /* Starts a job for the current attempt; `job` has what is special about it. */
@@ -307,7 +411,10 @@ static void evaluation_start(struct tune_session *session, enum tune_step step, 
     *evaluation = (struct tune_evaluation){
         .session = session, .attempt = attempt->id, .step = step, .rest = rest};
     evaluation->seeds = job->no_verify ? 0 : state->seeds.len;
-    evaluation->folder = job->no_time ? NULL : profile_folder(session);
+    bool keeps = !job->no_time || !session->place.modelled;
+    evaluation->folder = keeps ? run_folder(session) : NULL;
+    char occasion[24];
+    occasion_begin(session, evaluation, occasion, sizeof occasion);
     job->kernel_path = state->kernel_path;
     job->kernel_text = attempt->source;
     job->kernel_name = state->function;
@@ -315,6 +422,8 @@ static void evaluation_start(struct tune_session *session, enum tune_step step, 
     job->device = state->device;
     job->tolerance = state->tolerance > 0 ? state->tolerance : 0;
     job->artifact_folder = evaluation->folder;
+    job->session = state->id;
+    job->occasion = occasion;
     struct runner_callbacks callbacks = {on_event, on_done, evaluation};
     struct err err = {0};
     session->work = TUNE_WORK_EVALUATE;
@@ -372,6 +481,7 @@ void tune_baseline_start(struct tune_session *session) {
     if (!attempt_emit(session, 0, -1, state->kernel_source, "seed"))
         return;
     struct runner_job job = {.seeds = state->seeds.at, .seed_count = state->seeds.len};
+    tune_beside_ask(session, &state->attempts.at[0]);
     evaluation_start(session, TUNE_STEP_PROFILE, false, &job);
 }
 
@@ -389,6 +499,7 @@ static void baseline_settle(struct tune_session *session, struct tune_evaluation
                             struct runner_result *result) {
     function_note(session, result);
     measured_emit(evaluation, result);
+    tune_beside_fill(session, 0);
     verdict_emit(session, 0, &result->verdict);
     const struct tune_attempt *seed = &session->state->attempts.at[0];
     const char *wrong = why_wrong(seed);
@@ -416,7 +527,10 @@ static void baseline_settle(struct tune_session *session, struct tune_evaluation
 
 static void verify_job(struct tune_session *session, bool rest) {
     const struct tune_state *state = session->state;
-    struct runner_job job = {.seeds = state->seeds.at, .seed_count = MIN_OF(state->seeds.len, 1)};
+    bool modelled = session->place.modelled;
+    struct runner_job job = {.seeds = state->seeds.at, .no_time = !modelled,
+                             .seed_count = modelled ? MIN_OF(state->seeds.len, 1)
+                                                    : state->seeds.len};
     if (rest) {
         job.seeds = state->seeds.at + 1;
         job.seed_count = state->seeds.len - 1;
@@ -429,8 +543,10 @@ void tune_verify_start(struct tune_session *session) {
     const struct tune_state *state = session->state;
     const struct tune_candidate *candidate = &state->candidate;
     int id = state->current > 0 ? state->current : (int)state->attempts.len;
-    if (attempt_emit(session, id, candidate->parent, candidate->source, candidate->author))
-        verify_job(session, false);
+    if (!attempt_emit(session, id, candidate->parent, candidate->source, candidate->author))
+        return;
+    tune_beside_ask(session, tune_state_attempt(state, id));
+    verify_job(session, false);
 }
 
 static bool is_faster(const struct tune_state *state, const struct tune_attempt *attempt) {
@@ -458,23 +574,25 @@ static void not_run_note(struct tune_session *session, struct runner_result *res
 
 static void verify_settle(struct tune_session *session, struct tune_evaluation *evaluation,
                           struct runner_result *result) {
-    if (!evaluation->rest)
+    bool modelled = session->place.modelled;
+    if (!evaluation->rest && modelled)
         measured_emit(evaluation, result);
     const struct tune_attempt *attempt = tune_state_attempt(session->state, evaluation->attempt);
-    bool more = !evaluation->rest && session->state->seeds.len > 1 && attempt &&
+    bool more = !evaluation->rest && modelled && session->state->seeds.len > 1 && attempt &&
                 task_verdict_is_green(&result->verdict) && is_faster(session->state, attempt);
-    if (!more && !evaluation->rest)
+    if (!more && !evaluation->rest && modelled)
         not_run_note(session, result);
     verdict_emit(session, evaluation->attempt, &result->verdict);
     if (session->halted || !attempt)
         return;
-    session->failures = result->failure.kind == ERR_ENVIRONMENT ? session->failures + 1 : 0;
+    if (modelled)
+        session->failures = result->failure.kind == ERR_ENVIRONMENT ? session->failures + 1 : 0;
     bool running = session->state->steps[TUNE_STEP_VERIFY].is == TUNE_IS_RUNNING;
     if (more && running)
         verify_job(session, true);
     else
         verify_end(session, tune_state_attempt(session->state, evaluation->attempt));
-    if (session->failures < 2 || !session->state->running)
+    if (!modelled || session->failures < 2 || !session->state->running)
         return;
     tune_give_up(session, "pause", "%s", result->failure.text);
 }
@@ -497,8 +615,25 @@ static void speed_judge(struct tune_session *session, const struct tune_attempt 
     verdict_emit(session, attempt->id, &verdict);
 }
 
+/* A device that is faster than the model's floor is a measurement gone wrong, or a kernel that does
+ * not do its work; unless the floor does not hold for the seed kernel either. */
+static void floor_judge(struct tune_session *session, const struct tune_attempt *attempt) {
+    const struct tune_attempt *seed = &session->state->attempts.at[0];
+    struct task_verdict verdict = {0};
+    if (!attempt->floor_modelled || seed->latency_us < seed->floor_us)
+        return;
+    task_judge_latency(&verdict, attempt->latency_us, attempt->floor_us);
+    if (verdict.credible.answer != TASK_NO)
+        return;
+    task_judge(&verdict.credible, TASK_NO, "measured %.4g us, below the floor of %.4g us, which no "
+               "kernel can pass (modelled)", attempt->latency_us, attempt->floor_us);
+    verdict_emit(session, attempt->id, &verdict);
+}
+
 static void benchmark_end(struct tune_session *session, int id) {
     const struct tune_attempt *attempt = tune_state_attempt(session->state, id);
+    floor_judge(session, attempt);
+    attempt = tune_state_attempt(session->state, id);
     speed_judge(session, attempt);
     tune_score(session, id);
     attempt = tune_state_attempt(session->state, id);
@@ -521,6 +656,7 @@ void tune_benchmark_start(struct tune_session *session) {
     }
     const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
     struct runner_job job = {.no_verify = true, .incumbent_text = parent ? parent->source : NULL};
+    tune_beside_ask(session, attempt);
     evaluation_start(session, TUNE_STEP_BENCHMARK, false, &job);
 }
 
@@ -531,6 +667,7 @@ static void benchmark_settle(struct tune_session *session, struct tune_evaluatio
         return;
     }
     measured_emit(evaluation, result);
+    tune_beside_fill(session, evaluation->attempt);
     if (!session->halted)
         benchmark_end(session, evaluation->attempt);
 }

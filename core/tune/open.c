@@ -230,6 +230,7 @@ static void evaluations_free(struct tune_session *session) {
     while (session->evaluations) {
         struct tune_evaluation *first = session->evaluations;
         session->evaluations = first->next;
+        runner_result_free(&first->result);
         free(first->folder);
         free(first);
     }
@@ -245,6 +246,7 @@ void tune_session_close(struct tune_session *session) {
     tune_ingest_forget(session);
     if (session->proposer && session->work)
         tune_work_cancel(session);
+    tune_beside_free(session);
     if (session->place.free)
         session->place.free(session->place.self);
     evaluations_free(session);

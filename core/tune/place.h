@@ -10,6 +10,7 @@ struct tune_place {
     void *self;
     bool modelled;              /* latencies are the model's: the same each time */
     int parallel;               /* evaluations that run at once */
+    bool alone;                 /* measured, and the device model is not asked beside it */
     /* As target_start: on_done comes once, later. Returns a handle for cancel, NULL on failure. */
     void *(*start)(void *self, const struct runner_job *job,
                    const struct runner_callbacks *callbacks, struct err *err);

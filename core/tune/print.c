@@ -63,6 +63,8 @@ static void print_head(const struct tune_state *state, cJSON *root) {
         {"running", state->running},
         {"finished", state->finished},
         {"environment", state->stopped_by_environment},
+        {"occasions", state->own->occasions},
+        {"heard", (double)state->own->heard},
         {"revise", state->own->revise},
         {"round_over", state->own->round_over},
     };
@@ -169,6 +171,8 @@ static void print_attempts(const struct tune_state *state, cJSON *root) {
         put_int(item, "parent", attempt->parent);
         put_int(item, "round", attempt->round);
         put_int(item, "repairs", attempt->repairs);
+        tune_json_put_bool(item, "floor_modelled", attempt->floor_modelled);
+        tune_json_put_bool(item, "profile_modelled", attempt->profile_modelled);
         put_int(item, "started_ms", (double)attempt->started_ms);
         put_int(item, "ended_ms", (double)attempt->ended_ms);
         tune_json_put_text(item, "source", attempt->source);

@@ -49,9 +49,15 @@ struct tune_undo {
 struct tune_private {
     VEC(struct tune_undo) undo, redo;
     bool revise;                /* the next plan is shown whatever the gate */
+    int occasions;              /* evaluations of a measured place that ended or were given up */
+    int heard_occasion;         /* the last one begun; */
+    int64_t heard;              /* events of it that are in the log */
     int64_t decided_seq;        /* the last event that may have changed what an attempt is */
     bool round_over;            /* the round was counted; the next one has not begun */
 };
+
+/* The median; NAN of nothing. */
+double tune_median(const double *values, size_t count);
 
 struct tune_state *tune_state_new(void) CC_MUST_USE;
 void tune_state_free(struct tune_state *state);

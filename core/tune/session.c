@@ -96,8 +96,13 @@ void tune_work_cancel(struct tune_session *session) {
         next = at->next;
         bool first = !at->given_up;
         at->given_up = true;
-        if (first)
+        if (!first || session->closing)
+            continue;               /* what runs on a host goes on and is taken up again */
+        tune_evaluation_settled(session);
+        if (at->run)
             session->place.cancel(at->run);
+        else
+            tune_evaluation_drop(at);
     }
 }
 

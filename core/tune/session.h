@@ -87,7 +87,8 @@ struct tune_action {
  * A session that another process holds is opened read-only; see tune_state.held_by. */
 struct tune_session *tune_session_open(const struct tune_options *options, struct loop *loop,
                                        struct err *err) CC_MUST_USE;
-/* Ends running jobs, writes what is left and closes. Accepts NULL. */
+/* Ends what runs on this machine, writes what is left and closes; a job on a host goes on there and
+ * is taken up when the session is opened and started again. Accepts NULL. */
 void tune_session_close(struct tune_session *session);
 
 /* `changed` is called after events were stored and applied, from the loop's thread, never inside

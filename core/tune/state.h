@@ -106,6 +106,8 @@ struct tune_attempt {
     enum tune_status status;
     const char *reason;             /* of the status */
     bool modelled;                  /* times come from the device model: the same each time */
+    bool floor_modelled;            /* of one that was measured: the floor is the model's */
+    bool profile_modelled;          /* the same for metrics, lines, bounds and timeline */
     int repairs;
     double latency_us, floor_us;
     double speedup, vs_parent;      /* against the seed; against the parent */

@@ -30,7 +30,7 @@ struct fake_run {
     struct fake_run *next;
     struct runner_callbacks callbacks;
     struct loop_timer *timer;
-    char *source;
+    char *source, *incumbent;
     int64_t seeds[TASK_MAX_SEEDS];
     size_t n_seeds;
     bool no_time, cancelled;
@@ -40,7 +40,25 @@ struct fake_place {
     struct fake_run *runs;
     int started, seeds_run;
     bool slow; /* evaluations never end by themselves */
+    bool measured; /* times come in samples, of the incumbent too */
+    int fails;     /* so many evaluations end as failures of the place */
+    int cancelled, timed;
+    char occasion[24], last[16]; /* of the last job; what it was about: "time", "seeds", "both" */
 };
+
+/* Ten of the kernel, and of the incumbent between them. */
+static void fake_samples(struct fake_run *run) {
+    for (int i = 0; i < 10; i++) {
+        double us = fake_number(run->source, "# latency ", 1000) + i;
+        struct runner_event event = {.kind = RUNNER_SAMPLE, .value = us};
+        run->callbacks.on_event(run->callbacks.data, &event);
+        if (!run->incumbent)
+            continue;
+        event.value = fake_number(run->incumbent, "# latency ", 1000) + i;
+        event.incumbent = true;
+        run->callbacks.on_event(run->callbacks.data, &event);
+    }
+}
 
 static void fake_finish(void *data) {
     struct fake_run *run = data;
@@ -73,6 +91,8 @@ static void fake_finish(void *data) {
     if (!broken && run->n_seeds)
         task_judge(&result.verdict.correct, wrong ? TASK_NO : TASK_YES, "%s",
                    wrong ? "seed 0: relative L2 0.5, allowed 2e-05" : "");
+    if (run->place->measured && !run->no_time && !run->cancelled && !broken)
+        fake_samples(run);
     if (!broken && !run->no_time) {
         result.latency_us = fake_number(source, "# latency ", 1000);
         result.floor_us = 100;
@@ -83,11 +103,17 @@ static void fake_finish(void *data) {
         *vec_push(&result.bounds) = (struct runner_bound){"DMA", 400, 300};
         snprintf(result.bound, sizeof result.bound, "DMA");
     }
-    result.modelled = true;
+    result.modelled = !run->place->measured;
     result.elapsed_s = 0.5;
+    result.device_s = run->place->measured ? 0.125 : 0;
+    if (run->place->measured)
+        result.floor_us = 0;
+    if (run->place->fails > 0 && run->place->fails--)
+        result.failure = (struct err){ERR_ENVIRONMENT, "core 0 does not answer"};
     snprintf(result.kernel_name, sizeof result.kernel_name, "kernel");
     if (strstr(source, "# crash"))
         result.failure = (struct err){ERR_ENVIRONMENT, "the runner was killed by signal 9"};
+    run->place->cancelled += run->cancelled;
     if (run->cancelled)
         result.failure = (struct err){ERR_CANCELLED, "cancelled"};
     struct fake_run **place = &run->place->runs;
@@ -98,6 +124,7 @@ static void fake_finish(void *data) {
     vec_free(&result.metrics);
     vec_free(&result.lines);
     vec_free(&result.bounds);
+    free(run->incumbent);
     free(run->source);
     free(run);
 }
@@ -111,9 +138,15 @@ static void *fake_start(void *self, const struct runner_job *job,
                              .next = place->runs,
                              .callbacks = *callbacks,
                              .source = mem_strdup(job->kernel_text),
+                             .incumbent = mem_strdup(job->incumbent_text),
                              .n_seeds = job->seed_count,
                              .no_time = job->no_time};
-    memcpy(run->seeds, job->seeds, job->seed_count * sizeof *job->seeds);
+    if (job->seed_count)
+        memcpy(run->seeds, job->seeds, job->seed_count * sizeof *job->seeds);
+    place->timed += !job->no_time;
+    snprintf(place->occasion, sizeof place->occasion, "%s", job->occasion ? job->occasion : "");
+    snprintf(place->last, sizeof place->last, "%s",
+             job->no_time ? "seeds" : job->no_verify ? "time" : "both");
     place->runs = run;
     place->started++;
     if (!place->slow)
@@ -134,6 +167,7 @@ static void fake_release(void *self) {
         struct fake_run *run = place->runs;
         place->runs = run->next;
         loop_timer_stop(run->timer);
+        free(run->incumbent);
         free(run->source);
         free(run);
     }
@@ -212,9 +246,12 @@ static void fake_open(struct fake *fake) {
         fail_msg("%s", err.text);
 }
 
+static bool fake_measured; /* the next place measures */
+
 static void fake_begin(struct fake *fake, const struct fake_plan *plans, size_t count,
                        enum tune_gate gate) {
-    *fake = (struct fake){.folder = mem_strdup("/tmp/hone_tune_XXXXXX")};
+    struct fake_place place = {.measured = fake_measured};
+    *fake = (struct fake){.folder = mem_strdup("/tmp/hone_tune_XXXXXX"), .place = place};
     assert_non_null(mkdtemp(fake->folder));
     setenv("XDG_STATE_HOME", fake->folder, 1);
     fake_file(fake->folder, "kernel.py", "def kernel():\n    # latency 1000\n    # hbm 1000\n");
@@ -228,7 +265,8 @@ static void fake_begin(struct fake *fake, const struct fake_plan *plans, size_t 
                                             .plans = plans,
                                             .count = count};
     fake->seen = (struct tune_place){.self = &fake->place,
-                                     .modelled = true,
+                                     .modelled = !place.measured,
+                                     .alone = true,
                                      .parallel = 1,
                                      .start = fake_start,
                                      .cancel = fake_cancel,

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loop on a place that measures: samples instead of one modelled time, failures of the place,
+ * jobs that outlive hone, and the device model beside it. */
+#include "tune/fake.h"
+
+#include "runner/runner.h"
+
+static const struct fake_plan faster = {
+    .key = "faster", .source = "def kernel():\n    # latency 800\n    # hbm 500\n", .size = 0.5};
+
+static void begin(struct fake *fake, const struct fake_plan *plan, enum tune_gate gate) {
+    fake_measured = true;
+    fake_begin(fake, plan, 1, gate);
+}
+
+static void a_candidate_is_checked_on_all_seeds_and_then_timed_with_the_incumbent(void **state) {
+    (void)state;
+    struct fake fake;
+    begin(&fake, &faster, TUNE_GATE_AUTO);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
+                                         .index = TUNE_BUDGET_ROUNDS, .number = 1});
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
+    const struct tune_state *now = fake_state(&fake);
+    assert_int_equal(fake.place.started, 3);
+    assert_int_equal(fake.place.timed, 2);
+    assert_int_equal(fake.place.seeds_run, 10);
+    assert_string_equal(fake.place.last, "time");
+    const struct tune_attempt *attempt = tune_state_attempt(now, 1);
+    assert_int_equal(attempt->status, TUNE_STATUS_KEEP);
+    assert_int_equal(attempt->samples.len, 10);
+    assert_int_equal(attempt->parent_samples.len, 10);
+    assert_int_equal(attempt->verdict.faster, TUNE_ANSWER_YES);
+    assert_true(fabs(attempt->vs_parent - 1004.5 / 804.5) < 1e-9);
+    assert_false(attempt->modelled);
+    assert_true(now->budgets[TUNE_BUDGET_DEVICE_S].spent == 3 * 0.125);
+    fake_end(&fake);
+}
+
+static void overlapping_samples_are_inconclusive(void **state) {
+    (void)state;
+    static const struct fake_plan same = {
+        .key = "same", .source = "def kernel():\n    # latency 998\n    # hbm 500\n", .size = 0.5};
+    struct fake fake;
+    begin(&fake, &same, TUNE_GATE_AUTO);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
+                                         .index = TUNE_BUDGET_ROUNDS, .number = 1});
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
+    assert_int_equal(tune_state_attempt(fake_state(&fake), 1)->status, TUNE_STATUS_INCONCLUSIVE);
+    fake_end(&fake);
+}
+
+static void a_place_that_fails_is_tried_once_more_and_then_the_loop_pauses(void **state) {
+    (void)state;
+    struct fake fake;
+    begin(&fake, &faster, TUNE_GATE_ASK);
+    struct tune_action start = {.kind = TUNE_ACT_START}, yes = {.kind = TUNE_ACT_APPROVE};
+    fake.place.fails = 1;
+    fake_act(&fake, start);
+    const struct tune_state *now = fake_state(&fake);
+    assert_int_equal(fake.place.started, 2);
+    assert_int_equal(tune_state_attempt(now, 0)->status, TUNE_STATUS_KEEP);
+    while (now->step < TUNE_STEP_REWRITE)
+        fake_act(&fake, yes);
+    fake.place.fails = 2;
+    fake_act(&fake, yes);
+    assert_int_equal(now->wait, TUNE_WAIT_PAUSED);
+    assert_true(now->stopped_by_environment);
+    assert_non_null(strstr(now->wait_text, "core 0 does not answer"));
+    assert_int_equal(now->step, TUNE_STEP_VERIFY);
+    assert_int_equal(tune_state_attempt(now, 1)->status, TUNE_STATUS_OPEN);
+    fake_act(&fake, start);
+    assert_int_equal(now->steps[TUNE_STEP_VERIFY].is, TUNE_IS_OK);
+    assert_int_equal(tune_state_attempt(now, 1)->verdict.correct, TUNE_ANSWER_YES);
+    fake_end(&fake);
+}
+
+static void a_baseline_that_the_place_fails_is_done_again(void **state) {
+    (void)state;
+    struct fake fake;
+    begin(&fake, &faster, TUNE_GATE_AUTO);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
+                                         .index = TUNE_BUDGET_ROUNDS, .number = 1});
+    fake.place.fails = 2;
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
+    assert_int_equal(fake_state(&fake)->wait, TUNE_WAIT_PAUSED);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
+    assert_int_equal(tune_state_attempt(fake_state(&fake), 1)->status, TUNE_STATUS_KEEP);
+    fake_end(&fake);
+}
+
+static void measuring_again_is_another_occasion(void **state) {
+    (void)state;
+    struct fake fake;
+    begin(&fake, &faster, TUNE_GATE_ASK);
+    struct tune_action start = {.kind = TUNE_ACT_START}, yes = {.kind = TUNE_ACT_APPROVE};
+    fake_act(&fake, start);
+    for (int i = 0; i < 10 && fake_state(&fake)->step < TUNE_STEP_BENCHMARK; i++)
+        fake_act(&fake, yes);
+    char before[24];
+    snprintf(before, sizeof before, "%s", fake.place.occasion);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_MEASURE});
+    assert_string_not_equal(before, fake.place.occasion);
+    assert_int_equal(tune_state_attempt(fake_state(&fake), 1)->samples.len, 10);
+    assert_int_equal(tune_state_attempt(fake_state(&fake), 1)->seeds.len, 5);
+    fake_end(&fake);
+}
+
+static size_t count_logs(const struct tune_state *now, const char *text) {
+    size_t count = 0;
+    for (size_t i = 0; i < now->logs.len; i++)
+        count += strcmp(now->logs.at[i].text, text) == 0;
+    return count;
+}
+
+static void a_session_that_is_opened_again_asks_for_the_same_job(void **state) {
+    (void)state;
+    struct fake fake;
+    begin(&fake, &faster, TUNE_GATE_AUTO);
+    fake.place.slow = true;
+    struct err err = {0};
+    assert_true(tune_session_act(fake.session, &(struct tune_action){.kind = TUNE_ACT_START}, &err));
+    struct fake_run *run = fake.place.runs;
+    struct runner_event event = {.kind = RUNNER_LOG, .name = "compile", .text = "specialised"};
+    run->callbacks.on_event(run->callbacks.data, &event);
+    event = (struct runner_event){.kind = RUNNER_LOG, .name = "host", .text = "lost", .local = true};
+    run->callbacks.on_event(run->callbacks.data, &event);
+    assert_int_equal(count_logs(fake_state(&fake), "specialised"), 1);
+    char before[24];
+    snprintf(before, sizeof before, "%s", fake.place.occasion);
+    tune_session_close(fake.session);
+    assert_int_equal(fake.place.cancelled, 0);
+    fake_open(&fake);
+    assert_true(tune_session_act(fake.session, &(struct tune_action){.kind = TUNE_ACT_START}, &err));
+    assert_string_equal(before, fake.place.occasion);
+    run = fake.place.runs;
+    run->timer = loop_timer_start(fake.loop, 0, 0, fake_finish, run);
+    while (fake_state(&fake)->attempts.at[0].status == TUNE_STATUS_OPEN) {
+        bool never = false;
+        loop_run_until(fake.loop, &never, 1);
+    }
+    assert_int_equal(count_logs(fake_state(&fake), "specialised"), 1);
+    assert_int_equal(tune_state_attempt(fake_state(&fake), 0)->samples.len, 10);
+    assert_int_equal(tune_state_attempt(fake_state(&fake), 0)->seeds.len, 5);
+    fake_end(&fake);
+}
+
+static void a_job_that_was_given_up_is_not_taken_up_again(void **state) {
+    (void)state;
+    struct fake fake;
+    begin(&fake, &faster, TUNE_GATE_ASK);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
+    while (fake_state(&fake)->step < TUNE_STEP_REWRITE)
+        fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_APPROVE});
+    fake.place.slow = true;
+    struct err err = {0};
+    struct tune_action yes = {.kind = TUNE_ACT_APPROVE};
+    assert_true(tune_session_act(fake.session, &yes, &err));
+    assert_non_null(fake.place.runs);
+    char before[24];
+    snprintf(before, sizeof before, "%s", fake.place.occasion);
+    fake.place.slow = false;
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_REVERT, .attempt = 0});
+    assert_int_equal(fake.place.cancelled, 1);
+    assert_int_equal(atoi(before) + 1, fake_state(&fake)->own->occasions);
+    fake_end(&fake);
+}
+
+/* The seed kernel silu as the task, with what the fake place is to measure of it. */
+static void real_task(struct fake *fake, const char *latency) {
+    struct str kernel = embed_find("seeds/silu/kernel.py");
+    struct str reference = embed_find("seeds/silu/reference.py");
+    struct buf text = {0};
+    assert_non_null(kernel.at);
+    buf_printf(&text, STR_FMT "\n# latency %s\n", STR_ARG(kernel), latency);
+    tune_session_close(fake->session);
+    fake_file(fake->folder, "kernel.py", text.at);
+    buf_clear(&text);
+    buf_add(&text, reference.at, reference.len);
+    fake_file(fake->folder, "reference.py", text.at);
+    buf_free(&text);
+    fake->seen.alone = false;
+    fake->options.fresh = true;
+    fake_open(fake);
+    fake->options.fresh = false;
+}
+
+static void the_device_model_gives_the_floor_and_what_the_host_left_out(void **state) {
+    (void)state;
+    struct str kernel = embed_find("seeds/silu/kernel.py");
+    struct buf text = {0};
+    buf_printf(&text, STR_FMT "\n# latency 0.01\n", STR_ARG(kernel));
+    struct fake_plan incredible = {.key = "incredible", .source = text.at, .size = 0.5};
+    struct fake fake;
+    begin(&fake, &incredible, TUNE_GATE_AUTO);
+    real_task(&fake, "100000");
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
+                                         .index = TUNE_BUDGET_ROUNDS, .number = 1});
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
+    const struct tune_attempt *seed = tune_state_attempt(fake_state(&fake), 0);
+    const struct tune_attempt *attempt = tune_state_attempt(fake_state(&fake), 1);
+    assert_true(seed->floor_modelled && seed->floor_us > 1);
+    assert_false(seed->profile_modelled);           /* the fake place tells lines */
+    assert_int_equal(attempt->status, TUNE_STATUS_SUSPECT);
+    assert_non_null(strstr(attempt->verdict.credible_why, "(modelled)"));
+    buf_free(&text);
+    fake_end(&fake);
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], "runner") == 0)
+        return runner_main();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_candidate_is_checked_on_all_seeds_and_then_timed_with_the_incumbent),
+        cmocka_unit_test(overlapping_samples_are_inconclusive),
+        cmocka_unit_test(a_place_that_fails_is_tried_once_more_and_then_the_loop_pauses),
+        cmocka_unit_test(a_baseline_that_the_place_fails_is_done_again),
+        cmocka_unit_test(measuring_again_is_another_occasion),
+        cmocka_unit_test(a_session_that_is_opened_again_asks_for_the_same_job),
+        cmocka_unit_test(a_job_that_was_given_up_is_not_taken_up_again),
+        cmocka_unit_test(the_device_model_gives_the_floor_and_what_the_host_left_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
