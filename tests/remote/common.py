@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of the remote runner share: a host in a temporary folder, and its runner.
 
-HONE_RUNNER_PYZ names the archive; without it the source tree is run. driver.py is the runner with one
-more kind of job, which does as its steps say."""
+HONE_RUNNER_PYZ names the archive; without it the source tree is run. driver.py is the runner with
+one more kind of job, which does as its steps say."""
 
 import json
 import os
@@ -140,7 +140,8 @@ class HostCase(unittest.TestCase):
         return [row for row in said if row["event"] not in ("follow", "end", "alive")]
 
     def neuron_ls(self, devices=1, cores=4, lnc=2, processes=()):
-        """A neuron-ls as the settings `tools` can name it: its folder. processes: rows of device 0."""
+        """A neuron-ls as the settings `tools` can name it: its folder. processes: rows of device
+        0."""
         rows = [{"neuron_device": device, "bdf": "00:1%d.0" % device, "nc_count": cores,
                  "logical_neuroncore_config": lnc, "memory_size": 103079215104,
                  "neuroncore_ids": list(range(device * cores, (device + 1) * cores)),

@@ -52,7 +52,8 @@ def do_raise(context, step):
     raise {"disk": OSError(28, "No space left on device"), "bug": KeyError("a bug")}[step["what"]]
 
 
-STEPS = {"stage": do_stage, "lines": do_lines, "cores": do_cores, "sleep": do_sleep, "raise": do_raise}
+STEPS = {"stage": do_stage, "lines": do_lines, "cores": do_cores, "sleep": do_sleep,
+         "raise": do_raise}
 
 
 def evaluate(context):

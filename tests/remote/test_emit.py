@@ -122,7 +122,8 @@ class Writing(unittest.TestCase):
             events.log("after")
         self.assertEqual(self.read(), before)
         events.log("again")
-        self.assertEqual([row["text"] for row in common.events_of(self.read())], ["before", "again"])
+        self.assertEqual([row["text"] for row in common.events_of(self.read())],
+                         ["before", "again"])
 
 
 if __name__ == "__main__":

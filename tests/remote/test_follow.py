@@ -136,7 +136,8 @@ class Follow(common.HostCase):
 
     def test_a_host_that_was_started_anew_is_said(self):
         job = self.job("a", steps=[])
-        self.write(job + "/state.json", '{"state": "running", "pid": 77, "ticks": 5, "boot": "old", '
+        self.write(job + "/state.json",
+                   '{"state": "running", "pid": 77, "ticks": 5, "boot": "old", '
                    '"host": "%s"}' % os.uname().nodename)
         self.assertIn("started anew", self.follow(job)[-1]["text"])
 

@@ -94,7 +94,8 @@ class Starting(common.HostCase):
         self.job("a")
         os.symlink(self.path(".hone/jobs/a"), self.path(".hone/jobs/link"))
         os.makedirs(self.path("jobs/b"))
-        for path in ("../x", "jobs/b", "/etc", ".hone/jobs/../..", ".hone/jobs/.", ".hone/jobs/link",
+        for path in ("../x", "jobs/b", "/etc", ".hone/jobs/../..", ".hone/jobs/.",
+                     ".hone/jobs/link",
                      ".hone/jobs/none"):
             for command in ("start", "cancel", "run"):
                 rows = self.call(command, path, status=None)
@@ -252,7 +253,8 @@ class Keeping(common.HostCase):
         os.symlink("/etc", self.path(".hone/jobs/c"))
         self.write(".hone/jobs/file", "x")
         rows = self.call("jobs")
-        self.assertEqual([(row["id"], row["state"]) for row in rows], [("a", "ended"), ("b", "new")])
+        self.assertEqual([(row["id"], row["state"]) for row in rows],
+                         [("a", "ended"), ("b", "new")])
         self.assertEqual(rows[0]["kernel"], "rms\\x1b[2Jnorm.py")
 
     def age(self, *paths):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The core lock: one holder at a time, first come first served, and nobody's crash holds it for long."""
+"""The core lock: one holder at a time, first come first served, and nobody's crash holds it for
+long."""
 
 import fcntl
 import json
@@ -21,7 +22,8 @@ class Rules(unittest.TestCase):
         return lock.State(members)
 
     def entry(self, name, count, **more):
-        return dict({"entry_id": name, "request_cores": count, "enqueued_ts": 1, "last_seen_ts": 100,
+        return dict({"entry_id": name, "request_cores": count, "enqueued_ts": 1,
+                     "last_seen_ts": 100,
                      "ready": True}, **more)
 
     def share(self, state, now=100, total=8, fits=lambda row, block: True):
@@ -233,7 +235,8 @@ class Cores(common.HostCase):
         self.assertNotIn("queue", self.locks())
 
     def test_cores_that_a_process_named_are_passed_over_and_others_taken(self):
-        left = common.subprocess.Popen(["/bin/sleep", "300"], env={"NEURON_RT_VISIBLE_CORES": "0-1"})
+        left = common.subprocess.Popen(["/bin/sleep", "300"],
+                                       env={"NEURON_RT_VISIBLE_CORES": "0-1"})
         self.addCleanup(left.wait)
         self.addCleanup(left.send_signal, signal.SIGKILL)
         self.neuron_ls(cores=4, processes=[{"pid": left.pid, "command": "sleep"}])
@@ -276,7 +279,8 @@ class Cores(common.HostCase):
             self.assertEqual(file.read(), "mine")
 
     def test_a_host_without_devices_says_so(self):
-        self.write("tools/neuron-ls", "#!/bin/sh\necho 'no neuron device found' >&2; exit 1\n", 0o755)
+        self.write("tools/neuron-ls", "#!/bin/sh\necho 'no neuron device found' >&2; exit 1\n",
+                   0o755)
         said = self.finish(self.cores_job("a"))
         self.assertIn("no NeuronCore", said[-1]["failure"]["text"])
         self.assertIn("no neuron device found", said[-1]["failure"]["text"])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kind `model`: a kernel inside a model, by a command and patterns, with the contest's score."""
+"""The kind `model`: a kernel inside a model, by a command and patterns, with the contest's
+score."""
 
 import os
 import unittest
@@ -21,8 +22,10 @@ print("accuracy is discussed here, and passed everywhere: 17")
 print("Prompt: I believe\nFinal Score: 1.0\n\tAccuracy: %s\n\tLatency: %s\n\tThroughput: %s\n"
       "\tNKI FLOPs Ratio: %s" % (kernel.ACCURACY, kernel.LATENCY, kernel.TPS, kernel.SHARE))
 """
-PATTERNS = {"latency_ms": r"^\s*Latency: ([0-9.e+-]+)", "tokens_per_s": r"^\s*Throughput: ([0-9.e+-]+)",
-            "accuracy": r"^\s*Accuracy: (\w+)", "nki_flops_share": r"^\s*NKI FLOPs Ratio: ([0-9.e+-]+)"}
+PATTERNS = {"latency_ms": r"^\s*Latency: ([0-9.e+-]+)",
+            "tokens_per_s": r"^\s*Throughput: ([0-9.e+-]+)",
+            "accuracy": r"^\s*Accuracy: (\w+)",
+            "nki_flops_share": r"^\s*NKI FLOPs Ratio: ([0-9.e+-]+)"}
 
 
 def kernel(latency=100.0, tps=50.0, accuracy=1, share=0.0):
@@ -84,7 +87,8 @@ class Numbers(unittest.TestCase):
 
     def test_descriptions_that_make_no_sense_are_refused(self):
         for members in ({"argv": []}, {"argv": "python3 main.py"}, {"argv": ["a\0b"]},
-                        {"patterns": {}}, {"patterns": {"accuracy": "(x)"}}, {"patterns": {"mood": "(x)"}},
+                        {"patterns": {}}, {"patterns": {"accuracy": "(x)"}},
+                        {"patterns": {"mood": "(x)"}},
                         {"patterns": dict(PATTERNS, latency_ms="no group")},
                         {"patterns": dict(PATTERNS, latency_ms="(two) (groups)")},
                         {"patterns": dict(PATTERNS, latency_ms="(")},
@@ -104,10 +108,12 @@ class Runs(common.HostCase):
         self.write("model/main.py", MODEL)
 
     def evaluate(self, text, incumbent=None, name="m", **members):
-        found = {"argv": ["{python}", "main.py", "{kernel}"], "cwd": "~/model", "patterns": PATTERNS,
+        found = {"argv": ["{python}", "main.py", "{kernel}"], "cwd": "~/model",
+                 "patterns": PATTERNS,
                  "reference": {"latency_ms": 100.0, "tokens_per_s": 50.0}, "runs": 5}
         found.update(members)
-        job = {"kind": "model", "kernel_text": text, "kernel_path": "/laptop/rms.py", "model": found,
+        job = {"kind": "model", "kernel_text": text, "kernel_path": "/laptop/rms.py",
+               "model": found,
                "settings": {"tools": self.tools}}
         if incumbent:
             job["incumbent_text"] = incumbent
@@ -121,7 +127,8 @@ class Runs(common.HostCase):
         result = self.evaluate(kernel(latency=50.0, share=0.5), kernel())
         verdict = result["verdict"]
         self.assertEqual({name: row["answer"] for name, row in verdict.items()},
-                         {"compiles": "yes", "correct": "yes", "credible": "not asked", "faster": "yes"})
+                         {"compiles": "yes", "correct": "yes", "credible": "not asked",
+                          "faster": "yes"})
         self.assertAlmostEqual(self.metrics()["score"], 3.0)
         self.assertAlmostEqual(self.metrics()["incumbent_score"], 1.0)
         self.assertAlmostEqual(result["latency_us"], 100e3 / 3)
@@ -197,10 +204,12 @@ class Runs(common.HostCase):
         self.evaluate(kernel(), prepare=["{python}", "echo.py", "a b", "$HOME; rm -rf /", "{x}",
                                          '{"json": 1}', "{kernel_module}"], runs=1)
         with open(self.path("model/words")) as file:
-            self.assertEqual(file.read(), repr(["a b", "$HOME; rm -rf /", "{x}", '{"json": 1}', "rms"]))
+            self.assertEqual(file.read(),
+                             repr(["a b", "$HOME; rm -rf /", "{x}", '{"json": 1}', "rms"]))
 
     def test_the_cache_is_the_kernel_s_own_and_stays(self):
-        self.write("model/cache.py", "import os, sys\nopen(sys.argv[1] + '/mark', 'a').write('x')\n")
+        self.write("model/cache.py",
+                   "import os, sys\nopen(sys.argv[1] + '/mark', 'a').write('x')\n")
         prepare = ["{python}", "cache.py", "{cache}"]
         for name in ("a", "b"):
             self.evaluate(kernel(), kernel(99.0), name=name, prepare=prepare, runs=1)

@@ -94,7 +94,8 @@ def do_jobs(arguments, answers):
 
 def do_sweep(arguments, answers):
     from hone_runner import keep
-    return keep.sweep(folder.home(), whole(one(arguments, "a number of days"), "the number of days"),
+    return keep.sweep(folder.home(),
+                      whole(one(arguments, "a number of days"), "the number of days"),
                       answers)
 
 
@@ -109,7 +110,8 @@ def do_child(arguments, answers):
 COMMANDS = {
     "probe": (do_probe, "[--settings JSON]", "what this host has"),
     "doctor": (do_doctor, "[--settings JSON]", "checks the host, with advice"),
-    "setup": (do_setup, "[--apply] [--settings JSON]", "what the host lacks; with --apply installs it"),
+    "setup": (do_setup, "[--apply] [--settings JSON]",
+              "what the host lacks; with --apply installs it"),
     "start": (do_start, "JOB", "starts a job, detached"),
     "run": (do_run, "JOB", "runs a job in the foreground"),
     "follow": (do_follow, "JOB OFFSET", "the events of a job from an offset on"),

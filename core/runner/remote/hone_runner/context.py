@@ -90,8 +90,8 @@ class Context:
         return path
 
     def stage(self, name, argv, limits, env=None, cwd=None, **options):
-        """Runs a tool: a stage.Result. Options: grammar (output.Grammar), show (False: nothing of it
-        is shown), stdin (a file). Raises stage.Cancelled when the job is cancelled."""
+        """Runs a tool: a stage.Result. Options: grammar (output.Grammar), show (False: nothing of
+        it is shown), stdin (a file). Raises stage.Cancelled when the job is cancelled."""
         self.names[name] = self.names.get(name, 0) + 1
         raw = name if self.names[name] == 1 else "%s-%d" % (name, self.names[name])
         events = self.events if options.get("show", True) else None

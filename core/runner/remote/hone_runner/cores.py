@@ -17,7 +17,8 @@ EXEC_TIMEOUT_S = 30         # a kernel that runs longer hangs (NEURON_RT_EXEC_TI
 
 
 class Held:
-    """Cores that are ours for now. logical, physical: ids. lost: why they are not any more, or None."""
+    """Cores that are ours for now. logical, physical: ids. lost: why they are not any more, or
+    None."""
 
     def __init__(self, logical, physical, lnc):
         self.logical, self.physical, self.lnc = logical, physical, lnc
@@ -81,8 +82,8 @@ class Taker:
                                   "usage")
         allowed = [core for core in wanted if core in there]
         if len(allowed) < self.count:
-            raise folders.Refused("%d cores are needed and the setting cores = %s leaves %d of the %d "
-                                  "of this host" % (self.count, text or "(all)", len(allowed),
+            raise folders.Refused("%d cores are needed and the setting cores = %s leaves %d of the "
+                                  "%d of this host" % (self.count, text or "(all)", len(allowed),
                                                     len(there)), "usage")
         return set(allowed)
 
@@ -91,7 +92,8 @@ class Taker:
         if kind == "none":
             return None
         if kind != "nki-library":
-            raise folders.Refused("the setting lock = %s must be nki-library or none" % kind, "usage")
+            raise folders.Refused("the setting lock = %s must be nki-library or none" % kind,
+                                  "usage")
         folder = self.context.settings.get("lock_folder") or os.environ.get("HONE_LOCK_FOLDER")
         made = locks.Lock(folder, "hone:%s:%s" % (user(), self.context.folder.id))
         try:
@@ -103,8 +105,9 @@ class Taker:
     def is_free(self, physical):
         """Whether a block is whole logical cores that we may use and nobody holds."""
         lnc = self.devices.lnc
-        return physical[0] % lnc == 0 and not any(core in self.devices.holders for core in physical) \
-            and all(core // lnc in self.allowed for core in physical)
+        if physical[0] % lnc or any(core in self.devices.holders for core in physical):
+            return False
+        return all(core // lnc in self.allowed for core in physical)
 
     def look(self):
         """A fresh look at the devices, when the last one is some seconds old."""
@@ -123,8 +126,8 @@ class Taker:
             if self.context.control:
                 self.context.control.tick()
             if time.monotonic() > deadline:
-                raise folders.Refused("no NeuronCore became free in %d s: %s; set cores to others, or "
-                                      "wait longer (wait_limit_s)" % (wait_s, why))
+                raise folders.Refused("no NeuronCore became free in %d s: %s; set cores to others, "
+                                      "or wait longer (wait_limit_s)" % (wait_s, why))
             time.sleep(min(POLL_S, max(wait_s / 10, 0.01)))
             self.look()
 
@@ -251,8 +254,8 @@ def user():
 
 @contextlib.contextmanager
 def take(context, count, wait_s):
-    """Takes `count` logical cores for the body: Held. Raises folder.Refused when they cannot be had,
-    also at the end when they were lost in between: what was measured is not to be trusted."""
+    """Takes `count` logical cores for the body: Held. Raises folder.Refused when they cannot be
+    had, also at the end when they were lost in between: what was measured is not to be trusted."""
     taker = Taker(context, count)
     try:
         held = taker.take(wait_s)

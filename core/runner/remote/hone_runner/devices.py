@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """NeuronCores: which there are and which processes hold them.
 
-From neuron-ls in both of its forms (a list; from SDK 2.34 on an object with a list in it), else from
-sysfs. Physical cores are what is shared out; a logical core is `lnc` of them side by side.
+From neuron-ls in both of its forms (a list; from SDK 2.34 on an object with a list in it), else
+from sysfs. Physical cores are what is shared out; a logical core is `lnc` of them side by side.
 Source: Neuron SDK docs, neuron-ls user guide and runtime configuration (logical NeuronCores)."""
 
 import json
@@ -94,8 +94,9 @@ def parse_cores(text):
 
 
 class Devices:
-    """The devices of a host. lnc: physical cores of a logical one. total: physical cores. device_of:
-    {physical core: device}. holders: {physical core: Holder}. instance: its type, None unknown."""
+    """The devices of a host. lnc: physical cores of a logical one. total: physical cores.
+    device_of: {physical core: device}. holders: {physical core: Holder}. instance: its type, None
+    unknown."""
 
     def __init__(self, settings, neuron_ls):
         self.settings, self.neuron_ls = settings, neuron_ls
@@ -166,8 +167,8 @@ class Devices:
         if isinstance(ids, list) and ids and all(whole(one) is not None for one in ids):
             ids = [whole(one) for one in ids]
         else:
-            env = dict(part.split(b"=", 1) for part in process.read_proc(pid, "environ").split(b"\0")
-                       if b"=" in part)
+            parts = process.read_proc(pid, "environ").split(b"\0")
+            env = dict(part.split(b"=", 1) for part in parts if b"=" in part)
             ids = parse_cores(env.get(b"NEURON_RT_VISIBLE_CORES", b"").decode("ascii", "replace"))
             config = whole(env.get(b"NEURON_LOGICAL_NC_CONFIG", b"").decode("ascii", "replace"),
                            config)
@@ -197,7 +198,8 @@ class Devices:
         if wanted in ("1", "2"):
             return int(wanted)
         if wanted:
-            self.warnings.append("The setting lnc = %s is neither 1 nor 2; it is not used." % wanted)
+            self.warnings.append("The setting lnc = %s is neither 1 nor 2; it is not used."
+                                 % wanted)
         for text in (os.environ.get("NEURON_LOGICAL_NC_CONFIG", ""), first_line(rooted(LNC_FILE))):
             if not self.lnc_found and text in ("1", "2"):
                 return int(text)

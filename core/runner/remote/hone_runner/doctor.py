@@ -9,8 +9,8 @@ import re
 import sys
 import time
 
-from hone_runner import emit, environment, folder as folders, keep, lock as locks, process, releases, \
-    stage
+from hone_runner import emit, environment, folder as folders, keep, lock as locks, process, \
+    releases, stage
 
 MIN_MEMORY = 8 << 30
 MAX_SKEW_S = 30.0
@@ -71,8 +71,8 @@ class Doctor:
         if abs(skew) <= MAX_SKEW_S:
             return "ok", "within %.0f s of yours" % max(abs(skew), 1), ""
         return "warning", "%.0f s %s yours" % (abs(skew), "ahead of" if skew > 0 else "behind"), \
-            "times in lists will look wrong and locks of a shared host may expire early: switch on " \
-            "time synchronisation (sudo timedatectl set-ntp true) on the machine that is wrong"
+            "times in lists will look wrong and locks of a shared host may expire early: switch " \
+            "on time synchronisation (sudo timedatectl set-ntp true) on the machine that is wrong"
 
     # --------------------------------------------------------------------------- Python and SDK
 
@@ -97,7 +97,8 @@ class Doctor:
     def environment(self):
         host = self.host
         if host.chosen is None:
-            return "failed", "%d environments with Neuron packages" % len(host.environments), host.why
+            return "failed", "%d environments with Neuron packages" % len(host.environments), \
+                host.why
         others = ", ".join(one.path for one in host.environments if one.path != host.chosen.path)
         return "ok", "%s (%s)%s" % (host.chosen.path, host.why,
                                     "; also there: " + others if others else ""), ""
@@ -108,21 +109,23 @@ class Doctor:
                 if name in host.packages]
         if not host.route:
             return "failed", ", ".join(rows) or "neither nki nor neuronx-cc", \
-                "install them: pip install --extra-index-url https://pip.repos.neuron.amazonaws.com " \
-                "neuronx-cc nki, or let `hone host setup` do it"
+                "install them: pip install --extra-index-url " \
+                "https://pip.repos.neuron.amazonaws.com neuronx-cc nki, or let `hone host " \
+                "setup` do it"
         found = "SDK %s: %s; %s" % (host.release, ", ".join(rows), releases.ROUTES[host.route])
         if host.release.endswith("+"):
-            return "warning", found, "this SDK is newer than hone knows; if evaluations fail, update " \
-                "hone"
+            return "warning", found, "this SDK is newer than hone knows; if evaluations fail, " \
+                "update hone"
         if host.route == "framework":
-            return "warning", found, "this line has no way of its own to run a kernel; take 2.29 or " \
-                "newer where you can"
+            return "warning", found, "this line has no way of its own to run a kernel; take 2.29 " \
+                "or newer where you can"
         return "ok", found, ""
 
     def tools(self):
         tools = self.host.tools
         found = ", ".join("%s %s" % (name, row["version"] or "?") for name, row in tools.items())
-        runs = [name for name in ("neuron-explorer", "neuron-profile", "neuron-bench") if name in tools]
+        runs = [name for name in ("neuron-explorer", "neuron-profile", "neuron-bench")
+                if name in tools]
         if not runs or "neuron-ls" not in tools:
             return "failed", found or "none in %s" % environment.TOOL_FOLDER, \
                 "install the package aws-neuronx-tools, or name their folder by tools"
@@ -131,8 +134,8 @@ class Doctor:
             version = releases.version(tools[name]["version"])
             if line and version and version[:2] != line[:2] and line >= (2, 25):
                 return "warning", "%s beside SDK %s" % (found, self.host.release), \
-                    "tools and compiler are of different releases, so profiles may not be readable: " \
-                    "bring aws-neuronx-tools and the environment to one release"
+                    "tools and compiler are of different releases, so profiles may not be " \
+                    "readable: bring aws-neuronx-tools and the environment to one release"
         return "ok", found, ""
 
     # ------------------------------------------------------------------------ driver and devices
@@ -142,8 +145,8 @@ class Doctor:
         nodes = glob.glob(environment.rooted("/dev/neuron[0-9]*"))
         if version is None:
             return "failed", "the kernel module neuron is not loaded", \
-                "sudo modprobe neuron; if there is no such module install aws-neuronx-dkms (`hone " \
-                "host setup`). On a host without devices kernels can only be compiled"
+                "sudo modprobe neuron; if there is no such module install aws-neuronx-dkms " \
+                "(`hone host setup`). On a host without devices kernels can only be compiled"
         if not nodes:
             return "failed", "driver %s, and no /dev/neuron*" % version, \
                 "this machine has no Neuron device, or the driver did not find it: see dmesg"
@@ -156,8 +159,8 @@ class Doctor:
         if runtime is None:
             return "warning", found, "install aws-neuronx-runtime-lib"
         if not agree(version, runtime, self.tools_version()):
-            return "warning", found, "driver, runtime and tools are of different releases; update all " \
-                "three (`hone host setup`) if loading or profiling fails"
+            return "warning", found, "driver, runtime and tools are of different releases; " \
+                "update all three (`hone host setup`) if loading or profiling fails"
         return "ok", found, ""
 
     def tools_version(self):
@@ -180,8 +183,8 @@ class Doctor:
         if rows:
             found += "; held: " + "; ".join(rows[:8])
         if held and sum(len(cores) for cores in held.values()) == len(there):
-            return "warning", found, "evaluations wait until one is free; ask who holds them, hone ends " \
-                "nobody's process"
+            return "warning", found, "evaluations wait until one is free; ask who holds them, " \
+                "hone ends nobody's process"
         return "ok", found, ""
 
     def lock(self):
@@ -224,8 +227,8 @@ class Doctor:
         found = "%.1f GiB free for %s (%s)" % (free / 2**30, self.home, kind or "?")
         if free < environment.MIN_DISK:
             return "failed" if free < 1 << 30 else "warning", found, \
-                "compilers need about 10 GiB: the runner's command `sweep DAYS` deletes old jobs, and " \
-                "~/.cache and /var/tmp/neuron-compile-cache are often large"
+                "compilers need about 10 GiB: the runner's command `sweep DAYS` deletes old " \
+                "jobs, and ~/.cache and /var/tmp/neuron-compile-cache are often large"
         if kind in folders.NETWORK:
             return "ok", found + "; a network file system, so events come with its delay", ""
         return "ok", found, ""
@@ -234,8 +237,8 @@ class Doctor:
         total, free = environment.memory()
         found = "%.1f of %.1f GiB available" % (free / 2**30, total / 2**30)
         if total and free < MIN_MEMORY:
-            return "warning", found, "large kernels need more than that to compile; end what you do not " \
-                "need"
+            return "warning", found, "large kernels need more than that to compile; end what you " \
+                "do not need"
         return "ok", found, ""
 
     def temporary(self):
@@ -246,7 +249,8 @@ class Doctor:
             os.rmdir(path)
         except OSError as problem:
             return "failed", "%s: %s" % (place, problem.strerror), \
-                "compilers and the core lock need a folder for temporary files that you may write to"
+                "compilers and the core lock need a folder for temporary files, with the right " \
+                "to write there"
         free = folders.free_bytes(place)
         if free < 1 << 30:
             return "warning", "%s: %d MiB free" % (place, free >> 20), "make room there"
@@ -286,7 +290,8 @@ def agree(driver, runtime, tools):
     return len(minors) <= 1 or min(minors) < 25
 
 
-CHECKS = ("login", "session", "python", "numpy", "environment", "nki", "tools", "driver", "cores", "lock",
+CHECKS = ("login", "session", "python", "numpy", "environment", "nki", "tools", "driver", "cores",
+          "lock",
           "disk", "memory", "temporary", "clock", "leftovers")
 
 

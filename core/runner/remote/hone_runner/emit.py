@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Events of the protocol, one line each.
 
-Everything that a tool, a host or a kernel said passes through clean() on its way into an event: what
-is no text becomes U+FFFD, control characters become visible escapes, and every length has a limit.
-What the events mean is not known here."""
+Everything that a tool, a host or a kernel said passes through clean() on its way into an event:
+what is no text becomes U+FFFD, control characters become visible escapes, and every length has a
+limit. What the events mean is not known here."""
 
 import errno
 import json

@@ -93,8 +93,8 @@ def examine(path):
     """The environment in a folder, None when there is no Python in it."""
     if os.path.isfile(path):                # the Python itself, or bin/activate
         path = os.path.dirname(os.path.dirname(os.path.abspath(path)))
-    python = next((one for one in (os.path.join(path, "bin", name) for name in ("python", "python3"))
-                   if os.access(one, os.X_OK)), None)
+    both = [os.path.join(path, "bin", name) for name in ("python", "python3")]
+    python = next((one for one in both if os.access(one, os.X_OK)), None)
     if python is None:
         return None
     folders_found, version = package_folders(path)
@@ -140,8 +140,8 @@ def choose(settings):
     if settings.get("environment", "").strip():
         found = rows[0][0]
         if found is None:
-            return every, None, "the setting environment = %s names no Python environment: there is " \
-                "no bin/python in it" % settings["environment"]
+            return every, None, "the setting environment = %s names no Python environment: there " \
+                "is no bin/python in it" % settings["environment"]
         return every, found, "named by the setting environment"
     for found, where in rows:
         if found and found.has_neuron():
@@ -240,7 +240,8 @@ class Host:
         return values
 
     def python_with_numpy(self):
-        """A Python for the reference and the comparison: the environment's, else the runner's own."""
+        """A Python for the reference and the comparison: the environment's, else the runner's
+        own."""
         if self.chosen and self.chosen.packages.get("numpy"):
             return self.chosen.python
         if numpy_version():
@@ -267,7 +268,7 @@ class Host:
         if not self.chosen:
             found.append(self.why[:1].upper() + self.why[1:] + ".")
         elif not self.route:
-            found.append("The environment %s has neither nki nor neuronx-cc: no kernel can be compiled."
+            found.append("The environment %s has neither nki nor neuronx-cc: no kernel compiles."
                          % self.chosen.path)
         if self.release and self.release.endswith("+"):
             found.append("The SDK is newer than any this runner knows (%s); it is driven like %s."
@@ -278,7 +279,7 @@ class Host:
         found += self.devices.warnings
         free = folders.free_bytes(self.home)
         if free < MIN_DISK:
-            found.append("Only %.1f GiB are free on the disk that holds %s; compilers need about 10."
+            found.append("Only %.1f GiB are free on the disk of %s; compilers need about 10."
                          % (free / 2**30, self.home))
         return found
 

@@ -17,7 +17,8 @@ MAX_JOB = 64 << 20
 MAX_STATE = 1 << 20
 STALE_S = 120.0             # without a beat a job on another machine is taken for gone
 NETWORK = {"nfs", "nfs4", "lustre", "cifs", "smb3", "smbfs", "ceph", "beegfs", "gpfs", "afs", "9p",
-           "fuse.sshfs", "fuse.s3fs", "fuse.juicefs", "fuse.glusterfs", "panfs", "pvfs2", "orangefs"}
+           "fuse.sshfs", "fuse.s3fs", "fuse.juicefs", "fuse.glusterfs", "panfs", "pvfs2",
+           "orangefs"}
 
 
 class Refused(Exception):
@@ -128,7 +129,8 @@ class Folder:
     def job(self):
         job = read_json(self.file("job.json"), MAX_JOB)
         if job is None:
-            raise Refused("%s is no job: one JSON object is needed" % self.file("job.json"), "usage")
+            raise Refused("%s is no job: one JSON object is needed" % self.file("job.json"),
+                          "usage")
         return job
 
     def state(self):
@@ -138,8 +140,8 @@ class Folder:
         write_whole(self.file("state.json"), json.dumps(state, sort_keys=True) + "\n")
 
     def standing(self, state=None):
-        """new, running, elsewhere (on another machine), ended, cancelled or gone (it says that it runs,
-        or was interrupted, and does not run)."""
+        """new, running, elsewhere (on another machine), ended, cancelled or gone (it says that it
+        runs, or was interrupted, and does not run)."""
         state = self.state() if state is None else state
         if not state:
             return "new"

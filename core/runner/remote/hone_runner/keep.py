@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What lies below .hone: lists jobs, deletes what is old.
 
-Deleted is only what looks exactly as the runner makes it, belongs to this user, is no link, and is not
-running; anything else is left alone, whatever its age."""
+Deleted is only what looks exactly as the runner makes it, belongs to this user, is no link, and is
+not running; anything else is left alone, whatever its age."""
 
 import os
 import re

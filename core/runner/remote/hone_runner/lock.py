@@ -2,11 +2,12 @@
 """The lock of cores that users of a shared host agreed on: the scheme of nki-library, version 2.
 
 One folder that everybody may write to; a file `atomic_lock` under which `locks.json` is read and
-written: physical cores with the time their lock expires, a queue of those who wait (first come, first
-served, each ready one in front is given a block of its own), and a time until which the host drains.
-Nothing says who holds a core but the log of events beside it. A holder that crashes is forgotten when
-its lock expires; one that lives renews it.
-Source: aws-neuron/nki-library, test/utils (core_lock_client, core_lock_manager and their helpers)."""
+written: physical cores with the time their lock expires, a queue of those who wait (first come,
+first served, each ready one in front is given a block of its own), and a time until which the host
+drains. Nothing says who holds a core but the log of events beside it. A holder that crashes is
+forgotten when its lock expires; one that lives renews it.
+Source: aws-neuron/nki-library, test/utils (core_lock_client, core_lock_manager and their
+helpers)."""
 
 import contextlib
 import datetime
@@ -33,7 +34,8 @@ class Unusable(Exception):
 
 
 def whole(value, default=0):
-    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else default
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return int(value) if is_number else default
 
 
 class State:
@@ -82,8 +84,8 @@ class State:
                 set_block(row, [], None)
 
     def share_out(self, now, total, fits):
-        """Gives each ready one in the queue a block, in order, until one finds none. fits(row, block)
-        may refuse a block for a row."""
+        """Gives each ready one in the queue a block, in order, until one finds none. fits(row,
+        block) may refuse a block for a row."""
         if self.drains_until(now):
             return
         free = set(range(total)) - set(self.held) - self.reserved()
@@ -140,14 +142,14 @@ class Lock:
             for name in ("atomic_lock", "locks.json"):
                 os.close(self.open(name, os.O_RDWR))
         except OSError as problem:
-            raise Unusable("the core lock in %s cannot be used: %s (%s); ask whoever owns it to let "
-                           "all users write there, or set lock = none on a host of your own"
+            raise Unusable("the core lock in %s cannot be used: %s (%s); ask whoever owns it to "
+                           "let all users write there, or set lock = none on a host of your own"
                            % (self.folder, problem.strerror, problem.filename))
         wanted = self.needed_version()
         if wanted > VERSION:
-            raise Unusable("the core lock of this host needs version %d of the scheme and hone speaks "
-                           "version %d: update hone, or set lock = none after asking the others who "
-                           "use the host" % (wanted, VERSION))
+            raise Unusable("the core lock of this host needs version %d of the scheme and hone "
+                           "speaks version %d: update hone, or set lock = none after asking the "
+                           "others who use the host" % (wanted, VERSION))
 
     def needed_version(self):
         found = read_object(self.open("infra_version.json", os.O_RDWR))

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The evaluation of a kernel inside a model: a command of the user's runs the model end to end, and
-patterns find in its output what counts. The score is that of the NKI MoE contest (aws-neuron/nki-moe,
-README, "Evaluation and Scoring"):
+patterns find in its output what counts. The score is that of the NKI MoE contest
+(aws-neuron/nki-moe, README, "Evaluation and Scoring"):
 
-    accuracy (0 or 1) * reference latency / latency * tokens per second / reference * (1 + NKI share)
+    accuracy (0 or 1) * reference latency / latency * tokens per second / reference * (1 + NKI
+    share)
 
-Latency is the whole answer's where there is a pattern for it (as in the contest), else the time to the
-first token. A sample is reference latency / score, so that it falls as the score rises."""
+Latency is the whole answer's where there is a pattern for it (as in the contest), else the time to
+the first token. A sample is reference latency / score, so that it falls as the score rises."""
 
 import hashlib
 import json
@@ -29,8 +30,8 @@ PLACES = re.compile(r"\{(kernel|kernel_folder|kernel_module|cache|job|python)\}"
 
 
 class RunFailed(Exception):
-    """The model's command did not do its work. one: the Contender it ran with; result: the stage, None
-    where it ended well and said nothing that can be used."""
+    """The model's command did not do its work. one: the Contender it ran with; result: the stage,
+    None where it ended well and said nothing that can be used."""
 
     def __init__(self, text, one=None, result=None):
         super().__init__(text)
@@ -42,6 +43,10 @@ class RunFailed(Exception):
 
 def usage(text, *values):
     return Failed("usage", "the model's description: " + text % values)
+
+
+def is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 class Spec:
@@ -71,12 +76,13 @@ class Spec:
         found = self.found.get(name) or []
         if not isinstance(found, list) or len(found) > MAX_ARGV or (needed and not found) \
                 or not all(isinstance(word, str) and "\0" not in word for word in found):
-            raise usage("%s must be a list of words%s", name, ", with at least one" if needed else "")
+            raise usage("%s must be a list of words%s", name,
+                        ", with at least one" if needed else "")
         return found
 
     def number(self, name, default):
         value = self.found.get(name, default)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e12:
+        if not is_number(value) or not 0 <= value < 1e12:
             raise usage("%s must be a number, 0 or more", name)
         return float(value)
 
@@ -101,7 +107,7 @@ class Spec:
                 pattern = re.compile(row.get("pattern") or "", re.M)
             except (re.error, TypeError, RecursionError, OverflowError) as problem:
                 raise usage("the pattern %s is no regular expression: %s", name, problem)
-            if pattern.groups != 1 or isinstance(scale, bool) or not isinstance(scale, (int, float)):
+            if pattern.groups != 1 or not is_number(scale):
                 raise usage("the pattern %s needs exactly one group, and scale a number", name)
             rows[name] = (pattern, float(scale))
         if "latency_ms" not in rows and "ttft_ms" not in rows:
@@ -114,7 +120,7 @@ class Spec:
             raise usage("reference must be an object of numbers")
         for name in {self.latency} | ({"tokens_per_s"} & set(self.patterns)):
             value = found.get(name)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1e12:
+            if not is_number(value) or not 0 < value < 1e12:
                 raise usage("reference needs %s, a number over 0", name)
         return found
 
@@ -154,8 +160,8 @@ def parse(spec, texts):
             raise RunFailed("the pattern %s found %g, which cannot be" % (name, values[name]))
     share = values.get("nki_flops_share", 0.0)
     if not 0 <= share <= 1:
-        raise RunFailed("the pattern nki_flops_share found %g; it is a share from 0 to 1 (scale 0.01 "
-                        "makes one of per cent)" % share)
+        raise RunFailed("the pattern nki_flops_share found %g; it is a share from 0 to 1 (scale "
+                        "0.01 makes one of per cent)" % share)
     return values
 
 
@@ -199,8 +205,8 @@ class Contender:
         path = os.path.join(self.context.work, self.role, os.path.expanduser(wanted))
         whole = os.path.realpath(path)
         if not whole.startswith(os.path.realpath(self.context.folder.home) + os.sep):
-            raise usage("install = %s lies outside of the job's folder and ~/.hone; give the model the "
-                        "kernel by {kernel}, {kernel_folder} or PYTHONPATH", self.spec.install)
+            raise usage("install = %s lies outside of the job's folder and ~/.hone; give the model "
+                        "the kernel by {kernel}, {kernel_folder} or PYTHONPATH", self.spec.install)
         return whole
 
     def make_cache(self):
@@ -306,7 +312,9 @@ def evaluate(context):
     with context.phase("environment"):
         kernel = Contender(context, spec, "kernel", text)
         before = context.job.get("incumbent_text")
-        incumbent = Contender(context, spec, "incumbent", before) if isinstance(before, str) else None
+        incumbent = None
+        if isinstance(before, str):
+            incumbent = Contender(context, spec, "incumbent", before)
     both = [one for one in (incumbent, kernel) if one]
     answers = verdict.blank()
     try:

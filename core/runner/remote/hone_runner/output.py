@@ -2,7 +2,8 @@
 """What a tool says: kept raw in a file up to a limit, and shown as log events up to a budget.
 
 Memory is constant and the work for each byte little, whatever comes: a gigabyte of log, one line
-without end, binary garbage, bars that redraw themselves. What lines mean is the grammar's business."""
+without end, binary garbage, bars that redraw themselves. What lines mean is the grammar's
+business."""
 
 import collections
 import errno
@@ -136,7 +137,8 @@ class Stream:
         self.flushed = min(self.flushed, len(rest))
 
     def scan(self, data, at):
-        """Counts the lines of data from `at` on and shows those of note; where the last one ends."""
+        """Counts the lines of data from `at` on and shows those of note; where the last one
+        ends."""
         last = data.rfind(b"\n", at) + 1
         if last <= at:
             return at

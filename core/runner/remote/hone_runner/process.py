@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes: who they are, beyond a number that may be given out again, and how they are ended.
 
-A process is known by its id, its time of start and the boot it lives in. Only what carries the mark of
-a job in its environment, or descends from this process, is ever killed. Linux has all of this in
+A process is known by its id, its time of start and the boot it lives in. Only what carries the mark
+of a job in its environment, or descends from this process, is ever killed. Linux has all of this in
 /proc; elsewhere less is known and less is done."""
 
 import ctypes

@@ -6,7 +6,8 @@ Source: the Neuron SDK release notes and the NKI release notes, by release."""
 import re
 
 # The version of nki that came with each line of the SDK, oldest first.
-NKI_LINES = (((0, 1), "2.27"), ((0, 2), "2.28"), ((0, 3), "2.29"), ((0, 4), "2.30"), ((0, 5), "2.31"),
+NKI_LINES = (((0, 1), "2.27"), ((0, 2), "2.28"), ((0, 3), "2.29"), ((0, 4), "2.30"),
+             ((0, 5), "2.31"),
              ((0, 6), "2.32"), ((0, 7), "2.33"))
 # neuronx-cc: (major, minor) up to which a compiler belongs to a line. The numbers run five behind
 # from 2.27 on; before it they are known for these.
@@ -16,8 +17,8 @@ CC_LINES = (((2, 15), "2.20"), ((2, 16), "2.21"), ((2, 17), "2.22"), ((2, 18), "
             ((2, 27), "2.32"), ((2, 28), "2.33"))
 ROUTES = {
     "legacy": "neuronxcc.nki: baremetal and benchmark",
-    "framework": "nki without an entry point of its own: compiled through the framework, run by the "
-                 "profiler's capture",
+    "framework": "nki without an entry point of its own: compiled through the framework, run by "
+                 "the profiler's capture",
     "standalone": "nki called with numpy arrays, run by the profiler's capture and neuron-bench",
 }
 

@@ -30,7 +30,8 @@ LIMIT_S = 3600.0
 
 
 class Step:
-    """needed: whether it has to be done. files: {path below .hone/setup: text} its command reads."""
+    """needed: whether it has to be done. files: {path below .hone/setup: text} its command
+    reads."""
 
     def __init__(self, name, why, argv, needed, files=None, root=True):
         self.name, self.why, self.needed, self.files = name, why, needed, files or {}
@@ -151,7 +152,8 @@ def python_steps(host):
         version = re.search(r"python(\d\.\d+)$", os.path.realpath(python))
         name = "python%s-venv" % version.group(1) if version else "python3-venv"
         steps.append(Step(name, "Debian and Ubuntu keep venv in a package of its own",
-                          ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-y", name],
+                          ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-y",
+                           name],
                           not has_venv(python)))
     elif host.manager == "dnf" and needed:
         for name, why in (("libxcrypt-compat", "a library the compiler links to"),
@@ -208,12 +210,14 @@ def setup(home, settings, answers, apply):
     """Says what is missing as `step` events; with apply, does it, in order, until one fails."""
     host = Host(home, settings)
     if host.manager is None or host.release.get("ID") not in ("ubuntu", "debian", "amzn"):
-        raise folders.Refused("setup knows Ubuntu and Amazon Linux 2023, and this is %s: install the "
-                              "Neuron driver, runtime, tools and compiler as their manual says, then "
-                              "run doctor" % (host.release.get("PRETTY_NAME") or "something else"))
+        raise folders.Refused("setup knows Ubuntu and Amazon Linux 2023, and this is %s: install "
+                              "the Neuron driver, runtime, tools and compiler as their manual "
+                              "says, then run doctor"
+                              % (host.release.get("PRETTY_NAME") or "something else"))
     steps = steps_for(host)
     if host.release.get("ID") == "debian":
-        answers.log("Neuron's packages are made for Ubuntu; on Debian they may not install", "warning")
+        answers.log("Neuron's packages are made for Ubuntu; on Debian they may not install",
+                    "warning")
     for step in steps:
         if not apply or not step.needed:
             answers.emit("step", **step.describe())

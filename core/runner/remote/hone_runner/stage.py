@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A stage: one tool in a process group of its own, with limits, and nothing left behind.
 
-The runner reads what it says, waits, ends it in time, and tells apart the ways it can end. Stages run
-one at a time. What a stage is for, the caller knows."""
+The runner reads what it says, waits, ends it in time, and tells apart the ways it can end. Stages
+run one at a time. What a stage is for, the caller knows."""
 
 import fcntl
 import os
@@ -22,20 +22,22 @@ F_SETPIPE_SZ = 1031
 MEMORY_SIGNS = (b"[F137]", b"MemoryError", b"std::bad_alloc", b"Cannot allocate memory",
                 b"Out of memory")
 # What a stage inherits; everything else of the login session could change what is measured.
-INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH",
+INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ",
+             "LD_LIBRARY_PATH",
              "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
              "AWS_REGION", "AWS_DEFAULT_REGION", "HF_HOME", "SLURM_JOB_ID", "SLURM_JOBID")
 OUTCOMES = ("ok", "failed", "signalled", "memory", "timeout", "cancelled", "missing")
 
 
 class Cancelled(BaseException):
-    """The job was cancelled; it passes through all code between the stage and the job's end, which is
-    why it is no Exception."""
+    """The job was cancelled; it passes through all code between the stage and the job's end, which
+    is why it is no Exception."""
 
 
 class Limits:
     """wall_s: seconds. cpu_s, memory_bytes: None for none; memory is that of all processes of the
-    stage together. address_bytes: of one process's address space. nice: 0 where time is measured."""
+    stage together. address_bytes: of one process's address space. nice: 0 where time is
+    measured."""
 
     def __init__(self, wall_s, cpu_s=None, memory_bytes=None, address_bytes=None, nice=5):
         self.wall_s, self.cpu_s, self.nice = wall_s, cpu_s, nice
@@ -44,8 +46,8 @@ class Limits:
 
 class Result:
     """How a stage ended: outcome (OUTCOMES), status (None when a signal ended it), signal, seconds,
-    out and err (paths of what it said, None without a folder), out_tail and err_tail (bytes), text (a
-    sentence about what went wrong, "" when nothing did)."""
+    out and err (paths of what it said, None without a folder), out_tail and err_tail (bytes), text
+    (a sentence about what went wrong, "" when nothing did)."""
 
     def __init__(self, name):
         self.name, self.outcome, self.status, self.signal = name, "ok", None, None
@@ -71,7 +73,8 @@ class Result:
 
 
 def clean_environment(extra=None, path=(), mark=None):
-    """The variables of a stage: the allow-list, `extra`, and the folders of `path` first in PATH."""
+    """The variables of a stage: the allow-list, `extra`, and the folders of `path` first in
+    PATH."""
     env = {name: os.environ[name] for name in INHERITED if name in os.environ}
     env.update({name: value for name, value in os.environ.items() if name.startswith("LC_")})
     env.setdefault("PATH", "/usr/local/bin:/usr/bin:/bin")
@@ -301,7 +304,8 @@ class Stage:
         result, what = self.result, os.path.basename(self.argv[0])
         after = "after %.1f s" % result.seconds
         if self.ended_by == "timeout":
-            return "timeout", "%s was ended %s: its limit is %g s" % (what, after, self.limits.wall_s)
+            return "timeout", "%s was ended %s: its limit is %g s" \
+                % (what, after, self.limits.wall_s)
         if self.ended_by == "memory":
             return "memory", "%s was ended %s: its limit of memory is %d MiB" \
                 % (what, after, self.limits.memory_bytes >> 20)
@@ -312,7 +316,8 @@ class Stage:
         if result.signal == signal.SIGXCPU:
             return "timeout", "%s used its %g s of processor time" % (what, self.limits.cpu_s or 0)
         if result.signal == signal.SIGKILL or result.status == 137:
-            return "memory", "%s was killed from outside %s; most likely the host ran out of memory" \
+            return "memory", "%s was killed from outside %s; most likely the host ran out of " \
+                "memory" \
                 % (what, after)
         said = result.out_tail + result.err_tail
         if any(sign in said for sign in MEMORY_SIGNS):

@@ -48,7 +48,8 @@ class Control:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def on_cancel(self, number, frame):
-        """SIGTERM: from `cancel`, which leaves a file to say so, or from the host or a scheduler."""
+        """SIGTERM: from `cancel`, which leaves a file to say so, or from the host or a
+        scheduler."""
         self.cancelled = True
         self.interrupted = not os.path.exists(self.folder.file("cancel"))
 
@@ -252,8 +253,9 @@ def outcome(folder, job, control, events):
     try:
         module = KINDS.get(job.get("kind") or "kernel")
         if job.get("protocol") != 1 or module is None:
-            return failure("usage", "this runner speaks version 1 of the protocol and evaluates jobs "
-                           "of the kinds %s; take the same hone on both sides" % ", ".join(KINDS))
+            return failure("usage", "this runner speaks version 1 of the protocol and evaluates "
+                           "jobs of the kinds %s; take the same hone on both sides"
+                           % ", ".join(KINDS))
         return evaluate(module, contexts.Context(folder, job, events, control))
     except stage.Cancelled:
         return failure("cancelled", "cancelled")
@@ -272,7 +274,8 @@ def outcome(folder, job, control, events):
     except Exception as problem:
         traceback.print_exc()
         place = traceback.extract_tb(sys.exc_info()[2])[-1]
-        return failure("environment", "the runner failed in %s, line %d: %s: %s (all of it is in %s)"
+        return failure("environment",
+                       "the runner failed in %s, line %d: %s: %s (all of it is in %s)"
                        % (os.path.basename(place.filename), place.lineno, type(problem).__name__,
                           problem, folder.file("runner.err")))
 
