@@ -16,6 +16,7 @@
 #define MOST_BYTES ((size_t)16 << 20)
 #define MOST_MATCHES 256
 #define DEFAULT_PORT 22
+#define SHA1_BYTES 20
 
 static const char *const usual_order[] = {
     "ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521",
@@ -74,12 +75,20 @@ static bool matches_list(struct str name, struct str list) {
     return found;
 }
 
-/* "|1|salt|hash" with hash = HMAC-SHA1(salt, name): libssh2 computes it, given any key. */
+static bool is_sha1(struct str code) {
+    struct buf bytes = {0};
+    bool good = ssh_base64_decode(&bytes, code) && bytes.len == SHA1_BYTES;
+    buf_free(&bytes);
+    return good;
+}
+
+/* "|1|salt|hash" with hash = HMAC-SHA1(salt, name): libssh2 computes it, given any key. Of a hash of
+ * another length it would lose memory (1.10). */
 static bool matches_hash(LIBSSH2_SESSION *session, const char *name, struct str hashed) {
     struct str version, salt, hash;
     hashed = (struct str){hashed.at + 1, hashed.len - 1};
     if (!str_next(&hashed, '|', &version) || !str_is(version, "1") ||
-        !str_next(&hashed, '|', &salt) || !str_next(&hashed, '|', &hash))
+        !str_next(&hashed, '|', &salt) || !str_next(&hashed, '|', &hash) || !is_sha1(hash))
         return false;
     struct buf salt_text = {0}, hash_text = {0};
     buf_add(&salt_text, salt.at, salt.len);
