@@ -7,3 +7,9 @@ add_executable(calibrate ${CMAKE_SOURCE_DIR}/tests/bench/calibrate.c)
 target_link_libraries(calibrate PRIVATE hone_all)
 add_test(NAME bench/calibrate COMMAND calibrate)
 set_tests_properties(bench/calibrate PROPERTIES LABELS bench TIMEOUT 900)
+
+# A connection in this process beside the system's ssh and sftp; build it with the release preset.
+add_executable(bench_transport ${CMAKE_SOURCE_DIR}/tests/bench/transport.c)
+target_link_libraries(bench_transport PRIVATE hone_hosts_lab)
+add_test(NAME bench/transport COMMAND bench_transport)
+set_tests_properties(bench/transport PROPERTIES LABELS bench TIMEOUT 900 SKIP_RETURN_CODE 77)
