@@ -204,7 +204,7 @@ static void choose(struct chooser *chooser) {
     if (need)
         transport_note(transport, "the system's ssh is used for %s: %s", transport->route.name, need);
     struct transport_ways ways = {.ops = &transport_client_ops};
-    if (!need && !wants_client && &transport_libssh2_ops)
+    if (!need && !wants_client)
         ways = (struct transport_ways){
             .ops = &transport_libssh2_ops,
             .fallback = chooser->has_client && !wants_libssh2 ? &transport_client_ops : NULL};

@@ -174,7 +174,7 @@ void transport_sftp_free(struct transport *transport);
 
 /* ---------------------------------------------------------------------------------- the ways */
 
-extern const struct transport_ops transport_libssh2_ops __attribute__((weak));    /* in this process: link.c */
+extern const struct transport_ops transport_libssh2_ops;    /* in this process: ssh_link.c */
 extern const struct transport_ops transport_client_ops;     /* the system's ssh: client.c */
 extern const struct transport_ops transport_local_ops;      /* this machine: local.c */
 

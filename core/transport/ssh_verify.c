@@ -48,6 +48,13 @@ static void ask(struct ssh_link *link, const struct ssh_known_line *other) {
     struct transport_question question = {.ask = TRANSPORT_ASK_HOST_KEY};
     struct buf print = {0}, text = {0};
     fingerprint(link, &print);
+    if (route->strict) {
+        ssh_link_end(link, ERR_USAGE, "known_hosts has no key of %s (it shows %s %s), and "
+                     "StrictHostKeyChecking is yes in your ssh configuration: add the key there",
+                     route->name, ssh_key_title(str_of(link->host_type)), print.at);
+        buf_free(&print);
+        return;
+    }
     buf_printf(&text, "The authenticity of %s (%s port %d) is not known yet.\n%s key fingerprint is "
                "%s.\n", route->name, link->address, route->port,
                ssh_key_title(str_of(link->host_type)), print.at);

@@ -19,6 +19,7 @@ struct bench {
     struct loop *loop;
     struct transport *transport;
     char *file, *back, *batch;
+    char known[512];                    /* option: ssh takes the home of the user, not HOME */
     size_t bytes;
     bool done, failed;
     size_t lines, expected_lines;
@@ -112,7 +113,8 @@ static double child(struct bench *bench, const char *const *argv, bool lines) {
 static double lines_of_theirs(struct bench *bench) {
     char script[256];
     make_script(bench, script);
-    const char *argv[] = {"ssh", "-F", lab_ssh_config(bench->lab), "peer", script, NULL};
+    const char *argv[] = {"ssh", "-F", lab_ssh_config(bench->lab), "-o", bench->known, "peer", script,
+                          NULL};
     return child(bench, argv, true);
 }
 
@@ -153,8 +155,8 @@ static double sftp(struct bench *bench, const char *verb, const char *from, cons
     if (!file_write(bench->batch, text.at, text.len, NULL))
         stop("cannot write the batch");
     buf_free(&text);
-    const char *argv[] = {"sftp", "-q", "-F", lab_ssh_config(bench->lab), "-b", bench->batch, "peer",
-                          NULL};
+    const char *argv[] = {"sftp", "-q", "-F", lab_ssh_config(bench->lab), "-o", bench->known,
+                          "-b", bench->batch, "peer", NULL};
     return child(bench, argv, false);
 }
 
@@ -244,6 +246,7 @@ int main(int argc, char **argv) {
     bench.file = lab_path(bench.lab, "data");
     bench.back = lab_path(bench.lab, "back");
     bench.batch = lab_path(bench.lab, "batch");
+    snprintf(bench.known, sizeof bench.known, "UserKnownHostsFile=%s", lab_known_hosts(bench.lab));
     make_file(&bench);
     struct transport_callbacks callbacks = {.on_ready = on_ready, .on_closed = on_closed,
                                             .data = &bench};
