@@ -154,11 +154,12 @@ def seam_nir(call, folder):
     options = options_of(call, folder)
     nir = compile_kernel_to_nir(call.with_lnc(), inputs=call.bound(), compile_opts=options,
                                 enable_cache=False)
-    from nki.compiler import driver, ncc_driver
+    from nki.compiler import ncc_driver
     if hasattr(ncc_driver, "compile_bir_to_neff"):
         compiled = to_neff(ncc_driver.compile_bir_to_neff, options, nir)
     else:
-        compiled = driver._compile_bir_to_neff(nir, options, call.bound())
+        from nki.compiler.driver import _compile_bir_to_neff
+        compiled = _compile_bir_to_neff(nir, options, call.bound())
     return described(compiled) if compiled is not None else described(nir)
 
 

@@ -1,0 +1,400 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ways of a release: which seam compiles where, what is taken for the kernel's fault, what the
+outputs are called, and the verdict. Each SDK here is a few lines that have one entry point."""
+
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+from hone_runner.sdk import arrays, compile as compiling, execute, routes, source, verdict
+
+BASE = '''
+class Spec:
+    def __init__(self, name, dtype, shape):
+        self.name, self.dtype, self.shape = name, dtype, shape
+
+
+class Compiled:
+    def __init__(self, path, inputs):
+        self.input_specs = [Spec(name, value.dtype, value.shape) for name, value in inputs.items()
+                            if hasattr(value, "dtype")]
+        self.output_specs = [Spec("output_0", "float32", (2, 3)), Spec("output_1", "bf16", (2,))]
+        self.input_output_aliases = {1: "b"}
+        with open(path, "wb") as file:
+            file.write(b"NEFF")
+'''
+INIT = '''
+class Kernel:
+    def __init__(self, func):
+        self.func, self.lnc = func, 1
+
+    def __getitem__(self, lnc):
+        return self
+
+    def __call__(self, *args):
+        return launch(self, *args)
+
+
+def jit(func=None, **options):
+    return Kernel(func) if func else Kernel
+
+
+def launch(kernel, *args):
+    raise NotImplementedError("kernels are not launched alone in this release")
+'''
+OPTIONS = '''
+class CompileOptions:
+    def __init__(self, target="trn1", lnc=1, artifacts_dir=None, output_path="file.neff"):
+        self.target, self.artifacts_dir, self.output_path = target, artifacts_dir, output_path
+'''
+SDKS = {
+    "nir": {
+        "nki/compiler/ncc_driver.py": OPTIONS + '''
+from base import Compiled
+def compile_bir_to_neff(options, bir, input_arrays, argument_names, output_arg_names):
+    assert options.target == "trn2"
+    return Compiled(options.output_path, bir)
+''', "nki/framework/compiled.py": '''
+def compile_kernel_to_nir(kernel, *, inputs, compile_opts, enable_cache=True):
+    kernel.func(**inputs)
+    return inputs
+'''},
+    "executor": {"nki/framework/compiled.py": '''
+import os
+from base import Compiled
+class CompileKernel:
+    def __init__(self, func, artifacts_dir="", _executor=None):
+        self.func, self.artifacts_dir, self.executor = func, artifacts_dir, _executor
+    def __call__(self, *args):
+        self.func(*args)
+        path = os.path.join(self.artifacts_dir, "kernel.neff")
+        return self.executor(Compiled(path, {"a": args[0], "b": args[1]}), {}, {})
+'''},
+    "simulation": {"nki/framework/compiled.py": '''
+import os
+import numpy as np
+from base import Compiled
+class CompileKernel:
+    def __init__(self, func, artifacts_dir="", _enable_simulation=False):
+        self.func, self.artifacts_dir = func, artifacts_dir
+    def __call__(self, *args):
+        self.func(*args)
+        Compiled(os.path.join(self.artifacts_dir, "kernel.neff"), {})
+        return np.zeros((2, 3), np.float32), np.zeros(2, np.float16)
+'''},
+    "frontend": {
+        "nki/compiler/ncc_driver.py": OPTIONS + '''
+from base import Compiled
+class CompiledKernel:
+    @classmethod
+    def from_frontend(cls, result, options):
+        return Compiled(options.output_path, result)
+''', "nki/compiler/frontend.py": '''
+class ParserFrontend:
+    def compile(self, kernel, inputs, target, lnc, artifacts_dir):
+        kernel.func(**inputs)
+        return inputs
+'''},
+    "call": {"nki/__init__.py": INIT + '''
+import os
+def launch(kernel, *args):
+    kernel.func(*args)
+    with open(os.path.join(os.environ["NKI_ARTIFACTS_DIR"], "kernel.neff"), "wb") as file:
+        file.write(b"NEFF")
+    raise RuntimeError("NRT Error NRT_LOAD_NOT_ENOUGH_NC(9): no core 4095")
+'''},
+    "ir": {"neuronxcc/nki_standalone.py": '''
+import os
+class NKI_IR_VERSION:
+    beta2 = 2
+def compile_nki_ir_kernel_to_neff(func, inputs, outputs, target, lnc, folder, version, more):
+    func(**inputs)
+    assert [(o.name, list(o.shape)) for o in outputs] == [("x", [2, 3]), ("y", [2])], outputs
+    with open(os.path.join(folder, "file.neff"), "wb") as file:
+        file.write(b"NEFF")
+''', "neuronxcc/__init__.py": ""},
+    "baremetal": {"neuronxcc/nki/__init__.py": '''
+import subprocess
+def jit(func):
+    return func
+def baremetal(kernel=None, save_neff_name=None, additional_compile_opt=""):
+    def make(function):
+        def call(*args):
+            function(*args)
+            with open(save_neff_name, "wb") as file:
+                file.write(b"NEFF")
+            raise subprocess.CalledProcessError(1, ["neuron-bench"])
+        return call
+    return make
+''', "neuronxcc/__init__.py": ""},
+    "none": {},
+}
+KERNEL = '''
+import %s as nki
+
+
+@nki.jit
+def helper(a):
+    return a
+
+
+@nki.jit
+def kernel(a, b, scale):
+    %s
+    x, y = helper, b
+    return x, y
+'''
+
+
+class Sdk(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="hone-sdk-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.write("inputs/data.bin", struct.pack("<6f", *range(6)) + struct.pack("<2H", 16256, 16384))
+        self.write("inputs/meta.json", json.dumps({"values": [
+            {"kind": "array", "dtype": "float32", "shape": [2, 3], "offset": 0},
+            {"kind": "array", "dtype": "uint16", "shape": [2], "offset": 24},
+            {"kind": "float", "value": (0.5).hex()}]}))
+
+    def write(self, name, data):
+        path = os.path.join(self.folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(data if isinstance(data, bytes) else data.encode())
+        return path
+
+    def compile(self, sdk, body="pass", module=None, ways=None):
+        """What the worker answers, in a process with this SDK."""
+        legacy = sdk == "baremetal"
+        files = {} if legacy else {"nki/__init__.py": INIT, "nki/framework/__init__.py": "",
+                                   "nki/compiler/__init__.py": ""}
+        for name, text in dict(files, **SDKS[sdk]).items():
+            self.write("sdk/" + name, textwrap.dedent(text))
+        self.write("sdk/base.py", BASE)
+        kernel = self.write("kernel.py", KERNEL % (module or ("neuronxcc.nki" if legacy else "nki"),
+                                                   body))
+        folder = os.path.join(self.folder, "neff")
+        os.makedirs(folder, exist_ok=True)
+        every = routes.CURRENT + ["ir"]
+        request = self.write("request.json", json.dumps({
+            "kernel": kernel, "name": None, "inputs": os.path.join(self.folder, "inputs"),
+            "folder": folder, "target": "trn2", "lnc": 1, "flags": [],
+            "ways": ways or {"current": every, "legacy": ["baremetal"], "unknown": every},
+            "outputs": [{"dtype": "float32", "shape": [2, 3]}, {"dtype": "float32", "shape": [2]}]}))
+        answer = os.path.join(self.folder, "answer.json")
+        env = dict(os.environ, NKI_ARTIFACTS_DIR=folder, PYTHONPATH=os.pathsep.join(
+            [os.path.join(self.folder, "sdk")] + sys.path))
+        done = subprocess.run([sys.executable, "-c", "import sys; from hone_runner.sdk import worker; "
+                               "worker.main(sys.argv[1:])", "compile", request, answer], env=env,
+                              cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual(0, done.returncode, done.stdout.decode())
+        with open(answer) as file:
+            return json.load(file)
+
+
+class Seams(Sdk):
+    def test_each_release_is_compiled_by_what_it_has(self):
+        for sdk in SDKS:
+            if sdk == "none":
+                continue
+            with self.subTest(sdk):
+                shutil.rmtree(os.path.join(self.folder, "sdk"), ignore_errors=True)
+                shutil.rmtree(os.path.join(self.folder, "neff"), ignore_errors=True)
+                found = self.compile(sdk)
+                self.assertEqual((True, sdk, "kernel"),
+                                 (found["ok"], found.get("seam"), found["name"]), found)
+                with open(found["neff"], "rb") as file:
+                    self.assertEqual(b"NEFF", file.read())
+
+    def test_names_types_and_aliases_come_from_the_compiler(self):
+        for sdk in ("nir", "executor", "frontend"):
+            found = self.compile(sdk)
+            self.assertEqual(["a", "b"], [row["name"] for row in found["inputs"]][:2])
+            self.assertEqual({"name": "output_1", "dtype": "bfloat16", "shape": [2], "alias": "b"},
+                             found["outputs"][1])
+            shutil.rmtree(os.path.join(self.folder, "sdk"))
+            shutil.rmtree(os.path.join(self.folder, "neff"))
+
+    def test_a_release_with_no_known_way_says_what_was_tried(self):
+        found = self.compile("none")
+        self.assertEqual((False, "seams"), (found["ok"], found["kind"]))
+        self.assertEqual({"nir", "executor", "frontend", "bir", "simulation", "call", "ir"},
+                         {row["seam"] for row in found["tried"]})
+
+    def test_an_error_in_the_kernel_is_no_missing_seam(self):
+        for body in ('raise TypeError("f() got an unexpected keyword argument \'q\'")',
+                     "import nothing_like_it", "raise NotImplementedError()", "a.no_such_thing"):
+            with self.subTest(body):
+                found = self.compile("nir", body)
+                self.assertEqual((False, "kernel"), (found["ok"], found["kind"]), found)
+                self.assertIn("kernel.py", found["error"]["text"])
+                shutil.rmtree(os.path.join(self.folder, "neff"))
+
+    def test_a_file_that_does_not_parse_names_its_line(self):
+        found = self.compile("nir", "x = (")
+        self.assertEqual(("syntax", True), (found["kind"], found["line"] > 5))
+
+    def test_a_dialect_the_environment_must_not_run_is_refused_before_anything_runs(self):
+        found = self.compile("nir", "raise SystemExit(3)", module="neuronxcc.nki",
+                             ways={"current": routes.CURRENT})
+        self.assertEqual(("dialect", "legacy"), (found["kind"], found["dialect"]))
+
+
+class Routes(unittest.TestCase):
+    def test_the_legacy_namespace_is_never_used_beside_a_newer_one(self):
+        route = routes.route_for("standalone", "2.32")
+        self.assertNotIn("legacy", route.compile)
+        self.assertNotIn("baremetal", route.run + sum(route.compile.values(), []))
+        self.assertIn("zeros", route.why["legacy"])
+        self.assertEqual("current", routes.canary_dialect(route))
+
+    def test_what_is_newer_than_known_is_said_to_be(self):
+        self.assertIn("newer than 2.33", routes.route_for("standalone", "2.33+").note)
+        self.assertIsNone(routes.route_for(None, None))
+        self.assertEqual("legacy", routes.canary_dialect(routes.route_for("legacy", "2.26")))
+
+
+class Sources(unittest.TestCase):
+    def test_dialects_and_kernels(self):
+        for text, name, found in [
+                ("import neuronxcc.nki as nki\n@nki.jit\ndef k(a):\n  return a", "k", "legacy"),
+                ("from nki import isa\ndef f(): pass", "f", "current"),
+                ("@nki.jit\ndef a(): b()\n@nki.jit\ndef b(): pass", "a", "unknown"),
+                ("def k(a): return nl.load(a, mask=1)", "k", "legacy"),
+                ("def k(a): nisa.activation(dst=a)", "k", "current")]:
+            tree = source.ast.parse(text)
+            self.assertEqual((name, found), (source.find_kernel(tree, None).name,
+                                             source.dialect(tree)), text)
+        with self.assertRaises(source.Unclear):
+            source.find_kernel(source.ast.parse("def a(): pass\ndef b(): pass"), None)
+        with self.assertRaises(source.Unclear):
+            source.find_kernel(source.ast.parse("x = 1"), "k")
+
+    def test_names_that_are_returned(self):
+        tree = source.ast.parse("def k(a):\n  if a: return a\n  return x, y[0]")
+        self.assertEqual(["x", ""], source.returned_names(tree.body[0]))
+
+
+class Names(unittest.TestCase):
+    META = {"values": [{"kind": "array", "dtype": "float32", "shape": [2]},
+                       {"kind": "int", "value": "3"},
+                       {"kind": "array", "dtype": "float32", "shape": [3]}]}
+
+    def matched(self, specs):
+        answer = {"parameters": ["a", "n", "b"],
+                  "inputs": specs and [{"name": name} for name in specs]}
+        return [(row["name"], row["argument"]) for row in compiling.match_inputs(answer, self.META)]
+
+    def test_inputs_are_matched_by_name_else_by_place(self):
+        self.assertEqual([("a", 0), ("b", 2)], self.matched(None))
+        self.assertEqual([("b.must_alias_input", 2), ("a", 0)],
+                         self.matched(["b.must_alias_input", "a"]))
+        self.assertEqual([("input0", 0), ("input1", 2)], self.matched(["input0", "input1"]))
+
+
+class Outputs(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="hone-sdk-")
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def write(self, name, data):
+        with open(os.path.join(self.folder, name), "wb") as file:
+            file.write(data)
+
+    def collect(self, said, outputs, as_npy=False):
+        program = type("Program", (), {"outputs": outputs})()
+        return execute.collect(program, execute.SAVED.findall(said), self.folder, as_npy)
+
+    def test_saved_outputs_are_found_by_the_lines_that_name_them(self):
+        self.write("out", b"\0" * 8)
+        self.write("cache", b"\0" * 4)
+        said = 'INFO[0001] saved output "out" as "out"\nsaved output "cache" as "cache"\n'
+        rows = self.collect(said, [{"name": "output_1", "dtype": "bfloat16", "shape": [2],
+                                    "alias": "cache"},
+                                   {"name": "out", "dtype": "float32", "shape": [2]}])
+        self.assertEqual(["cache", "out"], [os.path.basename(row["path"]) for row in rows])
+        self.assertEqual(["bfloat16", "float32"], [row["dtype"] for row in rows])
+
+    def test_other_names_are_taken_in_order(self):
+        self.write("output_0", b"\0" * 8)
+        rows = self.collect('saved output "output_0" as "output_0"',
+                            [{"name": "", "dtype": "float32", "shape": [2]}])
+        self.assertEqual([2], rows[0]["shape"])
+
+    def test_a_wrong_size_is_the_kernels_and_a_missing_file_the_tools(self):
+        self.write("out", b"\0" * 7)
+        with self.assertRaises(execute.KernelFailed):
+            self.collect('saved output "out" as "out"',
+                         [{"name": "out", "dtype": "float32", "shape": [2]}])
+        with self.assertRaises(execute.NoWay):
+            self.collect('saved output "x" as "gone"',
+                         [{"name": "out", "dtype": "float32", "shape": [2]}])
+        with self.assertRaises(execute.NoWay):
+            self.collect("nothing was saved", None, True)
+
+    def test_npy_files_tell_type_and_shape(self):
+        for dtype, shape in (("float32", [2, 2]), ("uint8", [3]), ("bool", [1]), ("int32", [])):
+            data = b"\1" * arrays.byte_size(dtype, shape)
+            self.write("o.npy", arrays.npy_header(dtype, shape) + data)
+            row = execute.from_npy(os.path.join(self.folder, "o.npy"))
+            self.assertEqual((dtype, shape), (row["dtype"], row["shape"]))
+            with open(row["path"], "rb") as file:
+                self.assertEqual(data, file.read())
+        self.assertEqual("bfloat16", execute.npy_dtype("|V2"))
+
+
+class Types(unittest.TestCase):
+    def test_names_of_types_of_every_release(self):
+        class Named:
+            name = "bfloat16"
+        for value, name in [("bf16", "bfloat16"), ("nki.language.float32", "float32"), (Named, "bfloat16"),
+                            ("<class 'numpy.float16'>", "float16"), ("float8e4", "float8_e4m3"),
+                            ("quaternion", ""), (None, "")]:
+            self.assertEqual(name, arrays.dtype_name(value))
+
+
+def match(rel, **more):
+    found = {"rel_l2": rel, "max_abs": rel, "finite": True, "zero": False, "reference_zero": False,
+             "is_input": False}
+    found.update(more)
+    return found
+
+
+class Verdicts(unittest.TestCase):
+    """The same rules as in core/task/verdict.c, whose tests have the same cases."""
+
+    def test_numbers(self):
+        good, bad = [match(1e-6)], [match(0.5)]
+        self.assertEqual(("yes", "2 seeds, relative L2 at most 1e-06"),
+                         tuple(verdict.correct([(0, good), (21, good)], 2e-5).values()))
+        self.assertEqual(("no", "seed 21: relative L2 is 0.5, allowed is 2e-05"),
+                         tuple(verdict.correct([(0, good), (21, bad)], 2e-5).values()))
+        self.assertEqual("no", verdict.correct([(0, [match(None)])], 2e-5)["answer"])
+        self.assertEqual("not asked", verdict.correct([], 2e-5)["answer"])
+
+    def test_what_no_honest_kernel_produces(self):
+        for odd, part in [({"finite": False}, "NaN"), ({"zero": True}, "all zero"),
+                          ({"is_input": True}, "equals an input")]:
+            found = verdict.credible([(7, [match(0), match(0, **odd)])])
+            self.assertEqual("no", found["answer"])
+            self.assertIn("seed 7: output 1", found["reason"])
+            self.assertIn(part, found["reason"])
+        fine = verdict.credible([(7, [match(0, zero=True, reference_zero=True)])])
+        self.assertEqual("yes", fine["answer"])
+
+    def test_speed(self):
+        was = [10.0, 10.1, 10.2, 9.9, 10.0, 10.1]
+        for now, answer in [([8.0, 8.1, 8.0, 7.9, 8.2, 8.0], "yes"), ([12.0] * 6, "no"),
+                            (list(reversed(was)), "inconclusive"), ([8.0] * 4, "inconclusive")]:
+            self.assertEqual(answer, verdict.faster(was, now)["answer"])
+        self.assertEqual("not asked", verdict.faster([], was)["answer"])
+
+
+if __name__ == "__main__":
+    unittest.main()
