@@ -14,7 +14,6 @@ from hone_runner.context import Failed
 from . import advice, arrays, grammar, shown
 
 VERSION = 1                 # of what lies in the cache
-NO_CORE = "4095"            # a core no host has: a launch that wants one fails after the NEFF
 MEMORY_SHARE = 0.7          # of the host's memory, for one compiler: over it sshd starves
 
 # Errors of a kernel's process that are the environment's: its packages do not load.
@@ -113,7 +112,7 @@ class Compiler:
         return self.context.variables({
             "NKI_ARTIFACTS_DIR": folder, "NEURON_PLATFORM_TARGET_OVERRIDE": self.device,
             "NKI_DEBUG_INFO": "True", "NEURON_FRAMEWORK_DEBUG": "1", "XLA_IR_DEBUG": "1",
-            "XLA_HLO_DEBUG": "1", "NEURON_RT_VISIBLE_CORES": NO_CORE,
+            "XLA_HLO_DEBUG": "1", "NEURON_RT_VISIBLE_CORES": shown.NO_CORE,
             "NEURON_LOGICAL_NC_CONFIG": str(self.lnc),
             "NEURON_COMPILE_CACHE_URL": os.path.join(folder, "cache")})
 

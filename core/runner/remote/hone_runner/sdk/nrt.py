@@ -121,7 +121,8 @@ def main(arguments):
         answer = dict(does(request, (model, tensor)), ok=True, layer=name)
     except Exception as problem:
         text = traceback.format_exc()
-        sys.stderr.write("%s: %s\n" % (type(problem).__name__, problem))
+        if not isinstance(problem, ImportError):
+            sys.stderr.write("%s: %s\n" % (type(problem).__name__, problem))
         answer = {"ok": False, "missing": isinstance(problem, ImportError),
                   "error": "%s: %s" % (type(problem).__name__, problem), "text": text}
     with open(answer_path + ".tmp", "w", encoding="utf-8") as file:

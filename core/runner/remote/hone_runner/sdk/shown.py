@@ -2,6 +2,7 @@
 """How the output of SDK stages is shown, and what is found in it: the grammar of lines as the log
 of the evaluation has them, and the findings of a stage's two streams once it ended."""
 
+import re
 import time
 
 from hone_runner import output
@@ -9,6 +10,10 @@ from hone_runner import output
 from . import advice, grammar
 
 MAX_PARSED = 16 << 20       # bytes of a stream that are searched for findings
+
+# Compiling gives a launch a core that no host has, so that it takes none.
+NO_CORE = "4095"
+NO_CORE_LINE = re.compile(r"not available.*Requested:(?:nc)?%s\b" % NO_CORE)
 
 SEVERITY = {"ERROR": "error", "CRITICAL": "error", "FATAL": "error", "ERRO": "error",
             "FATA": "error", "WARNING": "warning", "WARN": "warning"}
@@ -35,6 +40,8 @@ class Grammar(output.Grammar):
         severity = SEVERITY.get(line.level.upper(), "note")
         if severity == "error" and advice.is_harmless(said):
             severity = "note"
+        if NO_CORE_LINE.search(said):
+            return "note", said.rstrip() + " (on purpose: compiling takes no core)"
         if severity == "note" and grammar.find_code(said):
             severity = "error"
         return (severity, said) if said.strip() else None
