@@ -347,7 +347,10 @@ void runner_reader_line(struct runner_reader *reader, struct str line) {
 /* What a kernel that used up time or memory failed at: the part of the verdict under way. */
 static void blame_kernel(struct runner_reader *reader, const char *reason) {
     struct task_verdict *verdict = &reader->result.verdict;
-    bool ran = strcmp(reader->phase, "execute") == 0 || strcmp(reader->phase, "compare") == 0;
+    static const char *const running[] = {"execute", "compare", "verify", "benchmark", "profile"};
+    bool ran = false;
+    for (size_t i = 0; i < COUNT_OF(running); i++)
+        ran = ran || strcmp(reader->phase, running[i]) == 0;
     task_judge(ran ? &verdict->correct : &verdict->compiles, TASK_NO, "%s", reason);
     if (ran)
         task_judge(&verdict->compiles, TASK_YES, "%s", "");

@@ -142,9 +142,11 @@ class Compiler:
     def explain(self, kernel, answer, result):
         """The exception for a try that failed."""
         if answer and answer["kind"] in ("syntax", "unclear"):
-            return Refused(answer["message"], [grammar.Finding(
-                "error", "trace", "syntax" if answer["kind"] == "syntax" else "", kernel.path,
-                answer.get("line", 1), answer["message"])])
+            code = "syntax" if answer["kind"] == "syntax" else ""
+            line = answer.get("line", 0)
+            where = "line %d: " % line if line else ""
+            return Refused(where + answer["message"], [grammar.Finding(
+                "error", "trace", code, kernel.path, line, answer["message"])])
         files = [kernel.path]
         found, reader = shown.findings(result, files)
         error = (answer or {}).get("error") or {}
@@ -181,7 +183,8 @@ class Compiler:
         if causes:
             first = causes[0]
             where = "line %d: " % first.line if first.line else ""
-            return Refused(where + advice.sentence(first).split("\n")[0], causes, about)
+            said = first.message.split("\n")[0] or advice.sentence(first)
+            return Refused(where + said, causes, about)
         known = advice.explain(text, result.status)
         if known and known.kind in ("environment", "hardware", "busy"):
             return Failed("environment", known.text)
