@@ -207,11 +207,14 @@ static void draw_log(struct views *views, struct tui_area area) {
 /* Place and queue, beside each other where there is room; returns how many rows they took. */
 static int draw_place(struct views *views, struct tui_area area) {
     bool roomy = area.rows > 24;
-    int rows = !place_is_remote(views) ? 3 : roomy ? 8 : 6;
+    int half = area.cols / 2;
+    bool beside = area.cols >= 160;
+    struct tui_rect left = {0, 0, area.rows, beside ? half : area.cols};
+    int rows = MIN_OF(place_host_rows(views, tui_area_part(area, left)), roomy ? 12 : 6);
     int entries = (int)views->state->place->status->entries.len;
     int queue = entries ? MIN_OF(entries, roomy ? 6 : 3) + 2 : 0;
-    if (area.cols >= 160) {
-        int half = area.cols / 2;
+    if (beside) {
+        rows = MAX_OF(rows, queue);
         place_host_draw(views, tui_area_part(area, (struct tui_rect){0, 0, rows, half}));
         place_queue_draw(views, tui_area_part(area, (struct tui_rect){0, half, rows,
                                                                      area.cols - half}));

@@ -97,10 +97,6 @@ bool place_waits(const struct views *views, struct buf *out) {
 
 /* ---- the host's panel ------------------------------------------------------------------------- */
 
-static void put_line(struct tui_area area, int row, const char *text) {
-    tui_put_short(area, row, (struct tui_rect){0, 1, 1, area.cols - 2}, str_of(text));
-}
-
 static void facts(const struct target_status *status, struct buf *out) {
     if (status->release[0])
         buf_puts(out, status->release);
@@ -143,45 +139,61 @@ static void cores_text(const struct target_status *status, const char *what, str
     }
 }
 
-static void wrapped(struct tui_area area, int row, const char *text) {
-    if (row < area.rows)
-        tui_put_wrapped(tui_area_part(area, (struct tui_rect){row, 1, area.rows - row,
-                                                              area.cols - 2}),
-                        0, str_of(text));
+/* What stands below the state: what is wrong, or what is there and who holds it. */
+static void host_text(const struct views *views, struct buf *out) {
+    const struct tune_place_view *place = views->state->place;
+    if (place_in_trouble(views)) {
+        buf_puts(out, place->status->text);
+        return;
+    }
+    facts(place->status, out);
+    if (out->len && place->status->cores.len)
+        buf_putc(out, '\n');
+    cores_text(place->status, strcmp(place->info->kind, "slurm") == 0 ? "nodes" : "cores", out);
+}
+
+/* Lines that are broken between words; returns how many rows they take. */
+static int put_lines(struct tui_area area, struct str text) {
+    int row = 0;
+    for (struct str line; str_next(&text, '\n', &line);) {
+        struct tui_rect rest = {MIN_OF(row, area.rows), 0, MAX_OF(0, area.rows - row), area.cols};
+        row += tui_put_wrapped(tui_area_part(area, rest), 0, line);
+    }
+    return row;
+}
+
+int place_host_rows(const struct views *views, struct tui_area area) {
+    struct buf text = {0};
+    struct tui_rect none = {0, 0, 0, area.cols - 4};
+    host_text(views, &text);
+    int rows = text.len ? put_lines(tui_area_part(area, none), buf_str(&text)) : 0;
+    buf_free(&text);
+    return rows + 3;
 }
 
 void place_host_draw(struct views *views, struct tui_area area) {
     const struct tune_place_view *place = views->state->place;
     const struct target_status *status = place->status;
-    struct buf title = {0}, note = {0}, line = {0};
+    struct buf title = {0}, note = {0}, line = {0}, text = {0};
     place_name(views, &title);
     if (status->looked_ms)
         buf_printf(&note, "seen %s", show_ago(status->looked_ms, views->now_ms).text);
     struct tui_area inside = tui_frame(area, false, title.at, note.at ? note.at : "");
-    if (!place_is_remote(views)) {
-        put_line(inside, 0, place->info->what);
-    } else {
+    int col = 1;
+    if (place_is_remote(views)) {
         place_state(views, false, &line);
-        int col = tui_put(tui_ink(inside, place_role(views)), 0, 1, buf_str(&line)) + 2;
-        tui_put_short(tui_ink(inside, TUI_DIM), 0,
-                      (struct tui_rect){0, col, 1, inside.cols - col - 1},
-                      str_of(status->host[0] ? status->host : place->info->what));
+        col = tui_put(tui_ink(inside, place_role(views)), 0, 1, buf_str(&line)) + 2;
     }
-    int row = 1;
-    if (place_in_trouble(views)) {
-        wrapped(inside, row, status->text);
-    } else {
-        buf_clear(&line);
-        facts(status, &line);
-        if (line.len)
-            put_line(inside, row++, line.at);
-        buf_clear(&line);
-        cores_text(status, strcmp(place->info->kind, "slurm") == 0 ? "nodes" : "cores", &line);
-        wrapped(inside, row, line.at ? line.at : "");
-    }
+    tui_put_short(tui_ink(inside, TUI_DIM), 0, (struct tui_rect){0, col, 1, inside.cols - col - 1},
+                  str_of(status->host[0] ? status->host : place->info->what));
+    host_text(views, &text);
+    struct tui_rect rest = {1, 1, inside.rows - 1, inside.cols - 2};
+    if (text.len)
+        put_lines(tui_area_part(inside, rest), buf_str(&text));
     buf_free(&title);
     buf_free(&note);
     buf_free(&line);
+    buf_free(&text);
 }
 
 /* ---- the queue -------------------------------------------------------------------------------- */

@@ -242,6 +242,7 @@ void place_name(const struct views *views, struct buf *out);    /* "trn2 · ssh 
 bool place_waits(const struct views *views, struct buf *out);
 bool place_can_retry(const struct views *views);
 void place_retry(struct views *views, struct str args, struct views_request *request);
+int place_host_rows(const struct views *views, struct tui_area area);    /* that it would fill */
 void place_host_draw(struct views *views, struct tui_area area);
 void place_queue_draw(struct views *views, struct tui_area area);
 /* The question of the place: opened and closed before a frame is drawn. */

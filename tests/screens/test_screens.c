@@ -93,6 +93,7 @@ static struct tune_place_view *make_place(enum connection connection, int64_t no
         status->cores.len = status->entries.len = 0;
         status->memory_bytes = status->disk_free_bytes = 0;
         status->looked_ms = 0;
+        status->host[0] = status->release[0] = 0;
     } else if (connection == WAITING) {
         struct target_entry *entry = &status->entries.at[0];
         snprintf(entry->state, sizeof entry->state, "waiting");
@@ -353,7 +354,7 @@ static void every_size_and_key_is_survived(void **state) {
         views_event(views, &event);
         if (turn % 8 == 0) {
             struct tui_canvas *canvas = tui_canvas_new((int)(pick >> 4) % 50 + 1,
-                                                       (int)(pick >> 12) % 140 + 1, pick & 1);
+                                                       (int)(pick >> 12) % 190 + 1, pick & 1);
             views_draw(views, tui_area_all(canvas), now_ms + turn);
             tui_canvas_free(canvas);
         }
