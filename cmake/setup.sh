@@ -34,6 +34,8 @@ c tmux tmux
 c /usr/sbin/sshd openssh-server
 c ssh openssh-client
 c ip iproute2
+c /usr/sbin/slurmctld slurm-wlm
+c /usr/sbin/munged munge
 "
 
 setup_has_numpy() {

@@ -197,23 +197,25 @@ static void on_closed(void *data, const struct err *why) {
     went(host, &told, for_good);
 }
 
-static struct transport *open_transport(struct host *host, struct err *err) {
-    struct transport_callbacks callbacks = {.on_ready = on_ready, .on_question = on_question,
-                                            .on_note = on_note, .on_closed = on_closed,
-                                            .data = host};
+struct transport *host_transport_open(const struct host *host, struct loop *loop,
+                                      const struct transport_callbacks *callbacks,
+                                      struct err *err) {
     if (host->spec.local)
-        return transport_open_local(host->loop, NULL, &callbacks);
+        return transport_open_local(loop, NULL, callbacks);
     struct transport_host where = {
         .name = host->spec.name, .host = host_setting(host, "address"),
         .user = host_setting(host, "user"), .identity = host_setting(host, "identity"),
         .port = (int)host_number(host, "port", 0), .client = host_setting(host, "client")};
-    return transport_open_ssh(host->loop, &where, &callbacks, err);
+    return transport_open_ssh(loop, &where, callbacks, err);
 }
 
 static bool begin(struct host *host, struct err *err) {
     host->failure = (struct err){0};
     host->board->status.retry_ms = 0;
-    host->transport = open_transport(host, err);
+    struct transport_callbacks callbacks = {.on_ready = on_ready, .on_question = on_question,
+                                            .on_note = on_note, .on_closed = on_closed,
+                                            .data = host};
+    host->transport = host_transport_open(host, host->loop, &callbacks, err);
     if (!host->transport)
         return false;
     host->phase = HOST_OPENING;

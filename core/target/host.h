@@ -38,6 +38,10 @@ bool host_is_ready(const struct host *host);
 const struct err *host_failure(const struct host *host);
 void host_answer(struct host *host, const char *answer);
 void host_retry(struct host *host);
+/* A connection of its own to the same machine, on any loop; without a person to ask. */
+struct transport *host_transport_open(const struct host *host, struct loop *loop,
+                                      const struct transport_callbacks *callbacks,
+                                      struct err *err) CC_MUST_USE;
 struct loop *host_loop(const struct host *host);
 const char *host_name(const struct host *host);
 /* A path below `.hone` there: ".hone/jobs/5f0c"; lives in the arena of the caller. */

@@ -414,6 +414,7 @@ static void gone(struct host_job *job) {
     bool more = job->again++ < 1;
     say_connected(job);
     if (job->hooks.again) {
+        job->stage = JOB_BEGINNING;
         if (job->hooks.again(job, job->follow.gone))
             return;
     } else if (more) {

@@ -47,6 +47,6 @@ struct target_kind {
     void *(*ask)(void *self, const struct target_ask_spec *spec, struct err *err);
     void (*ask_drop)(void *asked);
 };
-extern const struct target_kind target_sim, target_ssh;
+extern const struct target_kind target_sim, target_slurm, target_ssh;
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const struct target_kind *const kinds[] = {&target_sim, &target_ssh};
+static const struct target_kind *const kinds[] = {&target_sim, &target_slurm, &target_ssh};
 
 const char *target_kind_name(size_t index) {
     return index < COUNT_OF(kinds) ? kinds[index]->name : NULL;
