@@ -86,7 +86,7 @@ static void print_target(struct scene *scene) {
     for (size_t i = 0; i < status->entries.len; i++)
         print_message("%s %s %s\n", status->entries.at[i].id, status->entries.at[i].state,
                       status->entries.at[i].reason);
-    if (system("squeue --states=all; tail -n 40 $(dirname $SLURM_CONF)/../log/*") != 0)
+    if (system("squeue --states=all") != 0)
         print_message("squeue failed\n");
 }
 
