@@ -21,6 +21,7 @@ struct client {
     char *socket;
     struct buf said;
     struct loop_timer *look, *limit, *reason;
+    enum transport_ask asked;           /* the question that is open */
     bool connected, ended;
 };
 
@@ -165,6 +166,7 @@ static void on_question(void *data, const struct transport_question *question) {
     struct client *client = data;
     loop_timer_stop(client->limit);
     client->limit = NULL;
+    client->asked = question->ask;
     transport_ask(client->transport, question);
 }
 
@@ -175,14 +177,15 @@ static void on_note(void *data, const char *text) {
 
 static void client_answer(struct transport *transport, const char *answer) {
     struct client *client = transport->own;
-    if (answer) {
+    bool is_key = client->asked == TRANSPORT_ASK_HOST_KEY;
+    if (answer && (!is_key || !strcmp(answer, "yes"))) {
         start_limit(client);
         asker_answer(client->asker, answer);
         return;
     }
     struct err err;
-    err_set(&err, ERR_CANCELLED, "cannot reach %s: a question was not answered",
-            transport->route.name);
+    err_set(&err, ERR_CANCELLED, is_key ? "the key of %s was not accepted; nothing was sent to it"
+            : "cannot reach %s: a question was not answered", transport->route.name);
     end_with(client, &err);
 }
 

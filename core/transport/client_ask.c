@@ -146,10 +146,9 @@ static void ask_next(struct asker *asker) {
 
 void asker_answer(struct asker *asker, const char *answer) {
     int pid = asker->asking;
-    bool is_key = asker->last.ask == TRANSPORT_ASK_HOST_KEY;
     asker->asking = 0;
     if (pid)
-        send_answer(asker, pid, is_key && answer && strcmp(answer, "yes") != 0 ? NULL : answer);
+        send_answer(asker, pid, answer);
     ask_next(asker);
 }
 

@@ -7,13 +7,18 @@ target_link_libraries(hone_hosts_lab PUBLIC hone_all)
 add_executable(hosts_lab ${CMAKE_CURRENT_LIST_DIR}/main.c)
 target_link_libraries(hosts_lab PRIVATE hone_hosts_lab)
 
-# hosts_test(NAME SOURCES...): one cmocka program FOLDER/NAME that may use the lab.
-function(hosts_test name)
+# hosts_program(FOLDER/NAME SOURCES...): a cmocka program hosts_FOLDER_NAME that may use the lab.
+function(hosts_program name)
   string(REPLACE "/" "_" target "hosts_${name}")
   add_executable(${target} ${ARGN})
   target_link_libraries(${target} PRIVATE hone_hosts_lab PkgConfig::CMOCKA)
   target_compile_definitions(${target} PRIVATE
     HONE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" HONE_BINARY_DIR="${CMAKE_BINARY_DIR}")
+endfunction()
+# hosts_test(FOLDER/NAME SOURCES...): the program and a test that runs it.
+function(hosts_test name)
+  string(REPLACE "/" "_" target "hosts_${name}")
+  hosts_program(${name} ${ARGN})
   add_test(NAME ${name} COMMAND ${target})
   set_tests_properties(${name} PROPERTIES LABELS hosts TIMEOUT 120 SKIP_RETURN_CODE 77)
 endfunction()

@@ -1,8 +1,15 @@
-# Transports against real SSH servers: behaviour WAY is what all three do alike.
+# Transports against real SSH servers. behaviour WAY is what all three do alike, connections WAY what
+# the two over SSH do alike.
 set(scene ${CMAKE_CURRENT_LIST_DIR}/scene.c)
-hosts_test(transport/behaviour_local ${CMAKE_CURRENT_LIST_DIR}/behaviour.c ${scene})
-foreach(way libssh2 ssh)
-  add_test(NAME transport/behaviour_${way} COMMAND hosts_transport_behaviour_local ${way})
-  set_tests_properties(transport/behaviour_${way} PROPERTIES LABELS hosts TIMEOUT 120
+function(transport_test name way)
+  add_test(NAME transport/${name}_${way} COMMAND hosts_transport_${name} ${way})
+  set_tests_properties(transport/${name}_${way} PROPERTIES LABELS hosts TIMEOUT 120
                        SKIP_RETURN_CODE 77)
+endfunction()
+hosts_program(transport/behaviour ${CMAKE_CURRENT_LIST_DIR}/behaviour.c ${scene})
+hosts_program(transport/connections ${CMAKE_CURRENT_LIST_DIR}/connections.c ${scene})
+transport_test(behaviour local)
+foreach(way ssh)
+  transport_test(behaviour ${way})
+  transport_test(connections ${way})
 endforeach()
