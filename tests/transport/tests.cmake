@@ -12,7 +12,7 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Linux")      # network namespaces
   hosts_program(transport/network ${CMAKE_CURRENT_LIST_DIR}/network.c ${scene})
 endif()
 transport_test(behaviour local)
-foreach(way ssh)
+foreach(way libssh2 ssh)
   if(TARGET hosts_transport_network)
     transport_test(network ${way})
   endif()
