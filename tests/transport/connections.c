@@ -14,6 +14,12 @@
 
 static const char *way;
 
+/* libssh2 1.10 leaves two numbers of OpenSSL behind with every ECDSA signature. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void) {
+    return "leak:CRYPTO_zalloc\n";
+}
+
 static void begin(struct scene *scene, const struct sshd_options *options) {
     scene_begin(scene, way, options);
 }
