@@ -19,7 +19,7 @@ WARMUP, ITERATIONS = 20, 200
 CAPTURE_EXECUTIONS = 20
 PAIRS = 10
 ALONE = 5                   # samples of a kernel without an incumbent
-MAX_PAIRS = 200
+MAX_PAIRS = 1000
 
 CLOCKS = {
     "nrt": "the runtime's Python layer, device clock",
@@ -222,8 +222,9 @@ class Bench:
 
 
 def pairs_of(context, with_incumbent):
-    asked = context.number("samples", None, 1, MAX_PAIRS)
-    return int(asked) if asked else PAIRS if with_incumbent else ALONE
+    """How many: pairs, or samples of a kernel alone, which is compared with nothing."""
+    asked = int(context.number("samples", PAIRS, 1, MAX_PAIRS))
+    return asked if with_incumbent else min(asked, ALONE)
 
 
 # --------------------------------------------------------------------------- profiled executions
