@@ -18,7 +18,7 @@ try:
 except ImportError:
     raise unittest.SkipTest("numpy is not installed")
 
-from hone_runner.sdk import bench, canary, verdict
+from hone_runner.sdk import bench, canary, execute, verdict
 
 sys.path.insert(0, common.HERE)
 
@@ -81,7 +81,7 @@ class Toolchain(unittest.TestCase):
             work=os.path.join(self.folder, "work"), cache=os.path.join(self.folder, "cache"),
             folder=types.SimpleNamespace(id="j"))
 
-    def run_canary(self, run=honest, latency=steady, session="s", fails=()):
+    def run_canary(self, run=honest, latency=steady, session="s"):
         """Runs it on a toolchain that computes by `run` and measures `latency`."""
         context = self.context(session)
         reference = Reference(self.folder)
@@ -136,6 +136,11 @@ class Toolchain(unittest.TestCase):
     def test_a_toolchain_that_is_a_little_off(self):
         self.refused("off by a relative L2 of 0.001",
                      run=lambda name, a, b: honest(name, a, b) * np.float32(1.001))
+
+    def test_a_good_kernel_that_fails_on_the_device(self):
+        def run(name, a, b):
+            raise execute.KernelFailed("no memory")
+        self.refused("known to be good fails on this host: no memory", run=run)
 
     def test_nan(self):
         self.refused("NaN", run=lambda name, a, b: a * np.float32("nan"))

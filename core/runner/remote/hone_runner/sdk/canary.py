@@ -11,7 +11,7 @@ import os
 from hone_runner import process
 from hone_runner.context import Failed
 
-from . import bench, compile as compiling, reference, verdict
+from . import bench, compile as compiling, execute, reference, verdict
 
 PAIRS = 5
 NOISE = 0.05                # two runs of the same kernel may differ by so much
@@ -105,14 +105,23 @@ class Canary:
         with self.context.phase("canary"):
             reference_of = self.prepare()
             programs = {name: self.compile(name, reference_of) for name, _, _ in KERNELS}
-            with self.held_executor() as (device, executor):
-                outputs = [(name, executor.run(programs[name], reference_of.inputs_of(SEED),
-                                               os.path.join(self.context.work, "canary-" + name)))
-                           for name, _, _ in KERNELS]
-                samples = self.measure(device, programs["good"], reference_of)
+            try:
+                outputs, samples = self.on_device(programs, reference_of)
+            except execute.KernelFailed as fault:
+                raise Failed("environment", "a kernel that is known to be good fails on this host: %s"
+                             % fault)
             self.judge_outputs(reference_of, outputs)
             self.judge_samples(samples)
             self.remember()
+
+    def on_device(self, programs, reference_of):
+        """[(kernel, rows of outputs)] and the samples of the good one against itself."""
+        inputs = reference_of.inputs_of(SEED)
+        with self.held_executor() as (device, executor):
+            outputs = [(name, executor.run(programs[name], inputs,
+                                           os.path.join(self.context.work, "canary-" + name)))
+                       for name, _, _ in KERNELS]
+            return outputs, self.measure(device, programs["good"], reference_of)
 
     def passed(self):
         try:
