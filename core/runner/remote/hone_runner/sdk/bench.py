@@ -46,9 +46,9 @@ def by_nrt(device, programs, inputs, order, tell):
     python, extra = device.nrt_python()
     request = {"models": {who: program.row() for who, program in programs.items()},
                "inputs": inputs, "order": order, "warmup": WARMUP, "iterations": ITERATIONS}
-    answer, result = compiling.call_worker(
-        device.context, "benchmark", "nrt-benchmark", request, device.limits(len(order)),
-        device.variables(extra), python, "nrt")
+    answer, result = compiling.call_worker(device.context, compiling.Ask(
+        "benchmark", "nrt-benchmark", request, device.limits(len(order)), device.variables(extra),
+        python, "nrt"))
     if not (answer and answer["ok"]):
         if answer and answer.get("missing"):
             raise execute.NoWay("there is no nrtpy")
@@ -140,10 +140,11 @@ def read_bench_table(text):
 
 
 def capture_sample(device, program, inputs, number):
-    """The last of several executions, profiled."""
+    """The last of several executions, profiled; the first one alone is no sample."""
+    if not device.tool.has("capture", "num-exec"):
+        raise execute.NoWay("this profiler executes only once")
     folder = os.path.join(device.context.work, "sample-%s-%d" % (program.kernel.label, number))
-    ntff = capture_profile(device, program, inputs, folder, dge=False, show=number == 0)
-    nodes = view_summary(device, program, ntff, show=number == 0)
+    nodes = view_summary(device, program, capture_profile(device, program, inputs, folder, False))
     us, _ = keys.latency_us(summary.slowest(nodes) or {})
     if not us:
         raise execute.NoWay("the profiler's summary tells no time")
@@ -160,8 +161,8 @@ def legacy_sample(device, program, inputs, number):
                "iterations": ITERATIONS, "flags": context.settings.get("compile_flags", "").split(),
                "folder": os.path.join(context.work, "benchmark-%s-%d" % (label, number))}
     limits = stage.Limits(context.number("compile_limit_s") + context.number("run_limit_s"), nice=0)
-    answer, result = compiling.call_worker(context, "benchmark", "nki-benchmark", request, limits,
-                                           device.variables())
+    answer, result = compiling.call_worker(context, compiling.Ask(
+        "benchmark", "nki-benchmark", request, limits, device.variables()))
     if not (answer and answer["ok"]):
         raise execute.judge_failure(result, "nki.benchmark")
     us = answer["us"] or read_bench_table(result.read_out().decode("utf-8", "replace"))
@@ -211,10 +212,10 @@ class Bench:
         if not self.samples:
             raise Failed("environment", "the kernel cannot be timed on this host; tried "
                          + "; ".join(problems))
-        events.log("latency by %s: each sample the median of %d executions after %d warm-ups"
-                   % (CLOCKS.get(self.clock, "what answered"),
-                      *((1, CAPTURE_EXECUTIONS - 1) if self.clock == "capture"
-                        else (ITERATIONS, WARMUP))))
+        each_one = "the last of %d executions" % CAPTURE_EXECUTIONS if self.clock == "capture" else \
+            "the median of %d executions after %d warm-ups" % (ITERATIONS, WARMUP)
+        events.log("latency by %s: each sample is %s"
+                   % (CLOCKS.get(self.clock, "what answered"), each_one))
         return self.samples
 
     def enough(self, programs):
@@ -230,19 +231,20 @@ def pairs_of(context, with_incumbent):
 # --------------------------------------------------------------------------- profiled executions
 
 
-def capture_profile(device, program, inputs, folder, dge, show=True):
-    """Profiles the last of several executions with these inputs: the path of its NTFF."""
+def capture_profile(device, program, inputs, folder, dge):
+    """Profiles the last of several executions with these inputs, with notifications of dynamic DMA
+    or without: the path of its NTFF."""
     tool, context = device.tool, device.context
     if not tool.path:
         raise execute.NoWay("neither neuron-explorer nor neuron-profile is there")
     os.makedirs(folder, mode=0o700, exist_ok=True)
     argv = [tool.path, "capture", "--neff", program.neff,
-            "-s", os.path.join(folder, "profile.ntff"),
-            "--num-exec", str(CAPTURE_EXECUTIONS), "--profile-nth-exec", str(CAPTURE_EXECUTIONS)]
+            "-s", os.path.join(folder, "profile.ntff")]
+    argv += tool.executions(CAPTURE_EXECUTIONS, CAPTURE_EXECUTIONS)
     argv += ["--enable-dge-notifs"] if dge else []
     argv += execute.input_files(program, inputs, folder)
     env = device.variables({"NEURON_RT_ENABLE_DGE_NOTIFICATIONS": "1"} if dge else {})
-    result = context.stage("profile", argv, device.limits(), env=env, cwd=folder, show=show,
+    result = context.stage("profile", argv, device.limits(), env=env, cwd=folder,
                            grammar=shown.Grammar("profiling"))
     if not result.ok:
         raise execute.judge_failure(result, tool.name)
@@ -261,7 +263,7 @@ def view_argv(device, program, ntff, form):
     return argv
 
 
-def view_summary(device, program, ntff, show=True):
+def view_summary(device, program, ntff):
     """[(node, summary)] of a profile; needs no core."""
     result = device.context.stage("view", view_argv(device, program, ntff, "summary-json"),
                                   device.limits(4), env=device.variables(),

@@ -3,6 +3,7 @@
 try, the cache of NEFFs by content, and what a failure means. How a release compiles is in
 worker.py."""
 
+import collections
 import hashlib
 import json
 import os
@@ -130,8 +131,8 @@ class Compiler:
         request = {"kernel": kernel.path, "name": kernel.name, "inputs": inputs, "folder": folder,
                    "ways": self.route.compile, "target": self.device, "lnc": self.lnc,
                    "flags": self.flags, "outputs": hints}
-        answer, result = call_worker(self.context, "compile", kernel.label + "-compile", request,
-                                     self.limits(), self.variables(folder))
+        answer, result = call_worker(self.context, Ask(
+            "compile", kernel.label + "-compile", request, self.limits(), self.variables(folder)))
         if answer and answer["ok"]:
             return answer
         if answer and answer["kind"] == "dialect":
@@ -280,16 +281,24 @@ def match_inputs(answer, meta):
     return matched
 
 
-def call_worker(context, operation, name, request, limits, env, python=None, child="worker"):
+# What a child is asked: its operation, the stage's name, the request, limits and variables; python
+# and child where they are not those of the environment and the worker.
+Ask = collections.namedtuple("Ask", "operation name request limits env python child",
+                             defaults=(None, "worker"))
+
+
+def call_worker(context, ask):
     """Runs a child that answers a request by a file: (answer or None, stage.Result)."""
-    asked = os.path.join(context.work, name + ".request")
-    said = os.path.join(context.work, name + ".answer")
+    asked = os.path.join(context.work, ask.name + ".request")
+    said = os.path.join(context.work, ask.name + ".answer")
     with open(asked, "w", encoding="utf-8") as file:
-        json.dump(request, file)
+        json.dump(ask.request, file)
     if os.path.exists(said):
         os.unlink(said)
-    argv = children.argv(python or context.environment.python, child, operation, asked, said)
-    result = context.stage(name, argv, limits, env=env, grammar=shown.Grammar(name))
+    python = ask.python or context.environment.python
+    argv = children.argv(python, ask.child, ask.operation, asked, said)
+    result = context.stage(ask.name, argv, ask.limits, env=ask.env,
+                           grammar=shown.Grammar(ask.name))
     try:
         with open(said, encoding="utf-8") as file:
             return json.load(file), result

@@ -52,6 +52,13 @@ class Tool:
         flags = self.flags(command)
         return flag in flags if flags else unless_told
 
+    def executions(self, number, profiled):
+        """The options for so many executions of which one is profiled (0: none); old tools lack
+        them, and then profile their one execution."""
+        wanted = (("num-exec", number), ("profile-nth-exec", profiled))
+        return [part for name, value in wanted if self.has("capture", name)
+                for part in ("--" + name, str(value))]
+
 
 class Device:
     """The cores that are held, and what runs on them."""
@@ -108,7 +115,7 @@ def judge_failure(result, what):
         return KernelFailed(known.text + last_words(result))
     if result.outcome == "missing":
         return NoWay(result.text)
-    return NoWay("%s: %s%s" % (what, result.text, last_words(result)))
+    return NoWay("%s failed (%s)%s" % (what, result.text or "with exit status 0", last_words(result)))
 
 
 class Busy(Exception):
@@ -168,7 +175,7 @@ def capture(device, program, inputs, results):
                     "them" % tool.name)
     os.makedirs(results, mode=0o700, exist_ok=True)
     argv = [tool.path, "capture", "--neff", program.neff, "-s", os.path.join(results, "none.ntff"),
-            "--num-exec", "1", "--profile-nth-exec", "0", "--save-output"]
+            "--save-output"] + tool.executions(1, 0)
     argv += ["--save-output-npy"] if as_npy else []
     argv += ["--disable-profile"] if tool.has("capture", "disable-profile", False) else []
     argv += input_files(program, inputs, results)
@@ -250,8 +257,8 @@ def nrt(device, program, inputs, results):
         raise NoWay("the compiler does not tell the outputs")
     python, extra = device.nrt_python()
     request = {"model": program.row(), "runs": [{"inputs": inputs, "results": results}]}
-    answer, result = compiling.call_worker(device.context, "run", "nrt-run", request,
-                                           device.limits(), device.variables(extra), python, "nrt")
+    answer, result = compiling.call_worker(device.context, compiling.Ask(
+        "run", "nrt-run", request, device.limits(), device.variables(extra), python, "nrt"))
     if answer and answer["ok"]:
         return answer["runs"][0]
     if answer and answer.get("missing"):
@@ -273,7 +280,8 @@ def in_process(how):
         env = device.variables({"NKI_ARTIFACTS_DIR": folder, "NKI_DEBUG_INFO": "True",
                                 "NEURON_PLATFORM_TARGET_OVERRIDE": context.device})
         limits = stage.Limits(context.number("compile_limit_s") + context.number("run_limit_s"))
-        answer, result = compiling.call_worker(context, "call", how + "-run", request, limits, env)
+        answer, result = compiling.call_worker(
+            context, compiling.Ask("call", how + "-run", request, limits, env))
         if answer and answer["ok"]:
             return answer["outputs"]
         raise judge_failure(result, how)

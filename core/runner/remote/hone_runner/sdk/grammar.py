@@ -313,7 +313,7 @@ class Reader:
             return [Finding("note", "", "", "", 0, line.text.strip())]
         status = find_status(line.text)
         if status and line.level not in ("INFO", "DEBUG", "DEBU", "TRACE"):
-            return self.once("status", "", status[1], "", 0, line.text.strip())
+            return self.once(Finding("status", "", status[1], "", 0, line.text.strip()))
         return []
 
     def end_code(self):
@@ -323,7 +323,7 @@ class Reader:
         self.pending = None
         text = "\n".join(lines).strip()
         file, line = locate([], text, self.files)
-        return self.once("error", category_of(code), code, file, line, text)
+        return self.once(Finding("error", category_of(code), code, file, line, text))
 
     def end_trace(self):
         """A traceback ended: it is told when the next line does not go on with another one."""
@@ -333,15 +333,17 @@ class Reader:
         trace, self.ended = self.ended, None
         if trace is None or trace.type is None:
             return []
-        return self.once(*trace_finding(trace, self.files))
+        return self.once(trace_finding(trace, self.files))
 
-    def once(self, kind, category, code, file, line, message):
-        key = (kind, code, message.split("\n", 1)[0][:200] if code[:1] != "F" else "")
+    def once(self, found):
+        """The finding, unless the same was told before."""
+        said = "" if found.code[:1] == "F" else found.message.split("\n", 1)[0][:200]
+        key = (found.kind, found.code, said)
         if key in self.seen or self.count >= MAX_FINDINGS:
             return []
         self.seen.add(key)
         self.count += 1
-        return [Finding(kind, category, code, file, line, message[:MAX_MESSAGE])]
+        return [found._replace(message=found.message[:MAX_MESSAGE])]
 
     def finish(self):
         if self.trace is not None:

@@ -39,11 +39,11 @@ def capture(device, program, inputs):
     events = device.context.events
     if device.tool.path and device.tool.has("capture", "enable-dge-notifs", True):
         try:
-            return bench.capture_profile(device, program, inputs, folder, dge=True)
+            return bench.capture_profile(device, program, inputs, folder, True)
         except (execute.NoWay, execute.KernelFailed, execute.Busy, Failed) as problem:
             events.log("profiling with DGE notifications failed (%s); without them transfers by "
                        "dynamic DMA are missing" % problem, "warning")
-    return bench.capture_profile(device, program, inputs, folder + "-plain", dge=False)
+    return bench.capture_profile(device, program, inputs, folder + "-plain", False)
 
 
 def read(device, program, ntff, kernel):
