@@ -86,7 +86,7 @@ class Writing(unittest.TestCase):
             emit.Events(self.descriptor).log("hello")
         self.assertEqual(write.call_count, 1)
 
-    def test_a_full_disk_frees_the_reserve_once_and_goes_on(self):
+    def test_a_full_disk_frees_the_reserve_for_the_result(self):
         reserve = os.path.join(self.folder.name, "reserve")
         open(reserve, "w").close()
         events = emit.Events(self.descriptor, reserve=reserve)
@@ -102,9 +102,10 @@ class Writing(unittest.TestCase):
             return real(descriptor, data)
 
         with mock.patch("os.write", write):
-            events.log("the last words")
+            events.emit("result", text="the last words")
         self.assertFalse(os.path.exists(reserve))
-        self.assertEqual([row["text"] for row in common.events_of(self.read())], ["the last words"])
+        self.assertEqual([row["text"] for row in common.events_of(self.read())],
+                         ["the last words"])
 
     def test_half_a_line_is_taken_back_when_the_disk_stays_full(self):
         events = emit.Events(self.descriptor)

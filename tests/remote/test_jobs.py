@@ -116,6 +116,39 @@ class Starting(common.HostCase):
             self.call(*words, status=2)
 
 
+class FullDisk(common.HostCase):
+    """On a small file system of its own, which only root can mount."""
+
+    def setUp(self):
+        super().setUp()
+        base = self.path(".hone")
+        done = common.subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", base],
+                                     stderr=common.subprocess.DEVNULL)
+        if done.returncode:
+            self.skipTest("a file system cannot be mounted here")
+        self.addCleanup(common.subprocess.run, ["umount", "-l", base])
+        os.makedirs(self.path(".hone", "jobs"))
+
+    def test_a_full_disk_is_a_result_that_says_so(self):
+        said = self.finish(self.job("a", steps=[
+            {"do": "stage", "argv": ["/usr/bin/head", "-c", "20000000", "/dev/zero"]},
+            {"do": "lines", "count": 100000}]))
+        failure = said[-1]["failure"]
+        self.assertEqual(failure["kind"], "environment")
+        self.assertIn("No space left on device; free space", failure["text"])
+        self.assertEqual(self.state(".hone/jobs/a")["state"], "ended")
+
+    def test_a_disk_that_is_full_from_the_start_refuses_the_job(self):
+        job = self.job("a", steps=[])
+        with open(self.path(".hone", "filler"), "wb", buffering=0) as file:
+            with self.assertRaises(OSError):
+                while True:
+                    file.write(b"x" * 4096)
+        rows = self.call("start", job, status=3)
+        self.assertEqual(rows[0]["event"], "error")
+        self.assertIn("No space left", rows[0]["text"])
+
+
 class Killing(common.HostCase):
     def running(self, name, argv=None):
         """A job in its stage: (job, state)."""
@@ -185,6 +218,13 @@ class Killing(common.HostCase):
         self.assertEqual(said[-1]["event"], "gone")
         self.assertIn("killed", said[-1]["text"])
         self.assertEqual(process.marked(folder), [])
+
+    def test_a_job_that_said_its_result_has_ended_whatever_its_state_says(self):
+        job = self.job("a", steps=[{"do": "lines", "count": 1}])
+        self.finish(job)
+        self.write(job + "/state.json", json.dumps(dict(self.state(job), state="running")))
+        self.assertEqual(self.follow(job)[-1]["event"], "end")
+        self.assertTrue(self.call("start", job)[0]["already"])
 
     def test_a_job_that_is_gone_can_begin_anew_and_says_so(self):
         job, state = self.running("a")

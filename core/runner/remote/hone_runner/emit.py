@@ -83,7 +83,7 @@ class Events:
 
     def __init__(self, descriptor, network=False, reserve=None):
         """network: the file lies on a network file system and is pushed out by force. reserve: a
-        file that is deleted when the disk is full, so that the end can still be said."""
+        file that is deleted when the disk is full, so that the result can still be said."""
         self.descriptor = descriptor
         self.network = network
         self.reserve = reserve
@@ -91,7 +91,7 @@ class Events:
         self.dirty = False
 
     def emit(self, event, **fields):
-        self.write(line(event, fields))
+        self.write(line(event, fields), is_last=event == "result")
 
     def log(self, text, severity="note"):
         self.emit("log", severity=severity, text=text)
@@ -106,13 +106,14 @@ class Events:
         fields.update(place)
         self.emit("diagnostic", **fields)
 
-    def write(self, data):
+    def write(self, data, is_last=False):
+        """Writes a line whole or not at all; OSError when the disk is full."""
         at = 0
         while at < len(data):
             try:
                 at += os.write(self.descriptor, data[at:])
             except OSError as problem:
-                if problem.errno not in FULL or not self.release():
+                if problem.errno not in FULL or not is_last or not self.release():
                     self.take_back(at)
                     raise
         self.dirty = True

@@ -15,6 +15,7 @@ from hone_runner import process
 ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")
 MAX_JOB = 64 << 20
 MAX_STATE = 1 << 20
+MAX_RESULT = 9 << 20        # bytes of a result's line, and some more
 STALE_S = 120.0             # without a beat a job on another machine is taken for gone
 NETWORK = {"nfs", "nfs4", "lustre", "cifs", "smb3", "smbfs", "ceph", "beegfs", "gpfs", "afs", "9p",
            "fuse.sshfs", "fuse.s3fs", "fuse.juicefs", "fuse.glusterfs", "panfs", "pvfs2",
@@ -150,7 +151,21 @@ class Folder:
         alive = process.is_alive(state)
         if alive is None:
             return "elsewhere" if self.beat_age() < STALE_S else "gone"
-        return "running" if alive else "gone"
+        if alive:
+            return "running"
+        return "ended" if self.has_result() else "gone"
+
+    def has_result(self):
+        """Whether the last event is a result: then the job ended, though it could not write its
+        state (a full disk)."""
+        try:
+            with open(self.file("events.ndjson"), "rb") as file:
+                file.seek(max(os.fstat(file.fileno()).st_size - MAX_RESULT, 0))
+                data = file.read()
+        except OSError:
+            return False
+        last = data.rfind(b"\n", 0, len(data) - 1) + 1
+        return data.endswith(b"\n") and data.startswith(b'@hone {"event":"result"', last)
 
     def beat_age(self):
         """Seconds since the job's process was last heard of, by the clock of the file server."""

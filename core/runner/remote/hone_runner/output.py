@@ -80,7 +80,7 @@ class Raw:
         return at
 
     def close(self):
-        left = self.total - self.kept
+        left = self.total - self.kept if not self.full else 0
         if left:
             tail = self.tail.bytes()[-left:]
             cut = left - len(tail)
@@ -191,6 +191,8 @@ class Stream:
             if self.lines > self.head:
                 self.show_tail()
         self.raw.close()
+        if self.events is not None and self.raw.full:
+            self.events.log("%s is not whole: %s" % (self.raw.path, self.raw.full), "warning")
 
     def feed_end(self):
         if self.head < HEAD_LINES:

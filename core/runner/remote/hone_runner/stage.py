@@ -281,13 +281,13 @@ class Stage:
             pass                        # in the kernel's hands (a device that does not answer)
         for pipe in (self.child.stdout, self.child.stderr):
             pipe.close()
+        if self.control:
+            self.control.over()
         for stream in streams:
             stream.close()
         self.result.out, self.result.err = [stream.raw.path for stream in streams]
         self.result.out_tail, self.result.err_tail = [stream.raw.tail.bytes()[-TAIL:]
                                                       for stream in streams]
-        if self.control:
-            self.control.over()
 
     def settle(self):
         """What happened, from how it ended and what it said."""

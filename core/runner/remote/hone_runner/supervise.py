@@ -266,18 +266,27 @@ def outcome(folder, job, control, events):
     except MemoryError:
         return failure("environment", "the runner itself ran out of memory on the host")
     except OSError as problem:
-        traceback.print_exc()
+        note_traceback()
         text = "%s: %s" % (problem.filename or "the runner", problem.strerror or problem)
         if problem.errno in emit.FULL:
             text += "; free space on the disk that holds %s" % folder.home
         return failure("environment", text)
     except Exception as problem:
-        traceback.print_exc()
+        note_traceback()
         place = traceback.extract_tb(sys.exc_info()[2])[-1]
         return failure("environment",
                        "the runner failed in %s, line %d: %s: %s (all of it is in %s)"
                        % (os.path.basename(place.filename), place.lineno, type(problem).__name__,
                           problem, folder.file("runner.err")))
+
+
+def note_traceback():
+    """Into runner.err, where there is room for it."""
+    try:
+        traceback.print_exc()
+        sys.stderr.flush()
+    except OSError:
+        pass
 
 
 def evaluate(name, context):
