@@ -94,8 +94,7 @@ class HostCase(unittest.TestCase):
         return path
 
     def command(self, *words, program=DRIVER):
-        return ["/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable,
-                program] + list(words)
+        return [os.environ.get("HONE_TEST_PYTHON") or sys.executable, program] + list(words)
 
     def spawn(self, *words, **options):
         options.setdefault("stdout", subprocess.PIPE)

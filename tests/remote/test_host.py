@@ -368,6 +368,19 @@ class Setup(FakeHost):
         self.assertIn("E: Unable to locate package", [row.get("text") for row in rows])
         self.assertFalse(any("venv" in line for line in self.did()))
 
+    def test_a_step_that_has_begun_ends_though_nobody_listens(self):
+        self.ubuntu()
+        self.tool("apt-get", "echo begun; /bin/sleep 1; echo more; echo whole >> %s"
+                  % self.path("whole"))
+        child = self.spawn("setup", "--apply", "--settings",
+                           json.dumps({"python": self.path("bin/python")}))
+        while b"begun" not in child.stdout.readline():
+            pass
+        child.stdout.close()
+        child.wait()
+        self.assertTrue(os.path.exists(self.path("whole")))
+        self.assertIn("modprobe neuron", self.did())
+
     def test_amazon_linux(self):
         self.write("root/etc/os-release", 'ID="amzn"\nVERSION_ID="2023"\n')
         self.tool("dnf", "")

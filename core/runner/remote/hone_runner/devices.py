@@ -127,9 +127,11 @@ class Devices:
             rows, around = parse_list(result.out_tail)
             if rows:
                 return rows, around
+            if result.outcome in ("missing", "timeout"):
+                self.said = result.text
+                break
             lines = result.tail(3)
-            self.said = result.text if result.outcome in ("missing", "timeout") else \
-                (lines[-1] if lines else result.text)
+            self.said = lines[-1] if lines else result.text
         return [], {}
 
     def add(self, row):

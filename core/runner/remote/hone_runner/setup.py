@@ -13,9 +13,10 @@ import os
 import pwd
 import re
 import shutil
+import signal
 import sys
 
-from hone_runner import environment, folder as folders, output, stage
+from hone_runner import emit, environment, folder as folders, output, stage
 
 APT = "https://apt.repos.neuron.amazonaws.com"
 YUM = "https://yum.repos.neuron.amazonaws.com"
@@ -206,8 +207,21 @@ def steps_for(host):
 # -------------------------------------------------------------------------------------- the run
 
 
+class Patient(emit.Events):
+    """Events that may find nobody listening: a package manager is not to be ended for that."""
+
+    def write(self, data, is_last=False):
+        try:
+            super().write(data, is_last)
+        except BrokenPipeError:
+            pass
+
+
 def setup(home, settings, answers, apply):
-    """Says what is missing as `step` events; with apply, does it, in order, until one fails."""
+    """Says what is missing as `step` events; with apply, does it, in order, until one fails. A step
+    that has begun is brought to its end though the connection breaks."""
+    answers = Patient(answers.descriptor)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     host = Host(home, settings)
     if host.manager is None or host.release.get("ID") not in ("ubuntu", "debian", "amzn"):
         raise folders.Refused("setup knows Ubuntu and Amazon Linux 2023, and this is %s: install "
