@@ -115,7 +115,9 @@ void ask_put(struct ask *ask, const char *text, bool secret, const char *otherwi
     struct buf safe = {0};
     ask_forget(ask);
     ask->open = true;
-    text_sanitise(&safe, str_of(text));
+    text_sanitise(&safe, str_trim(str_of(text)));
+    while (secret && safe.len && safe.at[safe.len - 1] == ':')
+        safe.at[--safe.len] = 0;
     if (open_terminal(ask)) {
         if (secret)
             hide_echo(ask);

@@ -80,11 +80,11 @@ static int try_it(const struct cli *cli, const char *name) {
         print_cores(status);
         printf("Next: hone host doctor %s, then hone run TASK --target %s\n", name, name);
     }
-    reach_close(&reach);
+    int status = fine ? CLI_OK : cli_fail(cli, &err);
+    status = reach_close(&reach, status);
     config_free(config);
     if (fine)
-        return CLI_OK;
-    int status = cli_fail(cli, &err);
+        return status;
     fprintf(stderr, "The section stays in the configuration. Try again with: hone host doctor %s\n",
             name);
     return status;

@@ -138,13 +138,14 @@ static void examine(struct doctor *doctor, struct reach *reach) {
     struct target_ask_spec spec = {.argv = argv, .on_event = on_check, .data = doctor};
     struct err err = {0};
     if (!reach_wait(reach, &err)) {
-        check_own(doctor, "connection", false, err.text);
+        if (!reach->interrupted)
+            check_own(doctor, "connection", false, err.text);
         return;
     }
     const char *host = target_look(reach->target)->host;
     doctor->reached = true;
     check_own(doctor, "connection", true, *host ? host : "connected");
-    if (!reach_ask(reach, &spec, &err))
+    if (!reach_ask(reach, &spec, &err) && !reach->interrupted)
         check_own(doctor, "runner", false, err.text);
 }
 
@@ -159,13 +160,15 @@ int host_doctor(const struct cli *cli) {
     bool fine = reach_open(&reach, name, config, doctor.json, &err);
     if (fine) {
         examine(&doctor, &reach);
-        doctor_end(&doctor, name);
+        if (!reach.interrupted)
+            doctor_end(&doctor, name);
     }
-    reach_close(&reach);
-    config_free(config);
+    int status = doctor.counts[CHECK_FAILED] ? CLI_ENVIRONMENT_FAILED : CLI_OK;
     if (!fine)
-        return cli_fail(cli, &err);
-    return doctor.counts[CHECK_FAILED] ? CLI_ENVIRONMENT_FAILED : CLI_OK;
+        status = cli_fail(cli, &err);
+    status = reach_close(&reach, status);
+    config_free(config);
+    return status;
 }
 
 /* ---- setup ------------------------------------------------------------------------------------ */
@@ -279,7 +282,7 @@ int host_setup(const struct cli *cli) {
     int status = reach_open(&reach, cli->args.at[1], config, setup.json, &err)
                      ? prepare(cli, &setup, &reach, &err)
                      : cli_fail(cli, &err);
-    reach_close(&reach);
+    status = reach_close(&reach, status);
     config_free(config);
     return status;
 }

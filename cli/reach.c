@@ -9,6 +9,8 @@
 
 #include "cli/known.h"
 
+#define EXIT_INTERRUPTED 130 /* as shells report an interrupt */
+
 static void on_answer(void *data, const char *text) {
     struct reach *reach = data;
     target_answer(reach->target, text);
@@ -64,7 +66,7 @@ bool reach_open(struct reach *reach, const char *name, const struct config *conf
     return true;
 }
 
-void reach_close(struct reach *reach) {
+int reach_close(struct reach *reach, int status) {
     if (reach->target)
         known_note(target_describe(reach->target), target_look(reach->target));
     ask_free(reach->ask);
@@ -72,6 +74,7 @@ void reach_close(struct reach *reach) {
     loop_signal_stop(reach->interrupt);
     loop_signal_stop(reach->terminate);
     loop_free(reach->loop);
+    return reach->interrupted ? EXIT_INTERRUPTED : status;
 }
 
 static bool was_interrupted(const struct reach *reach, struct err *err) {

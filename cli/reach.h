@@ -25,7 +25,9 @@ struct reach {
 /* Opens the target; false with *err (usage) when there is none of that name. */
 bool reach_open(struct reach *reach, const char *name, const struct config *config, bool quiet,
                 struct err *err);
-void reach_close(struct reach *reach);
+/* Puts the terminal back and forgets the host, noting how it was. Returns `status`, or that of an
+ * interrupted command. */
+int reach_close(struct reach *reach, int status);
 /* Serves the loop until it is connected and its runner in place; false with *err why not. */
 bool reach_wait(struct reach *reach, struct err *err);
 /* Runs a command of the runner there to its end; on_done of the spec is this function's. */

@@ -210,6 +210,42 @@ static void a_declined_question_is_a_clear_failure(void **state) {
     terminal_free(terminal);
 }
 
+/* Standard input is the terminal too, and waits for decisions: the question comes first. */
+static void a_run_without_a_screen_asks_as_well(void **state) {
+    struct scene *scene = *state;
+    make_config(scene);
+    const char *const args[] = {"run", "task", "--target", "trn2", "--rounds", "1", "--gate", "ask",
+                                NULL};
+    struct terminal *terminal = start(scene, args);
+    expect(terminal, "SHA256:");
+    terminal_type(terminal, "yes\r");
+    expect(terminal, "(not shown):");
+    terminal_type(terminal, LAB_PASSPHRASE "\r");
+    expect(terminal, "connected");
+    expect(terminal, "no Python environment");      /* the server is no Trainium host */
+    int status = terminal_wait_exit(terminal, false);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 3);
+    assert_null(strstr(terminal_screen(terminal), LAB_PASSPHRASE));
+    terminal_free(terminal);
+    assert_false(is_kept(scene->folder, LAB_PASSPHRASE));
+}
+
+static void an_interrupted_question_leaves_the_terminal_as_it_was(void **state) {
+    struct scene *scene = *state;
+    make_config(scene);
+    const char *const argv[] = {"bash", "-c",
+                                HONE_BINARY_DIR "/hone host doctor trn2; echo status $?;"
+                                "stty -a | grep -wq -- -echo || echo it echoes", NULL};
+    struct terminal *terminal = terminal_start(argv, scene->env, 120, 40);
+    expect(terminal, "SHA256:");
+    terminal_type(terminal, "yes\r");
+    expect(terminal, "(not shown):");
+    terminal_type(terminal, "open\003");
+    expect(terminal, "status 130");
+    expect(terminal, "it echoes");
+    terminal_free(terminal);
+}
+
 int main(void) {
     if (lab_missing()) {
         printf("skipped: %s\n", lab_missing());
@@ -220,6 +256,8 @@ int main(void) {
         ROW(the_workbench_asks_connects_and_connects_again),
         ROW(the_command_line_asks_without_echo),
         ROW(a_declined_question_is_a_clear_failure),
+        ROW(a_run_without_a_screen_asks_as_well),
+        ROW(an_interrupted_question_leaves_the_terminal_as_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
