@@ -76,9 +76,10 @@ class Config(Settings):
         self.assertIn("may not set [defaults] target", self.hone("run", task, status=2))
 
     def test_the_reference_has_every_setting(self):
-        rows = [line for line in self.hone("config", "--reference").splitlines()
-                if line.startswith("| `")]
-        self.write("[host a]\n[cluster b]\n")
+        lines = self.hone("config", "--reference").splitlines()
+        rows = [line for line in lines if line.startswith("| `")]
+        named = [line[2:-7] for line in lines if line.endswith(" NAME]`")]
+        self.write("".join("[%s x%d]\n" % (kind, at) for at, kind in enumerate(named)))
         self.assertEqual(len(rows), len(json.loads(self.hone("config", "--json"))))
         page = self.hone("help", "--man")
         for row in rows:
