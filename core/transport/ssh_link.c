@@ -18,16 +18,23 @@ static void free_link(struct ssh_link *link);
 
 /* ------------------------------------------------------------------------ libssh2's memory, bytes */
 
-/* libssh2 frees passphrases, passwords and keys without wiping them; so each block knows its size. */
-struct block {
+/* libssh2 frees passphrases, passwords and keys without wiping them, and loses memory when it is
+ * stopped in the middle of some calls: so each block knows its size, and the link knows its blocks. */
+struct ssh_block {
+    struct ssh_block *next, **to_this;
     size_t size;
     max_align_t at[];
 };
 
 static LIBSSH2_ALLOC_FUNC(allocate) {
-    (void)abstract;
-    struct block *block = mem_resize(NULL, 1, sizeof *block + count);
+    struct ssh_link *link = *abstract;
+    struct ssh_block *block = mem_resize(NULL, 1, sizeof *block + count);
     block->size = count;
+    block->next = link->blocks;
+    block->to_this = &link->blocks;
+    if (block->next)
+        block->next->to_this = &block->next;
+    link->blocks = block;
     return block->at;
 }
 
@@ -36,15 +43,18 @@ void *ssh_link_allocate(struct ssh_link *link, size_t size) {
     return allocate(size, &abstract);
 }
 
-static struct block *block_of(void *ptr) {
-    return (struct block *)(void *)((char *)ptr - offsetof(struct block, at));
+static struct ssh_block *block_of(void *ptr) {
+    return (struct ssh_block *)(void *)((char *)ptr - offsetof(struct ssh_block, at));
 }
 
 static LIBSSH2_FREE_FUNC(release) {
     const struct ssh_link *link = *abstract;
     if (!ptr)
         return;
-    struct block *block = block_of(ptr);
+    struct ssh_block *block = block_of(ptr);
+    *block->to_this = block->next;
+    if (block->next)
+        block->next->to_this = block->to_this;
     if (link->stage != ssh_serve)       /* what flows later is no secret of ours */
         explicit_bzero(block->at, block->size);
     free(block);
@@ -445,6 +455,9 @@ static void free_session(struct ssh_link *link) {
     for (int i = 0; i < FREE_TRIES; i++)
         if (libssh2_session_free(link->session) != LIBSSH2_ERROR_EAGAIN)
             break;
+    void *abstract = link;
+    while (link->blocks)
+        release(link->blocks->at, &abstract);
 }
 
 static void free_link(struct ssh_link *link) {

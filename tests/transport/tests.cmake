@@ -20,3 +20,12 @@ foreach(way libssh2 ssh)
   transport_test(connections ${way})
 endforeach()
 hosts_test(transport/choice ${CMAKE_CURRENT_LIST_DIR}/choice.c ${scene})
+
+# Logging in with what a person answers: libpam of the server under test is a stand-in.
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  add_library(fake_pam MODULE ${CMAKE_CURRENT_LIST_DIR}/fake_pam.c)
+  target_include_directories(fake_pam PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  hosts_test(transport/login ${CMAKE_CURRENT_LIST_DIR}/login.c ${scene})
+  target_compile_definitions(hosts_transport_login PRIVATE FAKE_PAM="$<TARGET_FILE:fake_pam>")
+  add_dependencies(hosts_transport_login fake_pam)
+endif()
