@@ -64,6 +64,7 @@ static void write_config(const struct sshd *sshd, const struct sshd_options *opt
         buf_printf(&text, "HostKey %s/host_" STR_FMT "\n", sshd->folder, STR_ARG(kind));
     buf_printf(&text,
                "AuthorizedKeysFile %s/authorized_keys\n"
+               "SetEnv SHLVL=2\n"           /* keeps bash from reading the login user's .bashrc */
                "StrictModes no\nUsePAM no\nPermitRootLogin yes\nPasswordAuthentication no\n"
                "LogLevel VERBOSE\nPrintMotd no\nUseDNS no\nMaxStartups 200\n"
                "Subsystem sftp %s\n", lab_folder(sshd->lab), find_sftp_server());
