@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The canary: an honest toolchain passes once for a session; one that lies does not, however it lies."""
+"""The canary: an honest toolchain passes once for a session; one that lies does not, however it
+lies."""
 
 import contextlib
 import os

@@ -11,24 +11,29 @@ FIX = "Info on how to fix: https://awsdocs-neuron.readthedocs-hosted.com/en/late
 LINES = [
     ("2025-03-17 22:45:04.000657:  512118  INFO ||NEURON_CC_WRAPPER||: Call compiler with cmd: "
      "neuronx-cc compile x.hlo", "wrapper", "INFO", "NEURON_CC_WRAPPER", "Call compiler with cmd"),
-    ("2025-03-17 22:45:04.000657:  512118  INFO ||NEURON_PARALLEL_COMPILE||: Running", "wrapper", "INFO",
+    ("2025-03-17 22:45:04.000657:  512118  INFO ||NEURON_PARALLEL_COMPILE||: Running", "wrapper",
+     "INFO",
      "NEURON_PARALLEL_COMPILE", "Running"),
     ("2026-04-13 01:46:33.000003: 837617 [INFO]: Compilation Successfully Completed for "
      "model.MODULE_1.hlo", "wrapper", "INFO", "", "Compilation Successfully Completed"),
-    ("2026-03-30 13:32:48 [ERROR]: Failed compilation with ['neuronx-cc', 'compile']: no", "wrapper",
+    ("2026-03-30 13:32:48 [ERROR]: Failed compilation with ['neuronx-cc', 'compile']: no",
+     "wrapper",
      "ERROR", "", "Failed compilation"),
-    ("2024-08-15T14:51:19Z USER 3835 [root/Tensorizer/Tensorizer]: Tensorizer finished after 288.153 "
-     "seconds", "compiler", "USER", "root/Tensorizer/Tensorizer", "Tensorizer finished"),
-    ("02/17/2023 04:18:15 PM INFO 57168 [StaticProfiler]: Finished (changed=False)", "compiler", "INFO",
+    ("2024-08-15T14:51:19Z USER 3835 [root/Tensorizer/Tensorizer]: Tensorizer finished after "
+     "288.153 seconds", "compiler", "USER", "root/Tensorizer/Tensorizer", "Tensorizer finished"),
+    ("02/17/2023 04:18:15 PM INFO 57168 [StaticProfiler]: Finished (changed=False)", "compiler",
+     "INFO",
      "StaticProfiler", "Finished (changed=False)"),
-    ("2025-Oct-01 23:48:34.002260 516278:516285 ERROR  TDRV:exec_request_process_errors   [ND 1][NC 0] "
-     "execution timeout (30000 ms) on model x.neff", "runtime", "ERROR", "exec_request_process_errors",
+    ("2025-Oct-01 23:48:34.002260 516278:516285 ERROR  TDRV:exec_request_process_errors   [ND "
+     "1][NC 0] execution timeout (30000 ms) on model x.neff", "runtime", "ERROR",
+     "exec_request_process_errors",
      "execution timeout (30000 ms)"),
-    ("ERRO[0000] Failed to load profile session  NTFF=a.ntff error=\"NTFF version 4 is not supported in "
-     "this version of the tool (supported: 1 - 3). Please upgrade aws-neuronx-tools.\"", "tool", "ERRO",
-     "", "NTFF version 4 is not supported"),
-    ("2026-Apr-13 01:46:31.0675 837617:837663 [2] nccl_net_ofi_rdma:219 CCOM WARN NET/OFI Failed to "
-     "initialize rdma protocol", "collectives", "WARN", "nccl_net_ofi_rdma:219", "rdma protocol"),
+    ("ERRO[0000] Failed to load profile session  NTFF=a.ntff error=\"NTFF version 4 is not "
+     "supported in this version of the tool (supported: 1 - 3). Please upgrade "
+     "aws-neuronx-tools.\"", "tool", "ERRO", "", "NTFF version 4 is not supported"),
+    ("2026-Apr-13 01:46:31.0675 837617:837663 [2] nccl_net_ofi_rdma:219 CCOM WARN NET/OFI Failed "
+     "to initialize rdma protocol", "collectives", "WARN", "nccl_net_ofi_rdma:219",
+     "rdma protocol"),
     ("0%   10   20   30   40   50   60   70   80   90   100%", "dots", "", "", ""),
     ("|----|----|----|----|----|----|----|----|----|----|", "dots", "", "", ""),
     ("***************************************************", "dots", "", "", ""),
@@ -38,12 +43,15 @@ LINES = [
 
 # text, code, category, a part of the message
 CODES = [
-    ("[INTERNAL_ERROR] [NCC_ITEN406] Too many partition dimensions detected at {{0,+,38}[9],+,380}[12]. "
-     "This is usually due to unsupported (strided) access pattern", "NCC_ITEN406", "internal",
+    ("[INTERNAL_ERROR] [NCC_ITEN406] Too many partition dimensions detected at "
+     "{{0,+,38}[9],+,380}[12]. This is usually due to unsupported (strided) access pattern",
+     "NCC_ITEN406", "internal",
      "Too many partition dimensions"),
-    ("[INTERNAL_ERROR] [NCC_INKI016] Kernel validation exception: K must be even", "NCC_INKI016", "user",
+    ("[INTERNAL_ERROR] [NCC_INKI016] Kernel validation exception: K must be even", "NCC_INKI016",
+     "user",
      "K must be even"),
-    ("[INTERNAL_ERROR] [NCC_IXLV002] Expected core barriers to have name LocalSendRecv", "NCC_IXLV002",
+    ("[INTERNAL_ERROR] [NCC_IXLV002] Expected core barriers to have name LocalSendRecv",
+     "NCC_IXLV002",
      "internal", "Expected core barriers"),
     ("[INTERNAL_ERROR] [NCC_IXCG856] MATCH_REPLACE8 Instruction expects at least 8 input elements",
      "NCC_IXCG856", "internal", "MATCH_REPLACE8"),
@@ -53,20 +61,22 @@ CODES = [
      "MemoryLocation"),
     ("[ERROR] [NCC_EVRF007] Too many instructions", "NCC_EVRF007", "user", "Too many"),
     ("NCC_IBCG901: BIRCodeGenLoop assertion", "NCC_IBCG901", "internal", "BIRCodeGenLoop"),
-    ("[GCA035]  Instruction: I-21-0 with opcode: TensorTensor couldn't be allocated in SB", "GCA035",
+    ("[GCA035]  Instruction: I-21-0 with opcode: TensorTensor couldn't be allocated in SB",
+     "GCA035",
      "user", "couldn't be allocated"),
     ("[NLA001]  Unhandled exception with message: Allocated memory out of bound {b}@SB<0,400000>",
      "NLA001", "user", "out of bound"),
     ("[TEN404] (_sine.109) Internal tensorizer error: BirCodeGenLoop:Too many strides! x", "TEN404",
      "internal", "Internal tensorizer error"),
     ("[DVR002]  Internal transformation failed", "DVR002", "internal", "transformation failed"),
-    ("[F134] neuronx-cc terminated abnormally - Please open a support ticket at https://github.com/x",
+    ("[F134] neuronx-cc terminated abnormally - Please open a support ticket at https://git.x/y",
      "F134", "crash", "terminated abnormally"),
-    ("[F139] neuronx-cc terminated abnormally - Please open a support ticket at https://github.com/x",
+    ("[F139] neuronx-cc terminated abnormally - Please open a support ticket at https://git.x/y",
      "F139", "crash", "terminated abnormally"),
     ("[F137] neuronx-cc was forcibly killed", "F137", "memory", "forcibly killed"),
     # After dots, after a wrapper's prefix, after the program's own text.
-    ("....[NCC_EBVF030] The number of instructions is too large", "NCC_EBVF030", "user", "instructions"),
+    ("....[NCC_EBVF030] The number of instructions is too large", "NCC_EBVF030", "user",
+     "instructions"),
     ("2026-03-30 13:32:48 [ERROR]: Failed compilation with ['neuronx-cc', 'compile']: "
      "2024-08-15T14:01:19Z [TEN404] (_sine.109) Internal", "TEN404", "internal", "Internal"),
     ("Running correctness test ...[GCA035] Instruction: I-21-0", "GCA035", "user", "I-21-0"),
@@ -76,17 +86,17 @@ TRACES = [
     ("ValueError: number of partitions 256 exceed architecture limitation of 128. "
      + FIX + "#err-num-partition-exceed-arch-limit", "err-num-partition-exceed-arch-limit",
      "number of partitions 256 exceed architecture limitation of 128."),
-    ("ValueError: number of partitions mismatch in parameters (data1[128, 8192], data2[1, 8192]) of "
-     "'tensor_tensor'. " + FIX + "#err-num-partition-mismatch", "err-num-partition-mismatch",
+    ("ValueError: number of partitions mismatch in parameters (data1[128, 8192], data2[1, 8192]) "
+     "of 'tensor_tensor'. " + FIX + "#err-num-partition-mismatch", "err-num-partition-mismatch",
      "mismatch in parameters"),
-    ("SyntaxError: Mixing basic tensor indexing and advanced tensor indexing is not supported. " + FIX
-     + "#err-unsupported-mixing-basic-advanced-tensor-indexing",
+    ("SyntaxError: Mixing basic tensor indexing and advanced tensor indexing is not supported. "
+     + FIX + "#err-unsupported-mixing-basic-advanced-tensor-indexing",
      "err-unsupported-mixing-basic-advanced-tensor-indexing", "Mixing basic tensor indexing"),
     ("SyntaxError: operand0's free dimension should be 1 (a vector), got 8192.", "", "got 8192."),
     ("TypeError: Expect type of operand 'bias' of 'activation' in ('tile[nki_dtype, psum|sbuf]', "
      "'NoneType'), but got 'float32' instead.", "", "but got 'float32' instead."),
-    ("TypeError: calling function 'var' with unsupported arguments on nki tensor: got an unexpected "
-     "keyword argument 'keepdims'; supported signature is x", "", "keepdims"),
+    ("TypeError: calling function 'var' with unsupported arguments on nki tensor: got an "
+     "unexpected keyword argument 'keepdims'; supported signature is x", "", "keepdims"),
 ]
 LEGACY_TRACE = '''Traceback (most recent call last):
   File "/opt/x/site-packages/y.py", line 12, in main
@@ -132,7 +142,8 @@ class Lines(unittest.TestCase):
         self.assertNotIn("not part", found[0].message)
 
     def test_an_envelope_yields_to_the_cause_within(self):
-        found, _ = read(["[F134] neuronx-cc terminated abnormally", "[INTERNAL_ERROR] [NCC_ITEN406] x"])
+        found, _ = read(["[F134] neuronx-cc terminated abnormally",
+                         "[INTERNAL_ERROR] [NCC_ITEN406] x"])
         self.assertEqual(["NCC_ITEN406"], [one.code for one in grammar.causes(found)])
         found, _ = read(["[F134] neuronx-cc terminated abnormally"])
         self.assertEqual(["F134"], [one.code for one in grammar.causes(found)])
@@ -143,7 +154,8 @@ class Lines(unittest.TestCase):
 
     def test_progress_is_the_last_pass(self):
         _, reader = read(["2024-08-15T14:51:19Z INFO 1 [root]: Running SBAllocator",
-                          "2024-08-15T14:51:19Z USER 1 [root]: Tensorizer finished after 288.1 seconds",
+                          "2024-08-15T14:51:19Z USER 1 [root]: Tensorizer finished after 288.1 "
+                          "seconds",
                           "birverifier failed after 0.154 seconds"])
         self.assertEqual("birverifier", reader.stage)
 
@@ -173,8 +185,8 @@ class Tracebacks(unittest.TestCase):
                 self.assertEqual(18, logged[0].line)
 
     def test_a_place_in_the_text_serves_where_no_frame_does(self):
-        final = "SyntaxError: local variable 'r' is referenced outside of its parent scope (if/else " \
-            "block at f/home/u/kernel.py:71)!"
+        final = "SyntaxError: local variable 'r' is referenced outside of its parent scope " \
+            "(if/else block at f/home/u/kernel.py:71)!"
         text = 'Traceback (most recent call last):\n  File "a.py", line 3, in b\n' + final
         self.assertEqual(71, grammar.read_trace(text, ["/w/kernel.py"]).line)
 
@@ -191,7 +203,8 @@ class Tracebacks(unittest.TestCase):
         self.assertEqual(["NCC_ITEN406"], [one.code for one in grammar.causes([trace] + code)][:1])
 
     def test_a_code_within_the_message_names_it(self):
-        found = grammar.read_trace(LEGACY_TRACE + "NCCError: [NCC_EVRF007] too many", ["/w/kernel.py"])
+        found = grammar.read_trace(LEGACY_TRACE + "NCCError: [NCC_EVRF007] too many",
+                                   ["/w/kernel.py"])
         self.assertEqual(("NCC_EVRF007", "user"), (found.code, found.category))
 
 
@@ -212,7 +225,8 @@ class Statuses(unittest.TestCase):
 
 class Advice(unittest.TestCase):
     ROWS = [
-        ("NRT:nrt_allocate_neuron_cores  NeuronCore(s) not available - Requested:nc1-nc1 Available:0",
+        ("NRT:nrt_allocate_neuron_cores  NeuronCore(s) not available - Requested:nc1-nc1 "
+         "Available:0",
          "busy", "busy"),
         ("Logical Neuron Core(s) not available", "busy", "busy"),
         ("Unable to determine Neuron Driver version", "driver", "environment"),
@@ -221,13 +235,15 @@ class Advice(unittest.TestCase):
         ("Failed to initialize devices, error:5", "driver", "environment"),
         ("Could not find VNC id 3", "lnc", "environment"),
         ("NEFF version mismatch supported: 1.1 received: 2.0", "neff-version", "environment"),
-        ("NTFF version 4 is not supported in this version of the tool", "ntff-version", "environment"),
+        ("NTFF version 4 is not supported in this version of the tool", "ntff-version",
+         "environment"),
         ("execution timeout (30000 ms) on model", "hang", "kernel"),
         ("(FATAL-RT-UNDEFINED-STATE) inference timeout", "hang", "kernel"),
         ("Missing infer_status notification", "hang", "kernel"),
         ("failed to run scatter/gather (indirect memory copy via vector DGE), due to out-of-bound "
          "access", "out-of-bounds", "kernel"),
-        ("TDRV:dmem_alloc_internal  Failed to alloc DEVICE memory: 10485760", "device-memory", "kernel"),
+        ("TDRV:dmem_alloc_internal  Failed to alloc DEVICE memory: 10485760", "device-memory",
+         "kernel"),
         ("Wrote nrt memory alloc debug info to /tmp/nrt_mem_log_device_0.csv", "device-memory",
          "kernel"),
         ("[F137] neuronx-cc was killed", "host-memory", "kernel"),
@@ -255,7 +271,8 @@ class Advice(unittest.TestCase):
     def test_lines_that_say_error_and_mean_nothing(self):
         for line in ("ERRO[0012] Unable to process node with uid 1 for exec 6",
                      "ERRO[0110] invalid DMA duration - transfer rate is invalid",
-                     "ERRO[0183] Unable to convertToInt64 x", "ERRO[0008] hw profiler overview not found"):
+                     "ERRO[0183] Unable to convertToInt64 x",
+                     "ERRO[0008] hw profiler overview not found"):
             self.assertTrue(advice.is_harmless(line))
 
     def test_a_kill_without_words_is_memory(self):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the profiler's files say: summaries with units, timelines of every form, cost per line, bounds;
-and the latencies that neuron-bench leaves. The sample files are written here as they are documented."""
+"""What the profiler's files say: summaries with units, timelines of every form, cost per line,
+bounds; and the latencies that neuron-bench leaves. The sample files are written here as they are
+documented."""
 
 import io
 import json
@@ -47,13 +48,15 @@ class Summaries(unittest.TestCase):
         self.assertEqual([], summary.parse("{" * 5000))
 
     def test_the_slowest_core_counts(self):
-        nodes = [("a", dict(SUMMARY, total_exec_time=1e-3)), ("b", dict(SUMMARY, total_exec_time=2e-3))]
+        nodes = [("a", dict(SUMMARY, total_exec_time=1e-3)), ("b", dict(SUMMARY,
+                                                                        total_exec_time=2e-3))]
         self.assertEqual(2e-3, summary.slowest(nodes)["total_exec_time"])
 
     def test_fractions_become_percent_and_every_key_has_its_unit(self):
         found = rows_of(keys.read(SUMMARY))
         for name, value, unit in [
-                ("hfu_estimated_percent", 41.41, "%"), ("tensor_engine_active_time_percent", 82.7, "%"),
+                ("hfu_estimated_percent", 41.41, "%"), ("tensor_engine_active_time_percent", 82.7,
+                                                        "%"),
                 ("throttle_avg_util_limit_nc0_percent", 100.0, "%"), ("total_time", 0.01163, "s"),
                 ("throttle_active_nc0_time_ns", 737342.0, "ns"), ("mm_arithmetic_intensity", 682.6,
                                                                   "ratio"),
@@ -64,15 +67,18 @@ class Summaries(unittest.TestCase):
         self.assertNotIn("compiler_version", found)
 
     def test_a_share_over_one_is_not_believed(self):
-        summed = dict(SUMMARY, tensor_engine_active_time_percent=2.4, tensor_engine_active_time=0.028)
+        summed = dict(SUMMARY, tensor_engine_active_time_percent=2.4,
+                      tensor_engine_active_time=0.028)
         found, doubts = keys.read(summed)
         self.assertNotIn("tensor_engine_active_time_percent", [row[0] for row in found])
         self.assertIn("over 1", doubts[0])
         stated = dict(SUMMARY, tensor_engine_active_time_percent=82.7)
-        self.assertAlmostEqual(82.63, rows_of(keys.read(stated))["tensor_engine_active_time_percent"][0],
+        self.assertAlmostEqual(82.63,
+                               rows_of(keys.read(stated))["tensor_engine_active_time_percent"][0],
                                1)
         alone = {"total_time": 1.0, "vector_engine_active_time_percent": 37.8}
-        self.assertAlmostEqual(37.8, rows_of(keys.read(alone))["vector_engine_active_time_percent"][0])
+        self.assertAlmostEqual(37.8,
+                               rows_of(keys.read(alone))["vector_engine_active_time_percent"][0])
 
     def test_the_time_of_the_instructions_comes_before_that_of_the_runtime(self):
         self.assertEqual("total_exec_time", keys.latency_us(SUMMARY)[1])
@@ -97,11 +103,14 @@ def table_rows():
         {"start_ts": 1000, "end_ts": 1100, "engine": "sync", "opcode": "EVENT_SEMAPHORE", "id": 3,
          "pcore_idx": 0, "nki_source_location": "", "hbm_read_bytes": 0}]
     transfers = [
-        {"start_ts": 0, "end_ts": 1000, "id": 7, "pcore_idx": 0, "source": "[[INPUT]]", "dest": "[SB]",
+        {"start_ts": 0, "end_ts": 1000, "id": 7, "pcore_idx": 0, "source": "[[INPUT]]",
+         "dest": "[SB]",
          "variable": "a", "transfer_bytes": 65536},
-        {"start_ts": 4200, "end_ts": 5000, "id": 8, "pcore_idx": 0, "source": "[SB]", "dest": "[OUTPUT]",
+        {"start_ts": 4200, "end_ts": 5000, "id": 8, "pcore_idx": 0, "source": "[SB]",
+         "dest": "[OUTPUT]",
          "variable": "out", "transfer_bytes": 65536}]
-    flow = [{"in_table": "Instruction", "out_table": "DmaPacketAggregated", "in_id": 1, "out_id": 7}]
+    flow = [{"in_table": "Instruction", "out_table": "DmaPacketAggregated", "in_id": 1,
+             "out_id": 7}]
     return instructions, transfers, flow
 
 
@@ -134,7 +143,8 @@ class Timelines(unittest.TestCase):
         for name in contents:
             open(os.path.join(folder, name + ".parquet"), "w").close()
         pandas = types.ModuleType("pandas")
-        pandas.read_parquet = lambda path: Frame(contents[os.path.basename(path)[:-len(".parquet")]])
+        end = -len(".parquet")
+        pandas.read_parquet = lambda path: Frame(contents[os.path.basename(path)[:end]])
         sys.modules.update(pandas=pandas, pyarrow=types.ModuleType("pyarrow"))
         self.addCleanup(lambda: [sys.modules.pop(name, None) for name in ("pandas", "pyarrow")])
         return self.folder
@@ -151,7 +161,8 @@ class Timelines(unittest.TestCase):
         instructions, transfers, flow = table_rows()
         folder = self.parquet({"Instruction_0": instructions[:1], "Instruction_1": instructions[1:],
                                "DmaPacketAggregated": transfers, "Flow": flow, "Summary": [SUMMARY],
-                               "DmaPacket": transfers * 3, "Warning": [{"message": "dropped events"}],
+                               "DmaPacket": transfers * 3,
+                               "Warning": [{"message": "dropped events"}],
                                "Metadata": [{"profile_schema_version": "7.4.0"}]})
         found = tables.read("parquet", folder, 5e-6)
         self.check_rows(found)
@@ -160,9 +171,11 @@ class Timelines(unittest.TestCase):
                          (found["schema"], found["packets"], found["warnings"]))
 
     def test_a_schema_nobody_has_seen_needs_only_what_is_documented(self):
-        rows = [{"start_ts": 5, "end_ts": 9, "engine": "tensor", "opcode": "MATMUL", "new": object()},
+        rows = [{"start_ts": 5, "end_ts": 9, "engine": "tensor", "opcode": "MATMUL",
+                 "new": object()},
                 {"engine": "tensor"}, {"start_ts": 1, "engine": "quantum"}]
-        folder = self.parquet({"Instruction": rows, "Metadata": [{"profile_schema_version": "12.0.1"}]})
+        folder = self.parquet({"Instruction": rows,
+                               "Metadata": [{"profile_schema_version": "12.0.1"}]})
         found = tables.read("parquet", folder, 4e-9)
         self.assertEqual(1, len(found["rows"]))
         self.assertEqual("12.0.1", found["schema"])
@@ -174,7 +187,8 @@ class Timelines(unittest.TestCase):
             tables.read("parquet", self.folder, 1.0)
 
     def test_the_full_json_in_picoseconds(self):
-        rows = [{"timestamp": 10 ** 9 + 0, "duration": 2000000, "label": "Tensor", "opcode": "MATMUL",
+        rows = [{"timestamp": 10 ** 9 + 0, "duration": 2000000, "label": "Tensor",
+                 "opcode": "MATMUL",
                  "nki_source_location": "/job/kernel.py:12"},
                 {"timestamp": 10 ** 9 + 2000000, "duration": 3000000, "label": "Scalar",
                  "opcode": "ACTIVATE"}]
@@ -251,7 +265,8 @@ class Profiles(unittest.TestCase):
         self.assertEqual(("hone-profile", 1, 0.5), (found["format"], found["version"],
                                                     found["latency_us"]))
         self.assertEqual([2, 0, "MATMUL", 10, 50.0, 400.0], found["spans"][1])
-        self.assertEqual(0, found["spans"][2][3])       # a line of another file is no line of this one
+        self.assertEqual(0,
+                         found["spans"][2][3])       # a line of another file is no line of this one
         self.assertEqual("a_b", found["spans"][4][2])
         self.assertEqual(["/x/kernel.py", "/lib/other.py"], found["files"])
         self.assertEqual({"name": "total_time", "value": 5e-7, "unit": "s"}, found["metrics"][0])
@@ -259,7 +274,8 @@ class Profiles(unittest.TestCase):
     def test_doubts_are_said(self):
         found = profile.Profile(timeline(self.ROWS, packets=0, without_source=2, cores=2,
                                          warnings=["dropped"], errors=["OOB"]), "kernel.py").doubts
-        for part in ("dropped", "OOB", "no DMA packets", "no instruction names", "2 physical cores"):
+        for part in ("dropped", "OOB", "no DMA packets", "no instruction names",
+                     "2 physical cores"):
             self.assertTrue(any(part in text for text in found), part)
 
     def test_nothing_is_survived(self):
@@ -267,10 +283,10 @@ class Profiles(unittest.TestCase):
         self.assertEqual(([], [], "latency"), (made.lines(1.0), made.bounds(1.0), made.bound))
 
 
-TABLE = """+---+----+---------+---------+---------+---------+---------+------+-------+-------+--------+
-  B   NC   NC USED   WEIGHTS   MODE      INF/S     IRES/S    L(1)   L(50)   L(99)   NCL(1)   NCL(50)   NCL(99)   %USER
-  1   2    2         dynamic   LIBMODE   5957.50   5957.50   290    292     297     196      199       199       N/A
-  1   1    1         dynamic   LIBMODE   2957.50   2957.50   270    272     297     186      186       186       N/A
+TABLE = """+---+----+---------+---------+---------+---------+---------+------+-------+-------+
+  B   NC   NC USED   WEIGHTS   MODE      INF/S     IRES/S    L(1)   L(50)   L(99)   NCL(1)   NCL(50)
+  1   2    2         dynamic   LIBMODE   5957.50   5957.50   290    292     297     196      199
+  1   1    1         dynamic   LIBMODE   2957.50   2957.50   270    272     297     186      186
 """
 
 
@@ -297,7 +313,7 @@ class Latencies(unittest.TestCase):
 
     def test_incumbent_and_kernel_take_turns(self):
         order = bench.order_of(4, True)
-        self.assertEqual("incumbent kernel kernel incumbent incumbent kernel kernel incumbent".split(),
+        self.assertEqual(["incumbent", "kernel", "kernel", "incumbent"] * 2,
                          order)
         self.assertEqual(["kernel"] * 3, bench.order_of(3, False))
 

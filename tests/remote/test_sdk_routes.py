@@ -156,7 +156,8 @@ class Sdk(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="hone-sdk-")
         self.addCleanup(shutil.rmtree, self.folder)
-        self.write("inputs/data.bin", struct.pack("<6f", *range(6)) + struct.pack("<2H", 16256, 16384))
+        self.write("inputs/data.bin", struct.pack("<6f", *range(6)) + struct.pack("<2H", 16256,
+                                                                                  16384))
         self.write("inputs/meta.json", json.dumps({"values": [
             {"kind": "array", "dtype": "float32", "shape": [2, 3], "offset": 0},
             {"kind": "array", "dtype": "uint16", "shape": [2], "offset": 24},
@@ -186,12 +187,14 @@ class Sdk(unittest.TestCase):
             "kernel": kernel, "name": None, "inputs": os.path.join(self.folder, "inputs"),
             "folder": folder, "target": "trn2", "lnc": 1, "flags": [],
             "ways": ways or {"current": every, "legacy": ["baremetal"], "unknown": every},
-            "outputs": [{"dtype": "float32", "shape": [2, 3]}, {"dtype": "float32", "shape": [2]}]}))
+            "outputs": [{"dtype": "float32", "shape": [2, 3]}, {"dtype": "float32",
+                                                                "shape": [2]}]}))
         answer = os.path.join(self.folder, "answer.json")
         env = dict(os.environ, NKI_ARTIFACTS_DIR=folder, PYTHONPATH=os.pathsep.join(
             [os.path.join(self.folder, "sdk")] + sys.path))
-        done = subprocess.run([sys.executable, "-c", "import sys; from hone_runner.sdk import worker; "
-                               "worker.main(sys.argv[1:])", "compile", request, answer], env=env,
+        done = subprocess.run([sys.executable, "-c", "import sys; from hone_runner.sdk import "
+                               "worker; worker.main(sys.argv[1:])", "compile", request, answer],
+                              env=env,
                               cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.assertEqual(0, done.returncode, done.stdout.decode())
         with open(answer) as file:
@@ -353,10 +356,87 @@ class Types(unittest.TestCase):
     def test_names_of_types_of_every_release(self):
         class Named:
             name = "bfloat16"
-        for value, name in [("bf16", "bfloat16"), ("nki.language.float32", "float32"), (Named, "bfloat16"),
+        for value, name in [("bf16", "bfloat16"), ("nki.language.float32", "float32"), (Named,
+                                                                                        "bfloat16"),
                             ("<class 'numpy.float16'>", "float16"), ("float8e4", "float8_e4m3"),
                             ("quaternion", ""), (None, "")]:
             self.assertEqual(name, arrays.dtype_name(value))
+
+
+NRTPY = '''
+import numpy as np
+class Result:
+    durations_ms, mean_ms = [0.020, 0.016, 0.017], 0.018
+class NrtpyTensor:
+    def __init__(self, array):
+        self.array = array
+    @classmethod
+    def from_numpy(cls, array, name=None, core_id=0):
+        return cls(array)
+    def numpy(self):
+        return self.array
+class NrtpyModel:
+    input_tensors_info = {"a": 0, "b.must_alias_input": 0}
+    runs = []
+    @classmethod
+    def load_from_neff(cls, path, name=None, core_id=0):
+        return cls()
+    def __call__(self, inputs, outputs=None):
+        NrtpyModel.runs.append(sorted(inputs))
+        return {"b": NrtpyTensor(inputs["b.must_alias_input"].array.view("V2")),
+                "out": NrtpyTensor(inputs["a"].array.reshape(-1).view("V4"))}
+    def benchmark(self, inputs, outputs=None, warmup_iter=5, benchmark_iter=5, mode="host"):
+        assert (mode, warmup_iter, benchmark_iter) == ("device", 20, 200)
+        return Result()
+'''
+
+
+class Layer(Sdk):
+    """The runtime's Python layer, in an environment of its own."""
+
+    def ask(self, operation, request):
+        self.write("sdk/nrtpy.py", NRTPY)
+        path = self.write("request.json", json.dumps(request))
+        answer = os.path.join(self.folder, "answer.json")
+        env = dict(os.environ, PYTHONPATH=os.pathsep.join(
+            [os.path.join(self.folder, "sdk")] + sys.path))
+        subprocess.run([sys.executable, "-c", "import sys; from hone_runner.sdk import nrt; "
+                        "nrt.main(sys.argv[1:])", operation, path, answer], env=env, check=True,
+                       stdout=subprocess.DEVNULL)
+        with open(answer) as file:
+            return json.load(file)
+
+    MODEL = {"neff": "k.neff", "inputs": [{"name": "a", "argument": 0},
+                                          {"name": "b.must_alias_input", "argument": 1}],
+             "outputs": [{"name": "out", "dtype": "float32", "shape": [2, 3]},
+                         {"name": "output_1", "dtype": "bfloat16", "shape": [2], "alias": "b"}]}
+
+    def test_outputs_get_their_names_types_and_shapes_back(self):
+        inputs, results = (os.path.join(self.folder, name) for name in ("inputs", "results"))
+        found = self.ask("run", {"model": self.MODEL, "runs": [{"inputs": inputs,
+                                                                "results": results}]})
+        rows = found["runs"][0]
+        self.assertEqual([("float32", [2, 3]), ("bfloat16", [2])],
+                         [(row["dtype"], row["shape"]) for row in rows], found)
+        with open(rows[0]["path"], "rb") as file:
+            self.assertEqual(struct.pack("<6f", *range(6)), file.read())
+        with open(rows[1]["path"], "rb") as file:
+            self.assertEqual(struct.pack("<2H", 16256, 16384), file.read())
+
+    def test_a_sample_is_a_median_in_microseconds(self):
+        request = {"models": {"kernel": self.MODEL, "incumbent": self.MODEL}, "warmup": 20,
+                   "iterations": 200, "inputs": os.path.join(self.folder, "inputs"),
+                   "order": ["incumbent", "kernel"]}
+        found = self.ask("benchmark", request)
+        self.assertEqual([["incumbent", 17.0], ["kernel", 17.0]], found["samples"], found)
+
+    def test_an_environment_without_it_says_so(self):
+        path = self.write("request.json", json.dumps({"models": {}, "order": []}))
+        answer = os.path.join(self.folder, "answer.json")
+        subprocess.run([sys.executable, "-c", "import sys; from hone_runner.sdk import nrt; "
+                        "nrt.main(sys.argv[1:])", "benchmark", path, answer], check=True)
+        with open(answer) as file:
+            self.assertTrue(json.load(file)["missing"])
 
 
 def match(rel, **more):

@@ -207,6 +207,7 @@ class Bench:
                 problems.append("%s: %s" % (name, problem))
                 events.log("measuring by %s does not serve: %s" % (name, problem),
                            "note" if not self.samples else "warning")
+                self.clock = name if self.samples else None
                 if self.samples and not self.enough(programs):
                     raise Failed("environment", "the measurement broke off: %s" % problem)
         if not self.samples:
@@ -215,7 +216,7 @@ class Bench:
         each_one = "the last of %d executions" % CAPTURE_EXECUTIONS if self.clock == "capture" else \
             "the median of %d executions after %d warm-ups" % (ITERATIONS, WARMUP)
         events.log("latency by %s: each sample is %s"
-                   % (CLOCKS.get(self.clock, "what answered"), each_one))
+                   % (CLOCKS[self.clock], each_one))
         return self.samples
 
     def enough(self, programs):
