@@ -1,7 +1,13 @@
 # Stand-ins for hosts of each SDK line. The self-test drives them alone, the way Neuron's documentation
-# says the real ones are driven.
+# says the real ones are driven; the others have the remote runner evaluate kernels on them.
+function(standins_test name script)
+  add_test(NAME hosts/${name} COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/hosts/standins/${script}.py
+           $<TARGET_FILE:hone> ${ARGN})
+  set_tests_properties(hosts/${name} PROPERTIES LABELS hosts TIMEOUT 300)
+endfunction()
 if(TARGET hone)
-  add_test(NAME hosts/standins COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/selftest.py
-           $<TARGET_FILE:hone>)
-  set_tests_properties(hosts/standins PROPERTIES LABELS hosts TIMEOUT 240)
+  standins_test(standins selftest)
+  standins_test(verdicts verdicts ${HONE_RUNNER} Good)
+  standins_test(verdicts_of_bad_kernels verdicts ${HONE_RUNNER} Bad Speed)
+  standins_test(verdicts_where_something_is_wrong verdicts ${HONE_RUNNER} Wrong Hosts)
 endif()

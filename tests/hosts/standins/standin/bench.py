@@ -51,7 +51,7 @@ def execute(arguments):
     host.note("bench", neff=options.neff, warmup=options.warmup, work=options.work)
     try:
         running = runtime.Model(neff.Neff(options.neff))
-        running.execute({})
+        running.fail()
     except (runtime.Failed, neff.Broken) as problem:
         logs.say("neuron-bench: %s" % problem, sys.stderr)
         return 1

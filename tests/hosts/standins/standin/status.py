@@ -41,9 +41,6 @@ def table():
 
 
 def neuron_ls(arguments):
-    if arguments[:1] in (["--version"], ["version"]):
-        logs.say("neuron-ls %s" % host.LINE["explorer"])
-        return 0
     if host.switch("no_driver"):
         logs.say(NO_DRIVER, sys.stderr)
         return 1
@@ -99,5 +96,8 @@ def neuron_top(arguments):
 
 
 def main(name):
+    if sys.argv[1:2] in (["--version"], ["version"]):
+        logs.say("%s %s" % (name, host.LINE["explorer"]))
+        return 0
     return {"neuron-ls": neuron_ls, "neuron-monitor": neuron_monitor,
             "neuron-top": neuron_top}[name](sys.argv[1:])

@@ -4,5 +4,5 @@
 from standin import host, kernels
 
 GenericKernel = UnifiedKernel = kernels.GenericKernel
-if host.LINE["api"] == ("call",):
+if host.LINE["api"] == ["call"]:
     raise ModuleNotFoundError("No module named 'nki.compiler'", name="nki.compiler")
