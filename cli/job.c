@@ -129,6 +129,7 @@ int cli_job_open(const struct cli *cli, struct cli_job *job) {
     job->job.kernel_text = job->task->kernel_text;
     job->job.kernel_name = cli_value(cli, "kernel-name");
     job->job.reference_path = job->task->reference_path;
+    job->job.model = job->task->model;
     job->job.device = cli_value(cli, "device");
     job->job.strict = cli_has(cli, "strict");
     int status = read_inputs(cli, job);

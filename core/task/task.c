@@ -15,6 +15,7 @@ void task_free(struct task *task) {
     free(task->kernel_path);
     free(task->kernel_text);
     free(task->reference_path);
+    free(task->model);
     free(task);
 }
 
@@ -71,6 +72,16 @@ static char *name_of(const char *path, bool is_file) {
     return buf_take(&text);
 }
 
+/* model.ini beside a kernel.py makes the task one of that kind. */
+static bool find_model(struct task *task, struct err *err) {
+    char *path = path_join(task->folder, "model.ini");
+    bool there = file_exists(path);
+    if (there)
+        task->model = task_model_read(path, err);
+    free(path);
+    return !there || task->model;
+}
+
 static struct task *open_file(const char *path, const char *reference, struct err *err) {
     struct task *task = mem_alloc(1, sizeof *task);
     task->kernel_path = mem_strdup(path);
@@ -99,6 +110,10 @@ static struct task *open_file(const char *path, const char *reference, struct er
     free(beside);
     if (task->reference_path && !file_exists(task->reference_path)) {
         err_set(err, ERR_USAGE, "there is no reference %s", task->reference_path);
+        task_free(task);
+        return NULL;
+    }
+    if (in_task_folder && !find_model(task, err)) {
         task_free(task);
         return NULL;
     }

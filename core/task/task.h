@@ -24,6 +24,8 @@ struct task {
     char *kernel_text;          /* at the time of task_open; terminated */
     size_t kernel_len;
     char *reference_path;       /* a file on this machine; NULL when the task has none */
+    char *model;                /* model.ini beside kernel.py, as the JSON a job takes: the kernel is
+                                 * timed inside a model; NULL: on its own */
     bool is_builtin;            /* the kernel comes from the binary: kernel_path is no file */
 };
 /* Opens a task: a folder with kernel.py and reference.py, a kernel file (with `reference`, or with
@@ -31,6 +33,9 @@ struct task {
  * "seeds/silu"; a folder of that name here wins, then the configuration folder, then the binary).
  * `reference` may be NULL. NULL and *err (usage) when there is no such thing. */
 struct task *task_open(const char *path, const char *reference, struct err *err) CC_MUST_USE;
+/* The description of a model (README, "A kernel inside a model") as JSON; a new string. NULL and *err
+ * (usage) with section and key for what is unknown, missing or no number. */
+char *task_model_read(const char *path, struct err *err) CC_MUST_USE;
 void task_free(struct task *task);                           /* accepts NULL */
 /* Names of the built-in seeds, in order; at == NULL when index is past the last. */
 struct str task_seed_name(size_t index);

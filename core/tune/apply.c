@@ -58,6 +58,7 @@ static void apply_session(struct tune_state *state, const cJSON *payload, int64_
         {"reference", &state->reference_path},
         {"function", &state->function},
         {"source", &state->kernel_source},
+        {"model", &state->model},
         {"reference_source", &state->reference_source},
         {"precision", &state->precision},
         {"target", &state->target},

@@ -62,7 +62,7 @@ static void start(struct tune_beside *beside, const struct tune_attempt *attempt
 }
 
 void tune_beside_ask(struct tune_session *session, const struct tune_attempt *attempt) {
-    if (session->place.modelled || session->place.alone)
+    if (session->place.modelled || session->place.alone || session->state->model)
         return;
     struct tune_beside *beside = beside_of(session);
     bool same = beside->attempt == attempt->id && !strcmp(beside->hash, attempt->hash);

@@ -423,6 +423,7 @@ static void evaluation_start(struct tune_session *session, enum tune_step step, 
     job->tolerance = state->tolerance > 0 ? state->tolerance : 0;
     job->artifact_folder = evaluation->folder;
     job->session = state->id;
+    job->model = job->model ? job->model : state->model;
     job->occasion = occasion;
     struct runner_callbacks callbacks = {on_event, on_done, evaluation};
     struct err err = {0};
@@ -525,6 +526,17 @@ static void baseline_settle(struct tune_session *session, struct tune_evaluation
 /* ------------------------------------------------------------------------------------- verifying
  */
 
+/* A model's description for a check: one run tells whether it works and how accurate it is. */
+static char *one_run(const char *model) {
+    cJSON *object = cJSON_Parse(model);
+    cJSON_DeleteItemFromObjectCaseSensitive(object, "runs");
+    cJSON_DeleteItemFromObjectCaseSensitive(object, "warmup");
+    cJSON_AddNumberToObject(object, "runs", 1);
+    char *text = cJSON_PrintUnformatted(object);
+    cJSON_Delete(object);
+    return text;
+}
+
 static void verify_job(struct tune_session *session, bool rest) {
     const struct tune_state *state = session->state;
     bool modelled = session->place.modelled;
@@ -536,7 +548,10 @@ static void verify_job(struct tune_session *session, bool rest) {
         job.seed_count = state->seeds.len - 1;
         job.no_time = true;
     }
+    char *model = session->state->model ? one_run(session->state->model) : NULL;
+    job.model = model;
     evaluation_start(session, TUNE_STEP_VERIFY, rest, &job);
+    free(model);
 }
 
 void tune_verify_start(struct tune_session *session) {
@@ -558,6 +573,10 @@ static void verify_end(struct tune_session *session, const struct tune_attempt *
     const char *wrong = why_wrong(attempt);
     if (wrong)
         tune_step_done(session, TUNE_STEP_VERIFY, TUNE_IS_FAILED, "%s", wrong);
+    else if (session->state->model)
+        tune_step_done(session, TUNE_STEP_VERIFY, TUNE_IS_OK, "the model runs with it%s%s",
+                       attempt->verdict.correct_why ? ": " : "",
+                       attempt->verdict.correct_why ? attempt->verdict.correct_why : "");
     else
         tune_step_done(session, TUNE_STEP_VERIFY, TUNE_IS_OK, "correct on %zu of %zu %s",
                        attempt->seeds.len, session->state->seeds.len,

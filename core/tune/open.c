@@ -47,6 +47,7 @@ static bool session_begin(struct tune_session *session, const struct tune_option
     tune_json_put_text(payload, "kernel", task->kernel_path);
     tune_json_put_text(payload, "reference", task->reference_path);
     tune_json_put_text(payload, "source", task->kernel_text);
+    tune_json_put_text(payload, "model", task->model);
     reference_put(payload, task->reference_path);
     if (!tune_options_begin(payload, options, err)) {
         cJSON_Delete(payload);
@@ -65,7 +66,7 @@ static bool same_place(const struct tune_state *state, const struct tune_options
         const char *what, *before, *now;
     } all[] = {{"device", state->device, options->device},
                {"target", state->target, options->target}};
-    for (size_t i = 0; i < COUNT_OF(all); i++)
+    for (size_t i = 0; i < COUNT_OF(all) && state->attempts.len; i++)
         if (all[i].now && all[i].before && strcmp(all[i].now, all[i].before) != 0)
             return err_set(err, ERR_USAGE,
                            "this session was measured with --%s %s; for %s begin another one with "
@@ -192,6 +193,10 @@ static bool session_read(struct tune_session *session, const struct tune_options
     if (!options->place &&
         !tune_place_open(&session->place, session->loop, state->target, &where, err))
         return false;
+    if (state->model && session->place.modelled)
+        return err_set(err, ERR_USAGE, "%s has a model.ini: the kernel is timed inside a whole model, "
+                       "which the device model cannot run. Give --target with a host or a cluster",
+                       state->task);
     tune_place_follow(session);
     if (!proposer_open(session, options->config, err))
         return false;

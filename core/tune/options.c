@@ -126,7 +126,8 @@ bool tune_options_begin(cJSON *payload, const struct tune_options *options, stru
 bool tune_options_change(cJSON *payload, const struct tune_options *options, struct err *err) {
     const struct {
         const char *name, *value;
-    } texts[] = {{"precision", options->precision}, {"proposer", options->proposer}};
+    } texts[] = {{"precision", options->precision}, {"proposer", options->proposer},
+                 {"target", options->target}, {"device", options->device}};
     struct source source = {options, payload, cJSON_CreateObject()};
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         if (!texts[i].value)

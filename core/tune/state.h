@@ -206,6 +206,7 @@ struct tune_state {
     const char *id;                 /* of the session: 32 digits */
     const char *task, *kernel_path, *reference_path, *function, *kernel_source;
     const char *reference_source;   /* for prompts; NULL */
+    const char *model;              /* JSON: the kernel is timed inside a model; NULL: on its own */
     const char *precision, *target, *device, *proposer, *search;
     double tolerance;
     VEC(int64_t) seeds;

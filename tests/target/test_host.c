@@ -449,7 +449,7 @@ static void garbage_in_the_output_is_a_log(void **state) {
     struct loop *loop = loop_new();
     struct target *target = begin(state, loop, "garbage");
     struct heard heard = {.loop = loop};
-    start(target, &heard, "noise 20000000\nresult 4\n");
+    start(target, &heard, "noise 2000000\nresult 4\n");
     wait_done(loop, &heard);
     assert_int_equal(heard.failure.kind, ERR_NONE);
     assert_true(heard.latency_us == 4);
@@ -507,7 +507,7 @@ static void the_task_s_files_go_along_once(void **state) {
 
 static void a_target_may_be_freed_at_any_moment(void **state) {
     struct loop *loop = loop_new();
-    for (uint64_t ms = 1; ms < 600; ms += 40) {
+    for (uint64_t ms = 1; ms < 600; ms += 75) {
         struct target *target = begin(state, loop, "freed");
         struct heard heard = {.loop = loop};
         start(target, &heard, "slowly 20 0.01\nartifact 100000\nresult 1\n");

@@ -43,6 +43,7 @@ struct fake_place {
     bool measured; /* times come in samples, of the incumbent too */
     int fails;     /* so many evaluations end as failures of the place */
     int cancelled, timed;
+    char model[1000]; /* of the last job */
     char occasion[24], last[16]; /* of the last job; what it was about: "time", "seeds", "both" */
 };
 
@@ -144,6 +145,7 @@ static void *fake_start(void *self, const struct runner_job *job,
     if (job->seed_count)
         memcpy(run->seeds, job->seeds, job->seed_count * sizeof *job->seeds);
     place->timed += !job->no_time;
+    snprintf(place->model, sizeof place->model, "%s", job->model ? job->model : "");
     snprintf(place->occasion, sizeof place->occasion, "%s", job->occasion ? job->occasion : "");
     snprintf(place->last, sizeof place->last, "%s",
              job->no_time ? "seeds" : job->no_verify ? "time" : "both");

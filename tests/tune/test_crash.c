@@ -207,6 +207,7 @@ static void a_task_that_changed_is_told(void **unused) {
     const struct tune_state *state = fake_state(&fake);
     assert_true(state->logs.len > 0);
     assert_non_null(strstr(state->logs.at[state->logs.len - 1].text, "has changed"));
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
     tune_session_close(fake.session);
     fake.options.device = "trn1";
     struct err err = {0};

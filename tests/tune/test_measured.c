@@ -206,6 +206,47 @@ static void the_device_model_gives_the_floor_and_what_the_host_left_out(void **s
     fake_end(&fake);
 }
 
+static const char model[] = "[model]\nargv = run {kernel}\nruns = 7\n"
+                            "[patterns]\nlatency_ms = took (\\d+)\n[reference]\nlatency_ms = 5\n";
+
+static void a_kernel_inside_a_model_is_checked_with_one_run_and_timed_with_all(void **state) {
+    (void)state;
+    struct fake fake;
+    begin(&fake, &faster, TUNE_GATE_ASK);
+    tune_session_close(fake.session);
+    fake_file(fake.folder, "model.ini", model);
+    fake.options.fresh = true;
+    fake.seen.alone = false;
+    fake_open(&fake);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
+    assert_non_null(strstr(fake.place.model, "\"runs\":7"));
+    while (fake_state(&fake)->step < TUNE_STEP_VERIFY)
+        fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_APPROVE});
+    assert_non_null(strstr(fake.place.model, "\"runs\":1"));
+    assert_non_null(strstr(fake_state(&fake)->steps[TUNE_STEP_VERIFY].summary, "the model runs"));
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_APPROVE});
+    assert_non_null(strstr(fake.place.model, "\"runs\":7"));
+    assert_int_equal(tune_state_attempt(fake_state(&fake), 1)->samples.len, 10);
+    fake_end(&fake);
+}
+
+static void a_kernel_inside_a_model_cannot_be_tuned_on_the_device_model(void **state) {
+    (void)state;
+    struct fake fake;
+    begin(&fake, &faster, TUNE_GATE_ASK);
+    tune_session_close(fake.session);
+    fake_file(fake.folder, "model.ini", model);
+    struct tune_options options = {.task = fake.folder, .target = "sim", .fresh = true};
+    struct err err = {0};
+    assert_null(tune_session_open(&options, fake.loop, &err));
+    assert_int_equal(err.kind, ERR_USAGE);
+    assert_non_null(strstr(err.text, "model.ini"));
+    fake.options.fresh = false;
+    fake.options.target = "other";      /* nothing was measured: another target may be given */
+    fake_open(&fake);
+    fake_end(&fake);
+}
+
 int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "runner") == 0)
         return runner_main();
@@ -217,6 +258,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(measuring_again_is_another_occasion),
         cmocka_unit_test(a_session_that_is_opened_again_asks_for_the_same_job),
         cmocka_unit_test(a_job_that_was_given_up_is_not_taken_up_again),
+        cmocka_unit_test(a_kernel_inside_a_model_is_checked_with_one_run_and_timed_with_all),
+        cmocka_unit_test(a_kernel_inside_a_model_cannot_be_tuned_on_the_device_model),
         cmocka_unit_test(the_device_model_gives_the_floor_and_what_the_host_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A task of the kind "model": the kernel is timed inside a model, by a command that model.ini beside
+ * it describes. Read into the JSON object that a job takes (PROTOCOL.md, "The kind model"); whether
+ * the command and the patterns are any good, the runner on the host finds out. */
+#include "task/task.h"
+
+#include <cjson/cJSON.h>
+#include <ini.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MAX_BYTES ((size_t)1 << 20)
+#define MAX_LINE 4000
+
+struct reading {
+    const char *path;
+    cJSON *model;
+    struct err *err;
+    bool failed;
+};
+
+enum kind { WORDS, TEXT, NUMBER };
+
+/* What [model] takes; in the other sections names are free. */
+static const struct {
+    const char *key;
+    enum kind kind;
+} keys[] = {{"argv", WORDS},  {"prepare", WORDS}, {"cwd", TEXT},
+            {"install", TEXT}, {"runs", NUMBER},  {"warmup", NUMBER},
+            {"cores", NUMBER}, {"accuracy_min", NUMBER}, {"limit_s", NUMBER}};
+
+static int wrong(struct reading *reading, const char *section, const char *key, const char *what) {
+    if (!reading->failed)
+        err_set(reading->err, ERR_USAGE, "%s: [%.40s] %.60s %s", reading->path, section, key, what);
+    reading->failed = true;
+    return 0;
+}
+
+/* The next word off the front: blanks part words, quotes of either kind hold them together. */
+static bool next_word(struct str *rest, struct buf *word, bool *open) {
+    *rest = str_trim(*rest);
+    buf_clear(word);
+    if (!rest->len)
+        return false;
+    char quote = 0;
+    size_t i = 0;
+    for (; i < rest->len; i++) {
+        char c = rest->at[i];
+        if (!quote && (c == ' ' || c == '\t'))
+            break;
+        if (!quote && (c == '"' || c == '\''))
+            quote = c;
+        else if (quote && c == quote)
+            quote = 0;
+        else
+            buf_putc(word, c);
+    }
+    *open = quote != 0;
+    *rest = (struct str){rest->at + i, rest->len - i};
+    return true;
+}
+
+static int words_add(struct reading *reading, const char *key, const char *value) {
+    cJSON *list = cJSON_GetObjectItemCaseSensitive(reading->model, key);
+    if (!list)
+        list = cJSON_AddArrayToObject(reading->model, key);
+    struct str rest = str_of(value);
+    struct buf word = {0};
+    bool open = false;
+    while (!open && next_word(&rest, &word, &open))
+        cJSON_AddItemToArray(list, cJSON_CreateString(word.at ? word.at : ""));
+    buf_free(&word);
+    return !open || wrong(reading, "model", key, "has a quote that is not closed");
+}
+
+static int number_add(struct reading *reading, cJSON *object, const char *section, const char *key,
+                      const char *value) {
+    double number;
+    if (!str_to_double(str_of(value), &number) || !(number >= 0 && number < 1e12))
+        return wrong(reading, section, key, "must be a number, 0 or more");
+    cJSON_AddNumberToObject(object, key, number);
+    return 1;
+}
+
+static int model_add(struct reading *reading, const char *key, const char *value) {
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        if (strcmp(key, keys[i].key) != 0)
+            continue;
+        if (keys[i].kind == WORDS)
+            return words_add(reading, key, value);
+        if (cJSON_HasObjectItem(reading->model, key))
+            return wrong(reading, "model", key, "is given twice");
+        if (keys[i].kind == NUMBER)
+            return number_add(reading, reading->model, "model", key, value);
+        cJSON_AddStringToObject(reading->model, key, value);
+        return 1;
+    }
+    return wrong(reading, "model", key, "is not known; there are argv, prepare, cwd, install, runs, "
+                 "warmup, cores, accuracy_min, limit_s");
+}
+
+static cJSON *section_of(struct reading *reading, const char *name) {
+    cJSON *object = cJSON_GetObjectItemCaseSensitive(reading->model, name);
+    return object ? object : cJSON_AddObjectToObject(reading->model, name);
+}
+
+/* [patterns] and [scale] have the same names and meet in one object each. */
+static cJSON *pattern_of(struct reading *reading, const char *name) {
+    cJSON *patterns = section_of(reading, "patterns");
+    cJSON *row = cJSON_GetObjectItemCaseSensitive(patterns, name);
+    return row ? row : cJSON_AddObjectToObject(patterns, name);
+}
+
+static int free_add(struct reading *reading, const char *section, const char *key,
+                    const char *value) {
+    cJSON *object = strcmp(section, "patterns") == 0 || strcmp(section, "scale") == 0
+                        ? pattern_of(reading, key)
+                        : section_of(reading, section);
+    const char *name = strcmp(section, "patterns") == 0 ? "pattern"
+                       : strcmp(section, "scale") == 0  ? "scale"
+                                                        : key;
+    if (cJSON_HasObjectItem(object, name))
+        return wrong(reading, section, key, "is given twice");
+    if (strcmp(section, "env") == 0 || strcmp(section, "patterns") == 0) {
+        cJSON_AddStringToObject(object, name, value);
+        return 1;
+    }
+    double number;
+    if (!str_to_double(str_of(value), &number) || !(number > 0 && number < 1e12))
+        return wrong(reading, section, key, "must be a number over 0");
+    cJSON_AddNumberToObject(object, name, number);
+    return 1;
+}
+
+static int on_value(void *data, const char *section, const char *key, const char *value) {
+    static const char *const sections[] = {"env", "patterns", "scale", "reference"};
+    struct reading *reading = data;
+    if (reading->failed)
+        return 0;
+    if (strcmp(section, "model") == 0)
+        return model_add(reading, key, value);
+    for (size_t i = 0; i < COUNT_OF(sections); i++)
+        if (strcmp(section, sections[i]) == 0)
+            return free_add(reading, section, key, value);
+    return wrong(reading, section, key, "stands in no section that is known; there are [model], "
+                 "[env], [patterns], [scale], [reference]");
+}
+
+/* What no job can do without. */
+static bool complete(struct reading *reading) {
+    const cJSON *patterns = cJSON_GetObjectItemCaseSensitive(reading->model, "patterns");
+    const cJSON *row;
+    bool timed = cJSON_HasObjectItem(patterns, "latency_ms") ||
+                 cJSON_HasObjectItem(patterns, "ttft_ms");
+    if (!cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(reading->model, "argv")))
+        return wrong(reading, "model", "argv", "is missing: the command that runs the model");
+    for (row = patterns ? patterns->child : NULL; row; row = row->next)
+        if (!cJSON_HasObjectItem(row, "pattern"))
+            return wrong(reading, "scale", row->string, "has no pattern of that name");
+    return timed || wrong(reading, "patterns", "latency_ms", "or ttft_ms is needed: a regular "
+                          "expression with one group");
+}
+
+char *task_model_read(const char *path, struct err *err) {
+    size_t size = 0;
+    char *text = file_read(path, MAX_BYTES, &size, err);
+    if (!text)
+        return NULL;
+    struct reading reading = {.path = path, .model = cJSON_CreateObject(), .err = err};
+    ini_max_line = MAX_LINE;            /* the library's own switches */
+    ini_allow_multiline = true;
+    ini_allow_inline_comments = false;  /* a pattern may hold anything */
+    int line = memchr(text, 0, size) ? 1 : ini_parse_string(text, on_value, &reading);
+    ini_allow_inline_comments = true;
+    if (line && !reading.failed) {
+        err_set(err, ERR_USAGE, "%s:%d: this is no [section], no key = value and no comment", path,
+                line);
+        reading.failed = true;
+    }
+    char *json = !reading.failed && complete(&reading) ? cJSON_PrintUnformatted(reading.model)
+                                                       : NULL;
+    cJSON_Delete(reading.model);
+    free(text);
+    return json;
+}
