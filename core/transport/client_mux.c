@@ -88,8 +88,7 @@ static void gone(struct mux *mux, const char *why) {
 /* Sends what the socket takes; the rest when it can be written to. */
 static void flush(struct mux *mux) {
     while (!mux->gone && mux->out_at < mux->out.len) {
-        ssize_t n = send(mux->fd, mux->out.at + mux->out_at, mux->out.len - mux->out_at,
-                         MSG_NOSIGNAL);
+        ssize_t n = send(mux->fd, mux->out.at + mux->out_at, mux->out.len - mux->out_at, 0);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)                      /* an end shows when reading, with all that came before */

@@ -30,6 +30,11 @@ static bool noted(const struct scene *scene, const char *words) {
     return scene->notes.at && strstr(scene->notes.at, words);
 }
 
+/* libssh2 before 1.11: neither RSA with SHA-2, nor ciphers and MACs of this century's teens. */
+static bool is_old(void) {
+    return !libssh2_version(0x010b00);
+}
+
 static bool by_client(const struct scene *scene) {
     return strstr(transport_describe(scene->transport), "the system's ssh") != NULL;
 }
@@ -60,7 +65,7 @@ static void an_rsa_key_is_used_all_the_same(void **state) {
                    lab_key(scene.lab, "rsa"));
     struct transport_host host = {.name = "rsa"};
     must_connect(&scene, &host);
-    if (!libssh2_version(0x010b00)) {
+    if (is_old()) {
         assert_true(by_client(&scene));
         assert_true(noted(&scene, "the system's ssh is used for rsa"));
         assert_true(noted(&scene, "RSA"));
@@ -157,6 +162,44 @@ static void what_only_a_command_can_tell_is_asked_of_ssh(void **state) {
                    lab_key(scene.lab, "ed25519"), sshd_port(scene.sshd));
     struct transport_host host = {.name = "matched"};
     must_connect(&scene, &host);
+    scene_end(&scene);
+}
+
+/* libssh2 finds out only when it talks to the server. */
+static void what_libssh2_cannot_talk_falls_back(void **state) {
+    (void)state;
+    struct scene scene;
+    scene_begin(&scene, "auto", &(struct sshd_options){
+                .config = "Ciphers chacha20-poly1305@openssh.com\n"
+                          "MACs hmac-sha2-512-etm@openssh.com\n"});
+    must_connect(&scene, NULL);
+    if (is_old()) {
+        assert_true(by_client(&scene));
+        assert_true(noted(&scene, "the system's ssh is used for " SCENE_HOST));
+    }
+    scene_disconnect(&scene);
+    struct transport_host alone = {.client = "libssh2"};
+    if (is_old()) {
+        assert_false(scene_connect(&scene, &alone));
+        assert_int_equal(scene.why.kind, ERR_USAGE);
+    }
+    scene_end(&scene);
+}
+
+static void an_agent_with_an_rsa_key_is_used_all_the_same(void **state) {
+    (void)state;
+    struct scene scene;
+    scene_begin(&scene, "auto", NULL);
+    lab_start_agent(scene.lab, "rsa");
+    lab_add_config(scene.lab, "Host by-agent\n  HostName 127.0.0.1\n  Port %d\n  User %s\n"
+                   "  IdentityFile /none\n", sshd_port(scene.sshd), lab_user(scene.lab));
+    struct transport_host host = {.name = "by-agent"};
+    must_connect(&scene, &host);
+    if (is_old()) {
+        assert_true(by_client(&scene));
+        assert_true(noted(&scene, "the system's ssh is used for by-agent"));
+    }
+    unsetenv("SSH_AUTH_SOCK");
     scene_end(&scene);
 }
 
@@ -261,6 +304,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_proxy_command_is_honoured),
         cmocka_unit_test(a_certificate_logs_in),
         cmocka_unit_test(what_only_a_command_can_tell_is_asked_of_ssh),
+        cmocka_unit_test(what_libssh2_cannot_talk_falls_back),
+        cmocka_unit_test(an_agent_with_an_rsa_key_is_used_all_the_same),
         cmocka_unit_test(libssh2_alone_is_an_error_where_it_cannot),
         cmocka_unit_test(without_an_ssh_client_it_says_what_to_install),
         cmocka_unit_test(a_wrong_configuration_is_shown),
