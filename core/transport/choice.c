@@ -52,31 +52,35 @@ static const char *arena_take(struct arena *arena, char *text) {
     return copy;
 }
 
-static const char *const *list_files(struct chooser *chooser, const char *keyword,
-                                     const char *further) {
+struct files {
+    VEC(const char *) all;
+};
+
+static void add_file(struct chooser *chooser, struct files *files, struct str path) {
     struct arena *arena = chooser->transport->arena;
+    const char *name = chooser->transport->route.asked->name;
+    const char *word = arena_strndup(arena, path.at, path.len);
+    if (*word && strcmp(word, "none") != 0)
+        *vec_push(&files->all) =
+            arena_take(arena, settings_expand(&chooser->settings, word, name));
+}
+
+/* One path a value, or several with blanks between. */
+static void add_files(struct chooser *chooser, struct files *files, const char *keyword,
+                      bool several) {
     const struct settings_list *list = settings_all(&chooser->settings, keyword);
-    const struct settings_list *more = further ? settings_all(&chooser->settings, further) : NULL;
-    VEC(const char *) files = {0};
-    for (int which = 0; which < 2; which++) {
-        const struct settings_list *now = which ? more : list;
-        for (size_t i = 0; now && i < now->all.len; i++) {
-            struct str rest = str_of(now->all.at[i]), part;
-            bool several = strstr(keyword, "knownhosts") != NULL;
-            while (several ? str_next(&rest, ' ', &part) : rest.at != NULL) {
-                if (!several)
-                    part = rest, rest.at = NULL;
-                char *word = arena_strndup(arena, part.at, part.len);
-                if (*word && strcmp(word, "none") != 0)
-                    *vec_push(&files) = arena_take(
-                        arena, settings_expand(&chooser->settings, word,
-                                               chooser->transport->route.asked->name));
-            }
-        }
+    for (size_t i = 0; list && i < list->all.len; i++) {
+        struct str rest = str_of(list->all.at[i]), part;
+        while (str_next(&rest, several ? ' ' : 0, &part))
+            add_file(chooser, files, part);
     }
-    *vec_push(&files) = NULL;
-    const char *const *copy = arena_dup(arena, files.at, files.len * sizeof *files.at);
-    vec_free(&files);
+}
+
+static const char *const *end_files(struct chooser *chooser, struct files *files) {
+    *vec_push(&files->all) = NULL;
+    const char *const *copy = arena_dup(chooser->transport->arena, files->all.at,
+                                        files->all.len * sizeof *files->all.at);
+    vec_free(&files->all);
     return copy;
 }
 
@@ -110,16 +114,20 @@ static void fill_route(struct chooser *chooser) {
     const char *host = settings_get(settings, "hostname"), *user = settings_get(settings, "user");
     const char *alias = settings_get(settings, "hostkeyalias");
     const char *port = settings_get(settings, "port");
+    struct files keys = {0}, known = {0};
     long long number;
+    add_files(chooser, &keys, "identityfile", false);
+    add_files(chooser, &known, "userknownhostsfile", true);
+    add_files(chooser, &known, "globalknownhostsfile", true);
     route->host = host ? arena_strdup(arena, host) : route->name;
     route->user = arena_strdup(arena, user ? user : own_name());
     route->port = port && str_to_int(str_of(port), &number) && number > 0 && number < 65536
                       ? (int)number : 22;
     route->host_key_name = alias ? arena_strdup(arena, alias) : NULL;
-    route->identities = list_files(chooser, "identityfile", NULL);
+    route->identities = end_files(chooser, &keys);
     route->identities_only = is_yes(settings_get(settings, "identitiesonly"));
     route->agent = find_agent(chooser);
-    route->known_hosts = list_files(chooser, "userknownhostsfile", "globalknownhostsfile");
+    route->known_hosts = end_files(chooser, &known);
     route->strict = is_yes(settings_get(settings, "stricthostkeychecking"));
 }
 

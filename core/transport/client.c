@@ -148,8 +148,8 @@ static bool start_master(struct client *client, struct err *err) {
      * commands, no connection that outlives hone. */
     const char *const more[] = {"-M", "-N", "-T", "-x", "-a", "-S", client->socket,
                                 "-oControlPersist=no", "-oPermitLocalCommand=no",
-                                "-oClearAllForwardings=yes", "-oRemoteCommand=none",
-                                "-oTunnel=no", "-oEscapeChar=none", NULL};
+                                "-oClearAllForwardings=yes", "-oTunnel=no",
+                                "-oEscapeChar=none", NULL};
     char **argv = client_command_line(&client->folder, route, more);
     struct loop_child_spec spec = {.argv = (const char *const *)argv, .own_session = true,
                                    .env = asker_environment(client->asker),

@@ -260,6 +260,30 @@ static void failures_of_the_client_are_explained(void **state) {
     scene_end(&scene);
 }
 
+/* What people set for their own sessions. */
+static void settings_for_a_person_do_no_harm(void **state) {
+    (void)state;
+    struct scene scene;
+    scene_begin(&scene, "ssh", NULL);
+    lab_add_config(scene.lab, "Host *\n  RemoteCommand echo wrong\n  RequestTTY force\n"
+                   "  LocalForward 1 127.0.0.1:1\n  ExitOnForwardFailure yes\n  LogLevel QUIET\n"
+                   "  ControlMaster auto\n  ControlPath %s/own-%%C\n  ControlPersist 60\n"
+                   "  ForwardX11 yes\n  ForwardAgent yes\n  StrictHostKeyChecking no\n"
+                   "  PermitLocalCommand yes\n  LocalCommand echo wrong >%s/wrong\n"
+                   "  BatchMode yes\n  SendEnv LANG\n  SetEnv HONE_WRONG=1\n",
+                   lab_folder(scene.lab), lab_folder(scene.lab));
+    must_connect(&scene, NULL);
+    assert_int_equal(count_names(lab_folder(scene.lab), "own-"), 0);
+    assert_int_equal(count_names(lab_folder(scene.lab), "wrong"), 0);
+    scene_disconnect(&scene);
+    sshd_power_off(scene.sshd);
+    sshd_change_keys(scene.sshd);
+    sshd_restart(scene.sshd);
+    assert_false(scene_connect(&scene, NULL));          /* StrictHostKeyChecking no is not honoured */
+    assert_int_equal(scene.why.kind, ERR_USAGE);
+    scene_end(&scene);
+}
+
 static void nothing_is_left_behind(void **state) {
     (void)state;
     struct scene scene;
@@ -310,6 +334,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(without_an_ssh_client_it_says_what_to_install),
         cmocka_unit_test(a_wrong_configuration_is_shown),
         cmocka_unit_test(failures_of_the_client_are_explained),
+        cmocka_unit_test(settings_for_a_person_do_no_harm),
         cmocka_unit_test(nothing_is_left_behind),
     };
     if (argc > 1)
