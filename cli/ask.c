@@ -19,12 +19,12 @@ struct ask {
     struct loop *loop;
     void (*answer)(void *data, const char *text);
     void *data;
-    int fd;                         /* of the terminal; -1: none */
+    int fd; /* of the terminal; -1: none */
     struct loop_watch *watch;
-    struct loop_timer *decline;     /* there is no terminal */
+    struct loop_timer *decline; /* there is no terminal */
     struct termios saved;
     bool open, hidden;
-    char shown[512];                /* the question of the place that is open */
+    char shown[512]; /* the question of the place that is open */
 };
 
 struct ask *ask_new(struct loop *loop, void (*answer)(void *data, const char *text), void *data) {
@@ -99,8 +99,8 @@ static void hide_echo(struct ask *ask) {
 }
 
 /* Only a process in the foreground may ask: another one would be stopped. */
-static bool open_terminal(struct ask *ask) {
-    ask->fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+static bool open_path(struct ask *ask, const char *path) {
+    ask->fd = path ? open(path, O_RDWR | O_CLOEXEC | O_NOCTTY) : -1;
     if (ask->fd >= 0 && tcgetpgrp(ask->fd) == getpgrp())
         ask->watch = loop_watch_start(ask->loop, ask->fd, LOOP_READABLE, on_line, ask);
     if (ask->watch)
@@ -109,6 +109,12 @@ static bool open_terminal(struct ask *ask) {
         close(ask->fd);
     ask->fd = -1;
     return false;
+}
+
+/* Where /dev/tty cannot be watched (macOS), the terminal has another name that can. */
+static bool open_terminal(struct ask *ask) {
+    return open_path(ask, "/dev/tty") || open_path(ask, ttyname(STDIN_FILENO)) ||
+           open_path(ask, ttyname(STDERR_FILENO));
 }
 
 void ask_put(struct ask *ask, const char *text, bool secret, const char *otherwise) {

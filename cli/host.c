@@ -9,11 +9,11 @@
 
 #include "cli/settings.h"
 
-/* ---- add -------------------------------------------------------------------------------------- */
+/* -- add -------------------------------------------------------------------------------------- */
 
 /* Options that become settings of the section, by the same name. */
-static const char *const taken[] = {"port",   "identity", "client", "device", "environment",
-                                    "python", "cores",    "lnc"};
+static const char *const taken[] = {"port",        "identity", "client", "device",
+                                    "environment", "python",   "cores",  "lnc"};
 
 struct lines {
     struct arena *arena;
@@ -76,7 +76,8 @@ static int try_it(const struct cli *cli, const char *name) {
         printf("  login    ");
         host_say(11, status->host[0] ? status->host : "works");
         printf("  SDK      ");
-        host_say(11, status->release[0] ? status->release : "not found; hone host doctor says more");
+        host_say(11,
+                 status->release[0] ? status->release : "not found; hone host doctor says more");
         print_cores(status);
         printf("Next: hone host doctor %s, then hone run TASK --target %s\n", name, name);
     }
@@ -112,12 +113,12 @@ static int host_add(const struct cli *cli) {
     return cli_has(cli, "no-check") ? CLI_OK : try_it(cli, name);
 }
 
-/* ---- which one -------------------------------------------------------------------------------- */
+/* -- which one -------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name, *args;
     size_t least, most;
-    const char *options;            /* of `hone host` that make sense with it */
+    const char *options; /* of `hone host` that make sense with it */
     int (*run)(const struct cli *cli);
 } commands[] = {
     {"add", "NAME [USER@ADDRESS]", 2, 3,
@@ -140,9 +141,9 @@ static int wrong_subcommand(const struct cli *cli) {
     for (size_t i = 0; i < COUNT_OF(commands); i++)
         names[i] = commands[i].name;
     const char *near = str_nearest(cli->args.at[0], names);
-    return cli_wrong_usage(cli, "there is no hone host %s; there are add, list, doctor and setup%s%s%s",
-                           cli->args.at[0], near ? ". Did you mean " : "", near ? near : "",
-                           near ? "?" : "");
+    return cli_wrong_usage(
+        cli, "there is no hone host %s; there are add, list, doctor and setup%s%s%s",
+        cli->args.at[0], near ? ". Did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
 int cli_host(const struct cli *cli) {
@@ -156,8 +157,7 @@ int cli_host(const struct cli *cli) {
         return cli_wrong_usage(cli, "%s is missing: hone host %s %s", "NAME", name,
                                commands[i].args);
     if (cli->args.len > commands[i].most)
-        return cli_wrong_usage(cli, "one argument too many: '%s'",
-                               cli->args.at[commands[i].most]);
+        return cli_wrong_usage(cli, "one argument too many: '%s'", cli->args.at[commands[i].most]);
     for (size_t k = 0; k < cli->given.len; k++)
         if (!has_word(commands[i].options, cli->given.at[k].option->name))
             return cli_wrong_usage(cli, "--%s makes no sense with hone host %s",

@@ -10,10 +10,10 @@
 #include "cli/host.h"
 #include "cli/settings.h"
 
-#define NAME_COLUMN 11              /* after the state */
+#define NAME_COLUMN 11 /* after the state */
 #define TEXT_COLUMN 28
 
-/* ---- printing --------------------------------------------------------------------------------- */
+/* -- printing --------------------------------------------------------------------------------- */
 
 static int terminal_width(void) {
     struct winsize size;
@@ -66,7 +66,7 @@ static void print_json(const char *name, const cJSON *event) {
     cJSON_Delete(copy);
 }
 
-/* ---- doctor ----------------------------------------------------------------------------------- */
+/* -- doctor ----------------------------------------------------------------------------------- */
 
 enum { CHECK_OK, CHECK_WARNING, CHECK_FAILED, CHECK_STATES };
 static const char *const state_names[CHECK_STATES] = {"ok", "warning", "failed"};
@@ -78,7 +78,7 @@ struct doctor {
 
 static void check_show(struct doctor *doctor, const cJSON *check) {
     const char *state = text_of(check, "state"), *advice = text_of(check, "advice");
-    int index = CHECK_FAILED;       /* a state nobody knows is no good sign */
+    int index = CHECK_FAILED; /* a state nobody knows is no good sign */
     for (int i = 0; i < CHECK_STATES; i++)
         if (strcmp(state, state_names[i]) == 0)
             index = i;
@@ -171,11 +171,11 @@ int host_doctor(const struct cli *cli) {
     return status;
 }
 
-/* ---- setup ------------------------------------------------------------------------------------ */
+/* -- setup ------------------------------------------------------------------------------------ */
 
 struct setup {
     bool json, applies;
-    int needed, undone;             /* steps to do; those that did not work out */
+    int needed, undone; /* steps to do; those that did not work out */
 };
 
 /* A command as a person would type it. */
@@ -231,8 +231,8 @@ static void on_step(void *data, const char *name, const cJSON *event) {
 
 static bool steps_run(struct setup *setup, struct reach *reach, bool applies, struct err *err) {
     static const char *const shows[] = {"setup", NULL}, *const does[] = {"setup", "--apply", NULL};
-    struct target_ask_spec spec = {.argv = applies ? does : shows, .on_event = on_step,
-                                   .data = setup};
+    struct target_ask_spec spec = {
+        .argv = applies ? does : shows, .on_event = on_step, .data = setup};
     setup->applies = applies;
     setup->needed = setup->undone = 0;
     return reach_ask(reach, &spec, err);
@@ -242,8 +242,9 @@ static bool agreed(const struct cli *cli, struct setup *setup, struct reach *rea
     char text[128];
     if (cli_has(cli, "yes"))
         return true;
-    snprintf(text, sizeof text, "Run %s on %.60s? Type yes:",
-             setup->needed == 1 ? "this command" : "these commands", cli->args.at[1]);
+    snprintf(text, sizeof text,
+             "Run %s on %.60s? Type yes:", setup->needed == 1 ? "this command" : "these commands",
+             cli->args.at[1]);
     printf("\n");
     fflush(stdout);
     return reach_confirm(reach, text, "look at the steps above, then run it again with --yes");
@@ -259,7 +260,7 @@ static int prepare(const struct cli *cli, struct setup *setup, struct reach *rea
         return CLI_OK;
     }
     if (setup->json && !cli_has(cli, "yes"))
-        return CLI_OK;              /* only looked */
+        return CLI_OK; /* only looked */
     if (!agreed(cli, setup, reach)) {
         fprintf(stderr, "Nothing was done.\n");
         return CLI_OK;

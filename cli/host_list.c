@@ -10,8 +10,8 @@
 #include "transport/transport.h"
 
 struct row {
-    const char *name, *kind;        /* "host", "cluster", "ssh alias" */
-    char section[96];               /* "" for an alias */
+    const char *name, *kind; /* "host", "cluster", "ssh alias" */
+    char section[96];        /* "" for an alias */
 };
 typedef VEC(struct row) rows;
 

@@ -77,9 +77,8 @@ static void print_age(double seconds, struct buf *out) {
 
 void known_print(const cJSON *seen, int64_t now_ms, struct buf *out) {
     const cJSON *when = cJSON_GetObjectItemCaseSensitive(seen, "when_ms");
-    const char *texts[] = {
-        cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(seen, "text")),
-        cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(seen, "release"))};
+    const char *texts[] = {cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(seen, "text")),
+                           cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(seen, "release"))};
     const cJSON *cores = cJSON_GetObjectItemCaseSensitive(seen, "cores");
     const cJSON *free_cores = cJSON_GetObjectItemCaseSensitive(seen, "cores_free");
     if (!cJSON_IsNumber(when)) {

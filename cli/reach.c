@@ -128,9 +128,12 @@ static void relay_done(void *data, const struct err *why) {
 
 bool reach_ask(struct reach *reach, const struct target_ask_spec *spec, struct err *err) {
     struct relay relay = {spec, reach};
-    struct target_ask_spec own = {.argv = spec->argv, .limit_s = spec->limit_s,
-                                  .on_event = relay_event, .on_line = relay_line,
-                                  .on_done = relay_done, .data = &relay};
+    struct target_ask_spec own = {.argv = spec->argv,
+                                  .limit_s = spec->limit_s,
+                                  .on_event = relay_event,
+                                  .on_line = relay_line,
+                                  .on_done = relay_done,
+                                  .data = &relay};
     reach->asked_done = reach->over = false;
     struct target_ask *ask = target_ask_start(reach->target, &own, err);
     if (!ask)

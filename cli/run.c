@@ -27,11 +27,11 @@ struct run {
     struct loop_signal *interrupt, *terminate, *hangup;
     struct loop_watch *input;
     struct config *config;
-    struct ask *ask;                /* questions of the place */
-    enum target_state noted;        /* of the place, when it was said last */
-    struct buf said;                /* what was said of it */
+    struct ask *ask;         /* questions of the place */
+    enum target_state noted; /* of the place, when it was said last */
+    struct buf said;         /* what was said of it */
     uint64_t started_ns;
-    const char *end;      /* why it ended before the loop did; NULL */
+    const char *end; /* why it ended before the loop did; NULL */
     bool json, asks, interrupted, prompted;
 };
 
@@ -124,8 +124,7 @@ static void on_event(void *data, int64_t seq, const char *type, const char *json
     cJSON_Delete(payload);
 }
 
-/* --------------------------------------------------------------------------------- what came of it
- */
+/* ------------------------------------------------------------------------------- what came of it */
 
 static void number_or_null(cJSON *object, const char *key, double value) {
     if (isfinite(value))
@@ -291,7 +290,7 @@ static void on_input(void *data, int events) {
     (void)events;
     char text[1000];
     if (ask_is_open(run->ask))
-        return;                     /* what is typed now answers that */
+        return; /* what is typed now answers that */
     ssize_t got = read(STDIN_FILENO, text, sizeof text);
     if (got < 0 && (errno == EINTR || errno == EAGAIN))
         return;
@@ -304,8 +303,7 @@ static void on_input(void *data, int events) {
     }
 }
 
-/* ------------------------------------------------------------------------------------ the command
- */
+/* ---------------------------------------------------------------------------------- the command */
 
 /* After every change: is there anything left to wait for? */
 static void look(void *data) {
@@ -329,6 +327,25 @@ static void on_answer(void *data, const char *text) {
     tune_session_answer(run->session, text);
 }
 
+static void place_json(struct run *run, const struct tune_place_view *place) {
+    static const char *const states[] = {[TARGET_READY] = "connected",
+                                         [TARGET_CONNECTING] = "connecting",
+                                         [TARGET_LOST] = "lost",
+                                         [TARGET_ASKING] = "asking",
+                                         [TARGET_FAILED] = "failed"};
+    cJSON *object = cJSON_CreateObject();
+    struct buf line = {0};
+    cJSON_AddStringToObject(object, "event", "place");
+    cJSON_AddStringToObject(object, "name", place->info->name);
+    cJSON_AddStringToObject(object, "state", states[place->status->state]);
+    cJSON_AddStringToObject(object, "text", place->status->text);
+    char *text = cJSON_PrintUnformatted(object);
+    buf_puts(&line, text ? text : "{}");
+    line_end(run, &line);
+    free(text);
+    cJSON_Delete(object);
+}
+
 /* Says how the connection is when that changed, and asks what only a person can answer. */
 static void follow_place(struct run *run) {
     const struct tune_place_view *place = tune_session_state(run->session)->place;
@@ -340,7 +357,9 @@ static void follow_place(struct run *run) {
     /* It comes back to the same sentence with every try; the first time is enough. */
     bool waits = status->retry_ms && strcmp(run->said.at ? run->said.at : "", status->text) != 0;
     run->noted = status->state;
-    if ((changed || waits) && !run->json && status->state != TARGET_ASKING && status->text[0])
+    if ((changed || waits) && run->json && strcmp(place->info->kind, "sim") != 0)
+        place_json(run, place);
+    else if ((changed || waits) && status->state != TARGET_ASKING && status->text[0])
         say(run, place->info->name, status->text);
     if (waits) {
         buf_clear(&run->said);

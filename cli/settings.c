@@ -18,7 +18,7 @@ struct config *settings_load(const char *task, struct err *err) {
     return config;
 }
 
-/* ---- what is set ------------------------------------------------------------------------------ */
+/* -- what is set ------------------------------------------------------------------------------ */
 
 static void show_value(const struct config *config, const char *section,
                        const struct config_row *row, struct buf *out) {
@@ -58,8 +58,7 @@ static void show_section(const struct config *config, size_t first, const char *
                          struct buf *out, cJSON *list) {
     if (out)
         buf_printf(out, "[%s]\n", section);
-    for (size_t i = first; i < config_row_count &&
-                           (i == first || !begins_section(i)); i++) {
+    for (size_t i = first; i < config_row_count && (i == first || !begins_section(i)); i++) {
         if (list)
             put_value(config, section, &config_rows[i], list);
         else
@@ -86,7 +85,7 @@ static void show_all(const struct config *config, struct buf *out, cJSON *list) 
     }
 }
 
-/* ---- the reference ---------------------------------------------------------------------------- */
+/* -- the reference ---------------------------------------------------------------------------- */
 
 static void heading_of(const char *section, char out[48]) {
     struct str word = str_of(section);
@@ -101,8 +100,9 @@ void settings_print_markdown(struct buf *out) {
         char heading[48];
         heading_of(row->section, heading);
         if (begins_section(i))
-            buf_printf(out, "%s`%s`\n\n| setting | allowed | default | what it is |\n|---|---|---|---|\n",
-                       i ? "\n" : "", heading);
+            buf_printf(
+                out, "%s`%s`\n\n| setting | allowed | default | what it is |\n|---|---|---|---|\n",
+                i ? "\n" : "", heading);
         buf_printf(out, "| `%s`%s | ", row->key, row->task_may ? " ¹" : "");
         config_print_allowed(row, out);
         buf_printf(out, " | %s%s%s | %s |\n", row->preset ? "`" : "",
@@ -135,7 +135,7 @@ void settings_print_man(struct buf *out, void (*add)(struct buf *out, const char
     }
 }
 
-/* ---- the command ------------------------------------------------------------------------------ */
+/* -- the command ------------------------------------------------------------------------------ */
 
 static void print_json(const struct config *config) {
     cJSON *list = cJSON_CreateArray();

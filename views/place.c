@@ -15,12 +15,12 @@ bool place_is_remote(const struct views *views) {
     return place && place->info->kind && strcmp(place->info->kind, "sim") != 0;
 }
 
-/* ---- the connection in words ------------------------------------------------------------------ */
+/* -- the connection in words ------------------------------------------------------------------ */
 
 static const struct {
     const char *glyph, *word, *brief;
     enum tui_role role;
-    bool counts;                /* the time since then is said */
+    bool counts; /* the time since then is said */
 } looks[] = {
     [TARGET_READY] = {"●", "connected", "", TUI_GOOD, false},
     [TARGET_CONNECTING] = {"▶", "connecting", "connecting", TUI_ACTIVE, true},
@@ -30,8 +30,7 @@ static const struct {
 };
 
 static bool waits_to_retry(const struct target_status *status) {
-    return status->retry_ms &&
-           (status->state == TARGET_LOST || status->state == TARGET_CONNECTING);
+    return status->retry_ms && (status->state == TARGET_LOST || status->state == TARGET_CONNECTING);
 }
 
 enum tui_role place_role(const struct views *views) {
@@ -85,7 +84,7 @@ bool place_waits(const struct views *views, struct buf *out) {
     const struct target_entry *first = status && status->entries.len ? status->entries.at : NULL;
     for (size_t i = 0; first && i < status->entries.len; i++)
         if (!status->entries.at[i].reason[0])
-            return false;       /* one runs */
+            return false; /* one runs */
     if (!first)
         return false;
     buf_printf(out, "%s", first->state);
@@ -95,7 +94,7 @@ bool place_waits(const struct views *views, struct buf *out) {
     return true;
 }
 
-/* ---- the host's panel ------------------------------------------------------------------------- */
+/* -- the host's panel ------------------------------------------------------------------------- */
 
 static void facts(const struct target_status *status, struct buf *out) {
     if (status->release[0])
@@ -196,7 +195,7 @@ void place_host_draw(struct views *views, struct tui_area area) {
     buf_free(&text);
 }
 
-/* ---- the queue -------------------------------------------------------------------------------- */
+/* -- the queue -------------------------------------------------------------------------------- */
 
 static void entry_draw(const struct views *views, struct tui_area area, int row,
                        const struct target_entry *entry) {
@@ -230,7 +229,7 @@ void place_queue_draw(struct views *views, struct tui_area area) {
         tui_say(tui_ink(inside, TUI_DIM), shown, 1, "and %d more", count - shown);
 }
 
-/* ---- questions -------------------------------------------------------------------------------- */
+/* -- questions -------------------------------------------------------------------------------- */
 
 /* The question opens and closes with what the place asks, and only while nothing else is being
  * typed: keys that were meant for something else must not answer it. */
@@ -238,7 +237,7 @@ void question_follow(struct views *views) {
     const struct tune_place_view *place = views->state ? views->state->place : NULL;
     const struct target_question *asks = place && views->model.answer ? place->asks : NULL;
     if (asks && !asks->text[0])
-        asks = NULL;            /* it was answered a moment ago */
+        asks = NULL; /* it was answered a moment ago */
     bool same = asks && strcmp(asks->text, views->ask_text.at ? views->ask_text.at : "") == 0;
     if (views->overlay == OVERLAY_QUESTION && !same)
         question_close(views);
@@ -264,8 +263,7 @@ void question_event(struct views *views, const struct tui_event *event,
         return;
     if (answer != TUI_ANSWER_DONE && answer != TUI_ANSWER_CANCELLED)
         return;
-    views->model.answer(views->model.context,
-                        answer == TUI_ANSWER_DONE ? views->reply.text : NULL);
+    views->model.answer(views->model.context, answer == TUI_ANSWER_DONE ? views->reply.text : NULL);
     if (answer == TUI_ANSWER_CANCELLED)
         views_say(views, false, "declined; retry connects again");
     question_close(views);
@@ -275,14 +273,14 @@ void question_draw(struct views *views, struct tui_area area) {
     int cols = MIN_OF(MAX_OF(area.cols - 8, 20), 76);
     struct tui_area measure = tui_area_part(area, (struct tui_rect){0, 0, 0, cols - 4});
     int rows = tui_put_wrapped(measure, 0, buf_str(&views->ask_text));
-    struct tui_area inside = tui_popup_draw(area, rows + 4, cols, views->ask_title,
-                                            views->reply_shown
-                                                ? "Enter answers   Esc declines"
-                                                : "not shown, not kept   Enter answers   Esc declines");
+    struct tui_area inside =
+        tui_popup_draw(area, rows + 4, cols, views->ask_title,
+                       views->reply_shown ? "Enter answers   Esc declines"
+                                          : "not shown, not kept   Enter answers   Esc declines");
     tui_put_wrapped(tui_area_part(inside, (struct tui_rect){0, 0, rows, inside.cols}), 0,
                     buf_str(&views->ask_text));
     tui_say(tui_ink(inside, TUI_KEY), rows + 1, 0, "›");
-    tui_secret_draw(&views->reply, tui_area_part(inside, (struct tui_rect){rows + 1, 2, 1,
-                                                                          inside.cols - 2}),
+    tui_secret_draw(&views->reply,
+                    tui_area_part(inside, (struct tui_rect){rows + 1, 2, 1, inside.cols - 2}),
                     views->reply_shown);
 }

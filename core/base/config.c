@@ -9,9 +9,9 @@
 #include <stdlib.h>
 
 const struct config_row config_rows[] = {
-#define X(section, key, kind, preset, allowed, what) \
+#define X(section, key, kind, preset, allowed, what)                                               \
     {section, key, CONFIG_##kind, preset, allowed, what, false},
-#define T(section, key, kind, preset, allowed, what) \
+#define T(section, key, kind, preset, allowed, what)                                               \
     {section, key, CONFIG_##kind, preset, allowed, what, true},
 #include "base/config.def"
 #undef X
@@ -19,10 +19,10 @@ const struct config_row config_rows[] = {
 };
 const size_t config_row_count = COUNT_OF(config_rows);
 
-#define MAX_NAMES 64            /* distinct sections, or keys of one; for messages */
+#define MAX_NAMES 64 /* distinct sections, or keys of one; for messages */
 #define MAX_VARIABLE 256
 
-/* ------------------------------------------------------------------------------------- the table */
+/* ----------------------------------------------------------------------------------- the table */
 
 /* "host *" as "host". */
 static struct str bare(const char *section) {
@@ -94,7 +94,8 @@ bool config_find_section(struct str heading, struct config_place *place, struct 
             return err_set(err, ERR_USAGE,
                            "[" STR_FMT " NAME] needs a name of letters, digits and . _ - @",
                            STR_ARG(word));
-        if (is_named(row) && str_is(place->name, "sim"))
+        bool is_place = str_is(word, "host") || str_is(word, "cluster");
+        if (is_place && str_is(place->name, "sim"))
             return err_set(err, ERR_USAGE,
                            "sim is the device model on this machine; choose another name");
         return true;
@@ -133,7 +134,7 @@ const struct config_row *config_find_key(const struct config_place *place, const
     return found;
 }
 
-/* ------------------------------------------------------------------------------------ the values */
+/* ---------------------------------------------------------------------------------- the values */
 
 /* "1..64" as two numbers; whether they are whole ones. */
 static bool bounds_of(const char *allowed, double *least, double *most) {
@@ -256,12 +257,12 @@ void config_note_section(struct config *config, const char *heading,
     entry->value = kept;
 }
 
-/* --------------------------------------------------------------------------------- the environment */
+/* ------------------------------------------------------------------------------- the environment */
 
 /* "host trn2" and "port" as HONE_HOST_TRN2_PORT; false when it is too long to be one. */
 static bool variable_of(struct str heading, const char *key, char out[MAX_VARIABLE]) {
-    int len = snprintf(out, MAX_VARIABLE, "HONE_" STR_FMT "%s%s", STR_ARG(heading), *key ? "_" : "",
-                       key);
+    int len =
+        snprintf(out, MAX_VARIABLE, "HONE_" STR_FMT "%s%s", STR_ARG(heading), *key ? "_" : "", key);
     for (char *at = out; *at; at++)
         *at = isalnum((unsigned char)*at) ? (char)toupper((unsigned char)*at) : '_';
     return len > 0 && len < MAX_VARIABLE;
@@ -276,7 +277,7 @@ static const struct config_row *row_of_variable(struct str name) {
         if (!variable_of(bare(row->section), is_named(row) ? "" : row->key, front) ||
             !variable_of(str_of(row->key), "", back))
             continue;
-        const char *end = back + strlen("HONE");        /* "_PORT" */
+        const char *end = back + strlen("HONE"); /* "_PORT" */
         bool fits = is_named(row) ? str_starts(name, front) && str_ends(name, end) &&
                                         name.len > strlen(front) + 1 + strlen(end)
                                   : str_is(name, front);
@@ -336,7 +337,7 @@ static bool read_environment(struct config *config, struct err *err) {
     return fine;
 }
 
-/* ------------------------------------------------------------------------------------- the whole */
+/* ----------------------------------------------------------------------------------- the whole */
 
 struct config *config_new(void) {
     struct config *config = mem_alloc(1, sizeof *config);
@@ -402,7 +403,7 @@ bool config_set(struct config *config, const char *section, const char *key, con
     return true;
 }
 
-/* ------------------------------------------------------------------------------------ the answers */
+/* ---------------------------------------------------------------------------------- the answers */
 
 /* The name in the section may be any text: a target's, as the user typed it. */
 static const struct config_row *row_asked_for(const char *section, const char *key) {

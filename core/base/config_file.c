@@ -12,23 +12,24 @@
 #include <sys/stat.h>
 
 #define MAX_FILE ((size_t)1 << 20)
-#define MAX_LINE 2000           /* bytes */
-#define MAX_HEADING 48          /* inih keeps no more of a section's name */
+#define MAX_LINE 2000  /* bytes */
+#define MAX_HEADING 48 /* inih keeps no more of a section's name */
 
 struct reading {
     struct config *config;
     int kind;
     const char *name;
     struct str rest;
-    int line;                   /* of the line that inih works on */
+    int line; /* of the line that inih works on */
     char heading[MAX_HEADING + 1];
-    struct config_place place;  /* of the section; row NULL before the first */
-    struct map seen;            /* settings of this file, to the line that gave them */
+    struct config_place place; /* of the section; row NULL before the first */
+    struct map seen;           /* settings of this file, to the line that gave them */
     struct err *err;
-    int failed;                 /* the line that was wrong first; 0 */
+    int failed; /* the line that was wrong first; 0 */
 };
 
-/* ------------------------------------------------------------------------------------------ reading */
+/* ------------------------------------------------------------------------------------------
+ * reading */
 
 /* Puts file and line before the message, which is there already. */
 static bool wrong_here(struct reading *reading) {
@@ -170,7 +171,7 @@ bool config_read_text(struct config *config, int kind, const char *name, struct 
                       struct err *err) {
     struct reading reading = {
         .config = config, .kind = kind, .name = name, .rest = text, .err = err};
-    ini_max_line = MAX_LINE + 8;            /* the library's own switches */
+    ini_max_line = MAX_LINE + 8; /* the library's own switches */
     ini_allow_multiline = false;
     int line = ini_parse_stream(next_line, &reading, on_value, &reading);
     map_free(&reading.seen);
@@ -194,7 +195,8 @@ bool config_read_file(struct config *config, int kind, const char *path, struct 
     return fine;
 }
 
-/* ------------------------------------------------------------------------------------------- adding */
+/* -------------------------------------------------------------------------------------------
+ * adding */
 
 char *config_user_path(void) {
     return path_config("config.ini");
@@ -236,10 +238,11 @@ static bool reads_back(const char *section, const char *const *lines, const stru
         split_line(lines[i], key, &value);
         const char *read = config_get(config, section, key, NULL);
         if (value[0] != '~' && (!read || strcmp(read, value) != 0))
-            fine = err_set(err, ERR_USAGE,
-                           "%s cannot be '%.80s' in a file: it has blanks around it, or ' ;', which "
-                           "begins a comment",
-                           key, value);
+            fine =
+                err_set(err, ERR_USAGE,
+                        "%s cannot be '%.80s' in a file: it has blanks around it, or ' ;', which "
+                        "begins a comment",
+                        key, value);
     }
     config_free(config);
     return fine;
@@ -253,8 +256,8 @@ static char *present_text(const char *path, const char *section, size_t *size, s
         return mem_strdup("");
     char *text = file_read(path, MAX_FILE, size, err);
     struct config *config = config_new();
-    bool fine = text && config_read_text(config, CONFIG_USER_FILE, path,
-                                         (struct str){text, *size}, err);
+    bool fine =
+        text && config_read_text(config, CONFIG_USER_FILE, path, (struct str){text, *size}, err);
     if (fine && config_has(config, section))
         fine = err_set(err, ERR_USAGE, "%s has a section [%s] already; change it there", path,
                        section);

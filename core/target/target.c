@@ -313,8 +313,8 @@ struct target_ask *target_ask_start(struct target *target, const struct target_a
                                     struct err *err) {
     const struct target_board *board = target->board;
     if (!target->kind->ask) {
-        err_set(err, ERR_USAGE, "%s is this machine's device model: there is no host to ask",
-                board->info.name);
+        err_set(err, ERR_USAGE, "%s (%s) has no runner that could be asked", board->info.name,
+                board->info.what);
         return NULL;
     }
     if (board->status.state != TARGET_READY) {

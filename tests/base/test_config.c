@@ -128,10 +128,11 @@ static void what_editors_leave_in_a_file_is_read(void **state) {
                     "\t# indented\r\n\r\n  options_are_no = 1\r\n");
     struct err err = {0};
     assert_null(config_load(NULL, &err));
-    assert_string_equal(err.text, "~/.config/hone/config.ini:6: [host trn2] has no setting "
-                                  "'options_are_no'; it has: address, user, port, identity, client, "
-                                  "device, environment, python, tools, cores, lnc, lock, parallel, "
-                                  "samples, compile_limit_s, run_limit_s, compile_flags, keep_days");
+    assert_string_equal(err.text,
+                        "~/.config/hone/config.ini:6: [host trn2] has no setting "
+                        "'options_are_no'; it has: address, user, port, identity, client, "
+                        "device, environment, python, tools, cores, lnc, lock, parallel, "
+                        "samples, compile_limit_s, run_limit_s, compile_flags, keep_days");
     put(home->file, "\xef\xbb\xbf[host trn2]\r\n  port = 2200   ; the bastion's\r\n"
                     "    user = me\r\n[cluster c]\r\noptions=--a=b --c:d\r\ntime = 01:00:00");
     struct config *config = load(home);
@@ -254,8 +255,8 @@ static void the_environment_is_checked_as_well(void **state) {
     }
     setenv("HONE_DEFAULTS_TARGET", "trn2", 1);
     setenv("HONE_HOST_MY_HOST_COMPILE_FLAGS", "-O1", 1);
-    setenv("HONE_HOST_TRN2_LNC", "", 1);            /* empty: as if not set */
-    setenv("HONE_PYTHON", "/usr/bin/python3", 1);   /* not of the table */
+    setenv("HONE_HOST_TRN2_LNC", "", 1);          /* empty: as if not set */
+    setenv("HONE_PYTHON", "/usr/bin/python3", 1); /* not of the table */
     struct config *config = load(home);
     assert_origin(config, "defaults", "target", "trn2", "HONE_DEFAULTS_TARGET");
     assert_string_equal(config_get(config, "host my-host", "compile_flags", NULL), "-O1");
@@ -279,8 +280,8 @@ static void a_section_is_added_and_the_rest_stays(void **state) {
     put(home->file, "# my hosts\r\n[host a]\r\n  port=1 ; odd\r\n\r\n; end");
     assert_true(config_add_section("host b", none, &err));
     text = file_read(home->file, 0, NULL, &err);
-    assert_string_equal(text,
-                        "# my hosts\r\n[host a]\r\n  port=1 ; odd\r\n\r\n; end\r\n\r\n[host b]\r\n");
+    assert_string_equal(
+        text, "# my hosts\r\n[host a]\r\n  port=1 ; odd\r\n\r\n; end\r\n\r\n[host b]\r\n");
     free(text);
     assert_false(config_add_section("host b", none, &err));
     assert_non_null(strstr(err.text, "already"));
@@ -290,8 +291,8 @@ static void what_would_not_read_back_is_not_written(void **state) {
     struct home *home = *state;
     struct err err = {0};
     static const char *const wrong[][2] = {
-        {"port=0", NULL}, {"user=a ;b", NULL}, {"user= a", NULL}, {"user=a\nport=3", NULL},
-        {"nothing=1", NULL}, {"user", NULL},
+        {"port=0", NULL},         {"user=a ;b", NULL}, {"user= a", NULL},
+        {"user=a\nport=3", NULL}, {"nothing=1", NULL}, {"user", NULL},
     };
     put(home->file, "[host a]\n");
     for (size_t i = 0; i < COUNT_OF(wrong); i++)
@@ -333,7 +334,7 @@ static void the_table_is_in_order(void **state) {
     for (size_t i = 0; i < config_row_count; i++) {
         const struct config_row *row = &config_rows[i];
         struct buf allowed = {0};
-        config_print_allowed(row, &allowed);        /* aborts over a range it cannot read */
+        config_print_allowed(row, &allowed); /* aborts over a range it cannot read */
         assert_true(allowed.len > 0);
         buf_free(&allowed);
         assert_true(str_ends(str_of(row->what), "."));

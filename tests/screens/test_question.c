@@ -77,8 +77,12 @@ static int scene_new(void **state) {
     scene->state->place = &scene->place;
     scene->views = views_new(NULL, NULL, &err);
     scene->canvas = tui_canvas_new(24, 80, false);
-    const struct views_model model = {.state = scene->state, .act = no_act, .answer = on_answer,
-                                      .retry = on_retry, .watch = on_watch, .context = scene};
+    const struct views_model model = {.state = scene->state,
+                                      .act = no_act,
+                                      .answer = on_answer,
+                                      .retry = on_retry,
+                                      .watch = on_watch,
+                                      .context = scene};
     views_set_model(scene->views, &model);
     draw(scene);
     *state = scene;
@@ -123,7 +127,7 @@ static void a_secret_is_given_once_and_wiped(void **state) {
     assert_false(holds_secret(scene));
     assert_false(shows(scene, "passphrase"));
     type(scene, ":");
-    assert_false(shows(scene, "horse"));            /* no history has it */
+    assert_false(shows(scene, "horse")); /* no history has it */
 }
 
 static void escape_declines_and_wipes(void **state) {
@@ -149,7 +153,7 @@ static void nothing_is_no_answer(void **state) {
 static void keys_typed_before_it_shows_do_not_answer(void **state) {
     struct scene *scene = *state;
     ask(scene, false, "Type yes.");
-    type(scene, "5\r");                             /* in the same batch: nobody saw it yet */
+    type(scene, "5\r"); /* in the same batch: nobody saw it yet */
     assert_int_equal(scene->answers + scene->declined, 0);
     assert_true(shows(scene, "Type yes."));
 }
@@ -177,7 +181,7 @@ static void it_goes_when_the_question_goes(void **state) {
     ask(scene, true, "A password for ubuntu.");
     draw(scene);
     type(scene, SECRET);
-    ask(scene, false, "Type yes.");                 /* another one: nothing typed goes to it */
+    ask(scene, false, "Type yes."); /* another one: nothing typed goes to it */
     assert_true(shows(scene, "Type yes."));
     assert_false(holds_secret(scene));
     assert_int_equal(scene->answers + scene->declined, 0);

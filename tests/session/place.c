@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A host as a person at a terminal meets it: asked for its fingerprint and for a passphrase,
- * connected, lost, declined and connected again; in the workbench and on the command line. The host is
- * a real SSH server on loopback. */
+ * connected, lost, declined and connected again; in the workbench and on the command line. The host
+ * is a real SSH server on loopback. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -61,9 +61,9 @@ static int scene_new(void **state) {
     scene->lab = lab_new();
     scene->sshd = sshd_start(scene->lab, "server", &(struct sshd_options){.unknown = true});
     snprintf(scene->folder, sizeof scene->folder, "%s", lab_folder(scene->lab));
-    const char *const env[] = {"TERM=xterm-256color", "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "NO_COLOR=",
-                               "HONE_ASCII=", "XDG_STATE_HOME=", "XDG_CONFIG_HOME=",
-                               "XDG_CACHE_HOME=", NULL};
+    const char *const env[] = {"TERM=xterm-256color", "LANG=C.UTF-8",    "LC_ALL=C.UTF-8",
+                               "NO_COLOR=",           "HONE_ASCII=",     "XDG_STATE_HOME=",
+                               "XDG_CONFIG_HOME=",    "XDG_CACHE_HOME=", NULL};
     memcpy(scene->env, env, sizeof env);
     make_task(scene);
     *state = scene;
@@ -154,7 +154,7 @@ static void the_workbench_asks_connects_and_connects_again(void **state) {
     expect(terminal, "t try again");
     sshd_restart(scene->sshd);
     terminal_type(terminal, "t");
-    expect(terminal, "trn2 asks");                  /* a passphrase is never kept */
+    expect(terminal, "trn2 asks"); /* a passphrase is never kept */
     terminal_type(terminal, "\033");
     expect(terminal, "✗ not connected");
     terminal_type(terminal, ":retry\r");
@@ -176,8 +176,8 @@ static void the_command_line_asks_without_echo(void **state) {
     char address[80];
     snprintf(address, sizeof address, "%s@127.0.0.1:%d", lab_user(scene->lab),
              sshd_port(scene->sshd));
-    const char *const args[] = {"host", "add", "trn2", address, "--identity",
-                                lab_key(scene->lab, "locked"), NULL};
+    const char *const args[] = {
+        "host", "add", "trn2", address, "--identity", lab_key(scene->lab, "locked"), NULL};
     struct terminal *terminal = start(scene, args);
     expect(terminal, "SHA256:");
     terminal_type(terminal, "yes\r");
@@ -214,15 +214,15 @@ static void a_declined_question_is_a_clear_failure(void **state) {
 static void a_run_without_a_screen_asks_as_well(void **state) {
     struct scene *scene = *state;
     make_config(scene);
-    const char *const args[] = {"run", "task", "--target", "trn2", "--rounds", "1", "--gate", "ask",
-                                NULL};
+    const char *const args[] = {"run", "task",   "--target", "trn2", "--rounds",
+                                "1",   "--gate", "ask",      NULL};
     struct terminal *terminal = start(scene, args);
     expect(terminal, "SHA256:");
     terminal_type(terminal, "yes\r");
     expect(terminal, "(not shown):");
     terminal_type(terminal, LAB_PASSPHRASE "\r");
     expect(terminal, "connected");
-    expect(terminal, "no Python environment");      /* the server is no Trainium host */
+    expect(terminal, "no Python environment"); /* the server is no Trainium host */
     int status = terminal_wait_exit(terminal, false);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 3);
     assert_null(strstr(terminal_screen(terminal), LAB_PASSPHRASE));
@@ -235,7 +235,8 @@ static void an_interrupted_question_leaves_the_terminal_as_it_was(void **state) 
     make_config(scene);
     const char *const argv[] = {"bash", "-c",
                                 HONE_BINARY_DIR "/hone host doctor trn2; echo status $?;"
-                                "stty -a | grep -wq -- -echo || echo it echoes", NULL};
+                                                "stty -a | grep -wq -- -echo || echo it echoes",
+                                NULL};
     struct terminal *terminal = terminal_start(argv, scene->env, 120, 40);
     expect(terminal, "SHA256:");
     terminal_type(terminal, "yes\r");
