@@ -204,10 +204,13 @@ class Evaluation:
 
     def run_seed(self, executor, seed, hashes):
         folder = os.path.join(self.context.work, "seed_%d" % seed)
+        inputs = self.reference.inputs_of(seed)
         try:
-            rows = executor.run(self.program, self.reference.inputs_of(seed), folder)
+            rows = executor.run(self.program, inputs, folder)
         except execute.KernelFailed as fault:
             raise execute.KernelFailed("seed %d: %s" % (seed, fault))
+        if seed != self.seeds[0]:           # those of the first are measured with
+            executor.device.drop_inputs(inputs)
         hashes[seed] = [compiling.sha256(row["path"]) for row in rows]
         if self.job.get("output_folder") and seed != self.own_seed:
             measure.keep_outputs(self.context, rows, seed if self.reference.path else None)

@@ -59,7 +59,8 @@ def signature(meta):
 def extract(folder, row, path):
     """Copies one array of data.bin to a raw file of its own."""
     left = byte_size(row["dtype"], row["shape"])
-    with open(os.path.join(folder, "data.bin"), "rb") as source, open(path, "wb") as file:
+    beside = path + ".tmp"
+    with open(os.path.join(folder, "data.bin"), "rb") as source, open(beside, "wb") as file:
         source.seek(row["offset"])
         while left:
             chunk = source.read(min(left, CHUNK))
@@ -67,6 +68,7 @@ def extract(folder, row, path):
                 raise OSError("data.bin of %s is shorter than its meta.json says" % folder)
             file.write(chunk)
             left -= len(chunk)
+    os.replace(beside, path)
 
 
 def scalar(row):

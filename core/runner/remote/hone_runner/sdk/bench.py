@@ -8,6 +8,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import statistics
 
 from hone_runner import stage
@@ -84,6 +85,7 @@ def bench_sample(device, program, inputs, number):
     if not result.ok:
         raise execute.judge_failure(result, "neuron-bench")
     us = read_bench(folder) or read_bench_table(result.read_out().decode("utf-8", "replace"))
+    shutil.rmtree(folder, ignore_errors=True)
     if not us:
         raise execute.NoWay("neuron-bench reports no NeuronCore latency")
     return us
@@ -145,6 +147,7 @@ def capture_sample(device, program, inputs, number):
         raise execute.NoWay("this profiler executes only once")
     folder = os.path.join(device.context.work, "sample-%s-%d" % (program.kernel.label, number))
     nodes = view_summary(device, program, capture_profile(device, program, inputs, folder, False))
+    shutil.rmtree(folder, ignore_errors=True)
     us, _ = keys.latency_us(summary.slowest(nodes) or {})
     if not us:
         raise execute.NoWay("the profiler's summary tells no time")
@@ -213,10 +216,10 @@ class Bench:
         if not self.samples:
             raise Failed("environment", "the kernel cannot be timed on this host; tried "
                          + "; ".join(problems))
-        each_one = "the last of %d executions" % CAPTURE_EXECUTIONS if self.clock == "capture" else \
-            "the median of %d executions after %d warm-ups" % (ITERATIONS, WARMUP)
-        events.log("latency by %s: each sample is %s"
-                   % (CLOCKS[self.clock], each_one))
+        each_one = "the median of %d executions after %d warm-ups" % (ITERATIONS, WARMUP)
+        if self.clock == "capture":
+            each_one = "the last of %d executions" % CAPTURE_EXECUTIONS
+        events.log("latency by %s: each sample is %s" % (CLOCKS[self.clock], each_one))
         return self.samples
 
     def enough(self, programs):
@@ -243,7 +246,7 @@ def capture_profile(device, program, inputs, folder, dge):
             "-s", os.path.join(folder, "profile.ntff")]
     argv += tool.executions(CAPTURE_EXECUTIONS, CAPTURE_EXECUTIONS)
     argv += ["--enable-dge-notifs"] if dge else []
-    argv += execute.input_files(program, inputs, folder)
+    argv += device.input_files(program, inputs)
     env = device.variables({"NEURON_RT_ENABLE_DGE_NOTIFICATIONS": "1"} if dge else {})
     result = context.stage("profile", argv, device.limits(), env=env, cwd=folder,
                            grammar=shown.Grammar("profiling"))

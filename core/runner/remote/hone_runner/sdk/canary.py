@@ -108,8 +108,8 @@ class Canary:
             try:
                 outputs, samples = self.on_device(programs, reference_of)
             except execute.KernelFailed as fault:
-                raise Failed("environment", "a kernel that is known to be good fails on this host: %s"
-                             % fault)
+                raise Failed("environment", "a kernel that is known to be good fails on this host: "
+                             + str(fault))
             self.judge_outputs(reference_of, outputs)
             self.judge_samples(samples)
             self.remember()
@@ -152,6 +152,7 @@ class Canary:
     def compile(self, name, reference_of):
         kernel = compiling.Kernel(self.context, text_of(self.dialect, name), "canary", "canary.py",
                                   "canary-" + name)
+        kernel.shown = False            # what the compiler says of it interests nobody
         try:
             return self.compiler.compile(kernel, reference_of.inputs_of(SEED),
                                          reference_of.output_hints(SEED))

@@ -33,7 +33,10 @@ class Refused(Exception):
 
 
 class Kernel:
-    """A kernel's source as a file of the job. file: what diagnostics call it."""
+    """A kernel's source as a file of the job. file: what diagnostics call it. shown: whether the
+    log has what the compiler says of it."""
+
+    shown = True
 
     def __init__(self, context, text, name, file, label="kernel"):
         self.text, self.name, self.file, self.label = text, name, file, label
@@ -132,7 +135,8 @@ class Compiler:
                    "ways": self.route.compile, "target": self.device, "lnc": self.lnc,
                    "flags": self.flags, "outputs": hints}
         answer, result = call_worker(self.context, Ask(
-            "compile", kernel.label + "-compile", request, self.limits(), self.variables(folder)))
+            "compile", kernel.label + "-compile", request, self.limits(), self.variables(folder),
+            show=kernel.shown))
         if answer and answer["ok"]:
             return answer
         if answer and answer["kind"] == "dialect":
@@ -179,8 +183,8 @@ class Compiler:
                 any(one.category == "memory" for one in causes):
             return Refused(advice.row_of("host-memory").text, causes, about)
         if is_crash(answer, causes, status):
-            said = causes[0].message.split("\n")[0] if causes else "its process ended without an answer"
-            return Crashed(result.text or said, causes, about)
+            said = causes[0].message if causes else "its process ended without an answer"
+            return Crashed(result.text or said.split("\n")[0], causes, about)
         if causes:
             first = causes[0]
             where = "line %d: " % first.line if first.line else ""
@@ -282,9 +286,9 @@ def match_inputs(answer, meta):
 
 
 # What a child is asked: its operation, the stage's name, the request, limits and variables; python
-# and child where they are not those of the environment and the worker.
-Ask = collections.namedtuple("Ask", "operation name request limits env python child",
-                             defaults=(None, "worker"))
+# and child where they are not those of the environment and the worker; whether the log has it.
+Ask = collections.namedtuple("Ask", "operation name request limits env python child show",
+                             defaults=(None, "worker", True))
 
 
 def call_worker(context, ask):
@@ -297,7 +301,7 @@ def call_worker(context, ask):
         os.unlink(said)
     python = ask.python or context.environment.python
     argv = children.argv(python, ask.child, ask.operation, asked, said)
-    result = context.stage(ask.name, argv, ask.limits, env=ask.env,
+    result = context.stage(ask.name, argv, ask.limits, env=ask.env, show=ask.show,
                            grammar=shown.Grammar(ask.name))
     try:
         with open(said, encoding="utf-8") as file:

@@ -5,8 +5,10 @@ serve, the runtime's Python layer or a launch in process is used. What the outpu
 judged elsewhere."""
 
 import ast
+import hashlib
 import os
 import re
+import shutil
 import struct
 import time
 
@@ -79,11 +81,34 @@ class Device:
         return self.context.variables(values, self.held)
 
     def holder(self):
-        """Who has our core although no lock says so: " (pid 12: command)", "" when nobody is seen."""
+        """Who has our core although no lock says so: " (...)"; "" when nobody is seen."""
         devices = self.context.environment.devices
         devices.look()
-        found = next((devices.holder(core) for core in self.held.logical if devices.holder(core)), None)
-        return " (%s)" % found.text() if found else ""
+        found = [devices.holder(core) for core in self.held.logical if devices.holder(core)]
+        return " (%s)" % found[0].text() if found else ""
+
+    def raw_folder(self, inputs):
+        """Where the raw files of a seed's inputs lie while they are needed."""
+        name = hashlib.sha256(inputs.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+        return os.path.join(self.context.work, "raw", name)
+
+    def input_files(self, program, inputs):
+        """Raw files of a seed's inputs, made once, as NAME FILE pairs of a command line."""
+        folder = self.raw_folder(inputs)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        values = arrays.read_meta(inputs)["values"]
+        pairs = []
+        for item in program.inputs:
+            row = values[item["argument"]]
+            path = os.path.join(folder, "in_%d.bin" % item["argument"])
+            if not os.path.exists(path):
+                arrays.extract(inputs, row, path)
+            pairs += [item["name"], path]
+        return pairs
+
+    def drop_inputs(self, inputs):
+        """The raw files of a seed that is done: large inputs of many seeds fill a disk."""
+        shutil.rmtree(self.raw_folder(inputs), ignore_errors=True)
 
     def limits(self, factor=1.0):
         asked = self.context.settings.get("run_limit_s", "").strip()
@@ -115,7 +140,8 @@ def judge_failure(result, what):
         return KernelFailed(known.text + last_words(result))
     if result.outcome == "missing":
         return NoWay(result.text)
-    return NoWay("%s failed (%s)%s" % (what, result.text or "with exit status 0", last_words(result)))
+    how = result.text or "with exit status 0"
+    return NoWay("%s failed (%s)%s" % (what, how, last_words(result)))
 
 
 class Busy(Exception):
@@ -150,18 +176,6 @@ def patiently(device, call):
 # ------------------------------------------------------------------------------------- capture
 
 
-def input_files(program, inputs, folder):
-    """Raw files of the inputs, as NAME FILE pairs of a command line."""
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    values = arrays.read_meta(inputs)["values"]
-    pairs = []
-    for number, row in enumerate(program.inputs):
-        path = os.path.join(folder, "in_%d.bin" % number)
-        arrays.extract(inputs, values[row["argument"]], path)
-        pairs += [row["name"], path]
-    return pairs
-
-
 def capture(device, program, inputs, results):
     """One execution of the NEFF with a seed's inputs: rows of raw outputs."""
     tool, context = device.tool, device.context
@@ -178,7 +192,7 @@ def capture(device, program, inputs, results):
             "--save-output"] + tool.executions(1, 0)
     argv += ["--save-output-npy"] if as_npy else []
     argv += ["--disable-profile"] if tool.has("capture", "disable-profile", False) else []
-    argv += input_files(program, inputs, results)
+    argv += device.input_files(program, inputs)
     result = context.stage("capture", argv, device.limits(), env=device.variables(), cwd=results,
                            grammar=shown.Grammar("running"))
     if not result.ok:

@@ -163,9 +163,16 @@ def seam_nir(call, folder):
     return described(compiled) if compiled is not None else described(nir)
 
 
+def flags_by_environment(call):
+    """For seams that take no flags themselves: the compiler's driver reads these."""
+    if call.flags:
+        os.environ["NEURON_CC_FLAGS"] = " ".join(call.flags)
+
+
 def seam_executor(call, folder):
     """The kernel's own launch with an executor of ours in place of the device."""
     from nki.framework.compiled import CompileKernel
+    flags_by_environment(call)
     caught = []
 
     def executor(compiled, *rest, **options):
@@ -187,6 +194,7 @@ def lnc_of(call):
 def seam_simulation(call, folder):
     """Compiles and runs the compiler's simulator, which is slow for large kernels."""
     from nki.framework.compiled import CompileKernel
+    flags_by_environment(call)
     kernel = CompileKernel(func=call.raw, artifacts_dir=folder, _enable_simulation=True,
                            **lnc_of(call))
     try:
@@ -238,6 +246,7 @@ def seam_call(call, folder):
     """The documented launch with numpy arrays and NKI_ARTIFACTS_DIR (set before this process
     began): without a core it fails after the NEFF was written."""
     import nki                                      # noqa: F401 - the release must have it
+    flags_by_environment(call)
     kept = os.environ.get("NKI_ARTIFACTS_DIR")
     if not callable(call.kernel) or call.kernel is call.raw and not hasattr(call.kernel, "func"):
         raise NotHere("the kernel is no object that can be launched")
@@ -250,8 +259,8 @@ def seam_call(call, folder):
 
 
 def legacy_launch(call, entry, options):
-    """Launches the kernel by an entry point of the legacy namespace, as it is decorated or, where that
-    is not taken, the function below; the object that was called, and its result."""
+    """Launches the kernel by an entry point of the legacy namespace, as it is decorated or, where
+    that is not taken, the function below; the object that was called, and its result."""
     import neuronxcc.nki as nki
     kernels = [call.kernel] + ([call.raw] if call.raw is not call.kernel else [])
     for kernel in kernels:
