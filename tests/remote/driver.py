@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The remote runner with one more kind of job, `script`: its member `steps` says what it does."""
 
+import json
 import os
 import sys
 import time
@@ -10,7 +11,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:1] = [os.environ["HONE_RUNNER_PYZ"], os.path.join(ROOT, "core", "task")]
 
-from hone_runner import commands, lock, stage, supervise  # noqa: E402
+from hone_runner import commands, cores, lock, stage, supervise  # noqa: E402
 
 
 def do_stage(context, step):
@@ -67,9 +68,10 @@ script.evaluate = evaluate
 sys.modules["hone_runner.script"] = script
 supervise.KINDS["script"] = "script"
 for name, module in (("HOLD_S", lock), ("STALE_S", lock), ("RENEW_S", lock), ("COMMIT_S", lock),
-                     ("BEAT_S", supervise)):
+                     ("BEAT_S", supervise),
+                     ("GRACE_S", stage), ("POLL_S", cores)):
     if "HONE_TEST_" + name in os.environ:       # the rules are the same, the times are shorter
-        setattr(module, name, int(os.environ["HONE_TEST_" + name]))
+        setattr(module, name, json.loads(os.environ["HONE_TEST_" + name]))
 
 if __name__ == "__main__":
     sys.exit(commands.main(sys.argv[1:]))

@@ -149,12 +149,16 @@ class Probe(FakeHost):
         self.write("root/opt/aws/neuron/bin/neuron-profile",
                    "#!/bin/sh\necho 'neuron-profile 2.19.0.0%kaena-tools/2.19@c48a122 built'\n",
                    0o755)
+        self.write("root/opt/aws/neuron/bin/neuron-monitor", "#!/bin/sh\necho x >> %s\n"
+                   % self.path("asked-monitor"), 0o755)
         for _ in range(3):
             tools = self.probe()["tools"]
         self.assertEqual(tools["neuron-explorer"]["version"], "2.33.38.0-b1f3998")
         self.assertEqual(tools["neuron-profile"]["version"], "2.19.0.0%kaena-tools")
         with open(self.path("asked")) as file:
             self.assertEqual(len(file.readlines()), 1)
+        self.assertIsNone(tools["neuron-monitor"]["version"])
+        self.assertFalse(os.path.exists(self.path("asked-monitor")))
 
     def test_the_setting_tools_comes_first(self):
         self.write("root/opt/aws/neuron/bin/neuron-ls", "#!/bin/sh\nexit 1\n", 0o755)
@@ -370,7 +374,7 @@ class Setup(FakeHost):
 
     def test_a_step_that_has_begun_ends_though_nobody_listens(self):
         self.ubuntu()
-        self.tool("apt-get", "echo begun; /bin/sleep 1; echo more; echo whole >> %s"
+        self.tool("apt-get", "echo begun; /bin/sleep 0.2; echo more; echo whole >> %s"
                   % self.path("whole"))
         child = self.spawn("setup", "--apply", "--settings",
                            json.dumps({"python": self.path("bin/python")}))

@@ -150,6 +150,10 @@ class FullDisk(common.HostCase):
 
 
 class Killing(common.HostCase):
+    def setUp(self):
+        super().setUp()
+        self.env["HONE_TEST_GRACE_S"] = "0.5"
+
     def running(self, name, argv=None):
         """A job in its stage: (job, state)."""
         job = self.job(name, steps=[{"do": "stage", "argv": argv or SLEEPER}])

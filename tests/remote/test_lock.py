@@ -91,6 +91,7 @@ class Cores(common.HostCase):
         super().setUp()
         self.settings = {"tools": self.neuron_ls(devices=1, cores=1)}
         self.diary = self.path("diary")
+        self.env["HONE_TEST_POLL_S"] = "0.2"
 
     def cores_job(self, name, count=1, seconds=0.0, **more):
         settings = dict(self.settings, **more.pop("settings", {}))

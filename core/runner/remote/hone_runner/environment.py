@@ -22,6 +22,8 @@ PACKAGES = ("nki", "neuronx-cc", "nrtpy", "numpy", "torch", "torch-neuronx", "to
             "transformers", "vllm", "nki-library")
 NEURON = ("nki", "neuronx-cc", "nrtpy")
 TOOLS = ("neuron-explorer", "neuron-profile", "neuron-bench", "neuron-ls", "neuron-monitor")
+# Not asked for their version: the package of one says it, the other one measures for ever instead.
+MUTE = ("neuronx-cc", "neuron-monitor")
 TOOL_FOLDER = "/opt/aws/neuron/bin"
 GLOBS = ("/opt/aws_neuronx_venv_*", "~/aws_neuron_venv_*", "~/aws_neuronx_venv_*")
 MIN_DISK = 10 << 30
@@ -194,9 +196,9 @@ def tool_versions(tools, cache):
 
 def ask_version(path):
     """The version a tool states of itself; "" when it states none."""
-    if os.path.basename(path) == "neuronx-cc":      # its package says so without starting it
+    if os.path.basename(path) in MUTE:
         return ""
-    result = stage.quick([path, "--version"], 15.0)
+    result = stage.quick([path, "--version"], 10.0)
     said = (result.out_tail + b"\n" + result.err_tail)[:4096].decode("utf-8", "replace")
     found = re.search(r"\d+\.\d+(?:\.\d+)+[-%@.\w]*", said)
     return found.group()[:80] if found else ""
