@@ -107,14 +107,13 @@ class Runs(common.HostCase):
         self.tools = self.neuron_ls(cores=2)
         self.write("model/main.py", MODEL)
 
-    def evaluate(self, text, incumbent=None, name="m", **members):
+    def evaluate(self, text, incumbent=None, name="m", job=None, **members):
         found = {"argv": ["{python}", "main.py", "{kernel}"], "cwd": "~/model",
                  "patterns": PATTERNS,
                  "reference": {"latency_ms": 100.0, "tokens_per_s": 50.0}, "runs": 5}
         found.update(members)
-        job = {"kind": "model", "kernel_text": text, "kernel_path": "/laptop/rms.py",
-               "model": found,
-               "settings": {"tools": self.tools}}
+        job = dict({"kind": "model", "kernel_text": text, "kernel_path": "/laptop/rms.py",
+                    "model": found, "settings": {"tools": self.tools}}, **(job or {}))
         if incumbent:
             job["incumbent_text"] = incumbent
         self.said = self.finish(self.job(name, **job))
@@ -147,6 +146,23 @@ class Runs(common.HostCase):
         self.assertEqual(result["verdict"]["faster"]["answer"], "not asked")
         with open(self.path("model/runs")) as file:
             self.assertEqual(len(file.readlines()), 2)
+
+    def test_without_time_it_runs_once_for_its_accuracy(self):
+        result = self.evaluate(kernel(), kernel(), job={"no_time": True})
+        self.assertEqual(result["verdict"]["correct"]["answer"], "yes")
+        self.assertEqual(result["verdict"]["faster"]["answer"], "not asked")
+        self.assertEqual([row for row in self.said if row["event"] == "sample"], [])
+        with open(self.path("model/runs")) as file:
+            self.assertEqual(file.read(), "kernel 0\n")
+        self.assertGreater(result["device_s"], 0)
+
+    def test_a_check_prepares_and_takes_no_core(self):
+        result = self.evaluate(kernel(), job={"check_only": True}, prepare=["/bin/false"])
+        self.assertEqual(result["verdict"]["compiles"]["answer"], "no")
+        self.assertEqual(result["device_s"], 0)
+        result = self.evaluate(kernel(), name="n", job={"check_only": True}, prepare=["/bin/true"])
+        self.assertEqual(result["verdict"]["compiles"]["answer"], "yes")
+        self.assertFalse(os.path.exists(self.path("model/runs")))
 
     def test_cores_are_held_and_kernels_kept_apart(self):
         self.evaluate(kernel(), kernel(), runs=1, warmup=1, cores=2)

@@ -9,11 +9,13 @@ patterns find in its output what counts. The score is that of the NKI MoE contes
 Latency is the whole answer's where there is a pattern for it (as in the contest), else the time to
 the first token. A sample is reference latency / score, so that it falls as the score rises."""
 
+import contextlib
 import hashlib
 import json
 import os
 import re
 import sys
+import time
 
 from hone_runner import folder as folders, keep, stage
 from hone_runner.context import Failed
@@ -268,7 +270,7 @@ class Contender:
         score = score_of(self.spec, values)
         self.context.events.log("%s: %s; score %.4g" % (self.role, ", ".join(
             "%s %.6g" % row for row in sorted(values.items())), score))
-        if score > 0:
+        if score > 0 and not self.context.job.get("no_time"):
             self.samples.append(sample_us(self.spec, score))
             self.context.events.emit("sample", us=self.samples[-1], modelled=False,
                                      of="kernel" if self.role == "kernel" else "incumbent")
@@ -315,23 +317,51 @@ def evaluate(context):
         incumbent = None
         if isinstance(before, str):
             incumbent = Contender(context, spec, "incumbent", before)
-    both = [one for one in (incumbent, kernel) if one]
-    answers = verdict.blank()
+    clock = DeviceClock()
     try:
-        if spec.prepare:
-            with context.phase("compile"):
-                for one in both:
-                    one.run("prepare", spec.prepare)
-        with context.cores(spec.cores) as held:
-            measure(context, spec, both, held)
+        result = run_all(context, spec, kernel, incumbent, clock)
     except RunFailed as problem:
-        return judge_failure(context, kernel, incumbent, problem, answers)
-    return judge(context, spec, kernel, incumbent, answers)
+        result = judge_failure(context, kernel, incumbent, problem)
+    return dict(result, kernel_name=context.job.get("kernel_name") or "", dialect="unknown",
+                device=context.job.get("device") or "trn2", device_s=round(clock.seconds, 3))
+
+
+class DeviceClock:
+    """How long cores were held."""
+
+    def __init__(self):
+        self.seconds = 0.0
+
+    @contextlib.contextmanager
+    def running(self):
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.seconds += time.monotonic() - began
+
+
+def run_all(context, spec, kernel, incumbent, clock):
+    """Everything the job asks for, judged: members of the result."""
+    asked = context.job
+    both = [one for one in (incumbent, kernel) if one]
+    if asked.get("check_only") or asked.get("no_time"):
+        both, spec.runs, spec.warmup = [kernel], 1, 0       # once tells whether it is right
+    if spec.prepare:
+        with context.phase("compile"):
+            for one in both:
+                one.run("prepare", spec.prepare)
+    if asked.get("check_only"):
+        answer = verdict.judgement("yes") if spec.prepare else verdict.NOT_ASKED
+        return {"verdict": dict(verdict.blank(), compiles=answer)}
+    with context.cores(spec.cores) as held, clock.running():
+        measure(context, spec, both, held)
+    return judge(context, spec, kernel, incumbent)
 
 
 def measure(context, spec, both, held):
     """All runs, the two kernels in turn, the order reversed each time."""
-    with context.phase("benchmark"):
+    with context.phase("verify" if context.job.get("no_time") else "benchmark"):
         for count in range(spec.warmup + spec.runs):
             for one in both if count % 2 == 0 else both[::-1]:
                 one.measure(held, counts=count >= spec.warmup)
@@ -339,7 +369,7 @@ def measure(context, spec, both, held):
                     return                      # what is wrong need not be timed
 
 
-def judge_failure(context, kernel, incumbent, problem, answers):
+def judge_failure(context, kernel, incumbent, problem):
     """The result when a run failed: the kernel's doing where the incumbent did not fail and the
     command said so itself, or the same command said something useful before."""
     whose = problem.one
@@ -349,17 +379,11 @@ def judge_failure(context, kernel, incumbent, problem, answers):
         for one in shown.findings(problem.result, (kernel.path,))[0][:50]:
             context.events.diagnostic(one.message, one.kind, code=one.code, file=one.file,
                                       line=one.line)
-    answers["compiles"] = verdict.judgement("no", str(problem))
-    return dict(head(context), verdict=answers)
+    return {"verdict": dict(verdict.blank(), compiles=verdict.judgement("no", str(problem)))}
 
 
-def head(context):
-    return {"kernel_name": context.job.get("kernel_name") or "", "dialect": "unknown",
-            "device": context.job.get("device") or "trn2"}
-
-
-def judge(context, spec, kernel, incumbent, answers):
-    answers["compiles"] = verdict.judgement("yes")
+def judge(context, spec, kernel, incumbent):
+    answers = dict(verdict.blank(), compiles=verdict.judgement("yes"))
     if "accuracy" in spec.patterns:
         fine = all(is_accurate(spec, values) for values in kernel.values)
         answers["correct"] = verdict.judgement(
@@ -371,10 +395,10 @@ def judge(context, spec, kernel, incumbent, answers):
     latency = 0.0
     if kernel.samples and answers["correct"]["answer"] != "no":
         latency = verdict.middle(kernel.samples)[1]
-        if incumbent:
+        if incumbent and incumbent.samples:
             emit_metrics(context, spec, incumbent, "incumbent_")
             answers["faster"] = verdict.faster(incumbent.samples, kernel.samples)
-    return dict(head(context), verdict=answers, latency_us=latency)
+    return {"verdict": answers, "latency_us": latency}
 
 
 def emit_metrics(context, spec, one, prefix):
