@@ -137,14 +137,26 @@ void task_judge(struct task_judgement *judgement, enum task_answer answer, const
 void task_judge_numbers(struct task_verdict *verdict, const struct task_comparison *seeds,
                         size_t count, double tolerance);
 void task_judge_latency(struct task_verdict *verdict, double latency_us, double floor_us);
-/* Sets faster, from latencies in microseconds of incumbent and candidate. One modelled sample each
- * is compared as it is; measured ones by median and its distribution-free 95 % interval:
- * overlapping intervals are inconclusive. */
 struct task_samples {
     const double *us;
     size_t count;
     bool modelled;
 };
+/* How many times faster the candidate is: the geometric mean of the ratios of pairs (the i-th sample of
+ * the incumbent over the i-th of the candidate, taken one after the other), with the 95 % interval of
+ * Student's t for the mean of their logarithms (n - 1 degrees of freedom). What drifts with time is in
+ * both of a pair and falls out. `seen` is the smallest difference that so many samples of this spread
+ * would have shown, as a share: the half width of the interval. All NAN for fewer than 2 pairs or a
+ * sample that is no positive number. */
+struct task_ratio {
+    double ratio, low, high, seen;
+    size_t pairs;
+};
+struct task_ratio task_ratio_of(struct task_samples incumbent, struct task_samples candidate);
+/* Sets faster. One modelled sample each is compared as it is; measured ones by task_ratio_of: yes when
+ * the whole interval is above 1, no when it is below TASK_SAME, else inconclusive, as with under 5
+ * pairs. */
+#define TASK_SAME 1.002             /* a gain below this share is none */
 void task_judge_speed(struct task_verdict *verdict, struct task_samples incumbent,
                       struct task_samples candidate);
 /* compiles, correct and credible are all yes (or not asked); what faster says is left aside. */

@@ -79,53 +79,68 @@ void task_judge_latency(struct task_verdict *verdict, double latency_us, double 
 
 /* ------------------------------------------------------------------------------------------ speed */
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+#define FEWEST_PAIRS 5
+
+/* Student's t, two sides, 95 %, for 1 to 30 degrees of freedom (any table of the distribution). */
+static const double student[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
+                                 2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
+                                 2.110,  2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064,
+                                 2.060,  2.056, 2.052, 2.048, 2.045, 2.042};
+
+static double student_for(size_t freedom) {
+    if (freedom <= COUNT_OF(student))
+        return student[freedom - 1];
+    return 1.96 + 2.4 / (double)freedom;        /* within 0.002 of the table from here on */
 }
 
-struct middle {
-    double low, median, high;
-};
+struct task_ratio task_ratio_of(struct task_samples incumbent, struct task_samples candidate) {
+    struct task_ratio none = {NAN, NAN, NAN, NAN, MIN_OF(incumbent.count, candidate.count)};
+    double sum = 0, squares = 0;
+    if (none.pairs < 2)
+        return none;
+    for (size_t i = 0; i < none.pairs; i++) {
+        if (!(incumbent.us[i] > 0 && candidate.us[i] > 0))
+            return none;
+        sum += log(incumbent.us[i] / candidate.us[i]);
+    }
+    double n = (double)none.pairs, mean = sum / n;
+    for (size_t i = 0; i < none.pairs; i++) {
+        double off = log(incumbent.us[i] / candidate.us[i]) - mean;
+        squares += off * off;
+    }
+    double reach = student_for(none.pairs - 1) * sqrt(squares / (n - 1) / n);
+    return (struct task_ratio){exp(mean), exp(mean - reach), exp(mean + reach), expm1(reach),
+                               none.pairs};
+}
 
-/* Median and its distribution-free 95 % interval: the order statistics at n/2 -+ 0.98 sqrt(n)
- * (normal approximation of the sign test). */
-static struct middle find_middle(struct task_samples samples) {
-    double *sorted = mem_dup(samples.us, samples.count * sizeof *sorted);
-    size_t n = samples.count;
-    qsort(sorted, n, sizeof *sorted, by_value);
-    double reach = 0.98 * sqrt((double)n);
-    double low = floor((double)n / 2 - reach), high = ceil((double)n / 2 + reach);
-    size_t first = low < 0 ? 0 : (size_t)low;
-    size_t last = high > (double)(n - 1) ? n - 1 : (size_t)high;
-    struct middle middle = {sorted[first], (sorted[(n - 1) / 2] + sorted[n / 2]) / 2, sorted[last]};
-    free(sorted);
-    return middle;
+static void judge_modelled(struct task_judgement *faster, double was, double is) {
+    task_judge(faster, is < was ? TASK_YES : TASK_NO, "%.3fx: %.4g us after %.4g us (modelled)",
+               is > 0 ? was / is : 0, is, was);
+}
+
+static void judge_measured(struct task_judgement *faster, struct task_ratio ratio) {
+    enum task_answer answer = ratio.low > 1 && ratio.ratio > TASK_SAME ? TASK_YES
+                              : ratio.high < TASK_SAME                ? TASK_NO
+                                                                      : TASK_INCONCLUSIVE;
+    task_judge(faster, answer,
+               "%.3fx, 95 %% interval %.3fx to %.3fx of %zu pairs; differences from %.1f %% would "
+               "have been seen",
+               ratio.ratio, ratio.low, ratio.high, ratio.pairs, ratio.seen * 100);
 }
 
 void task_judge_speed(struct task_verdict *verdict, struct task_samples incumbent,
                       struct task_samples candidate) {
     struct task_judgement *faster = &verdict->faster;
-    if (!incumbent.count || !candidate.count) {
+    struct task_ratio ratio = task_ratio_of(incumbent, candidate);
+    if (!incumbent.count || !candidate.count)
         task_judge(faster, TASK_NOT_ASKED, "there is nothing to compare");
-        return;
-    }
-    struct middle was = find_middle(incumbent), is = find_middle(candidate);
-    double speedup = is.median > 0 ? was.median / is.median : 0;
-    bool modelled = incumbent.modelled && candidate.modelled;
-    if (!modelled && (incumbent.count < 5 || candidate.count < 5))
-        task_judge(faster, TASK_INCONCLUSIVE, "%.3fx, but %zu and %zu samples are too few",
-                   speedup, incumbent.count, candidate.count);
-    else if (is.high < was.low)
-        task_judge(faster, TASK_YES, "%.3fx: %.4g us after %.4g us%s", speedup, is.median,
-                   was.median, modelled ? " (modelled)" : "");
-    else if (is.low > was.high || (modelled && is.median >= was.median))
-        task_judge(faster, TASK_NO, "%.3fx: %.4g us after %.4g us%s", speedup, is.median,
-                   was.median, modelled ? " (modelled)" : "");
+    else if (incumbent.modelled && candidate.modelled)
+        judge_modelled(faster, incumbent.us[0], candidate.us[0]);
+    else if (ratio.pairs < FEWEST_PAIRS || isnan(ratio.ratio))
+        task_judge(faster, TASK_INCONCLUSIVE, "%zu and %zu samples are too few, %d pairs are needed",
+                   incumbent.count, candidate.count, FEWEST_PAIRS);
     else
-        task_judge(faster, TASK_INCONCLUSIVE,
-                   "%.3fx, but the 95 %% intervals overlap: %.4g to %.4g us and %.4g to %.4g us",
-                   speedup, was.low, was.high, is.low, is.high);
+        judge_measured(faster, ratio);
 }
 
 static bool is_fine(const struct task_judgement *judgement) {

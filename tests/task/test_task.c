@@ -169,6 +169,37 @@ static void speed_is_yes_no_or_inconclusive(void **state) {
     assert_int_equal(judge((struct task_samples){0}, other), TASK_NOT_ASKED);
 }
 
+/* A machine that gets slower while it measures: what drifts is in both of a pair. */
+static void pairs_see_what_drift_hides(void **state) {
+    (void)state;
+    double was[10], is[10];
+    for (size_t i = 0; i < COUNT_OF(was); i++) {
+        was[i] = 100 + 5 * (double)i + (i % 2 ? 0.1 : -0.1);
+        is[i] = (100 + 5 * (double)i) / 1.02;
+    }
+    struct task_samples a = {was, COUNT_OF(was), false}, b = {is, COUNT_OF(is), false};
+    struct task_ratio ratio = task_ratio_of(a, b);
+    assert_int_equal(judge(a, b), TASK_YES);
+    assert_float_equal(ratio.ratio, 1.02, 1e-3);
+    assert_true(ratio.low < 1.02 && ratio.high > 1.02 && ratio.seen < 0.002);
+    assert_int_equal(judge(a, a), TASK_NO);
+}
+
+/* Against the t table by hand: logs 0.0, 0.1, 0.2, mean 0.1, deviation 0.1, t(2) = 4.303. */
+static void the_interval_is_students(void **state) {
+    (void)state;
+    const double was[] = {1, exp(0.1), exp(0.2)}, is[] = {1, 1, 1};
+    struct task_ratio ratio = task_ratio_of((struct task_samples){was, 3, false},
+                                            (struct task_samples){is, 3, false});
+    double reach = 4.303 * 0.1 / sqrt(3);
+    assert_float_equal(ratio.ratio, exp(0.1), 1e-9);
+    assert_float_equal(ratio.low, exp(0.1 - reach), 1e-9);
+    assert_float_equal(ratio.high, exp(0.1 + reach), 1e-9);
+    const double zero[] = {0, 1, 1};
+    assert_true(isnan(task_ratio_of((struct task_samples){zero, 3, false},
+                                    (struct task_samples){is, 3, false}).ratio));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_folder_opens_with_its_reference),
@@ -180,6 +211,8 @@ int main(void) {
         cmocka_unit_test(odd_outputs_are_not_credible),
         cmocka_unit_test(faster_than_the_floor_is_not_credible),
         cmocka_unit_test(speed_is_yes_no_or_inconclusive),
+        cmocka_unit_test(pairs_see_what_drift_hides),
+        cmocka_unit_test(the_interval_is_students),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

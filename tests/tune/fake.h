@@ -55,7 +55,7 @@ static void fake_samples(struct fake_run *run) {
         run->callbacks.on_event(run->callbacks.data, &event);
         if (!run->incumbent)
             continue;
-        event.value = fake_number(run->incumbent, "# latency ", 1000) + i;
+        event.value = fake_number(run->incumbent, "# latency ", 1000) + 9 - i;
         event.incumbent = true;
         run->callbacks.on_event(run->callbacks.data, &event);
     }
