@@ -20,6 +20,7 @@
 #define OUT_ENOUGH ((size_t)256 << 10)  /* input waits while so much is not sent */
 #define RETRY_MS 100
 #define MOST_RETRIES 50
+#define GROW_AFTER 8                    /* ended sessions: then one more is tried at once */
 #define MUX_VERSION 4
 
 /* Numbers of PROTOCOL.mux and RFC 4254. */
@@ -61,6 +62,7 @@ struct mux {
     bool gone;
     uint32_t next_id;
     size_t limit;                       /* sessions the server takes at once, as far as known */
+    size_t calm;                        /* sessions that ended since it refused one */
     VEC(struct channel *) channels;     /* in order of start */
 };
 
@@ -300,6 +302,7 @@ static void on_open_failed(struct channel *channel, struct message *message) {
         remove_channel(channel);
     } else if (busy || channel->retries++ < MOST_RETRIES) {
         mux->limit = MAX_OF(busy, (size_t)1);
+        mux->calm = 0;
         if (!mux->retry)
             mux->retry = loop_timer_start(mux->loop, RETRY_MS, 0, on_retry, mux);
     } else {
@@ -377,6 +380,8 @@ static void on_close(struct channel *channel) {
     channel->state = CHANNEL_CLOSED;
     finish_command(channel, &result);
     remove_channel(channel);
+    if (mux->limit != SIZE_MAX && ++mux->calm % GROW_AFTER == 0)
+        mux->limit++;                   /* it may have been short of sessions for a while only */
     start_waiting(mux);
 }
 
