@@ -128,14 +128,15 @@ static void a_signal_is_told(void **state) {
     outcome_free(&outcome);
 }
 
-static void a_program_that_is_not_there_is_status_127(void **state) {
+static void a_program_that_is_not_there_is_a_status(void **state) {
     const char *argv[] = {"no-such-program-here", "x", NULL};
     struct outcome outcome;
     struct transport_command_spec spec = scene_spec(&outcome, argv, LOOP_LINES);
     scene_start(*state, &outcome, &spec);
     scene_wait(*state, &outcome.done);
     assert_int_equal(outcome.exit.end, TRANSPORT_EXITED);
-    assert_int_equal(outcome.exit.status, 127);
+    /* 126 where PATH has a folder that this user may not look into. */
+    assert_in_range(outcome.exit.status, 126, 127);
     assert_non_null(strstr(outcome.err.at, "no-such-program-here"));
     outcome_free(&outcome);
 }
@@ -429,7 +430,7 @@ int main(int argc, char **argv) {
         ON_CONNECTION(a_command_without_input_reads_an_end),
         ON_CONNECTION(input_can_follow_later),
         ON_CONNECTION(a_signal_is_told),
-        ON_CONNECTION(a_program_that_is_not_there_is_status_127),
+        ON_CONNECTION(a_program_that_is_not_there_is_a_status),
         ON_CONNECTION(a_killed_command_says_so),
         ON_CONNECTION(a_hundred_thousand_lines_come_in_order),
         ON_CONNECTION(a_long_line_comes_in_pieces),
