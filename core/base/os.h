@@ -5,6 +5,7 @@
 #define HONE_BASE_OS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -19,6 +20,9 @@ uint64_t os_available_memory(void);
 
 /* Asks for large pages under memory that is about to be filled; a hint that may do nothing. */
 void os_prefer_large_pages(void *memory, uint64_t bytes);
+
+/* Bytes of a block that malloc gave, for wiping it; 0: the system does not tell. */
+size_t os_block_size(void *block);
 
 /* The following may be called between fork and exec: they only make system calls. */
 

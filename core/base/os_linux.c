@@ -5,6 +5,7 @@
 #ifdef __linux__
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -59,6 +60,10 @@ uint64_t os_available_memory(void) {
     if (limit && limit > used && (!available || limit - used < available))
         available = limit - used;
     return available;
+}
+
+size_t os_block_size(void *block) {
+    return block ? malloc_usable_size(block) : 0;
 }
 
 bool os_die_with_parent(pid_t parent) {

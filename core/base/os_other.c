@@ -8,6 +8,7 @@
 #include <unistd.h>
 #ifdef __APPLE__
 #include <mach-o/dyld.h>
+#include <malloc/malloc.h>
 #endif
 
 char *os_executable_path(void) {
@@ -27,6 +28,15 @@ int os_cpu_count(void) {
 
 uint64_t os_available_memory(void) {
     return 0;
+}
+
+size_t os_block_size(void *block) {
+#ifdef __APPLE__
+    return block ? malloc_size(block) : 0;
+#else
+    (void)block;
+    return 0;
+#endif
 }
 
 bool os_die_with_parent(pid_t parent) {

@@ -12,14 +12,17 @@
 
 #define IN_SIZE ((size_t)1 << 18)       /* bytes taken from the socket in a turn */
 #define FREE_TRIES 100
+#define LIBSSH2_OF_PLAIN_BLOCKS 0x010b00
 #define UNANSWERED_MOST 3
 
 static void free_link(struct ssh_link *link);
 
 /* ------------------------------------------------------------------------ libssh2's memory, bytes */
 
-/* libssh2 frees passphrases, passwords and keys without wiping them, and loses memory when it is
- * stopped in the middle of some calls: so each block knows its size, and the link knows its blocks. */
+/* libssh2 frees passphrases, passwords and keys without wiping them, and before 1.11 loses memory when
+ * it is stopped in the middle of some calls: so each block knows its size, and the link its blocks.
+ * Since 1.11 it frees some of them past its own function (ECDSA signatures in 1.11.1), so there the
+ * blocks are malloc's own. */
 struct ssh_block {
     struct ssh_block *next, **to_this;
     size_t size;
@@ -28,6 +31,8 @@ struct ssh_block {
 
 static LIBSSH2_ALLOC_FUNC(allocate) {
     struct ssh_link *link = *abstract;
+    if (link->plain_blocks)
+        return mem_resize(NULL, 1, count);
     struct ssh_block *block = mem_resize(NULL, 1, sizeof *block + count);
     block->size = count;
     block->next = link->blocks;
@@ -47,25 +52,35 @@ static struct ssh_block *block_of(void *ptr) {
     return (struct ssh_block *)(void *)((char *)ptr - offsetof(struct ssh_block, at));
 }
 
+static size_t size_of(const struct ssh_link *link, void *ptr) {
+    return link->plain_blocks ? os_block_size(ptr) : block_of(ptr)->size;
+}
+
 static LIBSSH2_FREE_FUNC(release) {
     const struct ssh_link *link = *abstract;
     if (!ptr)
         return;
+    if (link->stage != ssh_serve)       /* what flows later is no secret of ours */
+        explicit_bzero(ptr, size_of(link, ptr));
+    if (link->plain_blocks) {
+        free(ptr);
+        return;
+    }
     struct ssh_block *block = block_of(ptr);
     *block->to_this = block->next;
     if (block->next)
         block->next->to_this = block->to_this;
-    if (link->stage != ssh_serve)       /* what flows later is no secret of ours */
-        explicit_bzero(block->at, block->size);
     free(block);
 }
 
 static LIBSSH2_REALLOC_FUNC(reallocate) {
+    const struct ssh_link *link = *abstract;
+    if (link->plain_blocks && (!ptr || !os_block_size(ptr)))
+        return mem_resize(ptr, 1, count);
     void *fresh = allocate(count, abstract);
-    if (ptr) {
-        memcpy(fresh, ptr, MIN_OF(count, block_of(ptr)->size));
-        release(ptr, abstract);
-    }
+    if (ptr)
+        memcpy(fresh, ptr, MIN_OF(count, size_of(link, ptr)));
+    release(ptr, abstract);
     return fresh;
 }
 
@@ -123,6 +138,7 @@ static void set_callback(LIBSSH2_SESSION *session, int kind, void (*fn)(void)) {
 }
 
 bool ssh_link_make_session(struct ssh_link *link) {
+    link->plain_blocks = libssh2_version(LIBSSH2_OF_PLAIN_BLOCKS) != NULL;
     link->session = libssh2_session_init_ex(allocate, release, reallocate, link);
     if (!link->session)
         return false;

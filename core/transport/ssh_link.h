@@ -34,6 +34,7 @@ struct ssh_link {
     struct loop_watch *watch;
     LIBSSH2_SESSION *session;
     struct ssh_block *blocks;       /* what libssh2 has allocated */
+    bool plain_blocks;              /* not kept: libssh2 frees some behind our back */
     bool over;                      /* the transport was told of the end */
     bool busy;                      /* a job has the link, the session too */
     bool mute;                      /* libssh2 is being freed: it sends nothing and hears nothing */
