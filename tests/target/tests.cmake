@@ -6,3 +6,14 @@ target_compile_definitions(target_cluster PRIVATE
   HONE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" HONE_BINARY_DIR="${CMAKE_BINARY_DIR}")
 add_test(NAME target/cluster COMMAND target_cluster)
 set_tests_properties(target/cluster PROPERTIES LABELS cluster TIMEOUT 240 SKIP_RETURN_CODE 77)
+
+# Hosts behind real SSH servers.
+if(TARGET hone)
+  add_executable(target_hosts ${CMAKE_CURRENT_LIST_DIR}/hosts.c)
+  target_link_libraries(target_hosts PRIVATE hone_hosts_lab PkgConfig::CMOCKA)
+  target_compile_definitions(target_hosts PRIVATE HONE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+    HONE_PROGRAM="$<TARGET_FILE:hone>")
+  add_dependencies(target_hosts hone)
+  add_test(NAME target/hosts COMMAND target_hosts)
+  set_tests_properties(target/hosts PROPERTIES LABELS hosts TIMEOUT 240 SKIP_RETURN_CODE 77)
+endif()
