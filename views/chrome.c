@@ -263,6 +263,17 @@ static int running_text(struct views *views, struct tui_area area) {
     return col;
 }
 
+/* Whether how the place is comes before what the loop says. At a gate it does not: the head has it. */
+static bool place_matters(const struct views *views) {
+    const struct tune_state *state = views->state;
+    const struct target_status *status = place_in_trouble(views) ? state->place->status : NULL;
+    if (!status || !status->text[0])
+        return false;
+    bool connects = status->state == TARGET_CONNECTING && !status->retry_ms;
+    return state->wait != TUNE_WAIT_GATE &&
+           (!connects || state->steps[state->step].is == TUNE_IS_RUNNING);
+}
+
 void chrome_status(struct views *views, struct tui_area area) {
     const struct tune_state *state = views->state;
     static const struct {
@@ -279,7 +290,7 @@ void chrome_status(struct views *views, struct tui_area area) {
                       str_of(views->message));
     } else if (state->trouble) {
         tui_put_short(tui_ink(area, TUI_BAD), 0, line, str_of(state->trouble));
-    } else if (place_in_trouble(views) && state->place->status->text[0]) {
+    } else if (place_matters(views)) {
         tui_put_short(tui_ink(area, place_role(views)), 0, line,
                       str_of(state->place->status->text));
     } else if (state->wait == TUNE_WAIT_NOTHING && state->steps[state->step].is ==
