@@ -86,6 +86,21 @@ class Writing(unittest.TestCase):
             emit.Events(self.descriptor).log("hello")
         self.assertEqual(write.call_count, 1)
 
+    def test_a_network_file_system_is_pushed_now_and_then(self):
+        with mock.patch("os.fsync") as sync:
+            events = emit.Events(self.descriptor, network=True)
+            for number in range(1000):
+                events.log("line")
+            self.assertTrue(1 <= sync.call_count < 500)
+            before = sync.call_count
+            events.log("last")
+            events.sync()
+            self.assertGreater(sync.call_count, before)
+            before = sync.call_count
+            events.sync()                       # nothing new: nothing to push
+            emit.Events(self.descriptor).log("on a disk of its own")
+            self.assertEqual(sync.call_count, before)
+
     def test_a_full_disk_frees_the_reserve_for_the_result(self):
         reserve = os.path.join(self.folder.name, "reserve")
         open(reserve, "w").close()

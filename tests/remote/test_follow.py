@@ -98,6 +98,21 @@ class Follow(common.HostCase):
         self.assertGreaterEqual([row["event"] for row in rows].count("alive"), 2)
         self.assertEqual(rows[-1]["event"], "end")
 
+    def test_a_network_file_system_may_show_a_job_late(self):
+        from hone_runner import folder, follow
+        self.addCleanup(setattr, folder, "is_network", folder.is_network)
+        folder.is_network = lambda path: True
+        self.addCleanup(setattr, follow, "UNSEEN_S", follow.UNSEEN_S)
+        follow.UNSEEN_S = 0.5
+        job = self.job("a", steps=[])
+        self.assertEqual([row["event"] for row in self.in_process(follow, job)],
+                         ["follow", "gone"])
+        follow.UNSEEN_S = common.PATIENCE_S
+        starter = self.spawn("start", job)
+        rows = self.in_process(follow, job)
+        starter.communicate()
+        self.assertEqual(rows[-1]["event"], "end")
+
     def in_process(self, follow, job):
         from hone_runner import emit
         reader, writer = os.pipe()

@@ -277,6 +277,17 @@ class Foreground(common.HostCase):
         self.assertFalse(self.call("run", job)[0]["already"])
         self.assertIn("restart", [row["event"] for row in self.follow(job)])
 
+    def test_a_signal_to_all_at_once_is_not_laid_to_the_tool(self):
+        job = self.job("a", steps=[{"do": "stage", "argv": SLEEPER}])
+        child = self.spawn("run", job)
+        wait_for(lambda: os.path.exists(self.path(job, "state.json"))
+                 and "stage" in self.state(job), "the stage")
+        os.kill(self.state(job)["stage"]["pid"], signal.SIGTERM)
+        os.kill(self.state(job)["pid"], signal.SIGTERM)
+        child.communicate()
+        self.assertEqual(self.state(job)["state"], "interrupted")
+        self.assertEqual(self.follow(job)[-1]["event"], "gone")
+
     def test_a_job_of_a_node_that_died_runs_again_elsewhere(self):
         job = self.job("a", steps=[])
         self.write(job + "/state.json", json.dumps(

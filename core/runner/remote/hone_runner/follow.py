@@ -12,6 +12,7 @@ from hone_runner import emit, folder as folders, process
 READ = 4 << 20
 SHORTEST_S, LONGEST_S = 0.01, 0.2
 ALIVE_S = 5.0
+UNSEEN_S = 60.0             # until a network file system shows what another machine began
 LOOK_S = 1.0                # how often the job's process is looked at
 
 
@@ -74,7 +75,9 @@ def follow(path, offset, answers):
 
 
 def watch(folder, reader, answers):
-    pause, looked, spoke, news = SHORTEST_S, 0.0, time.monotonic(), True
+    began = spoke = time.monotonic()
+    pause, looked, news = SHORTEST_S, 0.0, True
+    patience = UNSEEN_S if folders.is_network(folder.path) else 0.0
     while True:
         now = time.monotonic()
         standing = None
@@ -87,7 +90,7 @@ def watch(folder, reader, answers):
         elif standing in ("ended", "cancelled"):
             answers.emit("end", offset=reader.offset)
             return
-        elif standing in ("gone", "new"):
+        elif standing == "gone" or standing == "new" and now - began >= patience:
             answers.emit("gone", offset=reader.offset, text=why_gone(folder, standing))
             return
         elif now - spoke >= ALIVE_S:

@@ -15,6 +15,10 @@ PROC = "/proc"
 MARK = "HONE_JOB"           # in the environment of all that a job starts: the folder of the job
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+try:
+    LIBC = ctypes.CDLL(None, use_errno=True)    # here, not in a child that was just forked
+except (OSError, TypeError):
+    LIBC = None
 MAX_PROCESSES = 1 << 17
 
 
@@ -161,8 +165,8 @@ def reap():
 
 def prctl(option, value):
     try:
-        return ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0) == 0
-    except (OSError, AttributeError, TypeError):
+        return LIBC.prctl(option, value, 0, 0, 0) == 0
+    except (AttributeError, TypeError):         # no such library, or not Linux
         return False
 
 

@@ -16,6 +16,8 @@ from hone_runner import output, process
 
 GRACE_S = 3.0               # between the polite and the other signal
 DRAIN_S = 2.0               # for what is still in the pipes when the stage ended
+ORDER_S = 0.3               # signals to several processes come in any order
+WEIGH_S = 1.0               # between two looks at the memory of a stage's processes
 TAIL = 64 << 10             # bytes of each stream in the result
 READ = 1 << 20
 F_SETPIPE_SZ = 1031
@@ -136,7 +138,7 @@ class Stage:
         self.child = None
         self.ended_by = None            # why we ended it: timeout, memory, cancelled
         self.asked = 0.0                # when
-        self.looked = 0.0
+        self.looked = self.weighed = 0.0
 
     def run(self, env, cwd, streams, stdin=None):
         """streams: the output.Streams of its standard output and error."""
@@ -159,6 +161,10 @@ class Stage:
         self.settle()
         if self.ended_by == "cancelled":
             raise Cancelled()
+        if self.control and not self.result.ok:
+            if self.result.signal == signal.SIGTERM:
+                time.sleep(ORDER_S)
+            self.control.tick()     # a scheduler ends all at once: not the tool's doing
         return self.result
 
     def start(self, env, cwd, stdin):
@@ -230,8 +236,10 @@ class Stage:
             self.control.tick()
         if now > deadline:
             self.end("timeout")
-        elif self.limits.memory_bytes and self.memory() > self.limits.memory_bytes:
-            self.end("memory")
+        elif self.limits.memory_bytes and now - self.weighed > WEIGH_S:
+            self.weighed = now
+            if self.memory() > self.limits.memory_bytes:
+                self.end("memory")
 
     def memory(self):
         """Resident bytes of the stage's processes."""
