@@ -356,6 +356,15 @@ static void blame_kernel(struct runner_reader *reader, const char *reason) {
         task_judge(&verdict->compiles, TASK_YES, "%s", "");
 }
 
+/* Phases of a host in which no kernel can be at fault. */
+static bool is_hosts_own(const char *phase) {
+    static const char *const phases[] = {"environment", "canary", "wait"};
+    for (size_t i = 0; i < COUNT_OF(phases); i++)
+        if (strcmp(phase, phases[i]) == 0)
+            return true;
+    return false;
+}
+
 static void settle(struct runner_reader *reader, const struct loop_exit *result) {
     struct err *failure = &reader->result.failure;
     const char *phase = reader->phase[0] ? reader->phase : "start";
@@ -364,9 +373,11 @@ static void settle(struct runner_reader *reader, const struct loop_exit *result)
     if (result->end == LOOP_KILLED) {
         err_set(failure, ERR_CANCELLED, "the evaluation was cancelled");
     } else if (result->end == LOOP_TIMED_OUT) {
-        err_set(failure, ERR_KERNEL, "the evaluation did not end within %.3g s (it was in the "
-                "phase \"%s\")", result->elapsed_s, phase);
-        blame_kernel(reader, failure->text);
+        bool own = is_hosts_own(phase);
+        err_set(failure, own ? ERR_ENVIRONMENT : ERR_KERNEL, "the evaluation did not end within "
+                "%.3g s (it was in the phase \"%s\")", result->elapsed_s, phase);
+        if (!own)
+            blame_kernel(reader, failure->text);
     } else if (reader->out_of_memory || (result->end == LOOP_SIGNALLED && result->signum == 9)) {
         err_set(failure, ERR_KERNEL, "the evaluation ran out of memory in the phase \"%s\"", phase);
         blame_kernel(reader, failure->text);

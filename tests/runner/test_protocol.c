@@ -259,6 +259,16 @@ static void a_time_out_is_the_kernels_fault(void **state) {
     assert_int_equal(outcome.verdict.correct.answer, TASK_NO);
 }
 
+static void a_time_out_on_a_host_is_laid_to_its_phase(void **state) {
+    (void)state;
+    struct outcome outcome = run("cat >/dev/null;" PHASE("verify") "sleep 600", 0.3);
+    assert_int_equal(outcome.verdict.compiles.answer, TASK_YES);
+    assert_int_equal(outcome.verdict.correct.answer, TASK_NO);
+    outcome = run("cat >/dev/null;" PHASE("wait") "sleep 600", 0.3);
+    assert_int_equal(outcome.failure.kind, ERR_ENVIRONMENT);
+    assert_int_equal(outcome.verdict.compiles.answer, TASK_NOT_ASKED);
+}
+
 static void garbage_is_a_clear_failure(void **state) {
     (void)state;
     struct outcome outcome = run("cat >/dev/null; head -c 200000 /dev/urandom", 0);
@@ -318,6 +328,7 @@ int main(void) {
         cmocka_unit_test(a_crash_is_a_clear_failure),
         cmocka_unit_test(running_out_of_memory_is_the_kernels_fault),
         cmocka_unit_test(a_time_out_is_the_kernels_fault),
+        cmocka_unit_test(a_time_out_on_a_host_is_laid_to_its_phase),
         cmocka_unit_test(garbage_is_a_clear_failure),
         cmocka_unit_test(a_run_can_be_cancelled_and_several_run_at_once),
         cmocka_unit_test(a_dropped_run_is_silent),
