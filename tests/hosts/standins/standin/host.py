@@ -113,10 +113,9 @@ def wanted_cores():
 
 
 class Cores:
-    """Cores held by this process until it dies, as the driver does it."""
+    """Cores held by this process, by all its models together, until it dies."""
 
-    def __init__(self):
-        self.files = []
+    held = {}               # physical core: its open file
 
     def take(self, source=""):
         if switch("no_driver", source):
@@ -129,12 +128,14 @@ class Cores:
         if busy:
             raise Unavailable(text % (names, 0), 9)
         for core in physical:
+            if core in self.held:
+                continue
             file = open(state("cores", str(core)), "a+", encoding="utf-8")
-            self.files.append(file)
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 raise Unavailable(text % (names, PHYSICAL_CORES - len(holders())), 9) from None
+            self.held[core] = file
             file.truncate(0)
             file.write(json.dumps({"pid": os.getpid(), "command": " ".join(sys.argv)[:200]}))
             file.flush()
