@@ -1,26 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One table: what each line of the Neuron SDK has. Sources: the Neuron SDK and NKI release notes, the
-documentation of neuron-explorer, neuron-ls and nrtpy, public harnesses that drive them.
+"""One table: what each line of the Neuron SDK has. Sources: the Neuron SDK and NKI release notes,
+the documentation of neuron-explorer, neuron-ls and nrtpy, public harnesses that drive them.
 
 nki         version of the package nki; None: the line has the legacy namespace alone
 cc, nrtpy   versions of neuronx-cc and nrtpy (in an environment of its own)
 venvs       folders under /opt, the first has the kernels' packages
-legacy      what neuronxcc.nki does: "works", "zeros" (imports, exits with 0, returns zeros), None: gone
+legacy      what neuronxcc.nki does: "works", "zeros" (imports, exits with 0, returns zeros), None:
+            gone
 api         routes of the package nki from kernel to NEFF:
-              framework   a standalone call is NotImplementedError; neuronxcc.nki_standalone compiles
-              call        a call with numpy arrays compiles and runs, NKI_ARTIFACTS_DIR keeps the NEFF
+              framework   a standalone call is NotImplementedError; neuronxcc.nki_standalone
+                          compiles
+              call        a call with numpy arrays compiles and runs, NKI_ARTIFACTS_DIR keeps the
+                          NEFF
               compile     nki.framework.compiled.CompileKernel
               frontend    nki.compiler.frontend and CompiledKernel.from_frontend
               driver      nki.compiler.driver.compile_to_bir and compile_bir_to_neff
-              nir         nki.framework.compiled.compile_kernel_to_nir and driver._compile_bir_to_neff
+              nir         nki.framework.compiled.compile_kernel_to_nir and
+                          driver._compile_bir_to_neff
 explorer    tools' version; its form tells the old tool from the new one
 tools       what is in /opt/aws/neuron/bin; "refuses": it is there and says that its support ended
 views       output formats of view
 exec_time   summary-json has total_exec_time
 schema      of the profile; None: before schemas
-rows        rows of the full JSON: "legacy" (timestamp, duration, label) or "tables" (start_ts, engine)
+rows        rows of the full JSON: "legacy" (timestamp, duration, label) or "tables" (start_ts,
+            engine)
 ls          "array", "typed" (with instance_type), or "object" (neuron-ls --output-format json)
-trace       form of a traceback: "legacy" (compiled frames, the user's last) or "stack" (all the user's)
+trace       form of a traceback: "legacy" (compiled frames, the user's last) or "stack" (all the
+            user's)
 log         grammar of the compiler's log: "legacy", "old" or "new"
 ntff        version of the trace file
 pandas      the environment can read Parquet"""
@@ -33,8 +39,10 @@ TEXT = ("summary-text", "summary-json", "json")
 LINES = {
     "2.26": {
         "nki": None, "cc": "2.21.18209.0+043b1bf7", "nrtpy": None, "legacy": "works", "api": (),
-        "venvs": ("aws_neuronx_venv_pytorch_2_8",), "explorer": "2.26.14.0%kaena-tools/2.26@6459a28",
-        "tools": OLD_TOOLS, "refuses": (), "views": TEXT + ("db",), "exec_time": False, "schema": None,
+        "venvs": ("aws_neuronx_venv_pytorch_2_8",),
+        "explorer": "2.26.14.0%kaena-tools/2.26@6459a28",
+        "tools": OLD_TOOLS, "refuses": (), "views": TEXT + ("db",), "exec_time": False,
+        "schema": None,
         "rows": "legacy", "ls": "array", "trace": "legacy", "log": "legacy", "ntff": 2,
         "runtime": "2.28.23.0", "driver": "2.24.7.0", "pandas": False},
     "2.27": {
@@ -102,8 +110,8 @@ LINES = {
 # In which dialect kernels are written for a line.
 DIALECT = {line: "current" if row["nki"] else "legacy" for line, row in LINES.items()}
 
-# What can be made to go wrong: switches.json in the root, {name: value}. "only": a text that must be in
-# the kernel's source, else the switch does not count for it.
+# What can be made to go wrong: switches.json in the root, {name: value}. "only": a text that must be
+# in the kernel's source, else the switch does not count for it.
 SWITCHES = {
     "core_busy": "another process holds every core: value is the text of its command",
     "no_driver": "no driver is loaded: tools that need a device say so",

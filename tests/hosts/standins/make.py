@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the root of a stand-in: make.py ROOT LINE HONE [SWITCH=VALUE]... ; LINE is one of lines.py, or
-"none" for a host without an SDK.
+"""Makes the root of a stand-in: make.py ROOT LINE HONE [SWITCH=VALUE]... ; LINE is one of
+lines.py, or "none" for a host without an SDK.
 
     ROOT/opt/aws_neuronx_venv_*/    environments: a real venv of /usr/bin/python3 each
     ROOT/opt/aws/neuron/bin/        tools
-    ROOT/sys/...                    what the driver shows
+    ROOT/sys/..., ROOT/dev/neuron0  what the driver shows
     ROOT/standin/                   our library, setup.json, switches.json, state/"""
 
 import json
@@ -18,7 +18,8 @@ sys.path.insert(0, HERE)
 import lines  # noqa: E402
 
 PYTHON = "/usr/bin/python3"
-TOOL_MODULES = {"neuron-explorer": "explorer", "neuron-profile": "explorer", "neuron-bench": "bench",
+TOOL_MODULES = {"neuron-explorer": "explorer", "neuron-profile": "explorer",
+                "neuron-bench": "bench",
                 "neuron-ls": "status", "neuron-monitor": "status", "neuron-top": "status"}
 SCRIPT = """#!%(python)s
 import sys
@@ -51,7 +52,8 @@ def python_version():
 
 
 def make_venv(root, name, packages, modules):
-    """A venv with dist-info folders and modules; numpy is the system's unless packages leave it out."""
+    """A venv with dist-info folders and modules; numpy is the system's unless packages leave it
+    out."""
     folder = os.path.join(root, "opt", name)
     version = python_version()
     has_numpy = "numpy" in packages
@@ -64,7 +66,8 @@ def make_venv(root, name, packages, modules):
     os.makedirs(site)
     write(os.path.join(site, "standin.pth"), library(root) + "\n")
     for package, number in packages.items():
-        write(os.path.join(site, "%s-%s.dist-info" % (package.replace("-", "_"), number), "METADATA"),
+        write(os.path.join(site, "%s-%s.dist-info" % (package.replace("-", "_"), number),
+                           "METADATA"),
               "Metadata-Version: 2.1\nName: %s\nVersion: %s\n" % (package, number))
     for module in modules:
         source = os.path.join(HERE, "modules", module)
@@ -111,12 +114,14 @@ def make_environments(root, row, numpy):
 def make_tools(root, row):
     folder = os.path.join(root, "opt", "aws", "neuron")
     for name in row["tools"]:
-        write_script(root, os.path.join(folder, "bin", name), PYTHON, TOOL_MODULES[name], repr(name))
+        write_script(root, os.path.join(folder, "bin", name), PYTHON, TOOL_MODULES[name],
+                     repr(name))
     write(os.path.join(folder, "lib", "libnrt.so.1"), "")
 
 
 def make_driver(root, row):
     write(os.path.join(root, "sys", "module", "neuron", "version"), row["driver"] + "\n")
+    write(os.path.join(root, "dev", "neuron0"), "")
     write(os.path.join(root, "sys", "devices", "virtual", "dmi", "id", "product_name"),
           "trn2.3xlarge\n")
     device = os.path.join(root, "sys", "devices", "virtual", "neuron_device", "neuron0")
@@ -141,8 +146,8 @@ def set_switches(root, **switches):
 
 
 def make_root(root, line, hone, numpy=True, memory=None):
-    """`numpy` False: the environments lack it. memory: a folder in which the device model's answers are
-    kept for all roots that name it."""
+    """`numpy` False: the environments lack it. memory: a folder in which the device model's
+    answers are kept for all roots that name it."""
     root = os.path.realpath(root)
     os.makedirs(root, exist_ok=True)
     row = lines.LINES.get(line)

@@ -29,8 +29,8 @@ class Run:
     def result(self):
         found = self.of("result")
         if len(found) != 1:
-            raise AssertionError("%d results: %s\n%s" % (len(found), self.text[-3000:],
-                                                         self.errors[-3000:]))
+            raise AssertionError("%d results: %s\n%s" % (
+                len(found), self.text[-3000:], self.errors[-3000:]))
         return found[0]
 
     def answers(self):

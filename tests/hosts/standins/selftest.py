@@ -53,12 +53,13 @@ try:
     kernel(x)
 except NotImplementedError:
     compile_nki_ir_kernel_to_neff(
-        kernel_func=kernel, kernel_inputs_dict={"x": x}, kernel_outputs=[Stub], platform_target="trn2",
-        logical_nc_config=1, output_directory=folder, version=NKI_IR_VERSION.beta2,
-        additional_compiler_args="")
+        kernel_func=kernel, kernel_inputs_dict={"x": x}, kernel_outputs=[Stub],
+        platform_target="trn2", logical_nc_config=1, output_directory=folder,
+        version=NKI_IR_VERSION.beta2, additional_compiler_args="")
     os.rename(folder + "/file.neff", folder + "/kernel.neff")
 """,
-    "call": LOAD.replace("import numpy", "os.environ['NKI_ARTIFACTS_DIR'] = sys.argv[2]\nimport numpy") + """
+    "call": LOAD.replace("import numpy", "os.environ['NKI_ARTIFACTS_DIR'] = sys.argv[2]\n"
+                         "import numpy") + """
 got = kernel(x)
 assert got.shape == x.shape and not got.any()
 """,
@@ -69,22 +70,26 @@ CompileKernel(func=kernel.func, artifacts_dir=folder, _enable_simulation=True)(x
     "frontend": LOAD + """
 from nki.compiler.frontend import ParserFrontend
 from nki.compiler.ncc_driver import CompiledKernel, CompileOptions
-result = ParserFrontend().compile(kernel, inputs={"x": x}, target="trn2", lnc=1, artifacts_dir=folder)
+result = ParserFrontend().compile(kernel, inputs={"x": x}, target="trn2", lnc=1,
+                                  artifacts_dir=folder)
 made = CompiledKernel.from_frontend(result, CompileOptions(
     target="trn2", lnc=1, output_path=folder + "/kernel.neff", artifacts_dir=folder))
 assert made.neff_path == folder + "/kernel.neff"
 """,
     "driver": LOAD + """
 from nki.compiler.driver import CompileOptions, compile_bir_to_neff, compile_to_bir
-options = CompileOptions(target="trn2", lnc=1, output_path=folder + "/kernel.neff", artifacts_dir=folder)
-compile_bir_to_neff(compile_to_bir(kernel, inputs={"x": x}, compile_opts=options), options, {"x": x})
+options = CompileOptions(target="trn2", lnc=1, output_path=folder + "/kernel.neff",
+                         artifacts_dir=folder)
+bir = compile_to_bir(kernel, inputs={"x": x}, compile_opts=options)
+compile_bir_to_neff(bir, options, {"x": x})
 """,
     "nir": LOAD + """
 from nki.compiler.driver import _compile_bir_to_neff
 from nki.framework.compiled import CompileKernel, compile_kernel_to_nir
-options = CompileKernel(func=kernel.func, lnc=1, target="trn2", artifacts_dir=folder)._compile_opts()
-_compile_bir_to_neff(compile_kernel_to_nir(kernel, inputs={"x": x}, compile_opts=options), options,
-                     {"x": x})
+one = CompileKernel(func=kernel.func, lnc=1, target="trn2", artifacts_dir=folder)
+options = one._compile_opts()
+nir = compile_kernel_to_nir(kernel, inputs={"x": x}, compile_opts=options)
+_compile_bir_to_neff(nir, options, {"x": x})
 """,
 }
 # The routes that a line's environment has, told by what can be imported.
@@ -124,7 +129,8 @@ class Host:
         make.set_switches(self.root, **values)
 
     def run(self, argv, cwd=None, env=None, limit=120):
-        environment = {"PATH": "/usr/bin:/bin", "HOME": FOLDER, "NEURON_LOGICAL_NC_CONFIG": "1",
+        environment = {"PATH": "/usr/bin:/bin", "HOME": FOLDER, "TMPDIR": FOLDER,
+                       "NEURON_LOGICAL_NC_CONFIG": "1",
                        "NEURON_RT_VISIBLE_CORES": "0", "OPENBLAS_NUM_THREADS": "1", **(env or {})}
         return subprocess.run(argv, cwd=cwd or FOLDER, env=environment, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=limit,
@@ -186,13 +192,15 @@ class Everywhere(Base):
                 self.assertIn("artifacts already exist", done.stdout + done.stderr)
             done = host.run([host.venv + "/bin/python", "-c", WHAT_IS_THERE])
             self.assertEqual(done.stdout.split(), sorted(routes + (
-                ("legacy",) if host.row["legacy"] and host.row["nki"] else ())), (line, done.stderr))
+                ("legacy",) if host.row["legacy"] and host.row["nki"] else ())),
+                             (line, done.stderr))
 
     def test_a_neff_is_run_on_inputs_and_saves_outputs(self):
         for line in LINES:
             host, neff, folder = self.good(line)
             cwd = fresh("capture")
-            done = host.tool(host.profiler, "capture", "--neff", neff, "-s", "p.ntff", "--num-exec", 4,
+            done = host.tool(host.profiler, "capture", "--neff", neff, "-s", "p.ntff",
+                             "--num-exec", 4,
                              "--profile-nth-exec", 2, "--save-output-npy", "x", folder + "/x.npy",
                              cwd=cwd)
             self.assertEqual(done.returncode, 0, done.stderr)
@@ -206,7 +214,8 @@ class Everywhere(Base):
             self.check_views(host, neff, cwd)
 
     def check_views(self, host, neff, cwd):
-        done = host.tool(host.profiler, "view", "-n", neff, "-s", "p_exec_4.ntff", "--output-format",
+        done = host.tool(host.profiler, "view", "-n", neff, "-s", "p_exec_4.ntff",
+                         "--output-format",
                          "summary-json", cwd=cwd)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("ERRO[0000]", done.stderr)
@@ -214,7 +223,8 @@ class Everywhere(Base):
         self.assertTrue(5e-6 < row["total_time"] < 1e-4, row["total_time"])
         self.assertTrue(0 < row["vector_engine_active_time_percent"] <= 1)
         self.assertEqual("total_exec_time" in row, host.row["exec_time"])
-        done = host.tool(host.profiler, "view", "-n", neff, "-s", "p_exec_4.ntff", "--output-format",
+        done = host.tool(host.profiler, "view", "-n", neff, "-s", "p_exec_4.ntff",
+                         "--output-format",
                          "json", "--output-file", "full.json", cwd=cwd)
         if "json" in host.row["views"]:
             with open(cwd + "/full.json", encoding="utf-8") as file:
@@ -224,7 +234,8 @@ class Everywhere(Base):
             self.assertNotEqual(done.returncode, 0)
         if host.line not in ("2.26", "2.33"):
             return
-        done = host.tool(host.profiler, "view", "-n", neff, "-s", "p_exec_4.ntff", "--output-format",
+        done = host.tool(host.profiler, "view", "-n", neff, "-s", "p_exec_4.ntff",
+                         "--output-format",
                          "summary-text", cwd=cwd)
         self.assertIn("Summary metrics account for Logical NeuronCore config = 1", done.stdout)
 
@@ -258,10 +269,12 @@ class Everywhere(Base):
             self.assertEqual("instance_type" in rows[0], host.row["ls"] == "typed")
             for name in set(host.row["refuses"]) | {host.profiler}:
                 done = host.tool(name, "--version")
-                self.assertEqual(done.returncode, 1 if name in host.row["refuses"] else 0, (line, name))
+                refused = name in host.row["refuses"]
+                self.assertEqual(done.returncode, 1 if refused else 0, (line, name))
 
     def test_errors_of_a_kernel_name_its_line_as_the_release_does(self):
-        for line, *bad in (("2.26", "no such name", "too many partitions"), ("2.28", "no such name"),
+        for line, *bad in (("2.26", "no such name", "too many partitions"),
+                           ("2.28", "no such name"),
                            ("2.29", "too many partitions"), ("2.33", "no such name")):
             host = self.host(line)
             for what in bad:
@@ -313,9 +326,11 @@ class Traps(Base):
     def test_cores_are_held_and_lnc_must_agree(self):
         host, neff, folder = self.good("2.30")
         host.switches(hang="run")
-        holder = subprocess.Popen([host.tools + "/neuron-explorer", "capture", "-n", neff], cwd=folder,
+        holder = subprocess.Popen([host.tools + "/neuron-explorer", "capture", "-n", neff],
+                                  cwd=folder,
                                   start_new_session=True, stdout=subprocess.DEVNULL,
-                                  env={"NEURON_RT_VISIBLE_CORES": "0", "NEURON_LOGICAL_NC_CONFIG": "1",
+                                  env={"NEURON_RT_VISIBLE_CORES": "0",
+                                       "NEURON_LOGICAL_NC_CONFIG": "1",
                                        "PATH": "/usr/bin:/bin"})
         try:
             for _ in range(600):
@@ -363,7 +378,8 @@ class Switches(Base):
         found = []
         for seed in range(count):
             cwd = fresh("switch-outputs")
-            np.save(cwd + "/in.npy", np.random.default_rng(seed).normal(size=(256, 512)).astype("f4"))
+            numbers = np.random.default_rng(seed).normal(size=(256, 512))
+            np.save(cwd + "/in.npy", numbers.astype("f4"))
             done = host.tool(host.profiler, "capture", "-n", neff, "--save-output-npy", "x",
                              cwd + "/in.npy", cwd=cwd)
             self.assertEqual(done.returncode, 0, done.stderr)
@@ -403,7 +419,8 @@ class Switches(Base):
             self.assertEqual(done.returncode, status, switch)
             self.assertIn(part, done.stderr, switch)
         host.switches(no_driver=1)
-        self.assertIn("Unable to determine Neuron Driver version", host.tool("neuron-ls", "-j").stderr)
+        done = host.tool("neuron-ls", "-j")
+        self.assertIn("Unable to determine Neuron Driver version", done.stderr)
         host.switches(core_busy="python train.py")
         self.assertIn("python train.py", host.tool("neuron-ls", "-j").stdout)
         host.switches(ntff_skew=1)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The seed tasks in a size that takes a moment, in both dialects: the seed's own kernel where it is of
-that dialect, else the one in kernels/. And kernels that are wrong, each in its own way."""
+"""The seed tasks in a size that takes a moment, in both dialects: the seed's own kernel where it
+is of that dialect, else the one in kernels/. And kernels that are wrong, each in its own way."""
 
 import os
 import re
@@ -8,7 +8,8 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SEEDS = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(HERE))), "seeds")
-SIZES = {"silu": "M, N = 256, 512", "softmax": "M, N = 256, 512", "matmul": "M, N, K = 256, 512, 256",
+SIZES = {"silu": "M, N = 256, 512", "softmax": "M, N = 256, 512",
+         "matmul": "M, N, K = 256, 512, 256",
          "add_rmsnorm_matmul": "M, N, K = 256, 512, 256"}
 TASKS = sorted(SIZES)
 
@@ -74,7 +75,8 @@ BAD = {
               ("nisa.tensor_tensor(dst=tile, data1=tile, data2=below, op=nl.multiply)",
                "nisa.memset(dst=tile, value=0.0)")),
     "copies": (("value=y_tile", "value=x_tile"),
-               ("            nisa.tensor_tensor(dst=tile, data1=tile, data2=below, op=nl.multiply)\n",
+               ("            nisa.tensor_tensor(dst=tile, data1=tile, data2=below, "
+                "op=nl.multiply)\n",
                 "")),
 }
 

@@ -26,7 +26,8 @@ FOLDER = os.path.realpath(tempfile.mkdtemp(prefix="hone-verdicts-"))
 os.environ["XDG_CACHE_HOME"] = os.path.join(FOLDER, "cache")
 SETTINGS = {"samples": "1", "lock_folder": os.path.join(FOLDER, "locks")}
 # Which tasks each line is given: all on the oldest and the newest, one on each of the others.
-MATRIX = {"2.26": tasks.TASKS, "2.27": ("matmul",), "2.28": ("silu",), "2.29": ("add_rmsnorm_matmul",),
+MATRIX = {"2.26": tasks.TASKS, "2.27": ("matmul",), "2.28": ("silu",),
+          "2.29": ("add_rmsnorm_matmul",),
           "2.30": ("softmax",), "2.31": ("matmul",), "2.32": ("silu",), "2.33": tasks.TASKS,
           "2.36": ("softmax",)}
 
@@ -185,9 +186,11 @@ class Speed(Base):
         task = self.task("silu", "current")
         text = tasks.read(task + "/kernel.py")
         short = os.path.join(FOLDER, "tasks", "short")
-        tasks.make(short, "silu", "current", ("            nisa.reciprocal(dst=below, data=below)\n", ""))
+        tasks.make(short, "silu", "current",
+                   ("            nisa.reciprocal(dst=below, data=below)\n", ""))
         for folder, answer in ((short, "yes"), (task, "inconclusive")):
-            run = self.go(home, folder, incumbent_text=text, no_verify=True, settings={"samples": "6"})
+            run = self.go(home, folder, incumbent_text=text, no_verify=True,
+                          settings={"samples": "6"})
             self.assertEqual(run.answers()["faster"], answer, run.explain())
             self.assertEqual(len([one for one in run.of("sample") if one["of"] == "incumbent"]), 6)
 
@@ -203,7 +206,8 @@ class Wrong(Base):
                 task = self.task("silu", lines.DIALECT[line])
                 make.set_switches(home.root, **switches)
                 session = "tests" if "only" in switches else "tests-%d" % number
-                self.sees(self.go(home, task, no_time=True, session=session, **members), where, part)
+                self.sees(self.go(home, task, no_time=True, session=session, **members), where,
+                          part)
                 make.set_switches(home.root)
 
     def sees(self, run, where, part):
@@ -257,7 +261,8 @@ class Wrong(Base):
             with self.subTest(switches=switches):
                 home = self.home("2.31")
                 # A kernel of its own, since what compiled before is not compiled again.
-                task = tasks.make(os.path.join(FOLDER, "tasks", "crash-%d" % number), "silu", "current")
+                task = tasks.make(os.path.join(FOLDER, "tasks", "crash-%d" % number), "silu",
+                                  "current")
                 tasks.write(task + "/kernel.py", text + "# %d\n" % number)
                 make.set_switches(home.root, **switches)
                 run = self.go(home, task, no_time=True, settings=settings)
@@ -303,11 +308,13 @@ class Hosts(Base):
         root = os.path.join(FOLDER, "root-bare")
         make.make_root(root, "2.31", HONE, numpy=False)
         home = remote.Home(os.path.join(FOLDER, "home-bare"), root, RUNNER)
-        python = tasks.write(os.path.join(FOLDER, "bare"), "#!/bin/sh\nexec /usr/bin/python3 -S \"$@\"\n")
+        python = tasks.write(os.path.join(FOLDER, "bare"),
+                             "#!/bin/sh\nexec /usr/bin/python3 -S \"$@\"\n")
         os.chmod(python, 0o755)
         run = home.run(self.task("silu", "current"), python=python, settings=SETTINGS)
         self.assertEqual(run.failure()["kind"], "environment", run.explain())
-        self.assertRegex(run.failure()["text"], "no Python on this host has numpy.*pip install numpy")
+        self.assertRegex(run.failure()["text"],
+                         "no Python on this host has numpy.*pip install numpy")
 
     def test_a_clock_that_is_wrong(self):
         home = self.home("2.31")

@@ -14,5 +14,6 @@ def kernel(x):
         shifted = nl.subtract(tile, nl.max(tile, axis=[1], keepdims=True))
         power = nl.exp(shifted)
         total = nl.sum(power, axis=[1], keepdims=True)
-        nl.store(y[m * TILE_M:(m + 1) * TILE_M, 0:N], value=nl.multiply(power, nl.reciprocal(total)))
+        share = nl.multiply(power, nl.reciprocal(total))
+        nl.store(y[m * TILE_M:(m + 1) * TILE_M, 0:N], value=share)
     return y

@@ -9,8 +9,8 @@ import sys
 
 from standin import host, logs, neff, runtime
 
-HEAD = "  B   NC   NC USED   WEIGHTS   MODE      INF/S     IRES/S    L(1)   L(50)   L(99)   NCL(1)   " \
-    "NCL(50)   NCL(99)   %USER"
+HEAD = "  B   NC   NC USED   WEIGHTS   MODE      INF/S     IRES/S    L(1)   L(50)   L(99)   " \
+    "NCL(1)   NCL(50)   NCL(99)   %USER"
 
 
 def percentile(values, percent):
@@ -35,7 +35,8 @@ def write(folder, device, called, iterations):
     info = {"iterations": iterations, "throughput": 1e6 / statistics.mean(called),
             "latency": {str(p): percentile(called, p) for p in (1, 50, 99)},
             "nc_latency": {str(p): percentile(device, p) for p in (1, 50, 99)}}
-    for name, data in (("info.json", info), ("nc_latency_data.json", {"latency_data": {"0": device}})):
+    for name, data in (("info.json", info), ("nc_latency_data.json",
+                                             {"latency_data": {"0": device}})):
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             json.dump(data, file)
 

@@ -22,7 +22,8 @@ class Job:
 
     def __init__(self, function, arguments, lnc=1, target=None, legacy=False, names=None):
         self.function = function
-        self.file = os.path.abspath(inspect.getsourcefile(function) or function.__code__.co_filename)
+        self.file = os.path.abspath(inspect.getsourcefile(function)
+                                    or function.__code__.co_filename)
         with open(self.file, encoding="utf-8", errors="surrogateescape") as file:
             self.source = file.read()
         target = target or os.environ.get("NEURON_PLATFORM_TARGET_OVERRIDE") or "trn2"
@@ -74,9 +75,11 @@ def dialect_rules(job):
     uses_old = "neuronxcc" in job.source and "import neuronxcc" in job.source
     nki = host.LINE["nki"]
     if not job.info["legacy"] and uses_old and nki and nki >= "0.4":
-        line = next((i for i, text in enumerate(job.source.splitlines(), 1) if "neuronxcc" in text), 1)
+        line = next((i for i, text in enumerate(job.source.splitlines(), 1)
+                     if "neuronxcc" in text), 1)
         raising.trace_error({"code": "SyntaxError", "line": line, "message":
-                             "beta-1 API (neuronxcc.nki) used in kernel: APIs from neuronxcc may not be "
+                             "beta-1 API (neuronxcc.nki) used in kernel: APIs from neuronxcc may "
+                             "not be "
                              "used in Beta-2 kernels"}, job.file, job.info["kernel"], False)
 
 
@@ -90,7 +93,8 @@ def backend(traced, folder, neff):
     bir = os.path.join(folder, "bir.json")
     with open(bir, "w", encoding="utf-8", errors="surrogateescape") as file:
         json.dump(traced, file)
-    command = [os.path.join(os.path.dirname(sys.executable), "neuronx-cc"), "compile", "--framework",
+    command = [os.path.join(os.path.dirname(sys.executable), "neuronx-cc"), "compile",
+               "--framework",
                "XLA", bir, "--target", traced["info"]["target"], "--lnc=%d" % traced["info"]["lnc"],
                "--output=%s" % neff, "--verbose=info"]
     if not os.access(command[0], os.X_OK):

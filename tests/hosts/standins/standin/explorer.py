@@ -51,7 +51,8 @@ def read_input(row, path):
     """The numbers of one input: .npy, or raw bytes in rows."""
     dtype, shape = model.raw_dtype(row["dtype"]), tuple(row["shape"])
     try:
-        array = np.load(path, allow_pickle=False) if path.endswith(".npy") else np.fromfile(path, dtype)
+        array = np.load(path, allow_pickle=False) if path.endswith(".npy") else \
+            np.fromfile(path, dtype)
     except (OSError, ValueError) as problem:
         raise runtime.Failed(2, "read inputs", ["KBL:load_input  %s" % problem]) from None
     want = dtype.itemsize * int(np.prod(shape))
@@ -65,7 +66,8 @@ def read_input(row, path):
 def read_inputs(loaded, pairs):
     rows = {row["name"]: row for row in loaded.info["inputs"]}
     if len(pairs) % 2:
-        raise runtime.Failed(2, "read inputs", ["KBL:load_input  inputs must be pairs of NAME FILE"])
+        raise runtime.Failed(2, "read inputs",
+                             ["KBL:load_input  inputs must be pairs of NAME FILE"])
     found = {}
     for name, path in zip(pairs[::2], pairs[1::2]):
         if name not in rows:
@@ -221,7 +223,8 @@ def show_session(arguments):
         logs.logrus("ERRO", str(problem))
         return 1
     cycles = int(info["us"] * 1e3 * views.CLOCK_GHZ[info["generation"]])
-    logs.say(json.dumps({"NeffNodes": [{"NodeInfo": {"Graphs": [{"NC": 0, "CycleCount": cycles}]}}]}))
+    graphs = [{"NC": 0, "CycleCount": cycles}]
+    logs.say(json.dumps({"NeffNodes": [{"NodeInfo": {"Graphs": graphs}}]}))
     return 0
 
 
@@ -240,7 +243,8 @@ def main(name):
     commands = {"capture": capture, "view": lambda rest: view(rest, old),
                 "show-session": show_session, "--show-profile-schema": lambda rest: schema()}
     if arguments[0] not in commands:
-        logs.say("Unknown command `%s'. Please specify one command of: capture, show-session or view"
+        logs.say("Unknown command `%s'. Please specify one command of: capture, show-session or "
+                 "view"
                  % arguments[0], sys.stderr)
         return 1
     if arguments[0] == "--show-profile-schema" and (host.LINE["schema"] or "0").split(".")[0] > "7":

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The root a stand-in lives in: which line it is, what is switched on, its cores and who holds them.
-Nothing here knows of kernels."""
+"""The root a stand-in lives in: which line it is, what is switched on, its cores and who holds
+them. Nothing here knows of kernels."""
 
 import fcntl
 import json
@@ -102,7 +102,8 @@ def wanted_cores():
     """Physical cores that a process of the runtime takes, and their logical ids."""
     size = lnc()
     most = PHYSICAL_CORES // size
-    visible, number = os.environ.get("NEURON_RT_VISIBLE_CORES"), os.environ.get("NEURON_RT_NUM_CORES")
+    visible = os.environ.get("NEURON_RT_VISIBLE_CORES")
+    number = os.environ.get("NEURON_RT_NUM_CORES")
     if visible:
         logical = parse_cores(visible, most)
     elif number and int(number):

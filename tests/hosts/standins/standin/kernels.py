@@ -188,7 +188,8 @@ class Traced:
 
 def compile_to_bir(kernel, frontend=None, inputs=None, compile_opts=None):
     """nki.compiler.driver.compile_to_bir."""
-    return Frontend().compile(kernel, inputs=inputs, target=compile_opts.target, lnc=compile_opts.lnc)
+    return Frontend().compile(kernel, inputs=inputs, target=compile_opts.target,
+                              lnc=compile_opts.lnc)
 
 
 def compile_bir_to_neff(bir, compile_opts, inputs=None):
@@ -213,7 +214,8 @@ class GenericKernel:
         self.__name__ = func.__name__
 
     def __call__(self, *args, **kwargs):
-        raise NotImplementedError("nki.jit kernels run through PyTorch or JAX in this release; numpy "
+        raise NotImplementedError("nki.jit kernels run through PyTorch or JAX in this release; "
+                                  "numpy "
                                   "arguments are not supported")
 
 
@@ -232,7 +234,8 @@ def not_implemented(name):
 def compile_nki_ir_kernel_to_neff(kernel_func, kernel_inputs_dict, kernel_outputs, platform_target,
                                   logical_nc_config, output_directory, version,
                                   additional_compiler_args=""):
-    """neuronxcc.nki_standalone: the caller says what comes out, by stubs with name, shape, dtype."""
+    """neuronxcc.nki_standalone: the caller says what comes out, by stubs with name, shape,
+    dtype."""
     if version != "beta2":
         raise ValueError("unknown NKI IR version %r" % (version,))
     func = getattr(kernel_func, "func", kernel_func)
@@ -362,7 +365,8 @@ def benchmark(kernel=None, warmup=10, iters=100, save_neff_name="file.neff",
             tool = os.path.join(host.ROOT, "opt", "aws", "neuron", "bin", "neuron-bench")
             folder = compiler.work_folder()
             subprocess.run([tool, "exec", "--warmup=%d" % warmup, "--work=%d" % iters,
-                            "--fixed-nc-count=%d" % device_count, "--output-directory=" + folder, path],
+                            "--fixed-nc-count=%d" % device_count, "--output-directory=" + folder,
+                            path],
                            check=True)
             with open(os.path.join(folder, "nc_latency_data.json"), encoding="utf-8") as file:
                 device = json.load(file)["latency_data"]["0"]
@@ -395,7 +399,8 @@ def simulate_kernel(kernel, *args, **kwargs):
 
     class Neff:
         source, info = traced["source"], traced["info"]
-    outputs = [to_numpy(*row) for row in model.execute(Neff, arrays_of(bind(kernel.func, args, kwargs)))]
+    arrays = arrays_of(bind(kernel.func, args, kwargs))
+    outputs = [to_numpy(*row) for row in model.execute(Neff, arrays)]
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
@@ -427,7 +432,8 @@ class Tensor:
 
 class Benchmark:
     def __init__(self, durations, warmup):
-        self.durations_ms, self.iterations, self.warmup_iterations = durations, len(durations), warmup
+        self.durations_ms, self.iterations = durations, len(durations)
+        self.warmup_iterations = warmup
         self.mean_ms, self.min_ms = float(np.mean(durations)), min(durations)
         self.max_ms, self.std_dev_ms = max(durations), float(np.std(durations))
 

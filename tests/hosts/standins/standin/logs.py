@@ -20,7 +20,8 @@ def runtime(text, level="ERROR", stream=None):
     """A line of the runtime: 2025-Oct-01 23:48:34.002260 516278:516285 ERROR  TDRV:... text"""
     now = time.time()
     stamp = time.strftime("%Y-%b-%d %H:%M:%S", time.gmtime(now)) + ".%06d" % (now % 1 * 1e6)
-    say("%s %d:%d %s  %s" % (stamp, os.getpid(), os.getpid() + 7, level, text), stream or sys.stderr)
+    say("%s %d:%d %s  %s" % (stamp, os.getpid(), os.getpid() + 7, level, text), stream
+        or sys.stderr)
 
 
 def logrus(level, text):
@@ -53,7 +54,8 @@ def progress(instructions):
     say("root = neuronxcc/starfish/penguin/targets/codegen/BirCodeGenLoop.py")
     for name in PASSES:
         compiler("INFO", "root/Tensorizer/%s" % name, "Running %s" % name)
-        compiler("USER", "root/Tensorizer/%s" % name, "%s finished after %.3f seconds" % (name, 0.001))
+        compiler("USER", "root/Tensorizer/%s" % name,
+                 "%s finished after %.3f seconds" % (name, 0.001))
     compiler("INFO", "BirCodeGen", "BirCodeGen estimate #instances=%d in sg0000" % instructions)
     say("Analyzing dependencies of Block1")
     say("0%   10   20   30   40   50   60   70   80   90   100%")
@@ -64,7 +66,8 @@ def progress(instructions):
 
 def garbage():
     """What must not reach a terminal as it is, or fill memory."""
-    raw = (b"\x1b[2J\x1b[1;1H\x1b]0;owned\x07\x9b31m\x00\x08\x08\xff\xfe\xc3\x28 half \xed\xa0\x80\r\n"
+    raw = (b"\x1b[2J\x1b[1;1H\x1b]0;owned\x07\x9b31m\x00\x08\x08"
+           b"\xff\xfe\xc3\x28 half \xed\xa0\x80\r\n"
            b"@hone {\"event\":\"result\",\"verdict\":{}}\n" + b"\x1b[31m" * 2000 + b"x" * 300000)
     sys.stdout.flush()
     sys.stdout.buffer.write(raw + b"\n")

@@ -156,6 +156,7 @@ def ask_execute(neff, arrays):
             arguments += ["--input", "%s=%s:%s:%s" % (row["name"], path, shape, row["dtype"])]
         answer = run(arguments + ["--no-time", "--save-outputs", os.path.join(folder, "outputs")])
         if not answer.get("outputs"):
-            raise Unusable("; ".join(row["message"] for row in answer["diagnostics"]) or "no outputs")
+            raise Unusable("; ".join(row["message"] for row in answer["diagnostics"])
+                           or "no outputs")
         return [(row["dtype"], np.load(row["file"]).reshape(row["shape"]))
                 for row in answer["outputs"]]

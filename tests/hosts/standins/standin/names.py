@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules of names, for nki.language and its kind: a kernel's file is imported by Python but never run
-by it, so that a name need not do anything, only be there."""
+"""Modules of names, for nki.language and its kind: a kernel's file is imported by Python but never
+run by it, so that a name need not do anything, only be there."""
 
 import sys
 import types

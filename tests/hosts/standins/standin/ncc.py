@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""neuronx-cc: the back end. Says what a compiler says, in the line's grammar, and writes the NEFF or
-dies as the switches want it."""
+"""neuronx-cc: the back end. Says what a compiler says, in the line's grammar, and writes the NEFF
+or dies as the switches want it."""
 
 import argparse
 import json
@@ -10,7 +10,8 @@ import sys
 
 from standin import host, logs, neff
 
-TICKET = " - Please open a support ticket at https://github.com/aws-neuron/aws-neuron-sdk/issues/new"
+TICKET = " - Please open a support ticket at " \
+    "https://github.com/aws-neuron/aws-neuron-sdk/issues/new"
 
 
 def allocator_fault(message):
@@ -20,8 +21,9 @@ def allocator_fault(message):
         return "[ERROR] [NCC_EOOM001] %s" % message
     if "PSUM" in message or "SBUF" in message:
         if line == "legacy":
-            return "[GCA035]  Instruction: I-21-0 with opcode: TensorTensor couldn't be allocated in " \
-                "SB\nMemory Location Accessed: \n%s\nTotal SB Partition Size: 196608" % message
+            return "[GCA035]  Instruction: I-21-0 with opcode: TensorTensor couldn't be " \
+                "allocated in SB\nMemory Location Accessed: \n%s\nTotal SB Partition Size: " \
+                "196608" % message
         return "[INTERNAL_ERROR] [NCC_IBIR297] %s" % message
     return "[INTERNAL_ERROR] [NCC_INKI016] Kernel validation exception: %s" % message
 
@@ -34,8 +36,8 @@ def die(how):
         sys.exit(134)
     if code == 137:
         logs.say("[F137] neuronx-cc was forcibly killed - This most commonly occurs due to "
-                 "insufficient system memory. Using a smaller data type, dimensions, batch size, or a "
-                 "larger instance type may help.")
+                 "insufficient system memory. Using a smaller data type, dimensions, batch size, "
+                 "or a larger instance type may help.")
         sys.exit(137)
     sys.stdout.flush()
     os.kill(os.getpid(), signal.SIGKILL)
@@ -70,7 +72,8 @@ def misbehave(source):
 
 
 def stale(source):
-    """A failure that an earlier compilation left in the shared cache is found by whoever uses it."""
+    """A failure that an earlier compilation left in the shared cache is found by whoever uses
+    it."""
     own = os.environ.get("NEURON_COMPILE_CACHE_URL", "/var/tmp/neuron-compile-cache")
     if host.switch("stale_cache", source) and own == "/var/tmp/neuron-compile-cache":
         logs.say("Got a cached failed neff at %s/neuronxcc-2/MODULE_1/model.neff. Will skip "
@@ -91,7 +94,8 @@ def compile_file(options):
         logs.say(allocator_fault(traced["fault"]) + TICKET)
         logs.say("Compiler status ERROR")
         logs.say("Diagnostic logs stored in %s/log-neuron-cc.txt" % os.getcwd(), sys.stderr)
-        logs.compiler("ERROR", "neuronxcc.driver.CommandDriver", "Subcommand returned with exitcode=70",
+        logs.compiler("ERROR", "neuronxcc.driver.CommandDriver",
+                      "Subcommand returned with exitcode=70",
                       sys.stderr)
         return 70
     logs.progress(traced["info"]["instructions"])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that stand for NEFF (a header of 1024 bytes, then a tar) and NTFF (a header, then zlib).
-What is in them is ours; what reads them is the stand-in alone."""
+"""The files that stand for NEFF (a header of 1024 bytes, then a tar) and NTFF (a header, then
+zlib). What is in them is ours; what reads them is the stand-in alone."""
 
 import hashlib
 import io
@@ -54,8 +54,8 @@ def unpack(path):
 
 class Neff:
     """A compiled kernel. info: kernel, source_file, inputs [{name, dtype, shape}], scalars {name:
-    value}, outputs (names, None: not known before it ran), lnc, target, generation, dialect, latency_us,
-    instructions, metrics, zeros."""
+    value}, outputs (names, None: not known before it ran), lnc, target, generation, dialect,
+    latency_us, instructions, metrics, zeros."""
 
     def __init__(self, path):
         parts = unpack(path)
@@ -80,10 +80,12 @@ def read_ntff(path, supported):
         raise Broken("Failed to load profile session  NTFF=%s error=\"open %s: %s\""
                      % (path, path, (problem.strerror or "").lower())) from None
     if raw[:4] != NTFF_MAGIC or len(raw) < 12:
-        raise Broken("Failed to load profile session  NTFF=%s error=\"unexpected end of file\"" % path)
+        raise Broken("Failed to load profile session  NTFF=%s error=\"unexpected end of file\""
+                     % path)
     version, size = struct.unpack_from("<II", raw, 4)
     if version > supported:
-        raise Broken("Failed to load profile session  NTFF=%s error=\"NTFF version %d is not supported "
+        raise Broken("Failed to load profile session  NTFF=%s error=\"NTFF version %d is not "
+                     "supported "
                      "in this version of the tool (supported: 1 - %d). Please upgrade "
                      "aws-neuronx-tools.\"" % (path, version, supported))
     return json.loads(zlib.decompress(raw[12:12 + size]))

@@ -14,7 +14,8 @@ COMPILED = (   # file, line, function: frames of compiled Python, as the legacy 
 STACK = (      # and what newer releases have above the user's frames
     ("/nki/framework/compiled.py", 354, "compile"),
     ("/nki/compiler/frontend.py", 332, "compile"))
-DOCS = "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/general/nki/api/nki.errors.html#err-"
+DOCS = "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/general/nki/api/" \
+    "nki.errors.html#err-"
 # Exceptions the legacy tracer raises for its own errors, by the beginning of the slug.
 KINDS = (("err_num_partition", ValueError), ("err_exceed", ValueError), ("err_size_of", ValueError),
          ("err_activation", TypeError))

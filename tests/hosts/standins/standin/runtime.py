@@ -39,15 +39,18 @@ class Model:
         except host.Unavailable as problem:
             raise Failed(problem.status, "initialize the runtime", [str(problem)]) from None
         if host.switch("neff_skew", source):
-            raise Failed(10, "load model", ["NRT:nrt_load_util  NEFF version mismatch supported: 1.1 "
+            raise Failed(10, "load model",
+                         ["NRT:nrt_load_util  NEFF version mismatch supported: 1.1 "
                                             "received: 2.0"])
         if neff.info["lnc"] != host.lnc():
-            raise Failed(2, "load model", ["NMGR:kmgr_load_nn_post_metrics  Could not find VNC id %d"
+            raise Failed(2, "load model",
+                         ["NMGR:kmgr_load_nn_post_metrics  Could not find VNC id %d"
                                            % neff.info["lnc"]])
         if host.switch("device_oom", source):
             raise Failed(4, "load model", [
                 "TDRV:dmem_alloc_internal  Failed to alloc DEVICE memory: 10485760",
-                "TDRV:log_dev_mem  Wrote nrt memory alloc debug info to /tmp/nrt_mem_log_device_0.csv"])
+                "TDRV:log_dev_mem  Wrote nrt memory alloc debug info to "
+                "/tmp/nrt_mem_log_device_0.csv"])
         self.executions = 0
         seed = zlib.crc32(neff.hash.encode()) + host.count("loads", neff.hash) + host.SETUP["seed"]
         self.random = random.Random(seed)
@@ -57,7 +60,8 @@ class Model:
         self.results = {}
 
     def device_us(self):
-        """The time of the next execution on the device: seeded noise, a slow first one, rare others."""
+        """The time of the next execution on the device: seeded noise, a slow first one, rare
+        others."""
         us = self.neff.info["latency_us"] * math.exp(abs(self.random.gauss(0, JITTER)))
         if self.random.random() < 0.01:
             us *= 1.05
@@ -82,16 +86,21 @@ class Model:
             limit = min(float(os.environ.get("NEURON_RT_EXEC_TIMEOUT", "30")), 2.0)
             time.sleep(limit)
             raise Failed(5, "execute model", [
-                "TDRV:exec_request_process_errors   [ND 0][NC %d] execution timeout (%d ms) on model "
-                "%s, waiting for execution completion notification" % (0, limit * 1000, self.neff.path),
-                "TDRV:exec_consume_infer_status_notifications  (FATAL-RT-UNDEFINED-STATE) inference "
+                "TDRV:exec_request_process_errors   [ND 0][NC %d] execution timeout (%d ms) on "
+                "model "
+                "%s, waiting for execution completion notification" % (
+                    0, limit * 1000, self.neff.path),
+                "TDRV:exec_consume_infer_status_notifications  (FATAL-RT-UNDEFINED-STATE) "
+                "inference "
                 "timeout (%d ms), Missing infer_status notification" % (limit * 1000)])
         if host.switch("oob", source):
             raise Failed(1006, "execute model", [
-                "TDRV:exec_consume_tpb_status_notifications  failed to run scatter/gather (indirect "
+                "TDRV:exec_consume_tpb_status_notifications  failed to run scatter/gather "
+                "(indirect "
                 "memory copy via vector DGE), due to out-of-bound access"])
         if host.switch("hardware", source):
-            raise Failed(1201, "execute model", ["TDRV:tpb_eng_error  Uncorrectable memory error in HBM"])
+            raise Failed(1201, "execute model",
+                         ["TDRV:tpb_eng_error  Uncorrectable memory error in HBM"])
 
     def close(self):
         if host.switch("exit_noise", self.neff.source):

@@ -33,9 +33,11 @@ def devices():
 
 
 def table():
-    logs.say("instance-type: trn2.3xlarge\ninstance-id: i-0f0a0b0c0d0e0f000\nlogical-neuroncore-config: "
+    logs.say("instance-type: trn2.3xlarge\ninstance-id: "
+             "i-0f0a0b0c0d0e0f000\nlogical-neuroncore-config: "
              "%d" % host.lnc())
-    logs.say("+--------+--------+----------+--------+---------+\n| NEURON | NEURON |  NEURON  | PCI    |"
+    logs.say("+--------+--------+----------+--------+---------+\n| NEURON | NEURON |  NEURON  | "
+             "PCI    |"
              "\n| DEVICE | CORES  |  MEMORY  | BDF    |\n| 0      | %d      | 96 GB    | cc:00.0 |"
              % (host.PHYSICAL_CORES // host.lnc()))
 
@@ -67,7 +69,8 @@ def report():
              for core in host.holders()}
     return {"neuron_runtime_data": [
         {"pid": row["pid"], "address": "", "neuron_runtime_tag": "0", "error": "",
-         "report": {"neuroncore_counters": {"period": 1.0, "neuroncores_in_use": cores, "error": ""}}}
+         "report": {"neuroncore_counters": {"period": 1.0, "neuroncores_in_use": cores,
+                                            "error": ""}}}
         for row in processes()], "system_data": {"neuron_hw_counters": {"neuron_devices": [
             {"neuron_device_index": 0, "mem_ecc_corrected": 0, "mem_ecc_uncorrected": 0,
              "sram_ecc_uncorrected": 0}]}}, "instance_info": {"instance_type": "trn2.3xlarge"},

@@ -105,7 +105,8 @@ def instruction(info, span, form):
                 "label": lane, "opcode": opcode(name), "hlo_name": "", "operands": "",
                 "nki_source_location": location(info, line)}
     return {"start_ts": int(start), "end_ts": int(end), "duration_ns": int(end - start),
-            "engine": lane.lower(), "opcode": opcode(name), "operands": "", "id": number, "pc": number,
+            "engine": lane.lower(), "opcode": opcode(name), "operands": "", "id": number,
+            "pc": number,
             "bir_id": "I-%d" % number, "pcore_idx": 0,
             "nki_source_location": [location(info, line)] if location(info, line) else None}
 
@@ -114,7 +115,8 @@ def transfer(info, span, form):
     lane, name, line, start, end, number = span
     into = "in" in lane.lower().split()
     row = {"queue_name": "qSyncIO0", "queue_type": "data", "variable": "", "op": "dma",
-           "source": "[DRAM]" if into else "[SB]", "dest": "[SB]" if into else "[DRAM]", "id": number}
+           "source": "[DRAM]" if into else "[SB]", "dest": "[SB]" if into else "[DRAM]",
+           "id": number}
     if form == "legacy":
         return {**row, "timestamp": int(start * 1000), "duration": int((end - start) * 1000)}
     return {**row, "start_ts": int(start), "end_ts": int(end), "duration_ns": int(end - start),

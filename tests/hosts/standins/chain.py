@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole chain: hone tunes a kernel over a real SSH server on a stand-in of an old line and of
+a new one, which it knows nothing of but a name. chain.py HONE LAB [NAME OF A TEST]..."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.dont_write_bytecode = True
+
+import lines  # noqa: E402
+import make  # noqa: E402
+import remote  # noqa: E402
+import tasks  # noqa: E402
+
+HONE, LAB = [os.path.abspath(path) for path in (sys.argv[1:3] if len(sys.argv) > 2 else "..")]
+FOLDER = os.path.realpath(tempfile.mkdtemp(prefix="hone-chain-"))
+# Line and the task that is tuned there; the seed's own kernel leaves something to gain.
+HOSTS = {"2.26": "silu", "2.32": "matmul"}
+
+
+def name_of(line):
+    return "sdk" + line.replace(".", "")
+
+
+class Lab:
+    """The servers: one for each line, whose sessions see that line's root."""
+
+    def __init__(self):
+        self.roots, servers = {}, []
+        for line in HOSTS:
+            root = os.path.join(FOLDER, "root-" + line)
+            self.roots[line] = make.make_root(root, line, HONE, memory=FOLDER + "/memory")
+            servers.append("%s=SetEnv HONE_ROOT=%s HONE_LOCK_FOLDER=%s/locks-%s"
+                           % (name_of(line), root, FOLDER, line))
+        self.process = subprocess.Popen([LAB, *servers], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, encoding="utf-8")
+        self.environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TERM": "xterm",
+                            "XDG_CACHE_HOME": FOLDER + "/cache",
+                            "XDG_CONFIG_HOME": FOLDER + "/conf"}
+        for text in self.process.stdout:
+            if text.startswith("HOME="):
+                self.environment["HOME"] = text.strip()[len("HOME="):]
+            if text == "ready\n":
+                return
+        self.close()
+        sys.exit(self.process.returncode or 1)
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait()
+
+    def start(self, *arguments):
+        return subprocess.Popen([HONE, *arguments], env=self.environment, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+
+
+class Chain(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.lab = Lab()
+        tasks.write(FOLDER + "/conf/hone/config.ini",
+                    "".join("[host %s]\nsamples = 5\n\n" % name_of(line) for line in HOSTS))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.lab.close()
+
+    def test_doctor_finds_nothing_wrong(self):
+        for line in HOSTS:
+            child = self.lab.start("host", "doctor", name_of(line), "--json")
+            out, errors = child.communicate()
+            self.assertEqual(child.returncode, 0, out + errors)
+            checks = [json.loads(text) for text in out.splitlines()]
+            self.assertIn(lines.LINES[line]["venvs"][0], out)
+            self.assertFalse([row for row in checks if row.get("state") == "failed"])
+
+    def test_a_kernel_is_tuned_on_hosts_of_two_lines(self):
+        running = []
+        for line, task in HOSTS.items():
+            folder = tasks.make(os.path.join(FOLDER, task), task, lines.DIALECT[line])
+            running.append((line, folder, self.lab.start(
+                "run", folder, "--target", name_of(line), "--rounds", "1", "--seeds", "0,21",
+                "--json")))
+        for line, folder, child in running:
+            out, errors = child.communicate()
+            self.assertEqual(child.returncode, 0, (line, out[-3000:], errors[-3000:]))
+            self.check([json.loads(text) for text in out.splitlines()], line)
+
+    def check(self, events, line):
+        end = events[-1]
+        self.assertEqual(end["event"], "end")
+        self.assertFalse(end["best"]["modelled"])
+        self.assertTrue(end["best"]["correct"])
+        self.assertGreater(end["best"]["speedup"], 1.05, (line, end))
+        for which in ("baseline", "best"):
+            self.as_modelled(end[which], line)
+
+    def as_modelled(self, attempt, line):
+        """What was measured there is what the device model says here."""
+        task = os.path.join(FOLDER, HOSTS[line])
+        want = remote.embedded(HONE, attempt["kernel"], "--reference", task + "/reference.py",
+                               "--seeds", "0,21")
+        self.assertIs(want["correct"], True)
+        self.assertAlmostEqual(attempt["latency_us"] / want["latency_us"], 1, 1)
+
+
+if __name__ == "__main__":
+    try:
+        unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=1)
+    finally:
+        shutil.rmtree(FOLDER, ignore_errors=True)
