@@ -33,9 +33,8 @@ class Model:
 
     def __init__(self, neff):
         self.neff, source = neff, neff.source
-        self.cores = host.Cores()
         try:
-            self.cores.take(source)
+            host.CORES.take(source)
         except host.Unavailable as problem:
             raise Failed(problem.status, "initialize the runtime", [str(problem)]) from None
         if host.switch("neff_skew", source):
