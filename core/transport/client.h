@@ -11,6 +11,7 @@
  * path is short, because it holds a socket. */
 struct client_folder {
     char path[40];                  /* "" when there is none */
+    int lock;                       /* held while it is in use: others sweep what is not; or -1 */
     struct buf config;              /* path of that ssh_config */
 };
 bool client_folder_make(struct client_folder *folder, const struct transport_route *route,

@@ -5,14 +5,22 @@
 #include "transport/client.h"
 #include "transport/settings.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#define PLACE "/tmp"                    /* a socket's path may have 104 bytes, and TMPDIR has more */
+#define PREFIX "hone-ssh."
+#define MOST_ENTRIES 10000
+#define SURELY_LOCKED_S 60              /* by then its maker has locked it */
 #define SYSTEM_CONFIG "/etc/ssh/ssh_config"
 
 /* ssh looks up the home in the user database; hone goes by $HOME. */
@@ -61,29 +69,75 @@ static void write_config(const struct transport_route *route, struct buf *out) {
     write_includes(route, out);
 }
 
-bool client_folder_make(struct client_folder *folder, const struct transport_route *route,
+/* A folder of this user's that nobody holds any more: its hone was killed. */
+static bool is_left_over(const char *path) {
+    struct stat st;
+    if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != getuid() ||
+        time(NULL) - st.st_mtime < SURELY_LOCKED_S)
+        return false;
+    char *config = path_join(path, "config");
+    int fd = open(config, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    bool held = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0;
+    if (fd >= 0)
+        close(fd);
+    free(config);
+    return !held;
+}
+
+static void sweep(void) {
+    DIR *dir = opendir(PLACE);
+    struct dirent *entry;
+    for (int i = 0; dir && i < MOST_ENTRIES && (entry = readdir(dir)); i++) {
+        if (strncmp(entry->d_name, PREFIX, sizeof PREFIX - 1) != 0)
+            continue;
+        char *path = path_join(PLACE, entry->d_name);
+        if (is_left_over(path))
+            (void)!file_remove_tree(path, NULL);
+        free(path);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+static bool fill_folder(struct client_folder *folder, const struct transport_route *route,
                         struct err *err) {
-    *folder = (struct client_folder){0};
-    char path[] = "/tmp/hone-ssh.XXXXXX";   /* a socket's path may have 104 bytes, TMPDIR has more */
-    if (!mkdtemp(path))
-        return err_set(err, ERR_ENVIRONMENT, "cannot make a folder in /tmp: %s", strerror(errno));
-    snprintf(folder->path, sizeof folder->path, "%s", path);
     char *config = client_folder_file(folder, "config");
+    struct buf text = {0};
     buf_puts(&folder->config, config);
     free(config);
-    struct buf text = {0};
     write_config(route, &text);
     bool ok = file_write(folder->config.at, text.at, text.len, err);
     buf_free(&text);
-    if (!ok)
-        client_folder_remove(folder);
+    if (ok)
+        folder->lock = open(folder->config.at, O_RDONLY | O_CLOEXEC);
+    if (folder->lock >= 0)
+        (void)!flock(folder->lock, LOCK_SH | LOCK_NB);
     return ok;
 }
 
+bool client_folder_make(struct client_folder *folder, const struct transport_route *route,
+                        struct err *err) {
+    char path[] = PLACE "/" PREFIX "XXXXXX";
+    *folder = (struct client_folder){.lock = -1};
+    sweep();
+    if (!mkdtemp(path))
+        return err_set(err, ERR_ENVIRONMENT, "cannot make a folder in " PLACE ": %s",
+                       strerror(errno));
+    snprintf(folder->path, sizeof folder->path, "%s", path);
+    if (fill_folder(folder, route, err))
+        return true;
+    client_folder_remove(folder);
+    return false;
+}
+
 void client_folder_remove(struct client_folder *folder) {
-    if (folder->path[0])
-        (void)!file_remove_tree(folder->path, NULL);
+    if (!folder->path[0])
+        return;
+    (void)!file_remove_tree(folder->path, NULL);
     folder->path[0] = 0;
+    if (folder->lock >= 0)
+        close(folder->lock);
+    folder->lock = -1;
     buf_free(&folder->config);
 }
 

@@ -5,10 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <fcntl.h>
 #include <libssh2.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "transport/scene.h"
@@ -315,6 +318,35 @@ static void nothing_is_left_behind(void **state) {
     scene_end(&scene);
 }
 
+/* Two folders of hones that were killed an hour ago, one of which is not dead after all. */
+static void what_a_killed_hone_left_is_swept_up(void **state) {
+    (void)state;
+    struct scene scene;
+    struct err err;
+    struct timespec old[2] = {{.tv_sec = time(NULL) - 3600}, {.tv_sec = time(NULL) - 3600}};
+    char folders[2][32];
+    int lock = -1;
+    scene_begin(&scene, "ssh", NULL);
+    for (int i = 0; i < 2; i++) {
+        snprintf(folders[i], sizeof folders[i], "/tmp/hone-ssh.XXXXXX");
+        assert_non_null(mkdtemp(folders[i]));
+        char *config = path_join(folders[i], "config");
+        assert_true(file_write(config, "", 0, &err));
+        if (i) {
+            lock = open(config, O_RDONLY | O_CLOEXEC);
+            assert_int_equal(flock(lock, LOCK_SH | LOCK_NB), 0);
+        }
+        assert_int_equal(utimensat(AT_FDCWD, folders[i], old, 0), 0);
+        free(config);
+    }
+    must_connect(&scene, NULL);
+    assert_false(file_exists(folders[0]));
+    assert_true(file_exists(folders[1]));
+    close(lock);
+    assert_true(file_remove_tree(folders[1], &err));
+    scene_end(&scene);
+}
+
 int main(int argc, char **argv) {
     if (lab_missing()) {
         fprintf(stderr, "skipped: %s\n", lab_missing());
@@ -335,6 +367,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_wrong_configuration_is_shown),
         cmocka_unit_test(failures_of_the_client_are_explained),
         cmocka_unit_test(settings_for_a_person_do_no_harm),
+        cmocka_unit_test(what_a_killed_hone_left_is_swept_up),
         cmocka_unit_test(nothing_is_left_behind),
     };
     if (argc > 1)
