@@ -44,6 +44,8 @@ struct transport *host_transport_open(const struct host *host, struct loop *loop
                                       struct err *err) CC_MUST_USE;
 struct loop *host_loop(const struct host *host);
 const char *host_name(const struct host *host);
+/* What the board says behind "connected" of a host whose kind has `on_look`; "": nothing. */
+void host_note(struct host *host, const char *text);
 /* A path below `.hone` there: ".hone/jobs/5f0c"; lives in the arena of the caller. */
 char *host_path(const struct host *host, struct arena *arena, const char *below);
 const char *host_python(const struct host *host);       /* path there; once ready */

@@ -111,12 +111,12 @@ static void clock_read(struct host *host, const cJSON *event, int64_t asked_ms) 
 void host_look_read(struct host *host, const cJSON *event, int64_t asked_ms) {
     struct target_status *status = &host->board->status;
     clock_read(host, event, asked_ms);
-    note_read(host, event);
-    release_read(status, event);
     if (host->spec.on_look) {
         host->spec.on_look(host->spec.data, event);
         return;
     }
+    note_read(host, event);
+    release_read(status, event);
     status->memory_bytes = bytes_of(event, "memory_bytes");
     status->disk_free_bytes = bytes_of(event, "disk_free_bytes");
     cores_read(status, cJSON_GetObjectItemCaseSensitive(event, "cores"));
@@ -140,6 +140,12 @@ void host_look_show(struct host *host) {
         buf_printf(&text, "; %s", host->note);
     target_show(host->board, TARGET_READY, "%s", text.at);
     buf_free(&text);
+}
+
+void host_note(struct host *host, const char *text) {
+    snprintf(host->note, sizeof host->note, "%s", text);
+    if (host->phase == HOST_READY)
+        host_look_show(host);
 }
 
 /* -------------------------------------------------------------------------------------- looking */

@@ -37,7 +37,7 @@ struct host {
     char *settings_json;
     int64_t asked_ms;               /* when it was asked for its `host` event */
     double skew_s;                  /* its clock minus ours; 0: about the same */
-    char note[200];                 /* what is worth saying while all is well: "no Neuron SDK" */
+    char note[300];                 /* what is worth saying while all is well: "no Neuron SDK" */
 };
 
 /* The connection is of no use (it hangs): ended on the next turn of the loop, as if it was lost. */

@@ -92,7 +92,7 @@ static void on_put(void *data, const struct err *err, bool lost) {
     if (err->kind != ERR_NONE) {
         for (size_t i = 0; i < cluster->runs.len; i++)
             host_job_say(cluster->runs.at[i]->job, DIAG_ERROR, "%s", err->text);
-        target_show(cluster->board, TARGET_READY, "%s", err->text);
+        host_note(cluster->host, err->text);
         return;
     }
     cluster->prepared = true;
@@ -306,5 +306,6 @@ static void retry(void *self) {
 const struct target_kind target_slurm = {
     .name = PLAIN_NAME, .takes = takes, .list = list, .open = open_cluster, .close = close_cluster,
     .start = slurm_run_start, .cancel = slurm_run_cancel, .drop = slurm_run_drop,
-    .look = slurm_run_look, .answer = answer, .retry = retry,
+    .look = slurm_run_look, .answer = answer, .retry = retry, .ask = slurm_ask_start,
+    .ask_drop = slurm_ask_drop,
 };

@@ -92,6 +92,10 @@ void slurm_poll_soon(struct slurm_cluster *cluster);    /* something changed */
 void slurm_poll_stop(struct slurm_cluster *cluster);
 void slurm_look_start(struct slurm_cluster *cluster);
 
+/* slurm_ask.c: as in struct target_kind */
+void *slurm_ask_start(void *self, const struct target_ask_spec *spec, struct err *err);
+void slurm_ask_drop(void *asked);
+
 /* slurm_run.c */
 void *slurm_run_start(void *self, const struct runner_job *job,
                       const struct runner_callbacks *callbacks, struct err *err);

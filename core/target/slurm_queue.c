@@ -102,7 +102,7 @@ static void trouble_begin(struct slurm_cluster *cluster, const struct err *err) 
     slurm_words_of(err, cluster->trouble, sizeof cluster->trouble);
     snprintf(text, sizeof text, "the queue of %s cannot be asked (%s); hone asks again",
              cluster->name, cluster->trouble);
-    target_show(cluster->board, TARGET_READY, "%s", text);
+    host_note(cluster->host, text);
     if (is_new)
         tell_all(cluster, DIAG_WARNING, text);
 }
@@ -111,7 +111,7 @@ static void trouble_end(struct slurm_cluster *cluster) {
     if (!cluster->trouble[0])
         return;
     cluster->trouble[0] = 0;
-    target_show(cluster->board, TARGET_READY, "connected; the queue answers again");
+    host_note(cluster->host, "");
     tell_all(cluster, DIAG_NOTE, "the cluster's queue answers again");
 }
 

@@ -404,7 +404,6 @@ static void a_head_node_may_lose_its_connection(void **state) {
     snprintf(options, sizeof options, "SetEnv SLURM_CONF=%s\n", slurm_conf(scene->slurm));
     struct sshd *sshd = sshd_start(scene->lab, "head", &(struct sshd_options){.config = options});
     assert_true(config_set(scene->config, "cluster far", "head", "head", NULL));
-    assert_true(config_set(scene->config, "host head", "client", "ssh", NULL));
     other.target = open_site(&other, "far");
     struct seen *seen[2];
     char *gate = gate_path(&other);

@@ -6,6 +6,12 @@ target_compile_definitions(target_cluster PRIVATE
   HONE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" HONE_BINARY_DIR="${CMAKE_BINARY_DIR}")
 add_test(NAME target/cluster COMMAND target_cluster)
 set_tests_properties(target/cluster PROPERTIES LABELS cluster TIMEOUT 240 SKIP_RETURN_CODE 77)
+if(TARGET hone)
+  add_test(NAME target/cluster_chain COMMAND /usr/bin/python3
+           ${CMAKE_CURRENT_LIST_DIR}/cluster_chain.py $<TARGET_FILE:hone>)
+  set_tests_properties(target/cluster_chain PROPERTIES LABELS cluster TIMEOUT 240
+                       SKIP_RETURN_CODE 77)
+endif()
 
 # Hosts behind real SSH servers.
 if(TARGET hone)
