@@ -156,6 +156,8 @@ void host_job_look(const struct host_job *job, struct target_entry *entry);
 const char *host_job_id(const struct host_job *job);
 const char *host_job_folder(const struct host_job *job);        /* ".hone/jobs/5f0c..." */
 struct host *host_job_host(const struct host_job *job);
+/* The runner said all it had to say: what is left is to fetch its artefacts. */
+bool host_job_has_result(const struct host_job *job);
 /* The place of the kind's own, cleared memory of `size` bytes that lives as long as the job. */
 void *host_job_own(struct host_job *job, size_t size);
 void host_job_began(struct host_job *job);

@@ -556,6 +556,10 @@ const char *host_job_folder(const struct host_job *job) {
     return job->folder;
 }
 
+bool host_job_has_result(const struct host_job *job) {
+    return job->stage >= JOB_FETCHING;
+}
+
 struct host *host_job_host(const struct host_job *job) {
     return job->host;
 }

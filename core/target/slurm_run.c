@@ -81,7 +81,7 @@ static void handed_in(struct slurm_run *run, const struct slurm_submit *submit) 
     run->restarts = -1;
     run->over_ms = 0;
     host_job_say(run->job, DIAG_NOTE, submit->known ? "job %lld of %s was handed in before; it is "
-                 "picked up" : "job %lld of %s", run->id, run->cluster->name);
+                 "picked up" : "handed in as job %lld of %s", run->id, run->cluster->name);
     slurm_poll_soon(run->cluster);
 }
 
@@ -214,15 +214,12 @@ static void hand_in_again(struct slurm_run *run, const char *what) {
 
 static void on_explained(void *data, struct str line) {
     struct slurm_run *run = data;
-    struct str rest = line;
     if (str_starts(line, "scontrol ")) {
         slurm_member(line, "JobState", run->remembered, sizeof run->remembered);
     } else if (str_starts(line, "sacct ")) {
-        rest.at += 6, rest.len -= 6;
-        struct str state;
-        if (str_next(&rest, '|', &state))       /* "CANCELLED by 1000" */
-            slurm_copy_clean(run->remembered, sizeof run->remembered,
-                             (struct str){state.at, strcspn(state.at, " |\n")});
+        struct str rest = {line.at + 6, line.len - 6}, state = {0}, word = {0};
+        if (str_next(&rest, '|', &state) && str_next(&state, ' ', &word))   /* "CANCELLED by 1000" */
+            slurm_copy_clean(run->remembered, sizeof run->remembered, word);
     } else if (str_starts(line, "out ") && run->output.len < MAX_OUTPUT) {
         text_sanitise(&run->output, (struct str){line.at + 4, line.len - 4});
         buf_putc(&run->output, '\n');
@@ -249,8 +246,7 @@ static void fail_explained(struct slurm_run *run, enum slurm_is is, const char *
     buf_printf(&text, "job %lld of %s %s", run->id, run->cluster->name, words);
     bool timed_out = strcmp(state, "TIMEOUT") == 0, no_memory = strcmp(state, "OUT_OF_MEMORY") == 0;
     if (timed_out)
-        buf_printf(&text, " (%s): raise time in [%s] if it needs more",
-                   run->cluster->time, run->cluster->section);
+        buf_printf(&text, ": raise time in [%s] if it needs more", run->cluster->section);
     else if (no_memory)
         buf_printf(&text, ": give it more with --mem in the options of [%s]", run->cluster->section);
     else if (is == SLURM_DONE)
@@ -344,7 +340,7 @@ static void step(void *data) {
     struct slurm_run *run = data;
     run->step = NULL;
     bool ready = host_is_ready(run->cluster->host) && run->cluster->prepared;
-    if (!ready || run->explaining || run->submit || run->retry)
+    if (!ready || run->explaining || run->submit || run->retry || host_job_has_result(run->job))
         return;
     if (run->handing_in) {
         hand_in(run);
@@ -438,7 +434,7 @@ void slurm_run_cancel(void *data) {
 void slurm_run_drop(void *data) {
     struct slurm_run *run = data;
     struct host_job *job = run->job;
-    if (run->id || run->submit)
+    if ((run->id || run->submit) && !host_job_has_result(job))
         slurm_end(run->cluster, host_job_folder(job));
     run_free(run);
     host_job_drop(job);

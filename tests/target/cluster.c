@@ -342,7 +342,7 @@ static void a_controller_that_is_away_is_waited_for(void **state) {
 }
 
 static bool is_handed_in(const void *data) {
-    return has_said(data, "job ");
+    return has_said(data, "handed in as job ");
 }
 
 static int count_jobs(void) {

@@ -62,7 +62,7 @@ def check(folder):
     assert end["best"]["speedup"] > 1.1 and not end["best"]["modelled"], end
     jobs = squeue(environment)
     said = [event["text"] for event in events if event["event"] == "log" and "text" in event]
-    numbered = [text for text in said if text.startswith("job ") and text.endswith(" of here")]
+    numbered = [text for text in said if text.startswith("handed in as job ")]
     assert jobs and all(name.startswith("hone-") and state == "COMPLETED"
                         for name, state in jobs), jobs
     assert len(numbered) == len(jobs) >= 2, (numbered, jobs)
