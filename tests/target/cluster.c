@@ -160,6 +160,16 @@ static void run_command(struct scene *scene, const char *const *argv) {
         fail_msg("%s failed", argv[0]);
 }
 
+static struct target *open_site(struct scene *scene, const char *name) {
+    struct target_options options = {.config = scene->config};
+    struct err err = {0};
+    struct target *target = target_open(scene->loop, name, &options, &err);
+    if (!target)
+        print_message("%s\n", err.text);
+    assert_non_null(target);
+    return target;
+}
+
 /* --------------------------------------------------------------------------------------- the tests */
 
 static bool has_eight(const void *data) {
@@ -235,19 +245,29 @@ static bool was_put_back(const void *data) {
     return has_said(data, "put back into the queue");
 }
 
-static void a_preempted_one_begins_anew(void **state) {
+static void a_preempted_one_begins_anew_as_often_as_it_may(void **state) {
     static const char *const greedy[] = {"sbatch", "--partition=high", "--nodes=2", "--exclusive",
                                          "--output=/dev/null", "--wrap=sleep 1", NULL};
     struct scene *scene = *state;
-    char *gate = gate_path(scene);
-    struct seen *seen = start_waiting(scene, gate);
-    serve_until(scene, has_begun, seen);
+    struct scene strict = *scene;
+    assert_true(config_set(scene->config, "cluster strict", "retries", "0", NULL));
+    strict.target = open_site(&strict, "strict");
+    char *gate = gate_path(&strict);
+    struct seen *never = start_waiting(&strict, gate);
+    struct seen *again = start_waiting(scene, gate);
+    scene->occasions = MAX_OF(scene->occasions, strict.occasions);
+    serve_until(&strict, has_begun, never);
+    serve_until(scene, has_begun, again);
     run_command(scene, greedy);
-    serve_until(scene, was_put_back, seen);
+    serve_until(scene, was_put_back, again);
+    serve_until(&strict, is_done, never);
+    assert_int_equal(never->failure.kind, ERR_ENVIRONMENT);
+    assert_non_null(strstr(never->failure.text, "no more than 0 retries"));
     open_gate(gate);
-    serve_until(scene, is_done, seen);
-    expect_right(seen, 100, 7);
-    assert_int_equal(seen->restarts, 1);
+    serve_until(scene, is_done, again);
+    expect_right(again, 100, 7);
+    assert_int_equal(again->restarts, 1);
+    target_free(strict.target);
 }
 
 /* As a health check does; the controller itself takes ten seconds to find out. */
@@ -353,16 +373,6 @@ static int count_jobs(void) {
         count += strncmp(line, "hone-", 5) == 0;
     pclose(squeue);
     return count;
-}
-
-static struct target *open_site(struct scene *scene, const char *name) {
-    struct target_options options = {.config = scene->config};
-    struct err err = {0};
-    struct target *target = target_open(scene->loop, name, &options, &err);
-    if (!target)
-        print_message("%s\n", err.text);
-    assert_non_null(target);
-    return target;
 }
 
 static void a_hone_that_was_killed_finds_its_job_again(void **state) {
@@ -480,7 +490,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(one_whose_runner_dies_is_explained),
     cmocka_unit_test(one_over_its_time_limit_is_explained),
     cmocka_unit_test(a_controller_that_is_away_is_waited_for),
-    cmocka_unit_test(a_preempted_one_begins_anew),
+    cmocka_unit_test(a_preempted_one_begins_anew_as_often_as_it_may),
     cmocka_unit_test(one_whose_node_fails_begins_anew),
 };
 
