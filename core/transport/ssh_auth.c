@@ -154,7 +154,6 @@ static void ask_again(struct ssh_link *link) {
 }
 
 void ssh_auth_again(struct ssh_link *link) {
-    link->auth->signed_once = true;
     link->stage = ask_again;
     ssh_link_wake(link);
 }

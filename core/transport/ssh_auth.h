@@ -20,7 +20,6 @@ struct ssh_auth {
     size_t next;
     struct ssh_candidate now;
     bool accepted;                      /* the server would take the key that is tried */
-    bool signed_once;                   /* a signature was refused: perhaps a first of two factors */
     int tries;                          /* of a passphrase or password */
     char *secret;                       /* the passphrase or password that is tried */
     int status;                         /* of libssh2, from a job */
@@ -33,7 +32,8 @@ struct ssh_auth {
 
 /* The next key; after the last one, what a person can answer; then the end. */
 void ssh_auth_next(struct ssh_link *link);
-/* A key's signature was refused: asks the server what it takes now, then goes on. */
+/* A key's signature did not do: asks the server what it takes now, for the key may have been the
+ * first of two factors, then goes on. */
 void ssh_auth_again(struct ssh_link *link);
 void ssh_auth_done(struct ssh_link *link, const char *how);
 void ssh_auth_set_secret(struct ssh_auth *auth, const char *secret);

@@ -408,9 +408,18 @@ static void on_keepalive(void *data) {
     ssh_link_turn(link);
 }
 
+static void free_keys(struct ssh_link *link) {
+    for (size_t i = 0; i < link->n_keys; i++)
+        ssh_key_free(&link->keys[i]);
+    free(link->keys);
+    link->keys = NULL;
+    link->n_keys = 0;
+}
+
 void ssh_link_ready(struct ssh_link *link, const char *how) {
     loop_timer_stop(link->limit);
     link->limit = NULL;
+    free_keys(link);                    /* what is private in them is wiped as soon as possible */
     uint64_t every = (uint64_t)(link->route.keepalive_s * 1000);
     link->keepalive = loop_timer_start(link->loop, every, every, on_keepalive, link);
     link->stage = ssh_serve;
@@ -483,9 +492,7 @@ static void free_link(struct ssh_link *link) {
     ssh_dial_free(link);
     if (link->fd >= 0)
         close(link->fd);
-    for (size_t i = 0; i < link->n_keys; i++)
-        ssh_key_free(&link->keys[i]);
-    free(link->keys);
+    free_keys(link);
     if (link->addresses)
         freeaddrinfo(link->addresses);
     ssh_known_free(&link->known);
