@@ -122,8 +122,6 @@ class Cores:
         if switch("no_driver", source):
             raise Unavailable("TDRV:tdrv_get_dev_info  No neuron device available", 1)
         busy = switch("core_busy", source)
-        if self.files:
-            return                          # further models of a process share its cores
         logical, physical = wanted_cores()
         names = "nc%d-nc%d" % (logical[0], logical[-1])
         text = "NRT:nrt_allocate_neuron_cores  NeuronCore(s) not available - Requested:%s " \
@@ -137,21 +135,12 @@ class Cores:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                self.give_back()
                 raise Unavailable(text % (names, PHYSICAL_CORES - len(holders())), 9) from None
             self.held[core] = file
             file.truncate(0)
             file.write(json.dumps({"pid": os.getpid(), "command": " ".join(sys.argv)[:200]}))
             file.flush()
         note("cores", logical=logical, lnc=lnc())
-
-    def give_back(self):
-        for file in self.files:
-            file.close()
-        self.files = []
-
-
-CORES = Cores()             # of this process
 
 
 def holders():

@@ -34,7 +34,7 @@ class Model:
     def __init__(self, neff):
         self.neff, source = neff, neff.source
         try:
-            host.CORES.take(source)
+            host.Cores().take(source)
         except host.Unavailable as problem:
             raise Failed(problem.status, "initialize the runtime", [str(problem)]) from None
         if host.switch("neff_skew", source):
