@@ -13,7 +13,8 @@ struct act {
     enum tune_gate gate;
     int attempt, index;
     double number;
-    const char *text;
+    enum tune_role role;
+    const char *part, *text;
 };
 
 static bool at_gate(const struct tune_state *state, enum tune_step first, enum tune_step last) {
@@ -45,7 +46,8 @@ static bool can_reject(const struct tune_state *state) {
     return at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_REFLECT);
 }
 static bool can_another(const struct tune_state *state) {
-    return at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_BENCHMARK) || state->wait == TUNE_WAIT_REJECTED;
+    return at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_BENCHMARK) ||
+           state->wait == TUNE_WAIT_REJECTED || tune_call_runs(state);
 }
 static bool can_choose(const struct tune_state *state) {
     return at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_PLAN) && state->plans.len > 1;
@@ -84,6 +86,15 @@ static bool can_note(const struct tune_state *state) {
 static bool can_memory(const struct tune_state *state) {
     return state->memory.len > 0;
 }
+static bool can_restore(const struct tune_state *state) {
+    return state->parts.len > 0;
+}
+static bool can_answer(const struct tune_state *state) {
+    for (size_t i = 0; i < state->calls.len; i++)
+        if (state->calls.at[i].waits)
+            return true;
+    return false;
+}
 
 /* ------------------------------------------------------------------------------ what it does */
 
@@ -109,8 +120,13 @@ static void act_start(struct tune_state *state, const struct act *act) {
 static void act_pause(struct tune_state *state, const struct act *act) {
     (void)act;
     state->running = false;
+    bool gives_up = tune_call_runs(state);
+    if (gives_up)
+        tune_steps_rewind(state, state->step);
     if (state->wait == TUNE_WAIT_NOTHING)
-        tune_wait_set(state, TUNE_WAIT_PAUSED, "paused by you");
+        tune_wait_set(state, TUNE_WAIT_PAUSED,
+                      gives_up ? "paused by you; the question was given up and start asks it again"
+                               : "paused by you");
 }
 
 /* Drops the current proposal, with the reason, and has the next one made and shown. */
@@ -157,7 +173,24 @@ static void act_reject(struct tune_state *state, const struct act *act) {
                   "you rejected the proposal; start asks for another one with your reason");
 }
 
+/* While a plan is asked for, there is nothing yet to drop: the question is put again. */
+static void plan_ask_again(struct tune_state *state, const char *text) {
+    if (text && *text)
+        *vec_push(&state->rejections) = (struct tune_rejection){.round = state->round,
+                                                                .attempt = -1,
+                                                                .step = TUNE_STEP_PLAN,
+                                                                .title = "a plan not waited for",
+                                                                .reason = tune_keep(state, text)};
+    state->own->revise = true;
+    tune_steps_rewind(state, TUNE_STEP_PLAN);
+}
+
 static void act_another(struct tune_state *state, const struct act *act) {
+    if (tune_call_runs(state) && state->step == TUNE_STEP_PLAN) {
+        plan_ask_again(state, act->text);
+        go_on(state);
+        return;
+    }
     if (state->wait != TUNE_WAIT_REJECTED)
         proposal_drop(state, act->text && *act->text ? act->text : "another one was asked for");
     go_on(state);
@@ -374,6 +407,46 @@ static void act_delete_memory(struct tune_state *state, const struct act *act) {
         item->is = TUNE_EXPERIENCE_DELETED;
 }
 
+/* The row of a part; a new one when there is none. */
+static struct tune_part_change *part_row(struct tune_state *state, const struct act *act) {
+    for (size_t i = 0; i < state->parts.len; i++)
+        if (state->parts.at[i].role == act->role && !strcmp(state->parts.at[i].part, act->part))
+            return &state->parts.at[i];
+    struct tune_part_change *row = vec_push(&state->parts);
+    *row = (struct tune_part_change){.role = act->role, .part = tune_keep(state, act->part)};
+    return row;
+}
+
+static void part_drop_empty(struct tune_state *state) {
+    size_t left = 0;
+    for (size_t i = 0; i < state->parts.len; i++)
+        if (state->parts.at[i].off || state->parts.at[i].text)
+            state->parts.at[left++] = state->parts.at[i];
+    state->parts.len = left;
+}
+
+static void act_switch_part(struct tune_state *state, const struct act *act) {
+    struct tune_part_change *row = part_row(state, act);
+    row->off = !row->off;
+    part_drop_empty(state);
+}
+
+static void act_edit_part(struct tune_state *state, const struct act *act) {
+    struct tune_part_change *row = part_row(state, act);
+    row->text = tune_keep(state, act->text);
+    row->off = false;
+}
+
+static void act_restore_part(struct tune_state *state, const struct act *act) {
+    part_row(state, act)->text = NULL;
+    part_drop_empty(state);
+}
+
+/* What it says comes with the event "answered". */
+static void act_answer(struct tune_state *state, const struct act *act) {
+    (void)state, (void)act;
+}
+
 static void act_approve(struct tune_state *state, const struct act *act) {
     if (state->wait_step == TUNE_STEP_SUMMARISE)
         for (size_t i = 0; i < state->memory.len; i++)
@@ -423,6 +496,10 @@ static const struct {
     [TUNE_ACT_EDIT_MEMORY] = {can_memory, act_edit_memory, TUNE_UNDO_MEMORY},
     [TUNE_ACT_EXPIRE_MEMORY] = {can_memory, act_expire_memory, TUNE_UNDO_MEMORY},
     [TUNE_ACT_DELETE_MEMORY] = {can_memory, act_delete_memory, TUNE_UNDO_MEMORY},
+    [TUNE_ACT_SWITCH_PART] = {can_always, act_switch_part, TUNE_UNDO_PARTS},
+    [TUNE_ACT_EDIT_PART] = {can_always, act_edit_part, TUNE_UNDO_PARTS},
+    [TUNE_ACT_RESTORE_PART] = {can_restore, act_restore_part, TUNE_UNDO_PARTS},
+    [TUNE_ACT_ANSWER] = {can_answer, act_answer, TUNE_UNDO_NONE},
 };
 
 const char *tune_action_name(enum tune_action_kind kind) {
@@ -467,6 +544,8 @@ static size_t index_limit(const struct tune_state *state, enum tune_action_kind 
         return state->candidate.hunks.len;
     if (kind == TUNE_ACT_SET_BUDGET)
         return TUNE_BUDGETS;
+    if (kind == TUNE_ACT_ANSWER)
+        return state->calls.len;
     return actions[kind].undo == TUNE_UNDO_NOTE ? state->notes.len : state->memory.len;
 }
 
@@ -511,6 +590,11 @@ bool tune_act_check(const struct tune_state *state, const struct tune_action *ac
         (action->index < 0 || (size_t)action->index >= index_limit(state, action->kind)))
         return err_set(err, ERR_USAGE, "%s: there is no number %d", tune_action_name(action->kind),
                        action->index);
+    if (action->kind == TUNE_ACT_ANSWER && !state->calls.at[action->index].waits)
+        return err_set(err, ERR_USAGE, "question %d does not wait for an answer", action->index);
+    if (reads(action->kind, "part") && ((unsigned)action->role >= TUNE_ROLES || !action->part))
+        return err_set(err, ERR_USAGE, "%s needs a role and a part of its prompt",
+                       tune_action_name(action->kind));
     if (reads(action->kind, "gate") &&
         ((unsigned)action->gate >= TUNE_GATES || (unsigned)action->step > TUNE_STEPS))
         return err_set(err, ERR_USAGE, "there is no such gate");
@@ -527,6 +611,10 @@ cJSON *tune_act_write(const struct tune_action *action) {
         tune_json_put_text(object, "gate", tune_gate_word(action->gate));
     if (reads(action->kind, "attempt"))
         cJSON_AddNumberToObject(object, "attempt", action->attempt);
+    if (reads(action->kind, "role"))
+        tune_json_put_text(object, "role", tune_role_word(action->role));
+    if (reads(action->kind, "part"))
+        tune_json_put_text(object, "part", action->part);
     if (reads(action->kind, "index"))
         cJSON_AddNumberToObject(object, "index", action->index);
     if (reads(action->kind, "number"))
@@ -543,13 +631,18 @@ static bool act_read(const cJSON *payload, struct act *act) {
                         .attempt = tune_json_int(payload, "attempt", 0),
                         .index = tune_json_int(payload, "index", -1),
                         .number = tune_json_number(payload, "number"),
+                        .role = TUNE_ROLES,
+                        .part = tune_json_text(payload, "part"),
                         .text = tune_json_text(payload, "text")};
+    tune_role_find(tune_json_text(payload, "role"), &act->role);
     tune_step_find(tune_json_text(payload, "step"), &act->step);
     tune_gate_find(tune_json_text(payload, "gate"), &act->gate);
     for (int i = 0; name && i < TUNE_ACTIONS; i++)
         if (!strcmp(names[i].name, name))
             act->kind = (enum tune_action_kind)i;
     if (act->kind == TUNE_ACTIONS)
+        return false;
+    if (reads(act->kind, "part") && (act->role == TUNE_ROLES || !act->part))
         return false;
     return !reads(act->kind, "text") || act->text || act->kind == TUNE_ACT_ANOTHER;
 }

@@ -33,6 +33,22 @@ static void streaming_set(struct tune_state *state) {
             state->streaming = state->calls.at[i - 1].live.at;
 }
 
+/* What a person wrote for one call has gone out with it. */
+static void edits_used(struct tune_state *state, const char *word) {
+    enum tune_role role;
+    size_t left = 0;
+    if (!tune_role_find(word, &role))
+        return;
+    for (size_t i = 0; i < state->parts.len; i++) {
+        struct tune_part_change change = state->parts.at[i];
+        if (change.role == role)
+            change.text = NULL;
+        if (change.off || change.text)
+            state->parts.at[left++] = change;
+    }
+    state->parts.len = left;
+}
+
 void tune_call_asked(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     struct tune_call *call = vec_push(&state->calls);
     *call = (struct tune_call){
@@ -47,6 +63,7 @@ void tune_call_asked(struct tune_state *state, const cJSON *payload, int64_t wal
     };
     for (size_t i = 0; i < COUNT_OF(numbers); i++)
         *number_at(call, i) = NAN;
+    edits_used(state, call->role);
     streaming_set(state);
 }
 
@@ -87,6 +104,38 @@ void tune_call_stream(struct tune_state *state, int number, struct str piece, bo
         buf_clear(&call->live);
     buf_add(&call->live, piece.at ? piece.at : "", piece.len);
     streaming_set(state);
+}
+
+bool tune_call_runs(const struct tune_state *state) {
+    bool asks = state->step == TUNE_STEP_PLAN || state->step == TUNE_STEP_REWRITE;
+    if (!asks || state->steps[state->step].is != TUNE_IS_RUNNING)
+        return false;
+    for (size_t i = state->calls.len; i > 0; i--)
+        if (!state->calls.at[i - 1].ended_ms)
+            return true;
+    return false;
+}
+
+enum tune_role tune_role_next(const struct tune_state *state) {
+    const struct tune_attempt *open = tune_state_attempt(state, state->current);
+    enum tune_step_is is = state->steps[state->step].is;
+    bool broken = open && open->id > 0 && open->status == TUNE_STATUS_OPEN &&
+                  open->verdict.compiles == TUNE_ANSWER_NO;
+    if (state->step == TUNE_STEP_PLAN && is == TUNE_IS_OK)
+        return TUNE_ROLE_REWRITER;
+    if (state->step == TUNE_STEP_REWRITE && (is == TUNE_IS_WAITING || is == TUNE_IS_RUNNING))
+        return broken ? TUNE_ROLE_FIXER : TUNE_ROLE_REWRITER;
+    if (state->step == TUNE_STEP_VERIFY && is == TUNE_IS_FAILED && broken &&
+        open->repairs < TUNE_MAX_REPAIRS)
+        return TUNE_ROLE_FIXER;
+    return TUNE_ROLE_PLANNER;
+}
+
+size_t tune_role_turn(const struct tune_state *state, enum tune_role role, size_t models) {
+    size_t count = 0;
+    for (size_t i = 0; i < state->calls.len; i++)
+        count += state->calls.at[i].role && !strcmp(state->calls.at[i].role, tune_role_word(role));
+    return models ? count % models : 0;
 }
 
 /* ------------------------------------------------------------------------------------- the log */
@@ -163,10 +212,6 @@ void tune_reply_answered(struct tune_reply *reply, int call, const struct model_
         spent_emit(session, answer);
 }
 
-size_t tune_reply_turns(const struct tune_reply *reply, enum tune_role role) {
-    const struct tune_state *state = reply->session->state;
-    size_t count = 0;
-    for (size_t i = 0; i < state->calls.len; i++)
-        count += state->calls.at[i].role && !strcmp(state->calls.at[i].role, tune_role_word(role));
-    return count;
+size_t tune_reply_turn(const struct tune_reply *reply, enum tune_role role, size_t models) {
+    return tune_role_turn(reply->session->state, role, models);
 }

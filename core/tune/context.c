@@ -275,6 +275,15 @@ static void repair_fill(struct tune_context *context, const struct tune_state *s
     section_add(context, "what has to be repaired", &out);
 }
 
+static void changes_fill(struct tune_context *context, const struct tune_state *state) {
+    for (size_t i = 0; i < state->parts.len; i++) {
+        struct tune_part_change change = state->parts.at[i];
+        change.part = keep(context, change.part);
+        change.text = keep(context, change.text);
+        *vec_push(&context->changes) = change;
+    }
+}
+
 struct tune_context *tune_context_build(const struct tune_state *state) {
     struct tune_context *context = mem_alloc(1, sizeof *context);
     context->arena = arena_new();
@@ -289,6 +298,7 @@ struct tune_context *tune_context_build(const struct tune_state *state) {
     const struct tune_attempt *from = tune_state_attempt(state, state->incumbent);
     context->source = keep(context, from ? from->source : state->kernel_source);
     closed_fill(context, state);
+    changes_fill(context, state);
     task_print(context, state);
     if (from) {
         context->latency_us = from->latency_us;
@@ -319,6 +329,7 @@ void tune_context_free(struct tune_context *context) {
     vec_free(&context->metrics);
     vec_free(&context->bounds);
     vec_free(&context->sections);
+    vec_free(&context->changes);
     arena_free(context->arena);
     free(context);
 }

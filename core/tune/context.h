@@ -28,6 +28,7 @@ struct tune_context {
     VEC(struct tune_bound) bounds;
     /* Only in a repair turn: what the compiler or the check said. NULL otherwise. */
     const char *repair_error, *repair_source;
+    VEC(struct tune_part_change) changes;   /* of prompts, by the person */
     VEC(struct tune_section) sections;
     struct arena *arena;        /* owns every text above */
 };

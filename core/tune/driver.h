@@ -111,8 +111,8 @@ struct model_reply;
 int tune_reply_asked(struct tune_reply *reply, const struct tune_question *question);
 void tune_reply_stream(struct tune_reply *reply, int call, struct str piece, bool again);
 void tune_reply_answered(struct tune_reply *reply, int call, const struct model_reply *answer);
-/* How many calls of a role there were: whose turn it is. */
-size_t tune_reply_turns(const struct tune_reply *reply, enum tune_role role);
+/* Which of so many models of a role is to be asked now. */
+size_t tune_reply_turn(const struct tune_reply *reply, enum tune_role role, size_t models);
 
 /* evaluate.c: the profile (baseline), verify and benchmark steps. */
 void tune_baseline_start(struct tune_session *session);

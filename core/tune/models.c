@@ -9,7 +9,7 @@
 #define MAX_WORDS 64
 
 struct entry {
-    const char *name;
+    const char *name, *origin;
     struct model_endpoint endpoint;
 };
 
@@ -18,6 +18,7 @@ struct tune_models {
     VEC(struct entry) roles[TUNE_ROLES];
     struct model_prices *prices;
     bool by_gain;
+    struct tune_role_view views[TUNE_ROLES];
 };
 
 /* Who does what nobody was named for. */
@@ -140,11 +141,12 @@ static bool find_one(struct finding *finding, const char *name, struct entry *en
     return true;
 }
 
-static bool role_read(struct finding *finding, enum tune_role role, const char *names) {
+static bool role_read(struct finding *finding, enum tune_role role, const char *names,
+                      const char *origin) {
     struct str rest = str_of(names), one;
     while (str_next(&rest, ',', &one)) {
         char name[80];
-        struct entry entry = {0};
+        struct entry entry = {.origin = origin};
         one = str_trim(one);
         snprintf(name, sizeof name, STR_FMT, STR_ARG(one));
         if (!one.len || str_is(one, "none"))
@@ -159,11 +161,19 @@ static bool role_read(struct finding *finding, enum tune_role role, const char *
 static bool roles_read(struct finding *finding, const char *names) {
     bool by_config = !strcmp(names, "models");
     for (int role = 0; role < TUNE_ROLES; role++) {
+        struct config_origin origin = {0};
         const char *set =
-            config_get(finding->config, "roles", tune_role_word((enum tune_role)role), NULL);
+            config_get(finding->config, "roles", tune_role_word((enum tune_role)role), &origin);
         bool writes = role == TUNE_ROLE_SUMMARISER || role == TUNE_ROLE_REFLECTOR;
         const char *list = by_config || writes ? set : role == TUNE_ROLE_PLANNER ? names : NULL;
-        if (list && !role_read(finding, (enum tune_role)role, list))
+        struct buf from = {0};
+        if (list && list == set)
+            config_origin_print(&origin, &from);
+        else
+            buf_puts(&from, "the proposer");
+        const char *where = arena_strdup(finding->models->arena, from.at ? from.at : "");
+        buf_free(&from);
+        if (list && !role_read(finding, (enum tune_role)role, list, where))
             return false;
     }
     if (finding->models->roles[TUNE_ROLE_PLANNER].len)
@@ -171,6 +181,26 @@ static bool roles_read(struct finding *finding, const char *names) {
     return err_set(finding->err, ERR_USAGE,
                    "no model plans: name one as planner in [roles] of the configuration (%s)",
                    "hone config --path says where it is");
+}
+
+static enum tune_role answering(const struct tune_models *models, enum tune_role role);
+
+static void view_fill(struct tune_models *models, enum tune_role role) {
+    enum tune_role by = answering(models, role);
+    size_t count = models->roles[by].len;
+    struct tune_role_model *list = ARENA_ARRAY(models->arena, struct tune_role_model, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        const struct entry *entry = &models->roles[by].at[i];
+        list[i] = (struct tune_role_model){
+            .name = entry->name,
+            .asked = arena_printf(models->arena, "%s, %s", entry->endpoint.api,
+                                  entry->endpoint.model),
+            .origin = by == role ? entry->origin
+                                 : arena_printf(models->arena, "as the %s", tune_role_word(by)),
+            .price_input = entry->endpoint.price.input,
+            .price_output = entry->endpoint.price.output};
+    }
+    models->views[role] = (struct tune_role_view){list, count};
 }
 
 struct tune_models *tune_models_open(const struct config *config, const char *names,
@@ -185,6 +215,8 @@ struct tune_models *tune_models_open(const struct config *config, const char *na
     }
     const char *choose = config_get(config, "roles", "choose", NULL);
     models->by_gain = choose && !strcmp(choose, "bandit");
+    for (int role = 0; role < TUNE_ROLES; role++)
+        view_fill(models, (enum tune_role)role);
     return models;
 }
 
@@ -216,6 +248,10 @@ const char *tune_models_name(const struct tune_models *models, enum tune_role ro
 const struct model_endpoint *tune_models_endpoint(const struct tune_models *models,
                                                   enum tune_role role, size_t index) {
     return &models->roles[answering(models, role)].at[index].endpoint;
+}
+
+const struct tune_role_view *tune_models_view(const struct tune_models *models) {
+    return models->views;
 }
 
 bool tune_models_by_gain(const struct tune_models *models) {

@@ -200,6 +200,7 @@ static bool session_read(struct tune_session *session, const struct tune_options
     tune_place_follow(session);
     if (!proposer_open(session, options->config, err))
         return false;
+    state->roles = session->proposer->roles;
     tune_recent_note(session);
     return true;
 }

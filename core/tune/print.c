@@ -250,6 +250,33 @@ static void print_lessons(const struct tune_state *state, cJSON *root) {
     }
 }
 
+static void print_calls(const struct tune_state *state, cJSON *root) {
+    cJSON *list = array_in(root, "calls");
+    for (size_t i = 0; i < state->calls.len; i++) {
+        const struct tune_call *call = &state->calls.at[i];
+        cJSON *item = object_in(list);
+        tune_json_put_text(item, "role", call->role);
+        tune_json_put_text(item, "model", call->model);
+        tune_json_put_text(item, "prompt", call->prompt);
+        tune_json_put_text(item, "answer", call->answer);
+        tune_json_put_text(item, "failure", call->failure);
+        put_int(item, "asked_ms", (double)call->asked_ms);
+        put_int(item, "ended_ms", (double)call->ended_ms);
+        tune_json_put_number(item, "output", call->output);
+        tune_json_put_number(item, "dollars", call->dollars);
+        tune_json_put_bool(item, "waits", call->waits);
+    }
+    list = array_in(root, "parts");
+    for (size_t i = 0; i < state->parts.len; i++) {
+        const struct tune_part_change *change = &state->parts.at[i];
+        cJSON *item = object_in(list);
+        tune_json_put_text(item, "role", tune_role_word(change->role));
+        tune_json_put_text(item, "part", change->part);
+        tune_json_put_text(item, "text", change->text);
+        tune_json_put_bool(item, "off", change->off);
+    }
+}
+
 void tune_state_print(const struct tune_state *state, struct buf *out) {
     cJSON *root = cJSON_CreateObject();
     print_head(state, root);
@@ -268,6 +295,7 @@ void tune_state_print(const struct tune_state *state, struct buf *out) {
         tune_json_put_text(item, "message", state->diagnostics.at[i].message);
     }
     print_lessons(state, root);
+    print_calls(state, root);
     list = array_in(root, "budgets");
     for (int i = 0; i < TUNE_BUDGETS; i++) {
         cJSON *item = object_in(list);

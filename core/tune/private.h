@@ -24,15 +24,20 @@ struct tune_flow {
     size_t n_plans, n_rejections, n_decided;
 };
 
-/* What an undo step puts back: the flow, the settings, one note or one experience. */
+/* What an undo step puts back: the flow, the settings, one note, one experience, or what was changed
+ * about prompts. */
 enum tune_undo_kind { TUNE_UNDO_NONE, TUNE_UNDO_FLOW, TUNE_UNDO_SETTINGS, TUNE_UNDO_NOTE,
-                      TUNE_UNDO_MEMORY };
+                      TUNE_UNDO_MEMORY, TUNE_UNDO_PARTS };
 struct tune_settings {
     int rounds;
     double limits[TUNE_BUDGETS], tolerance;
     enum tune_gate gates[TUNE_STEPS];
     const char *precision;
     unsigned by_hand;
+};
+struct tune_parts {
+    struct tune_part_change *at;
+    size_t count, calls;        /* so many calls there were */
 };
 struct tune_undo {
     enum tune_undo_kind kind;
@@ -43,6 +48,7 @@ struct tune_undo {
         struct tune_settings settings;
         struct tune_note note;
         struct tune_experience experience;
+        struct tune_parts parts;
     };
 };
 
@@ -90,6 +96,8 @@ void tune_call_asked(struct tune_state *state, const cJSON *payload, int64_t wal
 void tune_call_answered(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
 /* Calls that ran when the process ended will not be answered any more. */
 void tune_calls_break_off(struct tune_state *state, int64_t wall_ms);
+/* Whether the plan or the rewrite step asks a model now. */
+bool tune_call_runs(const struct tune_state *state);
 /* A piece of an answer; `again`: what came so far counts no longer. Not an event: it is gone when the
  * process is. */
 void tune_call_stream(struct tune_state *state, int call, struct str piece, bool again);

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "model/model.h"
+
 #define PROMPT_LIMIT (1u << 20)
 #define SYSTEM_MARK "[system]"
 
@@ -169,15 +171,23 @@ static struct str part_heading(struct str part, struct tune_prompt *prompt,
 }
 
 static void part_change(struct tune_prompt *prompt, struct tune_prompt_part *row,
-                        const struct tune_prompt_change *changes, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(changes[i].part, row->name) != 0)
-            continue;
-        row->off = changes[i].off;
-        if (!changes[i].text)
-            continue;
-        row->edited = true;
-        row->text = str_of(arena_strdup(prompt->arena, changes[i].text));
+                        const struct tune_prompt_change *change) {
+    if (strcmp(change->part, row->name) != 0)
+        return;
+    row->off = change->off;
+    if (!change->text)
+        return;
+    row->edited = true;
+    row->text = str_of(arena_strdup(prompt->arena, change->text));
+}
+
+static void part_changes(struct tune_prompt *prompt, struct tune_prompt_part *row,
+                         const struct tune_context *context, enum tune_role role) {
+    for (size_t i = 0; i < context->changes.len; i++) {
+        const struct tune_part_change *made = &context->changes.at[i];
+        const struct tune_prompt_change change = {made->part, made->text, made->off};
+        if (made->role == role)
+            part_change(prompt, row, &change);
     }
 }
 
@@ -198,7 +208,10 @@ struct tune_prompt *tune_prompt_build(const struct tune_context *context, enum t
         part = part_heading(part, prompt, &row);
         row.left_out = part_print(context, part, &text);
         row.text = (struct str){arena_strndup(prompt->arena, text.at ? text.at : "", text.len), text.len};
-        part_change(prompt, &row, changes, count);
+        part_changes(prompt, &row, context, role);
+        for (size_t i = 0; i < count; i++)
+            part_change(prompt, &row, &changes[i]);
+        row.tokens = row.off ? 0 : model_tokens_estimate(row.text);
         *vec_push(&prompt->parts) = row;
         buf_free(&text);
     }
@@ -224,6 +237,17 @@ void tune_prompt_print(const struct tune_prompt *prompt, struct buf *system, str
         if (part->text.len && part->text.at[part->text.len - 1] != '\n')
             buf_putc(out, '\n');
     }
+}
+
+double tune_prompt_tokens(const struct tune_prompt *prompt) {
+    double sum = 0;
+    for (size_t i = 0; i < prompt->parts.len; i++)
+        sum += prompt->parts.at[i].tokens;
+    return sum;
+}
+
+double tune_tokens_estimate(struct str text) {
+    return model_tokens_estimate(text);
 }
 
 void tune_context_print(const struct tune_context *context, struct buf *out) {

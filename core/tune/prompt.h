@@ -5,16 +5,6 @@
 
 #include "tune/context.h"
 
-/* X(ID, "role", "template"): who asks, and the file in prompts/. */
-#define TUNE_ROLE_TABLE(X) \
-    X(PLANNER, "planner", "plan") \
-    X(REWRITER, "rewriter", "rewrite") \
-    X(FIXER, "fixer", "fix") \
-    X(SUMMARISER, "summariser", "summarise") \
-    X(REFLECTOR, "reflector", "reflect")
-#define X(id, word, file) TUNE_ROLE_##id,
-enum tune_role { TUNE_ROLE_TABLE(X) TUNE_ROLES };
-#undef X
 const char *tune_role_word(enum tune_role role);
 bool tune_role_find(const char *word, enum tune_role *role);
 
@@ -25,6 +15,7 @@ struct tune_prompt_part {
     bool off;                   /* switched off: does not go out */
     bool edited;                /* somebody's words instead of the template's */
     int left_out;               /* lines that were too many */
+    double tokens;              /* an estimate; 0 when it is off */
 };
 struct tune_prompt {
     VEC(struct tune_prompt_part) parts;     /* in the template's order; empty parts are not there */
@@ -35,12 +26,21 @@ struct tune_prompt_change {
     const char *part, *text;    /* text NULL: as it is */
     bool off;
 };
-/* `changes` may be NULL. Free with tune_prompt_free. */
+/* With what a person changed (context->changes), then `changes`, which may be NULL. Free with
+ * tune_prompt_free. */
 struct tune_prompt *tune_prompt_build(const struct tune_context *context, enum tune_role role,
                                       const struct tune_prompt_change *changes, size_t count)
     CC_MUST_USE;
 void tune_prompt_free(struct tune_prompt *prompt);      /* accepts NULL */
 /* What goes out: the parts that are on, those of the system first. */
 void tune_prompt_print(const struct tune_prompt *prompt, struct buf *system, struct buf *user);
+
+/* Tokens of all that goes out, estimated. */
+double tune_prompt_tokens(const struct tune_prompt *prompt);
+double tune_tokens_estimate(struct str text);
+
+/* Whose question comes next, as the loop stands, and which of so many models it goes to. */
+enum tune_role tune_role_next(const struct tune_state *state);
+size_t tune_role_turn(const struct tune_state *state, enum tune_role role, size_t models);
 
 #endif

@@ -10,6 +10,7 @@ struct loop;
 struct tune_context;
 struct tune_plan;
 struct tune_reply;
+struct tune_role_view;
 
 /* Both calls return at once. The proposer answers later, on the event loop's thread, by exactly one
  * of the finishing tune_reply_ calls; answering inside the call is allowed. `context`, `plan` and
@@ -27,8 +28,9 @@ struct tune_proposer {
      * inside the call. */
     void (*cancel)(void *self);
     void (*free)(void *self);   /* may be NULL */
-    /* A person's answer to the question that waits for one; NULL where none ever does. */
-    void (*answer)(void *self, struct str text);
+    /* A person's answer to state->calls[call], which waits for one; NULL where none ever does. */
+    void (*answer)(void *self, int call, struct str text);
+    const struct tune_role_view *roles;     /* who is asked for each role; NULL: no models */
 };
 
 /* The embedded rewriter: real source-to-source transformations, no network, no key. */

@@ -181,12 +181,15 @@ static void begin(struct models_proposer *self, const struct tune_context *conte
     self->reply = reply;
     self->role = role;
     self->turn = 0;
-    self->which = tune_reply_turns(reply, role) % tune_models_count(self->models, role);
+    self->which = tune_reply_turn(reply, role, tune_models_count(self->models, role));
     struct tune_prompt *prompt = tune_prompt_build(context, role, NULL, 0);
     tune_prompt_print(prompt, &self->system, &self->prompt);
     tune_prompt_free(prompt);
     tune_reply_author(reply, tune_models_name(self->models, role, self->which));
-    ask(self);
+    if (self->system.len + self->prompt.len)
+        ask(self);
+    else
+        give_up(self, "every part of the prompt is switched off");
 }
 
 /* ---------------------------------------------------------------------------- as the loop sees it */
@@ -220,9 +223,9 @@ static void cancel(void *data) {
     model_cancel(call);
 }
 
-static void answer(void *data, struct str text) {
+static void answer(void *data, int call, struct str text) {
     struct models_proposer *self = data;
-    if (self->call)
+    if (self->call && self->number == call)
         model_answer(self->call, text);
 }
 
@@ -251,6 +254,7 @@ struct tune_proposer *tune_models_new(struct loop *loop, const struct config *co
                                             .rewrite = rewrite,
                                             .cancel = cancel,
                                             .free = release,
-                                            .answer = answer};
+                                            .answer = answer,
+                                            .roles = tune_models_view(models)};
     return &self->proposer;
 }

@@ -181,6 +181,8 @@ bool tune_session_act(struct tune_session *session, const struct tune_action *ac
     session->halted = false;
     session->state->trouble = NULL;
     bool ok = again || act_store(session, action, err);
+    if (ok && action->kind == TUNE_ACT_ANSWER && session->proposer->answer)
+        session->proposer->answer(session->proposer->self, action->index, str_of(action->text));
     tune_advance(session);
     return ok;
 }

@@ -38,10 +38,12 @@ struct tune_options {
     struct tune_place *place;       /* instead of a target by name; copied. NULL */
 };
 
-/* X(ID, "name", fields it reads, undoable): `step`, `attempt`, `index`, `text`, `number`, `gate`. */
+/* X(ID, "name", fields it reads, undoable): `step`, `attempt`, `index`, `text`, `number`, `gate`,
+ * `role`, `part`. */
 #define TUNE_ACTION_TABLE(X) \
     X(START, "start", "", false)                        /* also: go on after pause or rejection */ \
-    X(PAUSE, "pause", "", false)                        /* after the step that runs */ \
+    X(PAUSE, "pause", "", false)                        /* after the step that runs; a question \
+                                                         * to a model is given up at once */ \
     X(APPROVE, "approve", "", true)                     /* what waits at the gate */ \
     X(REJECT, "reject", "text", true)                   /* with the reason; pauses */ \
     X(ANOTHER, "another", "text", true)                 /* drop the proposal, ask for a new one */ \
@@ -66,7 +68,11 @@ struct tune_options {
     X(APPROVE_MEMORY, "approve-memory", "index", true) \
     X(EDIT_MEMORY, "edit-memory", "index text", true)   /* first line title, rest summary */ \
     X(EXPIRE_MEMORY, "expire-memory", "index", true)    /* toggles */ \
-    X(DELETE_MEMORY, "delete-memory", "index", true)
+    X(DELETE_MEMORY, "delete-memory", "index", true) \
+    X(SWITCH_PART, "switch-part", "role part", true)    /* off, or on again */ \
+    X(EDIT_PART, "edit-part", "role part text", true)   /* for the next call of that role */ \
+    X(RESTORE_PART, "restore-part", "role part", true)  /* the template's words again */ \
+    X(ANSWER, "answer", "index text", false)            /* a person's, to a call that waits */
 
 #define X(id, name, fields, undoable) TUNE_ACT_##id,
 enum tune_action_kind { TUNE_ACTION_TABLE(X) TUNE_ACTIONS };
@@ -78,7 +84,8 @@ struct tune_action {
     enum tune_gate gate;
     int attempt, index;
     double number;
-    const char *text;               /* copied */
+    enum tune_role role;
+    const char *part, *text;        /* copied */
 };
 
 /* Opens (or makes) the session and reads its log. Nothing runs until TUNE_ACT_START. options->use

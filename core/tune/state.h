@@ -173,6 +173,25 @@ struct tune_call {
     struct buf live;                /* what has come so far, while it runs; not from the log */
 };
 
+/* What a person changed about a part of a role's prompt. */
+struct tune_part_change {
+    enum tune_role role;
+    const char *part;               /* its heading */
+    const char *text;               /* for the next call, instead of the template's; NULL: as it is */
+    bool off;                       /* does not go out until it is switched on again */
+};
+
+/* A model that answers for a role. */
+struct tune_role_model {
+    const char *name, *asked;       /* as the user names it; "anthropic, claude-sonnet-4-5" */
+    const char *origin;             /* where it was named */
+    double price_input, price_output;   /* dollars a million tokens; NAN unknown */
+};
+struct tune_role_view {
+    const struct tune_role_model *models;
+    size_t count;                   /* 0: no model is asked for this role */
+};
+
 struct tune_budget_view {
     double limit;                   /* NAN: none */
     double spent;                   /* NAN: not reported */
@@ -239,6 +258,7 @@ struct tune_state {
     VEC(struct tune_experience) memory;
     VEC(struct tune_rejection) rejections;
     VEC(struct tune_call) calls;
+    VEC(struct tune_part_change) parts;     /* of prompts, that are off or edited */
     struct tune_budget_view budgets[TUNE_BUDGETS];
     int64_t started_ms;
     int64_t seq;                    /* of the last event applied */
@@ -251,6 +271,7 @@ struct tune_state {
     bool read_only;
     const char *held_by;            /* "process 4711 on host", when read-only */
     const struct tune_place_view *place;    /* NULL: none was opened (a read-only session) */
+    const struct tune_role_view *roles;     /* by enum tune_role; NULL: no models are asked */
     const char *streaming;          /* what a model has answered so far; NULL */
     const char *trouble;            /* the disk is full, the target does not answer; NULL */
 

@@ -108,6 +108,27 @@ static void settings_put(struct tune_state *state, const struct tune_settings *s
         state->steps[i].gate = settings->gates[i];
 }
 
+static void parts_take(const struct tune_state *state, struct tune_parts *parts) {
+    size_t count = state->parts.len;
+    *parts = (struct tune_parts){
+        arena_dup(state->arena, state->parts.at, count * sizeof *state->parts.at), count,
+        state->calls.len};
+}
+
+/* A text that went out since does not come back: it was for one call. */
+static void parts_put(struct tune_state *state, const struct tune_parts *parts) {
+    state->parts.len = 0;
+    for (size_t i = 0; i < parts->count; i++) {
+        struct tune_part_change change = parts->at[i];
+        for (size_t k = parts->calls; k < state->calls.len; k++)
+            if (state->calls.at[k].role &&
+                !strcmp(state->calls.at[k].role, tune_role_word(change.role)))
+                change.text = NULL;
+        if (change.off || change.text)
+            *vec_push(&state->parts) = change;
+    }
+}
+
 static void take(const struct tune_state *state, struct tune_undo *step) {
     switch (step->kind) {
     case TUNE_UNDO_FLOW:
@@ -121,6 +142,9 @@ static void take(const struct tune_state *state, struct tune_undo *step) {
         break;
     case TUNE_UNDO_MEMORY:
         step->experience = state->memory.at[step->index];
+        break;
+    case TUNE_UNDO_PARTS:
+        parts_take(state, &step->parts);
         break;
     case TUNE_UNDO_NONE:
         break;
@@ -140,6 +164,9 @@ static void put(struct tune_state *state, const struct tune_undo *step) {
         break;
     case TUNE_UNDO_MEMORY:
         state->memory.at[step->index] = step->experience;
+        break;
+    case TUNE_UNDO_PARTS:
+        parts_put(state, &step->parts);
         break;
     case TUNE_UNDO_NONE:
         break;

@@ -144,4 +144,15 @@ bool tune_category_find(const char *word, enum tune_category *value);
 bool tune_experience_find(const char *word, enum tune_experience_is *value);
 bool tune_budget_find(const char *word, enum tune_budget *value);
 
+/* X(ID, "role", "template"): who asks, and the file in prompts/. */
+#define TUNE_ROLE_TABLE(X) \
+    X(PLANNER, "planner", "plan") \
+    X(REWRITER, "rewriter", "rewrite") \
+    X(FIXER, "fixer", "fix") \
+    X(SUMMARISER, "summariser", "summarise") \
+    X(REFLECTOR, "reflector", "reflect")
+#define X(id, word, file) TUNE_ROLE_##id,
+enum tune_role { TUNE_ROLE_TABLE(X) TUNE_ROLES };
+#undef X
+
 #endif

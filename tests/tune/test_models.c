@@ -163,6 +163,173 @@ static void no_model_is_a_usage_error(void **unused) {
     end(&scripted);
 }
 
+static struct tune_action part_act(enum tune_action_kind kind, const char *part, const char *text) {
+    return (struct tune_action){.kind = kind, .role = TUNE_ROLE_PLANNER, .part = part, .text = text};
+}
+
+/* The whole of the role's prompt as the screen shows it. */
+static struct buf shown(const struct tune_state *state, enum tune_role role) {
+    struct buf all = {0}, user = {0};
+    struct tune_context *context = tune_context_build(state);
+    struct tune_prompt *prompt = tune_prompt_build(context, role, NULL, 0);
+    tune_prompt_print(prompt, &all, &user);
+    buf_putc(&all, '\n');
+    buf_add(&all, user.at, user.len);
+    buf_putc(&all, '\n');
+    tune_prompt_free(prompt);
+    tune_context_free(context);
+    buf_free(&user);
+    return all;
+}
+
+static void what_is_switched_off_or_edited_reaches_the_model(void **unused) {
+    (void)unused;
+    struct scripted scripted;
+    begin(&scripted, PLAN("one") PLAN("two") EDIT("# latency 1000", "# latency 700"));
+    struct fake *fake = &scripted.fake;
+    fake_act(fake, (struct tune_action){.kind = TUNE_ACT_SET_GATE, .step = TUNE_STEPS,
+                                        .gate = TUNE_GATE_ASK});
+    run(&scripted);
+    assert_int_equal(fake_state(fake)->wait_step, TUNE_STEP_PROFILE);
+    assert_int_equal(tune_role_next(fake_state(fake)), TUNE_ROLE_PLANNER);
+    fake_act(fake, part_act(TUNE_ACT_SWITCH_PART, "reference", NULL));
+    fake_act(fake, part_act(TUNE_ACT_EDIT_PART, "task", "# task\n\nmind the rows\n"));
+    assert_false(fake_try(fake, part_act(TUNE_ACT_EDIT_PART, "task", "  ")));
+    struct buf expected = shown(fake_state(fake), TUNE_ROLE_PLANNER);
+    fake_act(fake, (struct tune_action){.kind = TUNE_ACT_APPROVE});
+    const struct tune_state *state = fake_state(fake);
+    assert_int_equal(tune_role_next(state), TUNE_ROLE_REWRITER);
+    char *path = tune_session_artefact(fake->session, state->calls.at[0].prompt);
+    struct err err = {0};
+    char *kept = file_read(path, 0, NULL, &err);
+    assert_string_equal(kept, expected.at);
+    char *prompt = last_prompt(&scripted, "state.planner");
+    assert_non_null(strstr(prompt, "mind the rows"));
+    assert_null(strstr(prompt, "def get_inputs()"));
+    free(prompt);
+    free(kept);
+    free(path);
+    buf_free(&expected);
+    /* The words were for one call; what is off stays off. */
+    fake_act(fake, (struct tune_action){.kind = TUNE_ACT_ANOTHER, .text = ""});
+    prompt = last_prompt(&scripted, "state.planner");
+    assert_null(strstr(prompt, "mind the rows"));
+    assert_null(strstr(prompt, "def get_inputs()"));
+    assert_int_equal(fake_state(fake)->parts.len, 1);
+    free(prompt);
+    struct buf before = {0}, after = {0};
+    fake_act(fake, (struct tune_action){.kind = TUNE_ACT_PAUSE});
+    tune_state_print(fake_state(fake), &before);
+    tune_session_close(fake->session);
+    fake->options.rounds = 0;
+    fake->options.gate_set = false;
+    fake->options.proposer = NULL;
+    fake->place = (struct fake_place){.loop = fake->loop};
+    fake_open(fake);
+    tune_state_print(fake_state(fake), &after);
+    assert_string_equal(before.at, after.at);
+    assert_int_equal(fake_state(fake)->parts.len, 1);
+    buf_free(&before);
+    buf_free(&after);
+    end(&scripted);
+}
+
+static void undo_takes_a_switch_back_but_no_text_that_went_out(void **unused) {
+    (void)unused;
+    struct scripted scripted;
+    begin(&scripted, PLAN("one"));
+    struct fake *fake = &scripted.fake;
+    fake_act(fake, (struct tune_action){.kind = TUNE_ACT_SET_GATE, .step = TUNE_STEPS,
+                                        .gate = TUNE_GATE_ASK});
+    run(&scripted);
+    fake_act(fake, part_act(TUNE_ACT_EDIT_PART, "task", "mind the rows"));
+    fake_act(fake, part_act(TUNE_ACT_SWITCH_PART, "profile", NULL));
+    fake_act(fake, part_act(TUNE_ACT_RESTORE_PART, "task", NULL));
+    assert_int_equal(fake_state(fake)->parts.len, 1);
+    fake_act(fake, (struct tune_action){.kind = TUNE_ACT_UNDO});
+    assert_int_equal(fake_state(fake)->parts.len, 2);
+    assert_string_equal(fake_state(fake)->parts.at[0].text, "mind the rows");
+    fake_act(fake, (struct tune_action){.kind = TUNE_ACT_APPROVE});
+    assert_int_equal(fake_state(fake)->parts.len, 1);
+    fake_act(fake, (struct tune_action){.kind = TUNE_ACT_UNDO});
+    fake_act(fake, (struct tune_action){.kind = TUNE_ACT_UNDO});
+    assert_int_equal(fake_state(fake)->parts.len, 0);
+    end(&scripted);
+}
+
+/* Serves the loop until a call waits for a person. */
+static int until_it_waits(struct fake *fake) {
+    for (int turn = 0; turn < 1000; turn++) {
+        const struct tune_state *state = fake_state(fake);
+        for (size_t i = 0; i < state->calls.len; i++)
+            if (state->calls.at[i].waits)
+                return (int)i;
+        loop_run_until_idle(fake->loop, 10);
+    }
+    fail_msg("no call waits");
+    return -1;
+}
+
+static void a_person_answers_and_a_pause_gives_the_question_up(void **unused) {
+    (void)unused;
+    static const struct tune_action start = {.kind = TUNE_ACT_START}, pause = {.kind = TUNE_ACT_PAUSE};
+    struct scripted scripted;
+    struct err err = {0};
+    begin(&scripted, PLAN("one"));
+    struct fake *fake = &scripted.fake;
+    tune_session_close(fake->session);
+    fake->options.proposer = "human";
+    fake->options.fresh = true;
+    fake->place = (struct fake_place){.loop = fake->loop};
+    fake_open(fake);
+    fake->options.fresh = false;
+    assert_true(tune_session_act(fake->session, &start, &err));
+    int first = until_it_waits(fake);
+    assert_false(fake_try(fake, (struct tune_action){.kind = TUNE_ACT_ANSWER, .index = first + 1,
+                                                     .text = "title: x\nwhat: y\n"}));
+    assert_true(tune_session_act(fake->session, &pause, &err));
+    assert_false(fake_state(fake)->calls.at[first].waits);
+    assert_true(fake_state(fake)->calls.at[first].ended_ms > 0);
+    assert_int_equal(fake_state(fake)->wait, TUNE_WAIT_PAUSED);
+    assert_false(tune_session_is_busy(fake->session));
+    assert_true(tune_session_act(fake->session, &start, &err));
+    int second = until_it_waits(fake);
+    assert_true(second > first);
+    static const struct tune_action another = {.kind = TUNE_ACT_ANOTHER, .text = "smaller"};
+    assert_true(tune_session_act(fake->session, &another, &err));
+    int third = until_it_waits(fake);
+    assert_true(third > second);
+    struct buf prompt = shown(fake_state(fake), TUNE_ROLE_PLANNER);
+    assert_non_null(strstr(prompt.at, "smaller"));
+    buf_free(&prompt);
+    assert_true(tune_session_act(fake->session,
+                                 &(struct tune_action){.kind = TUNE_ACT_ANSWER, .index = third,
+                                                       .text = "title: by hand\nwhat: less\n"},
+                                 &err));
+    /* After "another" a plan is shown whatever the gate says. */
+    loop_run_until_idle(fake->loop, 2000);
+    const struct tune_state *state = fake_state(fake);
+    assert_non_null(tune_state_plan(state));
+    assert_string_equal(tune_state_plan(state)->title, "by hand");
+    assert_string_equal(tune_state_plan(state)->author, "human");
+    assert_int_equal(state->wait_step, TUNE_STEP_PLAN);
+    end(&scripted);
+}
+
+static void the_roles_say_who_is_asked(void **unused) {
+    (void)unused;
+    struct scripted scripted;
+    begin(&scripted, PLAN("one"));
+    const struct tune_role_view *roles = fake_state(&scripted.fake)->roles;
+    assert_non_null(roles);
+    assert_int_equal(roles[TUNE_ROLE_PLANNER].count, 1);
+    assert_string_equal(roles[TUNE_ROLE_PLANNER].models[0].name, "script");
+    assert_true(isnan(roles[TUNE_ROLE_PLANNER].models[0].price_input));
+    assert_string_equal(roles[TUNE_ROLE_FIXER].models[0].origin, "as the planner");
+    assert_int_equal(roles[TUNE_ROLE_REFLECTOR].count, 0);
+    end(&scripted);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_model_plans_and_rewrites),
@@ -171,6 +338,10 @@ int main(void) {
         cmocka_unit_test(the_prompt_holds_what_is_known),
         cmocka_unit_test(reopening_gives_the_same_state),
         cmocka_unit_test(no_model_is_a_usage_error),
+        cmocka_unit_test(what_is_switched_off_or_edited_reaches_the_model),
+        cmocka_unit_test(undo_takes_a_switch_back_but_no_text_that_went_out),
+        cmocka_unit_test(a_person_answers_and_a_pause_gives_the_question_up),
+        cmocka_unit_test(the_roles_say_who_is_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
