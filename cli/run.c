@@ -159,6 +159,7 @@ static void attempt_put(cJSON *root, const char *key, const struct run *run, int
     free(path);
     number_or_null(object, "latency_us", attempt->latency_us);
     number_or_null(object, "floor_us", attempt->floor_us);
+    cJSON_AddBoolToObject(object, "floor_modelled", attempt->floor_modelled || attempt->modelled);
     number_or_null(object, "speedup", attempt->speedup);
     cJSON_AddBoolToObject(object, "modelled", attempt->modelled);
     correct_put(object, state, attempt);

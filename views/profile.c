@@ -237,6 +237,8 @@ static void draw_samples(struct tui_area area, const struct tune_attempt *attemp
         buf_puts(&text, " (modelled: the same each time)");
     else
         buf_printf(&text, ", %s to %s", show_latency(low).text, show_latency(high).text);
+    if (attempt->profile_modelled)
+        buf_puts(&text, "; metrics and costs of lines are the device model's");
     struct tui_rect inside = {0, 1, area.rows, area.cols - 2};
     tui_put_wrapped(tui_area_part(area, inside), 0, buf_str(&text));
     buf_free(&text);

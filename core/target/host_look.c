@@ -45,7 +45,7 @@ static void core_read(const cJSON *row, struct target_core *core) {
     else
         put_text(core->name, sizeof core->name, host_text(row, "core"));
     const char *holder = host_text(row, "holder"), *command = host_text(row, "command");
-    bool ours = strcmp(holder, "hone") == 0 || strstr(command, "hone") != NULL;
+    bool ours = strstr(command, ".hone/") != NULL;
     snprintf(core->state, sizeof core->state, "%s",
              pid < 0 && !*holder ? "free" : ours ? "ours" : "busy");
     struct buf text = {0};

@@ -69,6 +69,10 @@ static void profile_print(struct tune_context *context, const struct tune_attemp
     us_print(&out, attempt->latency_us);
     buf_puts(&out, attempt->modelled ? " (modelled)\nfloor: " : "\nfloor: ");
     us_print(&out, attempt->floor_us);
+    if (attempt->floor_modelled)
+        buf_puts(&out, " (modelled)");
+    if (attempt->profile_modelled)
+        buf_puts(&out, "\nwhat follows comes from the device model, not from the device");
     if (attempt->bound_by)
         buf_printf(&out, "\nlimited by: %s", attempt->bound_by);
     buf_putc(&out, '\n');
