@@ -99,12 +99,58 @@ static void say_stop(struct run *run, const cJSON *payload) {
     say(run, "stop", text_of(payload, "text"));
 }
 
+static void count_print(struct buf *out, double count, const char *what) {
+    if (isnan(count))
+        buf_printf(out, ", tokens %s not reported", what);
+    else
+        buf_printf(out, ", %.0f tokens %s", count, what);
+}
+
+/* The question that an event is about; NULL. */
+static const struct tune_call *call_of(const struct run *run, const cJSON *payload) {
+    const struct tune_state *state = tune_session_state(run->session);
+    const cJSON *number = cJSON_GetObjectItemCaseSensitive(payload, "call");
+    size_t at = cJSON_IsNumber(number) ? (size_t)MAX_OF(number->valueint, 0) : state->calls.len - 1;
+    return at < state->calls.len ? &state->calls.at[at] : NULL;
+}
+
+static void say_asked(struct run *run, const cJSON *payload) {
+    const struct tune_call *call = call_of(run, payload);
+    struct buf text = {0};
+    if (!call)
+        return;
+    buf_printf(&text, "asks %s, about %.0f tokens", call->model, call->estimate);
+    say(run, call->role, text.at);
+    buf_free(&text);
+}
+
+static void say_answered(struct run *run, const cJSON *payload) {
+    const struct tune_call *call = call_of(run, payload);
+    struct buf text = {0};
+    if (!call)
+        return;
+    buf_printf(&text, "%s%s", call->model, call->failure ? ": " : "");
+    buf_puts(&text, call->failure ? call->failure : "");
+    count_print(&text, call->input, "in");
+    count_print(&text, call->output, "out");
+    if (isnan(call->dollars))
+        buf_puts(&text, ", cost not reported");
+    else
+        buf_printf(&text, ", $%.4f", call->dollars);
+    if (!isnan(call->elapsed_s))
+        buf_printf(&text, ", %.1f s", call->elapsed_s);
+    say(run, call->role, text.at);
+    buf_free(&text);
+}
+
 static const struct {
     const char *type;
     void (*say)(struct run *run, const cJSON *payload);
 } told[] = {{"log", say_log},
             {"diagnostic", say_diagnostic},
             {"step_end", say_step},
+            {"asked", say_asked},
+            {"answered", say_answered},
             {"stop", say_stop},
             {"pause", say_stop}};
 
@@ -310,6 +356,12 @@ static void on_input(void *data, int events) {
 static void look(void *data) {
     struct run *run = data;
     const struct tune_state *state = tune_session_state(run->session);
+    for (size_t i = 0; i < state->calls.len; i++)
+        if (state->calls.at[i].waits) {
+            run->end = "a question waits for a person: answer it in the workbench (hone TASK)";
+            loop_stop(run->loop);
+            return;
+        }
     if (tune_session_is_busy(run->session))
         return;
     if (state->wait == TUNE_WAIT_GATE && run->asks && !state->trouble) {

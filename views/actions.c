@@ -24,6 +24,11 @@ static void open_editor(struct views *views, struct tune_action action, const ch
         .wish = VIEWS_EDIT, .name = name, .text = views->edit_text.at, .line = line};
 }
 
+void act_open_editor(struct views *views, struct tune_action action, const char *name,
+                     struct views_request *request) {
+    open_editor(views, action, name, 0, request);
+}
+
 static void edit_plan(struct views *views, struct views_request *request) {
     const struct tune_plan *plan = tune_state_plan(views->state);
     buf_clear(&views->edit_text);
@@ -67,6 +72,8 @@ void act_edit(struct views *views, struct str args, struct views_request *reques
         edit_note(views, request);
     else if (views->view == VIEW_MEMORY)
         edit_memory(views, request);
+    else if (views->view == VIEW_PROMPT)
+        prompt_edit(views, request);
     else if (tune_can(views->state, TUNE_ACT_EDIT_KERNEL))
         edit_kernel(views, request);
     else
@@ -92,8 +99,14 @@ bool views_edited(struct views *views, const char *text, struct err *err) {
         views_say(views, false, "nothing was changed");
         return true;
     }
-    action.text = text;
-    if (!views->model.act || !views->model.act(views->model.context, &action, err))
+    struct buf copy = {0};
+    buf_puts(&copy, text);
+    if (action.kind == TUNE_ACT_ANSWER)
+        calls_answer_cut(&copy);
+    action.text = copy.at;
+    bool taken = views->model.act && views->model.act(views->model.context, &action, err);
+    buf_free(&copy);
+    if (!taken)
         return false;
     views_say(views, false, "taken over from the editor");
     return true;
@@ -179,9 +192,11 @@ void act_run(struct views *views, struct str args, struct views_request *request
     (void)args;
     (void)request;
     bool pause = tune_can(views->state, TUNE_ACT_PAUSE) && !tune_can(views->state, TUNE_ACT_START);
+    bool asks = calls_running(views->state) > 0;
     if (views_act(views, &(struct tune_action){.kind = pause ? TUNE_ACT_PAUSE : TUNE_ACT_START}) &&
         pause)
-        views_say(views, false, "pauses after the step that runs; s goes on");
+        views_say(views, false, asks ? "the question was given up; s asks it again"
+                                     : "pauses after the step that runs; s goes on");
 }
 
 static void overrule_with(struct views *views, struct str text, struct views_request *request) {

@@ -250,6 +250,11 @@ static int running_text(struct views *views, struct tui_area area) {
         buf_free(&waits);
         return col;
     }
+    struct buf asks = {0};
+    if (calls_doing(views, &asks))
+        col = tui_put_short(area, 0, (struct tui_rect){0, col + 2, 1, area.cols - col - 3},
+                            buf_str(&asks));
+    buf_free(&asks);
     if (step->doing)
         col = tui_say(area, 0, col + 2, "%s", step->doing);
     if (isfinite(step->total) && step->total > 0 && isfinite(step->done)) {
@@ -350,6 +355,10 @@ static void hint_of(const struct views *views, const struct command *command, st
         tui_key_print(first, key);
     if (strcmp(command->name, "run") == 0)
         *hint = tune_can(views->state, TUNE_ACT_START) ? "start" : "pause";
+    if (strcmp(command->name, "calls") == 0)
+        *hint = views->prompt_page == PROMPT_CALL    ? "prompt/answer"
+                : views->prompt_page == PROMPT_CALLS ? "parts"
+                                                     : "calls";
     if (strcmp(command->name, "back") == 0 && views->view <= VIEW_WORKBENCH)
         *hint = "quit";
 }

@@ -33,7 +33,9 @@ const char command_keys[] =
     "device Tab next-tab\ndevice S-Tab previous-tab\n"
     "device n next-match\ndevice N previous-match\ndevice f filter\ndevice F filter-level\n"
     "profile t timeline\nprofile + zoom-in\nprofile = zoom-in\nprofile - zoom-out\n"
-    "prompt n next-match\nprompt N previous-match\n"
+    "prompt n next-match\nprompt N previous-match\nprompt Space switch-part\nprompt e edit\n"
+    "prompt x restore-part\nprompt Tab calls\nprompt o next-role\nprompt i answer\n"
+    "prompt p answer-here\nworkbench i answer\nworkbench p answer-here\nworkbench c next-call\n"
     "notes e edit\nnotes p pin\nnotes x drop\n"
     "history Space mark\nhistory c compare\nhistory o order\nhistory v view\n"
     "history n next-match\nhistory N previous-match\n"
@@ -54,6 +56,8 @@ static void do_back(struct views *views, struct str args, struct views_request *
         views->zoomed = false;
     else if (views->step >= 0 && views->view == VIEW_WORKBENCH)
         views->step = -1;
+    else if (views->view == VIEW_PROMPT && prompt_back(views))
+        views->shift = 0;
     else if (views->view != VIEW_START && views->view != VIEW_WORKBENCH)
         views_show(views, VIEW_WORKBENCH);
     else
@@ -428,6 +432,8 @@ static bool can_edit(const struct views *views) {
         return views->state->notes.len > 0;
     if (views->view == VIEW_MEMORY)
         return views->state->memory.len > 0;
+    if (views->view == VIEW_PROMPT)
+        return prompt_has_part(views);
     return tune_can(views->state, TUNE_ACT_EDIT_PLAN) ||
            tune_can(views->state, TUNE_ACT_EDIT_KERNEL);
 }
@@ -455,10 +461,24 @@ static const struct command commands[] = {
      in_timeline},
     {"run", "start/pause", "start the loop, or pause it after the step that runs", TUNING, NONE,
      act_run, can_run},
+    {"answer", "answer", "answer the question that waits for you, in $EDITOR",
+     ON(WORKBENCH) | ON(PROMPT), TUNE_ACT_ANSWER, calls_answer, NULL},
+    {"answer-here", "answer here", "write or paste the answer without an editor",
+     ON(WORKBENCH) | ON(PROMPT), TUNE_ACT_ANSWER, calls_answer_here, NULL},
+    {"next-call", "next call", "show the answer of the next model that is asked now", ON(WORKBENCH),
+     NONE, calls_next, calls_many},
     {"take", "take/leave", "take this hunk of the proposal, or leave it out", ON(WORKBENCH), NONE,
      act_take, in_hunks},
-    {"edit", "edit", "edit what waits (plan or kernel), the note or the experience in $EDITOR",
-     ON(WORKBENCH) | ON(NOTES) | ON(MEMORY), NONE, act_edit, can_edit},
+    {"edit", "edit", "edit what waits (plan, kernel), a note, an experience, a part of a prompt",
+     ON(WORKBENCH) | ON(NOTES) | ON(MEMORY) | ON(PROMPT), NONE, act_edit, can_edit},
+    {"switch-part", "on/off", "leave this part out of this role's prompts, or put it back", ON(PROMPT),
+     NONE, prompt_switch, prompt_has_part},
+    {"restore-part", "restore", "the template's words again instead of the edited ones", ON(PROMPT),
+     NONE, prompt_restore, prompt_is_edited},
+    {"calls", "calls", "the next question, or those so far; there: its prompt or its answer",
+     ON(PROMPT), NONE, prompt_calls, NULL},
+    {"next-role", "role", "show what another role would be asked", ON(PROMPT), NONE, prompt_next_role,
+     prompt_has_part},
     {"hunks", "hunks", "go through the hunks of the proposal one by one", ON(WORKBENCH), NONE,
      do_hunks, has_proposal},
     {"plans", "plans", "choose another one of the plans", ON(WORKBENCH), NONE, act_plans,
@@ -496,7 +516,7 @@ static const struct command commands[] = {
      ON(MEMORY), NONE, act_memory_expire, has_memory},
     {"memory-delete", "delete", "delete the experience (undo brings it back)", ON(MEMORY), NONE,
      do_memory_delete, has_memory},
-    {"enter", "open", "open what is under the cursor", EVERYWHERE & ~ON(KERNEL) & ~ON(PROMPT) &
+    {"enter", "open", "open what is under the cursor", EVERYWHERE & ~ON(KERNEL) &
      ~ON(NOTES) & ~ON(MEMORY), NONE, do_enter, NULL},
     {"other-kernel", "candidate/incumbent", "show the other kernel", ON(KERNEL), NONE,
      do_other_kernel, NULL},
@@ -539,7 +559,7 @@ static const struct command commands[] = {
     {"history", "", "screen 7: every attempt, and going back to one", TUNING, NONE, do_history,
      NULL},
     {"memory", "", "screen 8: experiences kept for other sessions", TUNING, NONE, do_memory, NULL},
-    {"prompt", "", "screen 9: what the next proposal gets to see", TUNING, NONE, do_prompt, NULL},
+    {"prompt", "", "screen 9: what goes to a model next, part by part, and what went", TUNING, NONE, do_prompt, NULL},
     {"settings", "", "screen 0: values, gates and budgets", TUNING, NONE, do_settings, NULL},
     {"sessions", "", "close this session and choose another", TUNING, NONE, do_start_screen, NULL},
     {"up", "", "one row up", EVERYWHERE, NONE, do_up, NULL},

@@ -129,3 +129,11 @@ struct shown show_ago(int64_t wall_ms, int64_t now_ms) {
                      units[i].unit);
     return out;
 }
+
+struct shown show_dollars(double dollars) {
+    struct shown out = {"not reported"};
+    if (isfinite(dollars))
+        snprintf(out.text, sizeof out.text, dollars == 0 ? "$0" : dollars < 0.1 ? "$%.2g" : "$%.2f",
+                 dollars);
+    return out;
+}

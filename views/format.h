@@ -17,5 +17,6 @@ struct shown show_value(double value, const char *unit);
 struct shown show_clock(int64_t wall_ms, int seconds);  /* "14:02" or "14:02:33", local time */
 struct shown show_ago(int64_t wall_ms, int64_t now_ms); /* "3 h ago" */
 struct shown show_count(double count);                  /* "61k" */
+struct shown show_dollars(double dollars);              /* "$0.021"; "not reported" */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The screens that are a list with a detail below: notes, memory, prompt, settings, start. */
+/* The screens that are a list with a detail below: notes, memory, settings, start. */
 #include "views/private.h"
 
 #include <math.h>
@@ -134,38 +134,6 @@ void memory_draw(struct views *views, struct tui_area area) {
                 "Nothing yet: the summarise step proposes what gained 1.04x or lost 1.15x.");
 }
 
-/* ---- prompt ----------------------------------------------------------------------------------- */
-
-void prompt_draw(struct views *views, struct tui_area area) {
-    struct tui_area body = chrome_screen(views, area);
-    if (views->prompt_seq != views->state->seq || views->prompt_seq < 0) {
-        struct tune_context *context = tune_context_build(views->state);
-        source_free(&views->prompt);
-        buf_clear(&views->prompt_text);
-        tune_context_print(context, &views->prompt_text);
-        tune_context_free(context);
-        if (!views->prompt_text.at)
-            buf_puts(&views->prompt_text, "");
-        views->prompt_seq = views->state->seq;
-        source_set(&views->prompt, views->prompt_text.at);
-    }
-    struct buf note = {0};
-    buf_printf(&note, "%d lines, %s", (int)views->prompt.lines.len,
-               show_bytes((double)views->prompt_text.len).text);
-    struct tui_area inside = tui_frame(body, true, "context of the next proposal", note.at);
-    buf_free(&note);
-    views->list_spot = (struct tui_rect){inside.row, inside.col, inside.rows, inside.cols};
-    struct tui_list *list = &views->prompt_list;
-    tui_list_fit(list, (int)views->prompt.lines.len, inside.rows);
-    for (int row = 0; row < inside.rows && list->top + row < list->count; row++) {
-        struct str text = views->prompt.lines.at[list->top + row];
-        tui_put(text.len && text.at[0] == '#' ? tui_ink(inside, TUI_TITLE) : inside, row, 1, text);
-        mark_found(views, inside, row, 1, text);
-        lay_cursor(inside, list, row);
-    }
-    tui_list_draw_bar(list, inside);
-}
-
 /* ---- settings --------------------------------------------------------------------------------- */
 
 static struct setting *add(struct views *views, const char *name, const char *help, int step) {
@@ -242,6 +210,27 @@ static void add_place(struct views *views) {
     buf_free(&state);
 }
 
+/* Who is asked for what; nothing for a proposer that asks no models. */
+static void add_roles(struct views *views) {
+    for (int i = 0; views->state->roles && i < TUNE_ROLES; i++) {
+        const struct tune_role_view *role = &views->state->roles[i];
+        struct buf text = {0};
+        for (size_t k = 0; k < role->count; k++) {
+            const struct tune_role_model *model = &role->models[k];
+            buf_printf(&text, "%s%s (%s)", k ? ", " : "", model->name, model->asked);
+            if (!isnan(model->price_input) && !isnan(model->price_output))
+                buf_printf(&text, " $%.4g/$%.4g", model->price_input, model->price_output);
+        }
+        struct setting *setting = add_text(views, tune_role_word((enum tune_role)i),
+                                           text.at ? text.at : "hone itself, no model",
+                                           "[roles] and [model NAME] of the configuration; dollars a "
+                                           "million tokens in/out");
+        snprintf(setting->origin, sizeof setting->origin, "%s",
+                 role->count && role->models[0].origin ? role->models[0].origin : "default");
+        buf_free(&text);
+    }
+}
+
 static void collect(struct views *views) {
     const struct tune_state *state = views->state;
     char text[96];
@@ -259,6 +248,7 @@ static void collect(struct views *views) {
                                              "has other times");
     add_place(views);
     add_text(views, "proposer", state->proposer, "hone run --proposer, when a session begins");
+    add_roles(views);
     add_text(views, "search", state->search, "hone run --search, when a session begins");
     add_text(views, "kernel", state->kernel_path, "the file that the session began with");
     add_text(views, "reference", state->reference_path, "what is correct: its file");

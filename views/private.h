@@ -45,6 +45,10 @@ struct setting {
 /* What the lower part of the profile screen shows. */
 enum profile_part { PROFILE_LINES, PROFILE_TIMELINE, PROFILE_ROOFLINE, PROFILE_PARTS };
 
+/* What the prompt screen shows: the parts of the next question, the text of one, the questions so far,
+ * prompt and answer of one. */
+enum prompt_page { PROMPT_PARTS, PROMPT_TEXT, PROMPT_CALLS, PROMPT_CALL, PROMPT_PAGES };
+
 #define TIMELINE_LANES 32
 
 struct timeline_span {
@@ -95,6 +99,7 @@ struct views {
     bool message_bad;
     struct tune_action editing;             /* what the editor's text is for */
     struct buf edit_text;
+    char edit_part[256];                    /* the part of a prompt it is, where it is one */
 
     /* workbench */
     enum pane pane;
@@ -117,7 +122,7 @@ struct views {
 
     /* the other screens */
     struct tui_list start, kernel_list, diff_list, device_list, profile_list, notes_list,
-        history_list, memory_list, prompt_list, settings_list;
+        history_list, memory_list, settings_list, prompt_lists[PROMPT_PAGES];
     VEC(int) history;                       /* attempt ids in the order shown */
     VEC(uint8_t) history_depth;
     int64_t history_seq;
@@ -127,9 +132,18 @@ struct views {
     int profile_line, profile_attempt;      /* under the cursor of the profile screen */
     int marks[2];                           /* attempts to compare, -1 */
     struct diff compare;
-    struct source prompt;
-    struct buf prompt_text;
+    enum prompt_page prompt_page;
+    enum tune_role prompt_role, prompt_built;   /* the one chosen; the one of prompt_parts */
+    bool prompt_chosen;                     /* else the one whose turn is next */
+    struct tune_prompt *prompt_parts;
     int64_t prompt_seq;
+    int prompt_call;                        /* of PROMPT_CALL */
+    struct source prompt;                   /* of PROMPT_TEXT and PROMPT_CALL */
+    struct buf prompt_text;
+    int call_tab;                           /* which of the running calls is looked at */
+    int asked_call;                         /* of the text below */
+    struct source asked;                    /* a question that waits for a person */
+    struct buf asked_text;
     VEC(struct setting) settings;
     struct buf search;                      /* what was searched last */
     struct tui_rect list_spot;              /* where the rows of the screen's list are drawn */
@@ -174,6 +188,9 @@ void command_line(struct views *views, struct str line, struct views_request *re
 extern const char command_keys[];           /* the default bindings */
 
 /* actions.c: what the commands do to a session */
+/* Opens $EDITOR on views->edit_text; the action gets the text. */
+void act_open_editor(struct views *views, struct tune_action action, const char *name,
+                     struct views_request *request);
 void act_edit(struct views *views, struct str args, struct views_request *request);
 void act_write(struct views *views, struct str args, struct views_request *request);
 void act_reject(struct views *views, struct str args, struct views_request *request);
@@ -273,6 +290,35 @@ int history_attempt(const struct views *views);             /* under the cursor,
 struct str history_line(const void *views, int row);
 void memory_draw(struct views *views, struct tui_area area);
 void prompt_draw(struct views *views, struct tui_area area);
+void prompt_enter(struct views *views, struct views_request *request);
+/* The list of the page that shows, and the text of one of its rows. */
+struct tui_list *prompt_list(struct views *views);
+struct str prompt_line(const void *views, int row);
+bool prompt_back(struct views *views);                  /* false: there is nothing to go back to */
+void prompt_forget(struct views *views);
+/* The role the screen is about, and the model its next call goes to; NULL: none is asked. */
+enum tune_role prompt_role(const struct views *views);
+const struct tune_role_model *prompt_model(const struct tune_state *state, enum tune_role role);
+void prompt_calls(struct views *views, struct str args, struct views_request *request);
+void prompt_next_role(struct views *views, struct str args, struct views_request *request);
+void prompt_switch(struct views *views, struct str args, struct views_request *request);
+void prompt_restore(struct views *views, struct str args, struct views_request *request);
+void prompt_edit(struct views *views, struct views_request *request);
+bool prompt_has_part(const struct views *views);
+bool prompt_is_edited(const struct views *views);
+
+/* calls.c: questions to models that run now */
+int calls_running(const struct tune_state *state);
+bool calls_many(const struct views *views);
+void calls_next(struct views *views, struct str args, struct views_request *request);
+bool calls_draw(struct views *views, struct tui_area area);     /* false: none runs */
+bool calls_doing(const struct views *views, struct buf *out);
+void calls_answer(struct views *views, struct str args, struct views_request *request);
+void calls_answer_here(struct views *views, struct str args, struct views_request *request);
+/* Cuts off what the editor showed below the answer. */
+void calls_answer_cut(struct buf *text);
+/* False when no question waits for what was pasted. */
+bool calls_paste(struct views *views, struct str paste);
 void settings_draw(struct views *views, struct tui_area area);
 void settings_enter(struct views *views, struct views_request *request);
 void notice_draw(struct views *views, struct tui_area area);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is proposed: the plan while it is one, the answer while it arrives, then the difference to
+/* What is proposed: the plan while it is one, then the difference to
  * the parent, hunk by hunk. Also the screen that compares two attempts. */
 #include "views/private.h"
 
@@ -179,13 +179,6 @@ static void draw_plan(struct views *views, struct tui_area area) {
                 (int)state->plans.len - 1);
 }
 
-static void draw_streaming(struct tui_area area, const char *text) {
-    int rows = tui_put_wrapped(tui_area_part(area, (struct tui_rect){0, 0, 0, area.cols - 2}), 0,
-                               str_of(text));
-    tui_put_wrapped(tui_area_part(area, (struct tui_rect){0, 1, area.rows, area.cols - 2}),
-                    MAX_OF(0, rows - area.rows), str_of(text));
-}
-
 static void draw_nothing(struct views *views, struct tui_area area) {
     const struct tune_state *state = views->state;
     const char *text = state->running ? "The next proposal shows here as soon as there is one."
@@ -208,9 +201,9 @@ void pane_proposal_draw(struct views *views, struct tui_area area) {
     if (candidate->exists && candidate->proposed && parent)
         diff_set(&views->diff, parent->source, candidate->proposed, candidate->hunks.at,
                  candidate->hunks.len);
-    if (state->streaming && *state->streaming && !candidate->exists)
-        draw_streaming(area, state->streaming);
-    else if (shows_plan(views) && tune_state_plan(state))
+    if (calls_draw(views, area))
+        return;
+    if (shows_plan(views) && tune_state_plan(state))
         draw_plan(views, area);
     else if (!candidate->exists)
         draw_nothing(views, area);

@@ -34,9 +34,6 @@ static struct tui_list *history_list(struct views *views) {
 static struct tui_list *memory_list(struct views *views) {
     return &views->memory_list;
 }
-static struct tui_list *prompt_list(struct views *views) {
-    return &views->prompt_list;
-}
 static struct tui_list *settings_list(struct views *views) {
     return &views->settings_list;
 }
@@ -77,10 +74,6 @@ static struct str kernel_line(const void *data, int row) {
 static struct str compare_line(const void *data, int row) {
     const struct views *views = data;
     return diff_line(&views->compare, views->side_by_side, row);
-}
-
-static struct str prompt_line(const void *data, int row) {
-    return lines_at(&((const struct views *)data)->prompt, row);
 }
 
 static struct str note_line(const void *data, int row) {
@@ -148,8 +141,8 @@ static const struct view screens[VIEW_COUNT] = {
                       history_list, NULL, history_enter, history_line},
     [VIEW_MEMORY] = {"memory", "memory", "experiences that other sessions profit from", memory_draw,
                      memory_list, NULL, NULL, NULL},
-    [VIEW_PROMPT] = {"prompt", "prompt", "what the next proposal gets to see", prompt_draw,
-                     prompt_list, NULL, NULL, prompt_line},
+    [VIEW_PROMPT] = {"prompt", "prompt", "what goes to a model next, and what went", prompt_draw,
+                     prompt_list, NULL, prompt_enter, prompt_line},
     [VIEW_SETTINGS] = {"settings", "settings", "Enter changes a gate; : sets a value",
                        settings_draw, settings_list, NULL, settings_enter, NULL},
 };
@@ -184,7 +177,9 @@ struct views *views_new(const char *bindings, const char *bindings_file, struct 
 static void free_caches(struct views *views) {
     source_free(&views->kernel);
     source_free(&views->full);
-    source_free(&views->prompt);
+    prompt_forget(views);
+    source_free(&views->asked);
+    views->asked_call = -1;
     diff_free(&views->diff);
     diff_free(&views->compare);
     profile_timeline_free(&views->timeline);
@@ -209,6 +204,7 @@ void views_free(struct views *views) {
     buf_free(&views->ask_text);
     buf_free(&views->edit_text);
     buf_free(&views->prompt_text);
+    buf_free(&views->asked_text);
     buf_free(&views->search);
     tui_canvas_free(views->scratch);
     free(views);
@@ -533,7 +529,7 @@ struct views_request views_event(struct views *views, const struct tui_event *ev
         click_event(views, event);
     else if (event->kind == TUI_EVENT_WHEEL)
         wheel_event(views, event);
-    else
+    else if (!calls_paste(views, event->paste))
         views_say(views, false, "pasted text does nothing here; : and / take it");
     if (views->view != before && (views->state || views->view == VIEW_START))
         settle(views);

@@ -50,10 +50,10 @@ static void replay_expand(struct str payload, struct buf *out) {
     }
 }
 
-/* The state at the line "--- stop"; *now_ms is the time of the last event. */
-CC_UNUSED static struct tune_state *replay_until(const char *stop, int64_t *now_ms) {
+/* The state at the line "--- stop" of the file; *now_ms is the time of the last event. */
+CC_UNUSED static struct tune_state *replay_of(const char *file, const char *stop, int64_t *now_ms) {
     struct tune_state *state = tune_state_new();
-    char *script = replay_file("session.events");
+    char *script = replay_file(file);
     struct str rest = str_of(script), line, ms_text, type;
     int64_t seq = 0;
     while (str_next(&rest, '\n', &line)) {
@@ -79,6 +79,10 @@ CC_UNUSED static struct tune_state *replay_until(const char *stop, int64_t *now_
     }
     free(script);
     return state;
+}
+
+CC_UNUSED static struct tune_state *replay_until(const char *stop, int64_t *now_ms) {
+    return replay_of("session.events", stop, now_ms);
 }
 
 /* Sends keys, given as their names separated by blanks, to the views. */

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <locale.h>
+#include <math.h>
 
 #include "screens/replay.h"
 
@@ -58,6 +59,46 @@ static const struct scene {
     {"asks-key", "planned", "y e", ASKS_KEY},
     {"asks-secret", "planned", "h u n t e r Backspace", ASKS_SECRET},
 };
+
+/* Sessions with language models: calls.events. */
+static const struct scene model_scenes[] = {
+    {"asking", "asking", "", NO_PLACE},
+    {"streaming", "streaming", "", NO_PLACE},
+    {"streaming-zoomed", "streaming", "z c", NO_PLACE},
+    {"person", "person", "", NO_PLACE},
+    {"person-writes", "person", "p t i t l e", NO_PLACE},
+    {"prompt", "planned", "9", NO_PLACE},
+    {"prompt-changed", "changed", "9 Down Down Down Down Down", NO_PLACE},
+    {"prompt-part", "changed", "9 Down Down Enter Down", NO_PLACE},
+    {"prompt-fixer", "planned", "9 o", NO_PLACE},
+    {"calls", "planned", "9 Tab", NO_PLACE},
+    {"calls-running", "streaming", "9 Tab Up", NO_PLACE},
+    {"call", "planned", "9 Tab Enter", NO_PLACE},
+    {"call-answer", "planned", "9 Tab Enter Tab", NO_PLACE},
+    {"roles", "planned", "0 End Up Up Up Up", NO_PLACE},
+};
+
+static const struct tune_role_model claude = {"claude", "anthropic, claude-sonnet-4-5",
+                                              "~/.config/hone/config.ini:12", 3, 15};
+static const struct tune_role_model planners[] = {
+    {"claude", "anthropic, claude-sonnet-4-5", "~/.config/hone/config.ini:12", 3, 15},
+    {"local", "openai, qwen3-coder", "~/.config/hone/config.ini:12", NAN, NAN}};
+static const struct tune_role_view roles[TUNE_ROLES] = {
+    [TUNE_ROLE_PLANNER] = {planners, 2}, [TUNE_ROLE_REWRITER] = {&claude, 1},
+    [TUNE_ROLE_FIXER] = {&claude, 1}};
+
+/* Pieces of answers are no events: they come from here. */
+static void stream_answers(struct tune_state *state) {
+    static const char *const pieces[] = {
+        "title: Keep w resident in SBUF\nwhat: w is read again by each of the 32 blocks of rows; ",
+        "load it once before the loop, all of its 512 columns, and index it inside.\nwhy: DMA is "
+        "what limits the kernel, 61 % of the time goes to line 42\nlines: 38-44\nmetric: "
+        "hbm_read_bytes\ndirection: down\nsize: 86 %\n---\ntitle: ", "\x1b[31mnot red"};
+    for (size_t i = 0; i < state->calls.len; i++)
+        for (size_t k = 0; k < COUNT_OF(pieces) && !state->calls.at[i].ended_ms; k++)
+            if (!state->calls.at[i].waits && i != 3)
+                tune_call_stream(state, (int)i, str_of(pieces[k]), false);
+}
 
 /* A host with four cores, as `connection` says. */
 static struct tune_place_view *make_place(enum connection connection, int64_t now_ms) {
@@ -171,7 +212,10 @@ static bool no_act(void *context, const struct tune_action *action, struct err *
 /* Two engines and a direction of DMA whose transfers overlap and come out of order. */
 static char *timeline_text(void *context, const char *hash) {
     (void)context;
-    (void)hash;
+    if (!strcmp(hash, "prompt"))
+        return mem_strdup("You tune kernels for AWS Trainium NeuronCores.\n\n# task\n\nadd_rmsnorm\n");
+    if (!strcmp(hash, "answer"))
+        return mem_strdup("title: Load each tile once\nwhat: keep it\n");
     return mem_strdup("{\"format\": \"hone-profile\", \"lanes\": [\"Tensor\", \"Vector\", \"DMA in\"],"
                       "\n\"spans_left_out\": 0,\n\"spans\": ["
                       "\n[3,0,\"nc_matmul\",43,200.0,500.0],\n[6,0,\"nc_matmul\",43,700.0,800.5],"
@@ -209,9 +253,19 @@ static struct views *make_views(const struct tune_state *state) {
     return views;
 }
 
+static struct tune_state *replay_scene(const struct scene *scene, int64_t *now_ms) {
+    bool models = scene >= model_scenes && scene < model_scenes + COUNT_OF(model_scenes);
+    if (!models)
+        return scene->stop ? replay_until(scene->stop, now_ms) : NULL;
+    struct tune_state *state = replay_of("calls.events", scene->stop, now_ms);
+    state->roles = roles;
+    stream_answers(state);
+    return state;
+}
+
 static void draw_scene(const struct scene *scene, struct size size, bool ascii) {
     int64_t now_ms = REPLAY_START_MS;
-    struct tune_state *state = scene->stop ? replay_until(scene->stop, &now_ms) : NULL;
+    struct tune_state *state = replay_scene(scene, &now_ms);
     struct tune_place_view *place =
         scene->connection ? make_place(scene->connection, now_ms + 2000) : NULL;
     if (place) {
@@ -247,6 +301,8 @@ static void screens_at(struct size size) {
     draw_scene(&start, size, false);
     for (size_t i = 0; i < COUNT_OF(scenes); i++)
         draw_scene(&scenes[i], size, false);
+    for (size_t i = 0; i < COUNT_OF(model_scenes); i++)
+        draw_scene(&model_scenes[i], size, false);
 }
 
 static void screens_at_80x24(void **state) {
@@ -271,6 +327,9 @@ static void ascii_screens(void **state) {
         for (int k = 0; k < 2; k++)
             if (i == 1 || i == 2 || i == 6 || i == 14 || scenes[i].connection >= CONNECTED)
                 draw_scene(&scenes[i], sizes[k], true);
+    for (size_t i = 0; i < COUNT_OF(model_scenes); i++)
+        if (i == 1 || i == 6 || i == 9)
+            draw_scene(&model_scenes[i], sizes[0], true);
 }
 
 /* Every cell of an ASCII screen is one printable byte. */
@@ -333,11 +392,14 @@ static void without_colour_what_matters_still_shows(void **state) {
 }
 
 /* Nothing is drawn outside, nothing crashes, whatever the size and the keys. */
-static void every_size_and_key_is_survived(void **state) {
-    (void)state;
-    static const char keys[] = "1234567890jkhn d[]zf?\x0d/:qgGRrPowmFe<>cvoxptAB";
+static void walk(const char *file, const char *stop) {
+    static const char keys[] = "1234567890jkhn d[]zf?\x0d/:qgGRrPowmFe<>cvoxptABi9\t9\t";
     int64_t now_ms = 0;
-    struct tune_state *model = replay_until("rewritten", &now_ms);
+    struct tune_state *model = replay_of(file, stop, &now_ms);
+    if (model->calls.len) {
+        model->roles = roles;
+        stream_answers(model);
+    }
     struct tune_place_view *place = make_place(LOST, now_ms);
     model->place = place;
     struct views *views = make_views(model);
@@ -364,6 +426,89 @@ static void every_size_and_key_is_survived(void **state) {
     free_place(place);
 }
 
+static void every_size_and_key_is_survived(void **state) {
+    (void)state;
+    walk("session.events", "rewritten");
+    walk("calls.events", "streaming");
+    walk("calls.events", "person");
+}
+
+/* What came so far is on the screen with the frame that follows, the newest piece at the end. */
+static void the_newest_piece_is_in_sight(void **state) {
+    (void)state;
+    int64_t now_ms = 0;
+    struct tune_state *model = replay_of("calls.events", "asking", &now_ms);
+    struct views *views = make_views(model);
+    struct tui_canvas *canvas = tui_canvas_new(24, 80, false);
+    char word[16];
+    for (int i = 0; i < 30000; i++) {
+        snprintf(word, sizeof word, i % 7 ? " w%d." : "\nw%d.", i);
+        tune_call_stream(model, 0, str_of(word), false);
+        if (i > 3 && i % 997)
+            continue;
+        struct buf screen = {0};
+        views_draw(views, tui_area_all(canvas), now_ms);
+        tui_canvas_print(canvas, false, &screen);
+        snprintf(word, sizeof word, "w%d.", i);
+        if (!strstr(screen.at, word))
+            fail_msg("%s is not in sight:\n%s", word, screen.at);
+        buf_free(&screen);
+    }
+    /* One line without an end. */
+    for (int i = 0; i < 5000; i++)
+        tune_call_stream(model, 0, STR("äöü0123456789"), false);
+    tune_call_stream(model, 0, STR("the very end"), false);
+    struct buf screen = {0};
+    views_draw(views, tui_area_all(canvas), now_ms);
+    tui_canvas_print(canvas, false, &screen);
+    assert_non_null(strstr(screen.at, "end"));
+    buf_free(&screen);
+    tui_canvas_free(canvas);
+    views_free(views);
+    tune_state_free(model);
+}
+
+static struct buf answered;
+
+static bool keep_answer(void *context, const struct tune_action *action, struct err *err) {
+    (void)context;
+    (void)err;
+    assert_int_equal(action->kind, TUNE_ACT_ANSWER);
+    buf_clear(&answered);
+    buf_printf(&answered, "%d: %s", action->index, action->text);
+    return true;
+}
+
+static void a_person_answers_by_editor_and_by_paste(void **state) {
+    (void)state;
+    int64_t now_ms = 0;
+    struct err err = {0};
+    struct tune_state *model = replay_of("calls.events", "person", &now_ms);
+    struct views *views = make_views(model);
+    const struct views_model person = {.state = model, .act = keep_answer,
+                                       .artefact = timeline_text};
+    views_set_model(views, &person);
+    struct views_request request = replay_keys(views, "i");
+    assert_int_equal(request.wish, VIEWS_EDIT);
+    assert_non_null(strstr(request.text, "You tune kernels"));
+    struct buf text = {0};
+    buf_printf(&text, "title: mine\nwhat: this\n%s", request.text);
+    assert_true(views_edited(views, text.at, &err));
+    assert_string_equal(answered.at, "5: title: mine\nwhat: this\n\n\n");
+    struct tui_event paste = {.kind = TUI_EVENT_PASTE,
+                              .paste = STR("title: pasted\r\n\twhat: \x1b[31mthat\r")};
+    views_event(views, &paste);
+    replay_keys(views, "y");
+    assert_non_null(strstr(answered.at, "5: title: pasted\n\twhat: "));
+    assert_null(strchr(answered.at, '\x1b'));
+    replay_keys(views, "p h i Enter");
+    assert_string_equal(answered.at, "5: hi");
+    buf_free(&text);
+    buf_free(&answered);
+    views_free(views);
+    tune_state_free(model);
+}
+
 /* The table is whole: names are unique, every one has a help, and the built-in keys are known. */
 static void every_command_is_documented(void **state) {
     (void)state;
@@ -383,6 +528,7 @@ static void every_command_is_documented(void **state) {
 int main(void) {
     setlocale(LC_ALL, "C.UTF-8");
     setenv("TZ", "UTC", 1);
+    setenv("XDG_CONFIG_HOME", "/nonexistent", 1);   /* the built-in prompts */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(screens_at_80x24),
         cmocka_unit_test(screens_at_120x40),
@@ -391,6 +537,8 @@ int main(void) {
         cmocka_unit_test(ascii_is_ascii),
         cmocka_unit_test(without_colour_what_matters_still_shows),
         cmocka_unit_test(every_size_and_key_is_survived),
+        cmocka_unit_test(the_newest_piece_is_in_sight),
+        cmocka_unit_test(a_person_answers_by_editor_and_by_paste),
         cmocka_unit_test(every_command_is_documented),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

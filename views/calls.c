@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions to models that run now: their answers as they arrive, how long and how much, and a
+ * person's own answer to a question that waits for one. The ones that ended are in prompt.c. */
+#include "views/private.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define STABLE 4096             /* a long text is cut at multiples of it, so that lines stay put */
+#define SCISSORS "# ---- your answer stands above this line; below is what is asked ----"
+
+/* ---- which ------------------------------------------------------------------------------------ */
+
+static bool runs(const struct tune_call *call) {
+    return !call->ended_ms;
+}
+
+int calls_running(const struct tune_state *state) {
+    int count = 0;
+    for (size_t i = 0; i < state->calls.len; i++)
+        count += runs(&state->calls.at[i]);
+    return count;
+}
+
+/* The one that is looked at: its number, -1 when none runs. */
+static int chosen(const struct views *views) {
+    const struct tune_state *state = views->state;
+    int count = calls_running(state), nth = count ? views->call_tab % count : 0;
+    for (size_t i = 0; i < state->calls.len; i++)
+        if (runs(&state->calls.at[i]) && nth-- == 0)
+            return (int)i;
+    return -1;
+}
+
+/* The one that waits for a person: the one looked at, else the first. */
+static int waiting(const struct views *views) {
+    const struct tune_state *state = views->state;
+    int number = chosen(views);
+    if (number >= 0 && state->calls.at[number].waits)
+        return number;
+    for (size_t i = 0; i < state->calls.len; i++)
+        if (state->calls.at[i].waits)
+            return (int)i;
+    return -1;
+}
+
+bool calls_many(const struct views *views) {
+    return views->state && calls_running(views->state) > 1;
+}
+
+void calls_next(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    views->call_tab = (views->call_tab + 1) % MAX_OF(calls_running(views->state), 1);
+    views->pane = PANE_PROPOSAL;
+}
+
+/* ---- drawing ---------------------------------------------------------------------------------- */
+
+static double tokens_so_far(const struct tune_call *call) {
+    return tune_tokens_estimate(buf_str(&call->live));
+}
+
+static void call_print(const struct views *views, const struct tune_call *call, struct buf *out) {
+    buf_printf(out, "%s %s  %s", call->role ? call->role : "-", call->model ? call->model : "-",
+               show_elapsed(views->now_ms - call->asked_ms).text);
+    if (call->waits)
+        buf_puts(out, "  waits for you");
+    else if (call->live.len)
+        buf_printf(out, "  %s tokens", show_count(tokens_so_far(call)).text);
+}
+
+/* One row of tabs; where there is no room for all, from the one looked at on. */
+static void draw_tabs(const struct views *views, struct tui_area area, int number) {
+    const struct tune_state *state = views->state;
+    int col = 1, count = calls_running(state), place = 0, at = 0;
+    for (int i = 0; i < number; i++)
+        place += runs(&state->calls.at[i]);
+    if (count > 1)
+        col = tui_say(tui_ink(area, TUI_DIM), 0, col, "%d/%d", place + 1, count) + 2;
+    for (size_t i = (size_t)number; at < count && col < area.cols - 8; at++) {
+        struct buf text = {0};
+        call_print(views, &state->calls.at[i], &text);
+        enum tui_role role = (int)i == number ? TUI_ACTIVE : TUI_DIM;
+        col = tui_put_short(tui_ink(area, role), 0, (struct tui_rect){0, col, 1,
+                                                                      area.cols - col - 1},
+                            buf_str(&text)) + 3;
+        buf_free(&text);
+        do
+            i = (i + 1) % state->calls.len;
+        while (!runs(&state->calls.at[i]));
+    }
+}
+
+/* The end of a text, long enough to fill the area; it begins where a line does, so that what is on
+ * the screen does not move sideways while more comes. */
+static struct str tail_of(struct str text, struct tui_area area) {
+    size_t most = (size_t)MAX_OF(area.rows, 1) * (size_t)MAX_OF(area.cols, 1) * 4;
+    if (text.len <= most + STABLE)
+        return text;
+    size_t from = (text.len - most) / STABLE * STABLE;
+    const char *line = memchr(text.at + from, '\n', STABLE);
+    if (line)
+        from = (size_t)(line + 1 - text.at);
+    while (from < text.len && ((unsigned char)text.at[from] & 0xc0) == 0x80)
+        from++;
+    return (struct str){text.at + from, text.len - from};
+}
+
+static void draw_live(struct tui_area area, const struct tune_call *call) {
+    struct str text = tail_of(buf_str(&call->live), area);
+    struct tui_area inner = tui_area_part(area, (struct tui_rect){0, 1, area.rows, area.cols - 2});
+    struct tui_area nowhere = tui_area_part(inner, (struct tui_rect){0, 0, 0, inner.cols});
+    int rows = tui_put_wrapped(nowhere, 0, text);
+    tui_put_wrapped(inner, MAX_OF(0, rows - area.rows), text);
+}
+
+/* The question itself, to be read by who is to answer it. */
+static void asked_read(struct views *views, int number) {
+    const struct tune_call *call = &views->state->calls.at[number];
+    if (views->asked_call == number && views->asked.text)
+        return;
+    char *text = call->prompt && views->model.artefact
+                     ? views->model.artefact(views->model.context, call->prompt)
+                     : NULL;
+    source_free(&views->asked);
+    buf_clear(&views->asked_text);
+    buf_puts(&views->asked_text, text ? text : "(the prompt cannot be read)\n");
+    source_set(&views->asked, views->asked_text.at);
+    views->asked_call = number;
+    views->panes[PANE_PROPOSAL] = (struct tui_list){0};
+    free(text);
+}
+
+static void draw_asked(struct views *views, struct tui_area area, int number) {
+    struct tui_list *list = &views->panes[PANE_PROPOSAL];
+    asked_read(views, number);
+    tui_put_short(tui_ink(area, TUI_WAITING), 0, (struct tui_rect){0, 1, 1, area.cols - 2},
+                  STR("◆ You answer: i writes it in $EDITOR, p here, or paste it. Asked is:"));
+    struct tui_area text = tui_area_part(area, (struct tui_rect){1, 0, area.rows - 1, area.cols});
+    tui_list_fit(list, (int)views->asked.lines.len, text.rows);
+    for (int row = 0; row < text.rows && list->top + row < list->count; row++) {
+        struct str line = views->asked.lines.at[list->top + row];
+        tui_put(str_starts(line, "#") ? tui_ink(text, TUI_TITLE) : text, row, 1 - views->shift,
+                line);
+        if (list->top + row == list->cursor && views->pane == PANE_PROPOSAL)
+            tui_say(tui_ink(text, TUI_KEY), row, 0, "›");
+    }
+    tui_list_draw_bar(list, text);
+}
+
+bool calls_draw(struct views *views, struct tui_area area) {
+    int number = chosen(views);
+    bool elsewhere = views->step >= 0 && views->step != (int)views->state->step;
+    if (number < 0 || elsewhere || area.rows < 2)
+        return false;
+    const struct tune_call *call = &views->state->calls.at[number];
+    struct tui_area rest = tui_area_part(area, (struct tui_rect){1, 0, area.rows - 1, area.cols});
+    draw_tabs(views, area, number);
+    if (call->waits)
+        draw_asked(views, rest, number);
+    else if (call->live.len)
+        draw_live(rest, call);
+    else
+        tui_say(tui_ink(rest, TUI_DIM), 0, 1, "asked; nothing has come yet");
+    return true;
+}
+
+/* For the line that says what runs. False when no model is asked. */
+bool calls_doing(const struct views *views, struct buf *out) {
+    const struct tune_state *state = views->state;
+    int number = chosen(views), count = calls_running(state);
+    if (number < 0)
+        return false;
+    if (waiting(views) >= 0) {
+        buf_puts(out, "waits for your answer: i writes it, p here, or paste it");
+        return true;
+    }
+    if (count == 1) {
+        buf_printf(out, "%s  %s tokens", state->calls.at[number].model,
+                   show_count(tokens_so_far(&state->calls.at[number])).text);
+        return true;
+    }
+    double tokens = 0;
+    for (size_t i = 0; i < state->calls.len; i++)
+        tokens += runs(&state->calls.at[i]) ? tokens_so_far(&state->calls.at[i]) : 0;
+    buf_printf(out, "%d models  %s tokens", count, show_count(tokens).text);
+    return true;
+}
+
+/* ---- a person answers ------------------------------------------------------------------------- */
+
+static void answer_with(struct views *views, struct str text, struct views_request *request) {
+    (void)request;
+    struct buf copy = {0};
+    buf_add(&copy, text.at, text.len);
+    if (views_act(views, &(struct tune_action){.kind = TUNE_ACT_ANSWER,
+                                               .index = views->answer_index,
+                                               .text = copy.at ? copy.at : ""}))
+        views_say(views, false, "answered");
+    buf_free(&copy);
+}
+
+void calls_answer(struct views *views, struct str args, struct views_request *request) {
+    int number = waiting(views);
+    if (number < 0)
+        return;
+    views->answer_index = number;
+    if (args.len) {
+        answer_with(views, args, request);
+        return;
+    }
+    asked_read(views, number);
+    buf_clear(&views->edit_text);
+    buf_printf(&views->edit_text, "\n\n" SCISSORS "\n\n%s", views->asked_text.at);
+    act_open_editor(views, (struct tune_action){.kind = TUNE_ACT_ANSWER, .index = number},
+                    "answer.md", request);
+}
+
+void calls_answer_cut(struct buf *text) {
+    const char *cut = text->at ? strstr(text->at, SCISSORS) : NULL;
+    if (!cut)
+        return;
+    text->len = (size_t)(cut - text->at);
+    text->at[text->len] = 0;
+}
+
+void calls_answer_here(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    views->answer_index = waiting(views);
+    views_ask_note(views, "answer", "Write or paste it; M-Enter begins a new line, Enter sends it.",
+                   "", answer_with);
+}
+
+static void answer_pasted(struct views *views, struct str text, struct views_request *request) {
+    (void)text;
+    answer_with(views, buf_str(&views->edit_text), request);
+}
+
+bool calls_paste(struct views *views, struct str paste) {
+    int number = views->state ? waiting(views) : -1;
+    if (number < 0 || !tune_can(views->state, TUNE_ACT_ANSWER))
+        return false;
+    struct buf lines = {0}, say = {0};
+    int count = 1;
+    for (size_t i = 0; i < paste.len; i++) {
+        bool both = paste.at[i] == '\r' && i + 1 < paste.len && paste.at[i + 1] == '\n';
+        if (!both)
+            buf_putc(&lines, paste.at[i] == '\r' ? '\n' : paste.at[i]);
+        count += !both && (paste.at[i] == '\r' || paste.at[i] == '\n');
+    }
+    buf_clear(&views->edit_text);
+    text_sanitise(&views->edit_text, buf_str(&lines));
+    buf_printf(&say, "Send what was pasted (%d line%s, %s) as the answer to question %d?", count,
+               count == 1 ? "" : "s", show_bytes((double)views->edit_text.len).text, number);
+    views->answer_index = number;
+    views_ask_confirm(views, "answer", say.at, answer_pasted);
+    buf_free(&lines);
+    buf_free(&say);
+    return true;
+}

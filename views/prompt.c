@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Screen 9: what the next question to a model will be, part by part with tokens and what it costs,
+ * parts that are off or edited; the questions so far, and the texts of one of them. What a change
+ * does is core/tune's; calls that run now are drawn by calls.c. */
+#include "views/private.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define ANSWER_MARK "======== the answer"
+
+/* ---- what is shown ---------------------------------------------------------------------------- */
+
+struct tui_list *prompt_list(struct views *views) {
+    return &views->prompt_lists[views->prompt_page];
+}
+
+enum tune_role prompt_role(const struct views *views) {
+    return views->prompt_chosen ? views->prompt_role : tune_role_next(views->state);
+}
+
+const struct tune_role_model *prompt_model(const struct tune_state *state, enum tune_role role) {
+    if (!state->roles || !state->roles[role].count)
+        return NULL;
+    return &state->roles[role].models[tune_role_turn(state, role, state->roles[role].count)];
+}
+
+/* The prompt as it would go out now; built anew when anything happened. */
+static struct tune_prompt *parts_of(struct views *views) {
+    enum tune_role role = prompt_role(views);
+    if (views->prompt_parts && views->prompt_seq == views->state->seq &&
+        views->prompt_built == role)
+        return views->prompt_parts;
+    struct tune_context *context = tune_context_build(views->state);
+    tune_prompt_free(views->prompt_parts);
+    views->prompt_parts = tune_prompt_build(context, role, NULL, 0);
+    views->prompt_seq = views->state->seq;
+    views->prompt_built = role;
+    tune_context_free(context);
+    return views->prompt_parts;
+}
+
+static const struct tune_prompt_part *part_here(struct views *views) {
+    struct tune_prompt *prompt = parts_of(views);
+    int row = views->prompt_lists[PROMPT_PARTS].cursor;
+    return row >= 0 && (size_t)row < prompt->parts.len ? &prompt->parts.at[row] : NULL;
+}
+
+static const char *part_name(const struct tune_prompt_part *part) {
+    return *part->name ? part->name : "(before the first heading)";
+}
+
+void prompt_forget(struct views *views) {
+    tune_prompt_free(views->prompt_parts);
+    views->prompt_parts = NULL;
+    source_free(&views->prompt);
+    buf_clear(&views->prompt_text);
+    views->prompt_page = PROMPT_PARTS;
+    views->prompt_chosen = false;
+    for (int i = 0; i < PROMPT_PAGES; i++)
+        views->prompt_lists[i] = (struct tui_list){0};
+}
+
+struct str prompt_line(const void *data, int row) {
+    const struct views *views = data;
+    if (views->prompt_page == PROMPT_TEXT || views->prompt_page == PROMPT_CALL)
+        return source_line(&views->prompt, row + 1);
+    const struct tune_prompt *prompt = views->prompt_parts;
+    if (views->prompt_page == PROMPT_PARTS && prompt && (size_t)row < prompt->parts.len)
+        return str_of(prompt->parts.at[row].name);
+    if (views->prompt_page == PROMPT_CALLS && (size_t)row < views->state->calls.len)
+        return str_of(views->state->calls.at[row].model);
+    return STR("");
+}
+
+static void text_set(struct views *views) {
+    source_free(&views->prompt);
+    if (!views->prompt_text.at)
+        buf_puts(&views->prompt_text, "");
+    source_set(&views->prompt, views->prompt_text.at);
+}
+
+static void text_draw(struct views *views, struct tui_area inside, struct tui_list *list) {
+    tui_list_fit(list, (int)views->prompt.lines.len, inside.rows);
+    views->list_spot = (struct tui_rect){inside.row, inside.col, inside.rows, inside.cols};
+    for (int row = 0; row < inside.rows && list->top + row < list->count; row++) {
+        struct str text = views->prompt.lines.at[list->top + row];
+        bool mark = str_starts(text, "#") || str_starts(text, "====");
+        tui_put(mark ? tui_ink(inside, TUI_TITLE) : inside, row, 1 - views->shift, text);
+        mark_found(views, inside, row, 1 - views->shift, text);
+        if (list->top + row == list->cursor)
+            tui_lay_paper(inside, (struct tui_rect){row, 0, 1, inside.cols}, TUI_PAPER_CURSOR);
+    }
+    tui_list_draw_bar(list, inside);
+}
+
+/* ---- the next call ---------------------------------------------------------------------------- */
+
+static void draw_part(struct tui_area area, int row, const struct tune_prompt_part *part) {
+    struct buf notes = {0};
+    bool system = part->is_system && strcmp(part->name, "system") != 0;
+    buf_printf(&notes, "%s%s%s", system ? "  system" : "", part->edited ? "  edited" : "",
+               part->off ? "  off" : "");
+    if (part->left_out && !part->edited)
+        buf_printf(&notes, "  %d lines cut", part->left_out);
+    enum tui_role ink = part->off ? TUI_DIM : part->edited ? TUI_WAITING : TUI_PLAIN;
+    tui_say(tui_ink(area, part->off ? TUI_DIM : TUI_GOOD), row, 1, "%s", part->off ? "○" : "●");
+    int end = area.cols - 9;
+    int col = tui_put_short(tui_ink(area, ink), row, (struct tui_rect){0, 3, 1, end - 3},
+                            str_of(part_name(part)));
+    enum tui_role marks = part->off || part->edited || part->left_out ? TUI_WARN : TUI_DIM;
+    tui_put_short(tui_ink(area, marks), row, (struct tui_rect){0, col, 1, end - col},
+                  buf_str(&notes));
+    tui_say_right(tui_ink(area, TUI_DIM), row, area.cols - 1, "%s",
+                  part->off ? "-" : show_count(part->tokens).text);
+    buf_free(&notes);
+}
+
+/* What this role's calls gave so far, on average; NAN before the first one that was counted. */
+static double usual_answer(const struct tune_state *state, enum tune_role role) {
+    double sum = 0;
+    int count = 0;
+    for (size_t i = 0; i < state->calls.len; i++) {
+        const struct tune_call *call = &state->calls.at[i];
+        if (!call->role || strcmp(call->role, tune_role_word(role)) != 0 || isnan(call->output))
+            continue;
+        sum += call->output;
+        count++;
+    }
+    return count ? sum / count : (double)NAN;
+}
+
+static void cost_print(const struct tune_state *state, enum tune_role role, double tokens,
+                       struct buf *out) {
+    const struct tune_role_model *model = prompt_model(state, role);
+    double answer = usual_answer(state, role);
+    buf_printf(out, "about %s tokens", show_count(tokens).text);
+    if (!model) {
+        buf_puts(out, "; no model is asked");
+        return;
+    }
+    if (isnan(model->price_input)) {
+        buf_printf(out, "; price of %s not reported", model->name);
+        return;
+    }
+    buf_printf(out, ", %s to send", show_dollars(tokens * model->price_input * 1e-6).text);
+    if (!isnan(answer) && !isnan(model->price_output))
+        buf_printf(out, "; an answer of %s as usual %s", show_count(answer).text,
+                   show_dollars(answer * model->price_output * 1e-6).text);
+    else if (!isnan(model->price_output))
+        buf_printf(out, "; answers $%.4g a million", model->price_output);
+}
+
+static void parts_title(const struct views *views, struct buf *out) {
+    enum tune_role role = prompt_role(views);
+    const struct tune_role_model *model = prompt_model(views->state, role);
+    bool next = role == tune_role_next(views->state);
+    buf_printf(out, "%s%s", next ? "next: " : "", tune_role_word(role));
+    if (model)
+        buf_printf(out, ", %s", model->name);
+}
+
+static void draw_parts(struct views *views, struct tui_area body) {
+    struct tune_prompt *prompt = parts_of(views);
+    struct tui_list *list = &views->prompt_lists[PROMPT_PARTS];
+    bool wide = body.cols >= 110;
+    int rows = wide ? body.rows : MIN_OF((int)prompt->parts.len + 3, body.rows - 6);
+    struct tui_rect one = {0, 0, MAX_OF(rows, 5), wide ? 56 : body.cols};
+    struct tui_rect two = {wide ? 0 : one.rows, wide ? 56 : 0, body.rows - (wide ? 0 : one.rows),
+                           body.cols - (wide ? 56 : 0)};
+    struct buf title = {0}, cost = {0};
+    parts_title(views, &title);
+    struct tui_area inside = tui_frame(tui_area_part(body, one), true, title.at, "tokens");
+    struct tui_area table = tui_area_part(inside, (struct tui_rect){0, 0, inside.rows - 1,
+                                                                    inside.cols});
+    tui_list_fit(list, (int)prompt->parts.len, table.rows);
+    views->list_spot = (struct tui_rect){table.row, table.col, table.rows, table.cols};
+    for (int row = 0; row < table.rows && list->top + row < list->count; row++) {
+        draw_part(table, row, &prompt->parts.at[list->top + row]);
+        if (list->top + row == list->cursor)
+            tui_lay_paper(table, (struct tui_rect){row, 0, 1, table.cols}, TUI_PAPER_CURSOR);
+    }
+    tui_list_draw_bar(list, table);
+    cost_print(views->state, prompt_role(views), tune_prompt_tokens(prompt), &cost);
+    tui_put_short(tui_ink(inside, TUI_STRONG), inside.rows - 1,
+                  (struct tui_rect){0, 1, 1, inside.cols - 2}, buf_str(&cost));
+    const struct tune_prompt_part *part = part_here(views);
+    struct tui_area text = tui_frame(tui_area_part(body, two), false,
+                                     part ? part_name(part) : "", "Enter opens it");
+    if (part)
+        tui_put_wrapped(tui_ink(tui_area_part(text, (struct tui_rect){0, 1, text.rows,
+                                                                      text.cols - 2}),
+                                part->off ? TUI_DIM : TUI_PLAIN), 0, part->text);
+    buf_free(&title);
+    buf_free(&cost);
+}
+
+static void draw_part_text(struct views *views, struct tui_area body) {
+    const struct tune_prompt_part *part = part_here(views);
+    struct buf note = {0};
+    buf_clear(&views->prompt_text);
+    if (part)
+        buf_add(&views->prompt_text, part->text.at, part->text.len);
+    text_set(views);
+    if (part)
+        buf_printf(&note, "%s%s%s tokens", part->off ? "off, " : "", part->edited ? "edited, " : "",
+                   show_count(tune_tokens_estimate(part->text)).text);
+    struct tui_area inside = tui_frame(body, true, part ? part_name(part) : "", note.at ? note.at
+                                                                                        : "");
+    text_draw(views, inside, &views->prompt_lists[PROMPT_TEXT]);
+    buf_free(&note);
+}
+
+/* ---- the calls so far ------------------------------------------------------------------------- */
+
+static struct shown show_seconds(double seconds) {
+    struct shown out = {"-"};
+    if (isfinite(seconds))
+        snprintf(out.text, sizeof out.text, seconds < 100 ? "%.1f s" : "%.0f s", seconds);
+    return out;
+}
+
+static const char *call_state(const struct tune_call *call) {
+    return call->waits       ? "waits for you"
+           : !call->ended_ms ? "runs"
+           : call->failure   ? call->failure
+                             : "";
+}
+
+/* The columns right of the model's name, from the left; the last ones go first on a narrow screen. */
+static void draw_call(struct tui_area area, int row, size_t number, const struct tune_call *call) {
+    double cache = isnan(call->cache_read) ? call->cache_write
+                   : isnan(call->cache_write) ? call->cache_read
+                                              : call->cache_read + call->cache_write;
+    const struct {
+        struct shown text;
+        int width;
+    } cols[] = {{show_count(call->input), 7}, {show_count(call->output), 7}, {show_count(cache), 7},
+                {isnan(call->dollars) ? (struct shown){"-"} : show_dollars(call->dollars), 9}, {show_seconds(call->first_s), 8},
+                {show_seconds(call->elapsed_s), 8}};
+    bool wide = area.cols >= 110;
+    int col = wide ? 40 : 27;
+    tui_say_right(tui_ink(area, TUI_DIM), row, 4, "%zu", number);
+    tui_say(tui_ink(area, call->failure ? TUI_BAD : call->ended_ms ? TUI_GOOD : TUI_ACTIVE), row, 5,
+            "%s", call->failure ? "✗" : call->ended_ms ? "✓" : call->waits ? "◆" : "▶");
+    tui_put_short(area, row, (struct tui_rect){0, 7, 1, 9}, str_of(call->role));
+    tui_put_short(tui_ink(area, TUI_STRONG), row, (struct tui_rect){0, 17, 1, col - 18},
+                  str_of(call->model));
+    for (size_t i = 0; i < COUNT_OF(cols); i++)
+        tui_say_right(area, row, col += cols[i].width, "%s", cols[i].text.text);
+    if (call->tries > 1)
+        tui_say(tui_ink(area, TUI_WARN), row, col + 1, "x%d", call->tries);
+    if (wide)
+        tui_put_short(tui_ink(area, TUI_DIM), row,
+                      (struct tui_rect){0, col + 5, 1, area.cols - col - 6},
+                      str_of(call_state(call)));
+}
+
+static void draw_call_head(struct tui_area area) {
+    static const struct {
+        const char *name;
+        int width;
+    } cols[] = {{"in", 7}, {"out", 7}, {"cache", 7}, {"cost", 9}, {"first", 8}, {"whole", 8}};
+    struct tui_area ink = tui_ink(area, TUI_DIM);
+    int col = area.cols >= 110 ? 40 : 27;
+    tui_say(ink, 0, 7, "role");
+    tui_say(ink, 0, 17, "model");
+    for (size_t i = 0; i < COUNT_OF(cols); i++)
+        tui_say_right(ink, 0, col += cols[i].width, "%s", cols[i].name);
+}
+
+static int put_line(struct tui_area area, int row, const char *name, const char *text) {
+    if (!text || !*text || row >= area.rows)
+        return row;
+    tui_say(tui_ink(area, TUI_DIM), row, 1, "%s", name);
+    struct tui_rect rest = {row, 11, area.rows - row, area.cols - 12};
+    return row + tui_put_wrapped(tui_area_part(area, rest), 0, str_of(text));
+}
+
+static void draw_call_detail(struct tui_area area, const struct tune_call *call) {
+    struct buf text = {0};
+    buf_printf(&text, "round %d, %s; %d %s; Enter shows prompt and answer", call->round,
+               show_clock(call->asked_ms, 1).text, call->tries ? call->tries : 1,
+               call->tries > 1 ? "tries" : "try");
+    int row = put_line(area, 0, "asked", text.at);
+    buf_clear(&text);
+    buf_printf(&text, "%s read from the cache, %s written to it; the prompt was estimated at %s",
+               show_count(call->cache_read).text, show_count(call->cache_write).text,
+               show_count(call->estimate).text);
+    row = put_line(area, row, "tokens", text.at);
+    put_line(area, row, call->failure ? "failed" : "", call_state(call));
+    buf_free(&text);
+}
+
+static void calls_note(const struct tune_state *state, struct buf *out) {
+    double tokens = state->budgets[TUNE_BUDGET_TOKENS].spent;
+    double dollars = state->budgets[TUNE_BUDGET_DOLLARS].spent;
+    buf_printf(out, "%s tokens, %s in all", isnan(tokens) ? "unknown" : show_count(tokens).text,
+               show_dollars(dollars).text);
+}
+
+static void draw_calls(struct views *views, struct tui_area body) {
+    const struct tune_state *state = views->state;
+    struct tui_list *list = &views->prompt_lists[PROMPT_CALLS];
+    struct buf note = {0};
+    calls_note(state, &note);
+    struct tui_rect upper = {0, 0, body.rows - 6, body.cols}, lower = {body.rows - 6, 0, 6,
+                                                                       body.cols};
+    struct tui_area inside = tui_frame(tui_area_part(body, upper), true, "questions so far", note.at);
+    struct tui_area detail = tui_frame(tui_area_part(body, lower), false, "question", "");
+    struct tui_area table = tui_area_part(inside, (struct tui_rect){1, 0, inside.rows - 1,
+                                                                    inside.cols});
+    buf_free(&note);
+    tui_list_fit(list, (int)state->calls.len, table.rows);
+    views->list_spot = (struct tui_rect){table.row, table.col, table.rows, table.cols};
+    draw_call_head(inside);
+    for (int row = 0; row < table.rows && list->top + row < list->count; row++) {
+        draw_call(table, row, (size_t)(list->top + row), &state->calls.at[list->top + row]);
+        if (list->top + row == list->cursor)
+            tui_lay_paper(table, (struct tui_rect){row, 0, 1, table.cols}, TUI_PAPER_CURSOR);
+    }
+    tui_list_draw_bar(list, table);
+    if (list->count)
+        draw_call_detail(detail, &state->calls.at[list->cursor]);
+    else
+        tui_say(tui_ink(table, TUI_DIM), 0, 2, "No model was asked yet.");
+}
+
+static void add_artefact(struct views *views, const char *hash, const char *missing) {
+    char *text = hash && views->model.artefact ? views->model.artefact(views->model.context, hash)
+                                               : NULL;
+    buf_puts(&views->prompt_text, text ? text : missing);
+    free(text);
+}
+
+static void call_open(struct views *views) {
+    int number = views->prompt_lists[PROMPT_CALLS].cursor;
+    if (number < 0 || (size_t)number >= views->state->calls.len)
+        return;
+    const struct tune_call *call = &views->state->calls.at[number];
+    buf_clear(&views->prompt_text);
+    add_artefact(views, call->prompt, "(the prompt was not kept)\n");
+    buf_puts(&views->prompt_text, "\n" ANSWER_MARK "\n");
+    if (call->answer || call->ended_ms)
+        add_artefact(views, call->answer, call->failure ? call->failure : "(nothing came)");
+    else if (call->live.len)
+        buf_add(&views->prompt_text, call->live.at, call->live.len);
+    text_set(views);
+    views->prompt_call = number;
+    views->prompt_page = PROMPT_CALL;
+    views->prompt_lists[PROMPT_CALL] = (struct tui_list){0};
+}
+
+static void draw_call_text(struct views *views, struct tui_area body) {
+    const struct tune_state *state = views->state;
+    size_t number = (size_t)views->prompt_call;
+    struct buf title = {0};
+    if (number < state->calls.len)
+        buf_printf(&title, "question %zu: %s, %s", number, state->calls.at[number].role,
+                   state->calls.at[number].model);
+    struct tui_area inside = tui_frame(body, true, title.at ? title.at : "", "Tab: prompt or answer");
+    text_draw(views, inside, &views->prompt_lists[PROMPT_CALL]);
+    buf_free(&title);
+}
+
+void prompt_draw(struct views *views, struct tui_area area) {
+    static void (*const pages[PROMPT_PAGES])(struct views *, struct tui_area) = {
+        [PROMPT_PARTS] = draw_parts, [PROMPT_TEXT] = draw_part_text, [PROMPT_CALLS] = draw_calls,
+        [PROMPT_CALL] = draw_call_text};
+    pages[views->prompt_page](views, chrome_screen(views, area));
+}
+
+/* ---- what the keys do ------------------------------------------------------------------------- */
+
+void prompt_enter(struct views *views, struct views_request *request) {
+    (void)request;
+    if (views->prompt_page == PROMPT_CALLS) {
+        call_open(views);
+    } else if (views->prompt_page == PROMPT_PARTS && part_here(views)) {
+        views->prompt_page = PROMPT_TEXT;
+        views->prompt_lists[PROMPT_TEXT] = (struct tui_list){0};
+    }
+}
+
+bool prompt_back(struct views *views) {
+    static const enum prompt_page up[PROMPT_PAGES] = {
+        [PROMPT_TEXT] = PROMPT_PARTS, [PROMPT_CALL] = PROMPT_CALLS};
+    enum prompt_page page = views->prompt_page;
+    views->prompt_page = up[page];
+    return page != PROMPT_PARTS;
+}
+
+/* In the texts of a call: from the prompt to the answer and back. */
+static void other_text(struct views *views) {
+    struct tui_list *list = &views->prompt_lists[PROMPT_CALL];
+    int answer = 0;
+    for (size_t i = 0; i < views->prompt.lines.len; i++)
+        if (str_starts(views->prompt.lines.at[i], ANSWER_MARK))
+            answer = (int)i;
+    int to = list->cursor >= answer ? 0 : answer;
+    list->top = to;
+    tui_list_go(list, to);
+}
+
+void prompt_calls(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    if (views->prompt_page == PROMPT_CALL)
+        other_text(views);
+    else if (views->prompt_page == PROMPT_CALLS)
+        views->prompt_page = PROMPT_PARTS;
+    else
+        views->prompt_page = PROMPT_CALLS;
+    if (views->prompt_page == PROMPT_CALLS && !views->prompt_lists[PROMPT_CALLS].cursor)
+        views->prompt_lists[PROMPT_CALLS].cursor = (int)views->state->calls.len - 1;
+}
+
+void prompt_next_role(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    views->prompt_role = (prompt_role(views) + 1) % TUNE_ROLES;
+    views->prompt_chosen = views->prompt_role != tune_role_next(views->state);
+    views->prompt_page = PROMPT_PARTS;
+    views->prompt_lists[PROMPT_PARTS] = (struct tui_list){0};
+}
+
+bool prompt_has_part(const struct views *views) {
+    return views->prompt_page == PROMPT_PARTS || views->prompt_page == PROMPT_TEXT;
+}
+
+static void part_act(struct views *views, enum tune_action_kind kind) {
+    const struct tune_prompt_part *part = part_here(views);
+    if (part)
+        views_act(views, &(struct tune_action){.kind = kind, .role = prompt_role(views),
+                                               .part = part->name});
+}
+
+void prompt_switch(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    part_act(views, TUNE_ACT_SWITCH_PART);
+}
+
+bool prompt_is_edited(const struct views *views) {
+    const struct tune_prompt *prompt = views->prompt_parts;
+    int row = views->prompt_lists[PROMPT_PARTS].cursor;
+    return prompt_has_part(views) && prompt && row >= 0 && (size_t)row < prompt->parts.len &&
+           prompt->parts.at[row].edited;
+}
+
+void prompt_restore(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    part_act(views, TUNE_ACT_RESTORE_PART);
+}
+
+void prompt_edit(struct views *views, struct views_request *request) {
+    const struct tune_prompt_part *part = part_here(views);
+    if (!part || !prompt_has_part(views)) {
+        views_say(views, false, "Tab goes back to the parts of the next question");
+        return;
+    }
+    buf_clear(&views->edit_text);
+    buf_add(&views->edit_text, part->text.at, part->text.len);
+    snprintf(views->edit_part, sizeof views->edit_part, "%s", part->name);
+    act_open_editor(views,
+                    (struct tune_action){.kind = TUNE_ACT_EDIT_PART, .role = prompt_role(views),
+                                         .part = views->edit_part},
+                    "part.md", request);
+}
