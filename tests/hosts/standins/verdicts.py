@@ -122,7 +122,8 @@ class Good(Base):
         self.assertAlmostEqual(metrics["total_time"] * 1e6 / want["latency_us"], 1, 1)
         self.assertAlmostEqual(metrics["dma_active_time_percent"] /
                                want["metrics"]["dma_active_time_percent"], 1, 1)
-        clock = "the runtime's Python layer" if line in ("2.32", "2.33") else "neuron-bench"
+        clock = "the runtime's Python layer" if lines.LINES[line]["nrtpy"] else \
+            "neuron-bench"
         self.assertIn("latency by " + clock, run.logs())
         timeline = "json" in lines.LINES[line]["views"] or lines.LINES[line]["pandas"]
         self.assertEqual(bool(run.result["bounds"]), timeline, run.explain())
