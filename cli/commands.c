@@ -23,6 +23,11 @@
      "Where kernels run: sim (the device model on this machine), a host or a cluster of the " \
      "configuration, a name of ~/.ssh/config, user@host. Default: [defaults] target, else sim.", \
      false}
+#define OPTION_PROPOSER \
+    {"proposer", "NAME", NULL, \
+     "Who proposes: rewriter (no model), models (those of [roles]), a [model NAME], SERVICE/MODEL, " \
+     "or human: you are asked. Default: [defaults] proposer, else rewriter.", \
+     false}
 #define OPTION_JSON {"json", NULL, NULL, "Print one JSON object instead of text.", false}
 #define OPTIONS_END {NULL, NULL, NULL, NULL, false}
 
@@ -56,6 +61,7 @@ static const struct cli_option workbench_options[] = {
     OPTION_REFERENCE,
     OPTION_DEVICE,
     OPTION_TARGET,
+    OPTION_PROPOSER,
     {"rounds", "N", NULL, "Stop after this many rounds. Default: 50.", false},
     {"gate", "GATE", "ask|auto|auto-green",
      "What stands after each step: ask waits for you, auto goes on, auto-green goes on when the "
@@ -75,7 +81,7 @@ static const struct cli_option run_options[] = {
      "came out well. Default: auto.", false},
     OPTION_DEVICE,
     OPTION_TARGET,
-    {"proposer", "NAME", NULL, "Who proposes. Default: rewriter.", false},
+    OPTION_PROPOSER,
     {"search", "NAME", NULL, "How the tree of attempts is searched. Default: greedy.", false},
     OPTION_REFERENCE,
     {"seeds", "LIST", NULL, "Seeds of the inputs to verify with. Default: 0,21,42,63,84.", false},
@@ -148,7 +154,10 @@ const struct cli_command cli_commands[] = {
      "the rounds are done, nothing is left to propose, or several rounds in a row brought nothing. "
      "A session that exists goes on; an interrupted one loses nothing.\n\n"
      "TASK is a folder with kernel.py and reference.py, a kernel file with --reference, or the name "
-     "of a seed. The best kernel is in the session's folder, its path in the last event.",
+     "of a seed. The best kernel is in the session's folder, its path in the last event.\n\n"
+     "Each question to a model is printed with its role, the model, tokens in and out, dollars and "
+     "seconds, as far as they were reported. A question that waits for a person (human) ends the "
+     "run: the workbench takes the answer.",
      run_options, 1, 1, false, cli_run},
     {"host", "add|list|doctor|setup [NAME] [USER@ADDRESS]", "hosts and clusters to run kernels on",
      "add NAME [USER@ADDRESS] writes a section [host NAME] into your configuration and tries it. "

@@ -423,6 +423,7 @@ int cli_workbench(const struct cli *cli) {
         .reference = cli_value(cli, "reference"),
         .device = cli_value(cli, "device"),
         .target = cli_value(cli, "target"),
+        .proposer = cli_value(cli, "proposer"),
         .session_dir = cli_value(cli, "session"),
         .rounds = (int)rounds,
         .fresh = cli_has(cli, "fresh"),

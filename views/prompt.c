@@ -140,6 +140,10 @@ static void cost_print(const struct tune_state *state, enum tune_role role, doub
         buf_puts(out, "; no model is asked");
         return;
     }
+    if (str_starts(str_of(model->asked), "human")) {
+        buf_puts(out, "; you answer");
+        return;
+    }
     if (isnan(model->price_input)) {
         buf_printf(out, "; price of %s not reported", model->name);
         return;

@@ -211,6 +211,27 @@ class Run(unittest.TestCase):
         done = hone("run", self.task, "--rounds", "1", "--seeds", "0")
         self.assertIn(done.returncode, (0, 1, 2, 3), done.stderr)
 
+    def test_tells_of_each_question_to_a_model(self):
+        script, config = self.task / "script", FOLDER / "conf" / "hone" / "config.ini"
+        script.write_text("=== planner\ntitle: Wider tiles\nwhat: TILE_N is 128\n"
+                          "=== rewriter\n<<<<<<< SEARCH\nTILE_N = 64\n=======\nTILE_N = 128\n"
+                          ">>>>>>> REPLACE\n")
+        config.parent.mkdir(parents=True, exist_ok=True)
+        config.write_text("[model script]\napi = command\ncommand = /usr/bin/python3 "
+                          f"{pathlib.Path(__file__).parent / 'scripted.py'} {script} {script}.state\n")
+        try:
+            done = hone("run", self.task, "--proposer", "script", "--rounds", "1", "--seeds", "0")
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            for role in ("planner", "rewriter"):
+                self.assertRegex(done.stdout, rf"{role} +asks script, about [0-9]+ tokens")
+                self.assertRegex(done.stdout, rf"{role} +script, tokens in not reported, tokens out not "
+                                 r"reported, cost not reported, [0-9.]+ s")
+            self.assertIn("attempt 1", done.stdout)
+            done = hone("run", self.task, "--proposer", "human", "--rounds", "1")
+            self.assertIn("answer it in the workbench", done.stdout)
+        finally:
+            config.unlink()
+
     def test_wrong_words_cost_nobody_a_session(self):
         self.events("--rounds", "1", "--seeds", "0")
         before = (self.session / "experiments.jsonl").read_text()
