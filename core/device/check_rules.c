@@ -102,7 +102,7 @@ bool check_alu(struct check *c, size_t k) {
     bool late = nki_func_has(func, '4') ||
                 (!c->legacy && (func == NKI_FUNC_SQUARE || func == NKI_FUNC_RELU));
     if (late && c->generation < NKI_GEN4) {
-        check_error(c, "", "%s=nl.%s needs trn3, this is %s", check_param(c, k),
+        check_error(c, "hone-generation", "%s=nl.%s needs trn3, this is %s", check_param(c, k),
                     nki_func_name(func), c->image->generation->name);
         return false;
     }
@@ -135,7 +135,7 @@ bool check_no_packed(struct check *c) {
 bool check_generation(struct check *c, enum nki_generation least) {
     if (c->generation >= least)
         return true;
-    check_error(c, "", "it exists from %s on, this is %s", least == NKI_GEN4 ? "trn3" : "trn2",
+    check_error(c, "hone-generation", "it exists from %s on, this is %s", least == NKI_GEN4 ? "trn3" : "trn2",
                 c->image->generation->name);
     return false;
 }

@@ -69,6 +69,35 @@
     X(LEGACY_VALUE, "hone-legacy-value", ERROR, 0, \
       "{} returns no tile; allocate one and pass it as dst=", \
       "Instructions of the package nki write the tile given as dst and return a handle.") \
+    X(C_IMPORT, "hone-candidate-import", ERROR, 0, \
+      "a candidate may not import '{}'", \
+      "A kernel needs NKI and what computes constants: nki, neuronxcc, nkilib, numpy, math, " \
+      "functools, itertools, typing, enum, dataclasses. Remove the import.") \
+    X(C_CALL, "hone-candidate-call", ERROR, 0, \
+      "a candidate may not use '{}'", \
+      "It runs, changes or measures code around the kernel. Write what is meant directly.") \
+    X(C_GLOBAL, "hone-candidate-global", ERROR, 0, \
+      "a candidate may not keep '{}' from one call to the next", \
+      "What a call computes must follow from its arguments; use a local name.") \
+    X(C_INTERNALS, "hone-candidate-internals", ERROR, 0, \
+      "a candidate may not look into Python through '{}'", \
+      "Frames, modules and classes lead to the reference and the measurement. Use the arguments.") \
+    X(C_FILE, "hone-candidate-file", ERROR, 0, \
+      "a candidate may not read or write files: '{}'", \
+      "The kernel's inputs are its arguments; load them with dma_copy or nl.load.") \
+    X(C_SHAPE, "hone-candidate-shape", ERROR, 0, \
+      "this takes another way for one exact shape: '{}'", \
+      "Compute from the shape (loops over shape // tile); an assert may name what is supported.") \
+    X(C_CONTENT, "hone-candidate-content", ERROR, 0, \
+      "this decides by the contents of the input '{}'", \
+      "The same work has to be done whatever the inputs hold; select element by element instead.") \
+    X(C_DIALECT, "hone-candidate-dialect", ERROR, 0, \
+      "the candidate is written for {}, the kernel it comes from is not", \
+      "Keep the imports and the instruction style of the kernel; its release takes no other.") \
+    X(C_NARROW, "hone-candidate-narrow", WARNING, 0, \
+      "'{}' is a narrower type that the kernel did not use before", \
+      "The precision policy is \"keep\". The inputs' types are not known here, so this is not " \
+      "certain.") \
     X(S_LAMBDA, "hone-strict-lambda", ERROR, 1, \
       "the NKI compiler does not accept lambdas", \
       "Write a function at module level.") \

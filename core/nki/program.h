@@ -240,6 +240,34 @@ size_t nki_operand_count(enum nki_op op);
 struct str nki_operand_name(enum nki_op op, size_t index);
 /* The engines that can run it, as letters of instructions.def; first is the default. */
 const char *nki_op_engines(enum nki_op op);
+
+/* ---- what a program does with its inputs and outputs ------------------------------------------ */
+
+#define NKI_FACT_OUTPUTS 64
+/* Found by following storages through the instructions in order. It errs on the side of "depends":
+ * a storage that is written in part keeps what it held. */
+struct nki_facts {
+    uint64_t inputs;                /* bit i: there is an array argument i (the first 64) */
+    uint64_t read;                  /* bit i: some instruction reads it */
+    size_t n_outputs;
+    struct {
+        uint64_t inputs;            /* what its contents depend on */
+        double written;             /* share of its elements; NAN: not known */
+        int line;
+        char name[40];
+    } outputs[NKI_FACT_OUTPUTS];
+    /* A float that became a narrower one: by type it was, type it became; the line, 0: never. */
+    int cast[DTYPE_COUNT][DTYPE_COUNT];
+    enum dtype narrowest;           /* operand of a matrix product; NONE: there is no product */
+    int narrowest_line;
+};
+void nki_facts_find(const struct nki_program *program, struct nki_facts *facts);
+/* Holds a candidate against the kernel it comes from: an output that depends on no input or is not
+ * written everywhere, an input that is not read any more and, with keeps_precision, types that are
+ * narrower than before. Adds errors with codes "hone-candidate-..." for `file`. */
+void nki_facts_compare(const struct nki_facts *candidate, const struct nki_facts *original,
+                       bool keeps_precision, const char *file, struct diag_list *diags);
+
 /* One line per instruction, for people and golden tests. */
 void nki_program_print(const struct nki_program *program, struct buf *out);
 

@@ -460,6 +460,17 @@ struct nki_lint_options {
 void nki_lint(const struct nki_tree *tree, const struct nki_lint_options *options,
               struct diag_list *diags);
 
+/* A rewrite of a kernel that somebody else proposed. */
+struct nki_candidate_options {
+    const struct nki_tree *original;    /* ? the kernel it comes from */
+    bool looks_for_types;           /* also narrower types by name, where a program cannot tell */
+};
+/* What a candidate may not do, on top of nki_lint's errors: read anything but its arguments, run
+ * other code, keep state, go another way for one shape or by contents. What the original does
+ * likewise is not reported. Needs the sources alone; nothing for a tree with syntax errors. */
+void nki_lint_candidate(const struct nki_tree *tree, const struct nki_candidate_options *options,
+                        struct diag_list *diags);
+
 /* One row of the lint table, for `hone explain`. */
 struct nki_lint_rule {
     const char *code;               /* "hone-unreachable" */

@@ -56,6 +56,8 @@ struct tune_session {
     struct loop_timer *follow;      /* read-only: looks for new events */
     struct tune_ingest *ingests;    /* profiles being put away */
     bool advancing, halted, closing;
+    struct tune_inspection *inspection;     /* of the candidate; NULL: none is under way */
+    struct nki_facts *original;     /* of the seed kernel's program; NULL: not known */
     struct tune_beside *beside;     /* the device model beside a measured place */
     int failures;                   /* evaluations in a row that the target could not do */
     int jobs;                       /* numbers the profile folders */
@@ -118,6 +120,17 @@ size_t tune_reply_turn(const struct tune_reply *reply, enum tune_role role, size
 void tune_baseline_start(struct tune_session *session);
 void tune_verify_start(struct tune_session *session);
 void tune_benchmark_start(struct tune_session *session);
+
+/* inspect.c: what is said about a candidate before anything is spent on it: tune_verify_go_on or
+ * tune_verify_refuse comes of it, at once or later. The second gives up one that is under way. */
+struct tune_inspection;
+void tune_inspect(struct tune_session *session);
+void tune_inspect_cancel(struct tune_session *session);
+void tune_verify_go_on(struct tune_session *session);
+/* The candidate is not run: `why` stands where a compiler's complaint would. */
+void tune_verify_refuse(struct tune_session *session, const char *why);
+void tune_diagnostic_emit(struct tune_session *session, int attempt, const struct diag *diag,
+                          int64_t heard);
 
 /* Metrics, lines and bounds of a result as members of an event. */
 void tune_result_put(cJSON *payload, const struct runner_result *result);

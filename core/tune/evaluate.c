@@ -96,20 +96,25 @@ static void on_log(struct tune_evaluation *evaluation, const struct runner_event
              event->text);
 }
 
-static void on_diagnostic(struct tune_evaluation *evaluation, const struct runner_event *event) {
-    const struct diag *diag = event->diag;
-    if (!diag || evaluation->diagnostics++ >= MAX_DIAGNOSTICS || is_known(evaluation))
-        return;
-    cJSON *payload = about(evaluation);
-    if (evaluation->heard)
-        cJSON_AddNumberToObject(payload, "heard", (double)evaluation->heard);
+void tune_diagnostic_emit(struct tune_session *session, int attempt, const struct diag *diag,
+                          int64_t heard) {
+    cJSON *payload = cJSON_CreateObject();
+    cJSON_AddNumberToObject(payload, "attempt", attempt);
+    if (heard)
+        cJSON_AddNumberToObject(payload, "heard", (double)heard);
     tune_json_put_text(payload, "severity", diag_severity_name(diag->severity));
     tune_json_put_text(payload, "code", diag->code);
     tune_json_put_text(payload, "file", diag->file);
     tune_json_put_text(payload, "message", diag->message);
     cJSON_AddNumberToObject(payload, "line", diag->line);
     cJSON_AddNumberToObject(payload, "column", diag->column);
-    tune_emit(evaluation->session, "diagnostic", payload);
+    tune_emit(session, "diagnostic", payload);
+}
+
+static void on_diagnostic(struct tune_evaluation *evaluation, const struct runner_event *event) {
+    if (!event->diag || evaluation->diagnostics++ >= MAX_DIAGNOSTICS || is_known(evaluation))
+        return;
+    tune_diagnostic_emit(evaluation->session, evaluation->attempt, event->diag, evaluation->heard);
 }
 
 static void on_correctness(struct tune_evaluation *evaluation, const struct runner_event *event) {
@@ -554,21 +559,6 @@ static void verify_job(struct tune_session *session, bool rest) {
     free(model);
 }
 
-void tune_verify_start(struct tune_session *session) {
-    const struct tune_state *state = session->state;
-    const struct tune_candidate *candidate = &state->candidate;
-    int id = state->current > 0 ? state->current : (int)state->attempts.len;
-    if (!attempt_emit(session, id, candidate->parent, candidate->source, candidate->author))
-        return;
-    tune_beside_ask(session, tune_state_attempt(state, id));
-    verify_job(session, false);
-}
-
-static bool is_faster(const struct tune_state *state, const struct tune_attempt *attempt) {
-    const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
-    return parent && attempt->latency_us < parent->latency_us * (1 - TUNE_MIN_GAIN);
-}
-
 static void verify_end(struct tune_session *session, const struct tune_attempt *attempt) {
     const char *wrong = why_wrong(attempt);
     if (wrong)
@@ -581,6 +571,34 @@ static void verify_end(struct tune_session *session, const struct tune_attempt *
         tune_step_done(session, TUNE_STEP_VERIFY, TUNE_IS_OK, "correct on %zu of %zu %s",
                        attempt->seeds.len, session->state->seeds.len,
                        session->state->seeds.len == 1 ? "seed" : "seeds");
+}
+
+void tune_verify_start(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    const struct tune_candidate *candidate = &state->candidate;
+    int id = state->current > 0 ? state->current : (int)state->attempts.len;
+    if (attempt_emit(session, id, candidate->parent, candidate->source, candidate->author))
+        tune_inspect(session);
+}
+
+void tune_verify_go_on(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    tune_beside_ask(session, tune_state_attempt(state, state->current));
+    verify_job(session, false);
+}
+
+void tune_verify_refuse(struct tune_session *session, const char *why) {
+    struct task_verdict verdict = {0};
+    int id = session->state->current;
+    task_judge(&verdict.compiles, TASK_NO, "%.230s", why);
+    verdict_emit(session, id, &verdict);
+    if (!session->halted)
+        verify_end(session, tune_state_attempt(session->state, id));
+}
+
+static bool is_faster(const struct tune_state *state, const struct tune_attempt *attempt) {
+    const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
+    return parent && attempt->latency_us < parent->latency_us * (1 - TUNE_MIN_GAIN);
 }
 
 static void not_run_note(struct tune_session *session, struct runner_result *result) {

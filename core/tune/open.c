@@ -261,6 +261,7 @@ void tune_session_close(struct tune_session *session) {
     if (session->store && !store_is_read_only(session->store) && session->state->seq)
         tune_recent_note(session);
     tune_context_free(session->context);
+    free(session->original);
     store_close(session->store);
     tune_state_free(session->state);
     free(session->trouble);

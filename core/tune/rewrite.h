@@ -440,4 +440,8 @@ REWRITE_ROW_FUNCTIONS(engine)
 REWRITE_ROW_FUNCTIONS(interchange)
 REWRITE_ROW_FUNCTIONS(block)
 
+/* One argument of the reference as the specialiser takes it; texts and data stay the value's. */
+struct task_value;
+void rewrite_input_of(const struct task_value *value, struct nki_input *input);
+
 #endif

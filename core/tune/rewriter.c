@@ -39,7 +39,7 @@ struct rewriter {
 /* ---- the request ------------------------------------------------------------------------------
  */
 
-static void input_of(const struct task_value *value, struct nki_input *input) {
+void rewrite_input_of(const struct task_value *value, struct nki_input *input) {
     static const enum nki_input_kind kinds[] = {
         [TASK_ARRAY] = NKI_INPUT_ARRAY, [TASK_FLOAT] = NKI_INPUT_FLOAT,
         [TASK_INT] = NKI_INPUT_INT,     [TASK_BOOL] = NKI_INPUT_BOOL,
@@ -60,7 +60,7 @@ static void read_inputs(struct job *job, const char *reference_path) {
         return;
     struct nki_input *inputs = ARENA_ARRAY(job->arena, struct nki_input, job->values->count);
     for (size_t i = 0; i < job->values->count; i++)
-        input_of(&job->values->values[i], &inputs[i]);
+        rewrite_input_of(&job->values->values[i], &inputs[i]);
     job->request.inputs = inputs;
     job->request.n_inputs = job->values->count;
 }

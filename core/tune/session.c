@@ -92,6 +92,7 @@ void tune_work_cancel(struct tune_session *session) {
         if (session->proposer->cancel)
             session->proposer->cancel(session->proposer->self);
     }
+    tune_inspect_cancel(session);
     for (struct tune_evaluation *at = session->evaluations, *next; at; at = next) {
         next = at->next;
         bool first = !at->given_up;

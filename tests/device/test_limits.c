@@ -260,7 +260,7 @@ static const struct rule {
     {max_width, 8, 7, "7 elements per partition, 8 to 16384", NULL},
     {vector_transpose, 32, 33, "transposes up to 32 x 32", NULL},
     {memset_class, 0, 1, "the value 0.5 a float", ""},
-    {later_instruction, 0, 1, "it exists from trn3 on, this is trn2", ""},
+    {later_instruction, 0, 1, "it exists from trn3 on, this is trn2", "hone-generation"},
     {later_type, 0, 1, "float8_e4m3fn_x4 needs trn3", "NCC_ESPP047"},
     {wide_type, 0, 1, "the device has no 64-bit types", "NCC_ESPP004"},
     {hwdge_cast, 0, 1, "hwdge cannot cast bfloat16 to float32", ""},

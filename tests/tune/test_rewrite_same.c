@@ -12,6 +12,7 @@
 struct run {
     float *at;              /* NULL: the model does not take the source */
     int64_t len;
+    struct nki_facts facts; /* of its program */
 };
 
 static void fill(struct help_inputs *inputs) {
@@ -39,7 +40,7 @@ static void empty(struct help_inputs *inputs) {
 }
 
 static struct run execute(struct str source, const struct help_inputs *inputs) {
-    struct run run = {0};
+    struct run run = {.at = NULL};
     struct diag_list diags = {0};
     struct nki_tree *tree = nki_parse("kernel.py", source, &diags);
     struct nki_specialise_options options = {.generation = NKI_GEN3, .inputs = inputs->at,
@@ -60,6 +61,8 @@ static struct run execute(struct str source, const struct help_inputs *inputs) {
         device_to_float(out.dtype, out.data, run.at, (size_t)run.len);
         mem_free_(out.data);
     }
+    if (program)
+        nki_facts_find(program, &run.facts);
     device_unload(image);
     nki_program_free(program);
     nki_tree_free(tree);
@@ -78,6 +81,23 @@ static double distance(const struct run *a, const struct run *b) {
     return sqrt(difference / norm);
 }
 
+/* What the loop holds a candidate against before it is run has nothing to say about an edit. */
+static void inspect(const struct rewrite_request *request, struct str source, const struct run *run,
+                    const struct run *expected) {
+    struct diag_list diags = {0};
+    struct nki_tree *original = nki_parse("kernel.py", request->source, &diags);
+    struct nki_tree *tree = nki_parse("kernel.py", source, &diags);
+    struct nki_candidate_options options = {.original = original};
+    nki_lint_candidate(tree, &options, &diags);
+    nki_facts_compare(&run->facts, &expected->facts, true, "kernel.py", &diags);
+    if (diags.errors)
+        fail_msg("%s [%s]\n" STR_FMT, diags.all.at[0].message, diags.all.at[0].code,
+                 STR_ARG(source));
+    nki_tree_free(tree);
+    nki_tree_free(original);
+    diag_free(&diags);
+}
+
 /* The edit's result against the kernel's own; false when the model refuses what came out. */
 static bool compare(const struct rewrite_request *request, const char *key,
                     const struct help_inputs *inputs, const struct run *expected) {
@@ -91,6 +111,7 @@ static bool compare(const struct rewrite_request *request, const char *key,
         double far = distance(expected, &run);
         if (!(far < 1e-5))
             fail_msg("%s: relative L2 %g\n%s", key, far, out.at);
+        inspect(request, buf_str(&out), &run, expected);
     }
     bool ran = run.at != NULL;
     mem_free_(run.at);

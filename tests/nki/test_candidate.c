@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is said about a candidate before it is run: from its source, and from what its program does
+ * with inputs, outputs and types. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "nki/nki.h"
+
+static const char *const fronts[] = {
+    "import nki\nimport nki.isa as nisa\nimport nki.language as nl\nimport numpy as np\n",
+    "import neuronxcc.nki as nki\nimport neuronxcc.nki.isa as nisa\n"
+    "import neuronxcc.nki.language as nl\nimport numpy as np\n",
+};
+
+/* The codes of what is found in front + source, "hone-candidate-" left out, separated by blanks. */
+static char *lint(const char *front, const char *source, const char *original) {
+    struct diag_list diags = {0};
+    struct buf text = {0}, found = {0};
+    buf_printf(&text, "%s%s", front, source);
+    struct nki_tree *tree = nki_parse("k.py", buf_str(&text), &diags);
+    assert_int_equal(tree->errors, 0);
+    buf_clear(&text);
+    buf_printf(&text, "%s%s", front, original);
+    struct nki_tree *before = nki_parse("k.py", buf_str(&text), &diags);
+    struct nki_candidate_options options = {.original = before};
+    nki_lint_candidate(tree, &options, &diags);
+    for (size_t i = 0; i < diags.all.len; i++) {
+        assert_true(diags.all.at[i].line > 0 && diags.all.at[i].message[0]);
+        buf_printf(&found, "%s%s", i ? " " : "", strrchr(diags.all.at[i].code, '-') + 1);
+    }
+    buf_free(&text);
+    nki_tree_free(before);
+    nki_tree_free(tree);
+    diag_free(&diags);
+    return found.at ? buf_take(&found) : mem_strdup("");
+}
+
+static void what_reaches_past_the_arguments_is_found_in_both_dialects(void **state) {
+    (void)state;
+    static const struct {
+        const char *source, *codes;
+    } rows[] = {
+        {"import os\n", "import"},
+        {"from subprocess import run\n", "import"},
+        {"import sys, threading, atexit\n", "import import import"},
+        {"from . import reference\n", "import"},
+        {"from reference import forward\n", "import"},
+        {"import math, functools\nfrom typing import Optional\nimport ml_dtypes\n", ""},
+        {"def f(x):\n  return eval('x')\n", "call"},
+        {"def f(x):\n  exec('x')\n  return __import__('os')\n", "call call"},
+        {"def f(x, n):\n  return getattr(x, 'sh' + n)\n", "call"},
+        {"def f(x):\n  return getattr(x, 'shape')\n", ""},
+        {"def f():\n  return open('reference.py').read()\n", "file"},
+        {"def f():\n  return np.load('y.npy'), np.zeros(3)\n", "file"},
+        {"from numpy import fromfile\n", "file"},
+        {"def f(x):\n  return nki.simulate_kernel(f, x)\n", "call"},
+        {"def f(x):\n  return f.__globals__['x'], f.__name__\n", "internals"},
+        {"def f(x):\n  return x.tb_frame.f_back\n", "internals internals"},
+        {"n = 0\ndef f():\n  global n\n  n += 1\n", "global"},
+        {"def f(x, seen={}):\n  pass\n", "global"},
+        {"def f(x):\n  if x.shape == (128, 512):\n    return x\n", "shape"},
+        {"def f(x):\n  return 1 if x.shape in [(128, 512)] else 2\n", "shape"},
+        {"def f(x):\n  return {(128, 512): 1}[x.shape]\n", "shape"},
+        {"def f(x):\n  assert x.shape == (128, 512)\n  if x.shape[0] > 128: pass\n", ""},
+        {"def f(x, y):\n  if x.shape == y.shape: pass\n", ""},
+        {"def f(x):\n  n = x.shape[0]\n  if x[0, 0] > 1: pass\n", "content"},
+        {"def f(x, cfg):\n  n = x.shape[0]\n  if cfg[0] > 1: pass\n", ""},
+    };
+    for (size_t d = 0; d < COUNT_OF(fronts); d++)
+        for (size_t i = 0; i < COUNT_OF(rows); i++) {
+            char *found = lint(fronts[d], rows[i].source, "");
+            if (strcmp(found, rows[i].codes) != 0)
+                fail_msg("%s: \"%s\", not \"%s\"", rows[i].source, found, rows[i].codes);
+            free(found);
+            found = lint(fronts[d], rows[i].source, rows[i].source);
+            assert_string_equal(found, "");     /* it came with the kernel */
+            free(found);
+        }
+}
+
+static void another_dialect_and_names_the_release_lost_are_found(void **state) {
+    (void)state;
+    struct diag_list diags = {0};
+    struct nki_tree *now = nki_parse("k.py", str_of(fronts[0]), &diags);
+    struct nki_tree *legacy = nki_parse("k.py", str_of(fronts[1]), &diags);
+    struct nki_candidate_options options = {.original = legacy};
+    nki_lint_candidate(now, &options, &diags);
+    assert_int_equal(diags.all.len, 1);
+    assert_string_equal(diags.all.at[0].code, "hone-candidate-dialect");
+    nki_tree_free(now);
+    nki_tree_free(legacy);
+    diag_free(&diags);
+    char *found = lint(fronts[0], "def f(x):\n  return nl.arange(4)\n", "");
+    assert_string_equal(found, "name");         /* hone-removed-name */
+    free(found);
+    found = lint(fronts[1], "def f(x):\n  return nl.arange(4)\n", "");
+    assert_string_equal(found, "");
+    free(found);
+}
+
+/* ---- programs ---------------------------------------------------------------------------------- */
+
+static struct nki_facts facts_of(const char *front, const char *body, enum dtype dtype) {
+    struct diag_list diags = {0};
+    struct buf text = {0};
+    struct nki_input inputs[2] = {{.kind = NKI_INPUT_ARRAY, .array = {dtype, 2, {128, 128}, NULL}},
+                                  {.kind = NKI_INPUT_ARRAY, .array = {dtype, 2, {128, 128}, NULL}}};
+    struct nki_specialise_options options = {
+        .inputs = inputs, .n_inputs = 2, .generation = NKI_GEN3};
+    buf_printf(&text, "%s@nki.jit\ndef kernel(x, w):\n%s    return y\n", front, body);
+    struct nki_tree *tree = nki_parse("k.py", buf_str(&text), &diags);
+    struct nki_program *program = nki_specialise(tree, &options, &diags);
+    if (!program)
+        fail_msg("%s: %s", body, diags.all.at[0].message);
+    struct nki_facts facts;
+    nki_facts_find(program, &facts);
+    nki_program_free(program);
+    nki_tree_free(tree);
+    buf_free(&text);
+    diag_free(&diags);
+    return facts;
+}
+
+#define Y "    y = nl.ndarray((128, 128), dtype=nl.float32, buffer=nl.shared_hbm)\n"
+#define TILE(name, dtype) "    " name " = nl.ndarray((128, 128), dtype=nl." dtype ", buffer=nl.sbuf)\n"
+#define LOAD(name, from) "    nisa.dma_copy(dst=" name ", src=" from ")\n"
+#define ADD(c, a, b) "    nisa.tensor_tensor(dst=" c ", data1=" a ", data2=" b ", op=nl.add)\n"
+#define STORE(c) "    nisa.dma_copy(dst=y, src=" c ")\n"
+#define HONEST \
+    Y TILE("a", "float32") TILE("b", "float32") TILE("c", "float32") LOAD("a", "x") \
+    LOAD("b", "w") ADD("c", "a", "b") STORE("c")
+
+static void expect(const struct nki_facts *before, const struct nki_facts *after, bool keeps,
+                   const char *codes) {
+    struct diag_list diags = {0};
+    struct buf found = {0};
+    nki_facts_compare(after, before, keeps, "k.py", &diags);
+    for (size_t i = 0; i < diags.all.len; i++)
+        buf_printf(&found, "%s%s", i ? " " : "", strrchr(diags.all.at[i].code, '-') + 1);
+    if (strcmp(found.at ? found.at : "", codes) != 0)
+        fail_msg("\"%s\", not \"%s\"", found.at ? found.at : "", codes);
+    buf_free(&found);
+    diag_free(&diags);
+}
+
+static void work_that_is_left_out_is_found(void **state) {
+    (void)state;
+    static const struct {
+        const char *body, *codes;
+    } rows[] = {
+        {HONEST, ""},
+        /* the same number whatever comes in */
+        {Y TILE("c", "float32") "    nisa.memset(dst=c, value=1.0)\n" STORE("c"),
+         "constant unread unread"},
+        /* loads that lead nowhere */
+        {Y TILE("a", "float32") TILE("b", "float32") LOAD("a", "x") LOAD("b", "w")
+         "    nisa.memset(dst=a, value=1.0)\n" STORE("a"), "constant"},
+        {Y TILE("a", "float32") LOAD("a", "x") STORE("a"), "unread"},
+        /* half of the rows */
+        {Y TILE("a", "float32") TILE("b", "float32") TILE("c", "float32") LOAD("a", "x")
+         LOAD("b", "w") ADD("c", "a", "b") "    nisa.dma_copy(dst=y[0:64, :], src=c[0:64, :])\n",
+         "unwritten"},
+        /* in four parts, by columns */
+        {Y TILE("a", "float32") TILE("b", "float32") TILE("c", "float32") LOAD("a", "x")
+         LOAD("b", "w") ADD("c", "a", "b") "    for i in range(4):\n"
+         "        nisa.dma_copy(dst=y[:, i * 32:i * 32 + 32], src=c[:, i * 32:i * 32 + 32])\n", ""},
+    };
+    struct nki_facts honest = facts_of(fronts[0], HONEST, DTYPE_FLOAT32);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct nki_facts facts = facts_of(fronts[0], rows[i].body, DTYPE_FLOAT32);
+        expect(&honest, &facts, true, rows[i].codes);
+    }
+    struct nki_facts half = facts_of(fronts[0], rows[4].body, DTYPE_FLOAT32);
+    expect(&half, &half, true, "");             /* so did the original */
+}
+
+static void legacy_kernels_are_followed_too(void **state) {
+    (void)state;
+    static const char y[] = "    y = nl.ndarray((128, 128), dtype=nl.float32, buffer=nl.shared_hbm)\n";
+    struct buf text = {0};
+    buf_printf(&text, "%s    nl.store(y, nl.add(nl.load(x), nl.load(w)))\n", y);
+    struct nki_facts honest = facts_of(fronts[1], text.at, DTYPE_FLOAT32);
+    expect(&honest, &honest, true, "");
+    buf_clear(&text);
+    buf_printf(&text, "%s    a = nl.load(x)\n    b = nl.load(w)\n"
+               "    nl.store(y, nl.zeros((128, 128), dtype=nl.float32, buffer=nl.sbuf))\n", y);
+    struct nki_facts constant = facts_of(fronts[1], text.at, DTYPE_FLOAT32);
+    expect(&honest, &constant, true, "constant");
+    buf_clear(&text);
+    buf_printf(&text, "%s    nl.store(y, nl.add(nl.load(x), nl.load(w), dtype=nl.bfloat16))\n", y);
+    struct nki_facts narrow = facts_of(fronts[1], text.at, DTYPE_FLOAT32);
+    expect(&honest, &narrow, true, "precision");
+    expect(&honest, &narrow, false, "");
+    buf_free(&text);
+}
+
+static void narrower_types_are_found_unless_the_policy_allows_them(void **state) {
+    (void)state;
+#define CAST \
+    Y TILE("a", "bfloat16") TILE("b", "bfloat16") TILE("c", "float32") LOAD("a", "x") \
+    LOAD("b", "w") ADD("c", "a", "b") STORE("c")
+    struct nki_facts honest = facts_of(fronts[0], HONEST, DTYPE_FLOAT32);
+    struct nki_facts cast = facts_of(fronts[0], CAST, DTYPE_FLOAT32);
+    expect(&honest, &cast, true, "precision");
+    expect(&honest, &cast, false, "");
+    expect(&cast, &cast, true, "");
+    /* The inputs are bfloat16 themselves: nothing becomes narrower. */
+    struct nki_facts wide = facts_of(fronts[0], HONEST, DTYPE_BFLOAT16);
+    struct nki_facts same = facts_of(fronts[0], CAST, DTYPE_BFLOAT16);
+    expect(&wide, &same, true, "");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_reaches_past_the_arguments_is_found_in_both_dialects),
+        cmocka_unit_test(another_dialect_and_names_the_release_lost_are_found),
+        cmocka_unit_test(work_that_is_left_out_is_found),
+        cmocka_unit_test(legacy_kernels_are_followed_too),
+        cmocka_unit_test(narrower_types_are_found_unless_the_policy_allows_them),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A candidate is inspected before it is run: what cheats or computes in less closes its turn with a
+ * text that the repair sees, and costs no time of the place. */
+#include "tune/fake.h"
+
+#include "runner/runner.h"
+
+static const char kernel[] = "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n\n\n"
+                             "@nki.jit\ndef kernel(x):\n    return x\n";
+
+#define WITH(line) "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n" line "\n\n" \
+                   "@nki.jit\ndef kernel(x):\n    return x\n# latency 500\n"
+
+static void begin(struct fake *fake, const struct fake_plan *plan) {
+    fake_begin(fake, plan, 1, TUNE_GATE_AUTO);
+    tune_session_close(fake->session);
+    fake_file(fake->folder, "kernel.py", kernel);
+    fake->options.fresh = true;
+    fake_open(fake);
+    fake_act(fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
+                                        .index = TUNE_BUDGET_ROUNDS, .number = 1});
+}
+
+static const struct tune_diagnostic *finding(const struct tune_state *state, const char *code) {
+    for (size_t i = 0; i < state->diagnostics.len; i++)
+        if (strcmp(state->diagnostics.at[i].code, code) == 0)
+            return &state->diagnostics.at[i];
+    fail_msg("nothing says %s", code);
+    return NULL;
+}
+
+static void a_candidate_that_cheats_is_not_run_and_goes_into_a_repair_turn(void **unused) {
+    (void)unused;
+    static const struct fake_plan plan = {"cheat", WITH("import os"), NAN, WITH("N = 4")};
+    struct fake fake;
+    begin(&fake, &plan);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
+    const struct tune_state *state = fake_state(&fake);
+    const struct tune_diagnostic *found = finding(state, "hone-candidate-import");
+    assert_int_equal(found->line, 4);
+    assert_int_equal(found->attempt, -1);       /* of the turn before */
+    assert_non_null(strstr(found->message, "'os'"));
+    assert_non_null(strstr(found->message, "Remove the import"));
+    assert_int_equal(fake.proposer.repairs, 1);
+    assert_int_equal(state->attempts.at[1].repairs, 1);
+    assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_KEEP);
+    assert_int_equal(fake.place.started, 3);    /* the baseline, one seed of the repaired, the rest */
+    fake_end(&fake);
+}
+
+static void one_that_cannot_be_repaired_fails_and_costs_nothing(void **unused) {
+    (void)unused;
+    static const struct fake_plan plan = {"cheat", WITH("x = open('reference.py')"), NAN, NULL};
+    struct fake fake;
+    begin(&fake, &plan);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
+    const struct tune_state *state = fake_state(&fake);
+    const struct tune_attempt *attempt = &state->attempts.at[1];
+    assert_int_equal(attempt->status, TUNE_STATUS_FAILED);
+    assert_int_equal(attempt->verdict.compiles, TUNE_ANSWER_NO);
+    assert_non_null(strstr(attempt->verdict.compiles_why, "refused before it was run: line 4"));
+    assert_int_equal(fake.place.started, 1);    /* the baseline */
+    fake_end(&fake);
+}
+
+/* ---- with shapes: the program is looked at, on a worker thread ---------------------------------- */
+
+static void replace(struct buf *text, const char *what, const char *by) {
+    char *at = strstr(text->at, what);
+    assert_non_null(at);
+    struct buf out = {0};
+    buf_add(&out, text->at, (size_t)(at - text->at));
+    buf_puts(&out, by);
+    buf_puts(&out, at + strlen(what));
+    buf_free(text);
+    *text = out;
+}
+
+/* The seed kernel silu with one change, proposed for it. The reference runs once, for the shapes. */
+static void propose(struct fake *fake, struct fake_plan *plan, struct buf *text, const char *what,
+                    const char *by) {
+    struct str seed = embed_find("seeds/silu/kernel.py");
+    struct str reference = embed_find("seeds/silu/reference.py");
+    struct buf file = {0};
+    buf_add(text, seed.at, seed.len);
+    replace(text, what, by);
+    *plan = (struct fake_plan){.key = "it", .source = text->at, .size = NAN};
+    fake_begin(fake, plan, 1, TUNE_GATE_AUTO);
+    tune_session_close(fake->session);
+    buf_add(&file, seed.at, seed.len);
+    fake_file(fake->folder, "kernel.py", file.at);
+    buf_clear(&file);
+    buf_add(&file, reference.at, reference.len);
+    fake_file(fake->folder, "reference.py", file.at);
+    buf_free(&file);
+    fake->options.fresh = true;
+    fake_open(fake);
+    fake_act(fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
+                                        .index = TUNE_BUDGET_ROUNDS, .number = 1});
+}
+
+struct waiting {
+    bool done;
+    struct err err;
+};
+
+static void on_inputs(void *data, struct task_inputs *inputs, const struct err *err) {
+    struct waiting *waiting = data;
+    waiting->done = true;
+    if (err)
+        waiting->err = *err;
+    task_inputs_free(inputs);
+}
+
+static void find_shapes(struct fake *fake) {
+    struct waiting waiting = {0};
+    struct task_reference *reference = task_reference_open(
+        fake->loop, fake_state(fake)->reference_path, NULL, &waiting.err);
+    assert_non_null(reference);
+    task_reference_prepare(reference, 0, on_inputs, &waiting);
+    loop_run_until(fake->loop, &waiting.done, 0);
+    if (waiting.err.kind != ERR_NONE)
+        fail_msg("%s", waiting.err.text);
+    task_reference_free(reference);
+}
+
+static void run_one(const char *what, const char *by, const char *precision, const char *code) {
+    struct fake fake;
+    struct fake_plan plan;
+    struct buf text = {0};
+    propose(&fake, &plan, &text, what, by);
+    find_shapes(&fake);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_PRECISION, .text = precision});
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
+    const struct tune_state *state = fake_state(&fake);
+    if (code)
+        assert_true(finding(state, code)->line > 1);
+    assert_int_equal(fake.place.started > 1, code == NULL);
+    assert_int_equal(state->attempts.at[1].verdict.compiles,
+                     code ? TUNE_ANSWER_NO : TUNE_ANSWER_YES);
+    fake_end(&fake);
+    buf_free(&text);
+}
+
+static void the_program_tells_what_the_source_hides(void **unused) {
+    (void)unused;
+    run_one("nl.exp(negated)", "nl.exp(negated, dtype=nl.bfloat16)", "keep",
+            "hone-candidate-precision");
+    run_one("nl.exp(negated)", "nl.exp(negated, dtype=nl.bfloat16)", "any", NULL);
+    run_one("range(M // TILE_M)", "range(M // TILE_M - 1)", "keep", "hone-candidate-unwritten");
+    run_one("nl.multiply(x_tile, gate)", "nl.zeros((TILE_M, TILE_N), dtype=x.dtype)", "keep",
+            "hone-candidate-constant");
+    run_one("TILE_N = 256", "TILE_N = 512", "keep", NULL);
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], "runner") == 0)
+        return runner_main();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_candidate_that_cheats_is_not_run_and_goes_into_a_repair_turn),
+        cmocka_unit_test(one_that_cannot_be_repaired_fails_and_costs_nothing),
+        cmocka_unit_test(the_program_tells_what_the_source_hides),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
