@@ -74,6 +74,8 @@ int cli_check(const struct cli *cli);
 int cli_run(const struct cli *cli);
 int cli_host(const struct cli *cli);
 int cli_config(const struct cli *cli);
+int cli_import(const struct cli *cli);
+int cli_export(const struct cli *cli);
 int cli_help(const struct cli *cli);
 int cli_completion(const struct cli *cli);
 int cli_runner(const struct cli *cli);

@@ -124,6 +124,18 @@ static const struct cli_option config_options[] = {
     OPTIONS_END,
 };
 
+static const struct cli_option import_options[] = {
+    {"session", "FOLDER", NULL, "The session's folder. Default: .hone/TASK beside the kernel.", false},
+    OPTION_REFERENCE,
+    OPTION_JSON,
+    OPTIONS_END,
+};
+
+static const struct cli_option export_options[] = {
+    {"output", "FOLDER", NULL, "The folder to make. Default: TASK-export here.", false},
+    OPTIONS_END,
+};
+
 static const struct cli_option help_options[] = {
     {"man", NULL, NULL, "Print the manual page in the form that man(1) reads.", false},
     OPTIONS_END,
@@ -170,6 +182,20 @@ const struct cli_command cli_commands[] = {
      "setup NAME shows what a fresh host lacks, with each command and why, and runs them when you "
      "agree.",
      host_options, 1, 3, false, cli_host},
+    {"import", "PATH [TASK|SESSION]", "take over what other agents learnt and tried",
+     "PATH is a file or a folder: experiments.jsonl and rewrites.json of nki-kernel-agent or of hone, "
+     "executor_results.json and lists of rewrites of AccelOpt, candidates.jsonl of KDA, "
+     "candidates-iter-N of Autocomp. TASK is the task they are for; default: the one in this "
+     "folder.\n\n"
+     "Experiences come in as proposed, each with its file and line; approve them on screen 8. "
+     "Attempts go into the history, to be read only. What is damaged is named and skipped. Nothing "
+     "in the files is run.",
+     import_options, 1, 2, false, cli_import},
+    {"export", "TASK|SESSION", "write a session as a folder for others",
+     "The folder holds the best kernel with its reference, every attempt with its numbers, profiles, "
+     "prompts, answers and decisions, and experiments.jsonl and rewrites.json as other NKI agents "
+     "read them. hone sim FOLDER evaluates it again.",
+     export_options, 1, 1, false, cli_export},
     {"config", "[TASK]", "show every setting and where it came from",
      "Settings come from, each winning over the one before: defaults, your config.ini, "
      ".hone/config.ini beside the task, the environment (HONE_HOST_TRN2_PORT for port of "

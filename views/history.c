@@ -9,9 +9,21 @@
 
 #define MAX_DEPTH 40
 
-int history_attempt(const struct views *views) {
-    int row = views->history_list.cursor;
+/* Rows of other agents follow the attempts: row -2 - i is import i. */
+#define IMPORT_ROW(index) (-2 - (index))
+
+static int row_at(const struct views *views, int row) {
     return row >= 0 && (size_t)row < views->history.len ? views->history.at[row] : -1;
+}
+
+int history_attempt(const struct views *views) {
+    return MAX_OF(row_at(views, views->history_list.cursor), -1);
+}
+
+static const struct tune_import *import_at(const struct views *views, int row) {
+    int id = row_at(views, row);
+    return id <= -2 && (size_t)IMPORT_ROW(id) < views->state->imports.len
+               ? &views->state->imports.at[IMPORT_ROW(id)] : NULL;
 }
 
 static const char *title_of(const struct tune_attempt *attempt) {
@@ -25,7 +37,8 @@ struct str history_line(const void *data, int row) {
     bool there = row >= 0 && (size_t)row < views->history.len;
     const struct tune_attempt *attempt =
         there ? tune_state_attempt(views->state, views->history.at[row]) : NULL;
-    return str_of(attempt ? title_of(attempt) : "");
+    const struct tune_import *import = import_at(views, row);
+    return str_of(attempt ? title_of(attempt) : import && import->title ? import->title : "");
 }
 
 static void push(struct views *views, int id, int depth) {
@@ -72,7 +85,7 @@ void history_order(struct views *views) {
     struct tune_state const *state = views->state;
     if (views->history_seq == state->seq && views->history_seq >= 0)
         return;
-    int here = history_attempt(views);
+    int here = row_at(views, views->history_list.cursor);
     views->history_seq = state->seq;
     views->history.len = views->history_depth.len = 0;
     push_tree(views);
@@ -84,6 +97,8 @@ void history_order(struct views *views) {
         qsort_r(views->history.at, views->history.len, sizeof(int), by_latency, data.out);
         memset(views->history_depth.at, 0, views->history_depth.len);
     }
+    for (size_t i = 0; i < state->imports.len; i++)
+        push(views, IMPORT_ROW((int)i), 0);
     for (size_t i = 0; i < views->history.len; i++)
         if (views->history.at[i] == here)
             views->history_list.cursor = (int)i;
@@ -145,6 +160,38 @@ static void draw_row(struct views *views, struct tui_area area, int row,
     mark_found(views, area, row, col, title);
 }
 
+/* Another agent's attempt: nothing that can be marked, compared or gone back to. */
+static void draw_import(struct views *views, struct tui_area area, int row,
+                        const struct tune_import *import) {
+    struct tui_area dim = tui_ink(area, TUI_DIM);
+    tui_say(dim, row, COL_ID, "-");
+    tui_put_short(tui_ink(area, looks[import->is].role), row, (struct tui_rect){0, COL_STATUS, 1, 14},
+                  str_of(import->status ? import->status : tune_status_word(import->is)));
+    tui_say_right(dim, row, COL_LATENCY, "%s", show_latency(import->latency_us).text);
+    tui_say_right(dim, row, COL_SPEEDUP, "%s", show_speedup(import->speedup).text);
+    char title[400];
+    snprintf(title, sizeof title, "%s%s%s: %s", import->agent ? import->agent : "",
+             import->name ? " " : "", import->name ? import->name : "",
+             import->title ? import->title : "");
+    tui_put_short(dim, row, (struct tui_rect){0, COL_TITLE, 1, area.cols - COL_TITLE - 1},
+                  str_of(title));
+    mark_found(views, area, row, COL_TITLE, str_of(title));
+}
+
+static void draw_import_detail(struct tui_area area, const struct tune_import *import) {
+    const char *const parts[][2] = {{"from", import->agent},   {"where", import->source},
+                                    {"parent", import->parent}, {"plan", import->title},
+                                    {"why", import->reason}};
+    int row = 0;
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        if (!parts[i][1])
+            continue;
+        tui_say(tui_ink(area, TUI_DIM), row, 1, "%s", parts[i][0]);
+        tui_put_short(area, row++, (struct tui_rect){0, 11, 1, area.cols - 12},
+                      str_of(parts[i][1]));
+    }
+}
+
 static void draw_head(struct tui_area area) {
     struct tui_area dim = tui_ink(area, TUI_DIM);
     tui_say(dim, 0, COL_ID, "#");
@@ -179,6 +226,9 @@ static void draw_sparkline(struct views *views, struct tui_area area) {
 /* Why the attempt under the cursor got its verdict. */
 static void draw_detail(struct views *views, struct tui_area area) {
     const struct tune_attempt *attempt = tune_state_attempt(views->state, history_attempt(views));
+    const struct tune_import *import = import_at(views, views->history_list.cursor);
+    if (import)
+        draw_import_detail(area, import);
     if (!attempt)
         return;
     const struct tune_verdict *verdict = &attempt->verdict;
@@ -222,6 +272,8 @@ void history_draw(struct views *views, struct tui_area area) {
                                                                 views->history.at[at]);
         if (attempt)
             draw_row(views, list, row, attempt, views->history_depth.at[at]);
+        else if (import_at(views, at))
+            draw_import(views, list, row, import_at(views, at));
         if (at == views->history_list.cursor)
             tui_lay_paper(list, (struct tui_rect){row, 0, 1, list.cols}, TUI_PAPER_CURSOR);
     }

@@ -382,8 +382,10 @@ static void act_drop_note(struct tune_state *state, const struct act *act) {
 
 static void act_approve_memory(struct tune_state *state, const struct act *act) {
     struct tune_experience *item = memory_of(state, act);
-    if (item)
-        item->is = TUNE_EXPERIENCE_APPROVED;
+    if (!item)
+        return;
+    item->is = TUNE_EXPERIENCE_APPROVED;
+    item->expired = NULL;
 }
 
 static void act_edit_memory(struct tune_state *state, const struct act *act) {

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "tune/memory.h"
 #include "tune/private.h"
 
 typedef void apply_fn(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
@@ -599,8 +600,8 @@ static void apply_note(struct tune_state *state, const cJSON *payload, int64_t w
         *vec_push(&attempt->notes) = (int)state->notes.len - 1;
 }
 
-static void apply_experience(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
-    (void)wall_ms;
+static struct tune_experience experience_read(struct tune_state *state, const cJSON *payload,
+                                              int64_t wall_ms) {
     struct tune_experience item = {
         .attempt = tune_json_int(payload, "attempt", -1),
         .against = tune_json_int(payload, "against", -1),
@@ -609,11 +610,61 @@ static void apply_experience(struct tune_state *state, const cJSON *payload, int
         .slow = tune_keep(state, tune_json_text(payload, "slow")),
         .fast = tune_keep(state, tune_json_text(payload, "fast")),
         .applies_to = tune_keep(state, tune_json_text(payload, "applies_to")),
+        .family = tune_keep(state, tune_json_text(payload, "family")),
+        .generation = tune_keep(state, tune_json_text(payload, "generation")),
+        .dialect = tune_keep(state, tune_json_text(payload, "dialect")),
+        .source = tune_keep(state, tune_json_text(payload, "source")),
+        .key = tune_keep(state, tune_json_text(payload, "key")),
+        .evidence = tune_keep(state, tune_json_text(payload, "evidence")),
+        .expired = tune_keep(state, tune_json_text(payload, "expired")),
+        .recorded_ms = tune_json_int64(payload, "recorded_ms", wall_ms),
         .speedup = tune_json_number(payload, "speedup"),
         .imported = tune_json_bool(payload, "imported"),
     };
     tune_experience_find(tune_json_text(payload, "is"), &item.is);
+    return item;
+}
+
+/* The same was found again: one experience with more evidence. What a person deleted stays so. */
+static void experience_merge(struct tune_state *state, struct tune_experience *into,
+                             const struct tune_experience *item) {
+    into->merged++;
+    if (into->is == TUNE_EXPERIENCE_DELETED)
+        return;
+    const char *before = into->evidence ? into->evidence : "", *and = *before ? ", " : "";
+    if (item->imported && item->source)
+        into->evidence = arena_printf(state->arena, "%s%s%s", before, and, item->source);
+    else if (item->attempt >= 0)
+        into->evidence = arena_printf(state->arena, "%s%s#%d against #%d", before, and,
+                                      item->attempt, item->against);
+    if (item->imported || into->is == TUNE_EXPERIENCE_APPROVED)
+        return;
+    into->attempt = item->attempt;
+    into->against = item->against;
+    into->speedup = item->speedup;
+    into->imported = false;
+    into->is = TUNE_EXPERIENCE_PROPOSED;
+    into->expired = NULL;
+}
+
+static void apply_experience(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    struct tune_experience item = experience_read(state, payload, wall_ms);
+    for (size_t i = 0; i < state->memory.len; i++)
+        if (tune_memory_same(&state->memory.at[i], &item)) {
+            experience_merge(state, &state->memory.at[i], &item);
+            return;
+        }
     *vec_push(&state->memory) = item;
+}
+
+/* Something that was found since says otherwise, or it is too old. */
+static void apply_expired(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    int index = tune_json_int(payload, "index", -1);
+    if (index < 0 || (size_t)index >= state->memory.len)
+        return;
+    state->memory.at[index].is = TUNE_EXPERIENCE_EXPIRED;
+    state->memory.at[index].expired = tune_keep(state, tune_json_text(payload, "why"));
 }
 
 /* A context was sent: the notes and experiences in it count it. */
@@ -627,8 +678,49 @@ static void apply_entered(struct tune_state *state, const cJSON *payload, int64_
     }
     cJSON_ArrayForEach(index, tune_json_at(payload, "memory")) {
         double at = cJSON_GetNumberValue(index);
-        if (at >= 0 && at < (double)state->memory.len)
-            state->memory.at[(size_t)at].entered++;
+        if (!(at >= 0 && at < (double)state->memory.len))
+            continue;
+        state->memory.at[(size_t)at].entered++;
+        *vec_push(&state->entries) =
+            (struct tune_entry){(int)at, state->round, (int)state->calls.len};
+    }
+}
+
+/* --------------------------------------------------------------------------- imported attempts */
+
+static bool import_is_known(const struct tune_state *state, const struct tune_import *row) {
+    const char *const mine[] = {row->agent, row->source, row->name, row->status, row->title};
+    for (size_t i = 0; i < state->imports.len; i++) {
+        const struct tune_import *other = &state->imports.at[i];
+        const char *const its[] = {other->agent, other->source, other->name, other->status,
+                                   other->title};
+        bool same = other->round == row->round;
+        for (size_t k = 0; same && k < COUNT_OF(mine); k++)
+            same = !mine[k] || !its[k] ? mine[k] == its[k] : !strcmp(mine[k], its[k]);
+        if (same)
+            return true;
+    }
+    return false;
+}
+
+static void apply_history(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    const cJSON *object;
+    cJSON_ArrayForEach(object, tune_json_at(payload, "rows")) {
+        struct tune_import row = {.is = TUNE_STATUS_INCONCLUSIVE};
+        row.agent = tune_keep(state, tune_json_text(object, "agent"));
+        row.source = tune_keep(state, tune_json_text(object, "source"));
+        row.name = tune_keep(state, tune_json_text(object, "name"));
+        row.parent = tune_keep(state, tune_json_text(object, "parent"));
+        row.status = tune_keep(state, tune_json_text(object, "status"));
+        row.title = tune_keep(state, tune_json_text(object, "title"));
+        row.reason = tune_keep(state, tune_json_text(object, "reason"));
+        tune_status_find(tune_json_text(object, "is"), &row.is);
+        row.round = tune_json_int(object, "round", -1);
+        row.latency_us = tune_json_number(object, "latency_us");
+        row.speedup = tune_json_number(object, "speedup");
+        if (!import_is_known(state, &row))
+            *vec_push(&state->imports) = row;
     }
 }
 
@@ -672,6 +764,8 @@ static const struct {
     {"diagnostic", apply_diagnostic},
     {"note", apply_note},
     {"experience", apply_experience},
+    {"expired", apply_expired},
+    {"history", apply_history},
     {"entered", apply_entered},
     {"act", apply_act},
 };

@@ -126,6 +126,7 @@ void tune_decide(struct tune_session *session) {
     tune_json_put_text(payload, "reason", decision.reason.at);
     if (tune_emit(session, "decided", payload)) {
         tune_export(session, id);
+        tune_memory_contradict(session, tune_state_attempt(state, id));
         bool doubtful =
             decision.status == TUNE_STATUS_INCONCLUSIVE || decision.status == TUNE_STATUS_SUSPECT;
         tune_step_done(session, TUNE_STEP_DECIDE, doubtful ? TUNE_IS_FAILED : TUNE_IS_OK, "%s: %s",
@@ -183,9 +184,8 @@ static void experience_emit(struct tune_session *session, const struct tune_atte
     cJSON_AddNumberToObject(payload, "against", parent->id);
     tune_json_put_text(payload, "title", title);
     tune_json_put_text(payload, "summary", text.at);
-    buf_clear(&text);
-    buf_printf(&text, "%s, %s", state->task, state->device);
-    tune_json_put_text(payload, "applies_to", text.at);
+    tune_memory_put_applies(state, payload);
+    tune_json_put_text(payload, "key", attempt->plan.key);
     tune_json_put_number(payload, "speedup", attempt->vs_parent);
     tune_json_put_text(payload, "is", tune_experience_word(TUNE_EXPERIENCE_PROPOSED));
     experience_texts(payload, gain ? parent : attempt, gain ? attempt : parent);

@@ -158,8 +158,16 @@ void tune_reflect(struct tune_session *session);
 
 /* export.c: the derived tables and files; all of them when `attempt` is -1. */
 void tune_export(struct tune_session *session, int attempt);
+void tune_experiments_print(const struct tune_state *state, struct buf *out);   /* JSON Lines */
+
+/* remember.c: the optimisation memory as a file, and what the loop does to it. */
+void tune_memory_print(const struct tune_state *state, struct buf *out);        /* rewrites.json */
 void tune_export_memory(struct tune_session *session);
 void tune_import_memory(struct tune_session *session);
+/* The members that say what an experience of this session applies to. */
+void tune_memory_put_applies(const struct tune_state *state, cJSON *payload);
+/* Expires what the attempt contradicts. */
+void tune_memory_contradict(struct tune_session *session, const struct tune_attempt *attempt);
 
 /* ingest.c: puts a profile among the artefacts, on a worker thread. */
 void tune_ingest_start(struct tune_session *session, int attempt, const char *path);

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is made from the state for others to read: the query tables, experiments.jsonl and
- * rewrites.json (fields as other NKI agents write them, ours added), and reading such a memory in.
- * The event log does not depend on any of it. */
+ * the checkpoints (fields as other NKI agents write them, ours added). The event log does not depend on
+ * any of it. The optimisation memory is in remember.c. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "tune/driver.h"
-
-#define REWRITES "optimization_memory/rewrites.json"
-#define REWRITES_MAX ((size_t)4 << 20)
-#define IMPORT_MAX 500
 
 static struct store_cell integer(int64_t value) {
     return (struct store_cell){.is = STORE_INT, .integer = value};
@@ -144,11 +140,15 @@ static void experiment_print(const struct tune_state *state, const struct tune_a
     cJSON_Delete(line);
 }
 
+void tune_experiments_print(const struct tune_state *state, struct buf *out) {
+    for (size_t i = 0; i < state->attempts.len; i++)
+        if (state->attempts.at[i].status != TUNE_STATUS_OPEN)
+            experiment_print(state, &state->attempts.at[i], out);
+}
+
 static bool experiments_write(struct tune_session *session, struct err *err) {
     struct buf out = {0};
-    for (size_t i = 0; i < session->state->attempts.len; i++)
-        if (session->state->attempts.at[i].status != TUNE_STATUS_OPEN)
-            experiment_print(session->state, &session->state->attempts.at[i], &out);
+    tune_experiments_print(session->state, &out);
     bool ok = store_file_write(session->store, "experiments.jsonl", buf_str(&out), err);
     buf_free(&out);
     return ok;
@@ -176,73 +176,4 @@ void tune_export(struct tune_session *session, int attempt) {
     ok = ok && experiments_write(session, &err);
     if (!ok)
         store_log(session->store, "warning", err.text);
-}
-
-/* ------------------------------------------------------------------------------ rewrites.json */
-
-static cJSON *experience_write(const struct tune_experience *item) {
-    cJSON *object = cJSON_CreateObject();
-    tune_json_put_text(object, "title", item->title ? item->title : "");
-    tune_json_put_text(object, "summary", item->summary ? item->summary : "");
-    tune_json_put_text(object, "status", tune_experience_word(item->is));
-    tune_json_put_number(object, "speedup", item->speedup);
-    tune_json_put_text(object, "slow_kernel", item->slow);
-    tune_json_put_text(object, "fast_kernel", item->fast);
-    tune_json_put_text(object, "applies_to", item->applies_to);
-    cJSON *evidence = cJSON_AddArrayToObject(object, "evidence");
-    if (item->attempt >= 0)
-        cJSON_AddItemToArray(evidence, cJSON_CreateNumber(item->against));
-    if (item->attempt >= 0)
-        cJSON_AddItemToArray(evidence, cJSON_CreateNumber(item->attempt));
-    return object;
-}
-
-void tune_export_memory(struct tune_session *session) {
-    cJSON *list = cJSON_CreateArray();
-    for (size_t i = 0; i < session->state->memory.len; i++)
-        if (session->state->memory.at[i].is != TUNE_EXPERIENCE_DELETED)
-            cJSON_AddItemToArray(list, experience_write(&session->state->memory.at[i]));
-    char *printed = cJSON_Print(list);
-    struct err err = {0};
-    if (printed && !store_file_write(session->store, REWRITES, str_of(printed), &err))
-        store_log(session->store, "warning", err.text);
-    free(printed);
-    cJSON_Delete(list);
-}
-
-static void experience_import(struct tune_session *session, const cJSON *item) {
-    const char *title = tune_json_text(item, "title"), *summary = tune_json_text(item, "summary");
-    enum tune_experience_is is = TUNE_EXPERIENCE_APPROVED;
-    tune_experience_find(tune_json_text(item, "status"), &is);
-    if ((!title && !summary) || is == TUNE_EXPERIENCE_DELETED)
-        return;
-    cJSON *payload = cJSON_CreateObject();
-    tune_json_put_text(payload, "title", title);
-    tune_json_put_text(payload, "summary", summary);
-    tune_json_put_text(payload, "slow", tune_json_text(item, "slow_kernel"));
-    tune_json_put_text(payload, "fast", tune_json_text(item, "fast_kernel"));
-    tune_json_put_text(payload, "applies_to", tune_json_text(item, "applies_to"));
-    tune_json_put_number(payload, "speedup", tune_json_number(item, "speedup"));
-    tune_json_put_text(payload, "is", tune_experience_word(is));
-    tune_json_put_bool(payload, "imported", true);
-    tune_emit(session, "experience", payload);
-}
-
-/* A memory that is there before the session is: kept from an earlier one, or another agent's. */
-void tune_import_memory(struct tune_session *session) {
-    char *path = path_join(store_folder(session->store), REWRITES);
-    struct err err = {0};
-    size_t size = 0;
-    char *data = file_exists(path) ? file_read(path, REWRITES_MAX, &size, &err) : NULL;
-    cJSON *list = data ? cJSON_ParseWithLength(data, size) : NULL;
-    int count = 0;
-    const cJSON *item;
-    cJSON_ArrayForEach(item, list) if (count++ < IMPORT_MAX && !session->halted)
-        experience_import(session, item);
-    if (data && !cJSON_IsArray(list))
-        tune_emit_log(session, TUNE_LEVEL_WARNING, "memory",
-                      "%s is no list of experiences and was left alone", path);
-    cJSON_Delete(list);
-    free(data);
-    free(path);
 }

@@ -189,6 +189,8 @@ static bool session_read(struct tune_session *session, const struct tune_options
     if (state->seq ? !session_continue(session, options, task, err)
                    : !session_begin(session, options, task, err))
         return false;
+    if (options->idle)
+        return true;
     struct target_options where = {.config = options->config, .session = state->id};
     if (!options->place &&
         !tune_place_open(&session->place, session->loop, state->target, &where, err))

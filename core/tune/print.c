@@ -236,6 +236,24 @@ static void print_lessons(const struct tune_state *state, cJSON *root) {
         tune_json_put_number(item, "speedup", memory->speedup);
         put_int(item, "marks", memory->edited + 2 * memory->imported);
         put_int(item, "entered", memory->entered);
+        put_int(item, "merged", memory->merged);
+        tune_json_put_text(item, "family", memory->family);
+        tune_json_put_text(item, "generation", memory->generation);
+        tune_json_put_text(item, "dialect", memory->dialect);
+        tune_json_put_text(item, "source", memory->source);
+        tune_json_put_text(item, "evidence", memory->evidence);
+        tune_json_put_text(item, "expired", memory->expired);
+    }
+    list = array_in(root, "imports");
+    for (size_t i = 0; i < state->imports.len; i++) {
+        const struct tune_import *row = &state->imports.at[i];
+        cJSON *item = object_in(list);
+        tune_json_put_text(item, "agent", row->agent);
+        tune_json_put_text(item, "source", row->source);
+        tune_json_put_text(item, "name", row->name);
+        tune_json_put_text(item, "status", row->status);
+        tune_json_put_number(item, "latency_us", row->latency_us);
+        tune_json_put_number(item, "speedup", row->speedup);
     }
     list = array_in(root, "rejections");
     for (size_t i = 0; i < state->rejections.len; i++) {

@@ -34,6 +34,7 @@ struct tune_options {
                                      * auto-green, the rest auto] */
     bool fresh;                     /* start anew: the old session is moved aside, not deleted */
     bool read_only;                 /* look only */
+    bool idle;                      /* nothing will run: without target and proposer */
     struct tune_proposer *use;      /* instead of one by name; the session frees it. NULL */
     struct tune_place *place;       /* instead of a target by name; copied. NULL */
 };
@@ -113,6 +114,21 @@ bool tune_session_act(struct tune_session *session, const struct tune_action *ac
 /* Whether the action makes sense in this state: for the key line and the help. */
 bool tune_can(const struct tune_state *state, enum tune_action_kind kind);
 const char *tune_action_name(enum tune_action_kind kind);
+
+/* What an import took in, and a line "file:line: what is wrong" for each thing it did not. */
+struct tune_import_report {
+    size_t files, experiences, attempts, known;     /* known: were there already */
+    struct buf complaints;                          /* free with buf_free */
+};
+/* Takes over what other agents, or other sessions, learnt and tried: a file or a folder of theirs
+ * (formats: foreign.h). Experiences come in as proposed, attempts to be read only. Adds to *report. */
+bool tune_session_import(struct tune_session *session, const char *path,
+                         struct tune_import_report *report, struct err *err);
+/* Writes a session's folder as a bundle that tells all and reproduces without hone's own files: see
+ * bundle.c. `folder` must not exist or be empty. Runs nothing, needs no task. */
+bool tune_bundle_write(const char *session, const char *folder, struct err *err);
+/* The kernel and the reference that a session's folder is about: new strings, the latter may be NULL. */
+bool tune_session_about(const char *session, char **kernel, char **reference, struct err *err);
 
 /* About the place evaluations run at (state->place; `changed` is called when that changes). Watch:
  * somebody looks at it now, so that cores and memory are kept fresh for the next half minute.

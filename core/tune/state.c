@@ -53,6 +53,8 @@ void tune_state_free(struct tune_state *state) {
     vec_free(&state->diagnostics);
     vec_free(&state->notes);
     vec_free(&state->memory);
+    vec_free(&state->entries);
+    vec_free(&state->imports);
     vec_free(&state->rejections);
     vec_free(&state->own->undo);
     vec_free(&state->own->redo);

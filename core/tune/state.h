@@ -142,13 +142,38 @@ struct tune_note {
     int entered;                    /* contexts it went into */
 };
 
+/* `family`, `generation` and `dialect` are what it applies to; NULL: not known, so anywhere. */
 struct tune_experience {
     int attempt, against;           /* the evidence: faster or slower, than which */
     const char *title, *summary, *slow, *fast, *applies_to;
+    const char *family;             /* of operations, with blanks between: "matmul norm" */
+    const char *generation;         /* "trn2" */
+    const char *dialect;            /* "current" or "legacy" */
+    const char *source;             /* imported: "nki-kernel-agent, rewrites.json:12"; NULL */
+    const char *key;                /* the direction of its plan; NULL */
+    const char *evidence;           /* what was merged into it: "#7 against #5"; NULL */
+    const char *expired;            /* why it is no longer believed; NULL */
+    int64_t recorded_ms;            /* when it was first written down; 0: not known */
     double speedup;                 /* above 1: a gain; below 1: a loss */
     enum tune_experience_is is;
-    bool edited, imported;          /* imported: it was in rewrites.json before this session */
-    int entered;
+    bool edited, imported;          /* imported: it comes from before or outside this session */
+    int entered, merged;            /* prompts; how often the same was found again */
+};
+
+/* That an experience went out: to the planner of a round, in the calls from `call` on. */
+struct tune_entry {
+    int experience, round, call;
+};
+
+/* An attempt of another agent, or of another session: to be read, never to be gone on from. */
+struct tune_import {
+    const char *agent, *source;     /* "AccelOpt"; "executor_results.json:1" */
+    const char *name, *parent;      /* as that agent calls it and what it came from; NULL */
+    const char *status;             /* its own word: "compile_fail" */
+    const char *title, *reason;     /* its plan; why it failed; NULL */
+    enum tune_status is;
+    int round;
+    double latency_us, speedup;     /* NAN: not known; the speedup is as that agent tells it */
 };
 
 struct tune_rejection {
@@ -256,6 +281,8 @@ struct tune_state {
     VEC(struct tune_diagnostic) diagnostics;
     VEC(struct tune_note) notes;
     VEC(struct tune_experience) memory;
+    VEC(struct tune_entry) entries;         /* of the memory into prompts */
+    VEC(struct tune_import) imports;
     VEC(struct tune_rejection) rejections;
     VEC(struct tune_call) calls;
     VEC(struct tune_part_change) parts;     /* of prompts, that are off or edited */

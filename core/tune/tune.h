@@ -7,6 +7,7 @@
 #include "tune/words.h"
 #include "tune/state.h"
 #include "tune/hunks.h"
+#include "tune/memory.h"
 #include "tune/context.h"
 #include "tune/prompt.h"
 #include "tune/proposer.h"

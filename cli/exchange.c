@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hone import and hone export: what other agents learnt into a session, a session into a folder for
+ * others. Neither runs anything, on this machine or elsewhere. */
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/cli.h"
+#include "loop/loop.h"
+#include "store/store.h"
+#include "tune/tune.h"
+
+/* The folder of a task's session, or the session's folder itself; NULL when there is none. */
+static char *session_of(const char *path) {
+    if (store_exists(path))
+        return mem_strdup(path);
+    bool dir = file_is_dir(path);
+    char *whole = path_absolute(path);
+    char *folder = dir ? mem_strdup(whole) : path_folder(whole);
+    struct buf name = {0};
+    buf_puts(&name, path_base(whole));
+    if (!dir && str_ends(buf_str(&name), ".py"))
+        name.at[name.len - 3] = 0;
+    char *hone = path_join(folder, ".hone");
+    char *session = path_join(hone, name.at);
+    if (!store_exists(session)) {
+        free(session);
+        session = NULL;
+    }
+    buf_free(&name);
+    free(hone);
+    free(folder);
+    free(whole);
+    return session;
+}
+
+int cli_export(const struct cli *cli) {
+    const char *what = cli->args.at[0], *output = cli_value(cli, "output");
+    struct err err = {0};
+    struct buf folder = {0};
+    char *session = session_of(what);
+    if (!session)
+        return cli_wrong_usage(cli, "%s is no session and no task that has one", what);
+    if (output)
+        buf_puts(&folder, output);
+    else
+        buf_printf(&folder, "%s-export", path_base(session));
+    bool ok = tune_bundle_write(session, folder.at, &err);
+    if (ok)
+        printf("%s\n", folder.at);
+    free(session);
+    buf_free(&folder);
+    return ok ? CLI_OK : cli_fail(cli, &err);
+}
+
+/* --------------------------------------------------------------------------------------- import */
+
+struct into {
+    char *kernel, *reference, *session;
+};
+
+/* Where a file of the session is now: as it was named then, from wherever that was, or beside the
+ * .hone folder the session is in. */
+static void find_again(char **path, const char *session) {
+    if (!*path || file_exists(*path))
+        return;
+    char *whole = path_absolute(session), *hone = path_folder(whole), *task = path_folder(hone);
+    char *beside = path_join(task, path_base(*path));
+    free(*path);
+    *path = beside;
+    free(task);
+    free(hone);
+    free(whole);
+}
+
+/* A session's folder names its kernel; anything else is a task. */
+static bool into_find(struct into *into, const char *what, const char *session, struct err *err) {
+    if (session)
+        into->session = mem_strdup(session);
+    if (!session && store_exists(what)) {
+        into->session = mem_strdup(what);
+        bool ok = tune_session_about(what, &into->kernel, &into->reference, err);
+        find_again(&into->kernel, what);
+        find_again(&into->reference, what);
+        return ok;
+    }
+    into->kernel = mem_strdup(what);
+    return true;
+}
+
+static void into_free(struct into *into) {
+    free(into->kernel);
+    free(into->reference);
+    free(into->session);
+}
+
+static void print_report(const struct cli *cli, const struct tune_import_report *report,
+                         const char *folder) {
+    if (cli_has(cli, "json")) {
+        cJSON *object = cJSON_CreateObject();
+        cJSON_AddNumberToObject(object, "files", (double)report->files);
+        cJSON_AddNumberToObject(object, "experiences", (double)report->experiences);
+        cJSON_AddNumberToObject(object, "attempts", (double)report->attempts);
+        cJSON_AddNumberToObject(object, "known", (double)report->known);
+        cJSON_AddStringToObject(object, "session", folder);
+        char *text = cJSON_PrintUnformatted(object);
+        printf("%s\n", text ? text : "{}");
+        free(text);
+        cJSON_Delete(object);
+        return;
+    }
+    printf("%zu file%s: %zu experience%s proposed, %zu attempt%s to look at", report->files,
+           report->files == 1 ? "" : "s", report->experiences,
+           report->experiences == 1 ? "" : "s", report->attempts,
+           report->attempts == 1 ? "" : "s");
+    if (report->known)
+        printf(", %zu known already", report->known);
+    printf("\nThey are in %s. Nothing enters a prompt before you approve it: hone %s, screen 8.\n",
+           folder, cli->args.len > 1 ? cli->args.at[1] : ".");
+}
+
+static void print_complaints(const struct cli *cli, const struct buf *complaints) {
+    struct str rest = buf_str(complaints), line;
+    while (str_next(&rest, '\n', &line) && line.len) {
+        struct buf safe = {0};
+        text_sanitise(&safe, line);
+        fprintf(stderr, "hone %s: %s\n", cli->command->name, safe.at ? safe.at : "");
+        buf_free(&safe);
+    }
+}
+
+static int import_into(const struct cli *cli, const struct into *into, struct loop *loop) {
+    struct tune_options options = {.task = into->kernel,
+                                   .reference = into->reference,
+                                   .session_dir = into->session,
+                                   .idle = true};
+    struct tune_import_report report = {0};
+    struct err err = {0};
+    struct tune_session *session = tune_session_open(&options, loop, &err);
+    bool ok = session && tune_session_import(session, cli->args.at[0], &report, &err);
+    print_complaints(cli, &report.complaints);
+    if (ok)
+        print_report(cli, &report, tune_session_folder(session));
+    bool nothing = !report.experiences && !report.attempts && !report.known;
+    if (ok && nothing)
+        err_set(&err, ERR_USAGE, "%.200s: nothing in it could be used", cli->args.at[0]);
+    tune_session_close(session);
+    buf_free(&report.complaints);
+    return ok && !nothing ? CLI_OK : cli_fail(cli, &err);
+}
+
+int cli_import(const struct cli *cli) {
+    struct err err = {0};
+    struct into into = {0};
+    if (!into_find(&into, cli->args.len > 1 ? cli->args.at[1] : ".", cli_value(cli, "session"),
+                   &err)) {
+        into_free(&into);
+        return cli_fail(cli, &err);
+    }
+    if (cli_value(cli, "reference")) {
+        free(into.reference);
+        into.reference = mem_strdup(cli_value(cli, "reference"));
+    }
+    struct loop *loop = loop_new();
+    int status = import_into(cli, &into, loop);
+    loop_free(loop);
+    into_free(&into);
+    return status;
+}
