@@ -252,8 +252,8 @@ static int running_text(struct views *views, struct tui_area area) {
     }
     struct buf asks = {0};
     if (calls_doing(views, &asks))
-        col = tui_put_short(area, 0, (struct tui_rect){0, col + 2, 1, area.cols - col - 3},
-                            buf_str(&asks));
+        col = tui_put_short(tune_can(state, TUNE_ACT_ANSWER) ? tui_ink(area, TUI_WAITING) : area, 0,
+                            (struct tui_rect){0, col + 2, 1, area.cols - col - 3}, buf_str(&asks));
     buf_free(&asks);
     if (step->doing)
         col = tui_say(area, 0, col + 2, "%s", step->doing);

@@ -137,7 +137,7 @@ static void cost_print(const struct tune_state *state, enum tune_role role, doub
     double answer = usual_answer(state, role);
     buf_printf(out, "about %s tokens", show_count(tokens).text);
     if (!model) {
-        buf_puts(out, "; no model is asked");
+        buf_puts(out, state->read_only ? "" : "; no model is asked");
         return;
     }
     if (str_starts(str_of(model->asked), "human")) {
@@ -300,8 +300,11 @@ static void draw_call_detail(struct tui_area area, const struct tune_call *call)
 static void calls_note(const struct tune_state *state, struct buf *out) {
     double tokens = state->budgets[TUNE_BUDGET_TOKENS].spent;
     double dollars = state->budgets[TUNE_BUDGET_DOLLARS].spent;
-    buf_printf(out, "%s tokens, %s in all", isnan(tokens) ? "unknown" : show_count(tokens).text,
-               show_dollars(dollars).text);
+    if (isnan(tokens))
+        buf_puts(out, "tokens not reported");
+    else
+        buf_printf(out, "%s tokens", show_count(tokens).text);
+    buf_printf(out, ", %s%s in all", isnan(dollars) ? "dollars " : "", show_dollars(dollars).text);
 }
 
 static void draw_calls(struct views *views, struct tui_area body) {

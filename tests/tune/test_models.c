@@ -316,6 +316,36 @@ static void a_person_answers_and_a_pause_gives_the_question_up(void **unused) {
     end(&scripted);
 }
 
+static void a_pause_ends_a_model_that_is_asked(void **unused) {
+    (void)unused;
+    static const struct tune_action start = {.kind = TUNE_ACT_START};
+    struct scripted scripted;
+    struct err err = {0};
+    begin(&scripted, PLAN("one"));
+    struct fake *fake = &scripted.fake;
+    tune_session_close(fake->session);
+    assert_true(config_set(scripted.config, "model slow", "api", "command", &err));
+    assert_true(config_set(scripted.config, "model slow", "command", "/bin/sleep 60", &err));
+    fake->options.proposer = "slow";
+    fake->options.fresh = true;
+    fake->place = (struct fake_place){.loop = fake->loop};
+    fake_open(fake);
+    fake->options.fresh = false;
+    assert_true(tune_session_act(fake->session, &start, &err));
+    const struct tune_state *state = fake_state(fake);
+    for (int turn = 0; turn < 1000 && !state->calls.len; turn++)
+        loop_run_until_idle(fake->loop, 10);
+    assert_int_equal(state->calls.len, 1);
+    assert_int_equal(state->calls.at[0].ended_ms, 0);
+    /* Settles at once, not in a minute. */
+    fake_act(fake, (struct tune_action){.kind = TUNE_ACT_PAUSE});
+    assert_true(state->calls.at[0].ended_ms > 0);
+    assert_non_null(state->calls.at[0].failure);
+    assert_int_equal(state->steps[TUNE_STEP_PLAN].is, TUNE_IS_WAITING);
+    assert_int_equal(tune_role_next(state), TUNE_ROLE_PLANNER);
+    end(&scripted);
+}
+
 static void the_roles_say_who_is_asked(void **unused) {
     (void)unused;
     struct scripted scripted;
@@ -341,6 +371,7 @@ int main(void) {
         cmocka_unit_test(what_is_switched_off_or_edited_reaches_the_model),
         cmocka_unit_test(undo_takes_a_switch_back_but_no_text_that_went_out),
         cmocka_unit_test(a_person_answers_and_a_pause_gives_the_question_up),
+        cmocka_unit_test(a_pause_ends_a_model_that_is_asked),
         cmocka_unit_test(the_roles_say_who_is_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,10 +57,47 @@ static void the_configuration_folder_wins(void **state) {
     unsetenv("XDG_CONFIG_HOME");
 }
 
+static const struct tune_prompt_part *part_of(const struct tune_prompt *prompt, const char *name) {
+    for (size_t i = 0; i < prompt->parts.len; i++)
+        if (!strcmp(prompt->parts.at[i].name, name))
+            return &prompt->parts.at[i];
+    fail_msg("there is no part %s", name);
+    return NULL;
+}
+
+static void what_is_off_or_edited_counts(void **state) {
+    (void)state;
+    struct tune_context *context = two_sections();
+    struct tune_prompt *whole = tune_prompt_build(context, TUNE_ROLE_PLANNER, NULL, 0);
+    double all = tune_prompt_tokens(whole), task = part_of(whole, "task")->tokens;
+    assert_true(task > 0 && all > task);
+    *vec_push(&context->changes) =
+        (struct tune_part_change){.role = TUNE_ROLE_PLANNER, .part = "task", .off = true};
+    *vec_push(&context->changes) =
+        (struct tune_part_change){.role = TUNE_ROLE_REWRITER, .part = "rejections", .off = true};
+    const struct tune_prompt_change edit = {"rejections", "none", false};
+    struct tune_prompt *changed = tune_prompt_build(context, TUNE_ROLE_PLANNER, &edit, 1);
+    assert_true(part_of(changed, "task")->off);
+    assert_true(part_of(changed, "task")->tokens == 0);
+    assert_true(part_of(changed, "rejections")->edited && !part_of(changed, "rejections")->off);
+    assert_true(tune_prompt_tokens(changed) < all - task);
+    struct buf system = {0}, user = {0};
+    tune_prompt_print(changed, &system, &user);
+    assert_null(strstr(user.at, "silu on trn2"));
+    assert_null(strstr(user.at, "- too wide"));
+    assert_non_null(strstr(user.at, "none\n"));
+    buf_free(&system);
+    buf_free(&user);
+    tune_prompt_free(whole);
+    tune_prompt_free(changed);
+    tune_context_free(context);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_without_a_section_are_left_out),
         cmocka_unit_test(the_configuration_folder_wins),
+        cmocka_unit_test(what_is_off_or_edited_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
