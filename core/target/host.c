@@ -197,13 +197,28 @@ static void on_closed(void *data, const struct err *why) {
     went(host, &told, for_good);
 }
 
+static bool is_alias(const char *name) {
+    size_t count = 0;
+    bool found = false;
+    char **names = transport_known_names(NULL, &count);
+    for (size_t i = 0; i < count; i++) {
+        found = found || !strcmp(names[i], name);
+        free(names[i]);
+    }
+    free(names);
+    return found;
+}
+
+/* The address of a section may be an alias of ~/.ssh/config itself, as one types it behind ssh. */
 struct transport *host_transport_open(const struct host *host, struct loop *loop,
                                       const struct transport_callbacks *callbacks,
                                       struct err *err) {
     if (host->spec.local)
         return transport_open_local(loop, NULL, callbacks);
+    const char *address = host_setting(host, "address");
+    bool own = !address || is_alias(host->spec.name);
     struct transport_host where = {
-        .name = host->spec.name, .host = host_setting(host, "address"),
+        .name = own ? host->spec.name : address, .host = own ? address : NULL,
         .user = host_setting(host, "user"), .identity = host_setting(host, "identity"),
         .port = (int)host_number(host, "port", 0), .client = host_setting(host, "client")};
     return transport_open_ssh(loop, &where, callbacks, err);

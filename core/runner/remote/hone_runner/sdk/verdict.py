@@ -71,19 +71,38 @@ def middle(samples):
             ordered[min(high, n - 1)])
 
 
+# Student's t, two sides, 95 %, for 1 to 30 degrees of freedom.
+STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+           2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+           2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042)
+SAME = 1.002            # a gain below this share is none
+
+
+def ratio(incumbent, candidate):
+    """How many times faster, with its 95 % interval: Student's, of the mean logarithm of the ratios
+    of pairs. Low, ratio, high."""
+    logs = [math.log(was / now) for was, now in zip(incumbent, candidate)]
+    n = len(logs)
+    mean = sum(logs) / n
+    spread = math.sqrt(sum((one - mean) ** 2 for one in logs) / (n - 1) / n)
+    reach = spread * (STUDENT[n - 2] if n - 2 < len(STUDENT) else 1.96 + 2.4 / (n - 1))
+    return math.exp(mean - reach), math.exp(mean), math.exp(mean + reach)
+
+
 def faster(incumbent, candidate):
-    """Judges measured samples in microseconds."""
+    """Judges measured samples in microseconds, the i-th of one beside the i-th of the other."""
     if not incumbent or not candidate:
         return judgement("not asked", "there is nothing to compare")
-    was, now = middle(incumbent), middle(candidate)
-    speedup = was[1] / now[1] if now[1] > 0 else 0.0
-    times = "%.3fx: %.4g us after %.4g us" % (speedup, now[1], was[1])
-    if len(incumbent) < FEWEST_SAMPLES or len(candidate) < FEWEST_SAMPLES:
-        return judgement("inconclusive", "%.3fx, but %d and %d samples are too few"
-                         % (speedup, len(incumbent), len(candidate)))
-    if now[2] < was[0]:
-        return judgement("yes", times)
-    if now[0] > was[2]:
-        return judgement("no", times)
-    return judgement("inconclusive", "%.3fx, but the 95 %% intervals overlap: %.4g to %.4g us and "
-                     "%.4g to %.4g us" % (speedup, was[0], was[2], now[0], now[2]))
+    pairs = min(len(incumbent), len(candidate))
+    if pairs < FEWEST_SAMPLES or min(incumbent[:pairs] + candidate[:pairs]) <= 0:
+        return judgement("inconclusive", "%d and %d samples are too few, %d pairs are needed"
+                         % (len(incumbent), len(candidate), FEWEST_SAMPLES))
+    low, speedup, high = ratio(incumbent, candidate)
+    answer = "inconclusive"
+    if low > 1 and speedup > SAME:
+        answer = "yes"
+    elif high < SAME:
+        answer = "no"
+    return judgement(answer, "%.3fx, 95 %% interval %.3fx to %.3fx of %d pairs; differences from "
+                     "%.1f %% would have been seen"
+                     % (speedup, low, high, pairs, (high / speedup - 1) * 100))
