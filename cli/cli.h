@@ -71,6 +71,7 @@ void cli_print_version(struct buf *out);
 int cli_workbench(const struct cli *cli);
 int cli_sim(const struct cli *cli);
 int cli_check(const struct cli *cli);
+int cli_explain(const struct cli *cli);
 int cli_run(const struct cli *cli);
 int cli_host(const struct cli *cli);
 int cli_config(const struct cli *cli);

@@ -161,6 +161,11 @@ const struct cli_command cli_commands[] = {
      "the kernel (or --reference, or --input) the kernel is specialised for those shapes and "
      "checked against the limits of the hardware; without shapes the source alone is checked.",
      check_options, 1, 1, false, cli_check},
+    {"explain", "[CODE]", "what an error code of the compiler or of a lint means",
+     "CODE is one of the Neuron compiler's, with or without NCC_ (NCC_EVRF007, EVRF007), or one of "
+     "hone's own (hone-candidate-import). Without CODE: all of the compiler's that are known. The "
+     "words are hone's own; models get the same ones with the error they have to repair.",
+     no_options, 0, 1, false, cli_explain},
     {"run", "TASK", "tune a kernel without a screen",
      "Runs the loop: profile, plan, rewrite, verify, benchmark, decide, summarise, reflect, until "
      "the rounds are done, nothing is left to propose, or several rounds in a row brought nothing. "

@@ -4,6 +4,7 @@
 #include "views/private.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static void act_text(struct views *views, enum tune_action_kind kind, struct str text) {
@@ -241,9 +242,11 @@ void act_plans(struct views *views, struct str args, struct views_request *reque
 }
 
 void act_take(struct views *views, struct str args, struct views_request *request) {
-    (void)args;
     (void)request;
-    views_act(views, &(struct tune_action){.kind = TUNE_ACT_LEAVE_HUNK, .index = views->hunk});
+    char why[400];
+    snprintf(why, sizeof why, STR_FMT, STR_ARG(args));
+    views_act(views, &(struct tune_action){.kind = TUNE_ACT_LEAVE_HUNK, .index = views->hunk,
+                                           .text = *why ? why : NULL});
 }
 
 /* ---- settings --------------------------------------------------------------------------------- */

@@ -467,7 +467,7 @@ static const struct command commands[] = {
      ON(WORKBENCH) | ON(PROMPT), TUNE_ACT_ANSWER, calls_answer_here, NULL},
     {"next-call", "next call", "show the answer of the next model that is asked now", ON(WORKBENCH),
      NONE, calls_next, calls_many},
-    {"take", "take/leave", "take this hunk of the proposal, or leave it out", ON(WORKBENCH), NONE,
+    {"take", "take/leave", "take this hunk of the proposal, or leave it out: take [why not]", ON(WORKBENCH), NONE,
      act_take, in_hunks},
     {"edit", "edit", "edit what waits (plan, kernel), a note, an experience, a part of a prompt",
      ON(WORKBENCH) | ON(NOTES) | ON(MEMORY) | ON(PROMPT), NONE, act_edit, can_edit},

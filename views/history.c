@@ -252,6 +252,16 @@ static void draw_detail(struct views *views, struct tui_area area) {
     }
 }
 
+/* The numbers behind "faster", of a kernel that was measured. */
+static void interval_print(const struct views *views, char *out, size_t size) {
+    const struct tune_attempt *attempt = tune_state_attempt(views->state, history_attempt(views));
+    *out = 0;
+    if (attempt && !isnan(attempt->interval.ratio))
+        snprintf(out, size, "%.3fx to %.3fx%s  ±%.1f %% would be seen", attempt->interval.low,
+                 attempt->interval.high, attempt->confirmed ? ", twice" : "",
+                 attempt->interval.seen * 100);
+}
+
 void history_draw(struct views *views, struct tui_area area) {
     struct tui_area body = chrome_screen(views, area);
     int detail = body.rows >= 18 ? 7 : 0;
@@ -282,6 +292,8 @@ void history_draw(struct views *views, struct tui_area area) {
         tui_say(tui_ink(list, TUI_DIM), 1, 2, "no attempts yet; s starts the loop");
     if (detail) {
         struct tui_rect rest = {body.rows - detail, 0, detail, body.cols};
-        draw_detail(views, tui_frame(tui_area_part(body, rest), false, "verdict", ""));
+        char right[120];
+        interval_print(views, right, sizeof right);
+        draw_detail(views, tui_frame(tui_area_part(body, rest), false, "verdict", right));
     }
 }

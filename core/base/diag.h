@@ -17,6 +17,8 @@ enum diag_severity { DIAG_ERROR, DIAG_WARNING, DIAG_NOTE };
 struct diag {
     enum diag_severity severity;
     char code[64];              /* documented code or error name, "" when there is none */
+    char cause[12];             /* whose error: "user", "internal", "crash", "trace", "memory", "run";
+                                 * "" not told */
     const char *file;           /* as the user named it; owned by the list */
     int line, column, end_line, end_column;
     char *message;              /* owned by the list */

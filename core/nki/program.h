@@ -241,6 +241,20 @@ struct str nki_operand_name(enum nki_op op, size_t index);
 /* The engines that can run it, as letters of instructions.def; first is the default. */
 const char *nki_op_engines(enum nki_op op);
 
+/* ---- codes ------------------------------------------------------------------------------------ */
+
+/* What a code of the Neuron compiler or of a lint means, in hone's own words. */
+struct nki_code {
+    const char *code, *what, *fix;  /* "NCC_EVRF007"; what is wrong; what to do */
+};
+/* By code, "NCC_" may be left out. NULL when nothing is known; *own holds a lint's. */
+const struct nki_code *nki_code_find(const char *code, struct nki_code *own);
+/* The compiler's codes in order of the table; NULL past the last. */
+const struct nki_code *nki_code_at(size_t index);
+/* Whose error a code is: "user" (the kernel's), "internal" (the compiler's), "crash"; "trace" (the
+ * kernel was refused while it was traced) where there is no code. */
+const char *nki_code_cause(const char *code);
+
 /* ---- what a program does with its inputs and outputs ------------------------------------------ */
 
 #define NKI_FACT_OUTPUTS 64

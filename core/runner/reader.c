@@ -146,6 +146,7 @@ static void read_diagnostic(struct runner_reader *reader, const cJSON *object) {
                                  (int)whole_of(object, "line", 1e9),
                                  (int)whole_of(object, "column", 1e9), "%.*s", MAX_TEXT,
                                  message.at ? message.at : "");
+    copy_name(diag->cause, sizeof diag->cause, text_of(object, "class"));
     diag->end_line = (int)whole_of(object, "end_line", 1e9);
     diag->end_column = (int)whole_of(object, "end_column", 1e9);
     buf_free(&file);

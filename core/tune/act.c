@@ -6,6 +6,8 @@
 
 #include "tune/private.h"
 
+#define HUNK_LINES 20 /* of each side of a declined hunk that are kept */
+
 /* An action as it is applied: read from the event, with everything within its bounds. */
 struct act {
     enum tune_action_kind kind;
@@ -267,6 +269,7 @@ static void act_leave(struct tune_state *state, const struct act *act) {
         return;
     struct tune_hunk *hunk = &state->candidate.hunks.at[act->index];
     hunk->left = !hunk->left;
+    hunk->why = hunk->left && act->text && *act->text ? tune_keep(state, act->text) : NULL;
     tune_candidate_compose(state);
 }
 
@@ -449,7 +452,47 @@ static void act_answer(struct tune_state *state, const struct act *act) {
     (void)state, (void)act;
 }
 
+/* The lines that a hunk would have taken away and put in their place. */
+static const char *hunk_text(struct tune_state *state, const struct tune_hunk *hunk) {
+    const struct tune_attempt *parent = tune_state_attempt(state, state->candidate.parent);
+    const struct {
+        const char *source;
+        int first, count;
+        char mark;
+    } sides[] = {{parent ? parent->source : "", hunk->old_line, hunk->old_count, '-'},
+                 {state->candidate.proposed, hunk->new_line, hunk->new_count, '+'}};
+    struct buf out = {0};
+    for (size_t i = 0; i < COUNT_OF(sides); i++) {
+        struct str rest = str_of(sides[i].source), line;
+        int last = sides[i].first + MIN_OF(sides[i].count, HUNK_LINES);
+        for (int number = 1; number < last && str_next(&rest, '\n', &line); number++)
+            if (number >= sides[i].first)
+                buf_printf(&out, "  %c " STR_FMT "\n", sides[i].mark, STR_ARG(line));
+    }
+    const char *text = tune_keep(state, out.at ? out.at : "");
+    buf_free(&out);
+    return text;
+}
+
+/* What a person left out of a candidate that was taken is not to be proposed again. */
+static void declined_note(struct tune_state *state) {
+    const struct tune_plan *plan = tune_state_plan(state);
+    for (size_t i = 0; i < state->candidate.hunks.len; i++) {
+        const struct tune_hunk *hunk = &state->candidate.hunks.at[i];
+        if (hunk->left)
+            *vec_push(&state->rejections) =
+                (struct tune_rejection){.round = state->round,
+                                        .attempt = state->candidate.attempt,
+                                        .step = TUNE_STEP_REWRITE,
+                                        .title = plan ? plan->title : NULL,
+                                        .reason = hunk->why,
+                                        .hunk = hunk_text(state, hunk)};
+    }
+}
+
 static void act_approve(struct tune_state *state, const struct act *act) {
+    if (state->wait_step == TUNE_STEP_REWRITE && state->candidate.exists)
+        declined_note(state);
     if (state->wait_step == TUNE_STEP_SUMMARISE)
         for (size_t i = 0; i < state->memory.len; i++)
             if (state->memory.at[i].attempt == state->current && !state->memory.at[i].imported &&
@@ -619,6 +662,8 @@ cJSON *tune_act_write(const struct tune_action *action) {
         tune_json_put_text(object, "part", action->part);
     if (reads(action->kind, "index"))
         cJSON_AddNumberToObject(object, "index", action->index);
+    if (reads(action->kind, "why"))
+        tune_json_put_text(object, "text", action->text);
     if (reads(action->kind, "number"))
         tune_json_put_number(object, "number", action->number);
     if (reads(action->kind, "text"))

@@ -264,6 +264,9 @@ static void attempt_clear(struct tune_attempt *attempt) {
     attempt->metrics.len = attempt->lines.len = attempt->bounds.len = 0;
     attempt->verdict = (struct tune_verdict){0};
     attempt->latency_us = attempt->floor_us = attempt->speedup = attempt->vs_parent = NAN;
+    attempt->interval.ratio = attempt->interval.low = attempt->interval.high = NAN;
+    attempt->interval.seen = NAN;
+    attempt->confirmed = false;
     attempt->instructions = 0;
     attempt->bound_by = attempt->timeline = attempt->reason = NULL;
     attempt->status = TUNE_STATUS_OPEN;
@@ -479,6 +482,14 @@ static void apply_verdict(struct tune_state *state, const cJSON *payload, int64_
     for (size_t i = 0; i < COUNT_OF(all); i++)
         if (tune_answer_find(tune_json_text(payload, all[i].key), all[i].answer))
             *all[i].why = tune_keep(state, tune_json_text(payload, all[i].why_key));
+    const cJSON *ratio = tune_json_at(payload, "ratio");
+    if (!ratio)
+        return;
+    attempt->interval.ratio = tune_json_number(payload, "ratio");
+    attempt->interval.low = tune_json_number(payload, "low");
+    attempt->interval.high = tune_json_number(payload, "high");
+    attempt->interval.seen = tune_json_number(payload, "seen");
+    attempt->confirmed = tune_json_bool(payload, "confirmed");
 }
 
 static void apply_scored(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
@@ -567,6 +578,7 @@ static void apply_diagnostic(struct tune_state *state, const cJSON *payload, int
         .code = tune_keep(state, tune_json_text(payload, "code")),
         .file = tune_keep(state, tune_json_text(payload, "file")),
         .message = tune_keep(state, tune_json_text(payload, "message")),
+        .cause = tune_keep(state, tune_json_text(payload, "class")),
         .line = tune_json_int(payload, "line", 0),
         .column = tune_json_int(payload, "column", 0),
     };

@@ -126,7 +126,7 @@ enum tune_role tune_role_next(const struct tune_state *state) {
     if (state->step == TUNE_STEP_REWRITE && (is == TUNE_IS_WAITING || is == TUNE_IS_RUNNING))
         return broken ? TUNE_ROLE_FIXER : TUNE_ROLE_REWRITER;
     if (state->step == TUNE_STEP_VERIFY && is == TUNE_IS_FAILED && broken &&
-        open->repairs < TUNE_MAX_REPAIRS)
+        open->repairs < tune_repairs_most(state, open))
         return TUNE_ROLE_FIXER;
     return TUNE_ROLE_PLANNER;
 }

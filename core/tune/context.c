@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "nki/nki.h"
 #include "tune/facts.h"
 #include "tune/memory.h"
 #include "tune/private.h"
@@ -140,12 +141,27 @@ static void rejections_print(struct tune_context *context, const struct tune_sta
     struct buf out = {0};
     for (size_t i = 0; i < state->rejections.len; i++) {
         const struct tune_rejection *rejection = &state->rejections.at[i];
+        if (rejection->hunk)
+            continue;
         buf_printf(&out, "- \"%s\" (round %d, %s): %s\n",
                    rejection->title ? rejection->title : "a kernel", rejection->round,
                    rejection->by_loop ? "could not be carried out" : "rejected by the person",
                    rejection->reason ? rejection->reason : "no reason given");
     }
     section_add(context, "rejections", &out);
+}
+
+static void declined_print(struct tune_context *context, const struct tune_state *state) {
+    struct buf out = {0};
+    for (size_t i = 0; i < state->rejections.len; i++) {
+        const struct tune_rejection *rejection = &state->rejections.at[i];
+        if (!rejection->hunk)
+            continue;
+        buf_printf(&out, "- of \"%s\" (round %d): %s\n%s", rejection->title ? rejection->title
+                   : "a kernel", rejection->round,
+                   rejection->reason ? rejection->reason : "no reason given", rejection->hunk);
+    }
+    section_add(context, "declined", &out);
 }
 
 static void tried_print(struct tune_context *context, const struct tune_state *state) {
@@ -276,6 +292,42 @@ static void plan_print(struct tune_context *context, const struct tune_state *st
     section_add(context, "plan", &out);
 }
 
+static const char *cause_of(const struct tune_diagnostic *diag) {
+    return diag->cause && *diag->cause ? diag->cause : nki_code_cause(diag->code ? diag->code : "");
+}
+
+int tune_repairs_most(const struct tune_state *state, const struct tune_attempt *attempt) {
+    size_t errors = 0, others = 0;
+    for (size_t i = 0; i < state->diagnostics.len; i++) {
+        const struct tune_diagnostic *diag = &state->diagnostics.at[i];
+        if (diag->attempt != attempt->id || diag->severity != DIAG_ERROR)
+            continue;
+        const char *cause = cause_of(diag);
+        errors++;
+        others += strcmp(cause, "internal") != 0 && strcmp(cause, "crash") != 0;
+    }
+    return errors && !others ? 1 : TUNE_MAX_REPAIRS;
+}
+
+static void diagnostic_print(struct buf *out, const struct tune_diagnostic *diag,
+                             const char *source) {
+    struct nki_code own;
+    const struct nki_code *code =
+        diag->code && *diag->code ? nki_code_find(diag->code, &own) : NULL;
+    struct str text = line_text(source, diag->line);
+    buf_printf(out, "%s error", cause_of(diag));
+    if (diag->line > 0)
+        buf_printf(out, ", line %d", diag->line);
+    buf_printf(out, ": %s", diag->message ? diag->message : "");
+    if (diag->code && *diag->code)
+        buf_printf(out, " [%s]", diag->code);
+    if (text.len)
+        buf_printf(out, "\n    " STR_FMT, STR_ARG(text));
+    if (code && code != &own)       /* a lint says so itself */
+        buf_printf(out, "\n    %s: %s. %s", code->code, code->what, code->fix);
+    buf_putc(out, '\n');
+}
+
 /* What the check said about the current candidate; only while one is open that did not compile. */
 static void repair_fill(struct tune_context *context, const struct tune_state *state) {
     const struct tune_attempt *open = tune_state_attempt(state, state->current);
@@ -287,11 +339,7 @@ static void repair_fill(struct tune_context *context, const struct tune_state *s
         const struct tune_diagnostic *diag = &state->diagnostics.at[i];
         if (diag->attempt != open->id || diag->severity != DIAG_ERROR)
             continue;
-        buf_printf(&out, "line %d: %s", diag->line, diag->message ? diag->message : "");
-        if (diag->code && *diag->code)
-            buf_printf(&out, " [%s]", diag->code);
-        struct str text = line_text(open->source, diag->line);
-        buf_printf(&out, "\n    " STR_FMT "\n", STR_ARG(text));
+        diagnostic_print(&out, diag, open->source);
     }
     if (!out.len && open->verdict.compiles_why)
         buf_puts(&out, open->verdict.compiles_why);
@@ -335,6 +383,7 @@ struct tune_context *tune_context_build(const struct tune_state *state) {
     }
     notes_print(context, state);
     rejections_print(context, state);
+    declined_print(context, state);
     tried_print(context, state);
     memory_print(context, state);
     repair_fill(context, state);

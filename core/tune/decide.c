@@ -98,7 +98,8 @@ static void decide_by_speed(const struct tune_state *state, const struct tune_at
                    (attempt->latency_us / best->latency_us - 1) * 100);
     } else if (attempt->verdict.faster == TUNE_ANSWER_INCONCLUSIVE) {
         decision->status = TUNE_STATUS_INCONCLUSIVE;
-        buf_puts(&decision->reason, "the samples overlap, ");
+        buf_puts(&decision->reason, tune_not_again(attempt) ? "not faster when measured again, "
+                                                            : "the samples overlap, ");
     } else if (attempt->verdict.faster == TUNE_ANSWER_YES && gain >= TUNE_MIN_GAIN) {
         decision->status = TUNE_STATUS_KEEP;
         buf_printf(&decision->reason, "%.2fx faster, ", attempt->vs_parent);

@@ -181,7 +181,7 @@ static bool can_repair(const struct tune_session *session) {
     const struct tune_state *state = session->state;
     const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
     return session->proposer->repairs && attempt_is_open(state) && attempt->verdict.compiles == TUNE_ANSWER_NO &&
-           attempt->repairs < TUNE_MAX_REPAIRS && attempt->plan.key && *attempt->plan.key;
+           attempt->repairs < tune_repairs_most(state, attempt) && attempt->plan.key && *attempt->plan.key;
 }
 
 /* The step that follows one that ended; TUNE_STEPS: the round is over. */

@@ -31,7 +31,8 @@ struct tune_evaluation {
     int attempt;
     enum tune_step step;
     bool given_up;                  /* what still comes is ignored */
-    bool rest;                      /* the remaining seeds of a candidate that is faster */
+    bool rest;                      /* the remaining seeds of a candidate that is faster; of a
+                                     * benchmark: the second one, which confirms the first */
     int64_t count, known;           /* events of it so far; so many are in the log already */
     int64_t heard;                  /* number of the one that is told now; 0: none, or not the
                                      * runner's own */
@@ -120,6 +121,8 @@ size_t tune_reply_turn(const struct tune_reply *reply, enum tune_role role, size
 void tune_baseline_start(struct tune_session *session);
 void tune_verify_start(struct tune_session *session);
 void tune_benchmark_start(struct tune_session *session);
+/* Whether it was faster at first and not in the second evaluation, which has to confirm it. */
+bool tune_not_again(const struct tune_attempt *attempt);
 
 /* inspect.c: what is said about a candidate before anything is spent on it: tune_verify_go_on or
  * tune_verify_refuse comes of it, at once or later. The second gives up one that is under way. */

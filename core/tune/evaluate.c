@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "nki/nki.h"
 #include "tune/driver.h"
 
 #define MAX_LOG_LINES 4000 /* of one evaluation */
 #define MAX_DIAGNOSTICS 100
+#define NOT_AGAIN "not faster when measured again in a new process: "
 
 static const struct {
     enum task_answer from;
@@ -104,6 +106,8 @@ void tune_diagnostic_emit(struct tune_session *session, int attempt, const struc
         cJSON_AddNumberToObject(payload, "heard", (double)heard);
     tune_json_put_text(payload, "severity", diag_severity_name(diag->severity));
     tune_json_put_text(payload, "code", diag->code);
+    tune_json_put_text(payload, "class",
+                       *diag->cause ? diag->cause : nki_code_cause(diag->code));
     tune_json_put_text(payload, "file", diag->file);
     tune_json_put_text(payload, "message", diag->message);
     cJSON_AddNumberToObject(payload, "line", diag->line);
@@ -637,7 +641,26 @@ static void verify_settle(struct tune_session *session, struct tune_evaluation *
 /* ----------------------------------------------------------------------------------- benchmarking
  */
 
-static void speed_judge(struct tune_session *session, const struct tune_attempt *attempt) {
+/* The numbers behind "faster" go with the word. */
+static void speed_emit(struct tune_session *session, int attempt,
+                       const struct task_verdict *verdict, struct task_ratio ratio,
+                       bool confirmed) {
+    cJSON *payload = cJSON_CreateObject();
+    cJSON_AddNumberToObject(payload, "attempt", attempt);
+    judgement_put(payload, "faster", &verdict->faster);
+    if (!isnan(ratio.ratio)) {
+        tune_json_put_number(payload, "ratio", ratio.ratio);
+        tune_json_put_number(payload, "low", ratio.low);
+        tune_json_put_number(payload, "high", ratio.high);
+        tune_json_put_number(payload, "seen", ratio.seen);
+        tune_json_put_bool(payload, "confirmed", confirmed);
+    }
+    tune_emit(session, "verdict", payload);
+}
+
+/* `first`: it was faster in an evaluation before this one, and has to be again. */
+static void speed_judge(struct tune_session *session, const struct tune_attempt *attempt,
+                        bool first) {
     const struct tune_attempt *parent = tune_state_attempt(session->state, attempt->parent);
     struct task_samples mine = {attempt->samples.at, attempt->samples.len, attempt->modelled};
     struct task_samples theirs = {attempt->parent_samples.at, attempt->parent_samples.len,
@@ -649,7 +672,14 @@ static void speed_judge(struct tune_session *session, const struct tune_attempt 
         theirs = (struct task_samples){&parent_us, 1, attempt->modelled};
     struct task_verdict verdict = {0};
     task_judge_speed(&verdict, theirs, mine);
-    verdict_emit(session, attempt->id, &verdict);
+    bool confirmed = first && verdict.faster.answer == TASK_YES;
+    if (first && !confirmed) {
+        char now[sizeof verdict.faster.reason];
+        snprintf(now, sizeof now, "%s", verdict.faster.reason);
+        task_judge(&verdict.faster, TASK_INCONCLUSIVE,
+                   NOT_AGAIN "%.150s", now);
+    }
+    speed_emit(session, attempt->id, &verdict, task_ratio_of(theirs, mine), confirmed);
 }
 
 /* A device that is faster than the model's floor is a measurement gone wrong, or a kernel that does
@@ -667,11 +697,38 @@ static void floor_judge(struct tune_session *session, const struct tune_attempt 
     verdict_emit(session, attempt->id, &verdict);
 }
 
-static void benchmark_end(struct tune_session *session, int id) {
+bool tune_not_again(const struct tune_attempt *attempt) {
+    const char *why = attempt->verdict.faster_why;
+    return why && str_starts(str_of(why), NOT_AGAIN);
+}
+
+static void benchmark_start(struct tune_session *session, bool again) {
+    const struct tune_state *state = session->state;
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
+    struct runner_job job = {.no_verify = true, .incumbent_text = parent ? parent->source : NULL};
+    evaluation_start(session, TUNE_STEP_BENCHMARK, again, &job);
+}
+
+/* Whether it would become the incumbent by this measurement alone: a lucky one must not. */
+static bool wants_again(const struct tune_session *session, const struct tune_attempt *attempt) {
+    return !attempt->modelled && attempt->verdict.faster == TUNE_ANSWER_YES &&
+           attempt->verdict.credible != TUNE_ANSWER_NO &&
+           1 - 1 / attempt->vs_parent >= TUNE_MIN_GAIN && !session->halted;
+}
+
+static void benchmark_end(struct tune_session *session, int id, bool again) {
     const struct tune_attempt *attempt = tune_state_attempt(session->state, id);
     floor_judge(session, attempt);
     attempt = tune_state_attempt(session->state, id);
-    speed_judge(session, attempt);
+    speed_judge(session, attempt, again);
+    attempt = tune_state_attempt(session->state, id);
+    if (!again && wants_again(session, attempt)) {
+        tune_emit_log(session, TUNE_LEVEL_INFO, "benchmark",
+                      "faster; it is measured again in a new process before it becomes incumbent");
+        benchmark_start(session, true);
+        return;
+    }
     tune_score(session, id);
     attempt = tune_state_attempt(session->state, id);
     struct buf text = {0};
@@ -688,13 +745,11 @@ void tune_benchmark_start(struct tune_session *session) {
     const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
     /* A modelled latency came with the check and would be the same again. */
     if (attempt->modelled) {
-        benchmark_end(session, attempt->id);
+        benchmark_end(session, attempt->id, false);
         return;
     }
-    const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
-    struct runner_job job = {.no_verify = true, .incumbent_text = parent ? parent->source : NULL};
     tune_beside_ask(session, attempt);
-    evaluation_start(session, TUNE_STEP_BENCHMARK, false, &job);
+    benchmark_start(session, false);
 }
 
 static void benchmark_settle(struct tune_session *session, struct tune_evaluation *evaluation,
@@ -706,5 +761,5 @@ static void benchmark_settle(struct tune_session *session, struct tune_evaluatio
     measured_emit(evaluation, result);
     tune_beside_fill(session, evaluation->attempt);
     if (!session->halted)
-        benchmark_end(session, evaluation->attempt);
+        benchmark_end(session, evaluation->attempt, evaluation->rest);
 }

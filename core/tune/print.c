@@ -111,6 +111,7 @@ static void print_candidate(const struct tune_candidate *candidate, cJSON *root)
         put_int(item, "new_line", hunk->new_line);
         put_int(item, "new_count", hunk->new_count);
         tune_json_put_bool(item, "left", hunk->left);
+        tune_json_put_text(item, "why", hunk->why);
     }
 }
 

@@ -62,6 +62,10 @@ struct tune_private {
     bool round_over;            /* the round was counted; the next one has not begun */
 };
 
+/* How many repair turns an attempt that did not compile gets: one where only the compiler is to blame
+ * (an internal error or a crash), for writing the same in a simpler way. */
+int tune_repairs_most(const struct tune_state *state, const struct tune_attempt *attempt);
+
 /* The median; NAN of nothing. */
 double tune_median(const double *values, size_t count);
 

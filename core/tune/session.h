@@ -52,7 +52,7 @@ struct tune_options {
     X(EDIT_PLAN, "edit-plan", "text", true)             /* first line title, rest what */ \
     X(EDIT_KERNEL, "edit-kernel", "text", true)         /* the candidate's whole source */ \
     X(WRITE_KERNEL, "write-kernel", "text", true)       /* own candidate instead of a proposal */ \
-    X(LEAVE_HUNK, "leave-hunk", "index", true)          /* toggles taken and left */ \
+    X(LEAVE_HUNK, "leave-hunk", "index why", true)      /* toggles taken and left; text: why */ \
     X(REVERT, "revert", "attempt", true)                /* makes it the incumbent */ \
     X(OVERRULE, "overrule", "attempt text", true)       /* "keep", "revert", "inconclusive" or \
                                                          * "suspect"; attempt 0: this round's */ \

@@ -45,6 +45,7 @@ struct tune_plan {
 struct tune_hunk {
     int old_line, old_count, new_line, new_count;
     bool left;                      /* the person leaves this one out */
+    const char *why;                /* and the reason that was given; NULL */
 };
 
 struct tune_candidate {
@@ -92,6 +93,7 @@ struct tune_diagnostic {
     int attempt;
     enum diag_severity severity;
     const char *code, *file, *message;
+    const char *cause;              /* "user", "internal", "crash", "trace", "memory", "run" */
     int line, column;
 };
 
@@ -111,6 +113,11 @@ struct tune_attempt {
     int repairs;
     double latency_us, floor_us;
     double speedup, vs_parent;      /* against the seed; against the parent */
+    struct {                        /* of pairs of samples, as the last verdict has it; NAN: none */
+        double ratio, low, high;    /* times faster than the parent, its 95 % interval */
+        double seen;                /* the smallest difference that would have been seen, a share */
+    } interval;
+    bool confirmed;                 /* faster in a second evaluation, in a process of its own */
     int64_t instructions;
     const char *bound_by;
     const char *timeline;           /* hash of the profile's artefact; NULL */
@@ -181,6 +188,7 @@ struct tune_rejection {
     enum tune_step step;
     const char *title, *key, *reason;
     bool by_loop;                   /* the proposer could not do it; else a person said no */
+    const char *hunk;               /* of a candidate that was taken without it: the lines; NULL */
 };
 
 /* One question to a language model. Prompt and answer are artefacts, by content hash. */

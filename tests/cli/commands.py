@@ -76,6 +76,19 @@ def make_task(name, kernel, reference=REFERENCE):
 class Commands(unittest.TestCase):
     maxDiff = None
 
+    def test_codes_are_explained(self):
+        done = run("explain", "evrf007".upper())
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("NCC_EVRF007: the program has more instructions", done.stdout)
+        self.assertIn("Use larger tiles", done.stdout)
+        self.assertIn("may not import", run("explain", "hone-candidate-import").stdout)
+        every = run("explain").stdout.splitlines()
+        self.assertGreater(len(every), 50)
+        self.assertEqual(len(every), len({line.split()[0] for line in every}))
+        unknown = run("explain", "NCC_IXYZ999")
+        self.assertEqual(unknown.returncode, 2)
+        self.assertIn("internal", unknown.stderr)
+
     def sim(self, task, *args, status=0, env=None):
         done = run("sim", task, "--json", *args, env=env)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)

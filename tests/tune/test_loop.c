@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop by itself: rounds, decisions, the guard, repair turns, plateau, budgets, predictions.
+#include "tune/context.h"
 #include "tune/fake.h"
 
 #define SOURCE(latency, hbm, more)                                                                 \
@@ -92,6 +93,39 @@ static void a_broken_candidate_gets_three_repair_turns(void **unused) {
     assert_int_equal(mended->repairs, 1);
     assert_float_equal(mended->latency_us, 700, 1e-9);
     assert_in_range(fake.proposer.repairs, 2, 4);
+    fake_end(&fake);
+}
+
+static void the_compilers_own_error_gets_one_repair_turn(void **unused) {
+    (void)unused;
+    static const struct fake_plan plans[] = {
+        {"internal", SOURCE("1", "1", "broken internal"), NAN, SOURCE("2", "2", "broken internal")}};
+    struct fake fake;
+    fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
+    run(&fake);
+    const struct tune_state *state = fake_state(&fake);
+    assert_int_equal(fake.proposer.repairs, 1);
+    assert_int_equal(state->attempts.len, 2);       /* and the direction is closed */
+    assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_FAILED);
+    assert_string_equal(state->diagnostics.at[state->diagnostics.len - 1].cause, "internal");
+    fake_end(&fake);
+}
+
+static void what_has_to_be_repaired_is_told_with_class_line_and_meaning(void **unused) {
+    (void)unused;
+    static const struct fake_plan plans[] = {
+        {"internal", SOURCE("1", "1", "broken internal"), NAN, SOURCE("700", "2", "fine")}};
+    struct fake fake;
+    fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
+    fake_act(&fake, (struct tune_action){
+                        .kind = TUNE_ACT_SET_GATE, .step = TUNE_STEP_VERIFY, .gate = TUNE_GATE_ASK});
+    run(&fake);
+    struct tune_context *context = tune_context_build(fake_state(&fake));
+    assert_non_null(context->repair_error);
+    assert_non_null(strstr(context->repair_error, "internal error, line 2: tile has 256"));
+    assert_non_null(strstr(context->repair_error, "    # latency 1\n"));
+    assert_non_null(strstr(context->repair_error, "NCC_IXGM002: the compiler failed over a dynamic"));
+    tune_context_free(context);
     fake_end(&fake);
 }
 
@@ -247,6 +281,8 @@ int main(void) {
         cmocka_unit_test(gains_are_kept_and_losses_reverted),
         cmocka_unit_test(each_way_to_end_is_told_apart),
         cmocka_unit_test(a_broken_candidate_gets_three_repair_turns),
+        cmocka_unit_test(the_compilers_own_error_gets_one_repair_turn),
+        cmocka_unit_test(what_has_to_be_repaired_is_told_with_class_line_and_meaning),
         cmocka_unit_test(what_cannot_be_carried_out_is_not_asked_again),
         cmocka_unit_test(the_plateau_stops),
         cmocka_unit_test(budgets_stop_before_they_are_passed),

@@ -21,8 +21,8 @@ static void a_candidate_is_checked_on_all_seeds_and_then_timed_with_the_incumben
                                          .index = TUNE_BUDGET_ROUNDS, .number = 1});
     fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
     const struct tune_state *now = fake_state(&fake);
-    assert_int_equal(fake.place.started, 3);
-    assert_int_equal(fake.place.timed, 2);
+    assert_int_equal(fake.place.started, 4);    /* what won is measured again */
+    assert_int_equal(fake.place.timed, 3);
     assert_int_equal(fake.place.seeds_run, 10);
     assert_string_equal(fake.place.last, "time");
     const struct tune_attempt *attempt = tune_state_attempt(now, 1);
@@ -32,7 +32,32 @@ static void a_candidate_is_checked_on_all_seeds_and_then_timed_with_the_incumben
     assert_int_equal(attempt->verdict.faster, TUNE_ANSWER_YES);
     assert_true(fabs(attempt->vs_parent - 1004.5 / 804.5) < 1e-9);
     assert_false(attempt->modelled);
-    assert_true(now->budgets[TUNE_BUDGET_DEVICE_S].spent == 3 * 0.125);
+    assert_true(now->budgets[TUNE_BUDGET_DEVICE_S].spent == 4 * 0.125);
+    assert_true(attempt->confirmed);
+    assert_true(attempt->interval.low > 1.2 && attempt->interval.high < 1.3);
+    assert_true(attempt->interval.low < attempt->interval.ratio &&
+                attempt->interval.ratio < attempt->interval.high);
+    assert_true(attempt->interval.seen > 0 && attempt->interval.seen < 0.05);
+    fake_end(&fake);
+}
+
+static void a_winner_that_does_not_win_again_is_not_the_incumbent(void **state) {
+    (void)state;
+    struct fake fake;
+    begin(&fake, &faster, TUNE_GATE_AUTO);
+    fake.place.lucky = true;
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
+                                         .index = TUNE_BUDGET_ROUNDS, .number = 1});
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
+    const struct tune_attempt *attempt = tune_state_attempt(fake_state(&fake), 1);
+    assert_int_equal(fake.place.timed, 3);
+    assert_int_equal(attempt->status, TUNE_STATUS_INCONCLUSIVE);
+    assert_int_equal(attempt->verdict.faster, TUNE_ANSWER_INCONCLUSIVE);
+    assert_non_null(strstr(attempt->reason, "not faster when measured again"));
+    assert_false(attempt->confirmed);
+    assert_int_equal(attempt->samples.len, 10);     /* of the second time */
+    assert_int_equal(fake_state(&fake)->incumbent, 0);
+    assert_int_equal(fake_state(&fake)->best, 0);
     fake_end(&fake);
 }
 
@@ -201,6 +226,8 @@ static void the_device_model_gives_the_floor_and_what_the_host_left_out(void **s
     assert_true(seed->floor_modelled && seed->floor_us > 1);
     assert_false(seed->profile_modelled);           /* the fake place tells lines */
     assert_int_equal(attempt->status, TUNE_STATUS_SUSPECT);
+    assert_int_equal(fake_state(&fake)->best, 0);
+    assert_int_equal(fake.place.timed, 2);          /* nothing is gained by measuring it again */
     assert_non_null(strstr(attempt->verdict.credible_why, "(modelled)"));
     buf_free(&text);
     fake_end(&fake);
@@ -252,6 +279,7 @@ int main(int argc, char **argv) {
         return runner_main();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_candidate_is_checked_on_all_seeds_and_then_timed_with_the_incumbent),
+        cmocka_unit_test(a_winner_that_does_not_win_again_is_not_the_incumbent),
         cmocka_unit_test(overlapping_samples_are_inconclusive),
         cmocka_unit_test(a_place_that_fails_is_tried_once_more_and_then_the_loop_pauses),
         cmocka_unit_test(a_baseline_that_the_place_fails_is_done_again),

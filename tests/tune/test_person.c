@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a person does: gates, edits, rejections with reasons, hunks, reverts, undo and redo; and
 // that the state after all of it is exactly what the log replays to.
+#include "tune/context.h"
 #include "tune/fake.h"
 
 #define SOURCE(latency, more) "def kernel():\n    # latency " latency "\n    # " more "\n"
@@ -132,6 +133,33 @@ static void hunks_can_be_left_out(void **unused) {
     assert_string_not_equal(state->candidate.source, state->candidate.proposed);
     fake_act(&fake, ACT(.kind = TUNE_ACT_LEAVE_HUNK, .index = (int)last));
     assert_string_equal(state->candidate.source, state->candidate.proposed);
+    fake_end(&fake);
+}
+
+static void what_was_left_out_is_told_with_its_reason(void **unused) {
+    (void)unused;
+    struct fake fake;
+    const struct tune_state *state = to_plan_gate(&fake);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
+    size_t before = state->rejections.len;
+    fake_act(&fake, ACT(.kind = TUNE_ACT_LEAVE_HUNK, .index = 0, .text = "it is right as it is"));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
+    assert_int_equal(state->rejections.len, before + 1);
+    const struct tune_rejection *declined = &state->rejections.at[before];
+    assert_string_equal(declined->reason, "it is right as it is");
+    assert_null(declined->key);                 /* the direction stays open */
+    assert_non_null(strstr(declined->hunk, "+ "));
+    struct tune_context *context = tune_context_build(state);
+    const char *text = NULL;
+    for (size_t i = 0; i < context->sections.len; i++)
+        if (!strcmp(context->sections.at[i].name, "declined"))
+            text = context->sections.at[i].text;
+    assert_non_null(text);
+    assert_non_null(strstr(text, "it is right as it is\n  - "));
+    tune_context_free(context);
+    replay_equals_live(&fake);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_UNDO));
+    assert_int_equal(fake_state(&fake)->rejections.len, before);
     fake_end(&fake);
 }
 
@@ -301,6 +329,7 @@ int main(void) {
         cmocka_unit_test(a_rejection_pauses_and_its_reason_reaches_the_next_context),
         cmocka_unit_test(a_plan_and_a_kernel_can_be_edited),
         cmocka_unit_test(hunks_can_be_left_out),
+        cmocka_unit_test(what_was_left_out_is_told_with_its_reason),
         cmocka_unit_test(undo_and_redo_go_through_decisions),
         cmocka_unit_test(undo_while_a_job_runs_gives_the_job_up),
         cmocka_unit_test(going_back_to_an_attempt_goes_on_from_it),
