@@ -268,6 +268,20 @@ static void failure_judge(struct runner_result *result) {
     task_judge(first, TASK_NO, "%.230s", result->failure.text);
 }
 
+/* Where the embedded runner itself went down over a candidate, nobody else tells the class. */
+static void failure_tell(struct tune_session *session, const struct tune_evaluation *evaluation,
+                         const struct runner_result *result) {
+    char text[sizeof result->failure.text];
+    struct diag diag = {.severity = DIAG_ERROR, .file = "kernel.py", .message = text};
+    bool is_crash = result->failure.kind == ERR_ENVIRONMENT;
+    if (!session->place.modelled || evaluation->step != TUNE_STEP_VERIFY ||
+        (!is_crash && result->failure.kind != ERR_KERNEL))
+        return;
+    snprintf(text, sizeof text, "%s", result->failure.text);
+    snprintf(diag.cause, sizeof diag.cause, "%s", is_crash ? "crash" : "run");
+    tune_diagnostic_emit(session, evaluation->attempt, &diag, 0);
+}
+
 static const char *why_wrong(const struct tune_attempt *attempt) {
     const struct tune_verdict *verdict = &attempt->verdict;
     if (verdict->compiles != TUNE_ANSWER_YES)
@@ -347,6 +361,7 @@ static void settle(struct tune_evaluation *evaluation, struct runner_result *res
     tune_evaluation_settled(session);
     if (!session->halted && !place_failed(session, evaluation, result)) {
         failure_judge(result);
+        failure_tell(session, evaluation, result);
         by_step[evaluation->step].settle(session, evaluation, result);
     }
     tune_advance(session);

@@ -189,6 +189,9 @@ static void print_attempts(const struct tune_state *state, cJSON *root) {
         tune_json_put_number(item, "floor_us", attempt->floor_us);
         tune_json_put_number(item, "speedup", attempt->speedup);
         tune_json_put_number(item, "vs_parent", attempt->vs_parent);
+        tune_json_put_number(item, "ratio_low", attempt->interval.low);
+        tune_json_put_number(item, "ratio_high", attempt->interval.high);
+        tune_json_put_bool(item, "confirmed", attempt->confirmed);
         put_int(item, "instructions", (double)attempt->instructions);
         tune_json_put_text(item, "bound_by", attempt->bound_by);
         tune_json_put_text(item, "timeline", attempt->timeline);
@@ -266,6 +269,7 @@ static void print_lessons(const struct tune_state *state, cJSON *root) {
         tune_json_put_text(item, "title", rejection->title);
         tune_json_put_text(item, "key", rejection->key);
         tune_json_put_text(item, "reason", rejection->reason);
+        tune_json_put_text(item, "hunk", rejection->hunk);
     }
 }
 
@@ -312,6 +316,7 @@ void tune_state_print(const struct tune_state *state, struct buf *out) {
         put_int(item, "attempt", state->diagnostics.at[i].attempt);
         put_int(item, "line", state->diagnostics.at[i].line);
         tune_json_put_text(item, "message", state->diagnostics.at[i].message);
+        tune_json_put_text(item, "class", state->diagnostics.at[i].cause);
     }
     print_lessons(state, root);
     print_calls(state, root);

@@ -124,7 +124,7 @@ static void events_are_gathered_and_noise_is_log(void **state) {
         "@hone {\"event\":\"metric\",\"value\":1}",
         "@hone {\"event\":\"correctness\",\"seed\":21,\"rel_l2\":null,\"passed\":false}",
         "@hone {\"event\":\"diagnostic\",\"severity\":\"warning\",\"code\":\"E1\",\"file\":\"k.py\","
-        "\"line\":3,\"column\":7,\"message\":\"odd\\u001b thing\"}",
+        "\"line\":3,\"column\":7,\"class\":\"internal\",\"message\":\"odd\\u001b thing\"}",
         "@hone {\"event\":\"artifact\",\"name\":\"profile\",\"path\":\"/p\"}",
         "@hone {\"event\":\"unheard_of\"}",
         "@hone {broken",
@@ -155,6 +155,7 @@ static void events_are_gathered_and_noise_is_log(void **state) {
     assert_true(isnan(result->seeds.at[0].rel_l2));
     assert_int_equal(result->diagnostics.warnings, 1);
     assert_null(strchr(result->diagnostics.all.at[0].message, '\x1b'));
+    assert_string_equal(result->diagnostics.all.at[0].cause, "internal");
     assert_int_equal(result->verdict.compiles.answer, TASK_YES);
     assert_int_equal(result->verdict.correct.answer, TASK_NO);
     assert_string_equal(result->verdict.correct.reason, "seed 21");

@@ -224,6 +224,7 @@ static void a_target_that_fails_twice_pauses(void **unused) {
     assert_int_equal(state->wait, TUNE_WAIT_PAUSED);
     assert_non_null(strstr(state->wait_text, "killed by signal 9"));
     assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_FAILED);
+    assert_string_equal(state->diagnostics.at[0].cause, "crash");
     fake_end(&fake);
 }
 
