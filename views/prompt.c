@@ -312,7 +312,7 @@ static void draw_calls(struct views *views, struct tui_area body) {
     struct tui_list *list = &views->prompt_lists[PROMPT_CALLS];
     struct buf note = {0};
     calls_note(state, &note);
-    struct tui_rect upper = {0, 0, body.rows - 6, body.cols}, lower = {body.rows - 6, 0, 6,
+    struct tui_rect upper = {0, 0, body.rows - 8, body.cols}, lower = {body.rows - 8, 0, 8,
                                                                        body.cols};
     struct tui_area inside = tui_frame(tui_area_part(body, upper), true, "questions so far", note.at);
     struct tui_area detail = tui_frame(tui_area_part(body, lower), false, "question", "");

@@ -516,6 +516,7 @@ static void settle(struct views *views) {
 
 struct views_request views_event(struct views *views, const struct tui_event *event) {
     enum view_id before = views->view;
+    enum prompt_page page = views->prompt_page;
     struct views_request request = {.wish = VIEWS_NOTHING};
     static void (*const overlays[])(struct views *, const struct tui_event *,
                                     struct views_request *) = {
@@ -531,7 +532,8 @@ struct views_request views_event(struct views *views, const struct tui_event *ev
         wheel_event(views, event);
     else if (!calls_paste(views, event->paste))
         views_say(views, false, "pasted text does nothing here; : and / take it");
-    if (views->view != before && (views->state || views->view == VIEW_START))
+    bool other = views->view != before || views->prompt_page != page;
+    if (other && (views->state || views->view == VIEW_START))
         settle(views);
     return request;
 }

@@ -203,18 +203,24 @@ static void call_free(struct model_call *call) {
     free(call);
 }
 
-static void settle(void *data) {
-    struct model_call *call = data;
-    struct model_reply *reply = &call->reply;
-    call->timer = NULL;
+void model_so_far(const struct model_call *call, struct model_reply *reply) {
     uint64_t now = clock_monotonic_ns();
-    if (call->tail.len)
-        buf_puts(&call->text, "\xef\xbf\xbd");
+    *reply = call->reply;
     reply->text = (struct str){call->text.at ? call->text.at : "", call->text.len};
-    reply->failure = call->wrong;
     reply->elapsed_s = (double)(now - call->begun_ns) * 1e-9;
     reply->first_s = call->first_ns ? (double)(call->first_ns - call->begun_ns) * 1e-9 : (double)NAN;
     reply->dollars = model_price_of(&call->kept.endpoint.price, &reply->usage);
+}
+
+static void settle(void *data) {
+    struct model_call *call = data;
+    struct model_reply *reply = &call->reply, last;
+    call->timer = NULL;
+    if (call->tail.len)
+        buf_puts(&call->text, "\xef\xbf\xbd");
+    model_so_far(call, &last);
+    *reply = last;
+    reply->failure = call->wrong;
     call_unlink(call);
     call->callbacks.on_done(call->callbacks.data, reply);
     call_free(call);

@@ -122,6 +122,8 @@ struct model_call *model_ask(struct model_client *client, const struct model_req
                              const struct model_callbacks *callbacks, struct err *err) CC_MUST_USE;
 /* What comes from now on goes to these callbacks, which are copied. Accepts NULL for the call. */
 void model_redirect(struct model_call *call, const struct model_callbacks *callbacks);
+/* What is known of a call that runs: its text (until the next piece), tokens, dollars, times. */
+void model_so_far(const struct model_call *call, struct model_reply *reply);
 /* on_done still comes, cancelled, with the text and tokens so far. Accepts NULL. */
 void model_cancel(struct model_call *call);
 

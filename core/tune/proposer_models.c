@@ -216,6 +216,10 @@ static void cancel(void *data) {
                                .elapsed_s = NAN, .failure = {ERR_CANCELLED, "cancelled"}};
     if (!self->reply)
         return;
+    if (call) {
+        model_so_far(call, &none);
+        none.failure = (struct err){ERR_CANCELLED, "given up before it was whole"};
+    }
     tune_reply_answered(self->reply, self->number, &none);
     forget(self);
     struct model_callbacks nobody = {.on_done = cancelled};

@@ -325,7 +325,12 @@ static void a_pause_ends_a_model_that_is_asked(void **unused) {
     struct fake *fake = &scripted.fake;
     tune_session_close(fake->session);
     assert_true(config_set(scripted.config, "model slow", "api", "command", &err));
-    assert_true(config_set(scripted.config, "model slow", "command", "/bin/sleep 60", &err));
+    fake_file(fake->folder, "slow.py", "import sys, time\nsys.stdin.read()\n"
+                                       "print('title: half', flush=True)\ntime.sleep(60)\n");
+    struct buf command = {0};
+    buf_printf(&command, "/usr/bin/python3 %s/slow.py", fake->folder);
+    assert_true(config_set(scripted.config, "model slow", "command", command.at, &err));
+    buf_free(&command);
     fake->options.proposer = "slow";
     fake->options.fresh = true;
     fake->place = (struct fake_place){.loop = fake->loop};
@@ -333,14 +338,17 @@ static void a_pause_ends_a_model_that_is_asked(void **unused) {
     fake->options.fresh = false;
     assert_true(tune_session_act(fake->session, &start, &err));
     const struct tune_state *state = fake_state(fake);
-    for (int turn = 0; turn < 1000 && !state->calls.len; turn++)
+    for (int turn = 0; turn < 2000 && (!state->calls.len || !state->calls.at[0].live.len); turn++)
         loop_run_until_idle(fake->loop, 10);
     assert_int_equal(state->calls.len, 1);
+    assert_int_equal(strncmp(state->calls.at[0].live.at, "title: half", 11), 0);
     assert_int_equal(state->calls.at[0].ended_ms, 0);
     /* Settles at once, not in a minute. */
     fake_act(fake, (struct tune_action){.kind = TUNE_ACT_PAUSE});
     assert_true(state->calls.at[0].ended_ms > 0);
     assert_non_null(state->calls.at[0].failure);
+    assert_non_null(state->calls.at[0].answer);     /* what had come is kept */
+    assert_true(state->calls.at[0].elapsed_s >= state->calls.at[0].first_s);
     assert_int_equal(state->steps[TUNE_STEP_PLAN].is, TUNE_IS_WAITING);
     assert_int_equal(tune_role_next(state), TUNE_ROLE_PLANNER);
     end(&scripted);
