@@ -10,7 +10,7 @@
 #define STABLE 4096             /* a long text is cut at multiples of it, so that lines stay put */
 #define SCISSORS "# ---- your answer stands above this line; below is what is asked ----"
 
-/* ---- which ------------------------------------------------------------------------------------ */
+/* ---- which ----------------------------------------------------------------------------------- */
 
 static bool runs(const struct tune_call *call) {
     return !call->ended_ms;
@@ -56,7 +56,7 @@ void calls_next(struct views *views, struct str args, struct views_request *requ
     views->pane = PANE_PROPOSAL;
 }
 
-/* ---- drawing ---------------------------------------------------------------------------------- */
+/* ---- drawing --------------------------------------------------------------------------------- */
 
 static double tokens_so_far(const struct tune_call *call) {
     return tune_tokens_estimate(buf_str(&call->live));
@@ -189,7 +189,7 @@ bool calls_doing(const struct views *views, struct buf *out) {
     return true;
 }
 
-/* ---- a person answers ------------------------------------------------------------------------- */
+/* ---- a person answers ------------------------------------------------------------------------ */
 
 static void answer_with(struct views *views, struct str text, struct views_request *request) {
     (void)request;

@@ -10,7 +10,7 @@
 
 #define ANSWER_MARK "======== the answer"
 
-/* ---- what is shown ---------------------------------------------------------------------------- */
+/* ---- what is shown --------------------------------------------------------------------------- */
 
 struct tui_list *prompt_list(struct views *views) {
     return &views->prompt_lists[views->prompt_page];
@@ -95,7 +95,7 @@ static void text_draw(struct views *views, struct tui_area inside, struct tui_li
     tui_list_draw_bar(list, inside);
 }
 
-/* ---- the next call ---------------------------------------------------------------------------- */
+/* ---- the next call --------------------------------------------------------------------------- */
 
 static void draw_part(struct tui_area area, int row, const struct tune_prompt_part *part) {
     struct buf notes = {0};
@@ -216,7 +216,7 @@ static void draw_part_text(struct views *views, struct tui_area body) {
     buf_free(&note);
 }
 
-/* ---- the calls so far ------------------------------------------------------------------------- */
+/* ---- the calls so far ------------------------------------------------------------------------ */
 
 static struct shown show_seconds(double seconds) {
     struct shown out = {"-"};
@@ -232,7 +232,7 @@ static const char *call_state(const struct tune_call *call) {
                              : "";
 }
 
-/* The columns right of the model's name, from the left; the last ones go first on a narrow screen. */
+/* The columns right of the model's name, from the left; without a state where it is narrow. */
 static void draw_call(struct tui_area area, int row, size_t number, const struct tune_call *call) {
     double cache = isnan(call->cache_read) ? call->cache_write
                    : isnan(call->cache_write) ? call->cache_read
@@ -241,7 +241,8 @@ static void draw_call(struct tui_area area, int row, size_t number, const struct
         struct shown text;
         int width;
     } cols[] = {{show_count(call->input), 7}, {show_count(call->output), 7}, {show_count(cache), 7},
-                {isnan(call->dollars) ? (struct shown){"-"} : show_dollars(call->dollars), 9}, {show_seconds(call->first_s), 8},
+                {isnan(call->dollars) ? (struct shown){"-"} : show_dollars(call->dollars), 9},
+                {show_seconds(call->first_s), 8},
                 {show_seconds(call->elapsed_s), 8}};
     bool wide = area.cols >= 110;
     int col = wide ? 40 : 27;
@@ -312,9 +313,10 @@ static void draw_calls(struct views *views, struct tui_area body) {
     struct tui_list *list = &views->prompt_lists[PROMPT_CALLS];
     struct buf note = {0};
     calls_note(state, &note);
-    struct tui_rect upper = {0, 0, body.rows - 8, body.cols}, lower = {body.rows - 8, 0, 8,
-                                                                       body.cols};
-    struct tui_area inside = tui_frame(tui_area_part(body, upper), true, "questions so far", note.at);
+    int split = body.rows - 8;
+    struct tui_rect upper = {0, 0, split, body.cols}, lower = {split, 0, 8, body.cols};
+    struct tui_area inside =
+        tui_frame(tui_area_part(body, upper), true, "questions so far", note.at);
     struct tui_area detail = tui_frame(tui_area_part(body, lower), false, "question", "");
     struct tui_area table = tui_area_part(inside, (struct tui_rect){1, 0, inside.rows - 1,
                                                                     inside.cols});
@@ -366,7 +368,8 @@ static void draw_call_text(struct views *views, struct tui_area body) {
     if (number < state->calls.len)
         buf_printf(&title, "question %zu: %s, %s", number, state->calls.at[number].role,
                    state->calls.at[number].model);
-    struct tui_area inside = tui_frame(body, true, title.at ? title.at : "", "Tab: prompt or answer");
+    struct tui_area inside =
+        tui_frame(body, true, title.at ? title.at : "", "Tab: prompt or answer");
     text_draw(views, inside, &views->prompt_lists[PROMPT_CALL]);
     buf_free(&title);
 }
@@ -378,7 +381,7 @@ void prompt_draw(struct views *views, struct tui_area area) {
     pages[views->prompt_page](views, chrome_screen(views, area));
 }
 
-/* ---- what the keys do ------------------------------------------------------------------------- */
+/* ---- what the keys do ------------------------------------------------------------------------ */
 
 void prompt_enter(struct views *views, struct views_request *request) {
     (void)request;

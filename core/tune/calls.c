@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Questions to language models in the log and in the state: what was asked, what came, what it cost.
- * Prompts and answers are artefacts; the pieces of an answer that is still coming are not kept. */
+/* Questions to language models in the log and in the state: what was asked, what came, what it
+ * cost. Prompts and answers are artefacts; the pieces of an answer that is still coming are not kept. */
 #include <math.h>
 #include <stdlib.h>
 
