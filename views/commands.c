@@ -36,7 +36,7 @@ const char command_keys[] =
     "prompt n next-match\nprompt N previous-match\nprompt Space switch-part\nprompt e edit\n"
     "prompt x restore-part\nprompt Tab calls\nprompt o next-role\nprompt i answer\n"
     "prompt p answer-here\nworkbench i answer\nworkbench p answer-here\nworkbench c next-call\n"
-    "notes e edit\nnotes p pin\nnotes x drop\n"
+    "notes e edit\nnotes p pin\nnotes x drop\nnotes Tab scores\n"
     "history Space mark\nhistory c compare\nhistory o order\nhistory v view\n"
     "history n next-match\nhistory N previous-match\n"
     "memory a memory-approve\nmemory e edit\nmemory x memory-expire\nmemory D memory-delete\n"
@@ -396,6 +396,12 @@ static void do_view(struct views *views, struct str args, struct views_request *
     views_show(views, VIEW_KERNEL);
 }
 
+static void do_scores(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    views->scores = !views->scores;
+}
+
 static void do_memory_delete(struct views *views, struct str args, struct views_request *request) {
     (void)args;
     (void)request;
@@ -507,6 +513,8 @@ static const struct command commands[] = {
      two_marked},
     {"view", "view", "show the attempt's kernel", ON(HISTORY), NONE, do_view, NULL},
     {"order", "order", "as a tree, or fastest first", ON(HISTORY), NONE, do_order, NULL},
+    {"scores", "scores", "what became of each model's plans; again: the note", ON(NOTES), NONE,
+     do_scores, NULL},
     {"pin", "pin", "keep the note in every prompt", ON(NOTES), NONE, act_pin, has_notes},
     {"drop", "drop", "leave the note out of prompts; again: take it back", ON(NOTES), NONE,
      act_drop, has_notes},

@@ -10,9 +10,12 @@ struct pair {
     struct tui_area list, detail;
 };
 
-static struct pair draw_pair(struct views *views, struct tui_area body, const char *title,
-                             const char *note, const char *below) {
-    int detail = MIN_OF(MAX_OF(body.rows / 2 - 1, 6), 14);
+/* `more`: rows that the frame below has more than its share, where there is room. */
+static struct pair draw_pair(struct views *views, struct tui_area body, int more,
+                             const char *const titles[3]) {
+    const char *title = titles[0], *note = titles[1], *below = titles[2];
+    int share = MAX_OF(body.rows / 2 - 1, 6);
+    int detail = MIN_OF(MAX_OF(share, MIN_OF(share + more, body.rows - 6)), 14);
     struct tui_rect upper = {0, 0, body.rows - detail, body.cols};
     struct tui_rect lower = {body.rows - detail, 0, detail, body.cols};
     struct pair pair = {tui_frame(tui_area_part(body, upper), true, title, note),
@@ -63,21 +66,30 @@ static void draw_note(struct tui_area area, int row, const struct tune_note *not
         tui_say_right(tui_ink(area, TUI_WARN), row, area.cols - 1, " dropped");
 }
 
+static const char *diagnosis_word(enum tune_answer diagnosis) {
+    static const char *const words[TUNE_ANSWERS] = {"not judged", "wrong", "right", "unclear"};
+    return words[diagnosis];
+}
+
 static void draw_note_detail(struct tui_area area, const struct tune_note *note) {
     char text[128];
     int row = put_field(area, 0, "lesson", note->lesson);
     row = put_field(area, row, "evidence", note->evidence);
     row = put_field(area, row, "plan", note->plan);
-    snprintf(text, sizeof text, "%s; entered %d prompt%s%s%s%s", held_word(note->held),
-             note->entered, note->entered == 1 ? "" : "s", note->pinned ? "; pinned" : "",
+    snprintf(text, sizeof text, "%s; entered %d prompt%s%s%s%s",
+             note->held == TUNE_ANSWER_UNKNOWN ? "none" : held_word(note->held), note->entered, note->entered == 1 ? "" : "s", note->pinned ? "; pinned" : "",
              note->dropped ? "; dropped" : "", note->edited ? "; edited by you" : "");
-    put_field(area, row, "prediction", text);
+    row = put_field(area, row, "prediction", text);
+    snprintf(text, sizeof text, "%s%s%.60s", diagnosis_word(note->diagnosis),
+             note->author ? ", says " : "", note->author ? note->author : "");
+    put_field(area, row, "diagnosis", text);
 }
 
 void notes_draw(struct views *views, struct tui_area area) {
     const struct tune_state *state = views->state;
     struct tui_area body = chrome_screen(views, area);
-    struct pair pair = draw_pair(views, body, "notes", "▸ pinned", "note");
+    const char *const titles[] = {"notes", "▸ pinned", views->scores ? "scores" : "note"};
+    struct pair pair = draw_pair(views, body, views->scores ? 4 : 0, titles);
     struct tui_list *list = &views->notes_list;
     tui_list_fit(list, (int)state->notes.len, pair.list.rows);
     for (int row = 0; row < pair.list.rows && list->top + row < list->count; row++) {
@@ -85,33 +97,88 @@ void notes_draw(struct views *views, struct tui_area area) {
         lay_cursor(pair.list, list, row);
     }
     tui_list_draw_bar(list, pair.list);
-    if (list->count)
+    if (views->scores)
+        scores_draw(views, pair.detail);
+    else if (list->count)
         draw_note_detail(pair.detail, &state->notes.at[list->cursor]);
-    else
+    if (!list->count)
         tui_say(tui_ink(pair.list, TUI_DIM), 1, 2,
                 "No notes yet: the reflect step writes one after every round.");
 }
 
 /* ---- memory ----------------------------------------------------------------------------------- */
 
-static void draw_experience(struct tui_area area, int row, const struct tune_experience *item) {
+static void draw_experience(const struct tune_state *state, struct tui_area area, int row,
+                            const struct tune_experience *item) {
     static const enum tui_role roles[TUNE_EXPERIENCE_STATES] = {
         [TUNE_EXPERIENCE_PROPOSED] = TUI_WAITING, [TUNE_EXPERIENCE_APPROVED] = TUI_GOOD,
         [TUNE_EXPERIENCE_EXPIRED] = TUI_DIM, [TUNE_EXPERIENCE_DELETED] = TUI_DIM};
     tui_say(tui_ink(area, roles[item->is]), row, 1, "%s", tune_experience_word(item->is));
     tui_say_right(tui_ink(area, item->speedup >= 1 ? TUI_GOOD : TUI_BAD), row, 18, "%s",
                   show_speedup(item->speedup).text);
-    tui_put_short(area, row, (struct tui_rect){0, 20, 1, area.cols - 22}, str_of(item->title));
+    bool here = tune_memory_applies(state, item) && item->is < TUNE_EXPERIENCE_EXPIRED;
+    tui_put_short(here ? area : tui_ink(area, TUI_DIM), row,
+                  (struct tui_rect){0, 20, 1, area.cols - 22}, str_of(item->title));
 }
 
-static void draw_experience_detail(struct tui_area area, const struct tune_experience *item) {
-    char text[128];
+static void applies_print(const struct tune_state *state, const struct tune_experience *item,
+                          struct buf *out) {
+    const char *const fields[] = {item->family, item->generation, item->dialect};
+    bool some = false;
+    for (size_t i = 0; i < COUNT_OF(fields); i++)
+        some = some || fields[i];
+    for (size_t i = 0; i < COUNT_OF(fields) && some; i++)
+        if (fields[i])
+            buf_printf(out, "%s%s", out->len ? ", " : "", fields[i]);
+    if (item->applies_to)
+        buf_printf(out, some ? " (%s)" : "%s", item->applies_to);
+    if (!out->len)
+        buf_puts(out, "not known");
+    buf_puts(out, tune_memory_applies(state, item) ? ": here too" : ": not here");
+}
+
+static void evidence_print(const struct tune_experience *item, struct buf *out) {
+    if (item->attempt >= 0)
+        buf_printf(out, "attempt #%d against #%d", item->attempt, item->against);
+    else
+        buf_puts(out, item->source ? item->source : "from before");
+    if (item->evidence)
+        buf_printf(out, ", %s", item->evidence);
+    if (item->merged)
+        buf_printf(out, "; found %d times", item->merged + 1);
+    if (item->edited)
+        buf_puts(out, "; edited by you");
+}
+
+/* Which prompts it was in, and what came of them. */
+static void earned_print(const struct tune_state *state, int index, struct buf *out) {
+    struct tune_earned earned = tune_memory_earned(state, (size_t)index);
+    int entered = state->memory.at[index].entered;
+    buf_printf(out, "entered %d%s", entered, earned.n_calls ? "" : entered == 1 ? " prompt" : " prompts");
+    for (int i = 0; i < earned.n_calls; i++)
+        buf_printf(out, "%s%d", i ? ", " : ": question ", earned.calls[i] + 1);
+    if (earned.attempts)
+        buf_printf(out, "; of %d attempt%s from them %d kept", earned.attempts,
+                   earned.attempts == 1 ? "" : "s", earned.kept);
+    if (earned.kept)
+        buf_printf(out, ", %s together", show_speedup(earned.gain).text);
+}
+
+static void draw_experience_detail(const struct tune_state *state, struct tui_area area,
+                                   int index) {
+    const struct tune_experience *item = &state->memory.at[index];
+    struct buf text = {0};
     int row = put_field(area, 0, "summary", item->summary);
-    row = put_field(area, row, "applies to", item->applies_to);
-    snprintf(text, sizeof text, "attempt #%d against #%d; entered %d prompt%s%s%s", item->attempt,
-             item->against, item->entered, item->entered == 1 ? "" : "s",
-             item->edited ? "; edited by you" : "", item->imported ? "; from before" : "");
-    row = put_field(area, row, "evidence", text);
+    row = put_field(area, row, "expired", item->expired);
+    applies_print(state, item, &text);
+    row = put_field(area, row, "applies to", text.at);
+    buf_clear(&text);
+    evidence_print(item, &text);
+    row = put_field(area, row, "evidence", text.at);
+    buf_clear(&text);
+    earned_print(state, index, &text);
+    row = put_field(area, row, "prompts", text.at);
+    buf_free(&text);
     row = put_field(area, row, "slow", item->slow);
     put_field(area, row, "fast", item->fast);
 }
@@ -119,16 +186,17 @@ static void draw_experience_detail(struct tui_area area, const struct tune_exper
 void memory_draw(struct views *views, struct tui_area area) {
     const struct tune_state *state = views->state;
     struct tui_area body = chrome_screen(views, area);
-    struct pair pair = draw_pair(views, body, "experiences", "", "experience");
+    const char *const titles[] = {"experiences", "", "experience"};
+    struct pair pair = draw_pair(views, body, 2, titles);
     struct tui_list *list = &views->memory_list;
     tui_list_fit(list, (int)state->memory.len, pair.list.rows);
     for (int row = 0; row < pair.list.rows && list->top + row < list->count; row++) {
-        draw_experience(pair.list, row, &state->memory.at[list->top + row]);
+        draw_experience(state, pair.list, row, &state->memory.at[list->top + row]);
         lay_cursor(pair.list, list, row);
     }
     tui_list_draw_bar(list, pair.list);
     if (list->count)
-        draw_experience_detail(pair.detail, &state->memory.at[list->cursor]);
+        draw_experience_detail(state, pair.detail, list->cursor);
     else
         tui_say(tui_ink(pair.list, TUI_DIM), 1, 2,
                 "Nothing yet: the summarise step proposes what gained 1.04x or lost 1.15x.");

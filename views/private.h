@@ -127,6 +127,7 @@ struct views {
     VEC(uint8_t) history_depth;
     int64_t history_seq;
     bool history_by_latency;
+    bool scores;                            /* below the notes; else the note under the cursor */
     enum profile_part profile_part;
     struct timeline timeline;
     int profile_line, profile_attempt;      /* under the cursor of the profile screen */
@@ -289,6 +290,7 @@ void history_order(struct views *views);
 int history_attempt(const struct views *views);             /* under the cursor, -1 */
 struct str history_line(const void *views, int row);
 void memory_draw(struct views *views, struct tui_area area);
+void scores_draw(struct views *views, struct tui_area area);
 void prompt_draw(struct views *views, struct tui_area area);
 void prompt_enter(struct views *views, struct views_request *request);
 /* The list of the page that shows, and the text of one of its rows. */

@@ -5,6 +5,7 @@
 #define HONE_TUNE_ANSWER_H
 
 #include "base/base.h"
+#include "tune/proposer.h"
 #include "tune/state.h"
 
 #define TUNE_ANSWER_PLANS 16
@@ -21,6 +22,11 @@ size_t tune_answer_plans(struct str answer, int lines, struct arena *arena,
  * *err (kernel) that tells the model what to write instead. */
 bool tune_answer_kernel(struct str answer, const char *source, const char *function,
                         struct buf *out, struct err *err);
+
+/* A lesson out of an answer: title and summary, or with `reflects` diagnosis and lesson. Texts belong
+ * to the arena. False and *err (kernel) that tells the model what to write instead. */
+bool tune_answer_lesson(struct str answer, bool reflects, struct arena *arena,
+                        struct tune_lesson *lesson, struct err *err);
 
 /* A key that names a plan's direction, stable for the same words and place: plans of models have no
  * key of their own. 24 characters and the end. */

@@ -606,6 +606,8 @@ static void apply_note(struct tune_state *state, const cJSON *payload, int64_t w
     };
     tune_category_find(tune_json_text(payload, "category"), &note.category);
     tune_answer_find(tune_json_text(payload, "held"), &note.held);
+    tune_answer_find(tune_json_text(payload, "diagnosis"), &note.diagnosis);
+    note.author = tune_keep(state, tune_json_text(payload, "author"));
     *vec_push(&state->notes) = note;
     struct tune_attempt *attempt = attempt_of(state, payload);
     if (attempt)

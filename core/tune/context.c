@@ -65,7 +65,8 @@ static void us_print(struct buf *out, double us) {
         clock_print_duration(out, us * 1e-6);
 }
 
-static void profile_print(struct tune_context *context, const struct tune_attempt *attempt) {
+static void profile_print(struct tune_context *context, const char *name,
+                          const struct tune_attempt *attempt) {
     struct buf out = {0};
     buf_puts(&out, "latency: ");
     us_print(&out, attempt->latency_us);
@@ -89,7 +90,7 @@ static void profile_print(struct tune_context *context, const struct tune_attemp
     for (size_t i = 0; i < attempt->metrics.len; i++)
         buf_printf(&out, "%s: %.6g %s\n", attempt->metrics.at[i].name, attempt->metrics.at[i].value,
                    attempt->metrics.at[i].unit ? attempt->metrics.at[i].unit : "");
-    section_add(context, "profile", &out);
+    section_add(context, name, &out);
 }
 
 /* The text of a line of the source, without its end; empty past the last. */
@@ -271,8 +272,7 @@ static void share_print(struct buf *out, const char *label, double share) {
         buf_printf(out, "%s%+.0f %%\n", label, share * 100);
 }
 
-static void plan_print(struct tune_context *context, const struct tune_state *state) {
-    const struct tune_plan *plan = tune_state_plan(state);
+static void plan_print(struct tune_context *context, const struct tune_plan *plan) {
     struct buf out = {0};
     if (plan) {
         buf_printf(&out, "%s\n%s\n", plan->title ? plan->title : "", plan->what ? plan->what : "");
@@ -378,7 +378,7 @@ struct tune_context *tune_context_build(const struct tune_state *state) {
         context->floor_us = from->floor_us;
         context->bound_by = keep(context, from->bound_by);
         profile_fill(context, from);
-        profile_print(context, from);
+        profile_print(context, "profile", from);
         lines_print(context, from);
     }
     notes_print(context, state);
@@ -387,11 +387,72 @@ struct tune_context *tune_context_build(const struct tune_state *state) {
     tried_print(context, state);
     memory_print(context, state);
     repair_fill(context, state);
-    plan_print(context, state);
+    plan_print(context, tune_state_plan(state));
     facts_print(context, state);
     numbered_print(context, "kernel", context->source);
     if (context->repair_source)
         numbered_print(context, "failed kernel", context->repair_source);
+    return context;
+}
+
+/* ------------------------------------------------------------------------------- for a lesson */
+
+static void moved_print(struct buf *out, const struct tune_attempt *from,
+                        const struct tune_attempt *to) {
+    for (size_t i = 0; i < to->metrics.len; i++) {
+        const struct tune_metric *metric = &to->metrics.at[i];
+        double before = tune_attempt_metric(from, metric->name);
+        if (isnan(before) || before == metric->value)
+            continue;
+        buf_printf(out, "%s: %.6g -> %.6g", metric->name, before, metric->value);
+        if (before != 0)
+            buf_printf(out, " (%+.1f %%)", (metric->value / before - 1) * 100);
+        buf_putc(out, '\n');
+    }
+}
+
+static void measured_print(struct tune_context *context, const struct tune_attempt *parent,
+                           const struct tune_attempt *attempt) {
+    struct buf out = {0};
+    buf_printf(&out, "attempt %d against attempt %d: ", attempt->id, attempt->parent);
+    us_print(&out, parent ? parent->latency_us : NAN);
+    buf_puts(&out, " -> ");
+    us_print(&out, attempt->latency_us);
+    if (!isnan(attempt->vs_parent))
+        buf_printf(&out, ", %.3f times as fast", attempt->vs_parent);
+    buf_printf(&out, "%s\ndecision: %s%s%s\n", attempt->modelled ? " (modelled)" : "",
+               tune_status_word(attempt->status), attempt->reason ? ": " : "",
+               attempt->reason ? attempt->reason : "");
+    struct buf held = {0};
+    tune_prediction_print(&held, &attempt->plan);
+    if (held.len)
+        buf_printf(&out, "prediction:%s\n", held.at);
+    buf_free(&held);
+    if (parent)
+        moved_print(&out, parent, attempt);
+    section_add(context, "measured", &out);
+}
+
+struct tune_context *tune_context_lesson(const struct tune_state *state) {
+    struct tune_context *context = mem_alloc(1, sizeof *context);
+    context->arena = arena_new();
+    context->round = state->round;
+    context->attempt = state->current;
+    context->latency_us = context->floor_us = NAN;
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    if (!attempt)
+        return context;
+    const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
+    changes_fill(context, state);
+    task_print(context, state);
+    plan_print(context, attempt->plan.title ? &attempt->plan : NULL);
+    measured_print(context, parent, attempt);
+    bool gain = !(attempt->vs_parent < 1);
+    text_section(context, gain ? "faster" : "slower", attempt->source);
+    text_section(context, gain ? "slower" : "faster", parent ? parent->source : NULL);
+    profile_print(context, "profile", attempt);
+    if (parent)
+        profile_print(context, "profile before", parent);
     return context;
 }
 

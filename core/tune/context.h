@@ -35,6 +35,9 @@ struct tune_context {
 
 /* The context of the next proposal of this state; free with tune_context_free. */
 struct tune_context *tune_context_build(const struct tune_state *state) CC_MUST_USE;
+/* The context of a lesson about the current attempt: what was planned, what was measured, both
+ * kernels. The same rules. */
+struct tune_context *tune_context_lesson(const struct tune_state *state) CC_MUST_USE;
 void tune_context_free(struct tune_context *context);
 /* All sections as one text, laid out by the template prompts/plan.md (prompt.c). */
 void tune_context_print(const struct tune_context *context, struct buf *out);

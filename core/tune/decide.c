@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The steps that judge: whether a prediction held, whether a candidate is kept, what is learnt from
- * it. They use numbers that are there and run nothing. */
+/* The steps that judge: whether a prediction held, whether a candidate is kept. They use numbers that
+ * are there and run nothing. What is learnt from them is in lessons.c. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -11,7 +11,6 @@
 #define HELD_SHARE 0.5
 #define MOVED_AT_ALL 0.005
 #define SAME 0.0005 /* latencies that differ by less are called the same */
-#define SNIPPET_LINES 30
 
 /* Relative change of a metric from the parent to the attempt; NAN when either is not known. */
 static double metric_moved(const struct tune_attempt *from, const struct tune_attempt *to,
@@ -54,8 +53,8 @@ struct decision {
     struct buf reason;
 };
 
-static void latencies_print(struct buf *out, const struct tune_attempt *from,
-                            const struct tune_attempt *to) {
+void tune_latencies_print(struct buf *out, const struct tune_attempt *from,
+                          const struct tune_attempt *to) {
     clock_print_duration(out, from->latency_us * 1e-6);
     buf_puts(out, " -> ");
     clock_print_duration(out, to->latency_us * 1e-6);
@@ -111,7 +110,7 @@ static void decide_by_speed(const struct tune_state *state, const struct tune_at
     } else {
         buf_puts(&decision->reason, "no change, ");
     }
-    latencies_print(&decision->reason, parent, attempt);
+    tune_latencies_print(&decision->reason, parent, attempt);
 }
 
 void tune_decide(struct tune_session *session) {
@@ -134,158 +133,4 @@ void tune_decide(struct tune_session *session) {
                        tune_status_word(decision.status), decision.reason.at);
     }
     buf_free(&decision.reason);
-}
-
-/* ------------------------------------------------------------------------------------ summarise */
-
-/* The changed lines of one side of the difference between two sources. */
-static void snippet_print(struct buf *out, const char *source, const struct tune_hunk *hunks,
-                          size_t count, bool new_side) {
-    int lines = 0;
-    for (size_t h = 0; h < count; h++) {
-        int first = new_side ? hunks[h].new_line : hunks[h].old_line;
-        int last = first + (new_side ? hunks[h].new_count : hunks[h].old_count);
-        struct str rest = str_of(source), line;
-        for (int number = 1; str_next(&rest, '\n', &line) && number < last; number++) {
-            if (number < first || lines++ >= SNIPPET_LINES)
-                continue;
-            buf_add(out, line.at, line.len);
-            buf_putc(out, '\n');
-        }
-    }
-}
-
-static void experience_texts(cJSON *payload, const struct tune_attempt *slow,
-                             const struct tune_attempt *fast) {
-    size_t count = 0;
-    struct tune_hunk *hunks = tune_hunks(str_of(slow->source), str_of(fast->source), &count);
-    struct buf before = {0}, after = {0};
-    snippet_print(&before, slow->source, hunks, count, false);
-    snippet_print(&after, fast->source, hunks, count, true);
-    tune_json_put_text(payload, "slow", before.at);
-    tune_json_put_text(payload, "fast", after.at);
-    buf_free(&before);
-    buf_free(&after);
-    free(hunks);
-}
-
-static void experience_emit(struct tune_session *session, const struct tune_attempt *attempt,
-                            const struct tune_attempt *parent) {
-    const struct tune_state *state = session->state;
-    bool gain = attempt->vs_parent >= 1;
-    const char *title = attempt->plan.title ? attempt->plan.title : "A change by hand";
-    struct buf text = {0};
-    if (attempt->plan.what && *attempt->plan.what)
-        buf_printf(&text, "%s ", attempt->plan.what);
-    buf_puts(&text, gain ? "Measured: " : "It made the kernel slower: ");
-    latencies_print(&text, parent, attempt);
-    buf_printf(&text, "%s on %s.", attempt->modelled ? " (modelled)" : "", state->device);
-    cJSON *payload = cJSON_CreateObject();
-    cJSON_AddNumberToObject(payload, "attempt", attempt->id);
-    cJSON_AddNumberToObject(payload, "against", parent->id);
-    tune_json_put_text(payload, "title", title);
-    tune_json_put_text(payload, "summary", text.at);
-    tune_memory_put_applies(state, payload);
-    tune_json_put_text(payload, "key", attempt->plan.key);
-    tune_json_put_number(payload, "speedup", attempt->vs_parent);
-    tune_json_put_text(payload, "is", tune_experience_word(TUNE_EXPERIENCE_PROPOSED));
-    experience_texts(payload, gain ? parent : attempt, gain ? attempt : parent);
-    if (tune_emit(session, "experience", payload))
-        tune_export_memory(session);
-    buf_clear(&text);
-    buf_printf(&text, "%s experience proposed: %s", gain ? "positive" : "negative", title);
-    tune_step_done(session, TUNE_STEP_SUMMARISE, TUNE_IS_OK, "%s", text.at);
-    buf_free(&text);
-}
-
-void tune_summarise(struct tune_session *session) {
-    const struct tune_state *state = session->state;
-    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
-    const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
-    if (parent && (attempt->vs_parent >= TUNE_POSITIVE || attempt->vs_parent <= TUNE_NEGATIVE))
-        experience_emit(session, attempt, parent);
-    else
-        tune_step_done(session, TUNE_STEP_SUMMARISE, TUNE_IS_SKIPPED,
-                       "%.3fx is between %.2fx and %.2fx: nothing worth remembering",
-                       attempt->vs_parent, TUNE_NEGATIVE, TUNE_POSITIVE);
-}
-
-/* -------------------------------------------------------------------------------------- reflect */
-
-static enum tune_category category_of(const struct tune_attempt *attempt) {
-    switch (attempt->status) {
-    case TUNE_STATUS_KEEP:
-        return TUNE_CATEGORY_IMPROVED;
-    case TUNE_STATUS_FAILED:
-    case TUNE_STATUS_SUSPECT:
-        return TUNE_CATEGORY_ERROR;
-    case TUNE_STATUS_REJECTED:
-        return TUNE_CATEGORY_REJECTED;
-    default:
-        break;
-    }
-    return attempt->vs_parent < 1 - MOVED_AT_ALL ? TUNE_CATEGORY_REGRESSION
-                                                 : TUNE_CATEGORY_NO_IMPROVEMENT;
-}
-
-static void prediction_print(struct buf *out, const struct tune_plan *plan) {
-    if (!plan->metric || plan->held == TUNE_ANSWER_UNKNOWN)
-        return;
-    static const char *const said[] = {[TUNE_ANSWER_YES] = "as predicted",
-                                       [TUNE_ANSWER_NO] = "not as predicted",
-                                       [TUNE_ANSWER_INCONCLUSIVE] =
-                                           "the right way, but by less than predicted"};
-    buf_printf(out, " %s moved by %+.1f %%, %s", plan->metric, plan->moved * 100, said[plan->held]);
-    if (plan->size >= MOVED_AT_ALL)
-        buf_printf(out, " (%s%.0f %%)", plan->direction == TUNE_DIRECTION_DOWN ? "-" : "+",
-                   plan->size * 100);
-    buf_putc(out, '.');
-}
-
-static void lesson_print(struct buf *out, const struct tune_attempt *attempt,
-                         const struct tune_attempt *parent) {
-    static const char *const heads[] = {[TUNE_CATEGORY_IMPROVED] = "worked",
-                                        [TUNE_CATEGORY_NO_IMPROVEMENT] = "brought nothing",
-                                        [TUNE_CATEGORY_REGRESSION] = "was a step back",
-                                        [TUNE_CATEGORY_ERROR] = "failed",
-                                        [TUNE_CATEGORY_REJECTED] = "was rejected"};
-    buf_printf(out, "\"%s\" %s: %s.", attempt->plan.title ? attempt->plan.title : "The change",
-               heads[category_of(attempt)], attempt->reason ? attempt->reason : "no reason given");
-    prediction_print(out, &attempt->plan);
-    bool moved = parent && parent->bound_by && attempt->bound_by &&
-                 strcmp(parent->bound_by, attempt->bound_by) != 0;
-    if (moved)
-        buf_printf(out, " What limits it moved from %s to %s.", parent->bound_by,
-                   attempt->bound_by);
-}
-
-static void note_emit(struct tune_session *session, const struct tune_attempt *attempt) {
-    const struct tune_attempt *parent = tune_state_attempt(session->state, attempt->parent);
-    struct buf text = {0};
-    lesson_print(&text, attempt, parent);
-    cJSON *payload = cJSON_CreateObject();
-    cJSON_AddNumberToObject(payload, "round", session->state->round);
-    cJSON_AddNumberToObject(payload, "attempt", attempt->id);
-    tune_json_put_text(payload, "lesson", text.at);
-    tune_json_put_text(payload, "plan", attempt->plan.title);
-    tune_json_put_text(payload, "category", tune_category_word(category_of(attempt)));
-    tune_json_put_text(payload, "held", tune_answer_word(attempt->plan.held));
-    buf_clear(&text);
-    buf_printf(&text, "attempt %d against %d", attempt->id, attempt->parent);
-    tune_json_put_text(payload, "evidence", text.at);
-    buf_free(&text);
-    tune_emit(session, "note", payload);
-}
-
-void tune_reflect(struct tune_session *session) {
-    const struct tune_state *state = session->state;
-    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
-    if (!attempt || attempt->id == 0) {
-        tune_step_done(session, TUNE_STEP_REFLECT, TUNE_IS_SKIPPED, "there was no attempt");
-        return;
-    }
-    note_emit(session, attempt);
-    const struct tune_note *note = state->notes.len ? &state->notes.at[state->notes.len - 1] : NULL;
-    tune_step_done(session, TUNE_STEP_REFLECT, TUNE_IS_OK, "%s",
-                   note && note->lesson ? note->lesson : "noted");
 }

@@ -14,7 +14,8 @@
 #define TUNE_NEGATIVE (1 / 1.15)
 #define TUNE_MAX_REPLANS 8          /* plans in a round that the proposer could not carry out */
 
-enum tune_work_is { TUNE_WORK_NONE, TUNE_WORK_PLAN, TUNE_WORK_REWRITE, TUNE_WORK_EVALUATE };
+enum tune_work_is { TUNE_WORK_NONE, TUNE_WORK_PLAN, TUNE_WORK_REWRITE, TUNE_WORK_EVALUATE,
+                    TUNE_WORK_SUMMARISE, TUNE_WORK_REFLECT };
 
 /* The one request to the proposer that is under way. */
 struct tune_reply {
@@ -156,6 +157,10 @@ void tune_beside_free(struct tune_session *session);
 /* decide.c: the rest. */
 void tune_score(struct tune_session *session, int attempt);
 void tune_decide(struct tune_session *session);
+void tune_latencies_print(struct buf *out, const struct tune_attempt *from,
+                          const struct tune_attempt *to);
+
+/* lessons.c: the last two steps. */
 void tune_summarise(struct tune_session *session);
 void tune_reflect(struct tune_session *session);
 

@@ -225,6 +225,8 @@ static void print_lessons(const struct tune_state *state, cJSON *root) {
         tune_json_put_text(item, "evidence", note->evidence);
         tune_json_put_text(item, "category", tune_category_word(note->category));
         tune_json_put_text(item, "held", tune_answer_word(note->held));
+        tune_json_put_text(item, "diagnosis", tune_answer_word(note->diagnosis));
+        tune_json_put_text(item, "author", note->author);
         put_int(item, "marks", note->pinned + 2 * note->dropped + 4 * note->edited);
         put_int(item, "entered", note->entered);
     }

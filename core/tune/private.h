@@ -91,6 +91,9 @@ void tune_candidate_compose(struct tune_state *state);
 void tune_plan_read(struct tune_state *state, const cJSON *object, struct tune_plan *plan);
 cJSON *tune_plan_write(const struct tune_plan *plan) CC_MUST_USE;
 
+/* lessons.c: " hbm_read_bytes moved by -60.0 %, as predicted (-50 %)."; nothing when not known. */
+void tune_prediction_print(struct buf *out, const struct tune_plan *plan);
+
 void tune_undo_push(struct tune_state *state, enum tune_undo_kind kind, size_t index,
                     const char *what);
 void tune_undo_step(struct tune_state *state, bool redo);

@@ -68,6 +68,12 @@ static bool reply_is_current(const struct tune_reply *reply, enum tune_work_is w
     return session && !reply->done && !session->closing && session->work == work;
 }
 
+static bool reply_is_open(const struct tune_reply *reply) {
+    const struct tune_session *session = reply->session;
+    return session && session->work != TUNE_WORK_NONE && session->work != TUNE_WORK_EVALUATE &&
+           reply_is_current(reply, session->work);
+}
+
 static const char *author_of(const struct tune_session *session) {
     return *session->reply.author ? session->reply.author : session->proposer->name;
 }
@@ -183,6 +189,11 @@ void tune_reply_failed(struct tune_reply *reply, const char *text) {
     } else if (reply_is_current(reply, TUNE_WORK_REWRITE)) {
         request_end(session);
         plan_fail(session, text);
+    } else if (reply_is_open(reply)) {
+        tune_emit_log(session, TUNE_LEVEL_WARNING, tune_step_word(session->work_step),
+                      "%s; these are hone's own words", text);
+        tune_reply_lesson(reply, NULL);
+        return;
     } else {
         return;
     }
@@ -190,10 +201,6 @@ void tune_reply_failed(struct tune_reply *reply, const char *text) {
 }
 
 /* ----------------------------------------------------------------------------- while it works */
-
-static bool reply_is_open(const struct tune_reply *reply) {
-    return reply_is_current(reply, TUNE_WORK_PLAN) || reply_is_current(reply, TUNE_WORK_REWRITE);
-}
 
 void tune_reply_author(struct tune_reply *reply, const char *name) {
     if (reply_is_open(reply))

@@ -5,11 +5,22 @@
 #define HONE_TUNE_PROPOSER_H
 
 #include "base/base.h"
+#include "tune/words.h"
 
 struct loop;
 struct tune_context;
 struct tune_plan;
 struct tune_reply;
+
+/* What a model learnt: `title` and `text` of an experience, or `text` and `diagnosis` of a note (right:
+ * yes; wrong: no; unclear: inconclusive; not said: unknown). */
+struct tune_lesson {
+    const char *title, *text;
+    enum tune_answer diagnosis;
+};
+/* Asks for one, as below; false when nobody has this role: then hone writes it itself. */
+typedef bool tune_lesson_fn(void *self, const struct tune_context *context,
+                            struct tune_reply *reply);
 struct tune_role_view;
 
 /* Both calls return at once. The proposer answers later, on the event loop's thread, by exactly one
@@ -24,6 +35,8 @@ struct tune_proposer {
     /* Answer with the whole new source. context->repair_error set: a repair turn for `plan`. */
     void (*rewrite)(void *self, const struct tune_context *context, const struct tune_plan *plan,
                     struct tune_reply *reply);
+    /* Answer with a lesson, when there is somebody to ask. NULL: hone writes them. */
+    tune_lesson_fn *summarise, *reflect;
     /* Give up the request that is under way; no answer may come after this. NULL: it always answers
      * inside the call. */
     void (*cancel)(void *self);
@@ -43,7 +56,9 @@ struct tune_proposer *tune_models_new(struct loop *loop, const struct config *co
 /* The finishing calls. Texts are copied. `count` 0: nothing left. */
 void tune_reply_plans(struct tune_reply *reply, const struct tune_plan *plans, size_t count);
 void tune_reply_candidate(struct tune_reply *reply, struct str source);
-/* It could not be done; `text` says why, for the person. The plan is closed, the round goes on. */
+void tune_reply_lesson(struct tune_reply *reply, const struct tune_lesson *lesson);
+/* It could not be done; `text` says why, for the person. The plan is closed, the round goes on;
+ * in place of a lesson stands hone's own. */
 void tune_reply_failed(struct tune_reply *reply, const char *text);
 
 /* Before the finishing call, any number of times: who it is that answers (else the proposer's name), a

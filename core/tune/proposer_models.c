@@ -76,6 +76,20 @@ static bool answer_kernel(struct models_proposer *self, struct str text, struct 
     return fine;
 }
 
+static bool answer_lesson(struct models_proposer *self, struct str text, struct err *err) {
+    struct arena *arena = arena_new();
+    struct tune_lesson lesson;
+    bool fine =
+        tune_answer_lesson(text, self->role == TUNE_ROLE_REFLECTOR, arena, &lesson, err);
+    struct tune_reply *reply = self->reply;
+    if (fine) {
+        forget(self);
+        tune_reply_lesson(reply, &lesson);
+    }
+    arena_free(arena);
+    return fine;
+}
+
 static void give_up(struct models_proposer *self, const char *text) {
     struct tune_reply *reply = self->reply;
     char words[sizeof((struct err *)0)->text + 100];
@@ -87,8 +101,11 @@ static void give_up(struct models_proposer *self, const char *text) {
 
 static void read_answer(struct models_proposer *self, const struct model_reply *answer) {
     struct err err = {0};
-    bool plans = self->role == TUNE_ROLE_PLANNER;
-    if (plans ? answer_plans(self, answer->text, &err) : answer_kernel(self, answer->text, &err))
+    static bool (*const readers[TUNE_ROLES])(struct models_proposer *, struct str, struct err *) = {
+        [TUNE_ROLE_PLANNER] = answer_plans,     [TUNE_ROLE_REWRITER] = answer_kernel,
+        [TUNE_ROLE_FIXER] = answer_kernel,      [TUNE_ROLE_SUMMARISER] = answer_lesson,
+        [TUNE_ROLE_REFLECTOR] = answer_lesson};
+    if (readers[self->role](self, answer->text, &err))
         return;
     if (++self->turn >= TURNS || answer->stop == MODEL_STOP_REFUSED) {
         give_up(self, answer->stop == MODEL_STOP_REFUSED ? "it declined to answer" : err.text);
@@ -205,6 +222,22 @@ static void rewrite(void *data, const struct tune_context *context, const struct
     begin(self, context, context->repair_error ? TUNE_ROLE_FIXER : TUNE_ROLE_REWRITER, reply);
 }
 
+static bool lesson(struct models_proposer *self, const struct tune_context *context,
+                   enum tune_role role, struct tune_reply *reply) {
+    if (!tune_models_count(self->models, role))
+        return false;
+    begin(self, context, role, reply);
+    return true;
+}
+
+static bool summarise(void *data, const struct tune_context *context, struct tune_reply *reply) {
+    return lesson(data, context, TUNE_ROLE_SUMMARISER, reply);
+}
+
+static bool reflect(void *data, const struct tune_context *context, struct tune_reply *reply) {
+    return lesson(data, context, TUNE_ROLE_REFLECTOR, reply);
+}
+
 static void cancelled(void *data, const struct model_reply *answer) {
     (void)data, (void)answer;
 }
@@ -256,6 +289,8 @@ struct tune_proposer *tune_models_new(struct loop *loop, const struct config *co
                                             .repairs = true,
                                             .plan = plan,
                                             .rewrite = rewrite,
+                                            .summarise = summarise,
+                                            .reflect = reflect,
                                             .cancel = cancel,
                                             .free = release,
                                             .answer = answer,

@@ -87,7 +87,7 @@ bool tune_emit_log(struct tune_session *session, enum tune_level level, const ch
 void tune_work_cancel(struct tune_session *session) {
     enum tune_work_is work = session->work;
     session->work = TUNE_WORK_NONE;
-    if (work == TUNE_WORK_PLAN || work == TUNE_WORK_REWRITE) {
+    if (work != TUNE_WORK_NONE && work != TUNE_WORK_EVALUATE) {
         session->reply.done = true;
         if (session->proposer->cancel)
             session->proposer->cancel(session->proposer->self);

@@ -144,7 +144,9 @@ struct tune_note {
     int round, attempt;
     const char *lesson, *evidence, *plan;
     enum tune_category category;
-    enum tune_answer held;
+    enum tune_answer held;          /* the prediction, as measured */
+    enum tune_answer diagnosis;     /* right: yes; wrong: no; the numbers do not tell: inconclusive */
+    const char *author;             /* the model that wrote it; NULL: hone */
     bool pinned, dropped, edited;
     int entered;                    /* contexts it went into */
 };

@@ -11,6 +11,7 @@
 #include "tune/context.h"
 #include "tune/prompt.h"
 #include "tune/proposer.h"
+#include "tune/score.h"
 #include "tune/session.h"
 
 #endif

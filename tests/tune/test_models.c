@@ -368,6 +368,76 @@ static void the_roles_say_who_is_asked(void **unused) {
     end(&scripted);
 }
 
+/* ------------------------------------------------------------------------------------- lessons */
+
+/* The same script answers for the roles that write. */
+static void begin_writing(struct scripted *scripted, const char *script) {
+    struct err err = {0};
+    begin(scripted, script);
+    tune_session_close(scripted->fake.session);
+    assert_true(config_set(scripted->config, "roles", "summariser", "script", &err));
+    assert_true(config_set(scripted->config, "roles", "reflector", "script", &err));
+    scripted->fake.options.fresh = true;
+    scripted->fake.place = (struct fake_place){.loop = scripted->fake.loop};
+    fake_open(&scripted->fake);
+    scripted->fake.options.fresh = false;
+}
+
+static void models_write_what_was_learnt(void **unused) {
+    (void)unused;
+    struct scripted scripted;
+    begin_writing(&scripted, PLAN("one") PLAN("one") EDIT("# latency 1000", "# latency 700")
+                  "=== summariser\nSure!\n**Title:** Read w once\n\n**Summary:** The loop read w\n"
+                  "again and again.\n"
+                  "=== reflector\n```json\n{\"diagnosis\": \"wrong\", \"lesson\": \"Look at DMA.\"}\n"
+                  "```\n");
+    run(&scripted);
+    const struct tune_state *state = fake_state(&scripted.fake);
+    assert_int_equal(state->memory.len, 1);
+    assert_string_equal(state->memory.at[0].title, "Read w once");
+    assert_string_equal(state->memory.at[0].summary, "The loop read w again and again.");
+    assert_int_equal(state->memory.at[0].is, TUNE_EXPERIENCE_PROPOSED);
+    assert_string_equal(state->memory.at[0].generation, "trn2");
+    const struct tune_note *note = &state->notes.at[0];
+    assert_string_equal(note->lesson, "Look at DMA.");
+    assert_string_equal(note->author, "script");
+    assert_int_equal(note->diagnosis, TUNE_ANSWER_NO);
+    char *prompt = last_prompt(&scripted, "state.summariser");
+    static const char *const words[] = {"1.429 times as fast", "# latency 700", "# latency 1000",
+                                        "plan one"};
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (!strstr(prompt, words[i]))
+            fail_msg("\"%s\" is not in the prompt:\n%s", words[i], prompt);
+    free(prompt);
+    struct tune_scores scores = {0};
+    tune_scores_count(state, &scores);
+    assert_int_equal(scores.rows.len, 2);
+    assert_string_equal(scores.rows.at[0].name, "script");
+    assert_true(scores.rows.at[0].kept == 1 && scores.rows.at[0].calls >= 4);
+    assert_true(scores.rows.at[0].judged >= 1 && scores.rows.at[0].right == 0);
+    assert_string_equal(scores.rows.at[1].name, "hbm_read_bytes down");
+    tune_scores_free(&scores);
+    end(&scripted);
+}
+
+static void hone_writes_when_a_model_does_not(void **unused) {
+    (void)unused;
+    struct scripted scripted;
+    begin_writing(&scripted, PLAN("one") PLAN("one") EDIT("# latency 1000", "# latency 700")
+                  "=== summariser\nNo idea.\n=== reflector\nNo idea.\n");
+    run(&scripted);
+    const struct tune_state *state = fake_state(&scripted.fake);
+    int asked = 0;
+    for (size_t i = 0; i < state->calls.len; i++)
+        asked += !strcmp(state->calls.at[i].role, "summariser");
+    assert_int_equal(asked, 2);
+    assert_int_equal(state->memory.len, 1);
+    assert_string_equal(state->memory.at[0].title, "plan one");
+    assert_non_null(strstr(state->notes.at[0].lesson, "\"plan one\" worked"));
+    assert_null(state->notes.at[0].author);
+    end(&scripted);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_model_plans_and_rewrites),
@@ -376,6 +446,8 @@ int main(void) {
         cmocka_unit_test(the_prompt_holds_what_is_known),
         cmocka_unit_test(reopening_gives_the_same_state),
         cmocka_unit_test(no_model_is_a_usage_error),
+        cmocka_unit_test(models_write_what_was_learnt),
+        cmocka_unit_test(hone_writes_when_a_model_does_not),
         cmocka_unit_test(what_is_switched_off_or_edited_reaches_the_model),
         cmocka_unit_test(undo_takes_a_switch_back_but_no_text_that_went_out),
         cmocka_unit_test(a_person_answers_and_a_pause_gives_the_question_up),

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The steps that learn: an experience out of a gain or a loss, a note out of every attempt. A model
+ * that has the role writes the words; hone's own stand in when there is none or it fails. The numbers
+ * are always hone's. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tune/driver.h"
+
+#define MOVED_AT_ALL 0.005
+#define SNIPPET_LINES 30
+
+/* Asks whoever has the role; false: nobody has. */
+static bool lesson_ask(struct tune_session *session, enum tune_work_is work, enum tune_step step) {
+    const struct tune_proposer *proposer = session->proposer;
+    tune_lesson_fn *ask = work == TUNE_WORK_SUMMARISE ? proposer->summarise : proposer->reflect;
+    if (!ask)
+        return false;
+    tune_context_free(session->context);
+    session->context = tune_context_lesson(session->state);
+    session->reply = (struct tune_reply){.session = session};
+    session->work = work;
+    session->work_step = step;
+    if (ask(proposer->self, session->context, &session->reply))
+        return true;
+    session->work = TUNE_WORK_NONE;
+    return false;
+}
+
+/* ------------------------------------------------------------------------------------ summarise */
+
+/* The changed lines of one side of the difference between two sources. */
+static void snippet_print(struct buf *out, const char *source, const struct tune_hunk *hunks,
+                          size_t count, bool new_side) {
+    int lines = 0;
+    for (size_t h = 0; h < count; h++) {
+        int first = new_side ? hunks[h].new_line : hunks[h].old_line;
+        int last = first + (new_side ? hunks[h].new_count : hunks[h].old_count);
+        struct str rest = str_of(source), line;
+        for (int number = 1; str_next(&rest, '\n', &line) && number < last; number++) {
+            if (number < first || lines++ >= SNIPPET_LINES)
+                continue;
+            buf_add(out, line.at, line.len);
+            buf_putc(out, '\n');
+        }
+    }
+}
+
+static void experience_texts(cJSON *payload, const struct tune_attempt *slow,
+                             const struct tune_attempt *fast) {
+    size_t count = 0;
+    struct tune_hunk *hunks = tune_hunks(str_of(slow->source), str_of(fast->source), &count);
+    struct buf before = {0}, after = {0};
+    snippet_print(&before, slow->source, hunks, count, false);
+    snippet_print(&after, fast->source, hunks, count, true);
+    tune_json_put_text(payload, "slow", before.at);
+    tune_json_put_text(payload, "fast", after.at);
+    buf_free(&before);
+    buf_free(&after);
+    free(hunks);
+}
+
+static void own_summary(const struct tune_state *state, const struct tune_attempt *attempt,
+                        const struct tune_attempt *parent, struct buf *text) {
+    if (attempt->plan.what && *attempt->plan.what)
+        buf_printf(text, "%s ", attempt->plan.what);
+    buf_puts(text, attempt->vs_parent >= 1 ? "Measured: " : "It made the kernel slower: ");
+    tune_latencies_print(text, parent, attempt);
+    buf_printf(text, "%s on %s.", attempt->modelled ? " (modelled)" : "", state->device);
+}
+
+/* `lesson` NULL: hone's own words. */
+static void experience_emit(struct tune_session *session, const struct tune_lesson *lesson) {
+    const struct tune_state *state = session->state;
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
+    bool gain = attempt->vs_parent >= 1;
+    const char *planned = attempt->plan.title ? attempt->plan.title : "A change by hand";
+    const char *title = lesson ? lesson->title : planned;
+    struct buf text = {0};
+    own_summary(state, attempt, parent, &text);
+    cJSON *payload = cJSON_CreateObject();
+    cJSON_AddNumberToObject(payload, "attempt", attempt->id);
+    cJSON_AddNumberToObject(payload, "against", parent->id);
+    tune_json_put_text(payload, "title", title);
+    tune_json_put_text(payload, "summary", lesson ? lesson->text : text.at);
+    tune_memory_put_applies(state, payload);
+    tune_json_put_text(payload, "key", attempt->plan.key);
+    tune_json_put_number(payload, "speedup", attempt->vs_parent);
+    tune_json_put_text(payload, "is", tune_experience_word(TUNE_EXPERIENCE_PROPOSED));
+    experience_texts(payload, gain ? parent : attempt, gain ? attempt : parent);
+    buf_clear(&text);
+    buf_printf(&text, "%s experience proposed%s%s: %s", gain ? "positive" : "negative",
+               lesson && *session->reply.author ? " by " : "",
+               lesson ? session->reply.author : "", title);
+    if (tune_emit(session, "experience", payload))
+        tune_export_memory(session);
+    tune_step_done(session, TUNE_STEP_SUMMARISE, TUNE_IS_OK, "%s", text.at);
+    buf_free(&text);
+}
+
+void tune_summarise(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
+    bool worth = parent && (attempt->vs_parent >= TUNE_POSITIVE ||
+                            attempt->vs_parent <= TUNE_NEGATIVE);
+    if (!worth)
+        tune_step_done(session, TUNE_STEP_SUMMARISE, TUNE_IS_SKIPPED,
+                       "%.3fx is between %.2fx and %.2fx: nothing worth remembering",
+                       attempt->vs_parent, TUNE_NEGATIVE, TUNE_POSITIVE);
+    else if (!lesson_ask(session, TUNE_WORK_SUMMARISE, TUNE_STEP_SUMMARISE))
+        experience_emit(session, NULL);
+}
+
+/* -------------------------------------------------------------------------------------- reflect */
+
+static enum tune_category category_of(const struct tune_attempt *attempt) {
+    switch (attempt->status) {
+    case TUNE_STATUS_KEEP:
+        return TUNE_CATEGORY_IMPROVED;
+    case TUNE_STATUS_FAILED:
+    case TUNE_STATUS_SUSPECT:
+        return TUNE_CATEGORY_ERROR;
+    case TUNE_STATUS_REJECTED:
+        return TUNE_CATEGORY_REJECTED;
+    default:
+        break;
+    }
+    return attempt->vs_parent < 1 - MOVED_AT_ALL ? TUNE_CATEGORY_REGRESSION
+                                                 : TUNE_CATEGORY_NO_IMPROVEMENT;
+}
+
+/* What the plan said was in the way: right when removing it helped, wrong when it was removed and
+ * nothing came of it. Where the prediction did not hold, the numbers do not tell. */
+static enum tune_answer own_diagnosis(const struct tune_attempt *attempt) {
+    if (isnan(attempt->vs_parent) || attempt->plan.held == TUNE_ANSWER_UNKNOWN)
+        return TUNE_ANSWER_UNKNOWN;
+    if (attempt->plan.held != TUNE_ANSWER_YES)
+        return TUNE_ANSWER_INCONCLUSIVE;
+    return attempt->vs_parent >= 1 + MOVED_AT_ALL ? TUNE_ANSWER_YES : TUNE_ANSWER_NO;
+}
+
+void tune_prediction_print(struct buf *out, const struct tune_plan *plan) {
+    if (!plan->metric || plan->held == TUNE_ANSWER_UNKNOWN)
+        return;
+    static const char *const said[] = {[TUNE_ANSWER_YES] = "as predicted",
+                                       [TUNE_ANSWER_NO] = "not as predicted",
+                                       [TUNE_ANSWER_INCONCLUSIVE] =
+                                           "the right way, but by less than predicted"};
+    buf_printf(out, " %s moved by %+.1f %%, %s", plan->metric, plan->moved * 100, said[plan->held]);
+    if (plan->size >= MOVED_AT_ALL)
+        buf_printf(out, " (%s%.0f %%)", plan->direction == TUNE_DIRECTION_DOWN ? "-" : "+",
+                   plan->size * 100);
+    buf_putc(out, '.');
+}
+
+static void own_lesson(struct buf *out, const struct tune_attempt *attempt,
+                       const struct tune_attempt *parent) {
+    static const char *const heads[] = {[TUNE_CATEGORY_IMPROVED] = "worked",
+                                        [TUNE_CATEGORY_NO_IMPROVEMENT] = "brought nothing",
+                                        [TUNE_CATEGORY_REGRESSION] = "was a step back",
+                                        [TUNE_CATEGORY_ERROR] = "failed",
+                                        [TUNE_CATEGORY_REJECTED] = "was rejected"};
+    buf_printf(out, "\"%s\" %s: %s.", attempt->plan.title ? attempt->plan.title : "The change",
+               heads[category_of(attempt)], attempt->reason ? attempt->reason : "no reason given");
+    tune_prediction_print(out, &attempt->plan);
+    bool moved = parent && parent->bound_by && attempt->bound_by &&
+                 strcmp(parent->bound_by, attempt->bound_by) != 0;
+    if (moved)
+        buf_printf(out, " What limits it moved from %s to %s.", parent->bound_by,
+                   attempt->bound_by);
+}
+
+/* `lesson` NULL: hone's own words. Whether the prediction held is measured, whoever writes. */
+static void note_emit(struct tune_session *session, const struct tune_lesson *lesson) {
+    const struct tune_state *state = session->state;
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    struct buf text = {0};
+    own_lesson(&text, attempt, tune_state_attempt(state, attempt->parent));
+    enum tune_answer diagnosis = lesson && lesson->diagnosis != TUNE_ANSWER_UNKNOWN
+                                     ? lesson->diagnosis : own_diagnosis(attempt);
+    cJSON *payload = cJSON_CreateObject();
+    cJSON_AddNumberToObject(payload, "round", state->round);
+    cJSON_AddNumberToObject(payload, "attempt", attempt->id);
+    tune_json_put_text(payload, "lesson", lesson ? lesson->text : text.at);
+    tune_json_put_text(payload, "plan", attempt->plan.title);
+    tune_json_put_text(payload, "category", tune_category_word(category_of(attempt)));
+    tune_json_put_text(payload, "held", tune_answer_word(attempt->plan.held));
+    tune_json_put_text(payload, "diagnosis", tune_answer_word(diagnosis));
+    tune_json_put_text(payload, "author", lesson ? session->reply.author : NULL);
+    buf_clear(&text);
+    buf_printf(&text, "attempt %d against %d", attempt->id, attempt->parent);
+    tune_json_put_text(payload, "evidence", text.at);
+    buf_free(&text);
+    bool ok = tune_emit(session, "note", payload);
+    const struct tune_note *note = ok && state->notes.len ? &state->notes.at[state->notes.len - 1]
+                                                          : NULL;
+    tune_step_done(session, TUNE_STEP_REFLECT, TUNE_IS_OK, "%s",
+                   note && note->lesson ? note->lesson : "noted");
+}
+
+void tune_reflect(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    if (!attempt || attempt->id == 0)
+        tune_step_done(session, TUNE_STEP_REFLECT, TUNE_IS_SKIPPED, "there was no attempt");
+    else if (!lesson_ask(session, TUNE_WORK_REFLECT, TUNE_STEP_REFLECT))
+        note_emit(session, NULL);
+}
+
+/* -------------------------------------------------------------------------------------- answers */
+
+void tune_reply_lesson(struct tune_reply *reply, const struct tune_lesson *lesson) {
+    struct tune_session *session = reply->session;
+    enum tune_work_is work = session ? session->work : TUNE_WORK_NONE;
+    bool lessons = work == TUNE_WORK_SUMMARISE || work == TUNE_WORK_REFLECT;
+    if (!lessons || reply->done || session->closing)
+        return;
+    session->work = TUNE_WORK_NONE;
+    reply->done = true;
+    if (work == TUNE_WORK_SUMMARISE)
+        experience_emit(session, lesson);
+    else
+        note_emit(session, lesson);
+    tune_advance(session);
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// The optimisation memory: what applies, what is the same, what is no longer believed, what it earned.
+#include "tune/answer.h"
+#include "tune/fake.h"
+
+static void families_of_names(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *name, *families;
+    } all[] = {{"add_rmsnorm_matmul", "norm matmul elementwise"}, {"bmm_softmax", "softmax matmul"},
+               {"gqa_full", "attention"},                         {"something", ""},
+               {"SiLU", "elementwise"}};
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        struct buf out = {0};
+        tune_memory_family(str_of(all[i].name), &out);
+        assert_string_equal(out.at ? out.at : "", all[i].families);
+        buf_free(&out);
+    }
+}
+
+static void what_applies(void **unused) {
+    (void)unused;
+    struct tune_state state = {.task = "softmax", .device = "trn2",
+                               .kernel_source = "import neuronxcc.nki as nki\n"};
+    static const struct {
+        struct tune_experience item;
+        bool applies;
+    } all[] = {
+        {{.family = NULL}, true},
+        {{.family = "norm softmax", .generation = "trn2", .dialect = "legacy"}, true},
+        {{.family = "matmul"}, false},
+        {{.family = "softmax", .generation = "trn3"}, false},
+        {{.family = "softmax", .dialect = "current"}, false},
+    };
+    for (size_t i = 0; i < COUNT_OF(all); i++)
+        assert_int_equal(tune_memory_applies(&state, &all[i].item), all[i].applies);
+}
+
+static void same_words_are_the_same(void **unused) {
+    (void)unused;
+    struct tune_experience a = {.title = "Use 512 columns", .summary = "From 1.2 ms to 1.0 ms.",
+                                .speedup = 1.2, .family = "matmul"};
+    struct tune_experience b = {.title = "use 512 columns!", .summary = "from 1.3 ms to 0.9 ms",
+                                .speedup = 1.4, .family = "matmul"};
+    assert_true(tune_memory_same(&a, &b));
+    b.title = "use 256 columns";
+    assert_false(tune_memory_same(&a, &b));
+    b.title = a.title;
+    b.speedup = 0.8;
+    assert_false(tune_memory_same(&a, &b));
+    b.speedup = 1.1;
+    b.family = "norm";
+    assert_false(tune_memory_same(&a, &b));
+}
+
+/* ------------------------------------------------------------------------------ in a session */
+
+static void emit(struct tune_state *state, const char *type, const char *payload) {
+    tune_state_apply(state, state->seq + 1, 1000 + state->seq, type, payload);
+}
+
+#define EXPERIENCE(title, is, speedup, more) \
+    "{\"title\": \"" title "\", \"summary\": \"s\", \"is\": \"" is "\", \"speedup\": " speedup \
+    ", \"imported\": true" more "}"
+
+static void only_what_applies_enters_and_losses_are_said(void **unused) {
+    (void)unused;
+    struct tune_state *state = tune_state_new();
+    emit(state, "session", "{\"task\": \"matmul\", \"device\": \"trn2\", \"source\": \"x\"}");
+    emit(state, "experience", EXPERIENCE("gain here", "approved", "1.2", ", \"family\": \"matmul\""));
+    emit(state, "experience", EXPERIENCE("loss here", "approved", "0.7", ""));
+    emit(state, "experience", EXPERIENCE("elsewhere", "approved", "1.2", ", \"family\": \"norm\""));
+    emit(state, "experience", EXPERIENCE("not yet", "proposed", "1.2", ""));
+    emit(state, "experience", EXPERIENCE("trn1 only", "approved", "2", ", \"generation\": \"trn1\""));
+    struct tune_context *context = tune_context_build(state);
+    const char *text = NULL;
+    for (size_t i = 0; i < context->sections.len; i++)
+        if (!strcmp(context->sections.at[i].name, "memory"))
+            text = context->sections.at[i].text;
+    assert_non_null(text);
+    const char *gain = strstr(text, "gain here"), *loss = strstr(text, "loss here");
+    const char *warned = strstr(text, "do not do them again");
+    assert_true(gain && warned && loss && gain < warned && warned < loss);
+    assert_null(strstr(text, "elsewhere"));
+    assert_null(strstr(text, "not yet"));
+    assert_null(strstr(text, "trn1 only"));
+    tune_context_free(context);
+    tune_state_free(state);
+}
+
+static void merged_and_deleted(void **unused) {
+    (void)unused;
+    struct tune_state *state = tune_state_new();
+    emit(state, "session", "{\"task\": \"matmul\", \"device\": \"trn2\", \"source\": \"x\"}");
+    emit(state, "experience", EXPERIENCE("A", "proposed", "1.2", ", \"source\": \"f:1\""));
+    emit(state, "experience", EXPERIENCE("a.", "proposed", "1.3", ", \"source\": \"f:2\""));
+    assert_int_equal(state->memory.len, 1);
+    assert_string_equal(state->memory.at[0].evidence, "f:2");
+    emit(state, "act", "{\"action\": \"delete-memory\", \"index\": 0}");
+    emit(state, "experience", EXPERIENCE("A", "proposed", "1.2", ""));
+    assert_int_equal(state->memory.len, 1);
+    assert_int_equal(state->memory.at[0].is, TUNE_EXPERIENCE_DELETED);
+    tune_state_free(state);
+}
+
+static const struct fake_plan worse[] = {
+    {.key = "one", .source = "def kernel():\n    # latency 1400\n", .size = 0.5},
+    {.key = "two", .source = "def kernel():\n    # latency 700\n", .size = 0.5},
+};
+
+static void remember(const char *folder, const char *text) {
+    struct err err = {0};
+    char *memory = path_join(folder, "optimization_memory");
+    assert_true(file_make_dirs(memory, &err));
+    fake_file(memory, "rewrites.json", text);
+    free(memory);
+}
+
+/* A direction that was a gain elsewhere is tried and loses; one that is old is not believed. */
+static void what_failed_later_expires_with_its_evidence(void **unused) {
+    (void)unused;
+    struct fake fake;
+    fake_begin(&fake, worse, COUNT_OF(worse), TUNE_GATE_AUTO);
+    char *folder = mem_strdup(tune_session_folder(fake.session));
+    tune_session_close(fake.session);
+    remember(folder,
+             "[{\"title\": \"One\", \"summary\": \"s\", \"status\": \"approved\", \"speedup\": 1.3},"
+             "{\"title\": \"two\", \"summary\": \"s\", \"status\": \"approved\", \"speedup\": 1.3},"
+             "{\"title\": \"old\", \"summary\": \"s\", \"status\": \"approved\", \"speedup\": 1.3, "
+             "\"recorded_ms\": 1000}, {\"title\": \"foreign\", \"summary\": \"s\"}]");
+    fake.options.fresh = true;
+    fake.place = (struct fake_place){.loop = fake.loop};
+    fake_open(&fake);
+    fake.options.fresh = false;
+    const struct tune_state *state = fake_state(&fake);
+    assert_int_equal(state->memory.len, 4);
+    assert_int_equal(state->memory.at[2].is, TUNE_EXPERIENCE_EXPIRED);
+    assert_non_null(state->memory.at[2].expired);
+    assert_int_equal(state->memory.at[3].is, TUNE_EXPERIENCE_PROPOSED);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
+    assert_int_equal(state->memory.at[0].is, TUNE_EXPERIENCE_EXPIRED);
+    assert_non_null(strstr(state->memory.at[0].expired, "attempt #1"));
+    assert_int_equal(state->memory.at[1].is, TUNE_EXPERIENCE_APPROVED);
+    struct tune_earned earned = tune_memory_earned(state, 1);
+    assert_true(earned.prompts >= 2 && earned.attempts >= 2);
+    assert_int_equal(earned.kept, 1);
+    assert_true(fabs(earned.gain - 1000.0 / 700) < 1e-6);
+    struct buf before = {0}, after = {0};
+    tune_state_print(state, &before);
+    tune_session_close(fake.session);
+    fake.options.rounds = 0;
+    fake.options.gate_set = false;
+    fake.place = (struct fake_place){.loop = fake.loop};
+    fake_open(&fake);
+    tune_state_print(fake_state(&fake), &after);
+    assert_string_equal(before.at, after.at);
+    buf_free(&before);
+    buf_free(&after);
+    free(folder);
+    fake_end(&fake);
+}
+
+/* ----------------------------------------------------------------------------------- answers */
+
+static void lessons_as_models_write_them(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *answer, *title, *text;
+        bool reflects;
+        enum tune_answer diagnosis;
+    } all[] = {
+        {"title: T\nsummary: S", "T", "S", false, TUNE_ANSWER_UNKNOWN},
+        {"Here it is:\n\n## Title\nT\n\n## Summary\nS one\nS two", "T", "S one S two", false,
+         TUNE_ANSWER_UNKNOWN},
+        {"{\"title\": \"T\", \"summary\": \"S\"} bye", "T", "S", false, TUNE_ANSWER_UNKNOWN},
+        {"diagnosis: right\nlesson: L", NULL, "L", true, TUNE_ANSWER_YES},
+        {"- **Diagnosis**: incorrect, DMA was free\n- **Lesson**: L", NULL, "L", true,
+         TUNE_ANSWER_NO},
+        {"diagnosis: partly right\nlesson: \"L\"", NULL, "L", true, TUNE_ANSWER_INCONCLUSIVE},
+        {"lesson: L", NULL, "L", true, TUNE_ANSWER_UNKNOWN},
+        {"nothing", NULL, NULL, true, TUNE_ANSWER_UNKNOWN},
+        {"title: T", NULL, NULL, false, TUNE_ANSWER_UNKNOWN},
+    };
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        struct arena *arena = arena_new();
+        struct tune_lesson lesson;
+        struct err err = {0};
+        bool fine = tune_answer_lesson(str_of(all[i].answer), all[i].reflects, arena, &lesson, &err);
+        assert_int_equal(fine, all[i].text != NULL);
+        assert_true(fine || err.text[0]);
+        if (fine && all[i].title)
+            assert_string_equal(lesson.title, all[i].title);
+        if (fine)
+            assert_string_equal(lesson.text, all[i].text);
+        if (fine)
+            assert_int_equal(lesson.diagnosis, all[i].diagnosis);
+        arena_free(arena);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(families_of_names),
+        cmocka_unit_test(what_applies),
+        cmocka_unit_test(same_words_are_the_same),
+        cmocka_unit_test(only_what_applies_enters_and_losses_are_said),
+        cmocka_unit_test(merged_and_deleted),
+        cmocka_unit_test(what_failed_later_expires_with_its_evidence),
+        cmocka_unit_test(lessons_as_models_write_them),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
