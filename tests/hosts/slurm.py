@@ -226,6 +226,9 @@ class Cluster:
             time.sleep(0.02)
 
 
+CGROUPS = ("cgroup.controllers", "freezer")      # of version 2, of version 1
+
+
 def skip(reason):
     print("skip", reason, flush=True)
     sys.exit(77)
@@ -239,6 +242,8 @@ def main():
         skip("the cluster of the tests needs Linux")
     if lacking:
         skip("no %s here (Debian: slurm-wlm, munge)" % ", ".join(lacking))
+    if not any(os.path.exists("/sys/fs/cgroup/" + name) for name in CGROUPS):
+        skip("slurmd needs a cgroup file system, and none is mounted on /sys/fs/cgroup")
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
     for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM):
         signal.signal(signum, lambda *_: sys.exit(1))

@@ -234,7 +234,8 @@ static void a_round_is_seen_and_decided(void **state) {
     expect(terminal, "Why?");
     terminal_type(terminal, "rather another tile size\r");
     expect_gone(terminal, "Why?");
-    terminal_type(terminal, "9/rather another tile\r");
+    /* Down to the part with what was rejected. */
+    terminal_type(terminal, "9\033[B\033[B\033[B\033[B\033[B\033[B\033[B");
     expect(terminal, "rather another tile size");
     terminal_type(terminal, "1");
     expect(terminal, "s start");
