@@ -55,7 +55,10 @@ struct decision {
 
 void tune_latencies_print(struct buf *out, const struct tune_attempt *from,
                           const struct tune_attempt *to) {
-    clock_print_duration(out, from->latency_us * 1e-6);
+    /* Measured ones were measured beside each other: the parent's time is of that occasion. */
+    bool beside = !to->modelled && to->parent_samples.len && isfinite(to->vs_parent);
+    double from_us = beside ? to->latency_us * to->vs_parent : from->latency_us;
+    clock_print_duration(out, from_us * 1e-6);
     buf_puts(out, " -> ");
     clock_print_duration(out, to->latency_us * 1e-6);
 }
