@@ -298,7 +298,8 @@ static int on_want(CURL *easy, curl_socket_t socket, int what, void *data, void 
     int events = (what & CURL_POLL_IN ? LOOP_READABLE : 0) |
                  (what & CURL_POLL_OUT ? LOOP_WRITABLE : 0);
     if (watched) {
-        loop_watch_change(watched->watch, events);
+        if (watched->watch)         /* else the limit for silence ends the request */
+            loop_watch_change(watched->watch, events);
         return 0;
     }
     watched = mem_alloc(1, sizeof *watched);

@@ -17,7 +17,6 @@ struct tune_models {
     struct arena *arena;
     VEC(struct entry) roles[TUNE_ROLES];
     struct model_prices *prices;
-    bool by_gain;
     struct tune_role_view views[TUNE_ROLES];
 };
 
@@ -213,8 +212,6 @@ struct tune_models *tune_models_open(const struct config *config, const char *na
         tune_models_free(models);
         return NULL;
     }
-    const char *choose = config_get(config, "roles", "choose", NULL);
-    models->by_gain = choose && !strcmp(choose, "bandit");
     for (int role = 0; role < TUNE_ROLES; role++)
         view_fill(models, (enum tune_role)role);
     return models;
@@ -252,8 +249,4 @@ const struct model_endpoint *tune_models_endpoint(const struct tune_models *mode
 
 const struct tune_role_view *tune_models_view(const struct tune_models *models) {
     return models->views;
-}
-
-bool tune_models_by_gain(const struct tune_models *models) {
-    return models->by_gain;
 }

@@ -23,6 +23,5 @@ const struct model_endpoint *tune_models_endpoint(const struct tune_models *mode
                                                   enum tune_role role, size_t index);
 /* All roles, for the screens; it lives as long as `models`. */
 const struct tune_role_view *tune_models_view(const struct tune_models *models);
-bool tune_models_by_gain(const struct tune_models *models);  /* choose = bandit */
 
 #endif
