@@ -318,6 +318,9 @@ static void collect(struct views *views) {
     add_text(views, "proposer", state->proposer, "hone run --proposer, when a session begins");
     add_roles(views);
     add_text(views, "search", state->search, "hone run --search, when a session begins");
+    snprintf(text, sizeof text, "%.0f %% of the menu in a prompt", state->menu_keep * 100);
+    struct setting *keep = add_text(views, "strategies", text, "[search] menu_keep, when a session begins");
+    set_origin(views, keep, "menu_keep", 0);
     add_text(views, "kernel", state->kernel_path, "the file that the session began with");
     add_text(views, "reference", state->reference_path, "what is correct: its file");
 }

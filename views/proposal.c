@@ -164,6 +164,7 @@ static void draw_plan(struct views *views, struct tui_area area) {
     struct buf text = {0};
     plan_prediction(plan, &text);
     row = put_field(area, row, "predicts", text.at);
+    row = put_field(area, row, "strategy", plan->strategy);
     buf_clear(&text);
     if (plan->first_line > 0)
         buf_printf(&text, plan->last_line > plan->first_line ? "%d to %d" : "%d",

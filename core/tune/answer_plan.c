@@ -8,11 +8,13 @@
 #include <stdlib.h>
 
 #include "tune/answer.h"
+#include "tune/menu.h"
 
 #define MAX_ANSWER ((size_t)1 << 20)
 #define MAX_TEXT 4000
 
-enum field { TITLE, WHAT, WHY, LINES, METRIC, DIRECTION, SIZE, LATENCY, FIELDS };
+enum field { TITLE, WHAT, WHY, LINES, METRIC, DIRECTION, SIZE, LATENCY, STRATEGY,
+             FIELDS };
 
 /* How models call the fields. */
 static const struct {
@@ -26,7 +28,7 @@ static const struct {
     {"where", LINES},         {"metric", METRIC},        {"predicted metric", METRIC},
     {"direction", DIRECTION}, {"size", SIZE},            {"magnitude", SIZE},
     {"change size", SIZE},    {"latency", LATENCY},      {"predicted latency", LATENCY},
-    {"expected latency", LATENCY},
+    {"expected latency", LATENCY}, {"strategy", STRATEGY},  {"menu entry", STRATEGY},
 };
 
 struct draft {
@@ -135,6 +137,16 @@ static const char *keep_metric(struct arena *arena, const struct buf *text) {
     return to > from ? arena_strndup(arena, rest.at + from, MIN_OF(to - from, 63)) : NULL;
 }
 
+static const char *keep_strategy(struct arena *arena, const struct buf *text) {
+    char name[TUNE_STRATEGY_MAX + 1];
+    if (!text->len)
+        return NULL;
+    struct tune_menu *menu = tune_menu_load();
+    tune_strategy_match(menu, buf_str(text), name);
+    tune_menu_free(menu);
+    return *name && strcmp(name, "none") != 0 ? arena_strdup(arena, name) : NULL;
+}
+
 /* The signed change of the latency; "20 % faster" and "-20 %" are -0.2. */
 static double latency_of(struct str text) {
     double share = share_of(text);
@@ -173,6 +185,7 @@ static bool draft_read(const struct draft *draft, int lines, struct arena *arena
         !isnan(plan->size))
         plan->latency = plan->direction == TUNE_DIRECTION_DOWN ? -plan->size : plan->size;
     char key[32];
+    plan->strategy = keep_strategy(arena, &text[STRATEGY]);
     tune_answer_key(plan, key);
     plan->key = arena_strdup(arena, key);
     return true;

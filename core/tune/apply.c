@@ -72,6 +72,9 @@ static void apply_session(struct tune_state *state, const cJSON *payload, int64_
     double tolerance = tune_json_number(payload, "tolerance");
     if (!isnan(tolerance))
         state->tolerance = tolerance;
+    double keep = tune_json_number(payload, "menu_keep");
+    if (!isnan(keep))
+        state->menu_keep = keep;
     seeds_set(state, tune_json_at(payload, "seeds"));
     const cJSON *origins = tune_json_at(payload, "origins");
     if (cJSON_IsObject(origins))

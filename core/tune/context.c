@@ -9,6 +9,7 @@
 #include "nki/nki.h"
 #include "tune/facts.h"
 #include "tune/memory.h"
+#include "tune/menu.h"
 #include "tune/private.h"
 
 #define CONTEXT_NOTES 12 /* the last so many, besides the pinned ones */
@@ -357,6 +358,13 @@ static void changes_fill(struct tune_context *context, const struct tune_state *
     }
 }
 
+static void menu_print(struct tune_context *context, const struct tune_state *state) {
+    struct buf strategies = {0}, avoid = {0};
+    tune_menu_show(state, state->incumbent, &strategies, &avoid);
+    section_add(context, "strategies", &strategies);
+    section_add(context, "dead ends", &avoid);
+}
+
 struct tune_context *tune_context_build(const struct tune_state *state) {
     struct tune_context *context = mem_alloc(1, sizeof *context);
     context->arena = arena_new();
@@ -386,6 +394,7 @@ struct tune_context *tune_context_build(const struct tune_state *state) {
     declined_print(context, state);
     tried_print(context, state);
     memory_print(context, state);
+    menu_print(context, state);
     repair_fill(context, state);
     plan_print(context, tune_state_plan(state));
     facts_print(context, state);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "tune/driver.h"
+#include "tune/menu.h"
 
 static const enum tune_gate default_gates[TUNE_STEPS] = {
     [TUNE_STEP_PROFILE] = TUNE_GATE_AUTO,   [TUNE_STEP_PLAN] = TUNE_GATE_ASK,
@@ -74,6 +75,17 @@ static void number_put(const struct source *source, const char *name, double giv
     tune_json_put_number(source->payload, name, value);
 }
 
+static void keep_put(const struct source *source) {
+    struct config_origin origin;
+    const struct config *config = source->options->config;
+    double keep = TUNE_MENU_KEEP;
+    const char *set = config_get(config, "search", "menu_keep", &origin);
+    origin_put(source, "menu_keep", &origin);
+    if (!set || !str_to_double(str_of(set), &keep))
+        keep = TUNE_MENU_KEEP;
+    tune_json_put_number(source->payload, "menu_keep", keep);
+}
+
 /* What a host or a cluster is said to be, unless a person asks for something else. */
 static void device_put(const struct source *source, const char *target) {
     static const char *const kinds[] = {"host", "cluster"};
@@ -117,6 +129,7 @@ bool tune_options_begin(cJSON *payload, const struct tune_options *options, stru
     text_put(&source, "precision", options->precision);
     number_put(&source, "tolerance", options->tolerance);
     number_put(&source, "rounds", options->rounds);
+    keep_put(&source);
     gates_put(&source);
     const char *seeds = value_of(&source, "seeds", options->seeds);
     cJSON_AddItemToObject(payload, "origins", source.origins);

@@ -48,6 +48,7 @@ static void print_head(const struct tune_state *state, cJSON *root) {
         double value;
     } numbers[] = {
         {"tolerance", state->tolerance},
+        {"menu_keep", state->menu_keep},
         {"round", state->round},
         {"rounds", state->rounds},
         {"incumbent", state->incumbent},

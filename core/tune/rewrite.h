@@ -388,7 +388,10 @@ struct rewrite_row {
     void (*find)(struct rewrite_model *model, const struct rewrite_row *row);
     bool (*apply)(struct rewrite_model *model, const struct rewrite_site *site,
                   struct nki_edits *edits, struct err *err);
+    const char *strategy; /* its entry in prompts/menu.md; NULL: the id */
 };
+/* The strategy that the key of an offer carries out; NULL for a key of another kind. */
+const char *rewrite_strategy(const char *key);
 const struct rewrite_row *rewrite_menu(size_t *count);
 const struct rewrite_row *rewrite_row_find(struct str id);
 

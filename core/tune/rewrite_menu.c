@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define ROW(name) rewrite_find_##name, rewrite_apply_##name
+#define ROW(name) .find = rewrite_find_##name, .apply = rewrite_apply_##name
 
 static const struct rewrite_row rows[] = {
     {"resident", "Keep an operand in SBUF",
@@ -38,7 +38,7 @@ static const struct rewrite_row rows[] = {
     {"retile", "Change a tile size written in numbers",
      "a loop whose count and whose tile size are numbers, used in index expressions and shapes",
      "fewer, larger steps: the count and every number that is the tile's size change together",
-     "dma_transfer_average_bytes", TUNE_DIRECTION_UP, ROW(retile)},
+     "dma_transfer_average_bytes", TUNE_DIRECTION_UP, ROW(retile), "tile"},
     {"function", "Use the engine's own function",
      "a chain of operations that spells out a function the Scalar engine has",
      "one call of that function", "vector_engine_active_time_percent", TUNE_DIRECTION_DOWN,
@@ -76,6 +76,12 @@ const struct rewrite_row *rewrite_row_find(struct str id) {
         if (str_is(id, rows[i].id))
             return &rows[i];
     return NULL;
+}
+
+const char *rewrite_strategy(const char *key) {
+    struct str rest = str_of(key), id = {0};
+    const struct rewrite_row *row = str_next(&rest, ':', &id) ? rewrite_row_find(id) : NULL;
+    return !row ? NULL : row->strategy ? row->strategy : row->id;
 }
 
 struct rewrite_site *rewrite_site_add(struct rewrite_model *model, const struct rewrite_row *row,

@@ -145,6 +145,7 @@ static void add_plan(struct job *job, const struct rewrite_offer *offer) {
         .what = offer->what,
         .why = offer->why,
         .author = "rewriter",
+        .strategy = rewrite_strategy(offer->key),
         .first_line = offer->first_line,
         .last_line = offer->last_line,
         .metric = offer->metric,

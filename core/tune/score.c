@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tune/rewrite.h"
 #include "tune/score.h"
 
 static struct tune_score *row_of(struct tune_scores *scores, const char *name, bool strategy) {
@@ -31,12 +32,15 @@ static void count(struct tune_score *row, const struct tune_attempt *attempt,
         row->gain *= attempt->vs_parent;
 }
 
-/* What a plan goes after: the kind of the rewriter's rule, else the metric it wants to move. */
+/* What a plan goes after: the strategy it names, else the metric it wants to move. */
 static void strategy_of(const struct tune_plan *plan, char name[80]) {
     const char *colon = plan->key ? strchr(plan->key, ':') : NULL;
     bool said = plan->key && str_starts(str_of(plan->key), "said:");
+    const char *strategy = plan->strategy ? plan->strategy : rewrite_strategy(plan->key);
     size_t rule = plan->key ? strcspn(plan->key, ":@ +") : 0;
-    if (plan->metric && (said || !colon))
+    if (strategy)
+        snprintf(name, 80, "%.60s", strategy);
+    else if (plan->metric && (said || !colon))
         snprintf(name, 80, "%.60s %s", plan->metric, tune_direction_word(plan->direction));
     else if (rule && !said)
         snprintf(name, 80, "%.*s", (int)MIN_OF(rule, 60), plan->key);

@@ -6,7 +6,8 @@
 #include "tune/state.h"
 
 struct tune_score {
-    char name[80];                  /* "rewriter", a model's name; "hbm_read_bytes down" */
+    char name[80];                  /* "rewriter", a model's name; "resident", or for a plan that
+                                     * names no strategy "hbm_read_bytes down" */
     bool strategy;                  /* of a strategy; else of a model */
     int planned, kept;              /* attempts that ended; kept ones of these */
     int scored, held;               /* with a prediction that could be checked; that held */

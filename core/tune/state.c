@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "tune/menu.h"
 #include "tune/private.h"
 
 struct tune_state *tune_state_new(void) {
@@ -12,6 +13,7 @@ struct tune_state *tune_state_new(void) {
     state->own = mem_alloc(1, sizeof *state->own);
     state->plan = state->incumbent = state->best = state->current = -1;
     state->tolerance = NAN;
+    state->menu_keep = TUNE_MENU_KEEP;
     for (int i = 0; i < TUNE_BUDGETS; i++)
         state->budgets[i] = (struct tune_budget_view){NAN, NAN};
     state->budgets[TUNE_BUDGET_ROUNDS].spent = 0;

@@ -30,6 +30,7 @@ struct tune_step_view {
 struct tune_plan {
     const char *key, *title, *what, *why;
     const char *author;             /* "rewriter", "you", a model's name */
+    const char *strategy;           /* an entry of prompts/menu.md, or a name of its own; NULL */
     int first_line, last_line;      /* in the parent's source; 0 when it has no place */
     const char *metric;             /* Neuron's name: "hbm_read_bytes", or "latency" */
     enum tune_direction direction;
@@ -263,6 +264,7 @@ struct tune_state {
     const char *model;              /* JSON: the kernel is timed inside a model; NULL: on its own */
     const char *precision, *target, *device, *proposer, *search;
     double tolerance;
+    double menu_keep;               /* share of the strategies that a planner is shown */
     VEC(int64_t) seeds;
     VEC(struct tune_origin) origins;
     unsigned by_hand;               /* bits of enum tune_by_hand: changed within this session */

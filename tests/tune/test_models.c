@@ -438,6 +438,27 @@ static void hone_writes_when_a_model_does_not(void **unused) {
     end(&scripted);
 }
 
+static void strategies_are_offered_and_counted(void **unused) {
+    (void)unused;
+    struct scripted scripted;
+    begin(&scripted, PLAN("one") "strategy: **Interchange** of two loops\n"
+                         PLAN("one") EDIT("# latency 1000", "# latency 700"));
+    scripted.fake.options.rounds = 1;
+    run(&scripted);
+    const struct tune_state *state = fake_state(&scripted.fake);
+    char *prompt = last_prompt(&scripted, "state.planner");
+    assert_non_null(strstr(prompt, "\n# strategies\n"));
+    assert_non_null(strstr(prompt, "\n# dead ends\n"));
+    free(prompt);
+    assert_string_equal(state->attempts.at[1].plan.strategy, "interchange");
+    struct tune_scores scores = {0};
+    tune_scores_count(state, &scores);
+    assert_string_equal(scores.rows.at[1].name, "interchange");
+    assert_true(scores.rows.at[1].strategy && scores.rows.at[1].kept == 1);
+    tune_scores_free(&scores);
+    end(&scripted);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_model_plans_and_rewrites),
@@ -453,6 +474,7 @@ int main(void) {
         cmocka_unit_test(a_person_answers_and_a_pause_gives_the_question_up),
         cmocka_unit_test(a_pause_ends_a_model_that_is_asked),
         cmocka_unit_test(the_roles_say_who_is_asked),
+        cmocka_unit_test(strategies_are_offered_and_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What of the menu goes into the next question to a planner: the state's facts, the draw that its
+ * numbers make, the entries as text. */
+#include <math.h>
+
+#include "tune/memory.h"
+#include "tune/menu.h"
+#include "tune/private.h"
+
+/* Which question of the round it is. */
+static int questions(const struct tune_state *state) {
+    const char *planner = "planner";
+    int count = 0;
+    for (size_t i = 0; i < state->calls.len; i++) {
+        const struct tune_call *call = &state->calls.at[i];
+        count += call->round == state->round && call->role && !strcmp(call->role, planner);
+    }
+    return count;
+}
+
+static double spilled(const struct tune_attempt *attempt) {
+    double saved = tune_attempt_metric(attempt, "spill_save_bytes");
+    double reloaded = tune_attempt_metric(attempt, "spill_reload_bytes");
+    if (isnan(saved) || isnan(reloaded))
+        return isnan(saved) ? reloaded : saved;
+    return saved + reloaded;
+}
+
+static void entries_print(const struct tune_menu *menu, const bool *shown, bool avoid,
+                          struct buf *out) {
+    for (size_t i = 0; i < menu->entries.len; i++) {
+        const struct tune_strategy *entry = &menu->entries.at[i];
+        if (shown[i] && entry->avoid == avoid)
+            buf_printf(out, "- %s%s%s\n", avoid ? "" : entry->name, avoid ? "" : ": ", entry->text);
+    }
+}
+
+void tune_menu_show(const struct tune_state *state, int parent, struct buf *out,
+                    struct buf *avoid) {
+    const struct tune_attempt *from = tune_state_attempt(state, parent);
+    const char *source = from ? from->source : state->kernel_source;
+    struct buf families = {0};
+    tune_memory_family_of(state, &families);
+    const struct tune_menu_facts facts = {
+        .device = state->device ? state->device : "trn2",
+        .dialect = tune_memory_dialect(source),
+        .families = families.at,
+        .source = source,
+        .bound_by = from ? from->bound_by : NULL,
+        .any_precision = state->precision && !strcmp(state->precision, "any"),
+        .spilled_bytes = from ? spilled(from) : NAN};
+    const struct tune_menu_draw draw = {state->id, state->round, parent, questions(state),
+                                        state->menu_keep};
+    struct tune_menu *menu = tune_menu_load();
+    bool *shown = mem_alloc(menu->entries.len + 1, sizeof *shown);
+    tune_menu_choose(menu, &facts, &draw, shown);
+    entries_print(menu, shown, false, out);
+    entries_print(menu, shown, true, avoid);
+    mem_free_(shown);
+    tune_menu_free(menu);
+    buf_free(&families);
+}
