@@ -25,6 +25,8 @@ struct model_price {
     double input, output, cache_read, cache_write;
 };
 
+#define MODEL_MAX_TOKENS 16384      /* of an answer, where nothing else is said */
+
 /* A model as it is asked. Strings are copied by model_ask. NULL and 0 take the service's default. */
 struct model_endpoint {
     const char *api;                /* a name of model_api_name() */
@@ -34,7 +36,7 @@ struct model_endpoint {
     const char *region, *profile;   /* bedrock */
     const char *const *command;     /* argv of the api "command" */
     const char *ca_file, *proxy;    /* proxy NULL: the environment's; "": none */
-    int max_tokens;                 /* of the answer; 0: 16384 */
+    int max_tokens;                 /* of the answer; 0: MODEL_MAX_TOKENS */
     double temperature;             /* NAN: the service's */
     double connect_limit_s;         /* 0: 20 */
     double first_limit_s;           /* until the first piece of the answer; 0: 300 */

@@ -12,7 +12,6 @@
 
 #define MODEL_MAX_ANSWER ((size_t)32 << 20)     /* bytes of an answer */
 #define MODEL_MAX_ERROR ((size_t)64 << 10)      /* of what comes instead of one */
-#define MODEL_MAX_TOKENS 16384
 #define MODEL_MAX_TRIES 20
 
 /* An endpoint and a conversation with copies of all their texts. */

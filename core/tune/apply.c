@@ -168,7 +168,7 @@ static void apply_step_end(struct tune_state *state, const cJSON *payload, int64
     view->done = view->total = NAN;
     view->ended_ms = wall_ms;
     if (view->started_ms)
-        state->budgets[TUNE_BUDGET_WALL_S].spent += (double)(wall_ms - view->started_ms) / 1000;
+        tune_step_took(state, step, (double)(wall_ms - view->started_ms) / 1000);
     if (!gate_asks(state, step))
         return;
     struct buf text = {0};
@@ -193,6 +193,9 @@ static void apply_stop(struct tune_state *state, const cJSON *payload, int64_t w
     (void)wall_ms;
     state->running = false;
     state->finished = true;
+    for (int i = 0; i < TUNE_STEPS; i++)
+        if (state->steps[i].is == TUNE_IS_RUNNING)
+            tune_step_reset(&state->steps[i]);
     state->stopped_by_environment = tune_json_bool(payload, "environment");
     tune_wait_set(state, TUNE_WAIT_STOPPED, tune_json_text(payload, "text"));
 }
@@ -204,17 +207,6 @@ static void apply_pause(struct tune_state *state, const cJSON *payload, int64_t 
     state->stopped_by_environment = tune_json_bool(payload, "environment");
     if (state->wait == TUNE_WAIT_NOTHING)
         tune_wait_set(state, TUNE_WAIT_PAUSED, tune_json_text(payload, "text"));
-}
-
-static void apply_spent(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
-    (void)wall_ms;
-    for (int i = 0; i < TUNE_BUDGETS; i++) {
-        double more = tune_json_number(payload, tune_budget_word((enum tune_budget)i));
-        if (isnan(more))
-            continue;
-        double *spent = &state->budgets[i].spent;
-        *spent = isnan(*spent) ? more : *spent + more;
-    }
 }
 
 /* ------------------------------------------------------------------- plans and candidates */
@@ -759,7 +751,7 @@ static const struct {
     {"round_end", apply_round_end},
     {"stop", apply_stop},
     {"pause", apply_pause},
-    {"spent", apply_spent},
+    {"spent", tune_spent_note},
     {"plans", apply_plans},
     {"candidate", apply_candidate},
     {"asked", tune_call_asked},
@@ -790,6 +782,7 @@ static const struct {
 void tune_state_apply(struct tune_state *state, int64_t seq, int64_t wall_ms, const char *type,
                       const char *payload) {
     state->seq = seq;
+    tune_budget_clock(state, type, wall_ms);
     if (!strcmp(type, "decided") || !strcmp(type, "act"))
         state->own->decided_seq = seq;
     cJSON *object = cJSON_Parse(payload);

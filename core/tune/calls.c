@@ -20,6 +20,8 @@ static const struct {
     {"dollars", offsetof(struct tune_call, dollars)},
     {"first_s", offsetof(struct tune_call, first_s)},
     {"elapsed_s", offsetof(struct tune_call, elapsed_s)},
+    {"guess_answer", offsetof(struct tune_call, guess_answer)},
+    {"guess_dollars", offsetof(struct tune_call, guess_dollars)},
 };
 
 static double *number_at(struct tune_call *call, size_t row) {
@@ -59,6 +61,8 @@ void tune_call_asked(struct tune_state *state, const cJSON *payload, int64_t wal
         .attempt = tune_json_int(payload, "attempt", -1),
         .asked_ms = wall_ms,
         .estimate = tune_json_number(payload, "estimate"),
+        .hold_tokens = tune_json_number(payload, "hold_tokens"),
+        .hold_dollars = tune_json_number(payload, "hold_dollars"),
         .waits = tune_json_bool(payload, "waits"),
     };
     for (size_t i = 0; i < COUNT_OF(numbers); i++)
@@ -159,6 +163,8 @@ int tune_reply_asked(struct tune_reply *reply, const struct tune_question *quest
     tune_json_put_text(payload, "model", question->model);
     artefact_put(session, payload, "prompt", question->prompt);
     tune_json_put_number(payload, "estimate", question->estimate);
+    tune_json_put_number(payload, "hold_tokens", question->hold_tokens);
+    tune_json_put_number(payload, "hold_dollars", question->hold_dollars);
     cJSON_AddNumberToObject(payload, "attempt", session->state->current);
     if (question->waits)
         cJSON_AddTrueToObject(payload, "waits");
@@ -199,7 +205,9 @@ void tune_reply_answered(struct tune_reply *reply, int call, const struct model_
                                .cache_write = answer->usage.cache_write,
                                .dollars = answer->dollars,
                                .first_s = answer->first_s,
-                               .elapsed_s = answer->elapsed_s};
+                               .elapsed_s = answer->elapsed_s,
+                               .guess_answer = NAN,
+                               .guess_dollars = NAN};
     cJSON *payload = cJSON_CreateObject();
     cJSON_AddNumberToObject(payload, "call", call);
     artefact_put(session, payload, "answer", answer->text);
@@ -208,6 +216,7 @@ void tune_reply_answered(struct tune_reply *reply, int call, const struct model_
     cJSON_AddNumberToObject(payload, "tries", answer->tries);
     for (size_t i = 0; i < COUNT_OF(numbers); i++)
         tune_json_put_number(payload, numbers[i].key, *number_at(&values, i));
+    tune_budget_guess(session->state, call, answer->text, payload);
     if (tune_emit(session, "answered", payload))
         spent_emit(session, answer);
 }

@@ -60,36 +60,14 @@ void tune_give_up(struct tune_session *session, const char *type, const char *fo
 
 /* -------------------------------------------------------------------------- rounds and budgets */
 
-/* A limit that the next round would pass, going by what a round took on average so far; NULL. */
-static const char *budget_passed(const struct tune_state *state, double *limit) {
-    for (int i = 0; i < TUNE_BUDGETS; i++) {
-        const struct tune_budget_view *budget = &state->budgets[i];
-        double rounds = state->budgets[TUNE_BUDGET_ROUNDS].spent;
-        if (isnan(budget->limit) || isnan(budget->spent))
-            continue;
-        double next = i == TUNE_BUDGET_ROUNDS ? 1 : rounds > 0 ? budget->spent / rounds : 0;
-        *limit = budget->limit;
-        bool passed = next > 0 ? budget->spent + next > budget->limit * (1 + 1e-9)
-                               : budget->spent >= budget->limit && budget->spent > 0;
-        if (passed || budget->limit <= 0)
-            return tune_budget_word((enum tune_budget)i);
-    }
-    return NULL;
-}
-
 static bool should_stop(struct tune_session *session) {
     const struct tune_state *state = session->state;
-    double limit = 0;
-    const char *budget = budget_passed(state, &limit);
-    if (budget && !strcmp(budget, "rounds"))
-        tune_stop(session, "all %d rounds are done", (int)limit);
-    else if (budget)
-        tune_stop(session, "the budget of %g %s would be passed by another round", limit, budget);
-    else if (state->plateau >= TUNE_PLATEAU)
-        tune_stop(session, "%d rounds in a row without a gain; start goes on anyway",
-                  state->plateau);
-    else
+    struct tune_expected expected = tune_expect_round(state);
+    if (tune_budget_stops(session, &expected, "another round"))
+        return true;
+    if (state->plateau < TUNE_PLATEAU)
         return false;
+    tune_stop(session, "%d rounds in a row without a gain; start goes on anyway", state->plateau);
     return true;
 }
 
@@ -163,6 +141,8 @@ static void step_start(struct tune_session *session, enum tune_step step) {
         tune_step_done(session, step, TUNE_IS_SKIPPED, "%s", steps[step].skipped);
         return;
     }
+    if (tune_budget_stops_step(session, step))
+        return;
     cJSON *payload = cJSON_CreateObject();
     tune_json_put_text(payload, "step", tune_step_word(step));
     if (tune_emit(session, "step", payload))
@@ -228,5 +208,6 @@ void tune_advance(struct tune_session *session) {
         go_on(session);
     if (session->halted)
         tune_work_cancel(session);
+    tune_budget_watch(session);
     session->advancing = false;
 }

@@ -63,7 +63,8 @@ struct tune_session {
     struct tune_beside *beside;     /* the device model beside a measured place */
     int failures;                   /* evaluations in a row that the target could not do */
     int jobs;                       /* numbers the profile folders */
-    double round_spent[TUNE_BUDGETS];   /* what was spent when this round began */
+    struct loop_timer *deadline;    /* gives up what runs before a limit is passed; */
+    enum tune_budget deadline_of;   /* the limit */
     char *trouble, *task_path;
     void (*changed)(void *);
     void *changed_context;
@@ -98,6 +99,22 @@ bool tune_options_begin(cJSON *payload, const struct tune_options *options, stru
 bool tune_options_change(cJSON *payload, const struct tune_options *options, struct err *err);
 bool tune_options_check(const struct tune_options *options, struct err *err);
 
+/* budget.c: asked before a step and before a question. Where what is expected does not fit into a limit
+ * the loop is stopped with the reason, and nothing is begun. */
+bool tune_budget_stops(struct tune_session *session, const struct tune_expected *expected,
+                       const char *what);
+bool tune_budget_stops_step(struct tune_session *session, enum tune_step step);
+/* False: the question must not go out. Then the loop was stopped and reply->done is set, or, for a
+ * lesson, *err says why. Else asking->hold is filled, and *max_tokens made smaller where what is left
+ * would not pay for a longer answer. */
+bool tune_reply_affords(struct tune_reply *reply, struct tune_asking *asking, int *max_tokens,
+                        struct err *err);
+/* Members of "answered" for what nobody counted, by the answer's text. */
+void tune_budget_guess(const struct tune_state *state, int call, struct str answer, cJSON *payload);
+/* Sets the timer that gives up what runs before time, or the device model's, is over. Called whenever
+ * work may have begun or ended. */
+void tune_budget_watch(struct tune_session *session);
+
 /* propose.c: the plan and the rewrite step. */
 void tune_plan_start(struct tune_session *session);
 void tune_rewrite_start(struct tune_session *session);
@@ -109,6 +126,7 @@ struct tune_question {
     const char *model;
     struct str prompt;              /* as it goes out, system first */
     double estimate;                /* its tokens */
+    double hold_tokens, hold_dollars;       /* with the longest answer it may get; NAN */
     bool waits;                     /* for a person */
 };
 struct model_reply;

@@ -251,11 +251,14 @@ static void measured_emit(struct tune_evaluation *evaluation, const struct runne
                               result->artifacts.at[i].path);
 }
 
-static void device_time_note(struct tune_session *session, const struct runner_result *result) {
+static void device_time_note(struct tune_evaluation *evaluation,
+                             const struct runner_result *result) {
     cJSON *payload = cJSON_CreateObject();
+    tune_json_put_text(payload, "step", tune_step_word(evaluation->step));
+    tune_json_put_bool(payload, "rest", evaluation->rest);
     tune_json_put_number(payload, tune_budget_word(TUNE_BUDGET_DEVICE_S),
                          result->device_s > 0 ? result->device_s : result->elapsed_s);
-    tune_emit(session, "spent", payload);
+    tune_emit(evaluation->session, "spent", payload);
 }
 
 /* The verdict of a kernel that the runner could not judge: it crashed it, or ran without end. */
@@ -357,7 +360,7 @@ static bool place_failed(struct tune_session *session, struct tune_evaluation *e
 static void settle(struct tune_evaluation *evaluation, struct runner_result *result) {
     struct tune_session *session = evaluation->session;
     session->work = TUNE_WORK_NONE;
-    device_time_note(session, result);
+    device_time_note(evaluation, result);
     tune_evaluation_settled(session);
     if (!session->halted && !place_failed(session, evaluation, result)) {
         failure_judge(result);
@@ -384,6 +387,8 @@ static void on_done(void *data, struct runner_result *result) {
     evaluation_unlink(evaluation);
     if (!evaluation->given_up)
         settle(evaluation, result);
+    else if (!evaluation->session->closing)
+        device_time_note(evaluation, result);
     evaluation_free(evaluation);
 }
 

@@ -197,7 +197,10 @@ static void view_fill(struct tune_models *models, enum tune_role role) {
             .origin = by == role ? entry->origin
                                  : arena_printf(models->arena, "as the %s", tune_role_word(by)),
             .price_input = entry->endpoint.price.input,
-            .price_output = entry->endpoint.price.output};
+            .price_output = entry->endpoint.price.output,
+            .price_cache_read = entry->endpoint.price.cache_read,
+            .price_cache_write = entry->endpoint.price.cache_write,
+            .person = !strcmp(entry->endpoint.api, "human")};
     }
     models->views[role] = (struct tune_role_view){list, count};
 }

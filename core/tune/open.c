@@ -251,6 +251,7 @@ void tune_session_close(struct tune_session *session) {
     session->changed = NULL;
     session->on_event = NULL;
     loop_timer_stop(session->follow);
+    loop_timer_stop(session->deadline);
     tune_ingest_forget(session);
     if (session->proposer && session->work)
         tune_work_cancel(session);

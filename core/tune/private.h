@@ -52,6 +52,11 @@ struct tune_undo {
     };
 };
 
+/* The most that a step took in this session: each of its evaluations; all of it by the clock. */
+struct tune_took {
+    double device_s[2], wall_s;     /* device_s[1]: of the second evaluation, where there is one */
+};
+
 struct tune_private {
     VEC(struct tune_undo) undo, redo;
     bool revise;                /* the next plan is shown whatever the gate */
@@ -59,6 +64,8 @@ struct tune_private {
     int heard_occasion;         /* the last one begun; */
     int64_t heard;              /* events of it that are in the log */
     int64_t decided_seq;        /* the last event that may have changed what an attempt is */
+    struct tune_took took[TUNE_STEPS];
+    int64_t clock_ms;           /* when the last event came */
     bool round_over;            /* the round was counted; the next one has not begun */
 };
 
@@ -108,6 +115,13 @@ bool tune_call_runs(const struct tune_state *state);
 /* A piece of an answer; `again`: what came so far counts no longer. Not an event: it is gone when the
  * process is. */
 void tune_call_stream(struct tune_state *state, int call, struct str piece, bool again);
+
+/* budget.c: the clock goes on to the time of an event; the event "spent". */
+void tune_budget_clock(struct tune_state *state, const char *type, int64_t wall_ms);
+void tune_spent_note(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+/* expect.c: an evaluation, a whole step ended. */
+void tune_took_note(struct tune_state *state, enum tune_step step, bool rest, double device_s);
+void tune_step_took(struct tune_state *state, enum tune_step step, double wall_s);
 
 /* Applies the event of an action (type "act"). */
 void tune_act_apply(struct tune_state *state, const cJSON *payload);

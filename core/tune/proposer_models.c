@@ -156,36 +156,49 @@ static void print_all(const struct models_proposer *self, struct buf *out) {
         }
 }
 
-static void write_down(struct models_proposer *self, const struct model_endpoint *endpoint) {
+/* False: what is left of a limit does not pay for it. Then nobody waits for an answer any more. */
+static bool write_down(struct models_proposer *self, struct model_endpoint *endpoint) {
     struct buf whole = {0};
+    struct err err = {0};
     print_all(self, &whole);
+    struct tune_asking asking = {.role = self->role,
+                                 .which = self->which,
+                                 .prompt = model_tokens_estimate(buf_str(&whole))};
+    bool affords = tune_reply_affords(self->reply, &asking, &endpoint->max_tokens, &err);
     struct tune_question question = {
         .role = self->role,
         .model = tune_models_name(self->models, self->role, self->which),
         .prompt = buf_str(&whole),
-        .estimate = model_tokens_estimate(buf_str(&whole)),
+        .estimate = asking.prompt,
+        .hold_tokens = asking.hold_tokens,
+        .hold_dollars = asking.hold_dollars,
         .waits = !strcmp(endpoint->api, "human")};
-    self->number = tune_reply_asked(self->reply, &question);
+    if (affords)
+        self->number = tune_reply_asked(self->reply, &question);
+    else if (self->reply && self->reply->done)
+        forget(self);
+    else if (self->reply)
+        give_up(self, err.text);
     buf_free(&whole);
+    return affords && self->reply;      /* not when the session was halted meanwhile */
 }
 
 static void ask(struct models_proposer *self) {
-    const struct model_endpoint *endpoint =
-        tune_models_endpoint(self->models, self->role, self->which);
+    struct model_endpoint endpoint =
+        *tune_models_endpoint(self->models, self->role, self->which);
     struct model_message messages[] = {
         {MODEL_USER, buf_str(&self->prompt), self->turn == 0},
         {MODEL_ASSISTANT, buf_str(&self->answer), false},
         {MODEL_USER, buf_str(&self->complaint), false},
     };
-    struct model_request request = {.endpoint = endpoint,
+    struct model_request request = {.endpoint = &endpoint,
                                     .system = buf_str(&self->system),
                                     .cache_system = true,
                                     .messages = messages,
                                     .count = self->turn ? 3 : 1};
     struct model_callbacks callbacks = {on_text, on_again, on_note, on_done, self};
     struct err err = {0};
-    write_down(self, endpoint);
-    if (!self->reply)               /* the session was halted meanwhile */
+    if (!write_down(self, &endpoint))
         return;
     self->call = model_ask(self->client, &request, &callbacks, &err);
     if (!self->call)

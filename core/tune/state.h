@@ -204,6 +204,8 @@ struct tune_call {
     double estimate;                /* tokens of the prompt, before anybody counted */
     double input, output, cache_read, cache_write;      /* tokens as reported; NAN */
     double dollars, first_s, elapsed_s;                 /* NAN: not reported */
+    double hold_tokens, hold_dollars;       /* what it may come to, from when it was asked; NAN */
+    double guess_answer, guess_dollars;     /* where nobody counted: tokens of its text; NAN */
     int tries;
     bool waits;                     /* for a person's answer */
     struct buf live;                /* what has come so far, while it runs; not from the log */
@@ -222,6 +224,8 @@ struct tune_role_model {
     const char *name, *asked;       /* as the user names it; "anthropic, claude-sonnet-4-5" */
     const char *origin;             /* where it was named */
     double price_input, price_output;   /* dollars a million tokens; NAN unknown */
+    double price_cache_read, price_cache_write;
+    bool person;                    /* a person answers, which costs neither */
 };
 struct tune_role_view {
     const struct tune_role_model *models;

@@ -12,6 +12,7 @@
 #include "tune/prompt.h"
 #include "tune/proposer.h"
 #include "tune/score.h"
+#include "tune/budget.h"
 #include "tune/session.h"
 
 #endif

@@ -85,11 +85,15 @@ static const struct scene model_scenes[] = {
     {"roles", "planned", "0 End Up Up Up Up", NO_PLACE},
 };
 
-static const struct tune_role_model claude = {"claude", "anthropic, claude-sonnet-4-5",
-                                              "~/.config/hone/config.ini:12", 3, 15};
+#define CLAUDE \
+    {.name = "claude", .asked = "anthropic, claude-sonnet-4-5", \
+     .origin = "~/.config/hone/config.ini:12", .price_input = 3, .price_output = 15, \
+     .price_cache_read = 0.3, .price_cache_write = 3.75}
+static const struct tune_role_model claude = CLAUDE;
 static const struct tune_role_model planners[] = {
-    {"claude", "anthropic, claude-sonnet-4-5", "~/.config/hone/config.ini:12", 3, 15},
-    {"local", "openai, qwen3-coder", "~/.config/hone/config.ini:12", NAN, NAN}};
+    CLAUDE,
+    {.name = "local", .asked = "openai, qwen3-coder", .origin = "~/.config/hone/config.ini:12",
+     .price_input = NAN, .price_output = NAN, .price_cache_read = NAN, .price_cache_write = NAN}};
 static const struct tune_role_view roles[TUNE_ROLES] = {
     [TUNE_ROLE_PLANNER] = {planners, 2}, [TUNE_ROLE_REWRITER] = {&claude, 1},
     [TUNE_ROLE_FIXER] = {&claude, 1}};

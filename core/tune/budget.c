@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Limits: what is spent, what is spoken for, what is left, and the sentence with which the loop stops
+ * before it passes one. What things will cost is guessed in expect.c; which step is next is drive.c's. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "loop/loop.h"
+#include "model/model.h"
+#include "tune/driver.h"
+#include "tune/models.h"
+
+#define AMPLE 4         /* an answer may be so many times longer than expected, */
+#define PART 0.25       /* or take this part of what is left, whatever is more */
+#define EARLY 0.1       /* a deadline comes before the limit by this part of what is left, */
+#define EARLY_S 2.0     /* at most so much: what runs has to be given up before */
+
+static double known(double value) {
+    return isnan(value) ? 0 : value;
+}
+
+/* ------------------------------------------------------------------------------------- spending */
+
+/* The loop's clock runs while it works by itself: not while it waits for a person, nor between the
+ * processes of a session. */
+void tune_budget_clock(struct tune_state *state, const char *type, int64_t wall_ms) {
+    bool works = state->running && state->wait == TUNE_WAIT_NOTHING;
+    if (works && strcmp(type, "resumed") != 0 && wall_ms > state->own->clock_ms)
+        state->budgets[TUNE_BUDGET_WALL_S].spent += (double)(wall_ms - state->own->clock_ms) / 1000;
+    state->own->clock_ms = wall_ms;
+}
+
+void tune_spent_note(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    enum tune_step step;
+    for (int i = 0; i < TUNE_BUDGETS; i++) {
+        double more = tune_json_number(payload, tune_budget_word((enum tune_budget)i));
+        double *spent = &state->budgets[i].spent;
+        if (!isnan(more))
+            *spent = isnan(*spent) ? more : *spent + more;
+    }
+    if (tune_step_find(tune_json_text(payload, "step"), &step))
+        tune_took_note(state, step, tune_json_bool(payload, "rest"),
+                       tune_json_number(payload, tune_budget_word(TUNE_BUDGET_DEVICE_S)));
+}
+
+static void add(double *sum, double value) {
+    if (!isnan(value))
+        *sum = isnan(*sum) ? value : *sum + value;
+}
+
+double tune_budget_spent(const struct tune_state *state, enum tune_budget budget) {
+    double sum = state->budgets[budget].spent;
+    for (size_t i = 0; i < state->calls.len; i++) {
+        const struct tune_call *call = &state->calls.at[i];
+        if (call->ended_ms && budget == TUNE_BUDGET_TOKENS && !isnan(call->guess_answer))
+            add(&sum, call->guess_answer + known(call->estimate));
+        if (call->ended_ms && budget == TUNE_BUDGET_DOLLARS)
+            add(&sum, call->guess_dollars);
+    }
+    return sum;
+}
+
+double tune_budget_held(const struct tune_state *state, enum tune_budget budget) {
+    double sum = 0;
+    for (size_t i = 0; i < state->calls.len; i++) {
+        const struct tune_call *call = &state->calls.at[i];
+        if (call->ended_ms)
+            continue;
+        sum += budget == TUNE_BUDGET_TOKENS    ? known(call->hold_tokens)
+               : budget == TUNE_BUDGET_DOLLARS ? known(call->hold_dollars)
+                                               : 0;
+    }
+    for (int i = 0; i < TUNE_STEPS && budget == TUNE_BUDGET_DEVICE_S; i++)
+        if (state->steps[i].is == TUNE_IS_RUNNING)
+            sum += known(tune_expect_step(state, (enum tune_step)i).cost[budget]);
+    return sum;
+}
+
+double tune_budget_left(const struct tune_state *state, enum tune_budget budget) {
+    double limit = state->budgets[budget].limit;
+    return isnan(limit) ? (double)NAN
+                        : limit - known(tune_budget_spent(state, budget)) -
+                              tune_budget_held(state, budget);
+}
+
+/* --------------------------------------------------------------------------------------- words */
+
+static void count_print(struct buf *out, double count) {
+    if (count < 10000)
+        buf_printf(out, "%.0f", count);
+    else if (count < 1e6)
+        buf_printf(out, "%.*fk", count < 1e5 ? 1 : 0, count / 1e3);
+    else
+        buf_printf(out, "%.2fM", count / 1e6);
+}
+
+static void seconds_print(struct buf *out, double seconds) {
+    if (seconds < 120)
+        buf_printf(out, "%.*f s", seconds < 10 ? 1 : 0, seconds);
+    else if (seconds < 7200)
+        buf_printf(out, "%.1f min", seconds / 60);
+    else
+        buf_printf(out, "%.1f h", seconds / 3600);
+}
+
+void tune_budget_print(struct buf *out, enum tune_budget budget, double amount) {
+    static const char *const units[TUNE_BUDGETS] = {[TUNE_BUDGET_ROUNDS] = " rounds",
+                                                    [TUNE_BUDGET_DEVICE_S] = " of device",
+                                                    [TUNE_BUDGET_TOKENS] = " tokens"};
+    if (isnan(amount)) {
+        buf_puts(out, "not reported");
+        return;
+    }
+    if (budget == TUNE_BUDGET_DOLLARS)
+        buf_printf(out, amount > 0 && amount < 0.1 ? "$%.4f" : "$%.2f", amount);
+    else if (budget == TUNE_BUDGET_WALL_S || budget == TUNE_BUDGET_DEVICE_S)
+        seconds_print(out, amount);
+    else
+        count_print(out, amount);
+    buf_puts(out, units[budget] ? units[budget] : "");
+}
+
+void tune_expected_print(struct buf *out, const struct tune_expected *expected) {
+    double tokens = expected->cost[TUNE_BUDGET_TOKENS], dollars = expected->cost[TUNE_BUDGET_DOLLARS];
+    if (!(tokens > 0))
+        return;
+    buf_puts(out, "about ");
+    tune_budget_print(out, TUNE_BUDGET_TOKENS, tokens);
+    if (isnan(dollars)) {
+        buf_puts(out, ", dollars not known");
+        return;
+    }
+    buf_puts(out, ", ");
+    tune_budget_print(out, TUNE_BUDGET_DOLLARS, dollars);
+}
+
+/* --------------------------------------------------------------------------------------- limits */
+
+static const char *unpriced(const struct tune_state *state) {
+    for (int role = 0; state->roles && role < TUNE_ROLES; role++)
+        for (size_t i = 0; i < state->roles[role].count; i++) {
+            const struct tune_role_model *model = &state->roles[role].models[i];
+            if (!model->person && (isnan(model->price_input) || isnan(model->price_output)))
+                return model->name;
+        }
+    return NULL;
+}
+
+static void sentence(const struct tune_state *state, enum tune_budget budget,
+                     const struct tune_expected *expected, const char *what, struct buf *out) {
+    const struct tune_budget_view *view = &state->budgets[budget];
+    double held = tune_budget_held(state, budget), cost = known(expected->cost[budget]);
+    if (budget == TUNE_BUDGET_ROUNDS) {
+        buf_printf(out, "all %.0f rounds are done", view->limit);
+        return;
+    }
+    buf_puts(out, "the limit of ");
+    tune_budget_print(out, budget, view->limit);
+    buf_printf(out, " would be passed by %s: ", what);
+    tune_budget_print(out, budget, known(tune_budget_spent(state, budget)));
+    buf_puts(out, " spent");
+    if (held > 0) {
+        buf_puts(out, ", ");
+        tune_budget_print(out, budget, held);
+        buf_puts(out, " spoken for");
+    }
+    if (cost > 0) {
+        buf_puts(out, ", about ");
+        tune_budget_print(out, budget, cost);
+        buf_puts(out, " needed");
+    }
+    buf_printf(out, "; more with :budget %s %.4g", tune_budget_word(budget), view->limit * 2);
+}
+
+bool tune_budget_allows(const struct tune_state *state, const struct tune_expected *expected,
+                        const char *what, struct buf *why) {
+    const char *stranger = isnan(state->budgets[TUNE_BUDGET_DOLLARS].limit) ? NULL : unpriced(state);
+    if (stranger) {
+        buf_printf(why, "a limit in dollars cannot be kept: what %s costs is not known. Give its "
+                   "[model] price_input and price_output, or lift the limit: :budget dollars none",
+                   stranger);
+        return false;
+    }
+    for (int i = 0; i < TUNE_BUDGETS; i++) {
+        enum tune_budget budget = (enum tune_budget)i;
+        double limit = state->budgets[i].limit, left = tune_budget_left(state, budget);
+        double cost = known(expected->cost[i]);
+        bool none = limit <= 0 || (left <= 0 && known(tune_budget_spent(state, budget)) > 0);
+        if (isnan(limit) || (!none && cost <= left + limit * 1e-9) || (i == TUNE_BUDGET_ROUNDS && !cost))
+            continue;
+        sentence(state, budget, expected, what, why);
+        return false;
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------------------- the loop's side */
+
+bool tune_budget_stops(struct tune_session *session, const struct tune_expected *expected,
+                       const char *what) {
+    struct buf why = {0};
+    bool allowed = tune_budget_allows(session->state, expected, what, &why);
+    if (!allowed)
+        tune_stop(session, "%s", why.at);
+    buf_free(&why);
+    return !allowed;
+}
+
+bool tune_budget_stops_step(struct tune_session *session, enum tune_step step) {
+    struct tune_expected expected = tune_expect_step(session->state, step);
+    if (step >= TUNE_STEP_DECIDE)       /* hone does these itself when a question is too dear */
+        return false;
+    return tune_budget_stops(session, &expected, tune_step_word(step));
+}
+
+/* The longest answer that what is left can pay for; 0: no limit says. */
+static double most_of(const struct tune_state *state, const struct tune_asking *asking,
+                      const struct tune_expected *expected) {
+    const struct tune_role_model *model = &state->roles[asking->role].models[asking->which];
+    double tokens = tune_budget_left(state, TUNE_BUDGET_TOKENS) - expected->prompt;
+    double prompt = expected->cost[TUNE_BUDGET_DOLLARS] -
+                    expected->answer * model->price_output * 1e-6;
+    double dollars = tune_budget_left(state, TUNE_BUDGET_DOLLARS) - known(prompt);
+    double paid = model->price_output > 0 ? dollars / (model->price_output * 1e-6) : (double)NAN;
+    double most = fmin(tokens, paid);       /* of a number and NAN: the number */
+    if (isnan(most))
+        return 0;
+    return fmin(most, fmax(expected->answer * AMPLE, most * PART));
+}
+
+/* What an answer may be longer than expected is spoken for, too. */
+static void lengthen(const struct tune_state *state, struct tune_asking *asking,
+                     const struct tune_expected *expected, int *max_tokens) {
+    const struct tune_role_model *model = &state->roles[asking->role].models[asking->which];
+    double most = floor(most_of(state, asking, expected));
+    if (model->person || most < 1)
+        return;
+    most = fmin(most, *max_tokens > 0 ? *max_tokens : MODEL_MAX_TOKENS);
+    *max_tokens = (int)most;
+    asking->hold_tokens += fmax(most - expected->answer, 0);
+    asking->hold_dollars += fmax(most - expected->answer, 0) * model->price_output * 1e-6;
+}
+
+bool tune_reply_affords(struct tune_reply *reply, struct tune_asking *asking, int *max_tokens,
+                        struct err *err) {
+    struct tune_session *session = reply->session;
+    struct tune_expected expected = tune_expect_call(session->state, asking);
+    bool lesson = asking->role == TUNE_ROLE_SUMMARISER || asking->role == TUNE_ROLE_REFLECTOR;
+    struct buf why = {0};
+    char what[60];
+    snprintf(what, sizeof what, "a question to the %s", tune_role_word(asking->role));
+    asking->hold_tokens = expected.cost[TUNE_BUDGET_TOKENS];
+    asking->hold_dollars = expected.cost[TUNE_BUDGET_DOLLARS];
+    expected.cost[TUNE_BUDGET_WALL_S] = 0;      /* that is the step's */
+    bool allowed = tune_budget_allows(session->state, &expected, what, &why);
+    if (allowed) {
+        lengthen(session->state, asking, &expected, max_tokens);
+    } else if (lesson) {
+        err_set(err, ERR_CANCELLED, "%s", why.at);
+    } else {
+        session->work = TUNE_WORK_NONE;
+        reply->done = true;
+        tune_stop(session, "%s", why.at);
+    }
+    buf_free(&why);
+    return allowed;
+}
+
+void tune_budget_guess(const struct tune_state *state, int number, struct str answer,
+                       cJSON *payload) {
+    const struct tune_call *call = &state->calls.at[number];
+    enum tune_role role;
+    double tokens = model_tokens_estimate(answer), dollars = NAN;
+    if (!tokens || !tune_role_find(call->role, &role))
+        return;
+    const struct tune_role_view *view = state->roles ? &state->roles[role] : NULL;
+    for (size_t i = 0; view && i < view->count; i++) {
+        const struct tune_role_model *model = &view->models[i];
+        if (call->model && !strcmp(model->name, call->model))
+            dollars = (call->estimate * model->price_input + tokens * model->price_output) * 1e-6;
+        if (call->model && !strcmp(model->name, call->model) && model->person)
+            return;
+    }
+    if (isnan(tune_json_number(payload, "input")) && isnan(tune_json_number(payload, "output")))
+        tune_json_put_number(payload, "guess_answer", tokens);
+    if (isnan(tune_json_number(payload, "dollars")))
+        tune_json_put_number(payload, "guess_dollars", dollars);
+}
+
+/* ------------------------------------------------------------------------------------ deadlines */
+
+static void on_deadline(void *data) {
+    struct tune_session *session = data;
+    struct tune_expected nothing = {0};
+    struct buf text = {0};
+    session->deadline = NULL;
+    if (session->closing || session->halted || !session->state->running)
+        return;
+    sentence(session->state, session->deadline_of, &nothing, "what runs", &text);
+    tune_stop(session, "%s", text.at);
+    buf_free(&text);
+    tune_work_cancel(session);
+    tune_advance(session);
+}
+
+/* Seconds until the limit is reached by what runs; NAN: never. The device model's time is the clock's. */
+static double runs_out(const struct tune_session *session, enum tune_budget budget) {
+    const struct tune_state *state = session->state;
+    double limit = state->budgets[budget].limit, running = 0;
+    double left = limit - known(tune_budget_spent(state, budget));
+    if (isnan(limit))
+        return NAN;
+    if (budget == TUNE_BUDGET_WALL_S)
+        running = session->work != TUNE_WORK_NONE;
+    for (const struct tune_evaluation *at = session->evaluations; at; at = at->next)
+        running += budget == TUNE_BUDGET_DEVICE_S && !at->given_up && session->place.modelled;
+    return running > 0 ? fmax(left - fmin(left * EARLY, EARLY_S), 0) / running : (double)NAN;
+}
+
+void tune_budget_watch(struct tune_session *session) {
+    static const enum tune_budget all[] = {TUNE_BUDGET_WALL_S, TUNE_BUDGET_DEVICE_S};
+    double first = NAN;
+    loop_timer_stop(session->deadline);
+    session->deadline = NULL;
+    if (session->closing || session->halted || !session->state->running)
+        return;
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        double seconds = runs_out(session, all[i]);
+        if (isnan(seconds) || (!isnan(first) && seconds >= first))
+            continue;
+        first = seconds;
+        session->deadline_of = all[i];
+    }
+    if (!isnan(first) && first < 1e9)
+        session->deadline = loop_timer_start(session->loop, (uint64_t)(first * 1000), 0, on_deadline,
+                                             session);
+}
