@@ -629,6 +629,7 @@ static struct tune_experience experience_read(struct tune_state *state, const cJ
         .recorded_ms = tune_json_int64(payload, "recorded_ms", wall_ms),
         .speedup = tune_json_number(payload, "speedup"),
         .imported = tune_json_bool(payload, "imported"),
+        .closed = tune_json_bool(payload, "closed"),
     };
     tune_experience_find(tune_json_text(payload, "is"), &item.is);
     return item;

@@ -13,7 +13,6 @@
 #include "tune/private.h"
 
 #define CONTEXT_NOTES 12 /* the last so many, besides the pinned ones */
-#define CONTEXT_MEMORY 16
 #define CONTEXT_LINES 12
 
 static void section_add(struct tune_context *context, const char *name, struct buf *text) {
@@ -184,50 +183,17 @@ static void tried_print(struct tune_context *context, const struct tune_state *s
     section_add(context, "tried before", &out);
 }
 
-static void experience_print(struct buf *out, const struct tune_experience *item) {
-    buf_printf(out, "- %s", item->title ? item->title : "");
-    if (!isnan(item->speedup))
-        buf_printf(out, " (%.2fx)", item->speedup);
-    buf_printf(out, ": %s\n", item->summary ? item->summary : "");
-}
-
-/* What helped and what did harm are told apart: a loss reads like advice otherwise. */
 static void memory_print(struct tune_context *context, const struct tune_state *state) {
-    static const char *const heads[] = {"These made kernels faster:\n",
-                                        "These made kernels slower; do not do them again:\n"};
-    struct buf out = {0};
-    for (int loss = 0; loss < 2; loss++) {
-        bool said = false;
-        for (size_t i = 0; i < state->memory.len; i++) {
-            const struct tune_experience *item = &state->memory.at[i];
-            if (!tune_context_has_experience(state, i) || (item->speedup < 1) != (loss == 1))
-                continue;
-            if (!said)
-                buf_puts(&out, heads[loss]);
-            said = true;
-            experience_print(&out, item);
-        }
-    }
-    section_add(context, "memory", &out);
+    struct buf memory = {0}, closed = {0};
+    tune_context_memory(state, &memory);
+    tune_context_closed(state, &closed);
+    section_add(context, "memory", &memory);
+    section_add(context, "closed directions", &closed);
 }
 
 bool tune_context_has_note(const struct tune_state *state, size_t index) {
     const struct tune_note *note = &state->notes.at[index];
     return !note->dropped && (note->pinned || index + CONTEXT_NOTES >= state->notes.len);
-}
-
-static bool may_enter(const struct tune_state *state, size_t index) {
-    return state->memory.at[index].is == TUNE_EXPERIENCE_APPROVED &&
-           tune_memory_applies(state, &state->memory.at[index]);
-}
-
-bool tune_context_has_experience(const struct tune_state *state, size_t index) {
-    if (!may_enter(state, index))
-        return false;
-    size_t newer = 0;
-    for (size_t i = index + 1; i < state->memory.len && newer < CONTEXT_MEMORY; i++)
-        newer += may_enter(state, i);
-    return newer < CONTEXT_MEMORY;
 }
 
 static void task_print(struct tune_context *context, const struct tune_state *state) {

@@ -44,6 +44,10 @@ void tune_context_print(const struct tune_context *context, struct buf *out);
 /* Whether a note or an experience goes into the next context. */
 bool tune_context_has_note(const struct tune_state *state, size_t index);
 bool tune_context_has_experience(const struct tune_state *state, size_t index);
+/* The experiences that go in, gains and losses apart, with short snippets of their code; and the
+ * directions that other agents closed. Appended; nothing when there are none. */
+void tune_context_memory(const struct tune_state *state, struct buf *out);
+void tune_context_closed(const struct tune_state *state, struct buf *out);
 bool tune_context_is_closed(const struct tune_context *context, const char *key);
 
 #endif

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Autocomp's candidates: the text that Python's repr makes of an object, CodeCandidate(parent=...,
  * plan='''...''', ...), with all its ancestors inside. It is parsed, never evaluated. In the triple
- * quotes only the quote was escaped, so that every other backslash is the kernel's own. */
+ * quotes only the quote was escaped, in older files not even that; every other backslash is the
+ * kernel's own. The survivors of an iteration are in candidates-iter-N; what was evaluated, failures
+ * too, is in eval-results-iter-N, with its result in a file beside it. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "tune/foreign.h"
+#include "tune/json.h"
 
 #define MAX_DEPTH 64
 
@@ -20,7 +23,7 @@ struct repr {
 
 struct repr_candidate {
     struct repr_candidate *parent;
-    const char *plan, *code, *plan_model, *code_model, *errors;
+    const char *plan, *code, *output, *errors;
     double score;
 };
 
@@ -77,12 +80,22 @@ static bool is_string(const struct repr *repr) {
     return repr->at < repr->end && (*repr->at == '\'' || *repr->at == '"');
 }
 
+/* Whether the string ends here. After three quotes the next field follows; a kernel may have such
+ * quotes of its own. */
+static bool at_end(const struct repr *repr, char quote, int quotes) {
+    if (!at_quotes(repr, quote, quotes))
+        return false;
+    const char *next = repr->at + quotes;
+    return quotes == 1 || next >= repr->end || *next == ')' ||
+           (*next == ',' && (next + 1 >= repr->end || isspace((unsigned char)next[1])));
+}
+
 static const char *take_string(struct repr *repr) {
     char quote = *repr->at;
     int quotes = at_quotes(repr, quote, 3) ? 3 : 1;
     struct buf text = {0};
     repr->at += quotes;
-    while (repr->at < repr->end && !at_quotes(repr, quote, quotes)) {
+    while (repr->at < repr->end && !at_end(repr, quote, quotes)) {
         char c = *repr->at++;
         if (c == '\\' && repr->at < repr->end && (quotes == 1 || *repr->at == quote))
             c = quotes == 1 ? escaped(*repr->at++) : *repr->at++;
@@ -149,8 +162,7 @@ static void take_field(struct repr *repr, struct str name, struct repr_candidate
         const char **text;
     } texts[] = {{"plan", &to->plan},
                  {"code", &to->code},
-                 {"plan_gen_model", &to->plan_model},
-                 {"code_gen_model", &to->code_model},
+                 {"stdout", &to->output},
                  {"stderr", &to->errors}};
     skip_blanks(repr);
     if (str_is(name, "parent") && repr->at < repr->end && *repr->at == 'C') {
@@ -189,11 +201,50 @@ static struct repr_candidate *take_candidate(struct repr *repr) {
 
 /* ------------------------------------------------------------------------------------ what it is */
 
-/* "candidates-iter-7" in the path. */
+/* "candidates-iter-7" or "eval-results-iter-7" in the path. */
 static int iteration_of(const char *path) {
-    const char *at = strstr(path, "candidates-iter-");
-    long value = at ? strtol(at + strlen("candidates-iter-"), NULL, 10) : -1;
+    const char *at = strstr(path, "-iter-");
+    long value = at ? strtol(at + strlen("-iter-"), NULL, 10) : -1;
     return value >= 0 && value < 100000 ? (int)value : -1;
+}
+
+/* A score is a latency; its unit is known where the program said it: "Latency: 2.327 ms (P99)". */
+static double latency_of(const struct repr_candidate *candidate) {
+    const char *at = candidate->output ? strstr(candidate->output, "Latency:") : NULL;
+    struct str rest = str_of(at ? at + strlen("Latency:") : ""), number = {0};
+    rest = str_trim(rest);
+    double value = NAN;
+    if (!str_next(&rest, ' ', &number) || !str_to_double(number, &value))
+        return NAN;
+    static const struct {
+        const char *unit;
+        double us;
+    } units[] = {{"ms", 1000}, {"us", 1}, {"ns", 1e-3}, {"s", 1e6}};
+    for (size_t i = 0; i < COUNT_OF(units); i++)
+        if (str_starts(rest, units[i].unit))
+            return value > 0 ? value * units[i].us : (double)NAN;
+    return NAN;
+}
+
+/* code_3_result_full.txt has the candidate as it was sent; how it went is in code_3_result.txt. */
+static void result_read(const struct foreign_place *place, struct repr_candidate *candidate) {
+    struct str base = str_of(path_base(place->path));
+    const char *tail = "_full.txt";
+    if (!str_ends(base, tail))
+        return;
+    char *name = arena_printf(place->out->arena, STR_FMT ".txt", (int)(base.len - strlen(tail)),
+                              base.at);
+    char *text = foreign_beside(place, name);
+    cJSON *result = text ? foreign_parse(place, str_of(text)) : NULL;
+    if (result) {
+        candidate->score = foreign_number(result, "latency");
+        candidate->output = foreign_keep(place->out, tune_json_text(result, "stdout"), 4000);
+        candidate->errors = foreign_keep(place->out, tune_json_text(result, "stderr"), 64000);
+        if (cJSON_IsFalse(tune_json_at(result, "correct")))
+            candidate->score = NAN;
+    }
+    cJSON_Delete(result);
+    free(text);
 }
 
 static void tell(const struct foreign_place *place, const struct repr_candidate *candidate) {
@@ -202,30 +253,50 @@ static void tell(const struct foreign_place *place, const struct repr_candidate 
     bool failed = isnan(candidate->score);
     int iteration = iteration_of(place->path);
     char name[64];
+    struct buf title = {0};
+    if (foreign_again(place->out, candidate->plan, candidate->code))
+        return;                 /* a survivor is in every later iteration, too */
     snprintf(name, sizeof name, "%d/%.40s", MAX_OF(iteration, 0), path_base(place->path));
+    foreign_title(candidate->plan, &title);
     struct tune_import row = {.name = name,
                               .status = failed ? "no score" : parent ? "scored" : "baseline",
-                              .title = candidate->plan,
-                              .reason = failed ? candidate->errors : NULL,
+                              .title = title.at,
+                              .reason = failed ? foreign_last_line(place->out, candidate->errors) : NULL,
                               .is = failed ? TUNE_STATUS_FAILED
                                     : !(speedup < 1) ? TUNE_STATUS_KEEP : TUNE_STATUS_REVERT,
                               .round = iteration,
-                              .latency_us = NAN,   /* a score has no unit */
+                              .latency_us = latency_of(candidate),
                               .speedup = speedup};
-    foreign_attempt(place, "Autocomp", row);
+    struct foreign_about about = {.family = foreign_family(place->out, NULL, candidate->code),
+                                  .dialect = foreign_dialect(candidate->code),
+                                  .tried = candidate->plan != NULL};
+    foreign_attempt(place, "Autocomp", row, &about);
     struct foreign_pair pair = {.agent = "Autocomp",
+                                .title = title.at,
                                 .what = candidate->plan,
                                 .before = parent ? parent->code : NULL,
                                 .after = candidate->code,
                                 .speedup = speedup};
     if (parent && candidate->plan)
         foreign_pair(place, &pair);
+    buf_free(&title);
+}
+
+/* The object begins the file or, after what the evaluation said, a line. */
+static const char *object_find(struct str text) {
+    struct str rest = text, line;
+    while (str_next(&rest, '\n', &line))
+        if (str_starts(line, "CodeCandidate("))
+            return line.at;
+    return text.at;
 }
 
 void foreign_read_repr(const struct foreign_place *place, struct str text) {
-    struct repr repr = {.place = place, .start = text.at, .at = text.at, .end = text.at + text.len};
+    const char *start = object_find(text);
+    struct repr repr = {.place = place, .start = start, .at = start, .end = text.at + text.len};
     struct repr_candidate *candidate = take_candidate(&repr);
     if (!repr.wrong) {
+        result_read(place, candidate);
         tell(place, candidate);
         return;
     }

@@ -156,3 +156,21 @@ char *tune_hunks_apply(struct str old, struct str new_, const struct tune_hunk *
     vec_free(&b);
     return buf_take(&out);
 }
+
+void tune_hunks_print(struct buf *out, const char *source, const struct tune_hunk *hunks,
+                      size_t count, bool new_side) {
+    int lines = 0;
+    for (size_t h = 0; h < count; h++) {
+        int first = new_side ? hunks[h].new_line : hunks[h].old_line;
+        int last = first + (new_side ? hunks[h].new_count : hunks[h].old_count);
+        struct str rest = str_of(source), line;
+        for (int number = 1; number < last && str_next(&rest, '\n', &line); number++) {
+            if (number < first || lines++ >= TUNE_SNIPPET_LINES)
+                continue;
+            buf_add(out, line.at, line.len);
+            buf_putc(out, '\n');
+        }
+    }
+    if (lines > TUNE_SNIPPET_LINES)
+        buf_printf(out, "[... %d lines left out ...]\n", lines - TUNE_SNIPPET_LINES);
+}

@@ -9,7 +9,6 @@
 #include "tune/driver.h"
 
 #define MOVED_AT_ALL 0.005
-#define SNIPPET_LINES 30
 
 /* Asks whoever has the role; false: nobody has. */
 static bool lesson_ask(struct tune_session *session, enum tune_work_is work, enum tune_step step) {
@@ -30,30 +29,13 @@ static bool lesson_ask(struct tune_session *session, enum tune_work_is work, enu
 
 /* ------------------------------------------------------------------------------------ summarise */
 
-/* The changed lines of one side of the difference between two sources. */
-static void snippet_print(struct buf *out, const char *source, const struct tune_hunk *hunks,
-                          size_t count, bool new_side) {
-    int lines = 0;
-    for (size_t h = 0; h < count; h++) {
-        int first = new_side ? hunks[h].new_line : hunks[h].old_line;
-        int last = first + (new_side ? hunks[h].new_count : hunks[h].old_count);
-        struct str rest = str_of(source), line;
-        for (int number = 1; str_next(&rest, '\n', &line) && number < last; number++) {
-            if (number < first || lines++ >= SNIPPET_LINES)
-                continue;
-            buf_add(out, line.at, line.len);
-            buf_putc(out, '\n');
-        }
-    }
-}
-
 static void experience_texts(cJSON *payload, const struct tune_attempt *slow,
                              const struct tune_attempt *fast) {
     size_t count = 0;
     struct tune_hunk *hunks = tune_hunks(str_of(slow->source), str_of(fast->source), &count);
     struct buf before = {0}, after = {0};
-    snippet_print(&before, slow->source, hunks, count, false);
-    snippet_print(&after, fast->source, hunks, count, true);
+    tune_hunks_print(&before, slow->source, hunks, count, false);
+    tune_hunks_print(&after, fast->source, hunks, count, true);
     tune_json_put_text(payload, "slow", before.at);
     tune_json_put_text(payload, "fast", after.at);
     buf_free(&before);

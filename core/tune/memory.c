@@ -71,11 +71,12 @@ const char *tune_memory_dialect(const char *source) {
     return NULL;
 }
 
-static void computes(const char *source, struct buf *out) {
+void tune_memory_computes(const char *source, struct buf *out) {
     static const struct {
         const char *call, *family;
     } calls[] = {{"nc_matmul", "matmul"},       {"nl.matmul", "matmul"},
                  {"nl.softmax", "softmax"},     {"nl.rsqrt", "norm"},
+                 {"bn_stats", "norm"},
                  {"tensor_tensor_scan", "scan"}, {"nc_transpose", "transpose"}};
     for (size_t i = 0; source && i < COUNT_OF(calls); i++)
         if (strstr(source, calls[i].call) && !listed(buf_str(out), str_of(calls[i].family)))
@@ -87,7 +88,7 @@ void tune_memory_family_of(const struct tune_state *state, struct buf *out) {
     if (!out->len)
         tune_memory_family(str_of(state->function), out);
     if (!out->len)
-        computes(state->kernel_source, out);
+        tune_memory_computes(state->kernel_source, out);
 }
 
 static bool families_meet(const struct tune_state *state, const char *family) {

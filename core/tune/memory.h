@@ -9,6 +9,8 @@
 /* The families of operations that a text names ("add_rmsnorm_matmul" is "elementwise norm matmul"),
  * with blanks between, appended to `out`; nothing when it names none. */
 void tune_memory_family(struct str text, struct buf *out);
+/* The families that a kernel's calls tell of, the same way. */
+void tune_memory_computes(const char *source, struct buf *out);
 /* "legacy" (package neuronxcc.nki), "current" (package nki), or NULL when the source does not tell. */
 const char *tune_memory_dialect(const char *source);
 /* The families of the session's task: what its name says, else what its kernel computes. */

@@ -241,7 +241,7 @@ static void print_lessons(const struct tune_state *state, cJSON *root) {
         tune_json_put_text(item, "summary", memory->summary);
         tune_json_put_text(item, "is", tune_experience_word(memory->is));
         tune_json_put_number(item, "speedup", memory->speedup);
-        put_int(item, "marks", memory->edited + 2 * memory->imported);
+        put_int(item, "marks", memory->edited + 2 * memory->imported + 4 * memory->closed);
         put_int(item, "entered", memory->entered);
         put_int(item, "merged", memory->merged);
         tune_json_put_text(item, "family", memory->family);

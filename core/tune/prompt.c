@@ -40,7 +40,7 @@ static const struct {
 } caps[] = {
     {"profile", 160},      {"profile before", 60}, {"cost per line", 60}, {"reference", 400},
     {"notes", 60},         {"rejections", 60},     {"declined", 80},      {"tried before", 80},
-    {"memory", 120},       {"api", 120},           {"measured", 80},
+    {"memory", 320},       {"closed directions", 80}, {"api", 120},       {"measured", 80},
     {"what has to be repaired", 120},
 };
 

@@ -59,6 +59,8 @@ static cJSON *experience_write(const struct tune_experience *item) {
     evidence_write(object, item);
     tune_json_put_text(object, "direction", item->key);
     tune_json_put_text(object, "expired", item->expired);
+    if (item->closed)
+        tune_json_put_bool(object, "closed", true);
     cJSON_AddNumberToObject(object, "recorded_ms", (double)item->recorded_ms);
     return object;
 }
@@ -125,6 +127,8 @@ static void experience_read(struct tune_session *session, const cJSON *item, int
     if (recorded > 0)
         cJSON_AddNumberToObject(payload, "recorded_ms", (double)recorded);
     tune_json_put_bool(payload, "imported", true);
+    if (tune_json_bool(item, "closed"))
+        tune_json_put_bool(payload, "closed", true);
     tune_emit(session, "experience", payload);
     buf_free(&from);
 }
@@ -200,6 +204,8 @@ static bool experience_import(struct tune_session *session, const struct tune_ex
     tune_json_put_number(payload, "speedup", item->speedup);
     tune_json_put_text(payload, "is", tune_experience_word(TUNE_EXPERIENCE_PROPOSED));
     tune_json_put_bool(payload, "imported", true);
+    if (item->closed)
+        tune_json_put_bool(payload, "closed", true);
     return tune_emit(session, "experience", payload);
 }
 

@@ -167,6 +167,7 @@ struct tune_experience {
     double speedup;                 /* above 1: a gain; below 1: a loss */
     enum tune_experience_is is;
     bool edited, imported;          /* imported: it comes from before or outside this session */
+    bool closed;                    /* a list of directions, one a line, that did not work */
     int entered, merged;            /* prompts; how often the same was found again */
 };
 

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Histories with one row a line: experiments.jsonl of nki-kernel-agent and of hone, candidates.jsonl of
+ * KDA. A damaged line costs that line. */
+#include <math.h>
+#include <stdio.h>
+
+#include "tune/foreign.h"
+#include "tune/json.h"
+
+#define MAX_LINE ((size_t)4 << 20)
+
+/* Its score is that of the contest, not a speedup, and 0 for what was not scored; so is a latency that
+ * was not measured. What counts is the latency against the best so far. */
+static double ancestor_speedup(const cJSON *line, struct foreign_log *log) {
+    double ms = foreign_number(line, "latency_ms");
+    if (!(ms > 0))
+        return NAN;
+    double speedup = log->best_ms > 0 ? log->best_ms / ms : (double)NAN;
+    if (!(log->best_ms <= ms))
+        log->best_ms = ms;
+    return speedup;
+}
+
+/* A line of experiments.jsonl. Hone's own count its attempts. */
+static void experiment(const struct foreign_place *place, const cJSON *line,
+                       struct foreign_log *log) {
+    const char *status = tune_json_text(line, "status"), *plan = tune_json_text(line, "plan");
+    double attempt = foreign_number(line, "attempt"), score = foreign_number(line, "score");
+    char name[32] = "", parent[32] = "";
+    bool hone = !isnan(attempt);
+    if (hone)
+        snprintf(name, sizeof name, "#%.0f", attempt);
+    if (hone && foreign_number(line, "parent") >= 0)
+        snprintf(parent, sizeof parent, "#%.0f", foreign_number(line, "parent"));
+    struct buf title = {0};
+    foreign_title(plan, &title);
+    double against_best = hone ? NAN : ancestor_speedup(line, log);
+    struct tune_import row = {.name = name,
+                              .parent = parent,
+                              .status = status,
+                              .title = title.at,
+                              .reason = tune_json_text(line, "error"),
+                              .is = foreign_status(status),
+                              .round = tune_json_int(line, "round", -1),
+                              .latency_us = foreign_us(foreign_number(line, "latency_ms")),
+                              .speedup = hone ? score > 0 ? score : (double)NAN : against_best};
+    /* "No code block in executor response": the answer was lost, nothing was tried. */
+    const struct foreign_about about = {.tried = !row.reason || !strstr(row.reason, "No code block")};
+    foreign_attempt(place, hone ? "hone" : "nki-kernel-agent", row, &about);
+    buf_free(&title);
+}
+
+static void row(const struct foreign_place *place, const cJSON *line, struct foreign_log *log) {
+    bool kda = tune_json_at(line, "verdict") || tune_json_at(line, "passed") ||
+               tune_json_at(line, "candidate");
+    if (!cJSON_IsObject(line))
+        foreign_complain(place, "this line is no object");
+    else if (kda)
+        foreign_read_kda(place, line, log);
+    else if (tune_json_text(line, "status"))
+        experiment(place, line, log);
+    else
+        foreign_complain(place, "this line has neither status nor verdict");
+}
+
+void foreign_read_lines(const struct foreign_place *place, struct str text) {
+    struct foreign_place at = *place;
+    struct foreign_log log = {.best_ms = NAN};
+    struct str line;
+    for (at.line = 1; str_next(&text, '\n', &line); at.line++) {
+        line = str_trim(line);
+        if (!line.len)
+            continue;
+        if (line.len > MAX_LINE) {
+            foreign_complain(&at, "the line has %zu bytes and was skipped", line.len);
+            continue;
+        }
+        cJSON *object = foreign_parse(&at, line);
+        if (object)
+            row(&at, object, &log);
+        cJSON_Delete(object);
+    }
+    vec_free(&log.rows);
+}
