@@ -88,6 +88,70 @@ static void only_what_applies_enters_and_losses_are_said(void **unused) {
     tune_state_free(state);
 }
 
+static const char *section_of(const struct tune_context *context, const char *name) {
+    for (size_t i = 0; i < context->sections.len; i++)
+        if (!strcmp(context->sections.at[i].name, name))
+            return context->sections.at[i].text;
+    return "";
+}
+
+/* Code goes along, cut where it is long, with the newest experiences only; pages become lines. */
+static void code_enters_under_a_cap(void **unused) {
+    (void)unused;
+    struct tune_state *state = tune_state_new();
+    emit(state, "session", "{\"task\": \"matmul\", \"device\": \"trn2\", \"source\": \"x\"}");
+    emit(state, "experience", "{\"title\": \"page\", \"summary\": \"One.\\n\\n# system\\ntwo\", "
+         "\"is\": \"approved\", \"speedup\": 1.2, \"slow\": \"s0\", \"fast\": \"f0\"}");
+    for (int i = 1; i <= 6; i++) {
+        struct buf payload = {0};
+        buf_printf(&payload, "{\"title\": \"%c\", \"summary\": \"t\", \"is\": \"approved\", \"speedup\": "
+                   "1.2, \"slow\": \"slow%d\", \"fast\": \"", 'a' + i, i);
+        for (int k = 0; k < 15; k++)
+            buf_printf(&payload, "  line%d\\n", k);
+        buf_puts(&payload, "\"}");
+        emit(state, "experience", payload.at);
+        buf_free(&payload);
+    }
+    struct tune_context *context = tune_context_build(state);
+    const char *text = section_of(context, "memory");
+    assert_non_null(strstr(text, "- page (1.20x): One.\n  # system\n  two\n  [its code is left out]\n"));
+    assert_null(strstr(text, "s0"));
+    assert_non_null(strstr(text, "  slower:\n    slow6\n  faster:\n      line0\n"));
+    assert_non_null(strstr(text, "      line11\n    [... 3 lines left out ...]\n"));
+    assert_null(strstr(text, "line12"));
+    tune_context_free(context);
+    tune_state_free(state);
+}
+
+/* A list of what others tried in vain is proposed like any experience, and a part of its own. */
+static void closed_directions_are_a_part(void **unused) {
+    (void)unused;
+    struct tune_state *state = tune_state_new();
+    emit(state, "session", "{\"task\": \"matmul\", \"device\": \"trn2\", \"source\": \"x\"}");
+    emit(state, "experience", "{\"title\": \"2 directions\", \"summary\": \"- one (fail)\\n- two\", "
+         "\"is\": \"proposed\", \"imported\": true, \"closed\": true, \"family\": \"matmul\"}");
+    emit(state, "experience", "{\"title\": \"1 direction\", \"summary\": \"- three\", "
+         "\"is\": \"approved\", \"imported\": true, \"closed\": true, \"family\": \"norm\"}");
+    struct tune_context *context = tune_context_build(state);
+    assert_string_equal(section_of(context, "closed directions"), "");
+    tune_context_free(context);
+    emit(state, "act", "{\"action\": \"approve-memory\", \"index\": 0}");
+    context = tune_context_build(state);
+    assert_string_equal(section_of(context, "closed directions"),
+                        "2 directions:\n  - one (fail)\n  - two\n");
+    assert_string_equal(section_of(context, "memory"), "");
+    struct tune_prompt *prompt = tune_prompt_build(context, TUNE_ROLE_PLANNER, NULL, 0);
+    struct buf system = {0}, user = {0};
+    tune_prompt_print(prompt, &system, &user);
+    assert_non_null(strstr(user.at, "# closed directions\n"));
+    assert_non_null(strstr(user.at, "  - two\n"));
+    tune_prompt_free(prompt);
+    buf_free(&system);
+    buf_free(&user);
+    tune_context_free(context);
+    tune_state_free(state);
+}
+
 static void merged_and_deleted(void **unused) {
     (void)unused;
     struct tune_state *state = tune_state_new();
@@ -204,6 +268,8 @@ int main(void) {
         cmocka_unit_test(what_applies),
         cmocka_unit_test(same_words_are_the_same),
         cmocka_unit_test(only_what_applies_enters_and_losses_are_said),
+        cmocka_unit_test(code_enters_under_a_cap),
+        cmocka_unit_test(closed_directions_are_a_part),
         cmocka_unit_test(merged_and_deleted),
         cmocka_unit_test(what_failed_later_expires_with_its_evidence),
         cmocka_unit_test(lessons_as_models_write_them),
