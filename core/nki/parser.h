@@ -153,4 +153,14 @@ void parse_statement_line(struct nki_parser *p);
 /* ":" and the statements below it. */
 struct nki_list parse_suite(struct nki_parser *p, struct nki_node *parent, const char *after);
 
+/* ---- comparing ------------------------------------------------------------------------------ */
+
+/* The dump for comparing two sources: it tells what people's leaves open, is silent on docstrings, and
+ * writes the names in `marks` as their places there. */
+struct nki_plain {
+    const struct nki_tree *tree;
+    const struct map *marks;
+};
+void nki_dump_plain(const struct nki_plain *plain, const struct nki_node *node, struct buf *out);
+
 #endif

@@ -358,6 +358,10 @@ struct nki_node *nki_keyword(const struct nki_node *call, const char *name);
 
 /* The tree as a compact s-expression, one line: (Module (Assign x (BinOp + a 1))). For tests. */
 void nki_dump(const struct nki_tree *tree, const struct nki_node *node, struct buf *out);
+/* A hash of what the source does, equal for sources that differ in comments, blank lines, spacing,
+ * docstrings, redundant parentheses and commas, how numbers and strings are spelt, and in the names of
+ * a function's own variables. One that does not parse is taken as it is written. */
+struct hash nki_source_hash(struct str source);
 /* The source put together again from tokens and trivia; equal to tree->source by construction. */
 void nki_print(const struct nki_tree *tree, struct buf *out);
 

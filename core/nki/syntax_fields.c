@@ -183,6 +183,24 @@ struct nki_node **nki_children(const struct nki_tree *tree, const struct nki_nod
 
 /* ---- the dump ------------------------------------------------------------------------------ */
 
+struct dump {
+    struct buf *out;
+    const struct nki_plain *plain;  /* NULL: for people */
+};
+
+/* What stands where there is nothing; `_` is a name, too. */
+static const char *nothing(const struct dump *dump) {
+    return dump->plain ? "~" : "_";
+}
+
+static void dump_name(struct str name, struct dump *dump) {
+    const struct map_entry *mark = dump->plain ? map_find(dump->plain->marks, name) : NULL;
+    if (mark)
+        buf_printf(dump->out, "$%zu", (size_t)(mark - dump->plain->marks->entries));
+    else
+        buf_add(dump->out, name.at, name.len);
+}
+
 static void dump_text(struct str text, struct buf *out) {
     buf_putc(out, '"');
     for (size_t i = 0; i < text.len; i++) {
@@ -197,10 +215,13 @@ static void dump_text(struct str text, struct buf *out) {
     buf_putc(out, '"');
 }
 
-static void dump_number(const struct nki_node *node, struct buf *out) {
+static void dump_number(const struct nki_node *node, struct dump *dump) {
+    struct buf *out = dump->out;
     const char *suffix = node->constant.type == NKI_CONST_IMAGINARY ? "j" : "";
     if (node->constant.type == NKI_CONST_INT && !node->constant.is_big)
         buf_printf(out, "%lld", (long long)node->constant.integer);
+    else if (node->constant.type == NKI_CONST_INT && dump->plain)
+        buf_printf(out, STR_FMT, STR_ARG(nki_node_text(dump->plain->tree, node)));
     else if (node->constant.type == NKI_CONST_INT)
         buf_printf(out, "big:%.17g", node->constant.number);
     else if (isinf(node->constant.number))
@@ -209,7 +230,8 @@ static void dump_number(const struct nki_node *node, struct buf *out) {
         buf_printf(out, "f%.17g%s", node->constant.number, suffix);
 }
 
-static void dump_constant(const struct nki_node *node, struct buf *out) {
+static void dump_constant(const struct nki_node *node, struct dump *dump) {
+    struct buf *out = dump->out;
     static const char *const fixed[] = {"None", "False", "True", "..."};
     if (node->constant.type <= NKI_CONST_ELLIPSIS) {
         buf_puts(out, fixed[node->constant.type]);
@@ -217,19 +239,29 @@ static void dump_constant(const struct nki_node *node, struct buf *out) {
         buf_puts(out, node->constant.type == NKI_CONST_BYTES ? "b" : "");
         dump_text(node->constant.text, out);
     } else {
-        dump_number(node, out);
+        dump_number(node, dump);
     }
 }
 
-static void dump_node(const struct nki_node *node, struct buf *out);
+static void dump_node(const struct nki_node *node, struct dump *dump);
 
-static void dump_list(const struct nki_list *list, struct buf *out) {
-    buf_putc(out, '[');
+/* A docstring, or a comment written as one. */
+static bool is_idle_text(const struct nki_node *node) {
+    return node && node->kind == NKI_EXPR && node->expr.value->kind == NKI_CONSTANT &&
+           node->expr.value->constant.type == NKI_CONST_STRING;
+}
+
+static void dump_list(const struct nki_list *list, struct dump *dump) {
+    bool first = true;
+    buf_putc(dump->out, '[');
     for (uint32_t i = 0; i < list->len; i++) {
-        buf_puts(out, i ? " " : "");
-        dump_node(list->at[i], out);
+        if (dump->plain && is_idle_text(list->at[i]))
+            continue;
+        buf_puts(dump->out, first ? "" : " ");
+        dump_node(list->at[i], dump);
+        first = false;
     }
-    buf_putc(out, ']');
+    buf_putc(dump->out, ']');
 }
 
 static void dump_operators(const struct nki_node *node, enum field_type type, const void *at,
@@ -250,19 +282,20 @@ static void dump_names(const struct nki_node *node, struct buf *out) {
         buf_printf(out, "%s" STR_FMT, i ? " " : "", STR_ARG(node->global.names[i]));
 }
 
-static void dump_field(const struct nki_node *node, const struct field *field, struct buf *out) {
+static void dump_field(const struct nki_node *node, const struct field *field, struct dump *dump) {
+    struct buf *out = dump->out;
     static const char *const forms[] = {"/", "", "*", "=", "**"};
     const void *at = field_of(node, field);
     switch (field->type) {
     case NODE:
-        dump_node(*(struct nki_node *const *)at, out);
+        dump_node(*(struct nki_node *const *)at, dump);
         return;
     case LIST:
-        dump_list(at, out);
+        dump_list(at, dump);
         return;
     case TEXT: {
         const struct str *text = at;
-        buf_add(out, text->len ? text->at : "_", text->len ? text->len : 1);
+        buf_add(out, text->len ? text->at : nothing(dump), text->len ? text->len : 1);
         return;
     }
     case NAMES:
@@ -286,17 +319,18 @@ static void dump_field(const struct nki_node *node, const struct field *field, s
 }
 
 /* Recursion is bounded by the tree's height. */
-static void dump_node(const struct nki_node *node, struct buf *out) {
+static void dump_node(const struct nki_node *node, struct dump *dump) {
+    struct buf *out = dump->out;
     if (!node) {
-        buf_putc(out, '_');
+        buf_puts(out, nothing(dump));
         return;
     }
     if (node->kind == NKI_NAME) {
-        buf_add(out, node->name.id.at, node->name.id.len);
+        dump_name(node->name.id, dump);
         return;
     }
     if (node->kind == NKI_CONSTANT) {
-        dump_constant(node, out);
+        dump_constant(node, dump);
         return;
     }
     buf_printf(out, "(%s", nki_node_name(node->kind));
@@ -304,11 +338,18 @@ static void dump_node(const struct nki_node *node, struct buf *out) {
         if (field->type == ASYNC && !*(const bool *)field_of(node, field))
             continue;
         buf_putc(out, ' ');
-        dump_field(node, field, out);
+        dump_field(node, field, dump);
     }
     buf_putc(out, ')');
 }
 
 void nki_dump(const struct nki_tree *tree, const struct nki_node *node, struct buf *out) {
-    dump_node(node ? node : tree->module, out);
+    struct dump dump = {.out = out};
+    dump_node(node ? node : tree->module, &dump);
+}
+
+void nki_dump_plain(const struct nki_plain *plain, const struct nki_node *node, struct buf *out) {
+    struct dump dump = {.out = out, .plain = plain};
+    if (!is_idle_text(node))
+        dump_node(node, &dump);
 }

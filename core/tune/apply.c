@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "nki/nki.h"
 #include "tune/memory.h"
 #include "tune/private.h"
 
@@ -296,6 +297,8 @@ static void apply_attempt(struct tune_state *state, const cJSON *payload, int64_
     attempt->path = tune_keep(state, tune_json_text(payload, "path"));
     struct hash hash = hash_content(source, strlen(source));
     memcpy(attempt->hash, hash.hex, sizeof attempt->hash);
+    hash = nki_source_hash(str_of(source));
+    memcpy(attempt->normal, hash.hex, sizeof attempt->normal);
     const cJSON *plan = tune_json_at(payload, "plan");
     if (plan)
         tune_plan_read(state, plan, &attempt->plan);
@@ -725,6 +728,7 @@ static void apply_history(struct tune_state *state, const cJSON *payload, int64_
         row.status = tune_keep(state, tune_json_text(object, "status"));
         row.title = tune_keep(state, tune_json_text(object, "title"));
         row.reason = tune_keep(state, tune_json_text(object, "reason"));
+        row.normal = tune_keep(state, tune_json_text(object, "normal"));
         tune_status_find(tune_json_text(object, "is"), &row.is);
         row.round = tune_json_int(object, "round", -1);
         row.latency_us = tune_json_number(object, "latency_us");

@@ -98,6 +98,11 @@ void tune_candidate_compose(struct tune_state *state);
 void tune_plan_read(struct tune_state *state, const cJSON *object, struct tune_plan *plan);
 cJSON *tune_plan_write(const struct tune_plan *plan) CC_MUST_USE;
 
+/* same.c: whether a kernel is `before` again or one that was tried, in this session or, without
+ * success, by another agent; appends what it is the same as: "same as #7 (1.03x, revert)". */
+bool tune_same_find(const struct tune_state *state, struct str source, const char *before,
+                    struct buf *why);
+
 /* lessons.c: " hbm_read_bytes moved by -60.0 %, as predicted (-50 %)."; nothing when not known. */
 void tune_prediction_print(struct buf *out, const struct tune_plan *plan);
 

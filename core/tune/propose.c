@@ -157,8 +157,12 @@ void tune_reply_candidate(struct tune_reply *reply, struct str source) {
     const struct tune_attempt *open = tune_state_attempt(state, state->current);
     request_end(session);
     const char *before = open && open->id > 0 ? open->source : parent ? parent->source : "";
-    if (str_is(source, before) || !str_trim(source).len) {
-        plan_fail(session, "the rewrite changes nothing");
+    struct buf why = {0};
+    bool same = tune_same_find(state, source, before, &why);
+    if (same)
+        plan_fail(session, why.at);
+    buf_free(&why);
+    if (same) {
         tune_advance(session);
         return;
     }

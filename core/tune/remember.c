@@ -215,7 +215,8 @@ static cJSON *row_write(const struct tune_import *row) {
         const char *key, *text;
     } texts[] = {{"agent", row->agent},   {"source", row->source}, {"name", row->name},
                  {"parent", row->parent}, {"status", row->status}, {"title", row->title},
-                 {"reason", row->reason}, {"is", tune_status_word(row->is)}};
+                 {"reason", row->reason}, {"is", tune_status_word(row->is)},
+                 {"normal", row->normal}};
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         tune_json_put_text(object, texts[i].key, texts[i].text);
     cJSON_AddNumberToObject(object, "round", row->round);

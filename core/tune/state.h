@@ -104,6 +104,7 @@ struct tune_attempt {
     const char *source, *author;
     const char *path;               /* checkpoint, relative to the session folder */
     char hash[33];
+    char normal[33];                /* the same for sources that differ in looks only */
     struct tune_plan plan;          /* empty for the seed */
     struct tune_verdict verdict;
     enum tune_status status;
@@ -182,6 +183,7 @@ struct tune_import {
     const char *name, *parent;      /* as that agent calls it and what it came from; NULL */
     const char *status;             /* its own word: "compile_fail" */
     const char *title, *reason;     /* its plan; why it failed; NULL */
+    const char *normal;             /* of its kernel, as an attempt's; NULL: it came without one */
     enum tune_status is;
     int round;
     double latency_us, speedup;     /* NAN: not known; the speedup is as that agent tells it */
