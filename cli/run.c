@@ -357,7 +357,7 @@ static void look(void *data) {
     struct run *run = data;
     const struct tune_state *state = tune_session_state(run->session);
     for (size_t i = 0; i < state->calls.len; i++)
-        if (state->calls.at[i].waits) {
+        if (state->calls.at[i].waits || state->calls.at[i].held) {
             run->end = "a question waits for a person: answer it in the workbench (hone TASK)";
             loop_stop(run->loop);
             return;

@@ -115,6 +115,13 @@ bool views_edited(struct views *views, const char *text, struct err *err) {
 
 /* ---- decisions with a reason ------------------------------------------------------------------ */
 
+void act_approve(struct views *views, struct str args, struct views_request *request) {
+    if (tune_can(views->state, TUNE_ACT_SEND) && !tune_can(views->state, TUNE_ACT_APPROVE))
+        calls_send(views, args, request);
+    else
+        views_act(views, &(struct tune_action){.kind = TUNE_ACT_APPROVE});
+}
+
 static void reject_with(struct views *views, struct str text, struct views_request *request) {
     (void)request;
     act_text(views, TUNE_ACT_REJECT, text);
@@ -251,14 +258,19 @@ void act_take(struct views *views, struct str args, struct views_request *reques
 
 /* ---- settings --------------------------------------------------------------------------------- */
 
+#define GATE_QUESTIONS (TUNE_STEPS + 1)     /* the row of the menu after those of the steps */
+
 static void next_gate(struct views *views, struct str text, struct views_request *request) {
     long long step;
-    if (!str_to_int(text, &step) || step < 0 || step > TUNE_STEPS)
+    if (!str_to_int(text, &step) || step < 0 || step > GATE_QUESTIONS)
         return;
     enum tune_gate gate = views->state->steps[step < TUNE_STEPS ? step : 0].gate;
-    views_act(views, &(struct tune_action){.kind = TUNE_ACT_SET_GATE,
-                                           .step = (enum tune_step)step,
-                                           .gate = (gate + 1) % TUNE_GATES});
+    struct tune_action action = {.kind = TUNE_ACT_SET_GATE,
+                                 .step = (enum tune_step)step,
+                                 .gate = (gate + 1) % TUNE_GATES};
+    if (step == GATE_QUESTIONS)
+        action = (struct tune_action){.kind = TUNE_ACT_HOLD};
+    views_act(views, &action);
     int row = views->menu.list.cursor;
     act_gates(views, STR(""), request);
     views->menu.list.count = (int)views->menu.shown.len;
@@ -279,6 +291,10 @@ void act_gates(struct views *views, struct str args, struct views_request *reque
         views_menu_row(views, i, "", tune_step_word((enum tune_step)i), text.at);
         buf_free(&text);
     }
+    bool holds = views->state->holds;
+    views_menu_row(views, GATE_QUESTIONS, "", "questions",
+                   holds ? "ask         before one goes to a model, it waits for you (screen 9)"
+                         : "auto        they go to a model at once");
     views_open_menu(views, "gates (Enter changes, Esc closes)", next_gate);
 }
 

@@ -45,6 +45,28 @@ static int waiting(const struct views *views) {
     return -1;
 }
 
+const struct tune_call *calls_held(const struct views *views, int *number) {
+    const struct tune_state *state = views->state;
+    int here = chosen(views);
+    if (here >= 0 && !state->calls.at[here].held)
+        for (here = 0; here < (int)state->calls.len && !state->calls.at[here].held;)
+            here++;
+    if (here < 0 || here >= (int)state->calls.len)
+        return NULL;
+    if (number)
+        *number = here;
+    return &state->calls.at[here];
+}
+
+void calls_send(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    int number = 0;
+    const struct tune_call *held = calls_held(views, &number);
+    if (held && views_act(views, &(struct tune_action){.kind = TUNE_ACT_SEND, .index = number}))
+        views_say(views, false, "sent");
+}
+
 bool calls_many(const struct views *views) {
     return views->state && calls_running(views->state) > 1;
 }
@@ -65,8 +87,8 @@ static double tokens_so_far(const struct tune_call *call) {
 static void call_print(const struct views *views, const struct tune_call *call, struct buf *out) {
     buf_printf(out, "%s %s  %s", call->role ? call->role : "-", call->model ? call->model : "-",
                show_elapsed(views->now_ms - call->asked_ms).text);
-    if (call->waits)
-        buf_puts(out, "  waits for you");
+    if (call->waits || call->held)
+        buf_puts(out, call->held ? "  not sent yet" : "  waits for you");
     else if (call->live.len)
         buf_printf(out, "  %s tokens", show_count(tokens_so_far(call)).text);
 }
@@ -150,6 +172,20 @@ static void draw_asked(struct views *views, struct tui_area area, int number) {
     tui_list_draw_bar(list, text);
 }
 
+static void draw_held(struct tui_area area, const struct tune_state *state,
+                      const struct tune_call *call) {
+    struct tui_area inner = tui_area_part(area, (struct tui_rect){0, 1, area.rows, area.cols - 2});
+    struct buf text = {0};
+    buf_printf(&text, "◆ Not sent yet, about %s tokens: S sends it, 9 shows it part by part and lets "
+               "you edit it, s gives it up.\n",
+               show_count(call->estimate).text);
+    if (call->mends >= 0 && (size_t)call->mends < state->calls.len)
+        buf_printf(&text, "\nIt asks once more, because the answer before could not be used: %s.\n",
+                   state->calls.at[call->mends].unread ? state->calls.at[call->mends].unread : "-");
+    tui_put_wrapped(tui_ink(inner, TUI_WAITING), 0, buf_str(&text));
+    buf_free(&text);
+}
+
 bool calls_draw(struct views *views, struct tui_area area) {
     int number = chosen(views);
     bool elsewhere = views->step >= 0 && views->step != (int)views->state->step;
@@ -158,7 +194,9 @@ bool calls_draw(struct views *views, struct tui_area area) {
     const struct tune_call *call = &views->state->calls.at[number];
     struct tui_area rest = tui_area_part(area, (struct tui_rect){1, 0, area.rows - 1, area.cols});
     draw_tabs(views, area, number);
-    if (call->waits)
+    if (call->held)
+        draw_held(rest, views->state, call);
+    else if (call->waits)
         draw_asked(views, rest, number);
     else if (call->live.len)
         draw_live(rest, call);
@@ -175,6 +213,10 @@ bool calls_doing(const struct views *views, struct buf *out) {
         return false;
     if (waiting(views) >= 0) {
         buf_puts(out, "waits for your answer: i writes it, p here, or paste it");
+        return true;
+    }
+    if (calls_held(views, NULL)) {
+        buf_puts(out, "waits to be sent: S sends it, 9 shows it");
         return true;
     }
     if (count == 1) {

@@ -252,7 +252,9 @@ static int running_text(struct views *views, struct tui_area area) {
     }
     struct buf asks = {0};
     if (calls_doing(views, &asks))
-        col = tui_put_short(tune_can(state, TUNE_ACT_ANSWER) ? tui_ink(area, TUI_WAITING) : area, 0,
+        col = tui_put_short(tune_can(state, TUNE_ACT_ANSWER) || tune_can(state, TUNE_ACT_SEND)
+                                ? tui_ink(area, TUI_WAITING)
+                                : area, 0,
                             (struct tui_rect){0, col + 2, 1, area.cols - col - 3}, buf_str(&asks));
     buf_free(&asks);
     if (step->doing)
@@ -359,6 +361,8 @@ static void hint_of(const struct views *views, const struct command *command, st
         *hint = views->prompt_page == PROMPT_CALL    ? "prompt/answer"
                 : views->prompt_page == PROMPT_CALLS ? "parts"
                                                      : "calls";
+    if (strcmp(command->name, "hold") == 0)
+        *hint = views->state->holds ? "send at once" : "hold";
     if (strcmp(command->name, "back") == 0 && views->view <= VIEW_WORKBENCH)
         *hint = "quit";
 }

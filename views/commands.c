@@ -35,7 +35,7 @@ const char command_keys[] =
     "profile t timeline\nprofile + zoom-in\nprofile = zoom-in\nprofile - zoom-out\n"
     "prompt n next-match\nprompt N previous-match\nprompt Space switch-part\nprompt e edit\n"
     "prompt x restore-part\nprompt Tab calls\nprompt o next-role\nprompt i answer\n"
-    "prompt p answer-here\nworkbench i answer\nworkbench p answer-here\nworkbench c next-call\n"
+    "prompt p answer-here\nprompt S send\nprompt h hold\nworkbench S send\nworkbench i answer\nworkbench p answer-here\nworkbench c next-call\n"
     "notes e edit\nnotes p pin\nnotes x drop\nnotes Tab scores\n"
     "history Space mark\nhistory c compare\nhistory o order\nhistory v view\n"
     "history n next-match\nhistory N previous-match\n"
@@ -456,7 +456,9 @@ static bool two_marked(const struct views *views) {
 static const struct command commands[] = {
     /* name, hint in the key line ("" for none), help, where, action, handler, condition */
     {"approve", "approve", "accept what waits at the gate and go on", ON(WORKBENCH) | ON(KERNEL) |
-     ON(DIFF) | ON(DEVICE) | ON(PROFILE) | ON(PROMPT) | ON(HISTORY), TUNE_ACT_APPROVE, NULL, NULL},
+     ON(DIFF) | ON(DEVICE) | ON(PROFILE) | ON(PROMPT) | ON(HISTORY), TUNE_ACT_APPROVE, act_approve, NULL},
+    {"send", "send", "send the question that waits for it to the model", ON(WORKBENCH) | ON(PROMPT),
+     TUNE_ACT_SEND, calls_send, NULL},
     {"retry", "try again", "connect to the host again, now", TUNING, NONE, place_retry,
      place_can_retry},
     {"timeline", "timeline/roofline", "show cost per line, the engine timeline, the roofline",
@@ -485,6 +487,8 @@ static const struct command commands[] = {
      ON(PROMPT), NONE, prompt_calls, NULL},
     {"next-role", "role", "show what another role would be asked", ON(PROMPT), NONE, prompt_next_role,
      prompt_has_part},
+    {"hold", "hold", "each question waits until you looked at it and send it; again: they go out at once",
+     ON(PROMPT), TUNE_ACT_HOLD, NULL, prompt_has_part},
     {"hunks", "hunks", "go through the hunks of the proposal one by one", ON(WORKBENCH), NONE,
      do_hunks, has_proposal},
     {"plans", "plans", "choose another one of the plans", ON(WORKBENCH), NONE, act_plans,

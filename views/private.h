@@ -138,6 +138,7 @@ struct views {
     bool prompt_chosen;                     /* else the one whose turn is next */
     struct tune_prompt *prompt_parts;
     int64_t prompt_seq;
+    int prompt_mends;                       /* of prompt_parts: the call whose answer it mends, -1 */
     int prompt_call;                        /* of PROMPT_CALL */
     struct source prompt;                   /* of PROMPT_TEXT and PROMPT_CALL */
     struct buf prompt_text;
@@ -192,6 +193,7 @@ extern const char command_keys[];           /* the default bindings */
 /* Opens $EDITOR on views->edit_text; the action gets the text. */
 void act_open_editor(struct views *views, struct tune_action action, const char *name,
                      struct views_request *request);
+void act_approve(struct views *views, struct str args, struct views_request *request);
 void act_edit(struct views *views, struct str args, struct views_request *request);
 void act_write(struct views *views, struct str args, struct views_request *request);
 void act_reject(struct views *views, struct str args, struct views_request *request);
@@ -298,9 +300,7 @@ struct tui_list *prompt_list(struct views *views);
 struct str prompt_line(const void *views, int row);
 bool prompt_back(struct views *views);                  /* false: there is nothing to go back to */
 void prompt_forget(struct views *views);
-/* The role the screen is about, and the model its next call goes to; NULL: none is asked. */
-enum tune_role prompt_role(const struct views *views);
-const struct tune_role_model *prompt_model(const struct tune_state *state, enum tune_role role);
+enum tune_role prompt_role(const struct views *views);      /* the one the screen is about */
 void prompt_calls(struct views *views, struct str args, struct views_request *request);
 void prompt_next_role(struct views *views, struct str args, struct views_request *request);
 void prompt_switch(struct views *views, struct str args, struct views_request *request);
@@ -313,6 +313,9 @@ bool prompt_is_edited(const struct views *views);
 int calls_running(const struct tune_state *state);
 bool calls_many(const struct views *views);
 void calls_next(struct views *views, struct str args, struct views_request *request);
+/* The question that is not sent yet: the one looked at, else the first; NULL. *number may be NULL. */
+const struct tune_call *calls_held(const struct views *views, int *number);
+void calls_send(struct views *views, struct str args, struct views_request *request);
 bool calls_draw(struct views *views, struct tui_area area);     /* false: none runs */
 bool calls_doing(const struct views *views, struct buf *out);
 void calls_answer(struct views *views, struct str args, struct views_request *request);

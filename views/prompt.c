@@ -16,27 +16,51 @@ struct tui_list *prompt_list(struct views *views) {
     return &views->prompt_lists[views->prompt_page];
 }
 
-enum tune_role prompt_role(const struct views *views) {
-    return views->prompt_chosen ? views->prompt_role : tune_role_next(views->state);
+/* Whose question goes out next: that of the one that is held, else as the loop stands. */
+static enum tune_role next_role(const struct views *views) {
+    const struct tune_call *held = calls_held(views, NULL);
+    enum tune_role role = tune_role_next(views->state);
+    if (held)
+        tune_role_find(held->role, &role);
+    return role;
 }
 
-const struct tune_role_model *prompt_model(const struct tune_state *state, enum tune_role role) {
-    if (!state->roles || !state->roles[role].count)
-        return NULL;
-    return &state->roles[role].models[tune_role_turn(state, role, state->roles[role].count)];
+enum tune_role prompt_role(const struct views *views) {
+    return views->prompt_chosen ? views->prompt_role : next_role(views);
+}
+
+/* The question that is held and is what the screen shows; NULL. */
+static const struct tune_call *held_here(const struct views *views) {
+    const struct tune_call *held = calls_held(views, NULL);
+    return held && held->role && !strcmp(held->role, tune_role_word(prompt_role(views))) ? held : NULL;
+}
+
+/* The model that the question on the screen goes to; NULL: none is asked. */
+static const struct tune_role_model *prompt_model(const struct views *views) {
+    const struct tune_state *state = views->state;
+    enum tune_role role = prompt_role(views);
+    const struct tune_role_view *row = state->roles ? &state->roles[role] : NULL;
+    const struct tune_call *held = held_here(views);
+    for (size_t i = 0; held && row && i < row->count; i++)
+        if (held->model && !strcmp(row->models[i].name, held->model))
+            return &row->models[i];
+    return row && row->count ? &row->models[tune_role_turn(state, role, row->count)] : NULL;
 }
 
 /* The prompt as it would go out now; built anew when anything happened. */
 static struct tune_prompt *parts_of(struct views *views) {
     enum tune_role role = prompt_role(views);
+    const struct tune_call *held = held_here(views);
+    int mends = held ? held->mends : -1;
     if (views->prompt_parts && views->prompt_seq == views->state->seq &&
-        views->prompt_built == role)
+        views->prompt_built == role && views->prompt_mends == mends)
         return views->prompt_parts;
-    struct tune_context *context = tune_context_build(views->state);
+    struct tune_context *context = tune_context_question(views->state, role, mends);
     tune_prompt_free(views->prompt_parts);
     views->prompt_parts = tune_prompt_build(context, role, NULL, 0);
     views->prompt_seq = views->state->seq;
     views->prompt_built = role;
+    views->prompt_mends = mends;
     tune_context_free(context);
     return views->prompt_parts;
 }
@@ -131,10 +155,10 @@ static double usual_answer(const struct tune_state *state, enum tune_role role) 
     return count ? sum / count : (double)NAN;
 }
 
-static void cost_print(const struct tune_state *state, enum tune_role role, double tokens,
-                       struct buf *out) {
-    const struct tune_role_model *model = prompt_model(state, role);
-    double answer = usual_answer(state, role);
+static void cost_print(const struct views *views, double tokens, struct buf *out) {
+    const struct tune_state *state = views->state;
+    const struct tune_role_model *model = prompt_model(views);
+    double answer = usual_answer(state, prompt_role(views));
     buf_printf(out, "about %s tokens", show_count(tokens).text);
     if (!model) {
         buf_puts(out, state->read_only ? "" : "; no model is asked");
@@ -158,11 +182,16 @@ static void cost_print(const struct tune_state *state, enum tune_role role, doub
 
 static void parts_title(const struct views *views, struct buf *out) {
     enum tune_role role = prompt_role(views);
-    const struct tune_role_model *model = prompt_model(views->state, role);
-    bool next = role == tune_role_next(views->state);
-    buf_printf(out, "%s%s", next ? "next: " : "", tune_role_word(role));
+    const struct tune_role_model *model = prompt_model(views);
+    const struct tune_call *held = held_here(views);
+    buf_printf(out, "%s%s", held                        ? "not sent yet: "
+                            : role == next_role(views) ? "next: "
+                                                       : "",
+               tune_role_word(role));
     if (model)
         buf_printf(out, ", %s", model->name);
+    if (held && held->mends >= 0)
+        buf_puts(out, ", again");
 }
 
 static void draw_parts(struct views *views, struct tui_area body) {
@@ -186,7 +215,7 @@ static void draw_parts(struct views *views, struct tui_area body) {
             tui_lay_paper(table, (struct tui_rect){row, 0, 1, table.cols}, TUI_PAPER_CURSOR);
     }
     tui_list_draw_bar(list, table);
-    cost_print(views->state, prompt_role(views), tune_prompt_tokens(prompt), &cost);
+    cost_print(views, tune_prompt_tokens(prompt), &cost);
     tui_put_short(tui_ink(inside, TUI_STRONG), inside.rows - 1,
                   (struct tui_rect){0, 1, 1, inside.cols - 2}, buf_str(&cost));
     const struct tune_prompt_part *part = part_here(views);
@@ -227,9 +256,15 @@ static struct shown show_seconds(double seconds) {
 
 static const char *call_state(const struct tune_call *call) {
     return call->waits       ? "waits for you"
+           : call->held      ? "not sent yet"
            : !call->ended_ms ? "runs"
            : call->failure   ? call->failure
+           : call->unread    ? call->unread
                              : "";
+}
+
+static bool call_is_bad(const struct tune_call *call) {
+    return call->failure || call->unread;
 }
 
 /* The columns right of the model's name, from the left; without a state where it is narrow. */
@@ -247,8 +282,10 @@ static void draw_call(struct tui_area area, int row, size_t number, const struct
     bool wide = area.cols >= 110;
     int col = wide ? 40 : 27;
     tui_say_right(tui_ink(area, TUI_DIM), row, 4, "%zu", number);
-    tui_say(tui_ink(area, call->failure ? TUI_BAD : call->ended_ms ? TUI_GOOD : TUI_ACTIVE), row, 5,
-            "%s", call->failure ? "✗" : call->ended_ms ? "✓" : call->waits ? "◆" : "▶");
+    bool person = call->waits || call->held, bad = call_is_bad(call);
+    tui_say(tui_ink(area, bad ? TUI_BAD : call->ended_ms ? TUI_GOOD : person ? TUI_WAITING
+                                                                             : TUI_ACTIVE), row, 5,
+            "%s", bad ? "✗" : call->ended_ms ? "✓" : person ? "◆" : "▶");
     tui_put_short(area, row, (struct tui_rect){0, 7, 1, 9}, str_of(call->role));
     tui_put_short(tui_ink(area, TUI_STRONG), row, (struct tui_rect){0, 17, 1, col - 18},
                   str_of(call->model));
@@ -294,7 +331,12 @@ static void draw_call_detail(struct tui_area area, const struct tune_call *call)
                show_count(call->cache_read).text, show_count(call->cache_write).text,
                show_count(call->estimate).text);
     row = put_line(area, row, "tokens", text.at);
-    put_line(area, row, call->failure ? "failed" : "", call_state(call));
+    if (call->mends >= 0) {
+        buf_clear(&text);
+        buf_printf(&text, "the answer to question %d, which could not be used", call->mends);
+        row = put_line(area, row, "mends", text.at);
+    }
+    put_line(area, row, call->failure ? "failed" : call->unread ? "not used" : "", call_state(call));
     buf_free(&text);
 }
 
@@ -430,7 +472,7 @@ void prompt_next_role(struct views *views, struct str args, struct views_request
     (void)args;
     (void)request;
     views->prompt_role = (prompt_role(views) + 1) % TUNE_ROLES;
-    views->prompt_chosen = views->prompt_role != tune_role_next(views->state);
+    views->prompt_chosen = views->prompt_role != next_role(views);
     views->prompt_page = PROMPT_PARTS;
     views->prompt_lists[PROMPT_PARTS] = (struct tui_list){0};
 }

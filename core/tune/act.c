@@ -97,6 +97,12 @@ static bool can_answer(const struct tune_state *state) {
             return true;
     return false;
 }
+static bool can_send(const struct tune_state *state) {
+    for (size_t i = 0; i < state->calls.len; i++)
+        if (state->calls.at[i].held)
+            return true;
+    return false;
+}
 
 /* ------------------------------------------------------------------------------ what it does */
 
@@ -452,6 +458,16 @@ static void act_answer(struct tune_state *state, const struct act *act) {
     (void)state, (void)act;
 }
 
+/* The same with the event "sent". */
+static void act_send(struct tune_state *state, const struct act *act) {
+    (void)state, (void)act;
+}
+
+static void act_hold(struct tune_state *state, const struct act *act) {
+    (void)act;
+    state->holds = !state->holds;
+}
+
 /* The lines that a hunk would have taken away and put in their place. */
 static const char *hunk_text(struct tune_state *state, const struct tune_hunk *hunk) {
     const struct tune_attempt *parent = tune_state_attempt(state, state->candidate.parent);
@@ -545,6 +561,8 @@ static const struct {
     [TUNE_ACT_EDIT_PART] = {can_always, act_edit_part, TUNE_UNDO_PARTS},
     [TUNE_ACT_RESTORE_PART] = {can_restore, act_restore_part, TUNE_UNDO_PARTS},
     [TUNE_ACT_ANSWER] = {can_answer, act_answer, TUNE_UNDO_NONE},
+    [TUNE_ACT_HOLD] = {can_always, act_hold, TUNE_UNDO_SETTINGS},
+    [TUNE_ACT_SEND] = {can_send, act_send, TUNE_UNDO_NONE},
 };
 
 const char *tune_action_name(enum tune_action_kind kind) {
@@ -589,7 +607,7 @@ static size_t index_limit(const struct tune_state *state, enum tune_action_kind 
         return state->candidate.hunks.len;
     if (kind == TUNE_ACT_SET_BUDGET)
         return TUNE_BUDGETS;
-    if (kind == TUNE_ACT_ANSWER)
+    if (kind == TUNE_ACT_ANSWER || kind == TUNE_ACT_SEND)
         return state->calls.len;
     return actions[kind].undo == TUNE_UNDO_NOTE ? state->notes.len : state->memory.len;
 }
@@ -637,6 +655,8 @@ bool tune_act_check(const struct tune_state *state, const struct tune_action *ac
                        action->index);
     if (action->kind == TUNE_ACT_ANSWER && !state->calls.at[action->index].waits)
         return err_set(err, ERR_USAGE, "question %d does not wait for an answer", action->index);
+    if (action->kind == TUNE_ACT_SEND && !state->calls.at[action->index].held)
+        return err_set(err, ERR_USAGE, "question %d went out already", action->index);
     if (reads(action->kind, "part") && ((unsigned)action->role >= TUNE_ROLES || !action->part))
         return err_set(err, ERR_USAGE, "%s needs a role and a part of its prompt",
                        tune_action_name(action->kind));

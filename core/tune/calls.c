@@ -7,6 +7,8 @@
 #include "model/model.h"
 #include "tune/driver.h"
 
+#define UNREAD_MOST ((size_t)32768)     /* bytes of an answer that could not be used, to mend it */
+
 /* ------------------------------------------------------------------------------------ the state */
 
 static const struct {
@@ -35,20 +37,32 @@ static void streaming_set(struct tune_state *state) {
             state->streaming = state->calls.at[i - 1].live.at;
 }
 
-/* What a person wrote for one call has gone out with it. */
-static void edits_used(struct tune_state *state, const char *word) {
+/* What a person wrote for one call goes out with it, and with the one that mends its answer. */
+static void edits_take(struct tune_state *state, struct tune_call *call) {
     enum tune_role role;
     size_t left = 0;
-    if (!tune_role_find(word, &role))
+    const struct tune_call *mended =
+        call->mends >= 0 && (size_t)call->mends < state->calls.len ? &state->calls.at[call->mends]
+                                                                   : NULL;
+    VEC(struct tune_part_change) edits = {0};
+    if (!tune_role_find(call->role, &role))
         return;
+    for (size_t i = 0; mended && i < mended->n_edits; i++)
+        *vec_push(&edits) = mended->edits[i];
     for (size_t i = 0; i < state->parts.len; i++) {
         struct tune_part_change change = state->parts.at[i];
+        if (change.role == role && change.text && !change.off)
+            *vec_push(&edits) = change;
         if (change.role == role)
             change.text = NULL;
         if (change.off || change.text)
             state->parts.at[left++] = change;
     }
     state->parts.len = left;
+    state->own->sent[role]++;
+    call->edits = arena_dup(state->arena, edits.at, edits.len * sizeof *edits.at);
+    call->n_edits = edits.len;
+    vec_free(&edits);
 }
 
 void tune_call_asked(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
@@ -64,23 +78,52 @@ void tune_call_asked(struct tune_state *state, const cJSON *payload, int64_t wal
         .hold_tokens = tune_json_number(payload, "hold_tokens"),
         .hold_dollars = tune_json_number(payload, "hold_dollars"),
         .waits = tune_json_bool(payload, "waits"),
+        .held = tune_json_bool(payload, "held"),
+        .mends = tune_json_int(payload, "mends", -1),
     };
     for (size_t i = 0; i < COUNT_OF(numbers); i++)
         *number_at(call, i) = NAN;
-    edits_used(state, call->role);
+    if (!call->held)
+        edits_take(state, call);
     streaming_set(state);
 }
 
-void tune_call_answered(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+static struct tune_call *call_of(struct tune_state *state, const cJSON *payload) {
     int number = tune_json_int(payload, "call", -1);
-    if (number < 0 || (size_t)number >= state->calls.len)
+    return number >= 0 && (size_t)number < state->calls.len ? &state->calls.at[number] : NULL;
+}
+
+void tune_call_sent(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    struct tune_call *call = call_of(state, payload);
+    if (!call || !call->held)
         return;
-    struct tune_call *call = &state->calls.at[number];
+    call->held = false;
+    call->asked_ms = wall_ms;
+    call->prompt = tune_keep(state, tune_json_text(payload, "prompt"));
+    call->estimate = tune_json_number(payload, "estimate");
+    call->hold_tokens = tune_json_number(payload, "hold_tokens");
+    call->hold_dollars = tune_json_number(payload, "hold_dollars");
+    edits_take(state, call);
+}
+
+void tune_call_unread(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    struct tune_call *call = call_of(state, payload);
+    if (!call)
+        return;
+    call->unread = tune_keep(state, tune_json_text(payload, "text"));
+    call->said = tune_keep(state, tune_json_text(payload, "said"));
+}
+
+void tune_call_answered(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    struct tune_call *call = call_of(state, payload);
+    if (!call)
+        return;
     call->answer = tune_keep(state, tune_json_text(payload, "answer"));
     call->failure = tune_keep(state, tune_json_text(payload, "failure"));
     call->tries = tune_json_int(payload, "tries", 1);
     call->ended_ms = wall_ms;
-    call->waits = false;
+    call->waits = call->held = false;
     for (size_t i = 0; i < COUNT_OF(numbers); i++)
         *number_at(call, i) = tune_json_number(payload, numbers[i].key);
     buf_free(&call->live);
@@ -93,7 +136,7 @@ void tune_calls_break_off(struct tune_state *state, int64_t wall_ms) {
         if (call->ended_ms)
             continue;
         call->ended_ms = wall_ms;
-        call->waits = false;
+        call->waits = call->held = false;
         call->failure = "hone ended before the answer came";
         buf_free(&call->live);
     }
@@ -168,8 +211,72 @@ int tune_reply_asked(struct tune_reply *reply, const struct tune_question *quest
     cJSON_AddNumberToObject(payload, "attempt", session->state->current);
     if (question->waits)
         cJSON_AddTrueToObject(payload, "waits");
+    if (question->held)
+        cJSON_AddTrueToObject(payload, "held");
+    if (question->mends >= 0)
+        cJSON_AddNumberToObject(payload, "mends", question->mends);
     int number = (int)session->state->calls.len;
     return tune_emit(session, "asked", payload) ? number : -1;
+}
+
+void tune_reply_sent(struct tune_reply *reply, int call, const struct tune_question *question) {
+    struct tune_session *session = reply->session;
+    cJSON *payload = cJSON_CreateObject();
+    cJSON_AddNumberToObject(payload, "call", call);
+    artefact_put(session, payload, "prompt", question->prompt);
+    tune_json_put_number(payload, "estimate", question->estimate);
+    tune_json_put_number(payload, "hold_tokens", question->hold_tokens);
+    tune_json_put_number(payload, "hold_dollars", question->hold_dollars);
+    tune_emit(session, "sent", payload);
+}
+
+bool tune_reply_holds(const struct tune_reply *reply) {
+    return reply->session->state->holds;
+}
+
+/* As much of a useless answer as is worth sending back: its beginning and its end. */
+static void said_print(struct str text, struct buf *out) {
+    size_t left = text.len > UNREAD_MOST ? text.len - UNREAD_MOST : 0, front = UNREAD_MOST / 3 * 2;
+    if (!left) {
+        buf_add(out, text.at, text.len);
+        return;
+    }
+    while (front && ((unsigned char)text.at[front] & 0xc0) == 0x80)
+        front--;
+    size_t end = front + left;
+    while (end < text.len && ((unsigned char)text.at[end] & 0xc0) == 0x80)
+        end++;
+    buf_add(out, text.at, front);
+    buf_printf(out, "\n[... %zu bytes left out ...]\n", end - front);
+    buf_add(out, text.at + end, text.len - end);
+}
+
+void tune_reply_unread(struct tune_reply *reply, int call, struct str text, const char *why) {
+    struct buf said = {0};
+    cJSON *payload = cJSON_CreateObject();
+    said_print(text, &said);
+    cJSON_AddNumberToObject(payload, "call", call);
+    tune_json_put_text(payload, "text", why);
+    tune_json_put_text(payload, "said", said.at ? said.at : "");
+    tune_emit(reply->session, "unread", payload);
+    buf_free(&said);
+}
+
+const struct tune_context *tune_reply_context(struct tune_reply *reply, enum tune_role role,
+                                              int mends) {
+    struct tune_session *session = reply->session;
+    tune_context_free(session->context);
+    session->context = tune_context_question(session->state, role, mends);
+    return session->context;
+}
+
+int tune_reply_repeats(const struct tune_reply *reply, struct str source) {
+    const struct tune_state *state = reply->session->state;
+    for (size_t i = 0; i < state->attempts.len; i++)
+        if ((int)i != state->current &&
+            str_equal(str_trim(source), str_trim(str_of(state->attempts.at[i].source))))
+            return (int)i;
+    return -1;
 }
 
 void tune_reply_stream(struct tune_reply *reply, int call, struct str piece, bool again) {

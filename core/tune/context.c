@@ -26,9 +26,9 @@ static const char *keep(struct tune_context *context, const char *text) {
     return text ? arena_strdup(context->arena, text) : NULL;
 }
 
-static void closed_add(struct tune_context *context, const char *key) {
+static void closed_add(struct tune_context *context, const char *key, const char *how) {
     if (key && *key && !tune_context_is_closed(context, key))
-        *vec_push(&context->closed) = keep(context, key);
+        *vec_push(&context->closed) = (struct tune_closed){keep(context, key), how};
 }
 
 /* Directions that did not work out, whoever found out. */
@@ -36,10 +36,14 @@ static void closed_fill(struct tune_context *context, const struct tune_state *s
     for (size_t i = 1; i < state->attempts.len; i++) {
         const struct tune_attempt *attempt = &state->attempts.at[i];
         if (attempt->status != TUNE_STATUS_KEEP && attempt->status != TUNE_STATUS_OPEN)
-            closed_add(context, attempt->plan.key);
+            closed_add(context, attempt->plan.key,
+                       arena_printf(context->arena, "attempt %d: %s", attempt->id,
+                                    tune_status_word(attempt->status)));
     }
     for (size_t i = 0; i < state->rejections.len; i++)
-        closed_add(context, state->rejections.at[i].key);
+        closed_add(context, state->rejections.at[i].key,
+                   state->rejections.at[i].by_loop ? "it could not be carried out"
+                                                   : "the person rejected it");
 }
 
 static void profile_fill(struct tune_context *context, const struct tune_attempt *attempt) {
@@ -431,6 +435,33 @@ struct tune_context *tune_context_lesson(const struct tune_state *state) {
     return context;
 }
 
+/* --------------------------------------------------------------------------- one more question */
+
+/* The answer that could not be used, why, and the words that the question before went out with: what is
+ * edited since wins over them. */
+static void mend_fill(struct tune_context *context, const struct tune_call *call) {
+    for (size_t i = call->n_edits; i > 0; i--) {
+        struct tune_part_change change = call->edits[i - 1];
+        change.part = keep(context, change.part);
+        change.text = keep(context, change.text);
+        vec_push(&context->changes);
+        memmove(context->changes.at + 1, context->changes.at,
+                (context->changes.len - 1) * sizeof change);
+        context->changes.at[0] = change;
+    }
+    text_section(context, "answer", call->said && *call->said ? call->said : "(nothing)");
+    text_section(context, "complaint", call->unread);
+}
+
+struct tune_context *tune_context_question(const struct tune_state *state, enum tune_role role,
+                                           int mends) {
+    bool lesson = role == TUNE_ROLE_SUMMARISER || role == TUNE_ROLE_REFLECTOR;
+    struct tune_context *context = lesson ? tune_context_lesson(state) : tune_context_build(state);
+    if (mends >= 0 && (size_t)mends < state->calls.len && state->calls.at[mends].unread)
+        mend_fill(context, &state->calls.at[mends]);
+    return context;
+}
+
 void tune_context_free(struct tune_context *context) {
     if (!context)
         return;
@@ -445,8 +476,12 @@ void tune_context_free(struct tune_context *context) {
 }
 
 bool tune_context_is_closed(const struct tune_context *context, const char *key) {
+    return tune_context_closed_how(context, key) != NULL;
+}
+
+const char *tune_context_closed_how(const struct tune_context *context, const char *key) {
     for (size_t i = 0; key && i < context->closed.len; i++)
-        if (!strcmp(context->closed.at[i], key))
-            return true;
-    return false;
+        if (!strcmp(context->closed.at[i].key, key))
+            return context->closed.at[i].how;
+    return NULL;
 }

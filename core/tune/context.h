@@ -12,6 +12,11 @@ struct tune_section {
     char *text;
 };
 
+/* A direction that is not to be taken again, and what became of it: "attempt 3, revert". */
+struct tune_closed {
+    const char *key, *how;
+};
+
 /* One request's view of the session. Valid until it is freed; the state may move on. */
 struct tune_context {
     int round, attempt;         /* attempt: the parent to start from */
@@ -21,7 +26,7 @@ struct tune_context {
     double latency_us, floor_us;
     /* Directions not to take again: keys of plans that failed, were reverted or rejected on this
      * parent (or, where the edit is the same, on an earlier one). */
-    VEC(const char *) closed;
+    VEC(struct tune_closed) closed;
     /* Per source line, from the profile. */
     VEC(struct tune_line_cost) lines;
     VEC(struct tune_metric) metrics;
@@ -38,6 +43,10 @@ struct tune_context *tune_context_build(const struct tune_state *state) CC_MUST_
 /* The context of a lesson about the current attempt: what was planned, what was measured, both
  * kernels. The same rules. */
 struct tune_context *tune_context_lesson(const struct tune_state *state) CC_MUST_USE;
+/* The context of the next question of a role; with `mends` >= 0, of the one that mends the answer to
+ * that call. The same rules. */
+struct tune_context *tune_context_question(const struct tune_state *state, enum tune_role role,
+                                           int mends) CC_MUST_USE;
 void tune_context_free(struct tune_context *context);
 /* All sections as one text, laid out by the template prompts/plan.md (prompt.c). */
 void tune_context_print(const struct tune_context *context, struct buf *out);
@@ -49,5 +58,7 @@ bool tune_context_has_experience(const struct tune_state *state, size_t index);
 void tune_context_memory(const struct tune_state *state, struct buf *out);
 void tune_context_closed(const struct tune_state *state, struct buf *out);
 bool tune_context_is_closed(const struct tune_context *context, const char *key);
+/* How a direction was closed: "attempt 3: revert". */
+const char *tune_context_closed_how(const struct tune_context *context, const char *key);
 
 #endif

@@ -127,10 +127,22 @@ struct tune_question {
     struct str prompt;              /* as it goes out, system first */
     double estimate;                /* its tokens */
     double hold_tokens, hold_dollars;       /* with the longest answer it may get; NAN */
-    bool waits;                     /* for a person */
+    bool waits;                     /* for a person's answer */
+    bool held;                      /* until a person sends it; the prompt is not made yet */
+    int mends;                      /* the call whose answer could not be used, -1 */
 };
 struct model_reply;
 int tune_reply_asked(struct tune_reply *reply, const struct tune_question *question);
+/* One that was held goes out. */
+void tune_reply_sent(struct tune_reply *reply, int call, const struct tune_question *question);
+/* Whether questions are held. */
+bool tune_reply_holds(const struct tune_reply *reply);
+/* The answer to the call cannot be used, and why. */
+void tune_reply_unread(struct tune_reply *reply, int call, struct str text, const char *why);
+/* The context of the request as the state is now, in place of the one it began with. */
+const struct tune_context *tune_reply_context(struct tune_reply *reply, enum tune_role role, int mends);
+/* The attempt that had this very source, besides the one at hand; -1. */
+int tune_reply_repeats(const struct tune_reply *reply, struct str source);
 void tune_reply_stream(struct tune_reply *reply, int call, struct str piece, bool again);
 void tune_reply_answered(struct tune_reply *reply, int call, const struct model_reply *answer);
 /* Which of so many models of a role is to be asked now. */

@@ -291,6 +291,9 @@ static void print_calls(const struct tune_state *state, cJSON *root) {
         tune_json_put_number(item, "output", call->output);
         tune_json_put_number(item, "dollars", call->dollars);
         tune_json_put_bool(item, "waits", call->waits);
+        tune_json_put_bool(item, "held", call->held);
+        tune_json_put_text(item, "unread", call->unread);
+        put_int(item, "mends", call->mends);
     }
     list = array_in(root, "parts");
     for (size_t i = 0; i < state->parts.len; i++) {

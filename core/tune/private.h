@@ -34,10 +34,12 @@ struct tune_settings {
     enum tune_gate gates[TUNE_STEPS];
     const char *precision;
     unsigned by_hand;
+    bool holds;
 };
 struct tune_parts {
     struct tune_part_change *at;
-    size_t count, calls;        /* so many calls there were */
+    size_t count;
+    int sent[TUNE_ROLES];       /* questions that had gone out */
 };
 struct tune_undo {
     enum tune_undo_kind kind;
@@ -67,6 +69,7 @@ struct tune_private {
     struct tune_took took[TUNE_STEPS];
     int64_t clock_ms;           /* when the last event came */
     bool round_over;            /* the round was counted; the next one has not begun */
+    int sent[TUNE_ROLES];       /* questions that went out */
 };
 
 /* How many repair turns an attempt that did not compile gets: one where only the compiler is to blame
@@ -110,8 +113,11 @@ void tune_undo_push(struct tune_state *state, enum tune_undo_kind kind, size_t i
                     const char *what);
 void tune_undo_step(struct tune_state *state, bool redo);
 
-/* calls.c: the events "asked" and "answered". */
+/* calls.c: the events "asked", "sent" (one that was held), "answered" and "unread" (the answer cannot be
+ * used). */
 void tune_call_asked(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+void tune_call_sent(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+void tune_call_unread(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
 void tune_call_answered(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
 /* Calls that ran when the process ended will not be answered any more. */
 void tune_calls_break_off(struct tune_state *state, int64_t wall_ms);

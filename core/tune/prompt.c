@@ -10,6 +10,8 @@
 
 #define PROMPT_LIMIT (1u << 20)
 #define SYSTEM_MARK "[system]"
+#define ANSWER_MARK "[answer]"
+#define MEND_FILE "mend"        /* what follows when an answer could not be used */
 
 static const struct {
     const char *word, *file;
@@ -45,9 +47,9 @@ static const struct {
 };
 
 /* The text of a template, to be freed; the configuration folder's wins when it can be read. */
-static char *template_text(enum tune_role role) {
+static char *template_text(const char *file) {
     char name[64];
-    snprintf(name, sizeof name, "prompts/%s.md", roles[role].file);
+    snprintf(name, sizeof name, "prompts/%s.md", file);
     char *configured = path_config(name);
     char *text = file_exists(configured) ? file_read(configured, PROMPT_LIMIT, NULL, NULL) : NULL;
     free(configured);
@@ -150,7 +152,15 @@ static size_t part_length(struct str text) {
     return text.len;
 }
 
-/* "# hardware [system]\n...": its name, whether it is of the system, and the part without the mark. */
+/* Takes the mark off the end of a heading; false when it is not there. */
+static bool mark_take(struct str *name, const char *mark) {
+    if (!str_ends(*name, mark))
+        return false;
+    *name = str_trim((struct str){name->at, name->len - strlen(mark)});
+    return true;
+}
+
+/* "# hardware [system]\n...": its name, what it is, and the part without the mark. */
 static struct str part_heading(struct str part, struct tune_prompt *prompt,
                                struct tune_prompt_part *row) {
     struct str rest = part, line;
@@ -158,15 +168,16 @@ static struct str part_heading(struct str part, struct tune_prompt *prompt,
     if (!str_starts(part, "# ") || !str_next(&rest, '\n', &line))
         return part;
     struct str name = str_trim((struct str){line.at + 2, line.len - 2});
-    row->is_system = str_is(name, "system") || str_ends(name, SYSTEM_MARK);
-    if (str_ends(name, SYSTEM_MARK))
-        name = str_trim((struct str){name.at, name.len - strlen(SYSTEM_MARK)});
-    row->name = arena_strndup(prompt->arena, name.at, name.len);
-    if (!row->is_system)
-        return part;
     bool bare = str_is(name, "system");
+    row->is_system = mark_take(&name, SYSTEM_MARK) || bare;
+    row->is_answer = mark_take(&name, ANSWER_MARK);
+    row->name = arena_strndup(prompt->arena, name.at, name.len);
+    if (!row->is_system && !row->is_answer)
+        return part;
+    bare = bare || row->is_answer;
     char *whole = arena_printf(prompt->arena, "%s%s%s" STR_FMT, bare ? "" : "# ",
-                               bare ? "" : row->name, bare ? "" : "\n", STR_ARG(rest));
+                               bare ? "" : row->name, bare ? "" : "\n",
+                               STR_ARG(row->is_answer ? str_trim(rest) : rest));
     return str_of(whole);
 }
 
@@ -191,11 +202,10 @@ static void part_changes(struct tune_prompt *prompt, struct tune_prompt_part *ro
     }
 }
 
-struct tune_prompt *tune_prompt_build(const struct tune_context *context, enum tune_role role,
-                                      const struct tune_prompt_change *changes, size_t count) {
-    struct tune_prompt *prompt = mem_alloc(1, sizeof *prompt);
-    prompt->arena = arena_new();
-    char *layout = template_text(role);
+/* Adds the parts of a template; `mend`: what follows an answer. */
+static void parts_add(struct tune_prompt *prompt, const struct tune_context *context,
+                      enum tune_role role, const char *file) {
+    char *layout = template_text(file);
     struct str rest = str_of(layout);
     while (rest.len) {
         size_t len = part_length(rest);
@@ -206,16 +216,29 @@ struct tune_prompt *tune_prompt_build(const struct tune_context *context, enum t
         struct tune_prompt_part row = {0};
         struct buf text = {0};
         part = part_heading(part, prompt, &row);
+        row.is_again = !row.is_answer && !strcmp(file, MEND_FILE);
         row.left_out = part_print(context, part, &text);
         row.text = (struct str){arena_strndup(prompt->arena, text.at ? text.at : "", text.len), text.len};
         part_changes(prompt, &row, context, role);
-        for (size_t i = 0; i < count; i++)
-            part_change(prompt, &row, &changes[i]);
-        row.tokens = row.off ? 0 : model_tokens_estimate(row.text);
         *vec_push(&prompt->parts) = row;
         buf_free(&text);
     }
     free(layout);
+}
+
+struct tune_prompt *tune_prompt_build(const struct tune_context *context, enum tune_role role,
+                                      const struct tune_prompt_change *changes, size_t count) {
+    struct tune_prompt *prompt = mem_alloc(1, sizeof *prompt);
+    prompt->arena = arena_new();
+    parts_add(prompt, context, role, roles[role].file);
+    if (section_text(context, STR("complaint")))
+        parts_add(prompt, context, role, MEND_FILE);
+    for (size_t i = 0; i < prompt->parts.len; i++) {
+        struct tune_prompt_part *row = &prompt->parts.at[i];
+        for (size_t k = 0; k < count; k++)
+            part_change(prompt, row, &changes[k]);
+        row->tokens = row->off ? 0 : model_tokens_estimate(row->text);
+    }
     return prompt;
 }
 
@@ -227,15 +250,27 @@ void tune_prompt_free(struct tune_prompt *prompt) {
     free(prompt);
 }
 
+static void text_add(struct buf *out, struct str text) {
+    buf_add(out, text.at, text.len);
+    if (text.len && text.at[text.len - 1] != '\n')
+        buf_putc(out, '\n');
+}
+
 void tune_prompt_print(const struct tune_prompt *prompt, struct buf *system, struct buf *user) {
+    for (size_t i = 0; i < prompt->parts.len; i++)
+        if (!prompt->parts.at[i].off)
+            text_add(prompt->parts.at[i].is_system ? system : user, prompt->parts.at[i].text);
+}
+
+void tune_prompt_messages(const struct tune_prompt *prompt, struct tune_prompt_messages *out) {
     for (size_t i = 0; i < prompt->parts.len; i++) {
         const struct tune_prompt_part *part = &prompt->parts.at[i];
-        struct buf *out = part->is_system ? system : user;
-        if (part->off)
-            continue;
-        buf_add(out, part->text.at, part->text.len);
-        if (part->text.len && part->text.at[part->text.len - 1] != '\n')
-            buf_putc(out, '\n');
+        if (!part->off)
+            text_add(part->is_system   ? &out->system
+                     : part->is_answer ? &out->answer
+                     : part->is_again  ? &out->again
+                                       : &out->user,
+                     part->text);
     }
 }
 

@@ -12,6 +12,8 @@ struct tune_prompt_part {
     const char *name;           /* the heading; "" before the first one */
     struct str text;            /* as it goes out, heading and all */
     bool is_system;             /* goes out first, the same each round */
+    bool is_answer;             /* of the model, that could not be used: goes back to it as its own words */
+    bool is_again;              /* what it is told about that, after it */
     bool off;                   /* switched off: does not go out */
     bool edited;                /* somebody's words instead of the template's */
     int left_out;               /* lines that were too many */
@@ -32,8 +34,14 @@ struct tune_prompt *tune_prompt_build(const struct tune_context *context, enum t
                                       const struct tune_prompt_change *changes, size_t count)
     CC_MUST_USE;
 void tune_prompt_free(struct tune_prompt *prompt);      /* accepts NULL */
-/* What goes out: the parts that are on, those of the system first. */
+/* What goes out: the parts that are on, those of the system first, all others in `user`. */
 void tune_prompt_print(const struct tune_prompt *prompt, struct buf *system, struct buf *user);
+/* The same as the messages it becomes; answer and again are empty but where an answer is mended. Adds to
+ * them; the caller frees. */
+struct tune_prompt_messages {
+    struct buf system, user, answer, again;
+};
+void tune_prompt_messages(const struct tune_prompt *prompt, struct tune_prompt_messages *out);
 
 /* Tokens of all that goes out, estimated. */
 double tune_prompt_tokens(const struct tune_prompt *prompt);

@@ -43,6 +43,8 @@ struct tune_proposer {
     void (*free)(void *self);   /* may be NULL */
     /* A person's answer to state->calls[call], which waits for one; NULL where none ever does. */
     void (*answer)(void *self, int call, struct str text);
+    /* The person wants state->calls[call], which is held, to go out; NULL where none ever is. */
+    void (*send)(void *self, int call);
     const struct tune_role_view *roles;     /* who is asked for each role; NULL: no models */
 };
 

@@ -9,7 +9,8 @@
 #include "tune/driver.h"
 #include "tune/models.h"
 
-#define TURNS 2                     /* an answer, and one that mends what could not be read */
+/* What an answer can be sent back for, once each: it cannot be read, or it is an old one again. */
+enum trouble { UNREADABLE, REPEATED, TROUBLES };
 
 struct models_proposer {
     struct tune_proposer proposer;
@@ -24,19 +25,25 @@ struct models_proposer {
     size_t which;                   /* of the role's models */
     struct model_call *call;
     int number;                     /* of the call, in state->calls */
-    int turn;
-    struct buf system, prompt, answer, complaint;
+    int mends;                      /* the call whose answer could not be used, -1 */
+    enum trouble trouble;           /* of the answer that was read last */
+    bool sent_back[TROUBLES];
+    struct tune_prompt_messages texts;
 };
 
-static void ask(struct models_proposer *self);
+static void put(struct models_proposer *self);
+
+static void texts_free(struct tune_prompt_messages *texts) {
+    buf_free(&texts->system);
+    buf_free(&texts->user);
+    buf_free(&texts->answer);
+    buf_free(&texts->again);
+}
 
 static void forget(struct models_proposer *self) {
     self->reply = NULL;
     self->call = NULL;
-    buf_free(&self->system);
-    buf_free(&self->prompt);
-    buf_free(&self->answer);
-    buf_free(&self->complaint);
+    texts_free(&self->texts);
 }
 
 /* ------------------------------------------------------------------------------ reading answers */
@@ -48,25 +55,56 @@ static int lines_in(const char *text) {
     return count;
 }
 
+/* False when every one of the plans was closed before: *err says which and how. */
+static bool some_is_new(struct models_proposer *self, const struct tune_plan *plans, size_t count,
+                        struct err *err) {
+    struct buf said = {0};
+    for (size_t i = 0; i < count; i++) {
+        const char *how = tune_context_closed_how(self->context, plans[i].key);
+        if (!how) {
+            buf_free(&said);
+            return true;
+        }
+        buf_printf(&said, "%s\"%.60s\" (%s)", i ? ", " : "", plans[i].title, how);
+    }
+    self->trouble = REPEATED;
+    err_set(err, ERR_USAGE, "this was tried and closed already: %s; propose something else", said.at);
+    buf_free(&said);
+    return false;
+}
+
 static bool answer_plans(struct models_proposer *self, struct str text, struct err *err) {
     struct tune_plan plans[TUNE_ANSWER_PLANS];
     struct arena *arena = arena_new();
     size_t count =
         tune_answer_plans(text, lines_in(self->context->source), arena, plans, err);
     struct tune_reply *reply = self->reply;
-    if (count) {
+    bool fine = count && some_is_new(self, plans, count, err);
+    if (fine) {
         forget(self);
         tune_reply_plans(reply, plans, count);
     }
     arena_free(arena);
-    return count > 0;
+    return fine;
+}
+
+static bool is_new(struct models_proposer *self, struct str source, const char *base,
+                   struct err *err) {
+    if (str_equal(str_trim(source), str_trim(str_of(base))))
+        return err_set(err, ERR_USAGE, "it changes nothing");
+    int same = tune_reply_repeats(self->reply, source);
+    if (same < 0)
+        return true;
+    self->trouble = REPEATED;
+    return err_set(err, ERR_USAGE, "this is the kernel of attempt %d again; write another one", same);
 }
 
 static bool answer_kernel(struct models_proposer *self, struct str text, struct err *err) {
     const struct tune_context *context = self->context;
     const char *base = context->repair_source ? context->repair_source : context->source;
     struct buf source = {0};
-    bool fine = tune_answer_kernel(text, base, context->function, &source, err);
+    bool fine = tune_answer_kernel(text, base, context->function, &source, err) &&
+                is_new(self, buf_str(&source), base, err);
     struct tune_reply *reply = self->reply;
     if (fine) {
         forget(self);
@@ -105,18 +143,22 @@ static void read_answer(struct models_proposer *self, const struct model_reply *
         [TUNE_ROLE_PLANNER] = answer_plans,     [TUNE_ROLE_REWRITER] = answer_kernel,
         [TUNE_ROLE_FIXER] = answer_kernel,      [TUNE_ROLE_SUMMARISER] = answer_lesson,
         [TUNE_ROLE_REFLECTOR] = answer_lesson};
+    self->trouble = UNREADABLE;
     if (readers[self->role](self, answer->text, &err))
         return;
-    if (++self->turn >= TURNS || answer->stop == MODEL_STOP_REFUSED) {
-        give_up(self, answer->stop == MODEL_STOP_REFUSED ? "it declined to answer" : err.text);
+    struct tune_reply *reply = self->reply;
+    bool refused = answer->stop == MODEL_STOP_REFUSED;
+    tune_reply_unread(reply, self->number, answer->text, refused ? "it declined to answer" : err.text);
+    if (!self->reply)               /* the session was halted meanwhile */
+        return;
+    if (refused || self->sent_back[self->trouble]) {
+        give_up(self, refused ? "it declined to answer" : err.text);
         return;
     }
-    tune_reply_log(self->reply, err.text);
-    buf_clear(&self->answer);
-    buf_clear(&self->complaint);
-    buf_add(&self->answer, answer->text.at, answer->text.len);
-    buf_printf(&self->complaint, "That could not be used: %s.\n", err.text);
-    ask(self);
+    tune_reply_log(reply, err.text);
+    self->sent_back[self->trouble] = true;
+    self->mends = self->number;
+    put(self);
 }
 
 /* -------------------------------------------------------------------------------------- asking */
@@ -148,7 +190,8 @@ static void on_done(void *data, const struct model_reply *answer) {
 
 /* The whole of what goes out, as it is kept and shown. */
 static void print_all(const struct models_proposer *self, struct buf *out) {
-    const struct buf *all[] = {&self->system, &self->prompt, &self->answer, &self->complaint};
+    const struct buf *all[] = {&self->texts.system, &self->texts.user, &self->texts.answer,
+                               &self->texts.again};
     for (size_t i = 0; i < COUNT_OF(all); i++)
         if (all[i]->len) {
             buf_add(out, all[i]->at, all[i]->len);
@@ -156,53 +199,113 @@ static void print_all(const struct models_proposer *self, struct buf *out) {
         }
 }
 
-/* False: what is left of a limit does not pay for it. Then nobody waits for an answer any more. */
-static bool write_down(struct models_proposer *self, struct model_endpoint *endpoint) {
-    struct buf whole = {0};
-    struct err err = {0};
-    print_all(self, &whole);
-    struct tune_asking asking = {.role = self->role,
-                                 .which = self->which,
-                                 .prompt = model_tokens_estimate(buf_str(&whole))};
-    bool affords = tune_reply_affords(self->reply, &asking, &endpoint->max_tokens, &err);
-    struct tune_question question = {
-        .role = self->role,
-        .model = tune_models_name(self->models, self->role, self->which),
-        .prompt = buf_str(&whole),
-        .estimate = asking.prompt,
-        .hold_tokens = asking.hold_tokens,
-        .hold_dollars = asking.hold_dollars,
-        .waits = !strcmp(endpoint->api, "human")};
-    if (affords)
-        self->number = tune_reply_asked(self->reply, &question);
-    else if (self->reply && self->reply->done)
-        forget(self);
-    else if (self->reply)
-        give_up(self, err.text);
-    buf_free(&whole);
-    return affords && self->reply;      /* not when the session was halted meanwhile */
+static const struct model_endpoint *endpoint_of(const struct models_proposer *self) {
+    return tune_models_endpoint(self->models, self->role, self->which);
 }
 
-static void ask(struct models_proposer *self) {
-    struct model_endpoint endpoint =
-        *tune_models_endpoint(self->models, self->role, self->which);
+static bool is_human(const struct models_proposer *self) {
+    return !strcmp(endpoint_of(self)->api, "human");
+}
+
+/* Services want a message of the user first, and each one with a text: where a person switched off too
+ * much for that, what is left moves together. */
+static void join(struct tune_prompt_messages *texts) {
+    if (!texts->again.len)
+        buf_clear(&texts->answer);
+    if (texts->again.len && !texts->answer.len) {
+        buf_add(&texts->user, texts->again.at, texts->again.len);
+        buf_clear(&texts->again);
+    }
+    if (texts->user.len)
+        return;
+    buf_add(&texts->user, texts->system.at ? texts->system.at : "", texts->system.len);
+    buf_clear(&texts->system);
+}
+
+/* What goes out, from the state as it is now. */
+static void compose(struct models_proposer *self) {
+    texts_free(&self->texts);
+    self->context = tune_reply_context(self->reply, self->role, self->mends);
+    struct tune_prompt *prompt = tune_prompt_build(self->context, self->role, NULL, 0);
+    tune_prompt_messages(prompt, &self->texts);
+    join(&self->texts);
+    tune_prompt_free(prompt);
+}
+
+static void send_now(struct models_proposer *self, const struct model_endpoint *endpoint) {
+    const struct tune_prompt_messages *texts = &self->texts;
     struct model_message messages[] = {
-        {MODEL_USER, buf_str(&self->prompt), self->turn == 0},
-        {MODEL_ASSISTANT, buf_str(&self->answer), false},
-        {MODEL_USER, buf_str(&self->complaint), false},
+        {MODEL_USER, buf_str(&texts->user), true},
+        {MODEL_ASSISTANT, buf_str(&texts->answer), false},
+        {MODEL_USER, buf_str(&texts->again), false},
     };
-    struct model_request request = {.endpoint = &endpoint,
-                                    .system = buf_str(&self->system),
+    struct model_request request = {.endpoint = endpoint,
+                                    .system = buf_str(&texts->system),
                                     .cache_system = true,
                                     .messages = messages,
-                                    .count = self->turn ? 3 : 1};
+                                    .count = texts->answer.len ? 3 : 1};
     struct model_callbacks callbacks = {on_text, on_again, on_note, on_done, self};
     struct err err = {0};
-    if (!write_down(self, &endpoint))
-        return;
     self->call = model_ask(self->client, &request, &callbacks, &err);
     if (!self->call)
         give_up(self, err.text);
+}
+
+/* False: what is left of a limit does not pay for it. Then nobody waits for an answer any more. */
+static bool affords(struct models_proposer *self, struct tune_question *question,
+                    struct model_endpoint *endpoint, bool held) {
+    struct err err = {0};
+    struct tune_asking asking = {
+        .role = self->role, .which = self->which, .prompt = question->estimate};
+    bool fine = tune_reply_affords(self->reply, &asking, &endpoint->max_tokens, &err);
+    question->hold_tokens = asking.hold_tokens;
+    question->hold_dollars = asking.hold_dollars;
+    if (fine || !self->reply)
+        return fine;
+    if (held)
+        tune_reply_answered(self->reply, self->number, &(struct model_reply){
+            .usage = {NAN, NAN, NAN, NAN}, .dollars = NAN, .first_s = NAN, .elapsed_s = NAN,
+            .failure = {ERR_CANCELLED, "not sent: a limit does not allow it"}});
+    if (self->reply && self->reply->done)
+        forget(self);
+    else if (self->reply)
+        give_up(self, err.text);
+    return false;
+}
+
+/* Writes the question down, and sends it unless the person wants to see it first. `held`: it was. */
+static void ask(struct models_proposer *self, bool held) {
+    struct model_endpoint endpoint = *endpoint_of(self);
+    bool holds = !held && !is_human(self) && tune_reply_holds(self->reply);
+    struct buf whole = {0};
+    compose(self);
+    if (!self->texts.user.len && !holds) {
+        give_up(self, "every part of the prompt is switched off");
+        return;
+    }
+    print_all(self, &whole);
+    struct tune_question question = {
+        .role = self->role,
+        .model = tune_models_name(self->models, self->role, self->which),
+        .prompt = holds ? (struct str){0} : buf_str(&whole),
+        .estimate = model_tokens_estimate(buf_str(&whole)),
+        .hold_tokens = NAN,
+        .hold_dollars = NAN,
+        .waits = is_human(self),
+        .held = holds,
+        .mends = self->mends};
+    bool goes = holds || affords(self, &question, &endpoint, held);
+    if (goes && held)
+        tune_reply_sent(self->reply, self->number, &question);
+    else if (goes)
+        self->number = tune_reply_asked(self->reply, &question);
+    buf_free(&whole);
+    if (goes && self->reply && !holds)      /* else: the session was halted meanwhile */
+        send_now(self, &endpoint);
+}
+
+static void put(struct models_proposer *self) {
+    ask(self, false);
 }
 
 static void begin(struct models_proposer *self, const struct tune_context *context,
@@ -210,16 +313,11 @@ static void begin(struct models_proposer *self, const struct tune_context *conte
     self->context = context;
     self->reply = reply;
     self->role = role;
-    self->turn = 0;
+    self->mends = -1;
+    memset(self->sent_back, 0, sizeof self->sent_back);
     self->which = tune_reply_turn(reply, role, tune_models_count(self->models, role));
-    struct tune_prompt *prompt = tune_prompt_build(context, role, NULL, 0);
-    tune_prompt_print(prompt, &self->system, &self->prompt);
-    tune_prompt_free(prompt);
     tune_reply_author(reply, tune_models_name(self->models, role, self->which));
-    if (self->system.len + self->prompt.len)
-        ask(self);
-    else
-        give_up(self, "every part of the prompt is switched off");
+    put(self);
 }
 
 /* ---------------------------------------------------------------------------- as the loop sees it */
@@ -279,6 +377,12 @@ static void answer(void *data, int call, struct str text) {
         model_answer(self->call, text);
 }
 
+static void send(void *data, int call) {
+    struct models_proposer *self = data;
+    if (self->reply && !self->call && self->number == call)
+        ask(self, true);
+}
+
 static void release(void *data) {
     struct models_proposer *self = data;
     model_client_free(self->client);
@@ -307,6 +411,7 @@ struct tune_proposer *tune_models_new(struct loop *loop, const struct config *co
                                             .cancel = cancel,
                                             .free = release,
                                             .answer = answer,
+                                            .send = send,
                                             .roles = tune_models_view(models)};
     return &self->proposer;
 }

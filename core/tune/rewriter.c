@@ -110,7 +110,7 @@ static struct job *job_new(struct rewriter *rewriter, const struct tune_context 
     read_profile(job, context);
     read_inputs(job, context->reference_path);
     for (size_t i = 0; i < context->closed.len; i++)
-        *vec_push(&job->closed) = arena_strdup(job->arena, context->closed.at[i]);
+        *vec_push(&job->closed) = arena_strdup(job->arena, context->closed.at[i].key);
     rewriter->job = job;
     return job;
 }

@@ -184,6 +184,8 @@ bool tune_session_act(struct tune_session *session, const struct tune_action *ac
     bool ok = again || act_store(session, action, err);
     if (ok && action->kind == TUNE_ACT_ANSWER && session->proposer->answer)
         session->proposer->answer(session->proposer->self, action->index, str_of(action->text));
+    if (ok && action->kind == TUNE_ACT_SEND && session->proposer->send)
+        session->proposer->send(session->proposer->self, action->index);
     tune_advance(session);
     return ok;
 }

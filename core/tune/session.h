@@ -73,7 +73,9 @@ struct tune_options {
     X(SWITCH_PART, "switch-part", "role part", true)    /* off, or on again */ \
     X(EDIT_PART, "edit-part", "role part text", true)   /* for the next call of that role */ \
     X(RESTORE_PART, "restore-part", "role part", true)  /* the template's words again */ \
-    X(ANSWER, "answer", "index text", false)            /* a person's, to a call that waits */
+    X(ANSWER, "answer", "index text", false)            /* a person's, to a call that waits */ \
+    X(HOLD, "hold", "", true)                           /* questions wait to be sent, or not: toggles */ \
+    X(SEND, "send", "index", false)                     /* a call that is held */
 
 #define X(id, name, fields, undoable) TUNE_ACT_##id,
 enum tune_action_kind { TUNE_ACTION_TABLE(X) TUNE_ACTIONS };

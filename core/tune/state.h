@@ -197,6 +197,14 @@ struct tune_rejection {
     const char *hunk;               /* of a candidate that was taken without it: the lines; NULL */
 };
 
+/* What a person changed about a part of a role's prompt. */
+struct tune_part_change {
+    enum tune_role role;
+    const char *part;               /* its heading */
+    const char *text;               /* for the next call, instead of the template's; NULL: as it is */
+    bool off;                       /* does not go out until it is switched on again */
+};
+
 /* One question to a language model. Prompt and answer are artefacts, by content hash. */
 struct tune_call {
     const char *role, *model;       /* "planner"; as the user names it */
@@ -211,15 +219,12 @@ struct tune_call {
     double guess_answer, guess_dollars;     /* where nobody counted: tokens of its text; NAN */
     int tries;
     bool waits;                     /* for a person's answer */
+    bool held;                      /* for a person who looks at it before it goes out */
+    int mends;                      /* the call whose answer could not be used, -1 */
+    const char *unread, *said;      /* why the answer could not be used; what of it goes back; NULL */
+    const struct tune_part_change *edits;   /* texts that went out with it instead of the template's */
+    size_t n_edits;
     struct buf live;                /* what has come so far, while it runs; not from the log */
-};
-
-/* What a person changed about a part of a role's prompt. */
-struct tune_part_change {
-    enum tune_role role;
-    const char *part;               /* its heading */
-    const char *text;               /* for the next call, instead of the template's; NULL: as it is */
-    bool off;                       /* does not go out until it is switched on again */
 };
 
 /* A model that answers for a role. */
@@ -305,6 +310,7 @@ struct tune_state {
     VEC(struct tune_rejection) rejections;
     VEC(struct tune_call) calls;
     VEC(struct tune_part_change) parts;     /* of prompts, that are off or edited */
+    bool holds;                             /* questions to models wait until a person sends them */
     struct tune_budget_view budgets[TUNE_BUDGETS];
     int64_t started_ms;
     int64_t seq;                    /* of the last event applied */

@@ -90,7 +90,7 @@ static void flow_put(struct tune_state *state, const struct tune_flow *flow) {
 static void settings_take(const struct tune_state *state, struct tune_settings *settings) {
     *settings = (struct tune_settings){
         .rounds = state->rounds, .tolerance = state->tolerance, .precision = state->precision,
-        .by_hand = state->by_hand};
+        .by_hand = state->by_hand, .holds = state->holds};
     for (int i = 0; i < TUNE_BUDGETS; i++)
         settings->limits[i] = state->budgets[i].limit;
     for (int i = 0; i < TUNE_STEPS; i++)
@@ -102,6 +102,7 @@ static void settings_put(struct tune_state *state, const struct tune_settings *s
     state->tolerance = settings->tolerance;
     state->precision = settings->precision;
     state->by_hand = settings->by_hand;
+    state->holds = settings->holds;
     for (int i = 0; i < TUNE_BUDGETS; i++)
         state->budgets[i].limit = settings->limits[i];
     for (int i = 0; i < TUNE_STEPS; i++)
@@ -111,8 +112,8 @@ static void settings_put(struct tune_state *state, const struct tune_settings *s
 static void parts_take(const struct tune_state *state, struct tune_parts *parts) {
     size_t count = state->parts.len;
     *parts = (struct tune_parts){
-        arena_dup(state->arena, state->parts.at, count * sizeof *state->parts.at), count,
-        state->calls.len};
+        arena_dup(state->arena, state->parts.at, count * sizeof *state->parts.at), count, {0}};
+    memcpy(parts->sent, state->own->sent, sizeof parts->sent);
 }
 
 /* A text that went out since does not come back: it was for one call. */
@@ -120,10 +121,8 @@ static void parts_put(struct tune_state *state, const struct tune_parts *parts) 
     state->parts.len = 0;
     for (size_t i = 0; i < parts->count; i++) {
         struct tune_part_change change = parts->at[i];
-        for (size_t k = parts->calls; k < state->calls.len; k++)
-            if (state->calls.at[k].role &&
-                !strcmp(state->calls.at[k].role, tune_role_word(change.role)))
-                change.text = NULL;
+        if (parts->sent[change.role] != state->own->sent[change.role])
+            change.text = NULL;
         if (change.off || change.text)
             *vec_push(&state->parts) = change;
     }

@@ -354,6 +354,159 @@ static void a_pause_ends_a_model_that_is_asked(void **unused) {
     end(&scripted);
 }
 
+/* Serves the loop until a question is held. */
+static int until_it_is_held(struct fake *fake) {
+    for (int turn = 0; turn < 1000; turn++) {
+        const struct tune_state *state = fake_state(fake);
+        for (size_t i = 0; i < state->calls.len; i++)
+            if (state->calls.at[i].held)
+                return (int)i;
+        loop_run_until_idle(fake->loop, 10);
+    }
+    fail_msg("no question is held");
+    return -1;
+}
+
+static void send(struct fake *fake, int call) {
+    struct err err = {0};
+    if (!tune_session_act(fake->session, &(struct tune_action){.kind = TUNE_ACT_SEND, .index = call},
+                          &err))
+        fail_msg("%s", err.text);
+}
+
+/* The parts of the question as screen 9 shows them. */
+static struct tune_prompt *parts_of(const struct tune_state *state, int call) {
+    enum tune_role role = TUNE_ROLES;
+    assert_true(tune_role_find(state->calls.at[call].role, &role));
+    struct tune_context *context =
+        tune_context_question(state, role, state->calls.at[call].mends);
+    struct tune_prompt *prompt = tune_prompt_build(context, role, NULL, 0);
+    tune_context_free(context);
+    return prompt;
+}
+
+static const struct tune_prompt_part *part_named(const struct tune_prompt *prompt, const char *name) {
+    for (size_t i = 0; i < prompt->parts.len; i++)
+        if (!strcmp(prompt->parts.at[i].name, name))
+            return &prompt->parts.at[i];
+    return NULL;
+}
+
+static void a_question_that_is_held_is_looked_at_and_edited_first(void **unused) {
+    (void)unused;
+    static const struct tune_action start = {.kind = TUNE_ACT_START};
+    struct scripted scripted;
+    struct err err = {0};
+    begin(&scripted, "=== planner\nI think it is fine.\n" PLAN("one") EDIT("# latency 1000",
+                     "# latency 700 # broken") "=== fixer\nI cannot.\n"
+                     "=== fixer\n<<<<<<< SEARCH\n    # latency 700 # broken\n=======\n"
+                     "    # latency 700\n>>>>>>> REPLACE\n");
+    struct fake *fake = &scripted.fake;
+    const struct tune_state *state = fake_state(fake);
+    assert_false(state->holds);
+    fake_act(fake, (struct tune_action){.kind = TUNE_ACT_HOLD});
+    assert_true(state->holds);
+    assert_true(tune_session_act(fake->session, &start, &err));
+    int first = until_it_is_held(fake);
+    assert_null(state->calls.at[first].prompt);
+    assert_true(tune_session_act(fake->session,
+                                 &(struct tune_action){.kind = TUNE_ACT_EDIT_PART,
+                                                       .role = TUNE_ROLE_PLANNER, .part = "task",
+                                                       .text = "# task\n\nmind the rows\n"}, &err));
+    assert_int_equal(state->parts.len, 1);
+    send(fake, first);
+    assert_int_equal(state->parts.len, 0);
+    assert_non_null(state->calls.at[first].prompt);
+
+    /* The answer cannot be read: what goes back waits as well, with what went out before. */
+    int second = until_it_is_held(fake);
+    assert_int_equal(state->calls.at[second].mends, first);
+    assert_non_null(state->calls.at[first].unread);
+    struct tune_prompt *prompt = parts_of(state, second);
+    assert_non_null(strstr(part_named(prompt, "task")->text.at, "mind the rows"));
+    assert_string_equal(part_named(prompt, "your answer")->text.at, "I think it is fine.");
+    assert_non_null(strstr(part_named(prompt, "what could not be used")->text.at,
+                           state->calls.at[first].unread));
+    tune_prompt_free(prompt);
+    assert_true(tune_session_act(fake->session,
+                                 &(struct tune_action){.kind = TUNE_ACT_EDIT_PART,
+                                                       .role = TUNE_ROLE_PLANNER,
+                                                       .part = "what could not be used",
+                                                       .text = "Say title and what, please.\n"}, &err));
+    assert_false(fake_try(fake, (struct tune_action){.kind = TUNE_ACT_SEND, .index = first}));
+    send(fake, second);
+    int third = until_it_is_held(fake);
+    char *sent = last_prompt(&scripted, "state.planner");
+    static const char *const words[] = {"mind the rows", "I think it is fine.", "Say title and what"};
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (!strstr(sent, words[i]))
+            fail_msg("\"%s\" is not in what went out:\n%s", words[i], sent);
+    free(sent);
+    assert_string_equal(state->calls.at[third].role, "rewriter");
+
+    /* So do the turns that repair what does not compile, and those that mend their answers. */
+    send(fake, third);
+    int fourth = until_it_is_held(fake);
+    assert_string_equal(state->calls.at[fourth].role, "fixer");
+    send(fake, fourth);
+    int fifth = until_it_is_held(fake);
+    assert_int_equal(state->calls.at[fifth].mends, fourth);
+    assert_true(tune_session_act(fake->session, &(struct tune_action){.kind = TUNE_ACT_HOLD}, &err));
+    assert_true(state->calls.at[fifth].held);       /* this one is for the person still */
+    send(fake, fifth);
+    fake_settle(fake);
+    assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_KEEP);
+    end(&scripted);
+}
+
+static void a_held_question_can_be_given_up(void **unused) {
+    (void)unused;
+    static const struct tune_action start = {.kind = TUNE_ACT_START};
+    struct scripted scripted;
+    struct err err = {0};
+    begin(&scripted, PLAN("one"));
+    struct fake *fake = &scripted.fake;
+    fake_act(fake, (struct tune_action){.kind = TUNE_ACT_HOLD});
+    assert_true(tune_session_act(fake->session, &start, &err));
+    int first = until_it_is_held(fake);
+    fake_act(fake, (struct tune_action){.kind = TUNE_ACT_PAUSE});
+    const struct tune_state *state = fake_state(fake);
+    assert_false(state->calls.at[first].held);
+    assert_non_null(state->calls.at[first].failure);
+    assert_int_equal(state->wait, TUNE_WAIT_PAUSED);
+    fake_act(fake, (struct tune_action){.kind = TUNE_ACT_UNDO});
+    assert_false(state->holds);
+    end(&scripted);
+}
+
+static void a_plan_that_was_closed_is_asked_for_once_more(void **unused) {
+    (void)unused;
+    struct scripted scripted;
+    begin(&scripted, PLAN("one") PLAN("one") PLAN("two") PLAN("one")
+                         EDIT("# latency 1000", "# latency 1100")
+                             EDIT("# latency 1000", "# latency 1100")
+                                 EDIT("# latency 1000", "# latency 700"));
+    run(&scripted);
+    const struct tune_state *state = fake_state(&scripted.fake);
+    assert_string_equal(state->attempts.at[1].plan.title, "plan one");
+    assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_REVERT);
+    /* The same plan again: told, and another one comes. */
+    const struct tune_call *again = &state->calls.at[2];
+    assert_string_equal(again->role, "planner");
+    assert_non_null(strstr(again->unread, "\"plan one\" (attempt 1: revert)"));
+    assert_int_equal(state->calls.at[3].mends, 2);
+    /* The same kernel again: the same. */
+    assert_string_equal(state->calls.at[4].role, "rewriter");
+    assert_non_null(strstr(state->calls.at[4].unread, "kernel of attempt 1 again"));
+    assert_string_equal(state->attempts.at[2].plan.title, "plan two");
+    assert_int_equal(state->attempts.at[2].status, TUNE_STATUS_KEEP);
+    /* Nothing else comes, so it ends, and says why. */
+    assert_int_equal(state->wait, TUNE_WAIT_STOPPED);
+    assert_non_null(strstr(state->wait_text, "tried and closed already"));
+    assert_int_equal(state->calls.len, 8);
+    end(&scripted);
+}
+
 static void the_roles_say_who_is_asked(void **unused) {
     (void)unused;
     struct scripted scripted;
@@ -473,6 +626,9 @@ int main(void) {
         cmocka_unit_test(undo_takes_a_switch_back_but_no_text_that_went_out),
         cmocka_unit_test(a_person_answers_and_a_pause_gives_the_question_up),
         cmocka_unit_test(a_pause_ends_a_model_that_is_asked),
+        cmocka_unit_test(a_question_that_is_held_is_looked_at_and_edited_first),
+        cmocka_unit_test(a_held_question_can_be_given_up),
+        cmocka_unit_test(a_plan_that_was_closed_is_asked_for_once_more),
         cmocka_unit_test(the_roles_say_who_is_asked),
         cmocka_unit_test(strategies_are_offered_and_counted),
     };
