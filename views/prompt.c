@@ -50,17 +50,16 @@ static const struct tune_role_model *prompt_model(const struct views *views) {
 /* The prompt as it would go out now; built anew when anything happened. */
 static struct tune_prompt *parts_of(struct views *views) {
     enum tune_role role = prompt_role(views);
-    const struct tune_call *held = held_here(views);
-    int mends = held ? held->mends : -1;
+    int call = held_here(views) ? (int)(held_here(views) - views->state->calls.at) : -1;
     if (views->prompt_parts && views->prompt_seq == views->state->seq &&
-        views->prompt_built == role && views->prompt_mends == mends)
+        views->prompt_built == role && views->prompt_held == call)
         return views->prompt_parts;
-    struct tune_context *context = tune_context_question(views->state, role, mends);
+    struct tune_context *context = tune_context_question(views->state, role, call);
     tune_prompt_free(views->prompt_parts);
     views->prompt_parts = tune_prompt_build(context, role, NULL, 0);
     views->prompt_seq = views->state->seq;
     views->prompt_built = role;
-    views->prompt_mends = mends;
+    views->prompt_held = call;
     tune_context_free(context);
     return views->prompt_parts;
 }

@@ -263,10 +263,10 @@ void tune_reply_unread(struct tune_reply *reply, int call, struct str text, cons
 }
 
 const struct tune_context *tune_reply_context(struct tune_reply *reply, enum tune_role role,
-                                              int mends) {
+                                              int call) {
     struct tune_session *session = reply->session;
     tune_context_free(session->context);
-    session->context = tune_context_question(session->state, role, mends);
+    session->context = tune_context_question(session->state, role, call);
     return session->context;
 }
 

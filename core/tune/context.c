@@ -328,14 +328,15 @@ static void changes_fill(struct tune_context *context, const struct tune_state *
     }
 }
 
-static void menu_print(struct tune_context *context, const struct tune_state *state) {
+static void menu_print(struct tune_context *context, const struct tune_state *state, int call) {
     struct buf strategies = {0}, avoid = {0};
-    tune_menu_show(state, state->incumbent, &strategies, &avoid);
+    tune_menu_show(state, state->incumbent, call, &strategies, &avoid);
     section_add(context, "strategies", &strategies);
     section_add(context, "dead ends", &avoid);
 }
 
-struct tune_context *tune_context_build(const struct tune_state *state) {
+/* `call`: the question it is for, where that was put already; -1. */
+static struct tune_context *proposal_context(const struct tune_state *state, int call) {
     struct tune_context *context = mem_alloc(1, sizeof *context);
     context->arena = arena_new();
     context->round = state->round;
@@ -364,7 +365,7 @@ struct tune_context *tune_context_build(const struct tune_state *state) {
     declined_print(context, state);
     tried_print(context, state);
     memory_print(context, state);
-    menu_print(context, state);
+    menu_print(context, state, call);
     repair_fill(context, state);
     plan_print(context, tune_state_plan(state));
     facts_print(context, state);
@@ -372,6 +373,10 @@ struct tune_context *tune_context_build(const struct tune_state *state) {
     if (context->repair_source)
         numbered_print(context, "failed kernel", context->repair_source);
     return context;
+}
+
+struct tune_context *tune_context_build(const struct tune_state *state) {
+    return proposal_context(state, -1);
 }
 
 /* ------------------------------------------------------------------------------- for a lesson */
@@ -453,12 +458,19 @@ static void mend_fill(struct tune_context *context, const struct tune_call *call
     text_section(context, "complaint", call->unread);
 }
 
+static const struct tune_call *call_at(const struct tune_state *state, int number) {
+    return number >= 0 && (size_t)number < state->calls.len ? &state->calls.at[number] : NULL;
+}
+
 struct tune_context *tune_context_question(const struct tune_state *state, enum tune_role role,
-                                           int mends) {
+                                           int call) {
+    const struct tune_call *at = call_at(state, call);
+    const struct tune_call *mended = at && at->held ? call_at(state, at->mends) : at;
     bool lesson = role == TUNE_ROLE_SUMMARISER || role == TUNE_ROLE_REFLECTOR;
-    struct tune_context *context = lesson ? tune_context_lesson(state) : tune_context_build(state);
-    if (mends >= 0 && (size_t)mends < state->calls.len && state->calls.at[mends].unread)
-        mend_fill(context, &state->calls.at[mends]);
+    struct tune_context *context =
+        lesson ? tune_context_lesson(state) : proposal_context(state, call);
+    if (mended && mended->unread)
+        mend_fill(context, mended);
     return context;
 }
 

@@ -139,8 +139,9 @@ void tune_reply_sent(struct tune_reply *reply, int call, const struct tune_quest
 bool tune_reply_holds(const struct tune_reply *reply);
 /* The answer to the call cannot be used, and why. */
 void tune_reply_unread(struct tune_reply *reply, int call, struct str text, const char *why);
-/* The context of the request as the state is now, in place of the one it began with. */
-const struct tune_context *tune_reply_context(struct tune_reply *reply, enum tune_role role, int mends);
+/* The context of the request as the state is now, in place of the one it began with; `call` as in
+ * tune_context_question. */
+const struct tune_context *tune_reply_context(struct tune_reply *reply, enum tune_role role, int call);
 /* The attempt that had this very source, besides the one at hand; -1. */
 int tune_reply_repeats(const struct tune_reply *reply, struct str source);
 void tune_reply_stream(struct tune_reply *reply, int call, struct str piece, bool again);

@@ -57,9 +57,9 @@ struct tune_menu_draw {
 void tune_menu_choose(const struct tune_menu *menu, const struct tune_menu_facts *facts,
                       const struct tune_menu_draw *draw, bool *shown);
 
-/* The part of the menu that the next question to a planner about that attempt holds: what to try, what
- * to leave alone. */
-void tune_menu_show(const struct tune_state *state, int parent, struct buf *out,
+/* The part of the menu that a question to a planner about that attempt holds: what to try, what to leave
+ * alone. `call`: the question's number where it was put already (held, or to be mended), else -1. */
+void tune_menu_show(const struct tune_state *state, int parent, int call, struct buf *out,
                     struct buf *avoid);
 
 /* "**On-chip** (all of it)" as a name, "on_chip": small letters, digits and _, words joined up to the

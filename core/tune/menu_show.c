@@ -7,13 +7,17 @@
 #include "tune/menu.h"
 #include "tune/private.h"
 
-/* Which question of the round it is. */
-static int questions(const struct tune_state *state) {
+/* Which question of the round it is. One that mends an answer is the same question again. */
+static int question_number(const struct tune_state *state, int call) {
     const char *planner = "planner";
+    size_t before = call >= 0 && (size_t)call < state->calls.len ? (size_t)call : state->calls.len;
     int count = 0;
-    for (size_t i = 0; i < state->calls.len; i++) {
-        const struct tune_call *call = &state->calls.at[i];
-        count += call->round == state->round && call->role && !strcmp(call->role, planner);
+    while (before < state->calls.len && state->calls.at[before].mends >= 0 &&
+           (size_t)state->calls.at[before].mends < before)
+        before = (size_t)state->calls.at[before].mends;
+    for (size_t i = 0; i < before; i++) {
+        const struct tune_call *at = &state->calls.at[i];
+        count += at->round == state->round && at->mends < 0 && at->role && !strcmp(at->role, planner);
     }
     return count;
 }
@@ -35,7 +39,7 @@ static void entries_print(const struct tune_menu *menu, const bool *shown, bool 
     }
 }
 
-void tune_menu_show(const struct tune_state *state, int parent, struct buf *out,
+void tune_menu_show(const struct tune_state *state, int parent, int call, struct buf *out,
                     struct buf *avoid) {
     const struct tune_attempt *from = tune_state_attempt(state, parent);
     const char *source = from ? from->source : state->kernel_source;
@@ -49,7 +53,7 @@ void tune_menu_show(const struct tune_state *state, int parent, struct buf *out,
         .bound_by = from ? from->bound_by : NULL,
         .any_precision = state->precision && !strcmp(state->precision, "any"),
         .spilled_bytes = from ? spilled(from) : NAN};
-    const struct tune_menu_draw draw = {state->id, state->round, parent, questions(state),
+    const struct tune_menu_draw draw = {state->id, state->round, parent, question_number(state, call),
                                         state->menu_keep};
     struct tune_menu *menu = tune_menu_load();
     bool *shown = mem_alloc(menu->entries.len + 1, sizeof *shown);

@@ -222,10 +222,10 @@ static void join(struct tune_prompt_messages *texts) {
     buf_clear(&texts->system);
 }
 
-/* What goes out, from the state as it is now. */
-static void compose(struct models_proposer *self) {
+/* What goes out, from the state as it is now. `held`: the question was put already. */
+static void compose(struct models_proposer *self, bool held) {
     texts_free(&self->texts);
-    self->context = tune_reply_context(self->reply, self->role, self->mends);
+    self->context = tune_reply_context(self->reply, self->role, held ? self->number : self->mends);
     struct tune_prompt *prompt = tune_prompt_build(self->context, self->role, NULL, 0);
     tune_prompt_messages(prompt, &self->texts);
     join(&self->texts);
@@ -278,7 +278,7 @@ static void ask(struct models_proposer *self, bool held) {
     struct model_endpoint endpoint = *endpoint_of(self);
     bool holds = !held && !is_human(self) && tune_reply_holds(self->reply);
     struct buf whole = {0};
-    compose(self);
+    compose(self, held);
     if (!self->texts.user.len && !holds) {
         give_up(self, "every part of the prompt is switched off");
         return;

@@ -378,8 +378,7 @@ static void send(struct fake *fake, int call) {
 static struct tune_prompt *parts_of(const struct tune_state *state, int call) {
     enum tune_role role = TUNE_ROLES;
     assert_true(tune_role_find(state->calls.at[call].role, &role));
-    struct tune_context *context =
-        tune_context_question(state, role, state->calls.at[call].mends);
+    struct tune_context *context = tune_context_question(state, role, call);
     struct tune_prompt *prompt = tune_prompt_build(context, role, NULL, 0);
     tune_context_free(context);
     return prompt;
@@ -442,6 +441,16 @@ static void a_question_that_is_held_is_looked_at_and_edited_first(void **unused)
         if (!strstr(sent, words[i]))
             fail_msg("\"%s\" is not in what went out:\n%s", words[i], sent);
     free(sent);
+    char *path[2], *kept[2];
+    for (int i = 0; i < 2; i++) {
+        path[i] = tune_session_artefact(fake->session, state->calls.at[i ? second : first].prompt);
+        kept[i] = file_read(path[i], 0, NULL, &err);
+    }
+    assert_int_equal(strncmp(kept[0], kept[1], strlen(kept[0])), 0);   /* the same, and more */
+    for (int i = 0; i < 2; i++) {
+        free(path[i]);
+        free(kept[i]);
+    }
     assert_string_equal(state->calls.at[third].role, "rewriter");
 
     /* So do the turns that repair what does not compile, and those that mend their answers. */
