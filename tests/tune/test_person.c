@@ -299,7 +299,7 @@ static void random_actions_replay_to_the_same_state(void **unused) {
     (void)unused;
     struct fake fake;
     begin(&fake, TUNE_GATE_ASK);
-    unsigned seed = 11;
+    unsigned seed = 12;
     static const char *const texts[] = {
         "keep", "revert", "a title\nand text", "", SOURCE("640", "four"), SOURCE("1", "broken")};
     for (int i = 0; i < 250; i++) {
