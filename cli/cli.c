@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "task/task.h"
+#include "tune/tune.h"
 
 const struct cli_command *cli_find(const char *name) {
     for (const struct cli_command *row = cli_commands; row->name; row++)
@@ -44,6 +45,16 @@ bool cli_number(const struct cli *cli, const char *name, double least, double mo
         return true;
     cli_wrong_usage(cli, "--%s must be a number from %g to %g, not '%s'", name, least, most, text);
     return false;
+}
+
+bool cli_limits(const struct cli *cli, double *limits) {
+    for (int i = 0; i < TUNE_BUDGETS; i++) {
+        enum tune_budget budget = (enum tune_budget)i;
+        if (budget != TUNE_BUDGET_ROUNDS &&
+            !cli_number(cli, tune_budget_option(budget), 1e-4, 1e12, &limits[i]))
+            return false;
+    }
+    return true;
 }
 
 /* ---- complaints ---------------------------------------------------------------------------- */

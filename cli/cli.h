@@ -54,6 +54,9 @@ const char *cli_value_at(const struct cli *cli, const char *name, size_t index);
  * or lies outside least..most. */
 bool cli_number(const struct cli *cli, const char *name, double least, double most, double *value);
 
+/* Options --wall, --device-time, --tokens and --dollars into limits by enum tune_budget; as cli_number. */
+bool cli_limits(const struct cli *cli, double *limits);
+
 /* Prints "hone sim: ..." to stderr and returns the exit status that follows from the kind. */
 int cli_fail(const struct cli *cli, const struct err *err);
 int cli_wrong_usage(const struct cli *cli, const char *format, ...) CC_PRINTF(2, 3);

@@ -57,12 +57,23 @@ static const struct cli_option check_options[] = {
     OPTION_STRICT,    OPTION_JSON,   OPTIONS_END,
 };
 
+/* All of them stop the loop before they are passed. */
+#define OPTIONS_LIMITS \
+    {"wall", "SECONDS", NULL, \
+     "Limit of the time the loop works by itself. For this and the three below: so much more in a " \
+     "session that exists. Default: [budgets] of the configuration, else none.", false}, \
+    {"device-time", "SECONDS", NULL, "Limit of the time on the device, or of the device model.", \
+     false}, \
+    {"tokens", "N", NULL, "Limit of the tokens of questions and answers.", false}, \
+    {"dollars", "X", NULL, "Limit of what models cost; each of them needs a price.", false},
+
 static const struct cli_option workbench_options[] = {
     OPTION_REFERENCE,
     OPTION_DEVICE,
     OPTION_TARGET,
     OPTION_PROPOSER,
     {"rounds", "N", NULL, "Stop after this many rounds. Default: 50.", false},
+    OPTIONS_LIMITS
     {"gate", "GATE", "ask|auto|auto-green",
      "What stands after each step: ask waits for you, auto goes on, auto-green goes on when the "
      "step came out well. Default: ask.", false},
@@ -88,7 +99,7 @@ static const struct cli_option run_options[] = {
     {"tolerance", "X", NULL,
      "Relative L2 up to which a kernel counts as correct. Default: TOLERANCE of the reference, "
      "else 2e-5.", false},
-    {"wall", "SECONDS", NULL, "Begin no round that would take the run past this time.", false},
+    OPTIONS_LIMITS
     {"session", "DIR", NULL, "The session's folder. Default: .hone/TASK beside the kernel.", false},
     {"fresh", NULL, NULL,
      "Begin anew: a session that is there is moved aside, its optimisation memory stays.", false},

@@ -441,7 +441,8 @@ static bool options_read(struct run *run, struct tune_options *options) {
     const struct cli *cli = run->cli;
     double rounds = 0;
     if (!cli_number(cli, "rounds", 1, 100000, &rounds) ||
-        !cli_number(cli, "tolerance", 1e-12, 0.999, &options->tolerance))
+        !cli_number(cli, "tolerance", 1e-12, 0.999, &options->tolerance) ||
+        !cli_limits(cli, options->limits))
         return false;
     options->task = cli->args.at[0];
     options->rounds = (int)rounds;
@@ -467,14 +468,6 @@ static bool options_read(struct run *run, struct tune_options *options) {
 }
 
 static bool start(struct run *run, struct err *err) {
-    const struct cli *cli = run->cli;
-    double wall = NAN;
-    if (!cli_number(cli, "wall", 0, 1e9, &wall))
-        return err_set(err, ERR_USAGE, "no run");
-    struct tune_action budget = {.kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_WALL_S};
-    budget.number = tune_session_state(run->session)->budgets[TUNE_BUDGET_WALL_S].spent + wall;
-    if (!isnan(wall) && !tune_session_act(run->session, &budget, err))
-        return false;
     struct tune_action action = {.kind = TUNE_ACT_START};
     const struct tune_state *state = tune_session_state(run->session);
     if (state->read_only)

@@ -416,8 +416,6 @@ static bool run(const struct tune_options *options, struct err *err) {
 int cli_workbench(const struct cli *cli) {
     double rounds = 0;
     struct err err = {0};
-    if (!cli_number(cli, "rounds", 1, 1000000, &rounds))
-        return CLI_WRONG_USAGE;
     struct tune_options options = {
         .task = cli->args.len ? cli->args.at[0] : NULL,
         .reference = cli_value(cli, "reference"),
@@ -425,10 +423,12 @@ int cli_workbench(const struct cli *cli) {
         .target = cli_value(cli, "target"),
         .proposer = cli_value(cli, "proposer"),
         .session_dir = cli_value(cli, "session"),
-        .rounds = (int)rounds,
         .fresh = cli_has(cli, "fresh"),
         .read_only = cli_has(cli, "read-only"),
     };
+    if (!cli_number(cli, "rounds", 1, 1000000, &rounds) || !cli_limits(cli, options.limits))
+        return CLI_WRONG_USAGE;
+    options.rounds = (int)rounds;
     options.gate_set = cli_has(cli, "gate") && tune_gate_find(cli_value(cli, "gate"), &options.gate);
     return run(&options, &err) ? CLI_OK : cli_fail(cli, &err);
 }

@@ -230,26 +230,40 @@ static struct setting *add_text(struct views *views, const char *name, const cha
     return setting;
 }
 
+static void budget_value(const struct tune_state *state, enum tune_budget budget,
+                         struct buf *out) {
+    double spent = tune_budget_spent(state, budget), held = tune_budget_held(state, budget);
+    bool guessed = isnan(state->budgets[budget].spent) ? !isnan(spent)
+                                                       : spent > state->budgets[budget].spent;
+    buf_puts(out, guessed ? "about " : "");
+    tune_amount_print(out, budget, spent);
+    if (held > 0) {
+        buf_puts(out, " + ");
+        tune_amount_print(out, budget, held);
+    }
+    buf_puts(out, isnan(state->budgets[budget].limit) ? ", no limit" : " of ");
+    if (!isnan(state->budgets[budget].limit))
+        tune_amount_print(out, budget, state->budgets[budget].limit);
+}
+
 static void add_budgets(struct views *views) {
-    static const char *const units[TUNE_BUDGETS] = {"", " s", " s", "", " $"};
     static const char *const help[TUNE_BUDGETS] = {
-        ":budget rounds 20", ":budget wall 3600", ":budget device 600", ":budget tokens 1000000",
-        ":budget dollars 5"};
+        ":budget rounds 20",
+        ":budget wall 3600: seconds that the loop works by itself; or none",
+        ":budget device 600: seconds of the device; what runs is spoken for (+); or none",
+        ":budget tokens 1000000: open questions are spoken for (+); or none",
+        ":budget dollars 5: needs a price for every model; or none"};
     for (int i = 0; i < TUNE_BUDGETS; i++) {
-        const struct tune_budget_view *budget = &views->state->budgets[i];
-        const char *word = tune_budget_word((enum tune_budget)i);
-        char name[24], spent[32] = "not reported", limit[32] = "no limit";
-        snprintf(name, sizeof name, "%s budget", word);
-        if (isfinite(budget->spent))
-            snprintf(spent, sizeof spent, "%.4g%s", budget->spent, units[i]);
-        if (isfinite(budget->limit))
-            snprintf(limit, sizeof limit, "%.4g%s", budget->limit, units[i]);
+        enum tune_budget budget = (enum tune_budget)i;
+        char name[24];
+        struct buf value = {0};
+        snprintf(name, sizeof name, "%s budget", tune_budget_word(budget));
         struct setting *setting = add(views, name, help[i], -1);
-        snprintf(setting->value, sizeof setting->value, "%s of %s", spent, limit);
+        budget_value(views->state, budget, &value);
+        snprintf(setting->value, sizeof setting->value, "%s", value.at);
         snprintf(setting->origin, sizeof setting->origin, "%s", i ? "default" : "-");
-        /* Only rounds can be given from outside; "device" is another setting there. */
-        set_origin(views, setting, i == TUNE_BUDGET_ROUNDS ? "rounds" : "",
-                   (unsigned)TUNE_BY_HAND_BUDGET << i);
+        set_origin(views, setting, tune_budget_option(budget), (unsigned)TUNE_BY_HAND_BUDGET << i);
+        buf_free(&value);
     }
 }
 
@@ -278,25 +292,46 @@ static void add_place(struct views *views) {
     buf_free(&state);
 }
 
-/* Who is asked for what; nothing for a proposer that asks no models. */
-static void add_roles(struct views *views) {
-    for (int i = 0; views->state->roles && i < TUNE_ROLES; i++) {
-        const struct tune_role_view *role = &views->state->roles[i];
+static void role_print(const struct tune_role_model *model, struct buf *out) {
+    buf_printf(out, "%s (%s)", model->name, model->asked);
+    if (!isnan(model->price_input) && !isnan(model->price_output))
+        buf_printf(out, " $%.4g/$%.4g", model->price_input, model->price_output);
+    else if (!model->person)
+        buf_puts(out, " price not known");
+}
+
+/* A row for each model that shares the role. */
+static void add_role(struct views *views, enum tune_role is) {
+    static const char help[] = "[roles] and [model NAME] of the configuration; dollars a million "
+                               "tokens in/out";
+    const struct tune_role_view *role = &views->state->roles[is];
+    if (!role->count)
+        add_text(views, tune_role_word(is), "hone itself, no model", help);
+    for (size_t k = 0; k < role->count; k++) {
+        char name[24];
         struct buf text = {0};
-        for (size_t k = 0; k < role->count; k++) {
-            const struct tune_role_model *model = &role->models[k];
-            buf_printf(&text, "%s%s (%s)", k ? ", " : "", model->name, model->asked);
-            if (!isnan(model->price_input) && !isnan(model->price_output))
-                buf_printf(&text, " $%.4g/$%.4g", model->price_input, model->price_output);
-        }
-        struct setting *setting = add_text(views, tune_role_word((enum tune_role)i),
-                                           text.at ? text.at : "hone itself, no model",
-                                           "[roles] and [model NAME] of the configuration; dollars a "
-                                           "million tokens in/out");
+        snprintf(name, sizeof name, "%s %zu", tune_role_word(is), k + 1);
+        role_print(&role->models[k], &text);
+        struct setting *setting =
+            add_text(views, role->count > 1 ? name : tune_role_word(is), text.at, help);
         snprintf(setting->origin, sizeof setting->origin, "%s",
-                 role->count && role->models[0].origin ? role->models[0].origin : "default");
+                 role->models[k].origin ? role->models[k].origin : "default");
         buf_free(&text);
     }
+}
+
+/* Who is asked for what; nothing for a proposer that asks no models. */
+static void add_roles(struct views *views) {
+    bool share = false, by_gain = false;
+    for (int i = 0; views->state->roles && i < TUNE_ROLES; i++) {
+        add_role(views, (enum tune_role)i);
+        share = share || views->state->roles[i].count > 1;
+        by_gain = by_gain || views->state->roles[i].by_gain;
+    }
+    if (share)
+        add_text(views, "choose", by_gain ? "gain: mostly who gains most for its cost"
+                                          : "even: models of a role take turns",
+                 "choose in [roles]: even or gain; 6 Tab tells who is next and why");
 }
 
 static void collect(struct views *views) {
@@ -345,10 +380,13 @@ void settings_draw(struct views *views, struct tui_area area) {
         lay_cursor(table, list, row);
     }
     tui_list_draw_bar(list, table);
-    if (list->cursor >= 0 && (size_t)list->cursor < views->settings.len)
-        tui_put_short(tui_ink(inside, TUI_HUNK), rows + 1,
-                      (struct tui_rect){0, 1, 1, inside.cols - 2},
-                      str_of(views->settings.at[list->cursor].help));
+    if (list->cursor < 0 || (size_t)list->cursor >= views->settings.len)
+        return;
+    const struct setting *setting = &views->settings.at[list->cursor];
+    struct tui_rect line = {0, 1, 1, inside.cols - 2};
+    if ((int)text_columns(str_of(setting->value)) > from - 20)      /* it was cut above */
+        tui_put_short(inside, rows, line, str_of(setting->value));
+    tui_put_short(tui_ink(inside, TUI_HUNK), rows + 1, line, str_of(setting->help));
 }
 
 void settings_enter(struct views *views, struct views_request *request) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table below the notes: what became of the plans of each model and of each strategy. */
+/* Below the notes: which model is asked next and why, and what became of the plans of each model and
+ * of each strategy. */
 #include "views/private.h"
 
 #include <math.h>
@@ -50,10 +51,45 @@ static void draw_row(struct tui_area area, int row, const struct tune_score *sco
         tui_say_right(area, row, area.cols - AT_DOLLARS, "%.4f", score->dollars);
 }
 
+static void choice_print(const struct tune_choice *choice, struct buf *out) {
+    buf_printf(out, "%s is next, %s", choice->rows.at[choice->next].model,
+               tune_choice_word(choice->by));
+    bool compared = choice->by == TUNE_CHOICE_DOLLARS || choice->by == TUNE_CHOICE_TOKENS;
+    if (compared)
+        buf_puts(out, " and how seldom it was asked");
+    for (size_t i = 0; i < choice->rows.len; i++) {
+        const struct tune_choice_row *row = &choice->rows.at[i];
+        buf_printf(out, "%s%s", i ? ", " : ": ", row->model);
+        if (compared)
+            buf_printf(out, " %.2f + %.2f", row->share, row->bonus);
+        else
+            buf_printf(out, " asked %dx", row->asked);
+    }
+}
+
+/* Who is next of the models that share a role, and why. */
+static int draw_choices(const struct views *views, struct tui_area area, int row) {
+    const struct tune_state *state = views->state;
+    for (int i = 0; state->roles && i < TUNE_ROLES && row < area.rows; i++) {
+        struct tune_choice choice;
+        struct buf text = {0};
+        if (state->roles[i].count < 2)
+            continue;
+        tune_choice_make(state, (enum tune_role)i, &choice);
+        choice_print(&choice, &text);
+        tui_say(tui_ink(area, TUI_TITLE), row, 1, "%s", tune_role_word((enum tune_role)i));
+        struct tui_rect rest = {row, 12, area.rows - row, area.cols - 13};
+        row += tui_put_wrapped(tui_area_part(area, rest), 0, buf_str(&text));
+        buf_free(&text);
+        tune_choice_free(&choice);
+    }
+    return row;
+}
+
 void scores_draw(struct views *views, struct tui_area area) {
     struct tune_scores scores = {0};
     tune_scores_count(views->state, &scores);
-    int row = 0;
+    int row = draw_choices(views, area, 0);
     for (int strategy = 0; strategy < 2; strategy++) {
         bool said = false;
         for (size_t i = 0; i < scores.rows.len && row < area.rows; i++) {

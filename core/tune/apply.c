@@ -82,6 +82,7 @@ static void apply_session(struct tune_state *state, const cJSON *payload, int64_
         origins_set(state, origins);
     state->rounds = tune_json_int(payload, "rounds", state->rounds);
     state->budgets[TUNE_BUDGET_ROUNDS].limit = state->rounds;
+    tune_limits_note(state, tune_json_at(payload, "limits"));
     const cJSON *gate;
     cJSON_ArrayForEach(gate, tune_json_at(payload, "gates")) {
         enum tune_step step;

@@ -44,6 +44,15 @@ void tune_spent_note(struct tune_state *state, const cJSON *payload, int64_t wal
                        tune_json_number(payload, tune_budget_word(TUNE_BUDGET_DEVICE_S)));
 }
 
+void tune_limits_note(struct tune_state *state, const cJSON *limits) {
+    const cJSON *limit;
+    cJSON_ArrayForEach(limit, limits) {
+        enum tune_budget budget;
+        if (tune_budget_find(limit->string, &budget) && cJSON_IsNumber(limit))
+            state->budgets[budget].limit = limit->valuedouble;
+    }
+}
+
 static void add(double *sum, double value) {
     if (!isnan(value))
         *sum = isnan(*sum) ? value : *sum + value;
@@ -86,6 +95,14 @@ double tune_budget_left(const struct tune_state *state, enum tune_budget budget)
 
 /* --------------------------------------------------------------------------------------- words */
 
+const char *tune_budget_option(enum tune_budget budget) {
+    static const char *const options[TUNE_BUDGETS] = {
+        [TUNE_BUDGET_ROUNDS] = "rounds",        [TUNE_BUDGET_WALL_S] = "wall",
+        [TUNE_BUDGET_DEVICE_S] = "device-time", [TUNE_BUDGET_TOKENS] = "tokens",
+        [TUNE_BUDGET_DOLLARS] = "dollars"};
+    return options[budget];
+}
+
 static void count_print(struct buf *out, double count) {
     if (count < 10000)
         buf_printf(out, "%.0f", count);
@@ -104,21 +121,23 @@ static void seconds_print(struct buf *out, double seconds) {
         buf_printf(out, "%.1f h", seconds / 3600);
 }
 
-void tune_budget_print(struct buf *out, enum tune_budget budget, double amount) {
-    static const char *const units[TUNE_BUDGETS] = {[TUNE_BUDGET_ROUNDS] = " rounds",
-                                                    [TUNE_BUDGET_DEVICE_S] = " of device",
-                                                    [TUNE_BUDGET_TOKENS] = " tokens"};
-    if (isnan(amount)) {
+void tune_amount_print(struct buf *out, enum tune_budget budget, double amount) {
+    if (isnan(amount))
         buf_puts(out, "not reported");
-        return;
-    }
-    if (budget == TUNE_BUDGET_DOLLARS)
+    else if (budget == TUNE_BUDGET_DOLLARS)
         buf_printf(out, amount > 0 && amount < 0.1 ? "$%.4f" : "$%.2f", amount);
     else if (budget == TUNE_BUDGET_WALL_S || budget == TUNE_BUDGET_DEVICE_S)
         seconds_print(out, amount);
     else
         count_print(out, amount);
-    buf_puts(out, units[budget] ? units[budget] : "");
+}
+
+void tune_budget_print(struct buf *out, enum tune_budget budget, double amount) {
+    static const char *const nouns[TUNE_BUDGETS] = {[TUNE_BUDGET_ROUNDS] = " rounds",
+                                                    [TUNE_BUDGET_DEVICE_S] = " of device",
+                                                    [TUNE_BUDGET_TOKENS] = " tokens"};
+    tune_amount_print(out, budget, amount);
+    buf_puts(out, nouns[budget] ? nouns[budget] : "");
 }
 
 void tune_expected_print(struct buf *out, const struct tune_expected *expected) {

@@ -41,7 +41,11 @@ double tune_budget_spent(const struct tune_state *state, enum tune_budget budget
 double tune_budget_held(const struct tune_state *state, enum tune_budget budget);
 /* What is neither spent nor spoken for; NAN: there is no limit. */
 double tune_budget_left(const struct tune_state *state, enum tune_budget budget);
-/* "$4.91", "61k tokens", "12.4 s of device"; "not reported". */
+/* The option of the command line that sets a limit: "wall", "device-time". */
+const char *tune_budget_option(enum tune_budget budget);
+/* "$4.91", "61.2k", "12 s"; "not reported". */
+void tune_amount_print(struct buf *out, enum tune_budget budget, double amount);
+/* With its noun: "$4.91", "61.2k tokens", "12 s of device". */
 void tune_budget_print(struct buf *out, enum tune_budget budget, double amount);
 /* The same for what something will cost, shortly: "about 3.1k tokens, $0.03"; unknown parts are said
  * to be. Nothing where it costs neither. */

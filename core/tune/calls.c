@@ -178,13 +178,6 @@ enum tune_role tune_role_next(const struct tune_state *state) {
     return TUNE_ROLE_PLANNER;
 }
 
-size_t tune_role_turn(const struct tune_state *state, enum tune_role role, size_t models) {
-    size_t count = 0;
-    for (size_t i = 0; i < state->calls.len; i++)
-        count += state->calls.at[i].role && !strcmp(state->calls.at[i].role, tune_role_word(role));
-    return models ? count % models : 0;
-}
-
 /* ------------------------------------------------------------------------------------- the log */
 
 static void artefact_put(struct tune_session *session, cJSON *payload, const char *key,

@@ -96,7 +96,8 @@ void tune_give_up(struct tune_session *session, const char *type, const char *fo
  * that exists. False with *err for a list of seeds that is none; the check comes before anything is
  * moved or made. */
 bool tune_options_begin(cJSON *payload, const struct tune_options *options, struct err *err);
-bool tune_options_change(cJSON *payload, const struct tune_options *options, struct err *err);
+bool tune_options_change(cJSON *payload, const struct tune_state *state,
+                         const struct tune_options *options, struct err *err);
 bool tune_options_check(const struct tune_options *options, struct err *err);
 
 /* budget.c: asked before a step and before a question. Where what is expected does not fit into a limit

@@ -184,7 +184,7 @@ static bool roles_read(struct finding *finding, const char *names) {
 
 static enum tune_role answering(const struct tune_models *models, enum tune_role role);
 
-static void view_fill(struct tune_models *models, enum tune_role role) {
+static void view_fill(struct tune_models *models, enum tune_role role, bool by_gain) {
     enum tune_role by = answering(models, role);
     size_t count = models->roles[by].len;
     struct tune_role_model *list = ARENA_ARRAY(models->arena, struct tune_role_model, count + 1);
@@ -202,7 +202,7 @@ static void view_fill(struct tune_models *models, enum tune_role role) {
             .price_cache_write = entry->endpoint.price.cache_write,
             .person = !strcmp(entry->endpoint.api, "human")};
     }
-    models->views[role] = (struct tune_role_view){list, count};
+    models->views[role] = (struct tune_role_view){list, count, by_gain};
 }
 
 struct tune_models *tune_models_open(const struct config *config, const char *names,
@@ -215,8 +215,9 @@ struct tune_models *tune_models_open(const struct config *config, const char *na
         tune_models_free(models);
         return NULL;
     }
+    const char *choose = config_get(config, "roles", "choose", NULL);
     for (int role = 0; role < TUNE_ROLES; role++)
-        view_fill(models, (enum tune_role)role);
+        view_fill(models, (enum tune_role)role, choose && !strcmp(choose, "gain"));
     return models;
 }
 

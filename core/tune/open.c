@@ -86,7 +86,7 @@ static bool session_continue(struct tune_session *session, const struct tune_opt
     if (under_way)
         tune_emit(session, "resumed", cJSON_CreateObject());
     cJSON *payload = cJSON_CreateObject();
-    bool ok = tune_options_change(payload, options, err);
+    bool ok = tune_options_change(payload, state, options, err);
     if (options->rounds > 0)
         cJSON_AddNumberToObject(payload, "rounds",
                                 state->budgets[TUNE_BUDGET_ROUNDS].spent + options->rounds);

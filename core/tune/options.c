@@ -120,6 +120,45 @@ static void gates_put(const struct source *source) {
     gates_write(source->payload, all, gate);
 }
 
+/* Limits: on the command line as tune_budget_option names them, in [budgets] as rows[] does. */
+static const struct {
+    enum tune_budget budget;
+    const char *key;
+} limits[] = {{TUNE_BUDGET_WALL_S, "wall_s"},
+              {TUNE_BUDGET_DEVICE_S, "device_s"},
+              {TUNE_BUDGET_TOKENS, "tokens"},
+              {TUNE_BUDGET_DOLLARS, "dollars"}};
+
+static void limits_put(const struct source *source) {
+    cJSON *object = cJSON_AddObjectToObject(source->payload, "limits");
+    for (size_t i = 0; i < COUNT_OF(limits); i++) {
+        enum tune_budget budget = limits[i].budget;
+        double value = source->options->limits[budget];
+        struct config_origin origin;
+        const char *set = config_get(source->options->config, "budgets", limits[i].key, &origin);
+        bool given = value > 0;
+        if (!given && (!set || !str_to_double(str_of(set), &value)))
+            continue;
+        tune_json_put_number(object, tune_budget_word(budget), value);
+        origin_put(source, tune_budget_option(budget), given ? NULL : &origin);
+    }
+}
+
+/* So much more than is spent already. */
+static void limits_raise(const struct source *source, const struct tune_state *state) {
+    cJSON *object = cJSON_AddObjectToObject(source->payload, "limits");
+    for (size_t i = 0; i < COUNT_OF(limits); i++) {
+        enum tune_budget budget = limits[i].budget;
+        double spent = tune_budget_spent(state, budget), more = source->options->limits[budget];
+        if (!(more > 0))
+            continue;
+        tune_json_put_number(object, tune_budget_word(budget), more + (isnan(spent) ? 0 : spent));
+        origin_put(source, tune_budget_option(budget), NULL);
+    }
+    if (!object->child)
+        cJSON_DeleteItemFromObject(source->payload, "limits");
+}
+
 bool tune_options_begin(cJSON *payload, const struct tune_options *options, struct err *err) {
     struct source source = {options, payload, cJSON_CreateObject()};
     text_put(&source, "target", options->target);
@@ -130,13 +169,15 @@ bool tune_options_begin(cJSON *payload, const struct tune_options *options, stru
     number_put(&source, "tolerance", options->tolerance);
     number_put(&source, "rounds", options->rounds);
     keep_put(&source);
+    limits_put(&source);
     gates_put(&source);
     const char *seeds = value_of(&source, "seeds", options->seeds);
     cJSON_AddItemToObject(payload, "origins", source.origins);
     return seeds_put(payload, seeds, err);
 }
 
-bool tune_options_change(cJSON *payload, const struct tune_options *options, struct err *err) {
+bool tune_options_change(cJSON *payload, const struct tune_state *state,
+                         const struct tune_options *options, struct err *err) {
     const struct {
         const char *name, *value;
     } texts[] = {{"precision", options->precision}, {"proposer", options->proposer},
@@ -156,6 +197,7 @@ bool tune_options_change(cJSON *payload, const struct tune_options *options, str
         tune_json_put_number(payload, "tolerance", options->tolerance);
         origin_put(&source, "tolerance", NULL);
     }
+    limits_raise(&source, state);
     if (options->rounds > 0)
         origin_put(&source, "rounds", NULL);
     if (options->seeds)

@@ -127,8 +127,9 @@ bool tune_call_runs(const struct tune_state *state);
  * process is. */
 void tune_call_stream(struct tune_state *state, int call, struct str piece, bool again);
 
-/* budget.c: the clock goes on to the time of an event; the event "spent". */
+/* budget.c: the clock goes on to the time of an event; the event "spent"; limits of "session". */
 void tune_budget_clock(struct tune_state *state, const char *type, int64_t wall_ms);
+void tune_limits_note(struct tune_state *state, const cJSON *limits);
 void tune_spent_note(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
 /* expect.c: an evaluation, a whole step ended. */
 void tune_took_note(struct tune_state *state, enum tune_step step, bool rest, double device_s);

@@ -29,6 +29,8 @@ struct tune_options {
     const char *seeds;              /* "0,21,42" [0,21,42,63,84] */
     double tolerance;               /* [the task's] */
     int rounds;                     /* [50]; for a session that exists: so many more */
+    double limits[TUNE_BUDGETS];    /* of wall, device, tokens, dollars: [budgets], else none; for a
+                                     * session that exists: so much more than is spent */
     bool gate_set;                  /* false: the gates' default */
     enum tune_gate gate;            /* for all steps [plan, rewrite and decide ask, verify
                                      * auto-green, the rest auto] */

@@ -238,6 +238,7 @@ struct tune_role_model {
 struct tune_role_view {
     const struct tune_role_model *models;
     size_t count;                   /* 0: no model is asked for this role */
+    bool by_gain;                   /* of several: who gained the most for its cost, not in turns */
 };
 
 struct tune_budget_view {

@@ -13,6 +13,7 @@
 #include "tune/proposer.h"
 #include "tune/score.h"
 #include "tune/budget.h"
+#include "tune/choose.h"
 #include "tune/session.h"
 
 #endif

@@ -83,6 +83,7 @@ static const struct scene model_scenes[] = {
     {"call", "planned", "9 Tab Enter", NO_PLACE},
     {"call-answer", "planned", "9 Tab Enter Tab", NO_PLACE},
     {"roles", "planned", "0 End Up Up Up Up", NO_PLACE},
+    {"roles-scores", "planned", "6 Tab", NO_PLACE},
 };
 
 #define CLAUDE \
@@ -95,8 +96,9 @@ static const struct tune_role_model planners[] = {
     {.name = "local", .asked = "openai, qwen3-coder", .origin = "~/.config/hone/config.ini:12",
      .price_input = NAN, .price_output = NAN, .price_cache_read = NAN, .price_cache_write = NAN}};
 static const struct tune_role_view roles[TUNE_ROLES] = {
-    [TUNE_ROLE_PLANNER] = {planners, 2}, [TUNE_ROLE_REWRITER] = {&claude, 1},
-    [TUNE_ROLE_FIXER] = {&claude, 1}};
+    [TUNE_ROLE_PLANNER] = {.models = planners, .count = 2, .by_gain = true},
+    [TUNE_ROLE_REWRITER] = {.models = &claude, .count = 1},
+    [TUNE_ROLE_FIXER] = {.models = &claude, .count = 1}};
 
 /* Pieces of answers are no events: they come from here. */
 static void stream_answers(struct tune_state *state) {
