@@ -31,6 +31,7 @@ setup_test_table="
 p cmocka libcmocka-dev
 p vterm libvterm-dev
 c tmux tmux
+c openssl openssl
 c /usr/sbin/sshd openssh-server
 c ssh openssh-client
 c ip iproute2

@@ -286,6 +286,8 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf) {
         deliver(child, which, (struct str){buf->base, (size_t)n}, true);
     else if (n > 0)
         split_lines(child, which, (struct str){buf->base, (size_t)n});
+    if (n > 0 && child->spec.secret)
+        explicit_bzero(buf->base, (size_t)n);
     free(buf->base);
     if (n < 0) {
         close_output(child, which);

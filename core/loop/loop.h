@@ -91,6 +91,7 @@ struct loop_child_spec {
     bool own_session;                   /* without hone's terminal: it cannot write or ask there */
     bool interactive;                   /* stdin, terminal and process group stay hone's own */
     enum loop_output out, err;
+    bool secret;                        /* what LOOP_RAW read is wiped after on_output */
     size_t max_line;                    /* longer lines come in pieces; 0: 1 MiB */
     double time_limit_s;                /* 0: none */
     uint64_t memory_limit;              /* bytes of address space, where the system can; 0: none */

@@ -35,8 +35,11 @@ static bool prepare(struct model_call *call, const char *key, struct model_post 
                     struct err *err) {
     const struct model_endpoint *endpoint = &call->kept.endpoint;
     const struct model_request *request = &call->kept.request;
+    struct str base = model_call_base(call, ADDRESS);
     (void)err;
-    buf_printf(&post->url, "%s/v1/messages", endpoint->base_url ? endpoint->base_url : ADDRESS);
+    if (str_ends(base, "/v1"))          /* people write it with and without */
+        base.len -= 3;
+    buf_printf(&post->url, STR_FMT "/v1/messages", STR_ARG(base));
     model_post_header(post, "x-api-key: %s", key);
     model_post_header(post, "anthropic-version: " VERSION);
     model_post_header(post, "Accept: text/event-stream");
@@ -79,15 +82,15 @@ static enum model_stop stop_of(const char *reason) {
 
 static void on_start(struct model_call *call, const cJSON *object) {
     const cJSON *message = cJSON_GetObjectItemCaseSensitive(object, "message");
-    const char *name = model_json_text(message, "model");
     take_usage(call, cJSON_GetObjectItemCaseSensitive(message, "usage"));
-    if (name)
-        snprintf(call->reply.model, sizeof call->reply.model, "%s", name);
+    model_call_answers(call, model_json_text(message, "model"));
 }
 
+/* A block of text, or of the model's thinking ("thinking_delta", "signature_delta"). */
 static void on_delta(struct model_call *call, const cJSON *object) {
     const cJSON *delta = cJSON_GetObjectItemCaseSensitive(object, "delta");
     const char *text = model_json_text(delta, "text");
+    model_call_thinks(call);
     if (text)
         model_call_text(call, str_of(text));
 }

@@ -101,12 +101,17 @@ static void send_request(struct model_call *call, const struct credentials *foun
     const char *region = endpoint->region ? endpoint->region
                          : *found->region ? found->region
                                           : "us-east-1";
-    if (endpoint->base_url)
-        buf_puts(&base, endpoint->base_url);
+    struct str set = model_call_base(call, "");
+    if (set.len)
+        buf_add(&base, set.at, set.len);
     else
         buf_printf(&base, "https://bedrock-runtime.%s.amazonaws.com", region);
     put_address(&post, base.at, endpoint->model);
     put_login(&post, found, region);
+    redact_add(&call->redact, buf_str(&found->bearer));
+    redact_add(&call->redact, buf_str(&found->access_key));
+    redact_add(&call->redact, buf_str(&found->secret_key));
+    redact_add(&call->redact, buf_str(&found->session_token));
     print_body(call, &post.body);
     buf_free(&base);
     model_http_start(call, &post);
@@ -158,6 +163,7 @@ static void take_usage(struct model_call *call, const cJSON *usage) {
 static void on_delta(struct model_call *call, const cJSON *object) {
     const cJSON *delta = cJSON_GetObjectItemCaseSensitive(object, "delta");
     const char *text = model_json_text(delta, "text");
+    model_call_thinks(call);            /* also in a "reasoningContent" */
     if (text)
         model_call_text(call, str_of(text));
 }

@@ -14,6 +14,7 @@
 #define FIRST_WAIT_S 1.0
 #define LONGEST_WAIT_S 60.0
 #define LONGEST_ASKED_S 900.0       /* a service that asks for more is not waited for */
+#define FINISH_S 1.0                /* for token counts and the end, when all was said */
 
 static const struct model_api *const apis[] = {
     &model_api_anthropic, &model_api_openai,  &model_api_responses,
@@ -89,7 +90,16 @@ const char *model_call_name(const struct model_call *call) {
     return endpoint->model ? endpoint->model : endpoint->api;
 }
 
+struct str model_call_base(const struct model_call *call, const char *usual) {
+    struct str base = str_of(call->kept.endpoint.base_url ? call->kept.endpoint.base_url : usual);
+    while (base.len && base.at[base.len - 1] == '/')
+        base.len--;
+    return base;
+}
+
 /* ------------------------------------------------------------------------------ what a try tells */
+
+static void watch_limits(struct model_call *call, double in_s);
 
 static void forget_try(struct model_call *call) {
     buf_clear(&call->text);
@@ -98,7 +108,8 @@ static void forget_try(struct model_call *call) {
     call->finished = call->may_pass = false;
     call->retry_after_s = NAN;
     call->wrong = (struct err){0};
-    call->first_ns = 0;
+    call->first_ns = call->told_ns = 0;
+    redact_forget(&call->redact);
 }
 
 /* The text as whole, valid characters; what is no UTF-8, and zero bytes, become U+FFFD. A character
@@ -125,6 +136,18 @@ static void add_valid(struct buf *out, struct buf *tail, struct str piece) {
     tail->len = rest.len;
 }
 
+/* `last`: what was held back, because it might have been the beginning of a secret, comes too. */
+static void take_text(struct model_call *call, struct str piece, bool last) {
+    struct buf clean = {0};
+    size_t before = call->text.len;
+    redact_stream(&call->redact, piece, last, &clean);
+    add_valid(&call->text, &call->tail, buf_str(&clean));
+    buf_free(&clean);
+    struct str fresh = {call->text.at + before, call->text.len - before};
+    if (fresh.len && call->callbacks.on_text && !call->cancelled)
+        call->callbacks.on_text(call->callbacks.data, fresh);
+}
+
 void model_call_text(struct model_call *call, struct str piece) {
     if (call->wrong.kind != ERR_NONE || !piece.len)
         return;
@@ -134,13 +157,23 @@ void model_call_text(struct model_call *call, struct str piece) {
                         model_call_name(call));
         return;
     }
+    model_call_thinks(call);
     if (!call->first_ns)
-        call->first_ns = clock_monotonic_ns();
-    size_t before = call->text.len;
-    add_valid(&call->text, &call->tail, piece);
-    struct str fresh = {call->text.at + before, call->text.len - before};
-    if (fresh.len && call->callbacks.on_text && !call->cancelled)
-        call->callbacks.on_text(call->callbacks.data, fresh);
+        call->first_ns = call->told_ns;
+    take_text(call, piece, false);
+}
+
+void model_call_thinks(struct model_call *call) {
+    call->told_ns = clock_monotonic_ns();
+}
+
+void model_call_answers(struct model_call *call, const char *name) {
+    struct buf clean = {0};
+    if (!name)
+        return;
+    redact_text(&call->redact, str_of(name), &clean);
+    snprintf(call->reply.model, sizeof call->reply.model, "%s", clean.at ? clean.at : "");
+    buf_free(&clean);
 }
 
 void model_call_usage(double *field, const cJSON *object, const char *name) {
@@ -152,6 +185,9 @@ void model_call_usage(double *field, const cJSON *object, const char *name) {
 void model_call_finish(struct model_call *call, enum model_stop stop) {
     call->finished = true;
     call->reply.stop = stop;
+    /* A server that keeps the connection open must not hold up an answer that is whole. */
+    if (call->transfer)
+        watch_limits(call, FINISH_S);
 }
 
 void model_call_fail(struct model_call *call, enum err_kind kind, bool may_pass,
@@ -163,10 +199,13 @@ void model_call_fail(struct model_call *call, enum err_kind kind, bool may_pass,
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    /* A service's words may hold anything. */
-    struct buf safe = {0};
-    text_sanitise(&safe, str_of(text));
+    /* A service's words may hold anything, the key too. */
+    struct buf clean = {0}, safe = {0};
+    redact_text(&call->redact, str_of(text), &clean);
+    text_sanitise(&safe, buf_str(&clean));
     err_set(&call->wrong, kind, "%s", safe.at ? safe.at : "");
+    explicit_bzero(text, sizeof text);
+    buf_free(&clean);
     buf_free(&safe);
     call->may_pass = may_pass;
 }
@@ -199,6 +238,7 @@ static void call_free(struct model_call *call) {
     loop_timer_stop(call->timer);
     buf_free(&call->text);
     buf_free(&call->tail);
+    redact_forget(&call->redact);
     arena_free(call->kept.arena);
     free(call);
 }
@@ -262,11 +302,19 @@ static bool goes_on(const struct model_call *call) {
            !(call->retry_after_s > LONGEST_ASKED_S);
 }
 
+/* The secrets are needed no longer; what looked like the beginning of one was none. */
+static void end_text(struct model_call *call) {
+    if (call->redact.count)
+        take_text(call, (struct str){0}, true);
+    redact_forget(&call->redact);
+}
+
 void model_call_end_try(struct model_call *call) {
     if (call->settled || call->waiting)
         return;
     loop_timer_stop(call->timer);
     call->timer = NULL;
+    end_text(call);
     if (call->wrong.kind == ERR_NONE && !call->finished)
         model_call_fail(call, ERR_ENVIRONMENT, true,
                         "%s: the answer ended in the middle; the connection was closed",
@@ -299,25 +347,51 @@ static void watch_limits(struct model_call *call, double in_s) {
                                    0, on_limit, call);
 }
 
-/* Looks how long it has been quiet; armed for the earliest moment that may be too late, so that
- * pieces of an answer need not touch a timer. */
+static double since_s(uint64_t then_ns) {
+    return (double)(clock_monotonic_ns() - then_ns) * 1e-9;
+}
+
+/* The limit that is passed, as what to say of it; NULL and how long there is still time. Signs of
+ * life alone (pings, empty events) do not hold a request up for ever. */
+static const char *limit_passed(const struct model_call *call, double *limit_s, double *left_s) {
+    const struct model_endpoint *endpoint = &call->kept.endpoint;
+    const struct {
+        uint64_t since_ns;
+        double limit_s;
+        const char *words;
+    } rows[] = {
+        {call->told_ns ? 0 : call->asked_ns, endpoint->first_limit_s, "no answer began within"},
+        {call->told_ns ? call->heard_ns : 0, endpoint->stall_limit_s,
+         "in the middle of the answer nothing more came for"},
+        {call->told_ns, MAX_OF(endpoint->first_limit_s, endpoint->stall_limit_s),
+         "in the middle of the answer nothing but signs of life came for"},
+    };
+    *left_s = LONGEST_ASKED_S;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        double quiet_s = rows[i].since_ns ? since_s(rows[i].since_ns) : 0;
+        *limit_s = rows[i].limit_s;
+        if (quiet_s >= rows[i].limit_s)
+            return rows[i].words;
+        if (rows[i].since_ns)
+            *left_s = MIN_OF(*left_s, rows[i].limit_s - quiet_s);
+    }
+    return NULL;
+}
+
+/* Armed for the earliest moment that may be too late, so that pieces of an answer need not touch a
+ * timer. */
 static void on_limit(void *data) {
     struct model_call *call = data;
+    double limit_s, left_s;
     call->timer = NULL;
-    uint64_t now = clock_monotonic_ns();
-    bool talking = call->first_ns != 0;
-    const struct model_endpoint *endpoint = &call->kept.endpoint;
-    double limit = talking ? endpoint->stall_limit_s : endpoint->first_limit_s;
-    uint64_t since = talking ? call->heard_ns : call->asked_ns;
-    double quiet = (double)(now - since) * 1e-9;
-    if (quiet < limit) {
-        watch_limits(call, limit - quiet);
+    const char *words = call->finished ? NULL : limit_passed(call, &limit_s, &left_s);
+    if (!call->finished && !words) {
+        watch_limits(call, left_s);
         return;
     }
-    model_call_fail(call, ERR_ENVIRONMENT, true,
-                    talking ? "%s: nothing more came for %.0f s, in the middle of the answer"
-                            : "%s: no answer began within %.0f s",
-                    model_call_name(call), limit);
+    if (words)
+        model_call_fail(call, ERR_ENVIRONMENT, true, "%s: %s %.0f s", model_call_name(call), words,
+                        limit_s);
     try_stop(call);
     model_call_end_try(call);
 }
@@ -389,6 +463,7 @@ void model_cancel(struct model_call *call) {
 struct model_client *model_client_new(struct loop *loop) {
     struct model_client *client = mem_alloc(1, sizeof *client);
     client->loop = loop;
+    model_memory_begin();
     return client;
 }
 

@@ -9,11 +9,16 @@
 #define OVERHEAD 16     /* prelude and the checksum at the end */
 
 uint32_t frames_crc(struct str bytes) {
+    /* The remainders of half a byte each. */
+    static const uint32_t rows[16] = {0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac,
+                                      0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
+                                      0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+                                      0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
     uint32_t crc = 0xffffffffu;
     for (size_t i = 0; i < bytes.len; i++) {
         crc ^= (unsigned char)bytes.at[i];
-        for (int bit = 0; bit < 8; bit++)
-            crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+        crc = crc >> 4 ^ rows[crc & 15];
+        crc = crc >> 4 ^ rows[crc & 15];
     }
     return ~crc;
 }
@@ -42,6 +47,8 @@ static void keep_header(struct frames_message *message, struct str name, struct 
     if (str_is(name, ":event-type") || str_is(name, ":exception-type") ||
         str_is(name, ":error-code"))
         snprintf(message->event, sizeof message->event, STR_FMT, STR_ARG(value));
+    if (str_is(name, ":error-message"))
+        snprintf(message->text, sizeof message->text, STR_FMT, STR_ARG(value));
 }
 
 static bool read_headers(struct str rest, struct frames_message *message) {

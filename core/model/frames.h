@@ -12,9 +12,10 @@ struct frames {
     struct buf bytes;
 };
 /* A message; the texts are valid during the call. `type` is ":message-type", `event` the
- * ":event-type" or ":exception-type"; "" when they are not there. */
+ * ":event-type", ":exception-type" or ":error-code", `text` the ":error-message"; "" when they are not
+ * there. */
 struct frames_message {
-    char type[64], event[64];
+    char type[64], event[64], text[200];
     struct str payload;
 };
 typedef void frames_fn(void *data, const struct frames_message *message);

@@ -16,10 +16,11 @@ static const struct {
     {CURLE_URL_MALFORMAT, "the base_url is no URL"},
     {CURLE_UNSUPPORTED_PROTOCOL, "the base_url must begin with http:// or https://"},
     {CURLE_PEER_FAILED_VERIFICATION,
-     "its certificate is not signed by an authority this machine knows; if it is your own server, "
-     "name its authority's file as ca_file"},
-    {CURLE_SSL_CACERT_BADFILE, "ca_file cannot be read"},
-    {CURLE_COULDNT_RESOLVE_PROXY, "the proxy's name cannot be resolved"},
+     "its certificate was not accepted. Where a server of yours or a proxy that reads along has an "
+     "authority of its own, name the authority's file (PEM) as ca_file of the model or in the "
+     "variable SSL_CERT_FILE"},
+    {CURLE_SSL_CACERT_BADFILE, "the file of authorities (ca_file or SSL_CERT_FILE) cannot be used"},
+    {CURLE_SSL_CONNECT_ERROR, "no TLS connection came about; is it https there?"},
 };
 
 /* What a status code means; the first row that contains it. */
@@ -39,6 +40,7 @@ static const struct {
     {425, 425, ERR_ENVIRONMENT, true, ""},
     {429, 429, ERR_ENVIRONMENT, true, "too many requests or tokens"},
     {400, 499, ERR_USAGE, false, ""},
+    {529, 529, ERR_ENVIRONMENT, true, "the service is overloaded"},
     {500, 599, ERR_ENVIRONMENT, true, ""},
     {100, 999, ERR_ENVIRONMENT, false, ""},
 };
@@ -47,12 +49,13 @@ struct model_transfer {
     struct model_call *call;
     CURL *easy;
     struct model_post post;
-    struct sse sse;
-    struct frames frames;
+    struct model_stream stream;
     struct buf other;               /* a body that is no stream */
     long status;
     bool looked;                    /* the kind of body is known */
     bool streams;
+    bool stopped;                   /* broken off while libcurl ran */
+    char proxy[128];                /* "HOST:PORT" it goes by; "" */
     char error[CURL_ERROR_SIZE];
 };
 
@@ -79,35 +82,16 @@ void model_post_free(struct model_post *post) {
 
 /* ----------------------------------------------------------------------------------- the body */
 
-static void on_sse(void *data, const char *event, struct str text) {
-    struct model_transfer *transfer = data;
-    struct model_call *call = transfer->call;
-    if (call->wrong.kind == ERR_NONE)
-        call->api->event(call, event, text);
-}
-
-static void on_frame(void *data, const struct frames_message *message) {
-    struct model_transfer *transfer = data;
-    struct model_call *call = transfer->call;
-    if (call->wrong.kind != ERR_NONE)
-        return;
-    if (strcmp(message->type, "event") != 0) {
-        cJSON *object = cJSON_ParseWithLength(message->payload.at, message->payload.len);
-        const char *words = model_json_error(object);
-        bool passes = !strstr(message->event, "alidation");
-        model_call_fail(call, passes ? ERR_ENVIRONMENT : ERR_USAGE, passes, "%s: %s: %.300s",
-                        model_call_name(call), message->event, words ? words : "no reason given");
-        cJSON_Delete(object);
-        return;
-    }
-    call->api->event(call, message->event, message->payload);
-}
-
 static bool type_is(const char *type, const char *wanted) {
     return type && !strncasecmp(type, wanted, strlen(wanted));
 }
 
-static void look_at_head(struct model_transfer *transfer) {
+/* Some servers stream without saying so; an answer as a whole, or a page, begins otherwise. */
+static bool looks_like_events(struct str bytes) {
+    return str_starts(bytes, "data:") || str_starts(bytes, "event:") || str_starts(bytes, ": ");
+}
+
+static void look_at_head(struct model_transfer *transfer, struct str bytes) {
     char *type = NULL;
     transfer->looked = true;
     curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &transfer->status);
@@ -115,20 +99,9 @@ static void look_at_head(struct model_transfer *transfer) {
     enum model_framing framing = transfer->call->api->framing;
     const char *wanted =
         framing == MODEL_SSE ? "text/event-stream" : "application/vnd.amazon.eventstream";
-    transfer->streams = transfer->status == 200 && type_is(type, wanted);
-}
-
-static bool read_stream(struct model_transfer *transfer, struct str bytes) {
-    struct err err = {0};
-    struct model_call *call = transfer->call;
-    if (call->api->framing == MODEL_SSE) {
-        if (!sse_feed(&transfer->sse, bytes, on_sse, transfer))
-            model_call_fail(call, ERR_ENVIRONMENT, false, "%s: one event of its stream is endless",
-                            model_call_name(call));
-    } else if (!frames_feed(&transfer->frames, bytes, on_frame, transfer, &err)) {
-        model_call_fail(call, ERR_ENVIRONMENT, true, "%s: %s", model_call_name(call), err.text);
-    }
-    return call->wrong.kind == ERR_NONE;
+    bool vague = framing == MODEL_SSE && !type_is(type, "application/json") &&
+                 !type_is(type, "text/html") && looks_like_events(bytes);
+    transfer->streams = transfer->status == 200 && (type_is(type, wanted) || vague);
 }
 
 static size_t on_body(char *bytes, size_t one, size_t count, void *data) {
@@ -136,10 +109,16 @@ static size_t on_body(char *bytes, size_t one, size_t count, void *data) {
     size_t size = one * count;
     transfer->call->heard_ns = clock_monotonic_ns();
     if (!transfer->looked)
-        look_at_head(transfer);
+        look_at_head(transfer, (struct str){bytes, size});
     if (transfer->streams)
-        return read_stream(transfer, (struct str){bytes, size}) ? size : 0;
+        return model_stream_feed(&transfer->stream, transfer->call, (struct str){bytes, size})
+                   ? size
+                   : 0;
     size_t limit = transfer->status == 200 ? MODEL_MAX_ANSWER : MODEL_MAX_ERROR;
+    if (transfer->other.len >= limit && transfer->status == 200)
+        model_call_fail(transfer->call, ERR_ENVIRONMENT, false,
+                        "%s went on for over 32 MiB; the answer was cut off",
+                        model_call_name(transfer->call));
     if (transfer->other.len >= limit)
         return transfer->status == 200 ? 0 : size;
     buf_add(&transfer->other, bytes, MIN_OF(size, limit - transfer->other.len));
@@ -169,6 +148,14 @@ static size_t on_header(char *bytes, size_t one, size_t count, void *data) {
 
 /* --------------------------------------------------------------------------------- how it ended */
 
+/* OpenAI answers so with the status for too many requests. */
+static bool is_out_of_money(const cJSON *object) {
+    const cJSON *error = cJSON_GetObjectItemCaseSensitive(object, "error");
+    const char *code = model_json_text(error, "code"), *type = model_json_text(error, "type");
+    return (code && !strcmp(code, "insufficient_quota")) ||
+           (type && !strcmp(type, "insufficient_quota"));
+}
+
 static void judge_status(struct model_transfer *transfer) {
     struct model_call *call = transfer->call;
     size_t row = 0;
@@ -183,9 +170,12 @@ static void judge_status(struct model_transfer *transfer) {
         buf_add(&plain, transfer->other.at ? transfer->other.at : "", MIN_OF(transfer->other.len, 200));
         words = plain.at ? plain.at : "";
     }
-    model_call_fail(call, statuses[row].kind, statuses[row].may_pass, "%s answered %ld%s%s%s%.250s",
-                    model_call_name(call), transfer->status, *statuses[row].advice ? ", " : "",
-                    statuses[row].advice, *words ? ": " : "", words);
+    bool passes = statuses[row].may_pass && !is_out_of_money(object);
+    const char *advice = statuses[row].may_pass && !passes ? "the account has no credit left"
+                                                           : statuses[row].advice;
+    model_call_fail(call, passes ? ERR_ENVIRONMENT : ERR_USAGE, passes, "%s answered %ld%s%s%s%.250s",
+                    model_call_name(call), transfer->status, *advice ? ", " : "", advice,
+                    *words ? ": " : "", words);
     buf_free(&plain);
     cJSON_Delete(object);
 }
@@ -210,21 +200,23 @@ static void read_whole(struct model_transfer *transfer) {
 
 static void judge_error(struct model_transfer *transfer, CURLcode code) {
     struct model_call *call = transfer->call;
-    const char *detail = *transfer->error ? transfer->error : curl_easy_strerror(code);
-    for (size_t i = 0; i < COUNT_OF(final_errors); i++)
+    struct buf detail = {0};
+    model_proxy_hide_login(*transfer->error ? transfer->error : curl_easy_strerror(code), &detail);
+    bool judged = model_proxy_judge(call, transfer->easy, code, transfer->proxy, detail.at);
+    for (size_t i = 0; !judged && i < COUNT_OF(final_errors); i++)
         if (final_errors[i].code == code)
             model_call_fail(call, ERR_USAGE, false, "%s: %s (%s)", model_call_name(call),
-                            final_errors[i].advice, detail);
+                            final_errors[i].advice, detail.at);
     bool midway = call->first_ns != 0;
     model_call_fail(call, ERR_ENVIRONMENT, true, "%s: %s%s", model_call_name(call),
-                    midway ? "the connection broke in the middle of the answer: " : "", detail);
+                    midway ? "the connection broke in the middle of the answer: " : "", detail.at);
+    buf_free(&detail);
 }
 
 static void transfer_free(struct model_transfer *transfer) {
     curl_multi_remove_handle(transfer->call->client->multi, transfer->easy);
     curl_easy_cleanup(transfer->easy);
-    sse_free(&transfer->sse);
-    frames_free(&transfer->frames);
+    model_stream_free(&transfer->stream);
     buf_free(&transfer->other);
     model_post_free(&transfer->post);
     free(transfer);
@@ -234,7 +226,7 @@ static void end_transfer(struct model_transfer *transfer, CURLcode code) {
     struct model_call *call = transfer->call;
     call->transfer = NULL;
     if (!transfer->looked)
-        look_at_head(transfer);
+        look_at_head(transfer, (struct str){0});
     if (call->wrong.kind != ERR_NONE || call->finished)
         ;       /* settled by what the stream said */
     else if (code != CURLE_OK)
@@ -262,11 +254,21 @@ static void look_for_ends(struct model_client *client) {
     }
 }
 
+/* Takes out what was broken off while libcurl ran. */
+static void take_stopped(struct model_client *client) {
+    client->stops = false;
+    for (struct model_call *call = client->calls; call; call = call->next)
+        if (call->transfer && call->transfer->stopped)
+            model_http_stop(call);
+}
+
 static void act(struct model_client *client, curl_socket_t socket, int events) {
     int running;
     client->inside = true;
     curl_multi_socket_action(client->multi, socket, events, &running);
     client->inside = false;
+    if (client->stops)
+        take_stopped(client);
     look_for_ends(client);
 }
 
@@ -328,8 +330,6 @@ static int on_timeout(CURLM *multi, long timeout_ms, void *data) {
 bool model_http_open(struct model_client *client) {
     if (client->multi)
         return true;
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
-        return false;
     client->multi = curl_multi_init();
     if (!client->multi)
         return false;
@@ -350,14 +350,18 @@ void model_http_close(struct model_client *client) {
 
 /* ---------------------------------------------------------------------------------- one transfer */
 
+/* The authorities: of this model, else of the variable that most programs know, else the system's. */
+static const char *authorities(const struct model_endpoint *endpoint) {
+    const char *set = getenv("SSL_CERT_FILE");
+    return endpoint->ca_file ? endpoint->ca_file : set && *set ? set : NULL;
+}
+
 static void set_security(CURL *easy, const struct model_endpoint *endpoint) {
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);     /* a key goes nowhere else */
     curl_easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
-    if (endpoint->ca_file)
-        curl_easy_setopt(easy, CURLOPT_CAINFO, endpoint->ca_file);
-    if (endpoint->proxy)
-        curl_easy_setopt(easy, CURLOPT_PROXY, endpoint->proxy);
+    if (authorities(endpoint))
+        curl_easy_setopt(easy, CURLOPT_CAINFO, authorities(endpoint));
 }
 
 static void set_request(CURL *easy, struct model_post *post) {
@@ -378,6 +382,10 @@ static void set_transfer(CURL *easy, struct model_transfer *transfer) {
     const struct model_endpoint *endpoint = &transfer->call->kept.endpoint;
     curl_easy_setopt(easy, CURLOPT_PRIVATE, (char *)transfer);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    /* A name that is still being looked up must not hold up the end of a request. */
+#if LIBCURL_VERSION_NUM >= 0x075700
+    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+#endif
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
     curl_easy_setopt(easy, CURLOPT_USERAGENT, "hone");
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
@@ -407,16 +415,18 @@ void model_http_start(struct model_call *call, struct model_post *post) {
     set_security(transfer->easy, &call->kept.endpoint);
     set_transfer(transfer->easy, transfer);
     set_request(transfer->easy, &transfer->post);
+    model_proxy_set(transfer->easy, &call->kept.endpoint, transfer->post.url.at, transfer->proxy);
     call->transfer = transfer;
     curl_multi_add_handle(call->client->multi, transfer->easy);
 }
 
 void model_http_stop(struct model_call *call) {
-    /* Within a callback of libcurl no handle may be taken out; on_body then refuses the next bytes,
-     * which ends the transfer. */
-    if (call->client->inside)
-        return;
     struct model_transfer *transfer = call->transfer;
+    /* Within a callback of libcurl no handle may be taken out: soon, then. */
+    if (call->client->inside) {
+        transfer->stopped = call->client->stops = true;
+        return;
+    }
     call->transfer = NULL;
     transfer_free(transfer);
 }

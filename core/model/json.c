@@ -15,6 +15,10 @@ void model_json_take(cJSON *object, struct buf *out) {
     cJSON_Delete(object);
 }
 
+bool model_json_is_empty(const cJSON *item) {
+    return !item || cJSON_IsNull(item);
+}
+
 const char *model_json_error(const cJSON *object) {
     const cJSON *error = cJSON_GetObjectItemCaseSensitive(object, "error");
     if (cJSON_IsString(error))

@@ -5,6 +5,7 @@
 static void send_request(struct model_call *call, const char *key) {
     struct model_post post = {0};
     struct err err = {0};
+    redact_add(&call->redact, str_of(key));
     if (call->api->prepare(call, key, &post, &err)) {
         model_http_start(call, &post);
         return;

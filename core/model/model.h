@@ -20,9 +20,11 @@ struct model_key_source {
     const char *keyring;            /* "service account": the system's keyring */
 };
 
-/* A million tokens in dollars; NAN where nobody knows. */
+/* A million tokens in dollars; NAN where nobody knows. Prompts of more than `up_to` tokens cost
+ * something else, which is not known; 0: all cost the same. */
 struct model_price {
     double input, output, cache_read, cache_write;
+    double up_to;
 };
 
 #define MODEL_MAX_TOKENS 16384      /* of an answer, where nothing else is said */
@@ -57,8 +59,9 @@ const char *model_api_key_variable(const char *api);
 bool model_service_find(const char *name, struct model_endpoint *endpoint);
 const char *model_service_name(size_t index);
 
-/* What is known of a model's price. The table is built in; a file prices.ini in the configuration
- * folder comes first. Every field NAN when the model is not in it. */
+/* What is known of a model's price: "claude-opus-4-5", also as "us.anthropic.claude-opus-4-5-20251101-v1:0"
+ * and "anthropic/claude-opus-4-5", but never by another model's price. The table is built in; a file
+ * prices.ini in the configuration folder comes first. Every price NAN when the model is not in it. */
 struct model_prices;
 struct model_prices *model_prices_load(struct err *err) CC_MUST_USE;
 void model_prices_free(struct model_prices *prices);

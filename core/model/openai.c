@@ -28,9 +28,9 @@ static void add_conversation(cJSON *body, const struct model_request *request) {
 static bool prepare(struct model_call *call, const char *key, struct model_post *post,
                     struct err *err) {
     const struct model_endpoint *endpoint = &call->kept.endpoint;
-    const char *base = endpoint->base_url ? endpoint->base_url : ADDRESS;
+    struct str base = model_call_base(call, ADDRESS);
     (void)err;
-    buf_printf(&post->url, "%s/chat/completions", base);
+    buf_printf(&post->url, STR_FMT "/chat/completions", STR_ARG(base));
     if (*key)
         model_post_header(post, "Authorization: Bearer %s", key);
     model_post_header(post, "Accept: text/event-stream");
@@ -41,7 +41,7 @@ static bool prepare(struct model_call *call, const char *key, struct model_post 
     cJSON_AddTrueToObject(cJSON_AddObjectToObject(body, "stream_options"), "include_usage");
     /* OpenAI's own service knows the limit by a newer name than everybody else. */
     cJSON_AddNumberToObject(
-        body, strstr(base, "//api.openai.com") ? "max_completion_tokens" : "max_tokens",
+        body, strstr(post->url.at, "//api.openai.com/") ? "max_completion_tokens" : "max_tokens",
         endpoint->max_tokens);
     if (isfinite(endpoint->temperature))
         cJSON_AddNumberToObject(body, "temperature", endpoint->temperature);
@@ -49,18 +49,48 @@ static bool prepare(struct model_call *call, const char *key, struct model_post 
     return true;
 }
 
-static void take_usage(struct model_call *call, const cJSON *usage) {
+void model_openai_usage(struct model_call *call, const cJSON *usage, const char *input,
+                        const char *output) {
     struct model_usage *own = &call->reply.usage;
+    char details[40];
     if (!cJSON_IsObject(usage))
         return;
-    model_call_usage(&own->input, usage, "prompt_tokens");
-    model_call_usage(&own->output, usage, "completion_tokens");
-    model_call_usage(&own->cache_read,
-                     cJSON_GetObjectItemCaseSensitive(usage, "prompt_tokens_details"),
-                     "cached_tokens");
-    /* prompt_tokens contains them. */
-    if (own->input >= own->cache_read)
-        own->input -= own->cache_read;
+    snprintf(details, sizeof details, "%s_details", input);
+    const cJSON *cache = cJSON_GetObjectItemCaseSensitive(usage, details);
+    *own = (struct model_usage){NAN, NAN, NAN, NAN};
+    model_call_usage(&own->input, usage, input);
+    model_call_usage(&own->output, usage, output);
+    model_call_usage(&own->cache_read, cache, "cached_tokens");
+    model_call_usage(&own->cache_write, cache, "cache_write_tokens");
+    double cached = (isnan(own->cache_read) ? 0 : own->cache_read) +
+                    (isnan(own->cache_write) ? 0 : own->cache_write);
+    if (own->input >= cached)
+        own->input -= cached;
+}
+
+/* Codes and types of errors that come again however often it is tried. */
+static bool is_final(const char *code) {
+    static const char *const final[] = {"invalid", "insufficient_quota", "authentication",
+                                        "permission", "not_found", "context_length",
+                                        "content_policy", "billing"};
+    for (size_t i = 0; code && i < COUNT_OF(final); i++)
+        if (strstr(code, final[i]))
+            return true;
+    return false;
+}
+
+void model_openai_fail(struct model_call *call, const cJSON *object) {
+    const cJSON *error = cJSON_GetObjectItemCaseSensitive(object, "error");
+    const cJSON *from = cJSON_IsObject(error) ? error : object;
+    const char *words = model_json_error(object), *code = model_json_text(from, "code");
+    bool final = is_final(code) || is_final(model_json_text(from, "type"));
+    model_call_fail(call, final ? ERR_USAGE : ERR_ENVIRONMENT, !final, "%s: %s%s%.300s",
+                    model_call_name(call), code ? code : "", code ? ": " : "",
+                    words ? words : "it failed; no reason given");
+}
+
+static void take_usage(struct model_call *call, const cJSON *usage) {
+    model_openai_usage(call, usage, "prompt_tokens", "completion_tokens");
 }
 
 static enum model_stop stop_of(const char *reason) {
@@ -76,6 +106,9 @@ static void take_choice(struct model_call *call, const cJSON *choice, const char
     const char *text = model_json_text(delta, "content");
     const char *refusal = model_json_text(delta, "refusal");
     const char *reason = model_json_text(choice, "finish_reason");
+    /* What a model thinks has several names: reasoning, reasoning_content. */
+    if (cJSON_IsObject(delta) && delta->child)
+        model_call_thinks(call);
     if (text)
         model_call_text(call, str_of(text));
     if (reason)
@@ -86,9 +119,7 @@ static void take_choice(struct model_call *call, const cJSON *choice, const char
 
 static void take_object(struct model_call *call, const cJSON *object, const char *part) {
     const cJSON *choices = cJSON_GetObjectItemCaseSensitive(object, "choices");
-    const char *name = model_json_text(object, "model");
-    if (name)
-        snprintf(call->reply.model, sizeof call->reply.model, "%s", name);
+    model_call_answers(call, model_json_text(object, "model"));
     if (cJSON_IsArray(choices) && choices->child)
         take_choice(call, choices->child, part);
     take_usage(call, cJSON_GetObjectItemCaseSensitive(object, "usage"));
@@ -104,9 +135,8 @@ static void event(struct model_call *call, const char *name, struct str data) {
     if (!object)
         model_call_fail(call, ERR_ENVIRONMENT, true, "%s: an event of its stream is no JSON",
                         model_call_name(call));
-    else if (cJSON_GetObjectItemCaseSensitive(object, "error"))
-        model_call_fail(call, ERR_ENVIRONMENT, true, "%s: %.300s", model_call_name(call),
-                        model_json_error(object) ? model_json_error(object) : "no reason given");
+    else if (!model_json_is_empty(cJSON_GetObjectItemCaseSensitive(object, "error")))
+        model_openai_fail(call, object);
     else
         take_object(call, object, "delta");
     cJSON_Delete(object);

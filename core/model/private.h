@@ -8,6 +8,7 @@
 
 #include "model/frames.h"
 #include "model/model.h"
+#include "model/redact.h"
 #include "model/sse.h"
 
 #define MODEL_MAX_ANSWER ((size_t)32 << 20)     /* bytes of an answer */
@@ -69,6 +70,7 @@ struct model_call {
     void *own;                          /* of an interface without HTTP */
     struct loop_timer *timer;           /* watches the limits, or waits for the next try */
     uint64_t begun_ns, asked_ns, heard_ns, first_ns;    /* of the call; the try; its last byte */
+    uint64_t told_ns;                   /* the last of the answer, a model's thinking included; 0 */
     bool finished;                      /* the service said that this was all */
     bool settled;                       /* on_done is under way or was */
     bool waiting;                       /* for the next try */
@@ -78,6 +80,7 @@ struct model_call {
     bool may_pass;                      /* trying again may help */
     struct buf text;
     struct buf tail;                    /* bytes of a character that is not whole yet */
+    struct redact redact;               /* secrets of this try */
     struct model_reply reply;
 };
 
@@ -87,10 +90,15 @@ struct model_client {
     struct loop_timer *timer;
     struct model_call *calls;
     bool inside;                        /* libcurl runs: nothing may be removed */
+    bool stops;                         /* meanwhile a transfer was broken off */
 };
 
 /* call.c: what a try tells. */
 void model_call_text(struct model_call *call, struct str piece);
+/* Something of the answer came that is not shown: the model thinks. */
+void model_call_thinks(struct model_call *call);
+/* The service names the model that answers; NULL: it does not. */
+void model_call_answers(struct model_call *call, const char *name);
 void model_call_usage(double *field, const cJSON *object, const char *name);
 void model_call_finish(struct model_call *call, enum model_stop stop);
 /* The try failed; the first reason stays. `may_pass`: another try may do better. */
@@ -99,8 +107,18 @@ void model_call_fail(struct model_call *call, enum err_kind kind, bool may_pass,
 void model_call_note(struct model_call *call, const char *format, ...) CC_PRINTF(2, 3);
 /* The try ended; another one, or on_done, follows from the loop. */
 void model_call_end_try(struct model_call *call);
-/* What stands for the model's name in messages: "claude-sonnet-4-5 (anthropic)". */
+/* What stands for the model's name in messages. */
 const char *model_call_name(const struct model_call *call);
+/* The address it is asked at, without a slash at the end; `usual` where none is set. */
+struct str model_call_base(const struct model_call *call, const char *usual);
+
+/* stream.c: bytes of a body, cut anywhere, for the call's interface. False when the call has failed. */
+struct model_stream {
+    struct sse sse;
+    struct frames frames;
+};
+bool model_stream_feed(struct model_stream *stream, struct model_call *call, struct str bytes);
+void model_stream_free(struct model_stream *stream);
 
 /* http.c */
 void model_http_start(struct model_call *call, struct model_post *post);    /* takes the post */
@@ -119,6 +137,19 @@ void model_key_forget(struct model_key_wait *wait);
 bool model_key_is_named(const struct model_key_source *source);
 void model_wipe(struct buf *buf);
 
+/* memory.c: gives libcurl memory that is wiped when it is freed; before any other use of libcurl. */
+void model_memory_begin(void);
+
+/* proxy.c: which proxy a transfer goes by, as the endpoint and the environment say. `shown` becomes its
+ * host and port, "" for none that is known. */
+void model_proxy_set(CURL *easy, const struct model_endpoint *endpoint, const char *url,
+                     char shown[128]);
+/* Fails the try when it was the proxy that did; `detail` is libcurl's. False when it was not. */
+bool model_proxy_judge(struct model_call *call, CURL *easy, CURLcode code, const char *shown,
+                       const char *detail);
+/* libcurl's words without "user:password@" of an address in them. */
+void model_proxy_hide_login(const char *words, struct buf *out);
+
 /* keyed.c: `start` and `stop` of interfaces that need at most one key. */
 void model_keyed_start(struct model_call *call);
 void model_keyed_stop(struct model_call *call);
@@ -126,7 +157,15 @@ void model_keyed_stop(struct model_call *call);
 /* json.c: bits the interfaces share. */
 const char *model_json_text(const cJSON *object, const char *name);     /* NULL: not there */
 void model_json_take(cJSON *object, struct buf *out);                   /* prints and frees */
+bool model_json_is_empty(const cJSON *item);                            /* not there, or null */
 /* {"error": {"message"}}, {"error": "..."}, {"message"}: the service's own words. */
 const char *model_json_error(const cJSON *object);
+
+/* openai.c: what both of OpenAI's interfaces have in common. Tokens: the names of the two counts; those
+ * of the cache are contained in the first. */
+void model_openai_usage(struct model_call *call, const cJSON *usage, const char *input,
+                        const char *output);
+/* Fails the try with the object's error; its code says whether trying again may help. */
+void model_openai_fail(struct model_call *call, const cJSON *object);
 
 #endif

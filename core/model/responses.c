@@ -25,7 +25,7 @@ static bool prepare(struct model_call *call, const char *key, struct model_post 
     const struct model_endpoint *endpoint = &call->kept.endpoint;
     const struct model_request *request = &call->kept.request;
     (void)err;
-    buf_printf(&post->url, "%s/responses", endpoint->base_url ? endpoint->base_url : ADDRESS);
+    buf_printf(&post->url, STR_FMT "/responses", STR_ARG(model_call_base(call, ADDRESS)));
     if (*key)
         model_post_header(post, "Authorization: Bearer %s", key);
     model_post_header(post, "Accept: text/event-stream");
@@ -44,20 +44,9 @@ static bool prepare(struct model_call *call, const char *key, struct model_post 
 }
 
 static void take_response(struct model_call *call, const cJSON *response) {
-    const cJSON *usage = cJSON_GetObjectItemCaseSensitive(response, "usage");
-    struct model_usage *own = &call->reply.usage;
-    const char *name = model_json_text(response, "model");
-    if (name)
-        snprintf(call->reply.model, sizeof call->reply.model, "%s", name);
-    if (!cJSON_IsObject(usage))
-        return;
-    model_call_usage(&own->input, usage, "input_tokens");
-    model_call_usage(&own->output, usage, "output_tokens");
-    model_call_usage(&own->cache_read,
-                     cJSON_GetObjectItemCaseSensitive(usage, "input_tokens_details"),
-                     "cached_tokens");
-    if (own->input >= own->cache_read)
-        own->input -= own->cache_read;
+    model_call_answers(call, model_json_text(response, "model"));
+    model_openai_usage(call, cJSON_GetObjectItemCaseSensitive(response, "usage"), "input_tokens",
+                       "output_tokens");
 }
 
 static void on_text_delta(struct model_call *call, const cJSON *object) {
@@ -87,9 +76,7 @@ static void on_refusal(struct model_call *call, const cJSON *object) {
 
 static void on_failed(struct model_call *call, const cJSON *object) {
     const cJSON *response = cJSON_GetObjectItemCaseSensitive(object, "response");
-    const char *words = model_json_error(response ? response : object);
-    model_call_fail(call, ERR_ENVIRONMENT, true, "%s: %.300s", model_call_name(call),
-                    words ? words : "the response failed; no reason given");
+    model_openai_fail(call, response ? response : object);
 }
 
 static const struct {
@@ -107,6 +94,9 @@ static void event(struct model_call *call, const char *name, struct str data) {
     if (!object && !str_is(str_trim(data), "[DONE]"))
         model_call_fail(call, ERR_ENVIRONMENT, true, "%s: an event of its stream is no JSON",
                         model_call_name(call));
+    /* Items, their parts and what is thought; not what only says that it was received. */
+    if (type && (strstr(type, "output") || strstr(type, "part") || strstr(type, "reasoning")))
+        model_call_thinks(call);
     for (size_t i = 0; object && i < COUNT_OF(events); i++)
         if (!strcmp(events[i].type, type ? type : name))
             events[i].take(call, object);

@@ -33,7 +33,7 @@ bool model_service_find(const char *name, struct model_endpoint *endpoint) {
         *endpoint = (struct model_endpoint){.api = services[i].api,
                                             .base_url = services[i].base_url,
                                             .temperature = NAN,
-                                            .price = {NAN, NAN, NAN, NAN}};
+                                            .price = {NAN, NAN, NAN, NAN, 0}};
         return true;
     }
     return false;
@@ -50,8 +50,8 @@ static const struct {
     const char *name;
     struct model_price price;
 } built_in[] = {
-#define X(name, input, output, cache_read, cache_write) \
-    {name, {input, output, cache_read, cache_write}},
+#define X(name, input, output, cache_read, cache_write, up_to) \
+    {name, {input, output, cache_read, cache_write, up_to}},
 #include "model/prices.def"
 #undef X
 };
@@ -69,7 +69,8 @@ static double *field_of(struct model_price *price, const char *name) {
     } fields[] = {{"input", &price->input},
                   {"output", &price->output},
                   {"cache_read", &price->cache_read},
-                  {"cache_write", &price->cache_write}};
+                  {"cache_write", &price->cache_write},
+                  {"up_to", &price->up_to}};
     for (size_t i = 0; i < COUNT_OF(fields); i++)
         if (!strcmp(fields[i].name, name))
             return fields[i].field;
@@ -81,7 +82,7 @@ static struct row *row_of(struct model_prices *prices, const char *name) {
         if (!strcmp(prices->rows.at[i].name, name))
             return &prices->rows.at[i];
     struct row *row = vec_push(&prices->rows);
-    *row = (struct row){.price = {NAN, NAN, NAN, NAN}};
+    *row = (struct row){.price = {NAN, NAN, NAN, NAN, 0}};
     snprintf(row->name, sizeof row->name, "%s", name);
     return row;
 }
@@ -94,9 +95,10 @@ static int on_price(void *data, const char *section, const char *name, const cha
     if (!field)
         return err_set(&prices->err, ERR_USAGE,
                        "%s: [%.60s] has \"%.40s\"; allowed are input, output, cache_read and "
-                       "cache_write, in dollars per million tokens",
+                       "cache_write, in dollars per million tokens, and up_to, in tokens of the "
+                       "prompt",
                        prices->path, section, name);
-    if (!str_to_double(str_of(value), &number) || !(number >= 0 && number < 1e6))
+    if (!str_to_double(str_of(value), &number) || !(number >= 0 && number < 1e9))
         return err_set(&prices->err, ERR_USAGE,
                        "%s: [%.60s] %s = %.40s is no price in dollars per million tokens",
                        prices->path, section, name, value);
@@ -132,28 +134,50 @@ void model_prices_free(struct model_prices *prices) {
     free(prices);
 }
 
-/* How much of the row's name the model's begins with, or holds after a service's prefix
- * ("us.anthropic.claude-..."); 0: another model. */
-static size_t likeness(const char *model, const char *name) {
+/* What services put behind a model's name: a date ("-20250514", "-2024-07-18", "@20250514"), a version
+ * ("-v1:0"), "-latest". Anything else is another model. */
+static bool is_edition(const char *rest) {
+    if (!strncmp(rest, "-latest", 7))
+        rest += 7;
+    const char *date = *rest == '-' || *rest == '@' ? rest + 1 : rest;
+    size_t digits = strspn(date, "0123456789-");
+    while (digits && date[digits - 1] == '-')
+        digits--;
+    if (date != rest && digits >= 8 && strspn(date, "0123456789") >= 4)
+        rest = date + digits;
+    if (!strncmp(rest, "-v", 2) && rest[2] >= '0' && rest[2] <= '9')
+        rest += 3;
+    return !*rest || *rest == ':' || *rest == '[';
+}
+
+/* Whether it is the row's model, alone or after a service's prefix ("us.anthropic.", "openai/"). */
+static bool is_model(const char *model, const char *name) {
     const char *at = strstr(model, name);
-    bool fits = at && (at == model || at[-1] == '.' || at[-1] == '/' || at[-1] == ':');
-    return fits ? strlen(name) : 0;
+    bool begins = at && (at == model || at[-1] == '.' || at[-1] == '/' || at[-1] == ':');
+    return begins && is_edition(at + strlen(name));
+}
+
+static void set_known(double *field, double value) {
+    if (!isnan(value))
+        *field = value;
 }
 
 struct model_price model_prices_find(const struct model_prices *prices, const char *model) {
-    struct model_price best = {NAN, NAN, NAN, NAN};
-    size_t longest = 0;
+    struct model_price found = {NAN, NAN, NAN, NAN, 0};
+    for (size_t i = 0; i < COUNT_OF(built_in); i++)
+        if (is_model(model, built_in[i].name))
+            found = built_in[i].price;
     for (size_t i = 0; prices && i < prices->rows.len; i++) {
-        size_t like = likeness(model, prices->rows.at[i].name);
-        if (like > longest) {
-            longest = like;
-            best = prices->rows.at[i].price;
-        }
+        const struct model_price *own = &prices->rows.at[i].price;
+        if (!is_model(model, prices->rows.at[i].name))
+            continue;
+        set_known(&found.input, own->input);
+        set_known(&found.output, own->output);
+        set_known(&found.cache_read, own->cache_read);
+        set_known(&found.cache_write, own->cache_write);
+        found.up_to = own->up_to;
     }
-    for (size_t i = 0; !longest && i < COUNT_OF(built_in); i++)
-        if (likeness(model, built_in[i].name) > 0)
-            return built_in[i].price;
-    return best;
+    return found;
 }
 
 static bool add_cost(double *sum, double tokens, double price) {
@@ -164,8 +188,12 @@ static bool add_cost(double *sum, double tokens, double price) {
 }
 
 double model_price_of(const struct model_price *price, const struct model_usage *usage) {
-    double sum = 0;
+    double sum = 0, cached = 0;
     if (isnan(usage->input) || isnan(usage->output))
+        return NAN;
+    cached += isnan(usage->cache_read) ? 0 : usage->cache_read;
+    cached += isnan(usage->cache_write) ? 0 : usage->cache_write;
+    if (price->up_to > 0 && usage->input + cached > price->up_to)
         return NAN;
     bool known = add_cost(&sum, usage->input, price->input);
     known = add_cost(&sum, usage->output, price->output) && known;

@@ -65,9 +65,13 @@ static void prices_read(const struct finding *finding, struct model_endpoint *en
                 {"price_cache_write", &endpoint->price.cache_write}};
     if (endpoint->model)
         endpoint->price = model_prices_find(finding->models->prices, endpoint->model);
-    for (size_t i = 0; i < COUNT_OF(rows); i++)
-        if (!isnan(number_of(finding, rows[i].key)))
-            *rows[i].field = number_of(finding, rows[i].key);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        double number = number_of(finding, rows[i].key);
+        if (isnan(number))
+            continue;
+        *rows[i].field = number;
+        endpoint->price.up_to = 0;
+    }
 }
 
 /* A [model NAME] of the configuration. */
@@ -89,7 +93,7 @@ static void section_read(const struct finding *finding, const char *name,
         .first_limit_s = number_of(finding, "first_limit_s"),
         .stall_limit_s = number_of(finding, "stall_limit_s"),
         .retry_wait_s = number_of(finding, "retry_wait_s"),
-        .price = {NAN, NAN, NAN, NAN}};
+        .price = {NAN, NAN, NAN, NAN, 0}};
     int retries = (int)number_of(finding, "retries");
     endpoint->retries = retries ? retries : -1;
     if (!endpoint->model)

@@ -2,14 +2,19 @@
 """A language-model service on loopback: speaks each interface as documented, and misbehaves on demand.
 
 The model's name in a request says what happens: "plain", "bytes" (every byte by itself), "stall", ...
-Prints its port; what it was asked is answered at /seen. Standard library only."""
+It is a proxy, too, for names of hosts that say what happens: "refused.test", "login.test", "gateway.test";
+all others are itself. Prints its port; what it was asked is answered at /seen. Standard library only.
+usage: server.py [CERTIFICATE]; with a certificate and its key it speaks TLS."""
 
 import binascii
+import email.utils
 import hashlib
 import hmac
 import http.server
 import json
 import os
+import select
+import socket
 import socketserver
 import ssl
 import struct
@@ -158,6 +163,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send(400, b'{"error": {"message": "no JSON"}}')
             return
         path = urllib.parse.unquote(self.path)
+        if path.startswith("http://"):              # as a proxy is asked
+            host, _, path = path[7:].partition("/")
+            path = "/" + path
+            if not self.proxy_lets(host.split(":")[0]):
+                return
         api, name = self.route(path, request)
         SEEN.append({"path": self.path, "headers": {k.lower(): v for k, v in self.headers.items()},
                      "body": request})
@@ -165,7 +175,41 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 not signature_is_right(self, body):
             self.send(403, b'{"message": "The request signature we calculated does not match"}')
             return
+        if name.startswith("cut-after-"):
+            self.do_cut_after(api, int(name[10:]))
+            return
         getattr(self, "do_" + name.replace("-", "_"), self.do_plain)(api, name)
+
+    def proxy_lets(self, host):
+        """Answers for the proxy when it does not let the request through."""
+        login = self.headers.get("Proxy-Authorization", "")
+        if host == "refused.test":
+            self.send(403, b"<html>Blocked by policy</html>", "text/html")
+        elif host == "login.test" and login != "Basic bWU6bXkgcHctNDcxMQ==":     # me:my pw-4711
+            self.send(407, b"<html>Who are you?</html>", "text/html",
+                      [("Proxy-Authenticate", 'Basic realm="proxy"')])
+        elif host == "gateway.test" and self.first_try("proxy", host):
+            self.send(502, b"<html>Bad gateway</html>", "text/html")
+        else:
+            return True
+        return False
+
+    def do_CONNECT(self):
+        host, port = self.path.split(":")
+        SEEN.append({"path": "CONNECT " + self.path, "headers": dict(self.headers), "body": {}})
+        if not self.proxy_lets(host):
+            return
+        self.close_connection = True
+        with socket.create_connection(("127.0.0.1", int(port))) as far:
+            self.send_response(200, "Connection established")
+            self.end_headers()
+            ends = {self.connection: far, far: self.connection}
+            while True:
+                for end in select.select(list(ends), [], [])[0]:
+                    data = end.recv(65536)
+                    if not data:
+                        return
+                    ends[end].sendall(data)
 
     @staticmethod
     def route(path, request):
@@ -230,6 +274,182 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.stream_head(api)
         self.wfile.write(b"".join(list(api(WORDS))[:5])[:-3])
         self.wfile.flush()
+
+    def do_cut_after(self, api, count):
+        """So many bytes, then the connection ends."""
+        self.stream_head(api)
+        self.wfile.write(b"".join(api(WORDS))[:count])
+        self.wfile.flush()
+
+    def do_reset(self, api, name):
+        """As when the machine goes down: no end of the stream, a reset."""
+        if not self.first_try(api, name):
+            self.do_plain(api, name)
+            return
+        self.stream_head(api)
+        self.wfile.write(b"".join(list(api(WORDS))[:4]))
+        self.wfile.flush()
+        time.sleep(0.05)
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.close()
+
+    def do_open(self, api, _):
+        """All is said, but the connection stays open."""
+        self.do_plain(api, _)
+        self.wfile.flush()
+        time.sleep(20)
+
+    def do_pings(self, api, _):
+        """It begins, and then there are only signs of life."""
+        self.stream_head(api)
+        parts = list(api(WORDS))
+        self.wfile.write(b"".join(parts[:4]))
+        sign = frame("ping", {}) if api is bedrock else b": ping\n\n"
+        for _ in range(200):
+            self.wfile.write(sign)
+            self.wfile.flush()
+            time.sleep(0.05)
+
+    def do_thinks(self, api, _):
+        """Thinks for a while before it answers, and shows it."""
+        events = {
+            anthropic: sse("content_block_delta", {"type": "content_block_delta", "index": 0, "delta": {
+                "type": "thinking_delta", "thinking": "hm"}}),
+            openai: sse("", {"choices": [{"index": 0, "delta": {"reasoning_content": "hm"}}]}),
+            responses: sse("response.reasoning_summary_text.delta", {
+                "type": "response.reasoning_summary_text.delta", "delta": "hm"}),
+            bedrock: frame("contentBlockDelta", {"contentBlockIndex": 0, "delta": {
+                "reasoningContent": {"text": "hm"}}})}
+        self.stream_head(api)
+        for _ in range(12):
+            self.wfile.write(events[api])
+            self.wfile.flush()
+            time.sleep(0.05)
+        for part in api(WORDS):
+            self.wfile.write(part)
+
+    def do_untyped(self, api, _):
+        self.stream_head(api, "text/plain")
+        for part in api(WORDS):
+            self.wfile.write(part)
+
+    def again(self, api, name, status, headers):
+        if self.first_try(api, name):
+            self.send(status, b'{"type": "error", "error": {"type": "x", "message": "not now"}}',
+                      headers=headers)
+        else:
+            self.do_plain(api, name)
+
+    def do_seconds(self, api, name):
+        self.again(api, name, 429, [("Retry-After", "1")])
+
+    def do_date(self, api, name):
+        self.again(api, name, 503, [("Retry-After", email.utils.formatdate(time.time() + 2,
+                                                                           usegmt=True))])
+
+    def do_past(self, api, name):
+        self.again(api, name, 503, [("Retry-After", "Fri, 31 Dec 1999 23:59:59 GMT")])
+
+    def do_millis(self, api, name):
+        self.again(api, name, 429, [("retry-after-ms", "20"), ("Retry-After", "nonsense")])
+
+    def do_full(self, api, name):
+        self.again(api, name, 529, [])
+
+    def do_quota(self, api, name):
+        self.send(429, b'{"error": {"code": "insufficient_quota", "message": "You exceeded your quota"}}')
+
+    def do_fails(self, api, name):
+        """The interface's own way to fail in the middle, in a way that may pass."""
+        if not self.first_try(api, name):
+            self.do_plain(api, name)
+            return
+        self.fail_midway(api, {"code": "server_error", "type": "api_error", "message": "sorry"},
+                         "modelStreamErrorException")
+
+    def do_declines(self, api, name):
+        """The same for something that is wrong with the request."""
+        self.fail_midway(api, {"code": "invalid_prompt", "type": "invalid_request_error",
+                               "message": "your prompt"}, "validationException")
+
+    def fail_midway(self, api, error, exception):
+        self.stream_head(api)
+        self.wfile.write(b"".join(list(api(WORDS))[:3]))
+        events = {
+            anthropic: lambda: sse("error", {"type": "error", "error": error}),
+            openai: lambda: sse("", {"error": error}),
+            responses: lambda: sse("response.failed", {"type": "response.failed", "response": {
+                "status": "failed", "error": error}}),
+            bedrock: lambda: frame(exception, {"message": error["message"]}, "exception")}
+        self.wfile.write(events[api]())
+
+    def do_null_error(self, api, _):
+        self.stream_head(api)
+        for part in api(WORDS):
+            self.wfile.write(part.replace(b'"model":', b'"error": null, "model":'))
+
+    def changed(self, api, old, new):
+        self.stream_head(api)
+        for part in api(WORDS):
+            self.wfile.write(part.replace(old, new) if api is not bedrock or old not in part
+                             else frame("messageStop", {"stopReason": new.decode().strip('"')}))
+
+    def do_long(self, api, _):
+        """Cut at the most tokens."""
+        if api is responses:
+            self.changed(api, b"response.completed", b"response.incomplete")
+        elif api is openai:
+            self.changed(api, b'"stop"', b'"length"')
+        else:
+            self.changed(api, b"end_turn", b"max_tokens")
+
+    def do_filtered(self, api, _):
+        new = {anthropic: b"refusal", openai: b'"content_filter"', bedrock: b"content_filtered"}
+        if api is responses:
+            self.stream_head(api)
+            self.wfile.write(sse("", {"type": "response.incomplete", "response": {
+                "incomplete_details": {"reason": "content_filter"}}}))
+        else:
+            self.changed(api, b'"stop"' if api is openai else b"end_turn", new[api])
+
+    def do_wrong_sum(self, api, _):
+        """A frame whose checksum is wrong."""
+        self.stream_head(api)
+        parts = list(api(WORDS))
+        self.wfile.write(parts[0] + parts[1][:-1] + bytes([parts[1][-1] ^ 1]))
+
+    def do_wrong_prelude(self, api, _):
+        self.stream_head(api)
+        part = next(api(WORDS))
+        self.wfile.write(part[:8] + b"\0\0\0\0" + part[12:])
+
+    def key(self):
+        return (self.headers.get("x-api-key") or
+                self.headers.get("Authorization", "").replace("Bearer ", ""))
+
+    def do_echo(self, api, _):
+        """Sends the key back, as a careless server may."""
+        self.send(401, json.dumps({"error": {"message": f"{self.key()} is no key, {self.key()}!"}}).encode())
+
+    def do_echo_cut(self, api, _):
+        """At the end of a text that is cut by whoever shows it."""
+        self.send(400, json.dumps({"error": {"message": "x" * 238 + self.key()}}).encode())
+
+    def do_echo_page(self, api, _):
+        self.send(200, f"<html>{self.key()}</html>".encode(), f"text/{self.key()}")
+
+    def do_echo_retry(self, api, _):
+        self.send(503, f"<html>{self.key()}</html>".encode(), "text/html")
+
+    def do_echo_stream(self, api, _):
+        """In the answer: whole, in two pieces cut anywhere, and by single characters."""
+        self.stream_head(api)
+        key = self.key()
+        words = ["a ", key, " b "]
+        for i in range(1, len(key)):
+            words += [key[:i], key[i:], " "]
+        for part in api(words + list(key) + [" ok"]):
+            self.wfile.write(part.replace(b"-test-1", key.encode()))
 
     def do_busy(self, api, name):
         if self.first_try(api, name):

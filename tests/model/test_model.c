@@ -1,162 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every interface against a server of our own: what comes, what goes wrong, what it costs. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
+#include "model/serve.h"
 
-#include <cmocka.h>
-
-#include "loop/loop.h"
-#include "model/model.h"
-
-#define ANSWER "Keep w in SBUF \xe2\x9c\x93 across i.\n```python\nx = 1\n```\n"
-#define LIMIT_MS 30000
-
-struct bench {
-    struct loop *loop;
-    struct model_client *client;
-    struct loop_child *server;
-    int port;
-    bool listening;
-    /* of the last request */
-    struct model_call *call;
-    struct buf streamed, notes;
-    struct model_reply reply;
-    char *text;
-    bool done;
-    int again, pieces;
-    int cancel_after;               /* pieces; 0: never */
-};
-
-/* ---------------------------------------------------------------------------------- the fixture */
-
-static void on_port(void *data, enum loop_stream stream, struct str text, bool whole) {
-    struct bench *bench = data;
-    long long port;
-    (void)whole;
-    if (stream == LOOP_STDOUT && str_to_int(text, &port)) {
-        bench->port = (int)port;
-        bench->listening = true;
-    }
-}
-
-static int start(void **state) {
-    struct bench *bench = mem_alloc(1, sizeof *bench);
-    struct err err = {0};
-    bench->loop = loop_new();
-    bench->client = model_client_new(bench->loop);
-    const char *const argv[] = {"/usr/bin/python3", HONE_SOURCE_DIR "/tests/model/server.py", NULL};
-    struct loop_child_spec spec = {.argv = argv, .keep_input = true, .out = LOOP_LINES,
-                                   .err = LOOP_INHERIT, .on_output = on_port, .data = bench};
-    bench->server = loop_child_start(bench->loop, &spec, &err);
-    assert_non_null(bench->server);
-    assert_true(loop_run_until(bench->loop, &bench->listening, LIMIT_MS));
-    setenv("TEST_KEY", "sk-test-4711", 1);
-    *state = bench;
-    return 0;
-}
-
-static int end(void **state) {
-    struct bench *bench = *state;
-    model_client_free(bench->client);
-    loop_free(bench->loop);
-    buf_free(&bench->streamed);
-    buf_free(&bench->notes);
-    free(bench->text);
-    free(bench);
-    return 0;
-}
-
-static void on_text(void *data, struct str piece) {
-    struct bench *bench = data;
-    buf_add(&bench->streamed, piece.at, piece.len);
-    bench->pieces++;
-    if (bench->cancel_after && bench->pieces >= bench->cancel_after)
-        model_cancel(bench->call);
-}
-
-static void on_again(void *data) {
-    struct bench *bench = data;
-    buf_clear(&bench->streamed);
-    bench->again++;
-}
-
-static void on_note(void *data, const char *text) {
-    struct bench *bench = data;
-    buf_printf(&bench->notes, "%s\n", text);
-}
-
-static void on_done(void *data, const struct model_reply *reply) {
-    struct bench *bench = data;
-    bench->reply = *reply;
-    free(bench->text);
-    bench->text = mem_alloc(reply->text.len + 1, 1);
-    memcpy(bench->text, reply->text.at, reply->text.len);
-    bench->done = true;
-}
-
-static struct model_endpoint endpoint_of(struct bench *bench, const char *api, char url[64]) {
-    bool bedrock = !strcmp(api, "bedrock");
-    snprintf(url, 64, "http://127.0.0.1:%d%s", bench->port,
-             bedrock || !strcmp(api, "anthropic") ? "" : "/v1");
-    return (struct model_endpoint){.api = api, .base_url = url, .key.environment = "TEST_KEY",
-                                   .temperature = NAN, .proxy = "", .region = "us-west-2",
-                                   .price = {3, 15, 0.3, 3.75}};
-}
-
-static void ask_endpoint(struct bench *bench, const struct model_endpoint *endpoint) {
-    struct err err = {0};
-    struct model_message message = {MODEL_USER, STR("Make it \"faster\".\n"), true};
-    struct model_request request = {.endpoint = endpoint, .system = STR("You know NKI."),
-                                    .cache_system = true, .messages = &message, .count = 1};
-    struct model_callbacks callbacks = {on_text, on_again, on_note, on_done, bench};
-    buf_clear(&bench->streamed);
-    buf_clear(&bench->notes);
-    bench->done = false;
-    bench->again = bench->pieces = 0;
-    bench->call = model_ask(bench->client, &request, &callbacks, &err);
-    assert_non_null(bench->call);
-    assert_true(loop_run_until(bench->loop, &bench->done, LIMIT_MS));
-    bench->cancel_after = 0;
-}
-
-static void ask(struct bench *bench, const char *api, const char *model) {
-    char url[64];
-    struct model_endpoint endpoint = endpoint_of(bench, api, url);
-    endpoint.model = model;
-    ask_endpoint(bench, &endpoint);
-}
-
-static const char *const http_apis[] = {"anthropic", "openai", "responses", "bedrock"};
-
-static void set_aws(void) {
-    setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE", 1);
-    setenv("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", 1);
-    setenv("AWS_CONFIG_FILE", "/nonexistent", 1);
-    setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent", 1);
-    unsetenv("AWS_BEARER_TOKEN_BEDROCK");
-    unsetenv("AWS_SESSION_TOKEN");
-}
-
-static void assert_answer(struct bench *bench, const char *api, const char *model) {
-    if (bench->reply.failure.kind != ERR_NONE || strcmp(bench->text, ANSWER) != 0)
-        print_error("%s %s: %s\n%s\n", api, model, bench->reply.failure.text, bench->text);
-    assert_int_equal(bench->reply.failure.kind, ERR_NONE);
-    assert_string_equal(bench->text, ANSWER);
-    assert_string_equal(bench->streamed.at, ANSWER);
-    assert_int_equal(bench->reply.stop, MODEL_STOP_END);
-}
-
-static void assert_fails(struct bench *bench, enum err_kind kind, const char *words) {
-    if (bench->reply.failure.kind != kind || !strstr(bench->reply.failure.text, words))
-        print_error("kind %d: %s\n", bench->reply.failure.kind, bench->reply.failure.text);
-    assert_int_equal(bench->reply.failure.kind, kind);
-    assert_non_null(strstr(bench->reply.failure.text, words));
-}
+#include <sys/stat.h>
 
 /* ------------------------------------------------------------------------------------- the tests */
 
@@ -198,7 +44,7 @@ static void what_has_no_price_is_not_reported(void **state) {
     char url[64];
     struct model_endpoint endpoint = endpoint_of(bench, "openai", url);
     endpoint.model = "plain";
-    endpoint.price = (struct model_price){NAN, NAN, NAN, NAN};
+    endpoint.price = (struct model_price){NAN, NAN, NAN, NAN, 0};
     ask_endpoint(bench, &endpoint);
     assert_true(isnan(bench->reply.dollars));
 }
@@ -490,17 +336,77 @@ static void a_client_is_freed_with_requests_under_way(void **state) {
     assert_false(bench->done);
 }
 
-static void prices_come_from_the_table(void **state) {
+static void prices_are_of_this_model_and_no_other(void **state) {
+    static const struct {
+        const char *model;
+        double output;
+    } rows[] = {{"claude-sonnet-4-20250514", 15},
+                {"us.anthropic.claude-sonnet-4-20250514-v1:0", 15},
+                {"anthropic/claude-haiku-5-5", 0.5},
+                {"claude-opus-4-1@20250805", 75},
+                {"global.anthropic.claude-opus-4-8", 25},
+                {"claude-3-5-haiku-latest", 4},
+                {"gpt-4o-mini-2024-07-18", 0.6},
+                {"openai/gpt-5", 10},
+                {"gpt-5.5-2026-04-23", 30},
+                {"gpt-5.5-pro", NAN},
+                {"gpt-5-codex", NAN},
+                {"claude-opus-4-9", NAN},
+                {"claude-opus-45", NAN},
+                {"not-claude-opus-5", NAN},
+                {"my-own-model", NAN}};
     struct err err = {0};
     (void)state;
     struct model_prices *prices = model_prices_load(&err);
     assert_non_null(prices);
-    assert_float_equal(model_prices_find(prices, "claude-sonnet-4-20250514").output, 15, 0);
-    assert_float_equal(
-        model_prices_find(prices, "us.anthropic.claude-sonnet-4-20250514-v1:0").input, 3, 0);
-    assert_float_equal(model_prices_find(prices, "gpt-4o-mini-2024-07-18").input, 0.15, 0);
-    assert_true(isnan(model_prices_find(prices, "my-own-model").input));
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        double output = model_prices_find(prices, rows[i].model).output;
+        if (!(output == rows[i].output || (isnan(output) && isnan(rows[i].output))))
+            fail_msg("%s: %g", rows[i].model, output);
+    }
     model_prices_free(prices);
+}
+
+static void prices_are_the_users_first(void **state) {
+    static const char text[] = "[claude-sonnet-4-5]\noutput = 12\n[mine]\ninput = 1\nup_to = 1000\n";
+    struct err err = {0};
+    char folder[] = "/tmp/hone-prices-XXXXXX", path[80];
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    setenv("XDG_CONFIG_HOME", folder, 1);
+    snprintf(path, sizeof path, "%s/hone", folder);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/hone/prices.ini", folder);
+    assert_true(file_write(path, text, sizeof text - 1, &err));
+    struct model_prices *prices = model_prices_load(&err);
+    assert_non_null(prices);
+    struct model_price price = model_prices_find(prices, "claude-sonnet-4-5-20250929");
+    assert_true(price.input == 3 && price.output == 12 && price.up_to == 0);
+    price = model_prices_find(prices, "mine");
+    assert_true(price.input == 1 && isnan(price.output) && price.up_to == 1000);
+    model_prices_free(prices);
+    assert_true(file_write(path, "[x]\nwater = 1\n", 14, &err));
+    assert_null(model_prices_load(&err));
+    assert_non_null(strstr(err.text, "allowed are input"));
+    unlink(path);
+    *strrchr(path, '/') = 0;
+    rmdir(path);
+    rmdir(folder);
+    unsetenv("XDG_CONFIG_HOME");
+}
+
+static void what_is_cached_counts(void **state) {
+    struct model_price price = {2, 10, 0.2, 2.5, 1000};
+    struct model_usage usage = {100, 50, 300, 600};
+    (void)state;
+    assert_float_equal(model_price_of(&price, &usage),
+                       (100 * 2 + 50 * 10 + 300 * 0.2 + 600 * 2.5) / 1e6, 1e-12);
+    usage.input = 101;                  /* longer prompts cost something else */
+    assert_true(isnan(model_price_of(&price, &usage)));
+    price.up_to = 0;
+    assert_false(isnan(model_price_of(&price, &usage)));
+    price.cache_read = NAN;
+    assert_true(isnan(model_price_of(&price, &usage)));
 }
 
 int main(void) {
@@ -524,7 +430,9 @@ int main(void) {
         cmocka_unit_test(a_person_is_a_model),
         cmocka_unit_test(many_streams_run_at_once),
         cmocka_unit_test(a_client_is_freed_with_requests_under_way),
-        cmocka_unit_test(prices_come_from_the_table),
+        cmocka_unit_test(prices_are_of_this_model_and_no_other),
+        cmocka_unit_test(prices_are_the_users_first),
+        cmocka_unit_test(what_is_cached_counts),
     };
     return cmocka_run_group_tests(tests, start, end);
 }

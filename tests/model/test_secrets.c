@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keys: what a service sends back of them is not shown, and nothing of them stays in memory. */
+#include "model/serve.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include "model/redact.h"
+
+static const char *key_of(const char *api) {
+    return !strcmp(api, "bedrock") ? "bedrock-key" : "sk-test-4711";
+}
+
+/* Neither the key nor what was cut off of it. */
+static void assert_hidden(const struct bench *bench, const char *api) {
+    const char *texts[] = {bench->reply.failure.text, bench->reply.model, bench->text,
+                           bench->streamed.at, bench->notes.at};
+    char begun[8];
+    snprintf(begun, sizeof begun, "%.5s", key_of(api));
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        if (texts[i] && strstr(texts[i], begun))
+            fail_msg("%s shows the key: %s", api, texts[i]);
+}
+
+static void what_comes_back_of_a_key_is_hidden(void **state) {
+    static const struct {
+        const char *model, *words;
+    } rows[] = {{"echo", "[key] is no key, [key]!"}, {"echo-cut", "xxx[key]"},
+                {"echo-page", "<html>[key]</html>"}, {"echo-retry", "503: <html>[key]</html>"}};
+    struct bench *bench = *state;
+    char url[64];
+    set_aws();
+    setenv("AWS_BEARER_TOKEN_BEDROCK", "bedrock-key", 1);
+    for (size_t a = 0; a < COUNT_OF(http_apis); a++) {
+        for (size_t i = 0; i < COUNT_OF(rows); i++) {
+            struct model_endpoint endpoint = endpoint_of(bench, http_apis[a], url);
+            endpoint.model = rows[i].model;
+            endpoint.retries = 1;
+            endpoint.retry_wait_s = 0.01;
+            ask_endpoint(bench, &endpoint);
+            assert_hidden(bench, http_apis[a]);
+            assert_int_not_equal(bench->reply.failure.kind, ERR_NONE);
+            assert_non_null(strstr(bench->reply.failure.text, rows[i].words));
+        }
+        ask(bench, http_apis[a], "echo-stream");
+        assert_int_equal(bench->reply.failure.kind, ERR_NONE);
+        assert_hidden(bench, http_apis[a]);
+        assert_memory_equal(bench->text, "a [key] b ", 10);
+        assert_true(str_ends(str_of(bench->text), "[key] ok"));
+        assert_string_equal(bench->streamed.at, bench->text);
+    }
+    unsetenv("AWS_BEARER_TOKEN_BEDROCK");
+}
+
+static void streams_are_not_held_up(void **state) {
+    struct redact redact = {0};
+    struct buf out = {0};
+    (void)state;
+    redact_add(&redact, STR("sk-ant-0123456789"));
+    redact_add(&redact, STR("short"));          /* would stand in texts by chance */
+    redact_stream(&redact, STR("Keep words"), false, &out);
+    assert_string_equal(out.at, "Keep words");  /* the "s" is out, too */
+    redact_stream(&redact, STR("k-an"), false, &out);
+    assert_string_equal(out.at, "Keep words");
+    redact_stream(&redact, STR("d short"), false, &out);
+    assert_string_equal(out.at, "Keep wordsk-and short");
+    redact_stream(&redact, STR(" sk-ant-0"), false, &out);
+    redact_stream(&redact, STR("123456789 sk-ant-01"), true, &out);
+    assert_string_equal(out.at, "Keep wordsk-and short [key] [key]");
+    buf_free(&out);
+    redact_forget(&redact);
+}
+
+/* ------------------------------------------------------------------------------- what is kept */
+
+#define MASK 0x55
+#define LENGTH 32
+#define CHUNK ((size_t)1 << 20)
+
+/* A key that stands nowhere in this program as it is. */
+static void make_key(unsigned char hidden[LENGTH], const char *path) {
+    unsigned char bytes[LENGTH];
+    for (size_t i = 0; i < LENGTH; i++) {
+        hidden[i] = (unsigned char)(('a' + (i * 7 + 3) % 26) ^ MASK);
+        bytes[i] = hidden[i] ^ MASK;
+    }
+    int fd = open(path, O_WRONLY | O_TRUNC | O_CREAT, 0600);
+    assert_true(fd >= 0 && write(fd, bytes, sizeof bytes) == (ssize_t)sizeof bytes);
+    explicit_bzero(bytes, sizeof bytes);
+    close(fd);
+}
+
+static size_t count_in(const unsigned char *at, size_t size, const unsigned char hidden[LENGTH]) {
+    size_t count = 0;
+    const unsigned char *end = at + size;
+    while ((at = memchr(at, hidden[0] ^ MASK, (size_t)(end - at)))) {
+        size_t same = 0;
+        while (same < LENGTH && at + same < end && (at[same] ^ MASK) == hidden[same])
+            same++;
+        count += same == LENGTH;
+        at++;
+    }
+    return count;
+}
+
+/* How often the key stands in this process's memory, freed or not. */
+static size_t count_in_memory(const unsigned char hidden[LENGTH]) {
+    char line[400];
+    size_t count = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    int memory = open("/proc/self/mem", O_RDONLY);
+    unsigned char *chunk = mmap(NULL, CHUNK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(maps && memory >= 0 && chunk != MAP_FAILED);
+    while (fgets(line, sizeof line, maps)) {
+        unsigned long long from, to;
+        char rights[8];
+        if (sscanf(line, "%llx-%llx %7s", &from, &to, rights) != 3 || rights[0] != 'r' ||
+            rights[1] != 'w' || to - from > (1ull << 30))
+            continue;
+        for (; from < to; from += CHUNK - LENGTH) {
+            bool own = (uintptr_t)chunk + CHUNK > from && (uintptr_t)chunk < from + CHUNK;
+            ssize_t n = own ? 0 : pread(memory, chunk, MIN_OF(CHUNK, to - from), (off_t)from);
+            count += n > 0 ? count_in(chunk, (size_t)n, hidden) : 0;
+        }
+    }
+    munmap(chunk, CHUNK);
+    close(memory);
+    fclose(maps);
+    return count;
+}
+
+static void nothing_of_a_key_stays_in_memory(void **state) {
+    static const char *const models[] = {"plain", "unauthorised", "busy", "cut", "stall"};
+    struct bench *bench = *state;
+    unsigned char hidden[LENGTH];
+    char path[] = "/tmp/hone-key-XXXXXX", command[64], url[64];
+    close(mkstemp(path));
+    make_key(hidden, path);
+    snprintf(command, sizeof command, "cat %s", path);
+    if (access("/proc/self/mem", R_OK) != 0) {
+        print_message("skipped: this system does not show a process its memory\n");
+        skip();
+    }
+    for (size_t a = 0; a < 3; a++) {
+        for (size_t m = 0; m < COUNT_OF(models); m++) {
+            struct model_endpoint endpoint = endpoint_of(bench, http_apis[a], url);
+            endpoint.model = models[m];
+            endpoint.key = (struct model_key_source){.command = command};
+            endpoint.first_limit_s = endpoint.stall_limit_s = 0.3;
+            endpoint.retry_wait_s = 0.01;
+            endpoint.retries = 1;
+            ask_endpoint(bench, &endpoint);
+            if (count_in_memory(hidden))
+                fail_msg("%s %s leaves the key in memory", http_apis[a], models[m]);
+        }
+    }
+    unlink(path);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_comes_back_of_a_key_is_hidden),
+        cmocka_unit_test(streams_are_not_held_up),
+        cmocka_unit_test(nothing_of_a_key_stays_in_memory),
+    };
+    return cmocka_run_group_tests(tests, start, end);
+}
