@@ -67,7 +67,7 @@ static void look_back(const struct tune_state *state, const struct tune_asking *
 static double dollars_of(const struct tune_role_model *model, const struct past *past,
                          const struct tune_expected *expected) {
     struct model_price price = {model->price_input, model->price_output, model->price_cache_read,
-                                model->price_cache_write};
+                                model->price_cache_write, model->price_up_to};
     struct model_usage usage = {.input = expected->prompt, .output = expected->answer};
     double read = past->counted > 0 ? past->read / past->counted : 0;
     double written = past->counted > 0 ? past->written / past->counted

@@ -204,6 +204,7 @@ static void view_fill(struct tune_models *models, enum tune_role role, bool by_g
             .price_output = entry->endpoint.price.output,
             .price_cache_read = entry->endpoint.price.cache_read,
             .price_cache_write = entry->endpoint.price.cache_write,
+            .price_up_to = entry->endpoint.price.up_to,
             .person = !strcmp(entry->endpoint.api, "human")};
     }
     models->views[role] = (struct tune_role_view){list, count, by_gain};
