@@ -375,9 +375,15 @@ void chrome_keys(struct views *views, struct tui_area area) {
     for (size_t i = 0; views->hunks && i + 1 < COUNT_OF(hunk_hints); i += 2)
         put_hint(left, &col, hunk_hints[i], hunk_hints[i + 1]);
     int general = right + 1;
-    for (size_t i = 0; command_at(i); i++) {
-        const struct command *command = command_at(i);
-        if (!command->hint[0] || !command_is_here(views, command) || !command_can(views, command))
+    size_t count = 0;
+    while (command_at(count))
+        count++;
+    bool list = views->view == VIEW_NOTES || views->view == VIEW_MEMORY;
+    for (size_t i = 0; i < 2 * count; i++) {    /* what a list is for comes before the loop's keys */
+        const struct command *command = command_at(i % count);
+        bool alone = list && command->where == 1u << views->view;
+        if (!command->hint[0] || !command_is_here(views, command) ||
+            !command_can(views, command) || alone != (i < count))
             continue;
         struct buf key = {0};
         const char *hint;

@@ -165,22 +165,28 @@ static void draw_import(struct views *views, struct tui_area area, int row,
                         const struct tune_import *import) {
     struct tui_area dim = tui_ink(area, TUI_DIM);
     tui_say(dim, row, COL_ID, "-");
-    tui_put_short(tui_ink(area, looks[import->is].role), row, (struct tui_rect){0, COL_STATUS, 1, 14},
+    struct tui_rect status = {0, COL_STATUS, 1, COL_LATENCY - COL_STATUS - 9};
+    tui_put_short(tui_ink(area, looks[import->is].role), row, status,
                   str_of(import->status ? import->status : tune_status_word(import->is)));
     tui_say_right(dim, row, COL_LATENCY, "%s", show_latency(import->latency_us).text);
-    tui_say_right(dim, row, COL_SPEEDUP, "%s", show_speedup(import->speedup).text);
+    if (!isnan(import->speedup))
+        tui_say_right(dim, row, COL_PARENT, "%s", show_change(import->speedup, 1).text);
     char title[400];
-    snprintf(title, sizeof title, "%s%s%s: %s", import->agent ? import->agent : "",
-             import->name ? " " : "", import->name ? import->name : "",
-             import->title ? import->title : "");
+    snprintf(title, sizeof title, "%s%s%s", import->title ? import->title : "",
+             import->title ? " · " : "", import->agent ? import->agent : "");
     tui_put_short(dim, row, (struct tui_rect){0, COL_TITLE, 1, area.cols - COL_TITLE - 1},
                   str_of(title));
     mark_found(views, area, row, COL_TITLE, str_of(title));
 }
 
 static void draw_import_detail(struct tui_area area, const struct tune_import *import) {
-    const char *const parts[][2] = {{"from", import->agent},   {"where", import->source},
-                                    {"parent", import->parent}, {"plan", import->title},
+    char from[300];
+    snprintf(from, sizeof from, "%s, %s%s%s", import->agent ? import->agent : "another agent",
+             import->source ? import->source : "", import->name ? ", " : "",
+             import->name ? import->name : "");
+    const char *const parts[][2] = {{"from", from},
+                                    {"parent", import->parent},
+                                    {"plan", import->title},
                                     {"why", import->reason}};
     int row = 0;
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
@@ -210,7 +216,8 @@ static void draw_sparkline(struct views *views, struct tui_area area) {
                                                          : 0, count = 0;
     for (size_t i = 0; i < state->attempts.len; i++) {
         const struct tune_attempt *attempt = &state->attempts.at[i];
-        if (attempt->verdict.correct == TUNE_ANSWER_YES && isfinite(attempt->speedup))
+        bool counts = attempt->id == 0 || attempt->status == TUNE_STATUS_KEEP;
+        if (counts && isfinite(attempt->speedup))
             best = fmax(best, attempt->speedup);
         if (i >= skip)
             values[count++] = best > 0 ? best : NAN;

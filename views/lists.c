@@ -108,17 +108,26 @@ void notes_draw(struct views *views, struct tui_area area) {
 
 /* ---- memory ----------------------------------------------------------------------------------- */
 
+#define ORIGIN_COLS 100         /* where there is room for whose it is */
+
 static void draw_experience(const struct tune_state *state, struct tui_area area, int row,
                             const struct tune_experience *item) {
     static const enum tui_role roles[TUNE_EXPERIENCE_STATES] = {
         [TUNE_EXPERIENCE_PROPOSED] = TUI_WAITING, [TUNE_EXPERIENCE_APPROVED] = TUI_GOOD,
         [TUNE_EXPERIENCE_EXPIRED] = TUI_DIM, [TUNE_EXPERIENCE_DELETED] = TUI_DIM};
     tui_say(tui_ink(area, roles[item->is]), row, 1, "%s", tune_experience_word(item->is));
-    tui_say_right(tui_ink(area, item->speedup >= 1 ? TUI_GOOD : TUI_BAD), row, 18, "%s",
-                  show_speedup(item->speedup).text);
+    tui_say_right(tui_ink(area, item->speedup >= 1 ? TUI_GOOD
+                                : item->speedup < 1 || item->closed ? TUI_BAD : TUI_DIM),
+                  row, 18, "%s", item->closed ? "closed" : show_speedup(item->speedup).text);
     bool here = tune_memory_applies(state, item) && item->is < TUNE_EXPERIENCE_EXPIRED;
+    int right = area.cols - 2;
+    struct str origin = {item->source, item->source ? strcspn(item->source, ",") : 0};
+    if (item->imported && origin.len && origin.len < 30 && area.cols >= ORIGIN_COLS) {
+        tui_say_right(tui_ink(area, TUI_DIM), row, right, STR_FMT, STR_ARG(origin));
+        right -= (int)origin.len + 2;
+    }
     tui_put_short(here ? area : tui_ink(area, TUI_DIM), row,
-                  (struct tui_rect){0, 20, 1, area.cols - 22}, str_of(item->title));
+                  (struct tui_rect){0, 20, 1, right - 20}, str_of(item->title));
 }
 
 static void applies_print(const struct tune_state *state, const struct tune_experience *item,
@@ -164,12 +173,12 @@ static void earned_print(const struct tune_state *state, int index, struct buf *
         buf_printf(out, ", %s together", show_speedup(earned.gain).text);
 }
 
+/* Another agent's summary may be a page: whose it is, and what for, comes first. */
 static void draw_experience_detail(const struct tune_state *state, struct tui_area area,
                                    int index) {
     const struct tune_experience *item = &state->memory.at[index];
     struct buf text = {0};
-    int row = put_field(area, 0, "summary", item->summary);
-    row = put_field(area, row, "expired", item->expired);
+    int row = put_field(area, 0, "expired", item->expired);
     applies_print(state, item, &text);
     row = put_field(area, row, "applies to", text.at);
     buf_clear(&text);
@@ -179,6 +188,7 @@ static void draw_experience_detail(const struct tune_state *state, struct tui_ar
     earned_print(state, index, &text);
     row = put_field(area, row, "prompts", text.at);
     buf_free(&text);
+    row = put_field(area, row, item->closed ? "directions" : "summary", item->summary);
     row = put_field(area, row, "slow", item->slow);
     put_field(area, row, "fast", item->fast);
 }

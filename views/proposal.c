@@ -21,11 +21,18 @@ static void draw_head(struct views *views, struct tui_area area, int row, const 
         look = tui_paper(look, TUI_PAPER_CURSOR);
         tui_fill(look, (struct tui_rect){row, 0, 1, area.cols}, " ");
     }
-    tui_say(look, row, 0, "%s @@ %d → %d", here ? "›" : " ", at->old_line, at->new_line);
-    if (candidate)
-        tui_say_right(tui_ink(look, left ? TUI_BAD : TUI_GOOD), row, area.cols - 1,
-                      "hunk %d/%d %s", at->hunk + 1, (int)diff->n_hunks,
-                      left ? "✗ left out" : "✓");
+    int col = tui_say(look, row, 0, "%s @@ %d → %d", here ? "›" : " ", at->old_line, at->new_line);
+    if (!candidate)
+        return;
+    char told[48];
+    snprintf(told, sizeof told, "hunk %d/%d %s", at->hunk + 1, (int)diff->n_hunks,
+             left ? "✗ left out" : "✓");
+    int right = area.cols - 1 - (int)text_columns(str_of(told));
+    tui_say(tui_ink(look, left ? TUI_BAD : TUI_GOOD), row, right, "%s", told);
+    if (left && candidate->hunks.at[at->hunk].why)
+        tui_put_short(tui_ink(look, TUI_DIM), row,
+                      (struct tui_rect){0, col + 2, 1, MAX_OF(right - col - 4, 0)},
+                      str_of(candidate->hunks.at[at->hunk].why));
 }
 
 struct side {

@@ -212,16 +212,28 @@ void foreign_pair(const struct foreign_place *place, const struct foreign_pair *
 
 /* ------------------------------------------------------------- directions that did not work out */
 
+static bool same_text(const char *a, const char *b) {
+    return !a || !b ? a == b : !strcmp(a, b);
+}
+
+/* Whether the same was done again, and kept then. */
+static bool worked_later(const struct tune_foreign *foreign, size_t i) {
+    const struct tune_import *row = &foreign->attempts.at[i];
+    for (size_t k = 0; k < foreign->attempts.len; k++)
+        if (foreign->attempts.at[k].is == TUNE_STATUS_KEEP &&
+            same_text(foreign->attempts.at[k].title, row->title) &&
+            same_text(foreign->attempts.at[k].agent, row->agent))
+            return true;
+    return false;
+}
+
 static bool did_not_work(const struct tune_foreign *foreign, size_t i) {
     const struct tune_import *row = &foreign->attempts.at[i];
     if (!foreign->about.at[i].tried || !row->title)
         return false;
     bool turned_down = row->is == TUNE_STATUS_REVERT || row->is == TUNE_STATUS_REJECTED;
-    return row->is == TUNE_STATUS_FAILED || (turned_down && !(row->speedup >= TUNE_POSITIVE));
-}
-
-static bool same_text(const char *a, const char *b) {
-    return !a || !b ? a == b : !strcmp(a, b);
+    bool bad = row->is == TUNE_STATUS_FAILED || (turned_down && !(row->speedup >= TUNE_POSITIVE));
+    return bad && !worked_later(foreign, i);
 }
 
 static bool same_group(const struct tune_foreign *foreign, size_t i, size_t k) {
@@ -258,14 +270,16 @@ static void direction_print(struct buf *out, const struct tune_import *row) {
     buf_putc(out, '\n');
 }
 
-static void group_close(struct tune_foreign *foreign, size_t first) {
+/* One list for the group that this attempt is the first of; its attempts are done with. */
+static void group_close(struct tune_foreign *foreign, bool *open, size_t first) {
     const struct tune_import *row = &foreign->attempts.at[first];
     const struct foreign_about *about = &foreign->about.at[first];
     struct buf text = {0}, title = {0};
     int count = 0;
     for (size_t i = first; i < foreign->attempts.len; i++) {
-        if (!did_not_work(foreign, i) || !same_group(foreign, first, i))
+        if (!open[i] || !same_group(foreign, first, i))
             continue;
+        open[i] = false;
         if (count++ < CLOSED_LINES)
             direction_print(&text, &foreign->attempts.at[i]);
     }
@@ -283,11 +297,12 @@ static void group_close(struct tune_foreign *foreign, size_t first) {
 }
 
 void tune_foreign_close(struct tune_foreign *foreign) {
-    for (size_t i = 0; i < foreign->attempts.len; i++) {
-        bool first = did_not_work(foreign, i);
-        for (size_t k = 0; first && k < i; k++)
-            first = !did_not_work(foreign, k) || !same_group(foreign, k, i);
-        if (first)
-            group_close(foreign, i);
-    }
+    size_t count = foreign->attempts.len;
+    bool *open = mem_alloc(count + 1, sizeof *open);
+    for (size_t i = 0; i < count; i++)
+        open[i] = did_not_work(foreign, i);
+    for (size_t i = 0; i < count; i++)
+        if (open[i])
+            group_close(foreign, open, i);
+    free(open);
 }

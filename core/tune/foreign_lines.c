@@ -9,8 +9,8 @@
 
 #define MAX_LINE ((size_t)4 << 20)
 
-/* Its score is that of the contest, not a speedup, and 0 for what was not scored; so is a latency that
- * was not measured. What counts is the latency against the best so far. */
+/* Its score is that of the contest, not a speedup; a latency that was not measured is 0. What counts
+ * is the latency against the best so far. */
 static double ancestor_speedup(const cJSON *line, struct foreign_log *log) {
     double ms = foreign_number(line, "latency_ms");
     if (!(ms > 0))
@@ -21,11 +21,23 @@ static double ancestor_speedup(const cJSON *line, struct foreign_log *log) {
     return speedup;
 }
 
+/* Against the attempt it came from. */
+static double hone_speedup(const cJSON *line, struct foreign_log *log, const char *name,
+                           const char *parent) {
+    double ms = foreign_number(line, "latency_ms"), was = NAN;
+    for (size_t i = 0; i < log->rows.len; i++)
+        if (!strcmp(log->rows.at[i].id, parent))
+            was = log->rows.at[i].latency_ms;
+    if (log->rows.len < FOREIGN_ATTEMPTS)
+        *vec_push(&log->rows) = (struct foreign_row){name, NULL, ms};
+    return was > 0 && ms > 0 ? was / ms : (double)NAN;
+}
+
 /* A line of experiments.jsonl. Hone's own count its attempts. */
 static void experiment(const struct foreign_place *place, const cJSON *line,
                        struct foreign_log *log) {
     const char *status = tune_json_text(line, "status"), *plan = tune_json_text(line, "plan");
-    double attempt = foreign_number(line, "attempt"), score = foreign_number(line, "score");
+    double attempt = foreign_number(line, "attempt");
     char name[32] = "", parent[32] = "";
     bool hone = !isnan(attempt);
     if (hone)
@@ -34,7 +46,8 @@ static void experiment(const struct foreign_place *place, const cJSON *line,
         snprintf(parent, sizeof parent, "#%.0f", foreign_number(line, "parent"));
     struct buf title = {0};
     foreign_title(plan, &title);
-    double against_best = hone ? NAN : ancestor_speedup(line, log);
+    double speedup = hone ? hone_speedup(line, log, arena_strdup(place->out->arena, name), parent)
+                          : ancestor_speedup(line, log);
     struct tune_import row = {.name = name,
                               .parent = parent,
                               .status = status,
@@ -43,7 +56,7 @@ static void experiment(const struct foreign_place *place, const cJSON *line,
                               .is = foreign_status(status),
                               .round = tune_json_int(line, "round", -1),
                               .latency_us = foreign_us(foreign_number(line, "latency_ms")),
-                              .speedup = hone ? score > 0 ? score : (double)NAN : against_best};
+                              .speedup = speedup};
     /* "No code block in executor response": the answer was lost, nothing was tried. */
     const struct foreign_about about = {.tried = !row.reason || !strstr(row.reason, "No code block")};
     foreign_attempt(place, hone ? "hone" : "nki-kernel-agent", row, &about);

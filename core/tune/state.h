@@ -186,7 +186,7 @@ struct tune_import {
     const char *normal;             /* of its kernel, as an attempt's; NULL: it came without one */
     enum tune_status is;
     int round;
-    double latency_us, speedup;     /* NAN: not known; the speedup is as that agent tells it */
+    double latency_us, speedup;     /* NAN: not known; the speedup is over what it came from */
 };
 
 struct tune_rejection {

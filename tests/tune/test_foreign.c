@@ -65,9 +65,11 @@ static void experiments_as_they_are(void **unused) {
               "{\"round\": 4, \"status\": \"divergence_revert\", \"latency_ms\": Infinity, "
               "\"score\": 0.0, \"plan\": \"I'll apply two banks\", \"error\": \"\", \"profile\": {}}\n"
               "{\"round\": 5, \"status\": \"improved\", \"latency_ms\": 520.4, \"score\": NaN, "
+              "\"plan\": \"Wider tiles\", \"error\": \"\", \"profile\": {}}\n"
+              "{\"round\": 6, \"status\": \"no_improvement\", \"latency_ms\": 530.0, \"score\": 0.0, "
               "\"plan\": \"Wider tiles\", \"error\": \"\", \"profile\": {}}\n");
     assert_int_equal(foreign.complaints.len, 0);
-    assert_int_equal(foreign.attempts.len, 5);
+    assert_int_equal(foreign.attempts.len, 6);
     const struct tune_import *rows = foreign.attempts.at;
     assert_string_equal(rows[0].title, "Keep the gain in SBUF");
     assert_true(isnan(rows[0].speedup));
@@ -82,6 +84,7 @@ static void experiments_as_they_are(void **unused) {
     assert_string_equal(closed->title, "2 directions that did not work for nki-kernel-agent");
     assert_non_null(strstr(closed->summary, "- Transpose by DMA"));
     assert_null(strstr(closed->summary, "Fuse"));       /* there was no kernel */
+    assert_null(strstr(closed->summary, "Wider"));      /* it worked the other time */
     assert_null(closed->family);
     tune_foreign_free(&foreign);
 }
