@@ -11,6 +11,7 @@ void tune_plan_read(struct tune_state *state, const cJSON *object, struct tune_p
         .what = tune_keep(state, tune_json_text(object, "what")),
         .why = tune_keep(state, tune_json_text(object, "why")),
         .author = tune_keep(state, tune_json_text(object, "author")),
+        .sweep = tune_keep(state, tune_json_text(object, "sweep")),
         .strategy = tune_keep(state, tune_json_text(object, "strategy")),
         .metric = tune_keep(state, tune_json_text(object, "metric")),
         .first_line = tune_json_int(object, "first_line", 0),
@@ -32,6 +33,7 @@ cJSON *tune_plan_write(const struct tune_plan *plan) {
     tune_json_put_text(object, "what", plan->what);
     tune_json_put_text(object, "why", plan->why);
     tune_json_put_text(object, "author", plan->author);
+    tune_json_put_text(object, "sweep", plan->sweep);
     tune_json_put_text(object, "strategy", plan->strategy);
     cJSON_AddNumberToObject(object, "first_line", plan->first_line);
     cJSON_AddNumberToObject(object, "last_line", plan->last_line);

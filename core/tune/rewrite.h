@@ -181,6 +181,8 @@ const struct nki_list *rewrite_block_of(const struct nki_node *stmt);
 /* The value assigned to this NAME (store) node; NULL when it is not a plain assignment. */
 struct nki_node *rewrite_value_of_def(const struct nki_node *def);
 bool rewrite_int(const struct rewrite_model *model, const struct nki_node *expr, int64_t *value);
+/* `nl.tile_size.pmax` and the like. */
+bool rewrite_tile_size(const struct nki_node *expr, int64_t *value);
 struct rewrite_affine rewrite_affine_of(const struct rewrite_model *model,
                                         const struct nki_node *expr);
 int64_t rewrite_coef(const struct rewrite_affine *affine, const struct rewrite_loop *loop);

@@ -174,9 +174,9 @@ static bool eval_call(const struct rewrite_model *model, const struct nki_node *
            eval(model, expr->call.args.at[0], value, depth + 1);
 }
 
-static bool eval_attribute(const struct nki_node *expr, int64_t *value) {
-    const struct nki_node *of = expr->attribute.value;
-    if (of->kind != NKI_ATTRIBUTE || !str_is(of->attribute.attr, "tile_size"))
+bool rewrite_tile_size(const struct nki_node *expr, int64_t *value) {
+    const struct nki_node *of = expr->kind == NKI_ATTRIBUTE ? expr->attribute.value : NULL;
+    if (!of || of->kind != NKI_ATTRIBUTE || !str_is(of->attribute.attr, "tile_size"))
         return false;
     for (size_t i = 0; i < COUNT_OF(tile_sizes); i++)
         if (str_is(expr->attribute.attr, tile_sizes[i].name)) {
@@ -208,7 +208,7 @@ static bool eval(const struct rewrite_model *model, const struct nki_node *expr,
     case NKI_CALL:
         return eval_call(model, expr, value, depth);
     case NKI_ATTRIBUTE:
-        return eval_attribute(expr, value);
+        return rewrite_tile_size(expr, value);
     case NKI_SUBSCRIPT:
         return eval(model, expr->subscript.slice, &index, depth + 1) &&
                eval_shape(model, expr->subscript.value, index, value);

@@ -30,6 +30,7 @@ struct tune_step_view {
 struct tune_plan {
     const char *key, *title, *what, *why;
     const char *author;             /* "rewriter", "you", a model's name */
+    const char *sweep;              /* the sweep it is one value of, or, as a model says it, asks for */
     const char *strategy;           /* an entry of prompts/menu.md, or a name of its own; NULL */
     int first_line, last_line;      /* in the parent's source; 0 when it has no place */
     const char *metric;             /* Neuron's name: "hbm_read_bytes", or "latency" */

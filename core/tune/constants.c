@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finding named integers in a kernel file and changing one of them. Whether a value makes sense is
+ * found out by those who compile and run it. */
+#include "tune/constants.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tune/rewrite.h"
+
+#define MAX_CONSTANTS 400
+#define MAX_TRIED 1000
+#define MAX_NODES 200000        /* of a file that is looked through for each of them */
+#define MAX_DEPTH 50            /* of expressions and of constants defined by constants */
+
+/* ---- scopes ----------------------------------------------------------------------------------- */
+
+static const struct nki_node *scope_of(const struct nki_node *node) {
+    return nki_enclosing(node, NKI_FUNCTION_DEF);
+}
+
+static bool names_global(const struct nki_node *node, struct str id) {
+    bool is = node->kind == NKI_GLOBAL || node->kind == NKI_NONLOCAL;
+    for (uint32_t i = 0; is && i < node->global.len; i++)
+        if (str_equal(node->global.names[i], id))
+            return true;
+    return false;
+}
+
+/* How often a scope binds the name itself. Two when something else may. */
+static int binds(const struct nki_tree *tree, const struct nki_node *scope, struct str id) {
+    int count = 0;
+    uint32_t first = scope ? scope->id + 1 : 0, last = scope ? scope->last : tree->module->last;
+    for (uint32_t i = first; i <= last; i++) {
+        const struct nki_node *node = tree->nodes[i];
+        bool name = node->kind == NKI_NAME && node->context != NKI_LOAD &&
+                    str_equal(node->name.id, id);
+        bool other = (node->kind == NKI_FUNCTION_DEF && str_equal(node->function_def.name, id)) ||
+                     (node->kind == NKI_ARG && str_equal(node->arg.name, id));
+        if (names_global(node, id))
+            return 2;
+        count += (name || other) && scope_of(node) == scope;
+    }
+    return count;
+}
+
+/* Reads that mean this binding: not those in functions that bind the name anew. */
+static int reads(const struct nki_tree *tree, const struct nki_node *owner, struct str id) {
+    int count = 0;
+    uint32_t first = owner ? owner->id + 1 : 0, last = owner ? owner->last : tree->module->last;
+    for (uint32_t i = first; i <= last; i++) {
+        const struct nki_node *node = tree->nodes[i];
+        if (node != owner && node->kind == NKI_FUNCTION_DEF && binds(tree, node, id)) {
+            i = node->last;
+            continue;
+        }
+        count += node->kind == NKI_NAME && node->context == NKI_LOAD && str_equal(node->name.id, id);
+    }
+    return count;
+}
+
+/* ---- values ----------------------------------------------------------------------------------- */
+
+static const struct tune_constant *visible(const struct tune_constants *constants,
+                                           const struct nki_node *owner, struct str id) {
+    const struct tune_constant *found = NULL;
+    for (size_t i = 0; i < constants->all.len; i++) {
+        const struct tune_constant *at = &constants->all.at[i];
+        if (str_equal(at->id, id) && (at->owner == owner || (!at->owner && !found)))
+            found = at;
+    }
+    return found;
+}
+
+static bool evaluate(const struct tune_constants *constants, const struct nki_node *owner,
+                     const struct nki_node *expr, int64_t *value, int depth);
+
+static bool evaluate_pair(const struct tune_constants *constants, const struct nki_node *owner,
+                          const struct nki_node *expr, int64_t *value, int depth) {
+    int64_t a, b;
+    if (!evaluate(constants, owner, expr->bin_op.left, &a, depth + 1) ||
+        !evaluate(constants, owner, expr->bin_op.right, &b, depth + 1))
+        return false;
+    switch (expr->bin_op.op) {
+    case NKI_ADD:
+        *value = a + b;
+        return true;
+    case NKI_SUB:
+        *value = a - b;
+        return true;
+    case NKI_MUL:
+        *value = a * b;
+        return true;
+    case NKI_FLOOR_DIV:
+        *value = b > 0 ? a / b : -1;
+        return true;
+    case NKI_SHIFT_LEFT:
+        *value = b < 31 ? a << b : -1;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Only what stands in the source itself: numbers, tile sizes, constants before it. */
+static bool evaluate(const struct tune_constants *constants, const struct nki_node *owner,
+                     const struct nki_node *expr, int64_t *value, int depth) {
+    const struct tune_constant *other;
+    bool known = false;
+    if (depth > MAX_DEPTH)
+        return false;
+    switch (expr->kind) {
+    case NKI_CONSTANT:
+        known = expr->constant.type == NKI_CONST_INT && !expr->constant.is_big;
+        *value = known ? expr->constant.integer : 0;
+        break;
+    case NKI_ATTRIBUTE:
+        known = rewrite_tile_size(expr, value);
+        break;
+    case NKI_NAME:
+        other = visible(constants, owner, expr->name.id);
+        known = other != NULL;
+        *value = other ? other->value : 0;
+        break;
+    case NKI_BIN_OP:
+        known = evaluate_pair(constants, owner, expr, value, depth);
+        break;
+    default:
+        break;
+    }
+    return known && *value >= 0 && *value <= TUNE_CONSTANT_MOST;
+}
+
+/* ---- finding ---------------------------------------------------------------------------------- */
+
+static void add(struct tune_constants *constants, const struct nki_node *owner, struct str id,
+                const struct nki_node *value) {
+    const struct nki_tree *tree = constants->tree;
+    struct tune_constant row = {.id = id, .owner = owner};
+    if (constants->all.len >= MAX_CONSTANTS || constants->tried >= MAX_TRIED ||
+        !evaluate(constants, owner, value, &row.value, 0))
+        return;
+    constants->tried++;
+    if (binds(tree, owner, id) != 1)
+        return;
+    struct nki_span span = nki_outer_span(tree, value);
+    struct str text = nki_text(tree, span);
+    row.uses = reads(tree, owner, id);
+    row.span = span;
+    row.text = arena_strndup(constants->arena, text.at, text.len);
+    row.line = nki_place_of(tree, value->start).line;
+    if (row.uses)
+        *vec_push(&constants->all) = row;
+}
+
+static void add_assigned(struct tune_constants *constants, const struct nki_node *owner,
+                         const struct nki_node *target, const struct nki_node *value) {
+    if (target->kind == NKI_NAME)
+        add(constants, owner, target->name.id, value);
+    if (target->kind != NKI_TUPLE || value->kind != NKI_TUPLE ||
+        target->tuple.elts.len != value->tuple.elts.len)
+        return;
+    for (uint32_t i = 0; i < target->tuple.elts.len; i++)
+        if (target->tuple.elts.at[i]->kind == NKI_NAME)
+            add(constants, owner, target->tuple.elts.at[i]->name.id, value->tuple.elts.at[i]);
+}
+
+static void add_block(struct tune_constants *constants, const struct nki_node *owner,
+                      const struct nki_list *body) {
+    for (uint32_t i = 0; i < body->len; i++) {
+        const struct nki_node *stmt = body->at[i];
+        if (stmt->kind == NKI_ASSIGN && stmt->assign.targets.len == 1)
+            add_assigned(constants, owner, stmt->assign.targets.at[0], stmt->assign.value);
+        else if (stmt->kind == NKI_ANN_ASSIGN && stmt->ann_assign.value)
+            add_assigned(constants, owner, stmt->ann_assign.target, stmt->ann_assign.value);
+    }
+}
+
+/* What the kernel is called with is the task's; a helper's defaults are its own. */
+static void add_defaults(struct tune_constants *constants, const struct nki_node *function) {
+    const struct nki_list *args = &function->function_def.args->arguments.args;
+    for (uint32_t i = 0; i < args->len; i++)
+        if (args->at[i]->arg.default_value)
+            add(constants, function, args->at[i]->arg.name, args->at[i]->arg.default_value);
+}
+
+static int by_place(const void *a, const void *b) {
+    const struct tune_constant *left = a, *right = b;
+    return (left->span.start > right->span.start) - (left->span.start < right->span.start);
+}
+
+/* A name alone where it is the only one; else with its function in front. */
+static void name_all(struct tune_constants *constants) {
+    for (size_t i = 0; i < constants->all.len; i++) {
+        struct tune_constant *row = &constants->all.at[i];
+        bool alone = true;
+        for (size_t k = 0; k < constants->all.len; k++)
+            alone &= k == i || !str_equal(constants->all.at[k].id, row->id);
+        struct str owner = row->owner ? row->owner->function_def.name : (struct str){0};
+        row->name = arena_printf(constants->arena, STR_FMT "%s" STR_FMT,
+                                 alone ? 0 : (int)owner.len, owner.at ? owner.at : "",
+                                 alone || !row->owner ? "" : ".", STR_ARG(row->id));
+    }
+}
+
+struct tune_constants *tune_constants_find(struct str source, const char *function) {
+    struct tune_constants *constants = mem_alloc(1, sizeof *constants);
+    struct diag_list ignored = {0};
+    constants->arena = arena_new();
+    constants->tree = nki_parse("kernel.py", source, &ignored);
+    diag_free(&ignored);
+    if (constants->tree->errors || constants->tree->n_nodes > MAX_NODES)
+        return constants;
+    struct err err = {0};
+    const struct nki_node *kernel = nki_find_kernel(constants->tree, function, &err);
+    const struct nki_list *body = &constants->tree->module->module.body;
+    add_block(constants, NULL, body);
+    for (uint32_t i = 0; i < body->len; i++) {
+        const struct nki_node *def = body->at[i];
+        if (def->kind != NKI_FUNCTION_DEF)
+            continue;
+        if (def != kernel)
+            add_defaults(constants, def);
+        add_block(constants, def, &def->function_def.body);
+    }
+    if (constants->all.len)
+        qsort(constants->all.at, constants->all.len, sizeof *constants->all.at, by_place);
+    name_all(constants);
+    return constants;
+}
+
+void tune_constants_free(struct tune_constants *constants) {
+    if (!constants)
+        return;
+    vec_free(&constants->all);
+    nki_tree_free(constants->tree);
+    arena_free(constants->arena);
+    free(constants);
+}
+
+/* ---- using them ------------------------------------------------------------------------------- */
+
+static bool is_called(const struct tune_constant *row, struct str name) {
+    struct str owner = row->owner ? row->owner->function_def.name : (struct str){0};
+    if (str_is(name, row->name) || str_equal(name, row->id))
+        return true;
+    return name.len == owner.len + 1 + row->id.len && owner.len && name.at[owner.len] == '.' &&
+           !memcmp(name.at, owner.at, owner.len) && str_ends(name, row->name);
+}
+
+static const struct tune_constant *none(const struct tune_constants *constants, struct str name,
+                                        struct err *err) {
+    struct buf all = {0};
+    for (size_t i = 0; i < constants->all.len && all.len < 200; i++)
+        buf_printf(&all, "%s%s", i ? ", " : "", constants->all.at[i].name);
+    err_set(err, ERR_USAGE, "the kernel has no constant \"%.*s\"; it has %s",
+            (int)MIN_OF(name.len, 60), name.at, all.len ? all.at : "none that can be changed");
+    buf_free(&all);
+    return NULL;
+}
+
+const struct tune_constant *tune_constants_named(const struct tune_constants *constants,
+                                                 struct str name, struct err *err) {
+    const struct tune_constant *found = NULL;
+    for (size_t i = 0; i < constants->all.len; i++) {
+        const struct tune_constant *row = &constants->all.at[i];
+        if (str_is(name, row->name))
+            return row;
+        if (!is_called(row, name))
+            continue;
+        if (found) {
+            err_set(err, ERR_USAGE, "there are several constants \"%.*s\": say %s or %s",
+                    (int)MIN_OF(name.len, 60), name.at, found->name, row->name);
+            return NULL;
+        }
+        found = row;
+    }
+    return found ? found : none(constants, name, err);
+}
+
+size_t tune_constant_values(const struct tune_constant *constant,
+                            int64_t values[TUNE_CONSTANT_VALUES]) {
+    size_t count = 0;
+    for (int64_t part = 4; part >= 2; part /= 2)
+        if (constant->value >= part && constant->value % part == 0)
+            values[count++] = constant->value / part;
+    for (int64_t times = 2; times <= 8; times *= 2)
+        if (constant->value > 0 && constant->value * times <= TUNE_CONSTANT_MOST)
+            values[count++] = constant->value * times;
+    return count;
+}
+
+void tune_constant_set(const struct tune_constant *constant, int64_t value,
+                       struct nki_edits *edits) {
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)value);
+    nki_edit_replace(edits, constant->span, str_of(text));
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Named integers of a kernel file that can be given another value by changing one place of the
+ * source. Private to tune. */
+#ifndef HONE_TUNE_CONSTANTS_H
+#define HONE_TUNE_CONSTANTS_H
+
+#include "nki/nki.h"
+
+#define TUNE_CONSTANT_MOST ((int64_t)1 << 30)
+
+/* Bound once: at module level, in a function's own block, or as a default of a function that is not
+ * the kernel. Texts belong to the list. */
+struct tune_constant {
+    const char *name;               /* "TILE_N"; "helper.width" where another one has the name */
+    const char *text;               /* its value as written, "nl.tile_size.pmax" */
+    int64_t value;                  /* what that is now, from 0 */
+    int line;
+    int uses;                       /* reads of it, one at least */
+    struct nki_span span;           /* of the value */
+    /* for finding */
+    struct str id;
+    const struct nki_node *owner;   /* the function; NULL: the module */
+};
+struct tune_constants {
+    struct nki_tree *tree;
+    struct arena *arena;
+    VEC(struct tune_constant) all;  /* in source order */
+    int tried;                      /* names that were looked into */
+};
+/* The constants of a source; none of one that does not parse. `function` names the kernel, NULL: the
+ * one there is. Free with tune_constants_free. */
+struct tune_constants *tune_constants_find(struct str source, const char *function) CC_MUST_USE;
+void tune_constants_free(struct tune_constants *constants);     /* accepts NULL */
+/* By name, with or without its function. NULL with *err (usage) for none and for several. */
+const struct tune_constant *tune_constants_named(const struct tune_constants *constants,
+                                                 struct str name, struct err *err);
+
+/* Values worth trying in place of this one, ascending: it times powers of two. */
+#define TUNE_CONSTANT_VALUES 6
+size_t tune_constant_values(const struct tune_constant *constant,
+                            int64_t values[TUNE_CONSTANT_VALUES]);
+
+/* Gives a constant another value; nothing else of the source changes. */
+void tune_constant_set(const struct tune_constant *constant, int64_t value,
+                       struct nki_edits *edits);
+
+#endif
