@@ -184,8 +184,10 @@ const struct cli_command cli_commands[] = {
      "TASK is a folder with kernel.py and reference.py, a kernel file with --reference, or the name "
      "of a seed. The best kernel is in the session's folder, its path in the last event.\n\n"
      "Each question to a model is printed with its role, the model, tokens in and out, dollars and "
-     "seconds, as far as they were reported. A question that waits for a person (human) ends the "
-     "run: the workbench takes the answer.",
+     "seconds, as far as they were reported. With --proposer human you are asked: the question "
+     "is printed, your answer is read from standard input up to a line with nothing but a dot, or to the "
+     "end of the input. A pipe or a file may hold several answers, one after the other; with --json the "
+     "question is an event of its own. Where nobody can answer, the run ends at the start and says so.",
      run_options, 1, 1, false, cli_run},
     {"host", "add|list|doctor|setup [NAME] [USER@ADDRESS]", "hosts and clusters to run kernels on",
      "add NAME [USER@ADDRESS] writes a section [host NAME] into your configuration and tries it. "

@@ -14,6 +14,7 @@
 #include "cli/ask.h"
 #include "cli/cli.h"
 #include "cli/known.h"
+#include "cli/person.h"
 #include "cli/settings.h"
 #include "loop/loop.h"
 #include "tune/tune.h"
@@ -25,7 +26,7 @@ struct run {
     struct loop *loop;
     struct tune_session *session;
     struct loop_signal *interrupt, *terminate, *hangup;
-    struct loop_watch *input;
+    struct person *person;
     struct config *config;
     struct ask *ask;         /* questions of the place */
     enum target_state noted; /* of the place, when it was said last */
@@ -33,6 +34,8 @@ struct run {
     uint64_t started_ns;
     const char *end; /* why it ended before the loop did; NULL */
     bool json, asks, interrupted, prompted;
+    bool looks;      /* look() comes soon */
+    int shown, given; /* the question that was shown last, and answered last; -1 */
 };
 
 /* ------------------------------------------------------------------------------------ printing */
@@ -330,24 +333,144 @@ static void answer(struct run *run, struct str text) {
     buf_free(&reason);
 }
 
+/* ---------------------------------------------------------------------- a person as the model */
+
+/* The question as it goes out: as it was kept, or, when it is held, as it is now. */
+static void question_print(const struct run *run, int number, struct buf *out) {
+    const struct tune_state *state = tune_session_state(run->session);
+    const struct tune_call *call = &state->calls.at[number];
+    enum tune_role role = TUNE_ROLE_PLANNER;
+    struct err err = {0};
+    if (call->prompt) {
+        char *path = tune_session_artefact(run->session, call->prompt);
+        char *text = file_read(path, 0, NULL, &err);
+        buf_puts(out, text ? text : err.text);
+        free(text);
+        free(path);
+        return;
+    }
+    tune_role_find(call->role, &role);
+    struct tune_context *context = tune_context_question(state, role, number);
+    struct tune_prompt *whole = tune_prompt_build(context, role, NULL, 0);
+    struct buf rest = {0};
+    tune_prompt_print(whole, out, &rest);
+    buf_add(out, rest.at ? rest.at : "", rest.len);
+    buf_free(&rest);
+    tune_prompt_free(whole);
+    tune_context_free(context);
+}
+
+static void question_json(struct run *run, int number, const struct buf *text) {
+    const struct tune_call *call = &tune_session_state(run->session)->calls.at[number];
+    struct buf line = {0};
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddStringToObject(object, "event", "question");
+    cJSON_AddNumberToObject(object, "call", number);
+    cJSON_AddStringToObject(object, "role", call->role);
+    cJSON_AddStringToObject(object, "prompt", text->at ? text->at : "");
+    char *printed = cJSON_PrintUnformatted(object);
+    buf_puts(&line, printed ? printed : "{}");
+    line_end(run, &line);
+    free(printed);
+    cJSON_Delete(object);
+}
+
+static void question_show(struct run *run, int number) {
+    const struct tune_call *call = &tune_session_state(run->session)->calls.at[number];
+    struct buf text = {0}, line = {0};
+    if (run->shown == number)
+        return;
+    run->shown = number;
+    question_print(run, number, &text);
+    if (run->json) {
+        question_json(run, number, &text);
+    } else {
+        buf_printf(&line, "\n---- question %d, to the %s ----\n\n%s\n---- ", number, call->role, text.at);
+        if (call->held)
+            buf_printf(&line, "not sent yet, to %s, about %.0f tokens: y sends it, q ends ----",
+                       call->model, call->estimate);
+        else
+            buf_puts(&line, "write the answer; a line with nothing but a dot ends it ----");
+        line_end(run, &line);
+    }
+    buf_free(&text);
+}
+
+static void send_or_end(struct run *run, struct str text) {
+    struct err err = {0};
+    if (str_is(text, "q")) {
+        run->end = "ended by you; the same command goes on";
+        loop_stop(run->loop);
+    } else if (!str_is(text, "y")) {
+        say(run, "?", "y sends the question, q ends; the workbench lets you edit it (hone TASK)");
+    } else {
+        struct tune_action action = {.kind = TUNE_ACT_SEND, .index = run->shown};
+        run->shown = -1;
+        run->prompted = false;
+        if (!tune_session_act(run->session, &action, &err))
+            say(run, "?", err.text);
+    }
+}
+
+/* Whether a question waits for a person: then it is shown, and what comes is for it. */
+static bool question_waits(struct run *run) {
+    const struct tune_state *state = tune_session_state(run->session);
+    for (size_t i = 0; i < state->calls.len; i++) {
+        const struct tune_call *call = &state->calls.at[i];
+        if ((!call->waits && !call->held) || (int)i == run->given)
+            continue;
+        if (!run->person || (call->held && !run->asks)) {
+            run->end = call->held ? "a question waits to be sent: look at it in the workbench (hone TASK)"
+                                  : "a question waits for a person: answer it in the workbench (hone TASK)";
+            loop_stop(run->loop);
+            return true;
+        }
+        question_show(run, (int)i);
+        run->prompted = call->held;
+        person_ask(run->person, call->held ? -1 : (int)i);
+        return true;
+    }
+    if (run->shown >= 0)
+        person_ask(run->person, -1);
+    run->shown = -1;
+    return false;
+}
+
 static void look(void *data);
 
-static void on_input(void *data, int events) {
+static bool on_wants_line(void *data) {
+    const struct run *run = data;
+    return run->prompted && !ask_is_open(run->ask);     /* what is typed now answers that */
+}
+
+static void on_line(void *data, struct str line) {
     struct run *run = data;
-    (void)events;
-    char text[1000];
-    if (ask_is_open(run->ask))
-        return; /* what is typed now answers that */
-    ssize_t got = read(STDIN_FILENO, text, sizeof text);
-    if (got < 0 && (errno == EINTR || errno == EAGAIN))
-        return;
-    if (got <= 0) {
-        run->end = "the input ended";
-        loop_stop(run->loop);
-    } else if (run->prompted) {
-        answer(run, str_trim((struct str){text, (size_t)got}));
-        look(run);
+    if (run->shown >= 0)
+        send_or_end(run, str_trim(line));
+    else
+        answer(run, str_trim(line));
+    look(run);
+}
+
+static void on_person_answer(void *data, int call, struct str text) {
+    struct run *run = data;
+    struct err err = {0};
+    struct buf copy = {0};
+    buf_add(&copy, text.at ? text.at : "", text.len);
+    run->given = call;
+    if (!tune_session_act(run->session, &(struct tune_action){.kind = TUNE_ACT_ANSWER, .index = call,
+                                                              .text = copy.at}, &err)) {
+        say(run, "?", err.text);
+        run->given = -1;
     }
+    buf_free(&copy);
+    loop_post(run->loop, look, run);
+}
+
+static void on_input_end(void *data, const char *why) {
+    struct run *run = data;
+    run->end = why;
+    loop_stop(run->loop);
 }
 
 /* ---------------------------------------------------------------------------------- the command */
@@ -356,17 +479,15 @@ static void on_input(void *data, int events) {
 static void look(void *data) {
     struct run *run = data;
     const struct tune_state *state = tune_session_state(run->session);
-    for (size_t i = 0; i < state->calls.len; i++)
-        if (state->calls.at[i].waits || state->calls.at[i].held) {
-            run->end = "a question waits for a person: answer it in the workbench (hone TASK)";
-            loop_stop(run->loop);
-            return;
-        }
+    run->looks = false;
+    if (question_waits(run))
+        return;
     if (tune_session_is_busy(run->session))
         return;
     if (state->wait == TUNE_WAIT_GATE && run->asks && !state->trouble) {
         if (!run->prompted)
             prompt(run);
+        person_look(run->person);
         return;
     }
     if (state->wait == TUNE_WAIT_GATE && !state->trouble)
@@ -425,8 +546,12 @@ static void follow_place(struct run *run) {
 static void on_change(void *data) {
     struct run *run = data;
     follow_place(run);
-    if (!tune_session_is_busy(run->session))
-        loop_post(run->loop, look, run);
+    const struct tune_state *state = tune_session_state(run->session);
+    bool waits = tune_can(state, TUNE_ACT_ANSWER) || tune_can(state, TUNE_ACT_SEND);
+    if (run->looks || (tune_session_is_busy(run->session) && !waits && run->shown < 0))
+        return;
+    run->looks = true;
+    loop_post(run->loop, look, run);
 }
 
 static void on_signal(void *data, int signum) {
@@ -478,6 +603,36 @@ static bool start(struct run *run, struct err *err) {
     return state->wait == TUNE_WAIT_GATE || tune_session_act(run->session, &action, err);
 }
 
+static bool person_is_asked(const struct tune_state *state) {
+    for (int i = 0; state->roles && i < TUNE_ROLES; i++)
+        for (size_t k = 0; k < state->roles[i].count; k++)
+            if (state->roles[i].models[k].person)
+                return true;
+    return false;
+}
+
+/* Reads standard input when somebody there is asked; false when nobody could answer. */
+static bool somebody_answers(struct run *run, struct err *err) {
+    const struct tune_state *state = tune_session_state(run->session);
+    const struct person_hooks hooks = {.wants_line = on_wants_line, .line = on_line,
+                                       .answer = on_person_answer, .ended = on_input_end, .data = run};
+    bool asked = person_is_asked(state);
+    run->shown = run->given = -1;
+    if (asked && !person_is_there())
+        return err_set(err, ERR_USAGE,
+                       "a person is asked (human), and nobody can answer: standard input is neither a "
+                       "terminal nor a pipe. Answer there, or in the workbench (hone %s)",
+                       run->cli->args.at[0]);
+    if (state->holds && state->roles && !run->asks)
+        return err_set(err, ERR_USAGE,
+                       "in this session questions to models wait until you send them, and there is no "
+                       "terminal: use the workbench (hone %s), where h on screen 9 ends that",
+                       run->cli->args.at[0]);
+    if (asked || run->asks)
+        run->person = person_new(run->loop, &hooks);
+    return true;
+}
+
 static int end_status(const struct run *run) {
     const struct tune_state *state = tune_session_state(run->session);
     if (run->interrupted)
@@ -494,9 +649,7 @@ static int serve(struct run *run) {
     run->interrupt = loop_signal_start(run->loop, SIGINT, on_signal, run);
     run->terminate = loop_signal_start(run->loop, SIGTERM, on_signal, run);
     run->hangup = loop_signal_start(run->loop, SIGHUP, on_signal, run);
-    if (run->asks)
-        run->input = loop_watch_start(run->loop, STDIN_FILENO, LOOP_READABLE, on_input, run);
-    if (!start(run, &err))
+    if (!somebody_answers(run, &err) || !start(run, &err))
         return cli_fail(run->cli, &err);
     loop_post(run->loop, look, run);
     loop_run(run->loop);
@@ -515,7 +668,7 @@ static int run_session(struct run *run, const struct tune_options *options, bool
     run->ask = ask_new(run->loop, on_answer, run);
     run->session = tune_session_open(options, run->loop, &err);
     int status = run->session ? serve(run) : cli_fail(run->cli, &err);
-    loop_watch_stop(run->input);
+    person_free(run->person);
     loop_signal_stop(run->interrupt);
     loop_signal_stop(run->terminate);
     loop_signal_stop(run->hangup);

@@ -227,10 +227,56 @@ class Run(unittest.TestCase):
                 self.assertRegex(done.stdout, rf"{role} +script, tokens in not reported, tokens out not "
                                  r"reported, cost not reported, [0-9.]+ s")
             self.assertIn("attempt 1", done.stdout)
-            done = hone("run", self.task, "--proposer", "human", "--rounds", "1")
-            self.assertIn("answer it in the workbench", done.stdout)
         finally:
             config.unlink()
+
+    PLAN = "title: Wider tiles\nwhat: TILE_N is 128\n"
+    EDIT = "<<<<<<< SEARCH\nTILE_N = 64\n=======\nTILE_N = 128\n>>>>>>> REPLACE\n"
+
+    def person(self, text, *args):
+        return subprocess.run([HONE, "run", str(self.task), "--proposer", "human", "--rounds", "1", "--seeds",
+                               "0", *args], env=ENV, input=text, capture_output=True, text=True, timeout=240)
+
+    def test_a_person_answers_through_a_pipe(self):
+        done = self.person(f"I do not know.\n.\n{self.PLAN}.\n{self.EDIT}")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(done.stdout.count("write the answer; a line with nothing but a dot"), 3)
+        self.assertIn("That could not be used", done.stdout)
+        self.assertIn("TILE_N = 64", done.stdout)
+        self.assertRegex(done.stdout, r"best .* attempt 1")
+
+    def test_a_person_who_stops_answering_ends_the_run(self):
+        done = self.person(f"{self.PLAN}.\n")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("the input ended before the question was answered", done.stdout)
+        lines = self.person(self.PLAN + ".\n" + self.EDIT, "--json", "--fresh").stdout.splitlines()
+        asked = [event for event in map(json.loads, lines) if event["event"] == "question"]
+        self.assertEqual([event["role"] for event in asked], ["planner", "rewriter"])
+        self.assertIn("Wider tiles", asked[1]["prompt"])
+
+    def test_nobody_to_answer_is_said_at_once(self):
+        done = hone("run", self.task, "--proposer", "human")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("nobody can answer", done.stderr)
+
+    def test_a_person_answers_at_a_terminal(self):
+        leader, follower = os.openpty()
+        process = subprocess.Popen([HONE, "run", str(self.task), "--proposer", "human", "--rounds", "1",
+                                    "--seeds", "0"], env=ENV, stdin=follower, stdout=subprocess.PIPE,
+                                   text=True, start_new_session=True)
+        os.close(follower)
+        said = []
+        for answer in (self.PLAN + ".\n", self.EDIT + "\x04"):     # a dot, or Ctrl-D
+            for line in process.stdout:
+                said.append(line)
+                if "write the answer" in line:
+                    break
+            os.write(leader, answer.encode())
+        said += list(process.stdout)
+        self.assertEqual(process.wait(), 0, "".join(said))
+        process.stdout.close()
+        os.close(leader)
+        self.assertRegex("".join(said), r"best .* attempt 1")
 
     def test_wrong_words_cost_nobody_a_session(self):
         self.events("--rounds", "1", "--seeds", "0")
