@@ -26,9 +26,11 @@ int calls_running(const struct tune_state *state) {
 /* The one that is looked at: its number, -1 when none runs. */
 static int chosen(const struct views *views) {
     const struct tune_state *state = views->state;
-    int count = calls_running(state), nth = count ? views->call_tab % count : 0;
+    int here = views->call_here;
+    if (here >= 0 && (size_t)here < state->calls.len && runs(&state->calls.at[here]))
+        return here;
     for (size_t i = 0; i < state->calls.len; i++)
-        if (runs(&state->calls.at[i]) && nth-- == 0)
+        if (runs(&state->calls.at[i]))
             return (int)i;
     return -1;
 }
@@ -71,11 +73,28 @@ bool calls_many(const struct views *views) {
     return views->state && calls_running(views->state) > 1;
 }
 
+static void look_at_next(struct views *views, int step) {
+    const struct tune_state *state = views->state;
+    int count = (int)state->calls.len, at = chosen(views);
+    if (at < 0)
+        return;
+    do
+        at = (at + step + count) % count;
+    while (!runs(&state->calls.at[at]));
+    views->call_here = at;
+    views->pane = PANE_PROPOSAL;
+}
+
 void calls_next(struct views *views, struct str args, struct views_request *request) {
     (void)args;
     (void)request;
-    views->call_tab = (views->call_tab + 1) % MAX_OF(calls_running(views->state), 1);
-    views->pane = PANE_PROPOSAL;
+    look_at_next(views, 1);
+}
+
+void calls_previous(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    look_at_next(views, -1);
 }
 
 /* ---- drawing --------------------------------------------------------------------------------- */
@@ -84,35 +103,63 @@ static double tokens_so_far(const struct tune_call *call) {
     return tune_tokens_estimate(buf_str(&call->live));
 }
 
-static void call_print(const struct views *views, const struct tune_call *call, struct buf *out) {
-    buf_printf(out, "%s %s  %s", call->role ? call->role : "-", call->model ? call->model : "-",
-               show_elapsed(views->now_ms - call->asked_ms).text);
+static const char *state_word(const struct tune_call *call, struct buf *out) {
     if (call->waits || call->held)
-        buf_puts(out, call->held ? "  not sent yet" : "  waits for you");
+        buf_puts(out, call->held ? "not sent yet" : "waits for you");
     else if (call->live.len)
-        buf_printf(out, "  %s tokens", show_count(tokens_so_far(call)).text);
+        buf_printf(out, "%s tokens", show_count(tokens_so_far(call)).text);
+    else
+        buf_puts(out, "nothing yet");
+    return out->at;
 }
 
-/* One row of tabs; where there is no room for all, from the one looked at on. */
-static void draw_tabs(const struct views *views, struct tui_area area, int number) {
+static enum tui_role state_role(const struct tune_call *call) {
+    return call->waits || call->held ? TUI_WAITING : call->live.len ? TUI_ACTIVE : TUI_DIM;
+}
+
+/* One of several: who is asked for what, since when, how much has come. */
+static void draw_row(const struct views *views, struct tui_area area, int row, int number) {
+    const struct tune_call *call = &views->state->calls.at[number];
+    struct buf text = {0};
+    bool here = number == chosen(views), person = call->waits || call->held;
+    int right = area.cols - 1, middle = MAX_OF(right - 24, 12);
+    tui_say(tui_ink(area, TUI_KEY), row, 0, "%s", here ? "›" : " ");
+    tui_say(tui_ink(area, state_role(call)), row, 1, "%s", person ? "◆" : call->live.len ? "▶" : "·");
+    struct tui_area ink = here ? tui_ink(area, TUI_STRONG) : area;
+    tui_put_short(ink, row, (struct tui_rect){0, 3, 1, 10}, str_of(call->role));
+    tui_put_short(ink, row, (struct tui_rect){0, 14, 1, middle - 14}, str_of(call->model));
+    tui_say_right(tui_ink(area, TUI_DIM), row, middle + 8, "%s",
+                  show_elapsed(views->now_ms - call->asked_ms).text);
+    tui_say_right(tui_ink(area, state_role(call)), row, right, "%s", state_word(call, &text));
+    buf_free(&text);
+}
+
+/* Where one runs: a line about it. */
+static void draw_one(const struct views *views, struct tui_area area, const struct tune_call *call) {
+    struct buf text = {0}, line = {0};
+    buf_printf(&line, "%s %s  %s  %s", call->role ? call->role : "-", call->model ? call->model : "-",
+               show_elapsed(views->now_ms - call->asked_ms).text, state_word(call, &text));
+    tui_put_short(tui_ink(area, TUI_ACTIVE), 0, (struct tui_rect){0, 1, 1, area.cols - 2},
+                  buf_str(&line));
+    buf_free(&text);
+    buf_free(&line);
+}
+
+/* Where several run: a row for each, as many as leave room for the text of the one looked at, and a rule
+ * that says which it is. Returns the rows taken. */
+static int draw_several(const struct views *views, struct tui_area area, int number, int count) {
     const struct tune_state *state = views->state;
-    int col = 1, count = calls_running(state), place = 0, at = 0;
+    int shown = MIN_OF(count, MAX_OF(area.rows - 7, 1)), place = 0, at = 0;
     for (int i = 0; i < number; i++)
         place += runs(&state->calls.at[i]);
-    if (count > 1)
-        col = tui_say(tui_ink(area, TUI_DIM), 0, col, "%d/%d", place + 1, count) + 2;
-    for (size_t i = (size_t)number; at < count && col < area.cols - 8; at++) {
-        struct buf text = {0};
-        call_print(views, &state->calls.at[i], &text);
-        enum tui_role role = (int)i == number ? TUI_ACTIVE : TUI_DIM;
-        col = tui_put_short(tui_ink(area, role), 0, (struct tui_rect){0, col, 1,
-                                                                      area.cols - col - 1},
-                            buf_str(&text)) + 3;
-        buf_free(&text);
-        do
-            i = (i + 1) % state->calls.len;
-        while (!runs(&state->calls.at[i]));
-    }
+    int first = MIN_OF(MAX_OF(place - shown / 2, 0), count - shown);
+    for (size_t i = 0; i < state->calls.len; i++)
+        if (runs(&state->calls.at[i]) && at++ >= first && at <= first + shown)
+            draw_row(views, area, at - 1 - first, (int)i);
+    tui_fill(tui_ink(area, TUI_FRAME), (struct tui_rect){shown, 0, 1, area.cols}, "─");
+    tui_say(tui_ink(area, TUI_DIM), shown, 2, " %d of %d: question %d ", place + 1, count, number);
+    tui_say_right(tui_ink(area, TUI_DIM), shown, area.cols - 2, " c next, C the one before ");
+    return shown + 1;
 }
 
 /* The end of a text, long enough to fill the area; it begins where a line does, so that what is on
@@ -130,7 +177,7 @@ static struct str tail_of(struct str text, struct tui_area area) {
     return (struct str){text.at + from, text.len - from};
 }
 
-static void draw_live(struct tui_area area, const struct tune_call *call) {
+void calls_draw_live(struct tui_area area, const struct tune_call *call) {
     struct str text = tail_of(buf_str(&call->live), area);
     struct tui_area inner = tui_area_part(area, (struct tui_rect){0, 1, area.rows, area.cols - 2});
     struct tui_area nowhere = tui_area_part(inner, (struct tui_rect){0, 0, 0, inner.cols});
@@ -192,16 +239,29 @@ bool calls_draw(struct views *views, struct tui_area area) {
     if (number < 0 || elsewhere || area.rows < 2)
         return false;
     const struct tune_call *call = &views->state->calls.at[number];
-    struct tui_area rest = tui_area_part(area, (struct tui_rect){1, 0, area.rows - 1, area.cols});
-    draw_tabs(views, area, number);
+    int count = calls_running(views->state), top = 1;
+    if (count > 1)
+        top = draw_several(views, area, number, count);
+    else
+        draw_one(views, area, call);
+    struct tui_area rest =
+        tui_area_part(area, (struct tui_rect){top, 0, MAX_OF(area.rows - top, 0), area.cols});
     if (call->held)
         draw_held(rest, views->state, call);
     else if (call->waits)
         draw_asked(views, rest, number);
     else if (call->live.len)
-        draw_live(rest, call);
+        calls_draw_live(rest, call);
     else
         tui_say(tui_ink(rest, TUI_DIM), 0, 1, "asked; nothing has come yet");
+    return true;
+}
+
+bool calls_line(const struct views *views, int row, struct str *line) {
+    int number = chosen(views);
+    if (number < 0 || !views->state->calls.at[number].waits || views->asked_call != number)
+        return false;
+    *line = source_line(&views->asked, row + 1);
     return true;
 }
 
@@ -211,7 +271,8 @@ bool calls_doing(const struct views *views, struct buf *out) {
     int number = chosen(views), count = calls_running(state);
     if (number < 0)
         return false;
-    if (waiting(views) >= 0) {
+    bool sends = state->calls.at[number].held;
+    if (waiting(views) >= 0 && !sends) {
         buf_puts(out, "waits for your answer: i writes it, p here, or paste it");
         return true;
     }

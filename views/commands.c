@@ -35,7 +35,7 @@ const char command_keys[] =
     "profile t timeline\nprofile + zoom-in\nprofile = zoom-in\nprofile - zoom-out\n"
     "prompt n next-match\nprompt N previous-match\nprompt Space switch-part\nprompt e edit\n"
     "prompt x restore-part\nprompt Tab calls\nprompt o next-role\nprompt i answer\n"
-    "prompt p answer-here\nprompt S send\nprompt h hold\nworkbench S send\nworkbench i answer\nworkbench p answer-here\nworkbench c next-call\n"
+    "prompt p answer-here\nprompt S send\nprompt h hold\nworkbench S send\nworkbench i answer\nworkbench p answer-here\nworkbench c next-call\nworkbench C previous-call\n"
     "notes e edit\nnotes p pin\nnotes x drop\nnotes Tab scores\n"
     "history Space mark\nhistory c compare\nhistory o order\nhistory v view\n"
     "history n next-match\nhistory N previous-match\n"
@@ -318,6 +318,10 @@ static void find(struct views *views, int step) {
     const struct view *view = view_at(views->view);
     struct tui_list *list = views_list(views);
     struct str (*line_of)(const void *, int) = view->line_of;
+    if (view->find && views->search.len) {
+        view->find(views, step, false);
+        return;
+    }
     if (!list || !line_of || views->search.len == 0)
         return;
     int row = tui_find_row(buf_str(&views->search), list->cursor, step, list->count, line_of, views);
@@ -335,6 +339,10 @@ static void do_search(struct views *views, struct str args, struct views_request
     }
     buf_clear(&views->search);
     buf_add(&views->search, args.at, args.len);
+    if (view_at(views->view)->find) {
+        view_at(views->view)->find(views, 1, true);
+        return;
+    }
     struct tui_list *list = views_list(views);
     if (list && !list->follow)
         list->cursor--;                 /* the row under the cursor counts, too */
@@ -475,6 +483,8 @@ static const struct command commands[] = {
      ON(WORKBENCH) | ON(PROMPT), TUNE_ACT_ANSWER, calls_answer_here, NULL},
     {"next-call", "next call", "show the answer of the next model that is asked now", ON(WORKBENCH),
      NONE, calls_next, calls_many},
+    {"previous-call", "", "show the answer of the model before", ON(WORKBENCH), NONE, calls_previous,
+     calls_many},
     {"take", "take/leave", "take this hunk of the proposal, or leave it out: take [why not]", ON(WORKBENCH), NONE,
      act_take, in_hunks},
     {"edit", "edit", "edit what waits (plan, kernel), a note, an experience, a part of a prompt",

@@ -24,6 +24,8 @@ struct view {
     void (*moved)(struct views *views);
     void (*enter)(struct views *views, struct views_request *request);
     struct str (*line_of)(const void *views, int row);      /* for searching; may be NULL */
+    /* Searching that goes beyond the list; here: the row under the cursor counts, too. */
+    void (*find)(struct views *views, int step, bool here);
 };
 const struct view *view_at(enum view_id id);
 
@@ -142,7 +144,7 @@ struct views {
     int prompt_call;                        /* of PROMPT_CALL */
     struct source prompt;                   /* of PROMPT_TEXT and PROMPT_CALL */
     struct buf prompt_text;
-    int call_tab;                           /* which of the running calls is looked at */
+    int call_here;                          /* the running call that is looked at; else the first */
     int asked_call;                         /* of the text below */
     struct source asked;                    /* a question that waits for a person */
     struct buf asked_text;
@@ -298,6 +300,11 @@ void prompt_enter(struct views *views, struct views_request *request);
 /* The list of the page that shows, and the text of one of its rows. */
 struct tui_list *prompt_list(struct views *views);
 struct str prompt_line(const void *views, int row);
+/* The prompt as it would go out now; prompt and answer of a call; opening them. */
+struct tune_prompt *prompt_parts_now(struct views *views);
+void prompt_call_print(struct views *views, int number, struct buf *out);
+void prompt_call_open(struct views *views, int number);
+void prompt_find(struct views *views, int step, bool here);    /* prompt_find.c */
 bool prompt_back(struct views *views);                  /* false: there is nothing to go back to */
 void prompt_forget(struct views *views);
 enum tune_role prompt_role(const struct views *views);      /* the one the screen is about */
@@ -313,10 +320,15 @@ bool prompt_is_edited(const struct views *views);
 int calls_running(const struct tune_state *state);
 bool calls_many(const struct views *views);
 void calls_next(struct views *views, struct str args, struct views_request *request);
+void calls_previous(struct views *views, struct str args, struct views_request *request);
+/* The end of what has come of an answer. */
+void calls_draw_live(struct tui_area area, const struct tune_call *call);
 /* The question that is not sent yet: the one looked at, else the first; NULL. *number may be NULL. */
 const struct tune_call *calls_held(const struct views *views, int *number);
 void calls_send(struct views *views, struct str args, struct views_request *request);
 bool calls_draw(struct views *views, struct tui_area area);     /* false: none runs */
+/* The line of what is drawn in place of a diff; false where that is no question. */
+bool calls_line(const struct views *views, int row, struct str *line);
 bool calls_doing(const struct views *views, struct buf *out);
 void calls_answer(struct views *views, struct str args, struct views_request *request);
 void calls_answer_here(struct views *views, struct str args, struct views_request *request);

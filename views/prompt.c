@@ -48,7 +48,7 @@ static const struct tune_role_model *prompt_model(const struct views *views) {
 }
 
 /* The prompt as it would go out now; built anew when anything happened. */
-static struct tune_prompt *parts_of(struct views *views) {
+struct tune_prompt *prompt_parts_now(struct views *views) {
     enum tune_role role = prompt_role(views);
     int call = held_here(views) ? (int)(held_here(views) - views->state->calls.at) : -1;
     if (views->prompt_parts && views->prompt_seq == views->state->seq &&
@@ -65,7 +65,7 @@ static struct tune_prompt *parts_of(struct views *views) {
 }
 
 static const struct tune_prompt_part *part_here(struct views *views) {
-    struct tune_prompt *prompt = parts_of(views);
+    struct tune_prompt *prompt = prompt_parts_now(views);
     int row = views->prompt_lists[PROMPT_PARTS].cursor;
     return row >= 0 && (size_t)row < prompt->parts.len ? &prompt->parts.at[row] : NULL;
 }
@@ -194,7 +194,7 @@ static void parts_title(const struct views *views, struct buf *out) {
 }
 
 static void draw_parts(struct views *views, struct tui_area body) {
-    struct tune_prompt *prompt = parts_of(views);
+    struct tune_prompt *prompt = prompt_parts_now(views);
     struct tui_list *list = &views->prompt_lists[PROMPT_PARTS];
     bool wide = body.cols >= 110;
     int rows = wide ? body.rows : MIN_OF((int)prompt->parts.len + 3, body.rows - 6);
@@ -267,17 +267,24 @@ static bool call_is_bad(const struct tune_call *call) {
 }
 
 /* The columns right of the model's name, from the left; without a state where it is narrow. */
-static void draw_call(struct tui_area area, int row, size_t number, const struct tune_call *call) {
+static void draw_call(const struct views *views, struct tui_area area, int row, size_t number) {
+    const struct tune_call *call = &views->state->calls.at[number];
+    bool runs = !call->ended_ms && !call->waits && !call->held;
+    struct shown output = show_count(call->output);
+    if (runs && call->live.len)
+        snprintf(output.text, sizeof output.text, "~%.20s",
+                 show_count(tune_tokens_estimate(buf_str(&call->live))).text);
+    double elapsed = runs ? (double)(views->now_ms - call->asked_ms) * 1e-3 : call->elapsed_s;
     double cache = isnan(call->cache_read) ? call->cache_write
                    : isnan(call->cache_write) ? call->cache_read
                                               : call->cache_read + call->cache_write;
     const struct {
         struct shown text;
         int width;
-    } cols[] = {{show_count(call->input), 7}, {show_count(call->output), 7}, {show_count(cache), 7},
+    } cols[] = {{show_count(call->input), 7}, {output, 7}, {show_count(cache), 7},
                 {isnan(call->dollars) ? (struct shown){"-"} : show_dollars(call->dollars), 9},
                 {show_seconds(call->first_s), 8},
-                {show_seconds(call->elapsed_s), 8}};
+                {show_seconds(elapsed), 8}};
     bool wide = area.cols >= 110;
     int col = wide ? 40 : 27;
     tui_say_right(tui_ink(area, TUI_DIM), row, 4, "%zu", number);
@@ -354,11 +361,16 @@ static void draw_calls(struct views *views, struct tui_area body) {
     struct tui_list *list = &views->prompt_lists[PROMPT_CALLS];
     struct buf note = {0};
     calls_note(state, &note);
-    int split = body.rows - 8;
-    struct tui_rect upper = {0, 0, split, body.cols}, lower = {split, 0, 8, body.cols};
+    const struct tune_call *here =
+        list->cursor >= 0 && (size_t)list->cursor < state->calls.len ? &state->calls.at[list->cursor]
+                                                                     : NULL;
+    bool live = here && !here->ended_ms && here->live.len;
+    int split = live ? body.rows - MAX_OF(8, body.rows / 2) : body.rows - 8;
+    struct tui_rect upper = {0, 0, split, body.cols}, lower = {split, 0, body.rows - split, body.cols};
     struct tui_area inside =
         tui_frame(tui_area_part(body, upper), true, "questions so far", note.at);
-    struct tui_area detail = tui_frame(tui_area_part(body, lower), false, "question", "");
+    struct tui_area detail = tui_frame(tui_area_part(body, lower), false,
+                                       live ? "its answer, as it comes" : "question", "");
     struct tui_area table = tui_area_part(inside, (struct tui_rect){1, 0, inside.rows - 1,
                                                                     inside.cols});
     buf_free(&note);
@@ -366,36 +378,44 @@ static void draw_calls(struct views *views, struct tui_area body) {
     views->list_spot = (struct tui_rect){table.row, table.col, table.rows, table.cols};
     draw_call_head(inside);
     for (int row = 0; row < table.rows && list->top + row < list->count; row++) {
-        draw_call(table, row, (size_t)(list->top + row), &state->calls.at[list->top + row]);
+        draw_call(views, table, row, (size_t)(list->top + row));
         if (list->top + row == list->cursor)
             tui_lay_paper(table, (struct tui_rect){row, 0, 1, table.cols}, TUI_PAPER_CURSOR);
     }
     tui_list_draw_bar(list, table);
-    if (list->count)
+    if (live)
+        calls_draw_live(detail, here);
+    else if (list->count)
         draw_call_detail(detail, &state->calls.at[list->cursor]);
     else
         tui_say(tui_ink(table, TUI_DIM), 0, 2, "No model was asked yet.");
 }
 
-static void add_artefact(struct views *views, const char *hash, const char *missing) {
+static void add_artefact(struct views *views, const char *hash, const char *missing,
+                         struct buf *out) {
     char *text = hash && views->model.artefact ? views->model.artefact(views->model.context, hash)
                                                : NULL;
-    buf_puts(&views->prompt_text, text ? text : missing);
+    buf_puts(out, text ? text : missing);
     free(text);
 }
 
-static void call_open(struct views *views) {
-    int number = views->prompt_lists[PROMPT_CALLS].cursor;
+void prompt_call_print(struct views *views, int number, struct buf *out) {
+    const struct tune_call *call = &views->state->calls.at[number];
+    add_artefact(views, call->prompt,
+                 call->held ? "(not sent yet: its parts are on the page before)\n"
+                            : "(the prompt was not kept)\n", out);
+    buf_puts(out, "\n" ANSWER_MARK "\n");
+    if (call->answer || call->ended_ms)
+        add_artefact(views, call->answer, call->failure ? call->failure : "(nothing came)", out);
+    else if (call->live.len)
+        buf_add(out, call->live.at, call->live.len);
+}
+
+void prompt_call_open(struct views *views, int number) {
     if (number < 0 || (size_t)number >= views->state->calls.len)
         return;
-    const struct tune_call *call = &views->state->calls.at[number];
     buf_clear(&views->prompt_text);
-    add_artefact(views, call->prompt, "(the prompt was not kept)\n");
-    buf_puts(&views->prompt_text, "\n" ANSWER_MARK "\n");
-    if (call->answer || call->ended_ms)
-        add_artefact(views, call->answer, call->failure ? call->failure : "(nothing came)");
-    else if (call->live.len)
-        buf_add(&views->prompt_text, call->live.at, call->live.len);
+    prompt_call_print(views, number, &views->prompt_text);
     text_set(views);
     views->prompt_call = number;
     views->prompt_page = PROMPT_CALL;
@@ -427,7 +447,7 @@ void prompt_draw(struct views *views, struct tui_area area) {
 void prompt_enter(struct views *views, struct views_request *request) {
     (void)request;
     if (views->prompt_page == PROMPT_CALLS) {
-        call_open(views);
+        prompt_call_open(views, views->prompt_lists[PROMPT_CALLS].cursor);
     } else if (views->prompt_page == PROMPT_PARTS && part_here(views)) {
         views->prompt_page = PROMPT_TEXT;
         views->prompt_lists[PROMPT_TEXT] = (struct tui_list){0};

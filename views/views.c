@@ -55,6 +55,9 @@ static struct str diff_line(const struct diff *diff, bool sides, int row) {
 
 static struct str pane_line(const void *data, int row) {
     const struct views *views = data;
+    struct str line;
+    if (views->pane == PANE_PROPOSAL && calls_line(views, row, &line))
+        return line;
     switch (views->pane) {
     case PANE_KERNEL:
         return lines_at(&views->kernel, row);
@@ -80,6 +83,12 @@ static struct str note_line(const void *data, int row) {
     const struct views *views = data;
     bool there = row >= 0 && (size_t)row < views->state->notes.len;
     return str_of(there ? views->state->notes.at[row].lesson : "");
+}
+
+static struct str memory_line(const void *data, int row) {
+    const struct views *views = data;
+    bool there = row >= 0 && (size_t)row < views->state->memory.len;
+    return str_of(there ? views->state->memory.at[row].title : "");
 }
 
 static void diff_enter(struct views *views, struct views_request *request) {
@@ -140,9 +149,9 @@ static const struct view screens[VIEW_COUNT] = {
     [VIEW_HISTORY] = {"history", "history", "every attempt; nothing is ever deleted", history_draw,
                       history_list, NULL, history_enter, history_line},
     [VIEW_MEMORY] = {"memory", "memory", "experiences that other sessions profit from", memory_draw,
-                     memory_list, NULL, NULL, NULL},
+                     memory_list, NULL, NULL, memory_line},
     [VIEW_PROMPT] = {"prompt", "prompt", "what goes to a model next, and what went", prompt_draw,
-                     prompt_list, NULL, prompt_enter, prompt_line},
+                     prompt_list, NULL, prompt_enter, prompt_line, prompt_find},
     [VIEW_SETTINGS] = {"settings", "settings", "Enter changes a gate; : sets a value",
                        settings_draw, settings_list, NULL, settings_enter, NULL},
 };

@@ -88,6 +88,17 @@ static const struct scene model_scenes[] = {
     {"calls-running", "streaming", "9 Tab Up", NO_PLACE},
     {"call", "planned", "9 Tab Enter", NO_PLACE},
     {"call-answer", "planned", "9 Tab Enter Tab", NO_PLACE},
+    {"many", "many", "z", NO_PLACE},
+    {"many-next", "many", "z c c c", NO_PLACE},
+    {"many-held", "many", "z C C C", NO_PLACE},
+    {"many-workbench", "many", "", NO_PLACE},
+    {"many-calls", "many", "9 Tab Up Up Up Up", NO_PLACE},
+    {"prompt-held", "many", "9", NO_PLACE},
+    {"prompt-held-again", "many", "9 End", NO_PLACE},
+    {"prompt-found", "many", "9 / t i l e Space o n c e Enter", NO_PLACE},
+    {"prompt-found-part", "planned", "9 / f e w Space l i n e s Enter", NO_PLACE},
+    {"prompt-found-next", "planned", "9 / f o r Enter n n", NO_PLACE},
+    {"prompt-found-not", "planned", "9 / z z z z Enter", NO_PLACE},
     {"roles", "planned", "0 End Up Up Up Up", NO_PLACE},
     {"roles-scores", "planned", "6 Tab", NO_PLACE},
 };
@@ -115,7 +126,7 @@ static void stream_answers(struct tune_state *state) {
         "hbm_read_bytes\ndirection: down\nsize: 86 %\n---\ntitle: ", "\x1b[31mnot red"};
     for (size_t i = 0; i < state->calls.len; i++)
         for (size_t k = 0; k < COUNT_OF(pieces) && !state->calls.at[i].ended_ms; k++)
-            if (!state->calls.at[i].waits && i != 3)
+            if (!state->calls.at[i].waits && !state->calls.at[i].held && i != 3 && i != 11)
                 tune_call_stream(state, (int)i, str_of(pieces[k]), false);
 }
 
