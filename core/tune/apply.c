@@ -642,6 +642,11 @@ static struct tune_experience experience_read(struct tune_state *state, const cJ
 /* The same was found again: one experience with more evidence. What a person deleted stays so. */
 static void experience_merge(struct tune_state *state, struct tune_experience *into,
                              const struct tune_experience *item) {
+    if (!item->imported && tune_memory_shows(into, item->attempt, item->against)) {
+        if (into->is == TUNE_EXPERIENCE_PROPOSED)
+            into->speedup = item->speedup;
+        return;                 /* the same attempt, told again or measured again */
+    }
     into->merged++;
     if (into->is == TUNE_EXPERIENCE_DELETED)
         return;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "tune/driver.h"
+#include "tune/memory.h"
 
 #define MOVED_AT_ALL 0.005
 
@@ -82,16 +83,31 @@ static void experience_emit(struct tune_session *session, const struct tune_less
     buf_free(&text);
 }
 
+/* Written down already: hone was killed after the lesson and before the end of its step. */
+static const struct tune_experience *experience_of(const struct tune_state *state,
+                                                   const struct tune_attempt *attempt) {
+    for (size_t i = 0; i < state->memory.len; i++)
+        if (tune_memory_shows(&state->memory.at[i], attempt->id, attempt->parent) &&
+            state->memory.at[i].speedup == attempt->vs_parent)
+            return &state->memory.at[i];
+    return NULL;
+}
+
 void tune_summarise(struct tune_session *session) {
     const struct tune_state *state = session->state;
     const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
     const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
+    const struct tune_experience *there = experience_of(state, attempt);
     bool worth = parent && (attempt->vs_parent >= TUNE_POSITIVE ||
                             attempt->vs_parent <= TUNE_NEGATIVE);
     if (!worth)
         tune_step_done(session, TUNE_STEP_SUMMARISE, TUNE_IS_SKIPPED,
                        "%.3fx is between %.2fx and %.2fx: nothing worth remembering",
                        attempt->vs_parent, TUNE_NEGATIVE, TUNE_POSITIVE);
+    else if (there)
+        tune_step_done(session, TUNE_STEP_SUMMARISE, TUNE_IS_OK, "%s experience proposed: %s",
+                       attempt->vs_parent >= 1 ? "positive" : "negative",
+                       there->title ? there->title : "");
     else if (!lesson_ask(session, TUNE_WORK_SUMMARISE, TUNE_STEP_SUMMARISE))
         experience_emit(session, NULL);
 }
@@ -183,11 +199,28 @@ static void note_emit(struct tune_session *session, const struct tune_lesson *le
                    note && note->lesson ? note->lesson : "noted");
 }
 
+/* As experience_of. An attempt that was decided otherwise since gets another note. */
+static const struct tune_note *note_of(const struct tune_state *state,
+                                       const struct tune_attempt *attempt) {
+    for (size_t i = 0; i < state->notes.len; i++) {
+        const struct tune_note *note = &state->notes.at[i];
+        if (note->attempt == attempt->id && note->round == state->round && !note->dropped &&
+            note->category == category_of(attempt))
+            return note;
+    }
+    return NULL;
+}
+
 void tune_reflect(struct tune_session *session) {
     const struct tune_state *state = session->state;
     const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
-    if (!attempt || attempt->id == 0)
+    bool some = attempt && attempt->id != 0;
+    const struct tune_note *there = some ? note_of(state, attempt) : NULL;
+    if (!some)
         tune_step_done(session, TUNE_STEP_REFLECT, TUNE_IS_SKIPPED, "there was no attempt");
+    else if (there)
+        tune_step_done(session, TUNE_STEP_REFLECT, TUNE_IS_OK, "%s",
+                       there->lesson ? there->lesson : "noted");
     else if (!lesson_ask(session, TUNE_WORK_REFLECT, TUNE_STEP_REFLECT))
         note_emit(session, NULL);
 }

@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "tune/driver.h"
@@ -140,6 +141,15 @@ bool tune_memory_same(const struct tune_experience *a, const struct tune_experie
     buf_free(&first);
     buf_free(&second);
     return same;
+}
+
+bool tune_memory_shows(const struct tune_experience *item, int attempt, int against) {
+    char pair[64];
+    if (!item->imported && item->attempt == attempt && item->against == against)
+        return true;
+    snprintf(pair, sizeof pair, "#%d against #%d", attempt, against);
+    const char *at = item->evidence ? strstr(item->evidence, pair) : NULL;
+    return at && (at[strlen(pair)] == 0 || at[strlen(pair)] == ',');
 }
 
 /* --------------------------------------------------------------------------------- contradiction */

@@ -19,6 +19,8 @@ void tune_memory_family_of(const struct tune_state *state, struct buf *out);
 bool tune_memory_applies(const struct tune_state *state, const struct tune_experience *item);
 /* Whether both are about the same: the same words, the same sign, the same applicability. */
 bool tune_memory_same(const struct tune_experience *a, const struct tune_experience *b);
+/* Whether the evidence holds that this session measured the attempt against the other one. */
+bool tune_memory_shows(const struct tune_experience *item, int attempt, int against);
 /* Whether an attempt that ended says the opposite of what an approved experience says. */
 bool tune_memory_contradicts(const struct tune_experience *item,
                              const struct tune_attempt *attempt);

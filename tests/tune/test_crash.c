@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a session survives: a kill at any moment, a second process, a newer version, a full disk,
 // an interruption in the middle of a step.
-#include "tune/driver.h"
-#include "tune/fake.h"
+#include "tune/kill.h"
 
-#include <signal.h>
 #include <sqlite3.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 #define SOURCE(latency, more) "def kernel():\n    # latency " latency "\n    # " more "\n"
 #define ACT(...) ((struct tune_action){__VA_ARGS__})
@@ -17,89 +14,13 @@ static const struct fake_plan plans[] = {{"first", SOURCE("800", "one"), 0.4, NU
                                          {"third", SOURCE("600", "three"), 0.4, NULL},
                                          {"fourth", SOURCE("650", "four"), 0.4, NULL}};
 
-/* What is on the screen, sent to the parent after every change: the state as text, by its hash. */
-struct teller {
-    struct fake *fake;
-    int to;
-};
-struct told {
-    int64_t seq;
-    struct hash hash;
-};
-
-static void tell(void *data) {
-    struct teller *teller = data;
-    const struct tune_state *state = fake_state(teller->fake);
-    struct buf text = {0};
-    tune_state_print(state, &text);
-    struct told told = {state->seq, hash_content(text.at, text.len)};
-    buf_free(&text);
-    if (write(teller->to, &told, sizeof told) != sizeof told)
-        _exit(4);
-}
-
-static void child_run(struct fake *fake, int to) {
-    struct teller teller = {fake, to};
-    tune_session_on_change(fake->session, tell, &teller);
-    struct tune_action start = {.kind = TUNE_ACT_START};
-    struct err err = {0};
-    if (!tune_session_act(fake->session, &start, &err))
-        _exit(5);
-    loop_run_until_idle(fake->loop, 20000);
-    _exit(0);
-}
-
-struct replay {
-    struct tune_state *state;
-    const struct told *told;
-};
-
-static bool replay_to(void *data, const struct store_event *event) {
-    struct replay *replay = data;
-    if (event->seq > replay->told->seq)
-        return false;
-    tune_state_apply(replay->state, event->seq, event->wall_ms, event->type, event->payload);
-    return true;
-}
-
 /* Kills a run after `events` changes and looks whether all that was shown comes back. */
 static void kill_after(int events) {
     struct fake fake;
     fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
     tune_session_close(fake.session);
     loop_free(fake.loop);
-    int pipe_ends[2];
-    assert_int_equal(pipe(pipe_ends), 0);
-    pid_t child = fork();
-    if (child == 0) {
-        fake.loop = fake.place.loop = loop_new();
-        fake_open(&fake);
-        child_run(&fake, pipe_ends[1]);
-    }
-    close(pipe_ends[1]);
-    struct told told = {0}, last = {0};
-    int seen = 0;
-    while (seen < events && read(pipe_ends[0], &told, sizeof told) == sizeof told) {
-        last = told;
-        seen++;
-    }
-    assert_int_equal(kill(child, SIGKILL), 0);
-    assert_int_equal(waitpid(child, NULL, 0), child);
-    while (read(pipe_ends[0], &told, sizeof told) == sizeof told)
-        last = told;
-    close(pipe_ends[0]);
-    fake.loop = fake.place.loop = loop_new();
-    fake_open(&fake);
-    assert_false(fake_state(&fake)->read_only);
-    assert_true(fake_state(&fake)->seq >= last.seq);
-    struct replay replay = {tune_state_new(), &last};
-    struct err err = {0};
-    assert_true(store_replay(fake.session->store, 0, replay_to, &replay, &err));
-    struct buf text = {0};
-    tune_state_print(replay.state, &text);
-    assert_string_equal(hash_content(text.at, text.len).hex, last.hash.hex);
-    buf_free(&text);
-    tune_state_free(replay.state);
+    kill_reopen(&fake, kill_run(&fake, events, NULL, NULL));
     fake_act(&fake, ACT(.kind = TUNE_ACT_START));
     assert_true(fake_state(&fake)->finished);
     assert_float_equal(fake_state(&fake)->attempts.at[fake_state(&fake)->best].latency_us, 600,
