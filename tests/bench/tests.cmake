@@ -13,3 +13,11 @@ add_executable(bench_transport ${CMAKE_SOURCE_DIR}/tests/bench/transport.c)
 target_link_libraries(bench_transport PRIVATE hone_hosts_lab)
 add_test(NAME bench/transport COMMAND bench_transport)
 set_tests_properties(bench/transport PROPERTIES LABELS bench TIMEOUT 900 SKIP_RETURN_CODE 77)
+
+# Many answers at once on the screen; build it with the release preset.
+add_executable(bench_streams ${CMAKE_SOURCE_DIR}/tests/bench/streams.c)
+target_link_libraries(bench_streams PRIVATE hone_all util)
+target_include_directories(bench_streams PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+target_compile_definitions(bench_streams PRIVATE HONE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+add_test(NAME bench/streams COMMAND bench_streams)
+set_tests_properties(bench/streams PROPERTIES LABELS bench TIMEOUT 300)
