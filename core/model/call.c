@@ -167,13 +167,23 @@ void model_call_thinks(struct model_call *call) {
     call->told_ns = clock_monotonic_ns();
 }
 
-void model_call_answers(struct model_call *call, const char *name) {
-    struct buf clean = {0};
-    if (!name)
-        return;
-    redact_text(&call->redact, str_of(name), &clean);
-    snprintf(call->reply.model, sizeof call->reply.model, "%s", clean.at ? clean.at : "");
+/* A service's words may hold anything, the key too: without secrets, safe to show, and cut where a
+ * character ends. */
+static void put_words(const struct model_call *call, const char *words, char *to, size_t most) {
+    struct buf clean = {0}, safe = {0};
+    redact_text(&call->redact, str_of(words), &clean);
+    text_sanitise(&safe, buf_str(&clean));
+    size_t size = MIN_OF(safe.len, most - 1);
+    while (size && size < safe.len && ((unsigned char)safe.at[size] & 0xc0) == 0x80)
+        size--;
+    snprintf(to, most, "%.*s", (int)size, safe.at ? safe.at : "");
     buf_free(&clean);
+    buf_free(&safe);
+}
+
+void model_call_answers(struct model_call *call, const char *name) {
+    if (name)
+        put_words(call, name, call->reply.model, sizeof call->reply.model);
 }
 
 void model_call_usage(double *field, const cJSON *object, const char *name) {
@@ -199,14 +209,9 @@ void model_call_fail(struct model_call *call, enum err_kind kind, bool may_pass,
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    /* A service's words may hold anything, the key too. */
-    struct buf clean = {0}, safe = {0};
-    redact_text(&call->redact, str_of(text), &clean);
-    text_sanitise(&safe, buf_str(&clean));
-    err_set(&call->wrong, kind, "%s", safe.at ? safe.at : "");
+    call->wrong.kind = kind;
+    put_words(call, text, call->wrong.text, sizeof call->wrong.text);
     explicit_bzero(text, sizeof text);
-    buf_free(&clean);
-    buf_free(&safe);
     call->may_pass = may_pass;
 }
 

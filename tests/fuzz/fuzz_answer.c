@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Foreign bytes as what a model wrote: plans, kernels, lessons. Built with -DHONE_LIBFUZZER it is an
+ * entry point for libFuzzer; as a program it mutates its own examples for a number of rounds. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tune/answer.h"
+
+#define SOURCE \
+    "import nki\n\n@nki.jit\ndef kernel(x):\n    for i in range(4):\n        y = load(x, i)\n" \
+    "        store(y, i)\n    return y\n"
+#define LINES 60
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_plan(const struct tune_plan *plan) {
+    size_t sum = 0;
+    const char *const texts[] = {plan->key, plan->title, plan->what, plan->why};
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        sum += texts[i] ? strlen(texts[i]) : 0;
+    if (!plan->key || !*plan->key || !plan->title || !*plan->title || sum > (1u << 16))
+        HONE_BUG("a plan without a name, or with an endless one");
+    if (plan->first_line < 0 || plan->last_line < plan->first_line || plan->last_line > LINES)
+        HONE_BUG("a plan for lines the kernel has not");
+    if (isinf(plan->size) || isinf(plan->latency))
+        HONE_BUG("a plan that promises without end");
+}
+
+static void read_kernel(struct str text, const char *function) {
+    struct buf source = {0};
+    struct err err = {0};
+    if (!tune_answer_kernel(text, SOURCE, function, &source, &err) && err.kind == ERR_NONE)
+        HONE_BUG("a kernel was refused without a reason");
+    if (err.kind == ERR_NONE && function &&
+        !(source.len && memmem(source.at, source.len, function, strlen(function))))
+        HONE_BUG("a kernel that is none");
+    buf_free(&source);
+}
+
+static void read_lesson(struct str text, bool reflects) {
+    struct arena *arena = arena_new();
+    struct tune_lesson lesson = {0};
+    struct err err = {0};
+    if (tune_answer_lesson(text, reflects, arena, &lesson, &err)) {
+        if (!lesson.text || !*lesson.text)
+            HONE_BUG("a lesson that says nothing");
+    } else if (err.kind == ERR_NONE) {
+        HONE_BUG("a lesson was refused without a reason");
+    }
+    arena_free(arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct arena *arena = arena_new();
+    struct tune_plan plans[TUNE_ANSWER_PLANS];
+    struct err err = {0};
+    char *copy = mem_dup(data, size + !size);       /* its own end, for the sanitiser */
+    struct str text = {copy, size};
+    size_t count = tune_answer_plans(text, LINES, arena, plans, &err);
+    if (count > TUNE_ANSWER_PLANS || (!count && err.kind == ERR_NONE))
+        HONE_BUG("no plan, and no reason");
+    for (size_t i = 0; i < count; i++)
+        check_plan(&plans[i]);
+    arena_free(arena);
+    read_kernel(text, "kernel");
+    read_kernel(text, NULL);
+    read_lesson(text, false);
+    read_lesson(text, true);
+    free(copy);
+    return 0;
+}
+
+#ifndef HONE_LIBFUZZER
+
+static const char *const examples[] = {
+    "I looked.\n\n**Title:** Keep w\n- **What**: load w once\n  before i\nWhy: it is read 32 times\n"
+    "Lines: 40-52\nMetric: `hbm_read_bytes`\nDirection: down\nSize: 60 %\nLatency: -20 %\n---\n"
+    "## Plan 2: second\nwhat: c\n",
+    "Here:\n```json\n{\"plans\": [{\"title\": \"t\", \"what\": [\"one\", \"two\"], \"lines\": [3, 9], "
+    "\"metric\": \"pe_utilization\", \"direction\": \"up\", \"size\": 0.5, \"latency\": \"-1e3 %\"}]}\n```\n",
+    "```python\n" SOURCE "```\nand that is all\n",
+    "<<<<<<< SEARCH\n        y = load(x, i)\n=======\n        y = load(x, 2 * i)\n>>>>>>> REPLACE\n",
+    "```diff\n--- a/kernel.py\n+++ b/kernel.py\n@@ -5,2 +5,2 @@\n     for i in range(4):\n-        y = "
+    "load(x, i)\n+        y = load(x, i + 1)\n```\n",
+    "title: Load once\nsummary: what is read again stays\nslow: load(x)\nfast: w = load(x)\napplies: loops\n",
+    "diagnosis: right\nlesson: DMA was the limit\n",
+};
+static const char *const pieces[] = {
+    "```", "```python\n", "<<<<<<< SEARCH\n", "=======\n", ">>>>>>> REPLACE\n", "@@ -1,9 +1,9999 @@\n",
+    "@@ -99999999999 +0,0 @@\n", "\n", "\r\n", "title:", "what:", "lines: 9-3", "lines: -5", "1e999 %", "{",
+    "[", "\"", "\\u0000", "def kernel(", "\x1b[2J", "\xff", "---\n", "+", "-", "    ", "\t", "## "};
+
+static uint64_t next(uint64_t *state) {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    return *state ^= *state << 17;
+}
+
+static void mutate(struct buf *text, uint64_t *state) {
+    const char *other = examples[next(state) % COUNT_OF(examples)];
+    size_t at = text->len ? next(state) % text->len : 0, skip = 0, count = next(state) % 60;
+    struct buf changed = {0};
+    buf_add(&changed, text->at ? text->at : "", at);
+    switch (next(state) % 5) {
+    case 0:
+        buf_puts(&changed, pieces[next(state) % COUNT_OF(pieces)]);
+        break;
+    case 1:
+        skip = MIN_OF(count, text->len - at);
+        break;
+    case 2:
+        buf_putc(&changed, (char)next(state));
+        skip = text->len > at;
+        break;
+    case 3:
+        buf_puts(&changed, other + next(state) % strlen(other));
+        break;
+    default:
+        for (uint64_t i = next(state) % 40; i > 0; i--)
+            buf_add(&changed, text->at + at / 2, MIN_OF(count, text->len - at / 2));
+        break;
+    }
+    buf_add(&changed, text->at + at + skip, text->len - at - skip);
+    buf_free(text);
+    *text = changed;
+}
+
+int main(int argc, char **argv) {
+    long long rounds = 8000;
+    uint64_t state = 0x9e3779b97f4a7c15u;
+    if (argc > 1 && !str_to_int(str_of(argv[1]), &rounds))
+        return 2;
+    for (long long round = 0; round < rounds; round++) {
+        struct buf text = {0};
+        buf_puts(&text, examples[next(&state) % COUNT_OF(examples)]);
+        for (uint64_t i = next(&state) % 12; i > 0; i--)
+            mutate(&text, &state);
+        LLVMFuzzerTestOneInput((const uint8_t *)text.at, text.len);
+        buf_free(&text);
+    }
+    printf("%lld answers\n", rounds);
+    return 0;
+}
+#endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Foreign bytes as the answers of services: event streams, frames with right checksums and with wrong
+ * ones, events of every interface, answers that come whole. Built with -DHONE_LIBFUZZER it is an entry
+ * point for libFuzzer; as a program it mutates recorded streams for a number of rounds. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "model/credentials.h"
+#include "model/frame.h"
+#include "model/private.h"
+
+#define SECRET "sk-fuzz-0123456789abcdef"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What a reader of the answer relies on. */
+static void check_text(struct str text, const char *what) {
+    uint32_t code;
+    if (text.len && memmem(text.at, text.len, SECRET, sizeof SECRET - 1))
+        HONE_BUG("a secret came through");
+    while (text.len) {
+        size_t size = text_decode(text, &code);
+        if (code == TEXT_INVALID || code == 0)
+            HONE_BUG(what);
+        text.at += size;
+        text.len -= size;
+    }
+}
+
+static void on_text(void *data, struct str piece) {
+    struct buf *streamed = data;
+    buf_add(streamed, piece.at, piece.len);
+}
+
+static void check_call(const struct model_call *call, const struct buf *streamed) {
+    const struct model_usage *usage = &call->reply.usage;
+    check_text(buf_str(&call->text), "an answer is no text");
+    check_text(str_of(call->wrong.text), "an error is no text");
+    check_text(str_of(call->reply.model), "a model's name is no text");
+    if (!str_equal(buf_str(&call->text), buf_str(streamed)))
+        HONE_BUG("what streamed is not the answer");
+    if (call->wrong.kind != ERR_NONE && !*call->wrong.text)
+        HONE_BUG("a failure without a reason");
+    if (usage->input < 0 || usage->output < 0 || usage->cache_read < 0 || usage->cache_write < 0)
+        HONE_BUG("fewer tokens than none");
+    for (const char *at = call->wrong.text; *at; at++)
+        if (*at == '\x1b')
+            HONE_BUG("an error that moves the cursor");
+}
+
+static void begin(struct model_call *call, const char *api, struct buf *streamed) {
+    *call = (struct model_call){.api = model_api_find(api),
+                                .kept.endpoint.model = "test",
+                                .callbacks = {.on_text = on_text, .data = streamed},
+                                .reply.usage = {NAN, NAN, NAN, NAN}};
+    redact_add(&call->redact, STR(SECRET));
+}
+
+static void end(struct model_call *call, struct buf *streamed) {
+    check_call(call, streamed);
+    redact_forget(&call->redact);
+    buf_free(&call->text);
+    buf_free(&call->tail);
+    buf_free(streamed);
+}
+
+/* In pieces of 1, 2, 3, ... bytes, or of `step`. */
+static void feed(const char *api, struct str bytes, size_t step) {
+    struct model_call call;
+    struct model_stream stream = {0};
+    struct buf streamed = {0};
+    begin(&call, api, &streamed);
+    for (size_t piece = step ? step : 1; bytes.len; piece += !step) {
+        size_t size = MIN_OF(piece, bytes.len);
+        char *copy = mem_dup(bytes.at, size);       /* its own end, for the sanitiser */
+        bool fine = model_stream_feed(&stream, &call, (struct str){copy, size});
+        free(copy);
+        if (!fine)
+            break;
+        bytes.at += size;
+        bytes.len -= size;
+    }
+    model_stream_free(&stream);
+    end(&call, &streamed);
+}
+
+/* Lines "NAME JSON" as frames with right checksums; "!NAME JSON" as exceptions. */
+static void feed_frames(struct str lines) {
+    struct buf frames = {0};
+    struct str line, name;
+    while (str_next(&lines, '\n', &line)) {
+        bool exception = str_starts(line, "!");
+        if (!str_next(&line, ' ', &name))
+            continue;
+        name.at += exception;
+        name.len -= exception;
+        name.len = MIN_OF(name.len, (size_t)60000);
+        frame_put(&frames, exception ? "exception" : "event", name,
+                  line.at ? line : (struct str){"", 0});
+    }
+    feed("bedrock", buf_str(&frames), 0);
+    buf_free(&frames);
+}
+
+static void feed_whole(const char *api, struct str text) {
+    struct model_call call;
+    struct buf streamed = {0};
+    cJSON *object = cJSON_ParseWithLength(text.at ? text.at : "", text.len);
+    begin(&call, api, &streamed);
+    if (object && call.api->whole)
+        (void)call.api->whole(&call, object);
+    end(&call, &streamed);
+    cJSON_Delete(object);
+}
+
+/* The first byte says as what the others are read. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static const char *const apis[] = {"anthropic", "openai", "responses", "bedrock"};
+    struct str bytes = {(const char *)data + 1, size - 1};
+    if (!size)
+        return 0;
+    int how = data[0] % 11;
+    if (how < 4)
+        feed(apis[how], bytes, 0);
+    else if (how < 8)
+        feed(apis[how - 4], bytes, SIZE_MAX);
+    else if (how == 8)
+        feed_frames(bytes);
+    else if (how == 9)
+        for (size_t i = 0; i < COUNT_OF(apis); i++)
+            feed_whole(apis[i], bytes);
+    else {
+        struct credentials found = {0};
+        (void)credentials_parse(bytes, &found);
+        credentials_wipe(&found);
+    }
+    return 0;
+}
+
+#ifndef HONE_LIBFUZZER
+
+static const char *const more[] = {
+    "{\"content\": [{\"type\": \"text\", \"text\": \"a\"}], \"stop_reason\": \"end_turn\", \"usage\": "
+    "{\"input_tokens\": 25}}",
+    "{\"choices\": [{\"message\": {\"content\": \"a\", \"refusal\": null}, \"finish_reason\": \"stop\"}], "
+    "\"usage\": {\"prompt_tokens\": 25, \"prompt_tokens_details\": {\"cached_tokens\": 30}}}",
+    "{\"status\": \"incomplete\", \"output\": [{\"content\": [{\"text\": \"a\"}]}], \"model\": \"m\"}",
+    "{\"AccessKeyId\": \"A\", \"SecretAccessKey\": \"S\", \"Token\": \"T\"}",
+    "data: {\"type\": \"error\", \"error\": {\"type\": \"overloaded_error\", \"message\": \"" SECRET "\"}}\n\n",
+    "event: response.failed\ndata: {\"type\": \"response.failed\", \"response\": {\"error\": {\"code\": "
+    "\"server_error\", \"message\": \"x\"}}}\n\ndata: {\"error\": null, \"choices\": []}\n\n",
+    "!throttlingException {\"message\": \"" SECRET "\"}\n!validationException {}\ncontentBlockDelta "
+    "{\"delta\": {\"text\": \"" SECRET "\"}}\n",
+};
+static const char *const pieces[] = {
+    "\n", "\r", "\r\n\r\n", "data: ", "event: ", ": ", "{", "}", "[", "]", "\"", "null", "-1", "1e999",
+    "\\u0000", "\\ud800", "\x1b[2J", "\xff", "\xe2\x9c", "\xef\xbb\xbf", "[DONE]", "\"text\":\"\"",
+    SECRET, "sk-fuzz-0123", "456789abcdef", "99999999999999999999", "\"error\":"};
+
+static uint64_t next(uint64_t *state) {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    return *state ^= *state << 17;
+}
+
+static void mutate(struct buf *text, uint64_t *state) {
+    size_t at = text->len ? next(state) % text->len : 0, skip = 0, count = next(state) % 80;
+    const char *piece = pieces[next(state) % COUNT_OF(pieces)];
+    struct buf changed = {0};
+    buf_add(&changed, text->at, at);
+    switch (next(state) % 4) {
+    case 0:
+        buf_puts(&changed, piece);
+        break;
+    case 1:
+        skip = MIN_OF(count, text->len - at);
+        break;
+    case 2:
+        buf_putc(&changed, (char)next(state));
+        skip = text->len > at;
+        break;
+    default:
+        buf_add(&changed, text->at + at / 2, MIN_OF(count, text->len - at / 2));
+        break;
+    }
+    buf_add(&changed, text->at + at + skip, text->len - at - skip);
+    buf_free(text);
+    *text = changed;
+}
+
+/* Recorded streams, as they travel; the last one as its lines. */
+static void read_examples(struct buf examples[6]) {
+    static const char *const files[] = {"anthropic.sse", "openai.sse", "compatible.sse",
+                                        "responses.sse", "bedrock.events"};
+    struct err err = {0};
+    for (size_t i = 0; i < COUNT_OF(files); i++)
+        frame_read_stream(files[i], &examples[i]);
+    char *lines = file_read(HONE_SOURCE_DIR "/tests/model/streams/bedrock.events", 0, NULL, &err);
+    buf_puts(&examples[5], lines ? lines : "");
+    free(lines);
+}
+
+int main(int argc, char **argv) {
+    long long rounds = 12000;
+    uint64_t state = 0x9e3779b97f4a7c15u;
+    struct buf examples[6] = {0};
+    if (argc > 1 && !str_to_int(str_of(argv[1]), &rounds))
+        return 2;
+    read_examples(examples);
+    for (long long round = 0; round < rounds; round++) {
+        struct buf text = {0};
+        buf_putc(&text, (char)next(&state));
+        size_t which = next(&state) % (COUNT_OF(examples) + COUNT_OF(more));
+        if (which < COUNT_OF(examples))
+            buf_add(&text, examples[which].at, examples[which].len);
+        else
+            buf_puts(&text, more[which - COUNT_OF(examples)]);
+        for (uint64_t i = next(&state) % 12; i > 0; i--)
+            mutate(&text, &state);
+        LLVMFuzzerTestOneInput((const uint8_t *)text.at, text.len);
+        buf_free(&text);
+    }
+    for (size_t i = 0; i < COUNT_OF(examples); i++)
+        buf_free(&examples[i]);
+    printf("%lld answers\n", rounds);
+    return 0;
+}
+#endif
