@@ -248,24 +248,12 @@ static void end_json(struct run *run) {
 }
 
 static void end_text(struct run *run) {
-    const struct tune_state *state = tune_session_state(run->session);
-    const struct tune_attempt *seed = tune_state_attempt(state, 0);
-    const struct tune_attempt *best = tune_state_attempt(state, state->best);
     struct buf line = {0};
-    const char *reason = end_reason(run);
-    if (reason)
-        buf_printf(&line, "%s\n", reason);
-    if (seed && best) {
-        buf_puts(&line, "seed kernel  ");
-        clock_print_duration(&line, seed->latency_us * 1e-6);
-        buf_printf(&line, "\nbest         ");
-        clock_print_duration(&line, best->latency_us * 1e-6);
-        buf_printf(&line, "  %.2fx  attempt %d%s, floor ", best->speedup, best->id,
-                   best->modelled ? " (modelled)" : "");
-        clock_print_duration(&line, best->floor_us * 1e-6);
-        buf_printf(&line, "\nwritten to   %s/%s", tune_session_folder(run->session), best->path);
-    }
+    tune_summary_print(tune_session_state(run->session), tune_session_folder(run->session),
+                       end_reason(run), &line);
     fputc('\n', stdout);
+    if (line.len && line.at[line.len - 1] == '\n')
+        line.len--;
     line_end(run, &line);
 }
 
@@ -600,7 +588,12 @@ static bool start(struct run *run, struct err *err) {
                        "this session is held by %s; end it first, or use "
                        "another folder with --session",
                        state->held_by);
-    return state->wait == TUNE_WAIT_GATE || tune_session_act(run->session, &action, err);
+    struct buf why = {0};
+    if (!tune_budget_is_priced(state, &why))
+        err_set(err, ERR_USAGE, "%s", why.at);
+    buf_free(&why);
+    return err->kind == ERR_NONE && (state->wait == TUNE_WAIT_GATE ||
+                                     tune_session_act(run->session, &action, err));
 }
 
 static bool person_is_asked(const struct tune_state *state) {
@@ -639,7 +632,9 @@ static int end_status(const struct run *run) {
         return EXIT_INTERRUPTED;
     if (state->trouble || state->stopped_by_environment)
         return CLI_ENVIRONMENT_FAILED;
-    return state->best < 0 && !run->end ? CLI_KERNEL_FAILED : CLI_OK;
+    const struct tune_attempt *seed = tune_state_attempt(state, 0);
+    bool failed = seed && seed->status == TUNE_STATUS_FAILED;
+    return failed && !run->end ? CLI_KERNEL_FAILED : CLI_OK;
 }
 
 static int serve(struct run *run) {
@@ -653,6 +648,8 @@ static int serve(struct run *run) {
         return cli_fail(run->cli, &err);
     loop_post(run->loop, look, run);
     loop_run(run->loop);
+    if (!tune_session_state(run->session)->finished)
+        tune_session_summarise(run->session, end_reason(run));
     if (run->json)
         end_json(run);
     else

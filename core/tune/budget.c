@@ -192,15 +192,19 @@ static void sentence(const struct tune_state *state, enum tune_budget budget,
     buf_printf(out, "; more with :budget %s %.4g", tune_budget_word(budget), view->limit * 2);
 }
 
-bool tune_budget_allows(const struct tune_state *state, const struct tune_expected *expected,
-                        const char *what, struct buf *why) {
+bool tune_budget_is_priced(const struct tune_state *state, struct buf *why) {
     const char *stranger = isnan(state->budgets[TUNE_BUDGET_DOLLARS].limit) ? NULL : unpriced(state);
-    if (stranger) {
+    if (stranger)
         buf_printf(why, "a limit in dollars cannot be kept: what %s costs is not known. Give its "
                    "[model] price_input and price_output, or lift the limit: :budget dollars none",
                    stranger);
+    return !stranger;
+}
+
+bool tune_budget_allows(const struct tune_state *state, const struct tune_expected *expected,
+                        const char *what, struct buf *why) {
+    if (!tune_budget_is_priced(state, why))
         return false;
-    }
     for (int i = 0; i < TUNE_BUDGETS; i++) {
         enum tune_budget budget = (enum tune_budget)i;
         double limit = state->budgets[i].limit, left = tune_budget_left(state, budget);
@@ -287,24 +291,23 @@ bool tune_reply_affords(struct tune_reply *reply, struct tune_asking *asking, in
 }
 
 void tune_budget_guess(const struct tune_state *state, int number, struct str answer,
-                       cJSON *payload) {
+                       struct tune_call *values) {
     const struct tune_call *call = &state->calls.at[number];
+    const struct tune_role_model *model = NULL;
     enum tune_role role;
-    double tokens = model_tokens_estimate(answer), dollars = NAN;
-    if (!tokens || !tune_role_find(call->role, &role))
+    double tokens = model_tokens_estimate(answer);
+    bool known_role = tune_role_find(call->role, &role) && state->roles;
+    for (size_t i = 0; known_role && i < state->roles[role].count && !model; i++)
+        if (call->model && !strcmp(state->roles[role].models[i].name, call->model))
+            model = &state->roles[role].models[i];
+    if (!(tokens > 0) || (model && model->person))
         return;
-    const struct tune_role_view *view = state->roles ? &state->roles[role] : NULL;
-    for (size_t i = 0; view && i < view->count; i++) {
-        const struct tune_role_model *model = &view->models[i];
-        if (call->model && !strcmp(model->name, call->model))
-            dollars = (call->estimate * model->price_input + tokens * model->price_output) * 1e-6;
-        if (call->model && !strcmp(model->name, call->model) && model->person)
-            return;
-    }
-    if (isnan(tune_json_number(payload, "input")) && isnan(tune_json_number(payload, "output")))
-        tune_json_put_number(payload, "guess_answer", tokens);
-    if (isnan(tune_json_number(payload, "dollars")))
-        tune_json_put_number(payload, "guess_dollars", dollars);
+    bool counted = !isnan(values->input) || !isnan(values->output);
+    if (!counted)
+        values->guess_answer = tokens;
+    if (model && !counted && isnan(values->dollars))
+        values->guess_dollars =
+            (call->estimate * model->price_input + tokens * model->price_output) * 1e-6;
 }
 
 /* ------------------------------------------------------------------------------------ deadlines */

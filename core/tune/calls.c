@@ -314,9 +314,9 @@ void tune_reply_answered(struct tune_reply *reply, int call, const struct model_
     if (answer->failure.kind != ERR_NONE)
         tune_json_put_text(payload, "failure", answer->failure.text);
     cJSON_AddNumberToObject(payload, "tries", answer->tries);
+    tune_budget_guess(session->state, call, answer->text, &values);
     for (size_t i = 0; i < COUNT_OF(numbers); i++)
         tune_json_put_number(payload, numbers[i].key, *number_at(&values, i));
-    tune_budget_guess(session->state, call, answer->text, payload);
     if (tune_emit(session, "answered", payload))
         spent_emit(session, answer);
 }

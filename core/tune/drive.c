@@ -41,7 +41,8 @@ void tune_stop(struct tune_session *session, const char *format, ...) {
     va_end(args);
     cJSON *payload = cJSON_CreateObject();
     tune_json_put_text(payload, "text", text.at);
-    tune_emit(session, "stop", payload);
+    if (tune_emit(session, "stop", payload))
+        tune_session_summarise(session, NULL);
     buf_free(&text);
 }
 
@@ -54,7 +55,8 @@ void tune_give_up(struct tune_session *session, const char *type, const char *fo
     cJSON *payload = cJSON_CreateObject();
     tune_json_put_text(payload, "text", text.at);
     tune_json_put_bool(payload, "environment", true);
-    tune_emit(session, type, payload);
+    if (tune_emit(session, type, payload) && session->state->finished)
+        tune_session_summarise(session, NULL);
     buf_free(&text);
 }
 

@@ -110,8 +110,9 @@ bool tune_budget_stops_step(struct tune_session *session, enum tune_step step);
  * would not pay for a longer answer. */
 bool tune_reply_affords(struct tune_reply *reply, struct tune_asking *asking, int *max_tokens,
                         struct err *err);
-/* Members of "answered" for what nobody counted, by the answer's text. */
-void tune_budget_guess(const struct tune_state *state, int call, struct str answer, cJSON *payload);
+/* values->guess_...: what nobody counted, by the answer's text; NAN stays where somebody did. */
+void tune_budget_guess(const struct tune_state *state, int call, struct str answer,
+                       struct tune_call *values);
 /* Sets the timer that gives up what runs before time, or the device model's, is over. Called whenever
  * work may have begun or ended. */
 void tune_budget_watch(struct tune_session *session);

@@ -11,11 +11,22 @@
 #define UNCOUNTED 1.2               /* a prompt that no service counted may be so much longer */
 #define DEVICE_FIRST_S 60           /* of a measured seed kernel, before there is one */
 
-/* Tokens of the first answer of a role: a plan is a page, a kernel some, a lesson a paragraph. */
-static const double first_answer[TUNE_ROLES] = {
-    [TUNE_ROLE_PLANNER] = 2000,   [TUNE_ROLE_REWRITER] = 6000,  [TUNE_ROLE_FIXER] = 6000,
-    [TUNE_ROLE_SUMMARISER] = 800, [TUNE_ROLE_REFLECTOR] = 800,
+/* Tokens of the first answer of a role: a plan is a page, a lesson a paragraph; a kernel is as long as
+ * the one that is there and half as much, with some words around it. */
+static const struct {
+    double tokens, kernels;
+} first_answer[TUNE_ROLES] = {
+    [TUNE_ROLE_PLANNER] = {1500, 0},   [TUNE_ROLE_REWRITER] = {1000, 1.5},
+    [TUNE_ROLE_FIXER] = {1000, 1.5},   [TUNE_ROLE_SUMMARISER] = {500, 0},
+    [TUNE_ROLE_REFLECTOR] = {500, 0},
 };
+
+static double first_of(const struct tune_state *state, enum tune_role role) {
+    const struct tune_attempt *at = tune_state_attempt(state, state->incumbent);
+    const char *source = at ? at->source : state->kernel_source;
+    return first_answer[role].tokens +
+           first_answer[role].kernels * model_tokens_estimate(str_of(source ? source : ""));
+}
 
 static double known(double value) {
     return isnan(value) ? 0 : value;
@@ -92,7 +103,7 @@ struct tune_expected tune_expect_call(const struct tune_state *state,
     expected.cost[TUNE_BUDGET_WALL_S] = past.seconds;
     expected.prompt = isnan(asking->prompt) ? past.prompt : asking->prompt;
     expected.prompt *= past.estimated > 0 ? past.counted / past.estimated : UNCOUNTED;
-    expected.answer = past.answer > 0 ? past.answer : first_answer[asking->role];
+    expected.answer = past.answer > 0 ? past.answer : first_of(state, asking->role);
     expected.cached = past.counted > 0 ? past.read / past.counted : 0;
     if (model->person)
         return expected;

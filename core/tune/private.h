@@ -135,6 +135,9 @@ void tune_spent_note(struct tune_state *state, const cJSON *payload, int64_t wal
 void tune_took_note(struct tune_state *state, enum tune_step step, bool rest, double device_s);
 void tune_step_took(struct tune_state *state, enum tune_step step, double wall_s);
 
+/* summary.c: the event "summary"; `why` NULL: as the state says. */
+cJSON *tune_summary_write(const struct tune_state *state, const char *why) CC_MUST_USE;
+
 /* Applies the event of an action (type "act"). */
 void tune_act_apply(struct tune_state *state, const cJSON *payload);
 /* Whether the action with these arguments makes sense; fills *err. */

@@ -32,8 +32,7 @@ static void count(struct tune_score *row, const struct tune_attempt *attempt,
         row->gain *= attempt->vs_parent;
 }
 
-/* What a plan goes after: the strategy it names, else the metric it wants to move. */
-static void strategy_of(const struct tune_plan *plan, char name[80]) {
+void tune_strategy_of(const struct tune_plan *plan, char name[80]) {
     const char *colon = plan->key ? strchr(plan->key, ':') : NULL;
     bool said = plan->key && str_starts(str_of(plan->key), "said:");
     const char *strategy = plan->strategy ? plan->strategy : rewrite_strategy(plan->key);
@@ -84,7 +83,7 @@ void tune_scores_count(const struct tune_state *state, struct tune_scores *score
         if (attempt->status == TUNE_STATUS_OPEN)
             continue;
         enum tune_answer diagnosis = diagnosis_of(state, attempt);
-        strategy_of(&attempt->plan, strategy);
+        tune_strategy_of(&attempt->plan, strategy);
         count(row_of(scores, author ? author : "you", false), attempt, diagnosis);
         count(row_of(scores, strategy, true), attempt, diagnosis);
     }

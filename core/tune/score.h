@@ -19,6 +19,8 @@ struct tune_score {
 struct tune_scores {
     VEC(struct tune_score) rows;
 };
+/* What a plan goes after: the strategy it names, else the metric it wants to move. */
+void tune_strategy_of(const struct tune_plan *plan, char name[80]);
 /* In the order in which they came first. Free with tune_scores_free. */
 void tune_scores_count(const struct tune_state *state, struct tune_scores *scores);
 void tune_scores_free(struct tune_scores *scores);

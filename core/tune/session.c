@@ -140,6 +140,11 @@ bool tune_session_is_busy(const struct tune_session *session) {
     return session->work != TUNE_WORK_NONE || (state->running && state->wait == TUNE_WAIT_NOTHING);
 }
 
+void tune_session_summarise(struct tune_session *session, const char *why) {
+    if (!session->halted && !session->state->read_only)
+        tune_emit(session, "summary", tune_summary_write(session->state, why));
+}
+
 /* ------------------------------------------------------------------------------------ actions */
 
 static bool changes_memory(enum tune_action_kind kind) {

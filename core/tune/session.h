@@ -124,6 +124,10 @@ struct tune_import_report {
     size_t files, experiences, attempts, known;     /* known: were there already */
     struct buf complaints;                          /* free with buf_free */
 };
+/* Writes down what came of it so far, as happens by itself whenever the loop stops: for who ends it
+ * before. `why` NULL: as the state says. */
+void tune_session_summarise(struct tune_session *session, const char *why);
+
 /* Takes over what other agents, or other sessions, learnt and tried: a file or a folder of theirs
  * (formats: foreign.h). Experiences come in as proposed, attempts to be read only. Adds to *report. */
 bool tune_session_import(struct tune_session *session, const char *path,

@@ -14,6 +14,7 @@
 #include "tune/score.h"
 #include "tune/budget.h"
 #include "tune/choose.h"
+#include "tune/summary.h"
 #include "tune/session.h"
 
 #endif
