@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "tune/private.h"
+#include "tune/sweep.h"
 
 #define HUNK_LINES 20 /* of each side of a declined hunk that are kept */
 
@@ -240,11 +241,27 @@ static void act_edit_kernel(struct tune_state *state, const struct act *act) {
     go_on(state);
 }
 
+static void open_drop(struct tune_state *state, const char *reason) {
+    if (state->current <= 0 || state->attempts.at[state->current].status != TUNE_STATUS_OPEN)
+        return;
+    state->attempts.at[state->current].status = TUNE_STATUS_REJECTED;
+    state->attempts.at[state->current].reason = reason;
+}
+
+/* What a person did does not have to be done: `last` is the step it stands for. Between two rounds it
+ * begins the next one. */
+static void steps_are_done(struct tune_state *state, enum tune_step last) {
+    state->round += state->own->round_over;
+    state->own->round_over = false;
+    for (int i = TUNE_STEP_PROFILE; i <= (int)last; i++)
+        if (state->steps[i].is != TUNE_IS_OK) {
+            tune_step_reset(&state->steps[i]);
+            state->steps[i].is = i == (int)last ? TUNE_IS_OK : TUNE_IS_SKIPPED;
+        }
+}
+
 static void act_write_kernel(struct tune_state *state, const struct act *act) {
-    if (state->current > 0 && state->attempts.at[state->current].status == TUNE_STATUS_OPEN) {
-        state->attempts.at[state->current].status = TUNE_STATUS_REJECTED;
-        state->attempts.at[state->current].reason = "you wrote another one";
-    }
+    open_drop(state, "you wrote another one");
     state->current = -1;
     state->plans.len = 0;
     *vec_push(&state->plans) = (struct tune_plan){.title = "Written by you",
@@ -261,12 +278,37 @@ static void act_write_kernel(struct tune_state *state, const struct act *act) {
     state->candidate.repair = 0;
     state->candidate.edited = true;
     tune_candidate_set(state, act->text, "you");
-    for (int i = TUNE_STEP_PROFILE; i <= TUNE_STEP_REWRITE; i++)
-        if (state->steps[i].is != TUNE_IS_OK) {
-            tune_step_reset(&state->steps[i]);
-            state->steps[i].is = i == TUNE_STEP_REWRITE ? TUNE_IS_OK : TUNE_IS_SKIPPED;
-        }
+    steps_are_done(state, TUNE_STEP_REWRITE);
     tune_steps_rewind(state, TUNE_STEP_VERIFY);
+    go_on(state);
+}
+
+/* The plans of the sweep that a text asks for, of the incumbent; 0 with *err. */
+static size_t sweep_plans(const struct tune_state *state, const char *text, struct arena *arena,
+                          struct tune_plan plans[TUNE_SWEEP_MOST], struct err *err) {
+    const struct tune_plan mine = {.author = "you",
+                                   .sweep = text,
+                                   .metric = "latency",
+                                   .size = NAN,
+                                   .latency = NAN,
+                                   .moved = NAN};
+    return tune_sweep_expand(state, state->incumbent, &mine, arena, plans, err);
+}
+
+static void act_sweep(struct tune_state *state, const struct act *act) {
+    struct tune_plan plans[TUNE_SWEEP_MOST];
+    size_t count = sweep_plans(state, act->text, state->arena, plans, NULL);
+    if (!count)
+        return;
+    open_drop(state, "you asked for a sweep");
+    state->current = -1;
+    state->candidate.exists = false;
+    state->plans.len = 0;
+    for (size_t i = 0; i < count; i++)
+        *vec_push(&state->plans) = plans[i];
+    state->plan = 0;
+    steps_are_done(state, TUNE_STEP_PLAN);
+    tune_steps_rewind(state, TUNE_STEP_REWRITE);
     go_on(state);
 }
 
@@ -540,6 +582,7 @@ static const struct {
     [TUNE_ACT_EDIT_PLAN] = {can_edit_plan, act_edit_plan, TUNE_UNDO_FLOW},
     [TUNE_ACT_EDIT_KERNEL] = {can_edit_kernel, act_edit_kernel, TUNE_UNDO_FLOW},
     [TUNE_ACT_WRITE_KERNEL] = {can_write, act_write_kernel, TUNE_UNDO_FLOW},
+    [TUNE_ACT_SWEEP] = {can_write, act_sweep, TUNE_UNDO_FLOW},
     [TUNE_ACT_LEAVE_HUNK] = {can_leave, act_leave, TUNE_UNDO_FLOW},
     [TUNE_ACT_REVERT] = {can_revert, act_revert, TUNE_UNDO_FLOW},
     [TUNE_ACT_OVERRULE] = {can_overrule, act_overrule, TUNE_UNDO_FLOW},
@@ -633,6 +676,16 @@ static bool number_check(const struct tune_action *action, struct err *err) {
            err_set(err, ERR_USAGE, "a budget is not negative: %g", action->number);
 }
 
+static bool sweep_check(const struct tune_state *state, const char *text, struct err *err) {
+    struct arena *arena = arena_new();
+    struct tune_plan plans[TUNE_SWEEP_MOST];
+    size_t count = sweep_plans(state, text, arena, plans, err);
+    arena_free(arena);
+    if (!count && err)
+        err->kind = ERR_USAGE;
+    return count > 0;
+}
+
 bool tune_act_check(const struct tune_state *state, const struct tune_action *action,
                     struct err *err) {
     if ((unsigned)action->kind >= TUNE_ACTIONS)
@@ -644,6 +697,8 @@ bool tune_act_check(const struct tune_state *state, const struct tune_action *ac
         return err_set(err, ERR_USAGE, "%s makes no sense now%s%s", tune_action_name(action->kind),
                        state->wait_text ? ": " : "", state->wait_text ? state->wait_text : "");
     if (reads(action->kind, "text") && !text_check(action, err))
+        return false;
+    if (action->kind == TUNE_ACT_SWEEP && !sweep_check(state, action->text, err))
         return false;
     if (reads(action->kind, "number") && !number_check(action, err))
         return false;

@@ -14,7 +14,7 @@
 #define MAX_TEXT 4000
 
 enum field { TITLE, WHAT, WHY, LINES, METRIC, DIRECTION, SIZE, LATENCY, STRATEGY,
-             FIELDS };
+             SWEEP, FIELDS };
 
 /* How models call the fields. */
 static const struct {
@@ -29,6 +29,7 @@ static const struct {
     {"direction", DIRECTION}, {"size", SIZE},            {"magnitude", SIZE},
     {"change size", SIZE},    {"latency", LATENCY},      {"predicted latency", LATENCY},
     {"expected latency", LATENCY}, {"strategy", STRATEGY},  {"menu entry", STRATEGY},
+    {"sweep", SWEEP},
 };
 
 struct draft {
@@ -147,6 +148,12 @@ static const char *keep_strategy(struct arena *arena, const struct buf *text) {
     return *name && strcmp(name, "none") != 0 ? arena_strdup(arena, name) : NULL;
 }
 
+/* Without a number it asks for nothing: "none", "not needed". */
+static const char *keep_sweep(struct arena *arena, const struct buf *text) {
+    bool percent;
+    return isnan(first_number(buf_str(text), &percent)) ? NULL : keep(arena, text);
+}
+
 /* The signed change of the latency; "20 % faster" and "-20 %" are -0.2. */
 static double latency_of(struct str text) {
     double share = share_of(text);
@@ -185,6 +192,7 @@ static bool draft_read(const struct draft *draft, int lines, struct arena *arena
         !isnan(plan->size))
         plan->latency = plan->direction == TUNE_DIRECTION_DOWN ? -plan->size : plan->size;
     char key[32];
+    plan->sweep = keep_sweep(arena, &text[SWEEP]);
     plan->strategy = keep_strategy(arena, &text[STRATEGY]);
     tune_answer_key(plan, key);
     plan->key = arena_strdup(arena, key);

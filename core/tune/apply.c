@@ -7,6 +7,7 @@
 #include "nki/nki.h"
 #include "tune/memory.h"
 #include "tune/private.h"
+#include "tune/sweep.h"
 
 typedef void apply_fn(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
 
@@ -152,6 +153,8 @@ static bool gate_asks(const struct tune_state *state, enum tune_step step) {
     const struct tune_plan *plan = tune_state_plan(state);
     if (step == TUNE_STEP_PLAN && plan && plan->revised)
         return true;
+    if (tune_sweep_passes(state, step))
+        return false;
     return view->gate == TUNE_GATE_ASK ||
            (view->gate == TUNE_GATE_AUTO_GREEN && view->is != TUNE_IS_OK);
 }
@@ -187,8 +190,9 @@ static void apply_round_end(struct tune_state *state, const cJSON *payload, int6
     if (state->own->round_over)
         return;
     state->own->round_over = true;
-    state->plateau = gain ? 0 : state->plateau + 1;
-    state->budgets[TUNE_BUDGET_ROUNDS].spent += 1;
+    int counts = !tune_sweep_goes_on(state);        /* all of a sweep is one round */
+    state->plateau = gain ? 0 : state->plateau + counts;
+    state->budgets[TUNE_BUDGET_ROUNDS].spent += counts;
 }
 
 static void apply_stop(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {

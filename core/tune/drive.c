@@ -162,7 +162,7 @@ static int replans(const struct tune_state *state) {
 static bool can_repair(const struct tune_session *session) {
     const struct tune_state *state = session->state;
     const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
-    return session->proposer->repairs && attempt_is_open(state) && attempt->verdict.compiles == TUNE_ANSWER_NO &&
+    return session->proposer->repairs && !attempt->plan.sweep && attempt_is_open(state) && attempt->verdict.compiles == TUNE_ANSWER_NO &&
            attempt->repairs < tune_repairs_most(state, attempt) && attempt->plan.key && *attempt->plan.key;
 }
 

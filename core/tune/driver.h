@@ -121,6 +121,13 @@ void tune_budget_watch(struct tune_session *session);
 void tune_plan_start(struct tune_session *session);
 void tune_rewrite_start(struct tune_session *session);
 
+/* sweep_work.c: the plans that are left of a sweep, in place of asking for some; false: there are none.
+ * A value of a sweep as a candidate. The table of a sweep that ended with this plan, in the log. */
+bool tune_sweep_plan(struct tune_session *session);
+void tune_sweep_rewrite(const struct tune_context *context, const struct tune_plan *plan,
+                        struct tune_reply *reply);
+void tune_sweep_tell(struct tune_session *session, const struct tune_plan *plan);
+
 /* calls.c: what a proposer that asks language models tells of each question. A call is its number, as
  * in state->calls; -1 when it could not be written down, which the others accept. */
 struct tune_question {

@@ -15,7 +15,8 @@
 static bool lesson_ask(struct tune_session *session, enum tune_work_is work, enum tune_step step) {
     const struct tune_proposer *proposer = session->proposer;
     tune_lesson_fn *ask = work == TUNE_WORK_SUMMARISE ? proposer->summarise : proposer->reflect;
-    if (!ask)
+    const struct tune_attempt *attempt = tune_state_attempt(session->state, session->state->current);
+    if (!ask || (attempt && attempt->plan.sweep))       /* numbers say it all */
         return false;
     tune_context_free(session->context);
     session->context = tune_context_lesson(session->state);

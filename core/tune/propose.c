@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "tune/driver.h"
+#include "tune/sweep.h"
 
 #define MAX_PLANS 64
 
@@ -43,6 +44,8 @@ static void entered_note(struct tune_session *session) {
 }
 
 void tune_plan_start(struct tune_session *session) {
+    if (tune_sweep_plan(session))
+        return;
     entered_note(session);
     if (session->halted)
         return;
@@ -58,8 +61,11 @@ void tune_rewrite_start(struct tune_session *session) {
     }
     request_begin(session, TUNE_WORK_REWRITE, TUNE_STEP_REWRITE);
     session->work_plan = *plan;
-    session->proposer->rewrite(session->proposer->self, session->context, &session->work_plan,
-                               &session->reply);
+    if (tune_sweep_is_one(plan))
+        tune_sweep_rewrite(session->context, &session->work_plan, &session->reply);
+    else
+        session->proposer->rewrite(session->proposer->self, session->context, &session->work_plan,
+                                   &session->reply);
 }
 
 /* False for an answer that comes too late or twice. */
@@ -80,37 +86,59 @@ static const char *author_of(const struct tune_session *session) {
 
 /* --------------------------------------------------------------------------------------- plans */
 
-static void plans_store(struct tune_session *session, const struct tune_plan *plans, size_t count) {
+static void plan_store(struct tune_session *session, struct tune_plan plan, cJSON *list) {
+    if (tune_context_is_closed(session->context, plan.key) || cJSON_GetArraySize(list) >= MAX_PLANS)
+        return;
+    if (!plan.author)
+        plan.author = author_of(session);
+    plan.held = TUNE_ANSWER_UNKNOWN;
+    plan.moved = NAN;
+    plan.edited = plan.revised = false;
+    cJSON_AddItemToArray(list, tune_plan_write(&plan));
+}
+
+/* A plan that asks for a sweep becomes one for each of its values. */
+static void sweep_store(struct tune_session *session, struct tune_plan plan, cJSON *list) {
+    struct arena *arena = arena_new();
+    struct tune_plan plans[TUNE_SWEEP_MOST];
+    struct err err = {0};
+    plan.author = plan.author ? plan.author : author_of(session);
+    size_t count = tune_sweep_expand(session->state, session->context->attempt, &plan, arena, plans,
+                                     &err);
+    for (size_t i = 0; i < count; i++)
+        plan_store(session, plans[i], list);
+    if (!count)
+        tune_emit_log(session, TUNE_LEVEL_WARNING, "plan", "no sweep: %s", err.text);
+    plan.sweep = NULL;
+    if (!count && err.kind == ERR_USAGE)
+        plan_store(session, plan, list);
+    arena_free(arena);
+}
+
+static bool plans_store(struct tune_session *session, const struct tune_plan *plans, size_t count) {
     cJSON *payload = cJSON_CreateObject();
     cJSON *list = cJSON_AddArrayToObject(payload, "plans");
     for (size_t i = 0; i < count && i < MAX_PLANS; i++) {
-        if (tune_context_is_closed(session->context, plans[i].key))
-            continue;
-        struct tune_plan plan = plans[i];
-        if (!plan.author)
-            plan.author = author_of(session);
-        plan.held = TUNE_ANSWER_UNKNOWN;
-        plan.moved = NAN;
-        plan.edited = plan.revised = false;
-        cJSON_AddItemToArray(list, tune_plan_write(&plan));
+        if (plans[i].sweep)
+            sweep_store(session, plans[i], list);
+        else
+            plan_store(session, plans[i], list);
     }
-    if (cJSON_GetArraySize(list)) {
-        tune_emit(session, "plans", payload);
-        return;
-    }
+    if (cJSON_GetArraySize(list))
+        return tune_emit(session, "plans", payload);
     cJSON_Delete(payload);
+    return false;
 }
 
 void tune_reply_plans(struct tune_reply *reply, const struct tune_plan *plans, size_t count) {
     if (!reply_is_current(reply, TUNE_WORK_PLAN))
         return;
     struct tune_session *session = reply->session;
-    int64_t seq = session->state->seq;
-    plans_store(session, plans, count);
+    bool some = plans_store(session, plans, count);
     request_end(session);
     if (session->halted)
         return;
-    if (session->state->seq == seq) {
+    if (!some) {
         tune_step_done(session, TUNE_STEP_PLAN, TUNE_IS_FAILED, "nothing left to propose");
         tune_stop(session, "%s has nothing left to propose for this kernel",
                   session->proposer->name);

@@ -54,6 +54,8 @@ struct tune_options {
     X(EDIT_PLAN, "edit-plan", "text", true)             /* first line title, rest what */ \
     X(EDIT_KERNEL, "edit-kernel", "text", true)         /* the candidate's whole source */ \
     X(WRITE_KERNEL, "write-kernel", "text", true)       /* own candidate instead of a proposal */ \
+    X(SWEEP, "sweep", "text", true)                     /* values of constants, one attempt each: \
+                                                         * "TILE_N=128,256" */ \
     X(LEAVE_HUNK, "leave-hunk", "index why", true)      /* toggles taken and left; text: why */ \
     X(REVERT, "revert", "attempt", true)                /* makes it the incumbent */ \
     X(OVERRULE, "overrule", "attempt text", true)       /* "keep", "revert", "inconclusive" or \

@@ -30,7 +30,8 @@ struct tune_step_view {
 struct tune_plan {
     const char *key, *title, *what, *why;
     const char *author;             /* "rewriter", "you", a model's name */
-    const char *sweep;              /* the sweep it is one value of, or, as a model says it, asks for */
+    const char *sweep;              /* all of the sweep that it is one value of; NULL. A proposer's
+                                     * plan: the sweep it asks for, in its own words */
     const char *strategy;           /* an entry of prompts/menu.md, or a name of its own; NULL */
     int first_line, last_line;      /* in the parent's source; 0 when it has no place */
     const char *metric;             /* Neuron's name: "hbm_read_bytes", or "latency" */

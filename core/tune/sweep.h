@@ -44,8 +44,8 @@ bool tune_sweep_apply(const char *key, struct str source, const char *function, 
 size_t tune_sweep_plans(const struct tune_state *state, const struct tune_sweep *sweep,
                         const struct tune_plan *like, struct arena *arena,
                         struct tune_plan plans[TUNE_SWEEP_MOST]);
-/* A plan that asks for a sweep in its own words, as the plans of that; 0: it does not, or it cannot be
- * carried out, and *err says why. */
+/* A plan that asks for a sweep in its own words, as the plans of that; 0: it cannot be read
+ * as one, *err (usage); or all of it was tried, *err (kernel). */
 size_t tune_sweep_expand(const struct tune_state *state, int parent, const struct tune_plan *plan,
                          struct arena *arena, struct tune_plan plans[TUNE_SWEEP_MOST],
                          struct err *err);
@@ -53,6 +53,14 @@ size_t tune_sweep_expand(const struct tune_state *state, int parent, const struc
  * nobody rejected one of its plans. */
 size_t tune_sweep_pending(const struct tune_state *state, struct arena *arena,
                           struct tune_plan plans[TUNE_SWEEP_MOST]);
+
+/* Whether a plan is one value of a sweep. */
+bool tune_sweep_is_one(const struct tune_plan *plan);
+/* Whether nothing is left of it after the attempt that is worked on; whether that is not its first. */
+bool tune_sweep_ends(const struct tune_state *state);
+bool tune_sweep_goes_on(const struct tune_state *state);
+/* Whether a gate lets it pass: a person decides about a sweep when it begins and when it ends. */
+bool tune_sweep_passes(const struct tune_state *state, enum tune_step step);
 
 /* The attempt of a combination, whoever made it; NULL: there is none. */
 const struct tune_attempt *tune_sweep_attempt(const struct tune_state *state,

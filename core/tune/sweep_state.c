@@ -119,7 +119,7 @@ size_t tune_sweep_expand(const struct tune_state *state, int parent, const struc
     sweep.base = parent;
     size_t count = tune_sweep_plans(state, &sweep, plan, arena, plans);
     if (!count)
-        err_set(err, ERR_USAGE, "all of these values were tried");
+        err_set(err, ERR_KERNEL, "all of %s was tried", plan->sweep);
     return count;
 }
 
@@ -176,6 +176,38 @@ size_t tune_sweep_pending(const struct tune_state *state, struct arena *arena,
     return tune_sweep_plans(state, &sweep, &like, arena, plans);
 }
 
+bool tune_sweep_is_one(const struct tune_plan *plan) {
+    return plan && plan->sweep && plan->key && str_starts(str_of(plan->key), "sweep:");
+}
+
+bool tune_sweep_ends(const struct tune_state *state) {
+    struct arena *arena = arena_new();
+    struct tune_plan plans[TUNE_SWEEP_MOST];
+    size_t count = tune_sweep_pending(state, arena, plans);
+    arena_free(arena);
+    return count == 0;
+}
+
+bool tune_sweep_goes_on(const struct tune_state *state) {
+    const struct tune_plan *plan = tune_state_plan(state);
+    if (!tune_sweep_is_one(plan))
+        return false;
+    for (size_t i = 0; i < state->attempts.len; i++)
+        if ((int)i != state->current && same(state->attempts.at[i].plan.sweep, plan->sweep))
+            return true;
+    return false;
+}
+
+bool tune_sweep_passes(const struct tune_state *state, enum tune_step step) {
+    if (step == TUNE_STEP_PROFILE)
+        return !tune_sweep_ends(state);
+    if (!tune_sweep_is_one(tune_state_plan(state)))
+        return false;
+    if (step == TUNE_STEP_PLAN)
+        return tune_sweep_goes_on(state);
+    return step == TUNE_STEP_REWRITE || !tune_sweep_ends(state);
+}
+
 /* ---- what came of it -------------------------------------------------------------------------- */
 
 static void outcome_print(const struct tune_attempt *attempt, struct buf *out) {
@@ -189,26 +221,37 @@ static void outcome_print(const struct tune_attempt *attempt, struct buf *out) {
         buf_puts(out, tune_status_word(attempt->status));
 }
 
+static void row_print(const struct tune_state *state, const struct tune_attempt *base,
+                      const struct tune_attempt *attempt, struct buf *out) {
+    struct buf what = {0}, time = {0};
+    double ratio = attempt && base ? attempt->speedup / base->speedup : (double)NAN;
+    if (attempt)
+        outcome_print(attempt, &what);
+    if (attempt && !isnan(attempt->latency_us))
+        clock_print_duration(&time, attempt->latency_us * 1e-6);
+    if (!time.len)
+        buf_putc(&time, '-');
+    int blanks = MAX_OF(11 - (int)text_columns(buf_str(&time)), 0);
+    buf_printf(out, " %-18s %*s%s", attempt ? what.at : "not tried", blanks, "", time.at);
+    if (!isnan(ratio))
+        buf_printf(out, "  %.3fx", ratio);
+    else if (attempt)
+        buf_printf(out, "  %6s", "-");
+    if (attempt)
+        buf_printf(out, "  #%d%s", attempt->id, attempt->id == state->best ? "  best" : "");
+    buf_free(&what);
+    buf_free(&time);
+}
+
 void tune_sweep_table(const struct tune_state *state, const struct tune_sweep *sweep,
                       struct buf *out) {
     const struct tune_attempt *base = tune_state_attempt(state, sweep->base);
     for (size_t i = 0; i < tune_sweep_combinations(sweep); i++) {
-        const struct tune_attempt *attempt = tune_sweep_attempt(state, sweep, i);
-        struct buf title = {0}, what = {0}, time = {0};
+        struct buf title = {0};
         tune_sweep_title(sweep, i, &title);
-        if (attempt)
-            outcome_print(attempt, &what);
-        if (attempt && !isnan(attempt->latency_us))
-            clock_print_duration(&time, attempt->latency_us * 1e-6);
-        buf_printf(out, "%-24s %-18s %12s", title.at, attempt ? what.at : "not tried",
-                   time.at ? time.at : "-");
-        if (attempt && base && !isnan(attempt->speedup) && !isnan(base->speedup))
-            buf_printf(out, "  %.3fx  #%d", attempt->speedup / base->speedup, attempt->id);
-        else if (attempt)
-            buf_printf(out, "  %6s  #%d", "-", attempt->id);
+        buf_printf(out, "%-24s", title.at);
+        row_print(state, base, tune_sweep_attempt(state, sweep, i), out);
         buf_putc(out, '\n');
         buf_free(&title);
-        buf_free(&what);
-        buf_free(&time);
     }
 }

@@ -621,6 +621,75 @@ static void strategies_are_offered_and_counted(void **unused) {
     end(&scripted);
 }
 
+#define SWEEP "=== planner\ntitle: other latencies\nwhat: try other values of LATENCY\n" \
+              "sweep: `LATENCY` in 900, 800, 950 (must stay below 1000)\n"
+
+/* The same with a kernel that has a constant. */
+static void begin_with_constant(struct scripted *scripted, const char *script, enum tune_gate gate) {
+    begin(scripted, script);
+    tune_session_close(scripted->fake.session);
+    fake_file(scripted->fake.folder, "kernel.py",
+              "def kernel():\n    LATENCY = 1000\n    return LATENCY\n");
+    scripted->fake.options.fresh = true;
+    scripted->fake.options.gate = gate;
+    fake_open(&scripted->fake);
+    scripted->fake.options.fresh = false;
+}
+
+static int planner_calls(const struct tune_state *state) {
+    int count = 0;
+    for (size_t i = 0; i < state->calls.len; i++)
+        count += !strcmp(state->calls.at[i].role, "planner");
+    return count;
+}
+
+static void a_sweep_costs_one_question(void **unused) {
+    (void)unused;
+    struct scripted scripted;
+    begin_with_constant(&scripted, SWEEP "=== planner\nno\n", TUNE_GATE_AUTO);
+    run(&scripted);
+    const struct tune_state *state = fake_state(&scripted.fake);
+    assert_int_equal(state->attempts.len, 4);
+    assert_int_equal(state->incumbent, 2);
+    assert_string_equal(state->attempts.at[2].plan.title, "LATENCY = 800");
+    assert_string_equal(state->attempts.at[2].plan.author, "script");
+    assert_string_equal(state->attempts.at[2].author, "script");
+    assert_string_equal(state->attempts.at[2].plan.strategy, "tile");
+    assert_int_equal(planner_calls(state), 3); /* one for the sweep; two that brought no plan */
+    assert_int_equal(state->calls.len, 3);
+    end(&scripted);
+}
+
+static void what_cannot_be_swept_is_a_plan_as_any(void **unused) {
+    (void)unused;
+    struct scripted scripted;
+    begin_with_constant(&scripted,
+                        "=== planner\ntitle: t\nwhat: w\nsweep: WIDTH in 1, 2\n"
+                        "=== planner\nno\n" EDIT("LATENCY = 1000", "LATENCY = 700"),
+                        TUNE_GATE_AUTO);
+    run(&scripted);
+    const struct tune_state *state = fake_state(&scripted.fake);
+    assert_int_equal(state->attempts.len, 2);
+    assert_string_equal(state->attempts.at[1].plan.title, "t");
+    assert_null(state->attempts.at[1].plan.sweep);
+    end(&scripted);
+}
+
+static void a_sweep_that_is_rejected_is_over(void **unused) {
+    (void)unused;
+    struct scripted scripted;
+    begin_with_constant(&scripted, SWEEP PLAN("other"), TUNE_GATE_ASK);
+    run(&scripted);
+    const struct tune_state *state = fake_state(&scripted.fake);
+    fake_act(&scripted.fake, (struct tune_action){.kind = TUNE_ACT_APPROVE});
+    assert_int_equal(state->wait_step, TUNE_STEP_PLAN);
+    assert_int_equal(state->plans.len, 3);
+    fake_act(&scripted.fake, (struct tune_action){.kind = TUNE_ACT_REJECT, .text = "no"});
+    fake_act(&scripted.fake, (struct tune_action){.kind = TUNE_ACT_START});
+    assert_string_equal(tune_state_plan(state)->title, "plan other");
+    end(&scripted);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_model_plans_and_rewrites),
@@ -640,6 +709,9 @@ int main(void) {
         cmocka_unit_test(a_plan_that_was_closed_is_asked_for_once_more),
         cmocka_unit_test(the_roles_say_who_is_asked),
         cmocka_unit_test(strategies_are_offered_and_counted),
+        cmocka_unit_test(a_sweep_costs_one_question),
+        cmocka_unit_test(what_cannot_be_swept_is_a_plan_as_any),
+        cmocka_unit_test(a_sweep_that_is_rejected_is_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
