@@ -5,6 +5,8 @@
  * shapes and limits are checked by the specialiser and the device. */
 #include "nki/lint.h"
 
+#include <stdlib.h>
+
 static const struct nki_lint_rule rules[] = {
 #define X(id, code, severity, strict_only, message, help)                                          \
     {code, DIAG_##severity, strict_only, message, help},
@@ -43,6 +45,23 @@ void lint_node(struct lint *lint, enum lint_rule rule, const struct nki_node *no
 void lint_name(struct lint *lint, enum lint_rule rule, const struct nki_node *node,
                struct str name) {
     lint_report(lint, rule, nki_span_of(node), (struct lint_detail){.name = name});
+}
+
+int nki_release_compare(const char *a, const char *b) {
+    for (int i = 0; i < 4; i++) {
+        char *after_a, *after_b;
+        long x = strtol(a, &after_a, 10), y = strtol(b, &after_b, 10);
+        if (x != y)
+            return x < y ? -1 : 1;
+        a = *after_a == '.' ? after_a + 1 : "";
+        b = *after_b == '.' ? after_b + 1 : "";
+    }
+    return 0;
+}
+
+bool lint_holds_since(const struct lint *lint, const char *since) {
+    const char *release = lint->options->release;
+    return !since || !release || nki_release_compare(release, since) >= 0;
 }
 
 void nki_lint(const struct nki_tree *tree, const struct nki_lint_options *options,

@@ -69,6 +69,9 @@
     X(LEGACY_VALUE, "hone-legacy-value", ERROR, 0, \
       "{} returns no tile; allocate one and pass it as dst=", \
       "Instructions of the package nki write the tile given as dst and return a handle.") \
+    X(NEWER, "hone-newer-name", ERROR, 0, \
+      "{} is not in NKI yet on the target", \
+      "The target's release is older than the name. Do without it, or take a newer release there.") \
     X(C_IMPORT, "hone-candidate-import", ERROR, 0, \
       "a candidate may not import '{}'", \
       "A kernel needs NKI and what computes constants: nki, neuronxcc, nkilib, numpy, math, " \
@@ -229,6 +232,8 @@ bool lint_canonical(const struct lint *lint, const struct nki_node *node, struct
 /* Whether a name can mean the builtin: nothing in the file binds it. */
 bool lint_is_builtin(const struct lint *lint, struct str name);
 
+/* Whether what holds since a release holds on the target; NULL: always. */
+bool lint_holds_since(const struct lint *lint, const char *since);
 void lint_bindings(struct lint *lint);              /* lint_names.c: fills aliases and bound */
 void lint_api(struct lint *lint);                   /* lint_api.c: removed and deprecated */
 void lint_flow(struct lint *lint);                  /* lint_flow.c: order, loops, names */

@@ -305,9 +305,9 @@ static void take_new(const struct diag_list *found, const struct diag_list *befo
     buf_free(&key);
 }
 
-static void find_errors(const struct nki_tree *tree, struct diag_list *diags) {
+static void find_errors(const struct nki_tree *tree, const char *release, struct diag_list *diags) {
     struct diag_list all = {0};
-    struct nki_lint_options options = {0};
+    struct nki_lint_options options = {.release = release};
     nki_lint(tree, &options, &all);
     for (size_t i = 0; i < all.all.len; i++)
         if (all.all.at[i].severity == DIAG_ERROR)
@@ -324,11 +324,11 @@ void nki_lint_candidate(const struct nki_tree *tree, const struct nki_candidate_
     if (tree->errors)
         return;
     find(tree, options, &found);
-    find_errors(tree, &found);
+    find_errors(tree, options->release, &found);
     if (original && !original->errors) {
         check_dialect(tree, original, diags);
         find(original, options, &before);
-        find_errors(original, &before);
+        find_errors(original, options->release, &before);
     }
     take_new(&found, &before, diags);
     nki_sort_findings(diags, first);

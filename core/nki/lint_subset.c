@@ -77,7 +77,8 @@ static void check_parameters(struct lint *lint, const struct nki_node *function)
             lint_name(lint, LINT_S_VARARGS, arg, arg->arg.name);
         else if (arg->arg.form == NKI_ARG_DOUBLE_STAR)
             lint_name(lint, LINT_S_KWARGS, arg, arg->arg.name);
-        else if (arg->arg.form == NKI_ARG_KEYWORD_ONLY && is_kernel) {
+        else if (arg->arg.form == NKI_ARG_KEYWORD_ONLY && is_kernel &&
+                 lint_holds_since(lint, "0.3")) {
             lint_name(lint, LINT_S_KERNEL_STAR, arg, arg->arg.name);
             return;
         }

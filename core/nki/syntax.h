@@ -458,7 +458,11 @@ struct nki_lint_options {
                                      * in kernels of the current dialect only */
     enum nki_dialect dialect;       /* NKI_DIALECT_UNKNOWN: detect */
     const struct nki_node *kernel;  /* ? strict: only this function and what it calls by name */
+    const char *release;            /* ? NKI on the target, "0.3.0"; NULL: what hone itself takes,
+                                     * which is every name of any release and the rules of the newest */
 };
+/* Releases by the numbers between their dots: negative when a is older than b, 0 for the same. */
+int nki_release_compare(const char *a, const char *b);
 /* Rules that need the source alone; nothing for a tree with syntax errors. Adds findings with
  * codes "hone-..." in order of place. */
 void nki_lint(const struct nki_tree *tree, const struct nki_lint_options *options,
@@ -468,6 +472,7 @@ void nki_lint(const struct nki_tree *tree, const struct nki_lint_options *option
 struct nki_candidate_options {
     const struct nki_tree *original;    /* ? the kernel it comes from */
     bool looks_for_types;           /* also narrower types by name, where a program cannot tell */
+    const char *release;            /* ? as in nki_lint_options */
 };
 /* What a candidate may not do, on top of nki_lint's errors: read anything but its arguments, run
  * other code, keep state, go another way for one shape or by contents. What the original does

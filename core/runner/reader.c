@@ -286,6 +286,7 @@ static void read_result(struct runner_reader *reader, const cJSON *object) {
     copy_name(result->kernel_name, sizeof result->kernel_name, text_of(object, "kernel_name"));
     copy_name(result->device, sizeof result->device, text_of(object, "device"));
     copy_name(result->dialect, sizeof result->dialect, text_of(object, "dialect"));
+    copy_name(result->nki, sizeof result->nki, text_of(object, "nki"));
     copy_name(result->floor_bound, sizeof result->floor_bound, text_of(object, "floor_bound"));
     copy_name(result->bound, sizeof result->bound, text_of(object, "bound"));
     result->tolerance = number_of(object, "tolerance", 0);

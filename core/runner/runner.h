@@ -129,6 +129,7 @@ struct runner_result {
     char bound[32];                     /* what limits the kernel now: "DMA", "Vector", or "" */
     uint64_t instructions;
     char kernel_name[64], device[16], dialect[16];
+    char nki[24];               /* release of the package nki on a host; "" none, or not known */
     VEC(struct runner_metric) metrics;
     VEC(struct runner_phase) phases;
     VEC(struct runner_artifact) artifacts;

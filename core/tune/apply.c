@@ -430,6 +430,7 @@ static void apply_measured(struct tune_state *state, const cJSON *payload, int64
     attempt->instructions = tune_json_int64(payload, "instructions", 0);
     attempt->modelled = tune_json_bool(payload, "modelled");
     attempt->bound_by = tune_keep(state, tune_json_text(payload, "bound_by"));
+    text_set(state, payload, "nki", &state->nki);
     metrics_read(state, tune_json_at(payload, "metrics"), attempt);
     lines_read(state, tune_json_at(payload, "lines"), attempt);
     bounds_read(state, tune_json_at(payload, "bounds"), attempt);

@@ -202,10 +202,11 @@ bool tune_context_has_note(const struct tune_state *state, size_t index) {
 
 static void task_print(struct tune_context *context, const struct tune_state *state) {
     struct buf out = {0};
-    buf_printf(&out, "%s%s%s on %s (%s)\ntolerance: relative L2 %.3g; precision: %s\n",
+    buf_printf(&out, "%s%s%s on %s (%s%s%s)\ntolerance: relative L2 %.3g; precision: %s\n",
                state->task ? state->task : "kernel", state->function ? ", function " : "",
                state->function ? state->function : "", state->device ? state->device : "trn2",
-               state->target ? state->target : "sim", state->tolerance,
+               state->target ? state->target : "sim", state->nki ? ", NKI " : "",
+               state->nki ? state->nki : "", state->tolerance,
                state->precision ? state->precision : "keep");
     section_add(context, "task", &out);
 }

@@ -243,6 +243,7 @@ static void measured_emit(struct tune_evaluation *evaluation, const struct runne
     cJSON_AddNumberToObject(payload, "instructions", (double)result->instructions);
     tune_json_put_bool(payload, "modelled", result->modelled);
     tune_json_put_text(payload, "bound_by", *result->bound ? result->bound : NULL);
+    tune_json_put_text(payload, "nki", *result->nki ? result->nki : NULL);
     tune_result_put(payload, result);
     tune_emit(evaluation->session, "measured", payload);
     for (size_t i = 0; i < result->artifacts.len; i++)

@@ -20,7 +20,7 @@ struct tune_inspection {
     struct tune_session *session;   /* NULL: nobody waits for it any more */
     struct arena *arena;
     const char *path, *function, *source, *original;
-    const char *device;
+    const char *device, *release;   /* release: NKI on the target; NULL */
     bool keeps_precision;
     struct task_inputs *values;     /* shapes; NULL: not known */
     struct nki_input *inputs;
@@ -91,6 +91,7 @@ static void work(void *data) {
     struct nki_tree *tree = nki_parse(own->path, str_of(own->source),
                                       original->errors ? &ignored : &own->diags);
     struct nki_candidate_options options = {.original = original,
+                                            .release = own->release,
                                             .looks_for_types =
                                                 own->keeps_precision && !own->values};
     if (!original->errors)
@@ -195,6 +196,7 @@ static struct tune_inspection *inspection_new(struct tune_session *session) {
     own->source = keep(own, attempt->source);
     own->original = keep(own, state->attempts.at[0].source);
     own->device = keep(own, state->device ? state->device : "trn2");
+    own->release = keep(own, state->nki);
     own->keeps_precision = !state->precision || strcmp(state->precision, "any") != 0;
     if (session->original)
         own->facts = mem_dup(session->original, sizeof *own->facts);

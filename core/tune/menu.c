@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "device/device.h"
+#include "nki/nki.h"
 
 #define MENU_FILE "prompts/menu.md"
 #define MENU_LIMIT (1u << 20)
@@ -174,19 +175,6 @@ static bool some_holds(struct str words, const struct tune_menu_facts *facts) {
     return false;
 }
 
-/* "0.10.1" after "0.4": compares numbers between dots. */
-static int release_compare(const char *a, const char *b) {
-    for (int i = 0; i < 4; i++) {
-        char *after_a, *after_b;
-        long x = strtol(a, &after_a, 10), y = strtol(b, &after_b, 10);
-        if (x != y)
-            return x < y ? -1 : 1;
-        a = *after_a == '.' ? after_a + 1 : "";
-        b = *after_b == '.' ? after_b + 1 : "";
-    }
-    return 0;
-}
-
 bool tune_menu_applies(const struct tune_strategy *entry, const struct tune_menu_facts *facts) {
     const struct device_generation *device = facts->device ? device_generation_find(facts->device)
                                                            : NULL;
@@ -194,7 +182,7 @@ bool tune_menu_applies(const struct tune_strategy *entry, const struct tune_menu
         return false;
     if (entry->dialect && facts->dialect && !listed(str_of(entry->dialect), str_of(facts->dialect)))
         return false;
-    if (entry->since && facts->release && release_compare(facts->release, entry->since) < 0)
+    if (entry->since && facts->release && nki_release_compare(facts->release, entry->since) < 0)
         return false;
     struct str rest = str_of(entry->when), words;
     while (str_next(&rest, ' ', &words))

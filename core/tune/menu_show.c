@@ -51,6 +51,7 @@ void tune_menu_show(const struct tune_state *state, int parent, int call, struct
         .families = families.at,
         .source = source,
         .bound_by = from ? from->bound_by : NULL,
+        .release = state->nki,
         .any_precision = state->precision && !strcmp(state->precision, "any"),
         .spilled_bytes = from ? spilled(from) : NAN};
     const struct tune_menu_draw draw = {state->id, state->round, parent, question_number(state, call),

@@ -31,6 +31,7 @@ static void print_head(const struct tune_state *state, cJSON *root) {
         {"source", state->kernel_source},
         {"precision", state->precision},
         {"target", state->target},
+        {"nki", state->nki},
         {"device", state->device},
         {"proposer", state->proposer},
         {"search", state->search},

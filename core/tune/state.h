@@ -279,6 +279,7 @@ struct tune_state {
     const char *reference_source;   /* for prompts; NULL */
     const char *model;              /* JSON: the kernel is timed inside a model; NULL: on its own */
     const char *precision, *target, *device, *proposer, *search;
+    const char *nki;                /* release of NKI on the target, "0.3.0"; NULL: not known, or sim */
     double tolerance;
     double menu_keep;               /* share of the strategies that a planner is shown */
     VEC(int64_t) seeds;

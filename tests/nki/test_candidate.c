@@ -19,6 +19,8 @@ static const char *const fronts[] = {
     "import neuronxcc.nki.language as nl\nimport numpy as np\n",
 };
 
+static const char *release;     /* of the target */
+
 /* The codes of what is found in front + source, "hone-candidate-" left out, separated by blanks. */
 static char *lint(const char *front, const char *source, const char *original) {
     struct diag_list diags = {0};
@@ -29,7 +31,7 @@ static char *lint(const char *front, const char *source, const char *original) {
     buf_clear(&text);
     buf_printf(&text, "%s%s", front, original);
     struct nki_tree *before = nki_parse("k.py", buf_str(&text), &diags);
-    struct nki_candidate_options options = {.original = before};
+    struct nki_candidate_options options = {.original = before, .release = release};
     nki_lint_candidate(tree, &options, &diags);
     for (size_t i = 0; i < diags.all.len; i++) {
         assert_true(diags.all.at[i].line > 0 && diags.all.at[i].message[0]);
@@ -103,6 +105,37 @@ static void another_dialect_and_names_the_release_lost_are_found(void **state) {
     found = lint(fronts[1], "def f(x):\n  return nl.arange(4)\n", "");
     assert_string_equal(found, "");
     free(found);
+}
+
+static void the_release_of_the_target_decides_which_names_there_are(void **state) {
+    (void)state;
+    static const struct {
+        const char *body, *release, *codes;
+    } rows[] = {
+        {"  nl.fori_loop(0, 4, x)\n", NULL, ""},
+        {"  nl.fori_loop(0, 4, x)\n", "0.6.0", ""},
+        {"  nl.fori_loop(0, 4, x)\n", "0.10.0", ""},
+        {"  nl.fori_loop(0, 4, x)\n", "0.5.1", "name"},     /* hone-newer-name */
+        {"  return nl.load(x)\n", "0.2.0", "name"},
+        {"  return nl.load(x)\n", "0.3.0", ""},
+        {"  nisa.tensor_copy_dynamic_src(x)\n", NULL, "name"},
+        {"  nisa.tensor_copy_dynamic_src(x)\n", "0.4.0", "name"},
+        {"  nisa.tensor_copy_dynamic_src(x)\n", "0.3.0", ""},
+        {"  nisa.dma_copy(x, dst_rmw_op=1)\n", "0.2.0", ""},
+        {"  nisa.dma_copy(x, dst_rmw_op=1)\n", "0.3.0", "keyword"},
+        {"  nl.arange(4)\n", "0.1.0", "name"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct buf source = {0};
+        buf_printf(&source, "def f(x):\n%s", rows[i].body);
+        release = rows[i].release;
+        char *found = lint(fronts[0], source.at, "");
+        if (strcmp(found, rows[i].codes) != 0)
+            fail_msg("%s with %s: \"%s\"", rows[i].body, rows[i].release ? rows[i].release : "none", found);
+        free(found);
+        buf_free(&source);
+    }
+    release = NULL;
 }
 
 /* ---- programs ---------------------------------------------------------------------------------- */
@@ -221,6 +254,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_reaches_past_the_arguments_is_found_in_both_dialects),
         cmocka_unit_test(another_dialect_and_names_the_release_lost_are_found),
+        cmocka_unit_test(the_release_of_the_target_decides_which_names_there_are),
         cmocka_unit_test(work_that_is_left_out_is_found),
         cmocka_unit_test(legacy_kernels_are_followed_too),
         cmocka_unit_test(narrower_types_are_found_unless_the_policy_allows_them),

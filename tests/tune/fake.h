@@ -49,6 +49,7 @@ struct fake_place {
     bool lucky;    /* what is timed after the second time is as slow as the seed kernel */
     int fails;     /* so many evaluations end as failures of the place */
     int cancelled, timed;
+    const char *nki;  /* release that it reports; NULL */
     char model[1000]; /* of the last job */
     char occasion[24], last[16]; /* of the last job; what it was about: "time", "seeds", "both" */
 };
@@ -113,6 +114,8 @@ static void fake_finish(void *data) {
         *vec_push(&result.bounds) = (struct runner_bound){"DMA", 400, 300};
         snprintf(result.bound, sizeof result.bound, "DMA");
     }
+    if (run->place->nki)
+        snprintf(result.nki, sizeof result.nki, "%s", run->place->nki);
     result.modelled = !run->place->measured;
     result.elapsed_s = 0.5;
     result.device_s = run->place->measured ? 0.125 : 0;

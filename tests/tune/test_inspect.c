@@ -63,6 +63,31 @@ static void one_that_cannot_be_repaired_fails_and_costs_nothing(void **unused) {
     fake_end(&fake);
 }
 
+static void the_release_that_the_target_reports_counts(void **unused) {
+    (void)unused;
+    static const struct fake_plan plan = {"loop", WITH("F = nl.fori_loop"), NAN, NULL};
+    static const char *const releases[] = {NULL, "0.6.0", "0.5.0"};
+    for (size_t i = 0; i < COUNT_OF(releases); i++) {
+        struct fake fake;
+        begin(&fake, &plan);
+        fake.place.nki = releases[i];
+        fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
+        const struct tune_state *state = fake_state(&fake);
+        bool old = releases[i] && !strcmp(releases[i], "0.5.0");
+        assert_int_equal(state->attempts.at[1].status, old ? TUNE_STATUS_FAILED : TUNE_STATUS_KEEP);
+        if (old)
+            assert_non_null(strstr(finding(state, "hone-newer-name")->message,
+                                   "it came with NKI 0.6, the target has 0.5.0"));
+        struct tune_context *context = tune_context_build(state);
+        struct buf prompt = {0};
+        tune_context_print(context, &prompt);
+        assert_true((strstr(prompt.at, ", NKI 0.") != NULL) == (releases[i] != NULL));
+        buf_free(&prompt);
+        tune_context_free(context);
+        fake_end(&fake);
+    }
+}
+
 /* ---- with shapes: the program is looked at, on a worker thread ---------------------------------- */
 
 static void replace(struct buf *text, const char *what, const char *by) {
@@ -159,6 +184,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_candidate_that_cheats_is_not_run_and_goes_into_a_repair_turn),
         cmocka_unit_test(one_that_cannot_be_repaired_fails_and_costs_nothing),
+        cmocka_unit_test(the_release_that_the_target_reports_counts),
         cmocka_unit_test(the_program_tells_what_the_source_hides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

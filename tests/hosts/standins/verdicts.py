@@ -111,6 +111,7 @@ class Good(Base):
             want = self.same(run, task)
             self.assertEqual(len(run.seeds()), 2)
             self.assertEqual(run.result["dialect"], lines.DIALECT[line])
+            self.assertEqual(run.result["nki"], lines.LINES[line]["nki"] or "")
             if number == 0:
                 self.check_time(run, want, line)
         if line in ("2.26", "2.32"):

@@ -315,6 +315,7 @@ class Evaluation:
                    "kernel_name": program.name if program else about.get("name") or
                    self.job.get("kernel_name") or "",
                    "dialect": program.dialect if program else about.get("dialect") or "unknown",
+                   "nki": self.context.environment.packages.get("nki") or "",
                    "latency_us": self.latency_us(), "floor_us": 0, "floor_bound": "", "bound": "",
                    "instructions": 0, "lines": [], "bounds": []}
         found = self.measured

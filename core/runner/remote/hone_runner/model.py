@@ -323,6 +323,7 @@ def evaluate(context):
     except RunFailed as problem:
         result = judge_failure(context, kernel, incumbent, problem)
     return dict(result, kernel_name=context.job.get("kernel_name") or "", dialect="unknown",
+                nki=context.environment.packages.get("nki") or "",
                 device=context.job.get("device") or "trn2", device_s=round(clock.seconds, 3))
 
 
