@@ -18,7 +18,7 @@ struct told {
 };
 struct teller {
     struct fake *fake;
-    int to;
+    int to, left;       /* changes until it stands still, to be killed there; 0: never */
 };
 
 static void tell(void *data) {
@@ -34,10 +34,12 @@ static void tell(void *data) {
         snprintf(told.asked, sizeof told.asked, "%s", last->role ? last->role : "");
     if (write(teller->to, &told, sizeof told) != sizeof told)
         _exit(4);
+    while (teller->left == 1)
+        pause();
+    teller->left--;
 }
 
-static void child_run(struct fake *fake, int to) {
-    struct teller teller = {fake, to};
+static void child_run(struct fake *fake, struct teller teller) {
     tune_session_on_change(fake->session, tell, &teller);
     struct tune_action start = {.kind = TUNE_ACT_START};
     struct err err = {0};
@@ -60,8 +62,8 @@ static bool replay_to(void *data, const struct store_event *event) {
     return true;
 }
 
-/* Runs the session in a child, from a state in which it is closed, and kills it after so many changes
- * or when the role is asked (NULL: whoever). What it told last; *changes counts them all. */
+/* Runs the session in a child, from a state in which it is closed, and kills it after exactly so many
+ * changes, or while the role is asked (NULL: whoever). What it told last; *changes counts them. */
 static struct told kill_run(struct fake *fake, int after, const char *role, int *changes) {
     int pipe_ends[2];
     assert_int_equal(pipe(pipe_ends), 0);
@@ -70,7 +72,7 @@ static struct told kill_run(struct fake *fake, int after, const char *role, int 
         close(pipe_ends[0]);
         fake->loop = fake->place.loop = loop_new();
         fake_open(fake);
-        child_run(fake, pipe_ends[1]);
+        child_run(fake, (struct teller){fake, pipe_ends[1], after});
     }
     close(pipe_ends[1]);
     struct told told = {0}, last = {0};
