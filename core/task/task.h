@@ -36,6 +36,10 @@ struct task *task_open(const char *path, const char *reference, struct err *err)
 /* The description of a model (README, "A kernel inside a model") as JSON; a new string. NULL and *err
  * (usage) with section and key for what is unknown, missing or no number. */
 char *task_model_read(const char *path, struct err *err) CC_MUST_USE;
+/* The description as a model.ini that reads the same, and as JSON, for others to have: without the
+ * variables of [env] that are secrets by their names (TOKEN, KEY, ...). The second is a new string. */
+void task_model_print(const char *json, struct buf *out);
+char *task_model_without_secrets(const char *json) CC_MUST_USE;
 void task_free(struct task *task);                           /* accepts NULL */
 /* Names of the built-in seeds, in order; at == NULL when index is past the last. */
 struct str task_seed_name(size_t index);

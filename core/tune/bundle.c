@@ -3,19 +3,21 @@
  * its numbers, every prompt and answer, every decision.
  *
  *   README.md  session.json                    what it is, and the command that evaluates it again
- *   kernel.py  reference.py                    the best kernel: a task of its own
+ *   kernel.py  reference.py  model.ini         the best kernel: a task of its own
  *   attempts/<n>.py  attempts/<n>.json         sources; plan, verdict, seeds, samples, metrics, lines
  *   profiles/<n>.json                          timelines
  *   prompts/<n>-<role>.txt  answers/<n>-<role>.txt  calls.jsonl
  *   events.jsonl                               the whole log: decisions, gates, notes
  *   experiments.jsonl  optimization_memory/rewrites.json   as other NKI agents read them
  *
- * It reads the log and runs nothing. */
+ * Folders of this machine become "." (the task's), "session" and "~"; what model.ini has of secrets
+ * stays here. It reads the log and runs nothing. */
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tune/bundle.h"
 #include "tune/driver.h"
 
 #define ARTEFACT_MAX ((size_t)256 << 20)
@@ -24,13 +26,23 @@ struct bundle {
     struct store *store;
     struct tune_state *state;
     const char *folder;
+    struct bundle_places places;
     struct buf events;
     struct err *err;
 };
 
+/* Sources are the user's own and stay as they are. */
 static bool put(struct bundle *bundle, const char *name, const char *text, size_t size) {
     char *path = path_join(bundle->folder, name), *folder = path_folder(path);
-    bool ok = file_make_dirs(folder, bundle->err) && file_write(path, text, size, bundle->err);
+    struct buf clean = {0};
+    bool source = str_ends(str_of(name), ".py");
+    if (!source)
+        bundle_places_clean(&bundle->places, (struct str){text, size},
+                            strstr(name, ".json") != NULL, &clean);
+    bool ok = file_make_dirs(folder, bundle->err) &&
+              file_write(path, source ? text : clean.at ? clean.at : "", source ? size : clean.len,
+                         bundle->err);
+    buf_free(&clean);
     free(folder);
     free(path);
     return ok;
@@ -209,7 +221,11 @@ static bool put_readme(struct bundle *bundle) {
     if (best && !isnan(best->latency_us) && best->id > 0 && !isnan(best->speedup))
         buf_printf(&text, ", %.3fx against the kernel as it came", best->speedup);
     buf_puts(&text, best && !isnan(best->latency_us) ? ".\n\n" : "Nothing was measured yet.\n\n");
-    buf_printf(&text, "To evaluate it again, in this folder:\n\n    hone sim . --device %s", device);
+    buf_puts(&text, "To evaluate it again, in this folder:\n\n    ");
+    if (state->model)       /* the device model cannot do it */
+        buf_puts(&text, "hone run . --target HOST --rounds 1");
+    else
+        buf_printf(&text, "hone sim . --device %s", device);
     if (state->seeds.len)
         buf_puts(&text, " --seeds ");
     seeds_print(state, &text);
@@ -256,13 +272,30 @@ static bool put_reference(struct bundle *bundle) {
     return ok;
 }
 
+static bool put_model(struct bundle *bundle) {
+    struct buf text = {0};
+    if (bundle->state->model)
+        task_model_print(bundle->state->model, &text);
+    bool ok = put_text(bundle, "model.ini", text.at);
+    buf_free(&text);
+    return ok;
+}
+
+/* Where the kernels are in the bundle. */
+static void paths_set(struct tune_state *state) {
+    for (size_t i = 0; i < state->attempts.len; i++)
+        if (state->attempts.at[i].source)
+            state->attempts.at[i].path = arena_printf(state->arena, "attempts/%03zu.py", i);
+}
+
 static bool put_all(struct bundle *bundle) {
     const struct tune_attempt *best = best_of(bundle->state);
     struct buf experiments = {0}, memory = {0};
+    paths_set(bundle->state);
     tune_experiments_print(bundle->state, &experiments);
     tune_memory_print(bundle->state, &memory);
     bool ok = put_text(bundle, "kernel.py", best ? best->source : bundle->state->kernel_source) &&
-              put_reference(bundle) && put_attempts(bundle) && put_calls(bundle) &&
+              put_reference(bundle) && put_model(bundle) && put_attempts(bundle) && put_calls(bundle) &&
               put(bundle, "events.jsonl", bundle->events.at, bundle->events.len) &&
               put(bundle, "experiments.jsonl", experiments.at ? experiments.at : "",
                   experiments.len) &&
@@ -275,11 +308,31 @@ static bool put_all(struct bundle *bundle) {
 
 /* ------------------------------------------------------------------------------------- reading */
 
+/* The description of a model without its secrets, wherever an event has one. */
+static char *payload_clean(const char *payload) {
+    cJSON *object = cJSON_Parse(payload);
+    const char *model = tune_json_text(object, "model");
+    if (!model || *model != '{') {
+        cJSON_Delete(object);
+        return mem_strdup(payload);
+    }
+    char *clean = task_model_without_secrets(model);
+    cJSON_ReplaceItemInObjectCaseSensitive(object, "model", cJSON_CreateString(clean));
+    char *text = cJSON_PrintUnformatted(object);
+    free(clean);
+    cJSON_Delete(object);
+    return text ? text : mem_strdup("{}");
+}
+
 static bool read_one(void *data, const struct store_event *event) {
     struct bundle *bundle = data;
     tune_state_apply(bundle->state, event->seq, event->wall_ms, event->type, event->payload);
+    bool may = !strcmp(event->type, "session");
+    char *clean = may ? payload_clean(event->payload) : NULL;
     buf_printf(&bundle->events, "{\"seq\":%lld,\"wall_ms\":%lld,\"event\":\"%s\",\"is\":%s}\n",
-               (long long)event->seq, (long long)event->wall_ms, event->type, event->payload);
+               (long long)event->seq, (long long)event->wall_ms, event->type,
+               clean ? clean : event->payload);
+    free(clean);
     return true;
 }
 
@@ -298,6 +351,7 @@ static void bundle_close(struct bundle *bundle) {
     store_close(bundle->store);
     tune_state_free(bundle->state);
     buf_free(&bundle->events);
+    bundle_places_free(&bundle->places);
 }
 
 static bool is_empty(const char *folder) {
@@ -316,6 +370,8 @@ bool tune_bundle_write(const char *session, const char *folder, struct err *err)
         return err_set(err, ERR_USAGE, "%.200s is there already; give another --output", folder);
     bool ok = bundle_open(&bundle, session, err);
     bundle.folder = folder;
+    if (ok)
+        bundle_places_find(&bundle.places, bundle.state, session);
     ok = ok && put_all(&bundle);
     bundle_close(&bundle);
     return ok;

@@ -144,8 +144,9 @@ static void experience(const struct foreign_place *place, const cJSON *item) {
         foreign_complain(place, "the experience has neither title nor summary");
         return;
     }
-    if (is_nothing(to.title))
-        return;
+    const char *status = tune_json_text(item, "status");
+    if (is_nothing(to.title) || (hone && status && !strcmp(status, "expired")))
+        return;                 /* what that session believes no longer */
     if (!hone)
         texts_read(place, item, &to);
     to.slow = to.slow ? to.slow : slow;

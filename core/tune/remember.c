@@ -97,6 +97,19 @@ static void applies_read(const cJSON *item, cJSON *payload) {
         tune_json_put_text(payload, fields[i], tune_json_text(applies, fields[i]));
 }
 
+/* "#7 against #5" means attempts of this session; these were another one's. */
+static char *evidence_elsewhere(struct arena *arena, const char *evidence) {
+    struct buf text = {0};
+    for (; evidence && *evidence; evidence++)
+        if (*evidence == '#')
+            buf_puts(&text, "attempt ");
+        else
+            buf_putc(&text, *evidence);
+    char *kept = text.len ? arena_strndup(arena, text.at, text.len) : NULL;
+    buf_free(&text);
+    return kept;
+}
+
 /* Without a status it is another agent's: nobody here has approved it. */
 static void experience_read(struct tune_session *session, const cJSON *item, int number) {
     const char *title = tune_json_text(item, "title"), *summary = tune_json_text(item, "summary");
@@ -122,7 +135,9 @@ static void experience_read(struct tune_session *session, const cJSON *item, int
     tune_json_put_text(payload, "is", tune_experience_word(is));
     tune_json_put_text(payload, "source", source ? source : from.at);
     tune_json_put_text(payload, "key", tune_json_text(item, "direction"));
-    tune_json_put_text(payload, "evidence", tune_json_text(item, "more_evidence"));
+    tune_json_put_text(payload, "evidence",
+                       evidence_elsewhere(session->state->arena,
+                                          tune_json_text(item, "more_evidence")));
     tune_json_put_text(payload, "expired", expired);
     if (recorded > 0)
         cJSON_AddNumberToObject(payload, "recorded_ms", (double)recorded);

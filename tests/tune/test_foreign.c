@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Other agents' files: every format as their agents write it, damage, and what becomes of it in a
 // session.
+#include "task/task.h"
+#include "tune/bundle.h"
 #include "tune/fake.h"
 #include "tune/foreign.h"
 #include "tune/memory.h"
+
+#include <dirent.h>
 
 static void read_text(struct tune_foreign *foreign, const char *name, const char *text) {
     tune_foreign_text(name, str_of(text), foreign);
@@ -507,6 +511,123 @@ static char *read_in(const char *folder, const char *name) {
     return text;
 }
 
+/* No file below the folder has the word. */
+static void no_word_of(const char *folder, const char *word) {
+    DIR *dir = opendir(folder);
+    assert_non_null(dir);
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        if (*entry->d_name == '.')
+            continue;
+        char *path = path_join(folder, entry->d_name);
+        struct err err = {0};
+        if (file_is_dir(path)) {
+            no_word_of(path, word);
+        } else {
+            char *text = file_read(path, 0, NULL, &err);
+            assert_non_null(text);
+            if (strstr(text, word))
+                fail_msg("%s has %s:\n%s", path, word, text);
+            free(text);
+        }
+        free(path);
+    }
+    closedir(dir);
+}
+
+/* events.jsonl is the whole session: replayed, it is the same but for where it was. */
+static void events_give_the_same(const struct fake *fake, const char *folder) {
+    struct tune_state *state = tune_state_new();
+    char *events = read_in(folder, "events.jsonl");
+    struct str rest = str_of(events), line;
+    while (str_next(&rest, '\n', &line) && line.len) {
+        cJSON *event = cJSON_ParseWithLength(line.at, line.len);
+        assert_non_null(event);
+        char *payload = cJSON_PrintUnformatted(cJSON_GetObjectItem(event, "is"));
+        tune_state_apply(state, (int64_t)cJSON_GetObjectItem(event, "seq")->valuedouble,
+                         (int64_t)cJSON_GetObjectItem(event, "wall_ms")->valuedouble,
+                         cJSON_GetObjectItem(event, "event")->valuestring, payload);
+        cJSON_free(payload);
+        cJSON_Delete(event);
+    }
+    struct buf live = {0}, again = {0}, moved = {0};
+    tune_state_print(fake_state(fake), &live);
+    tune_state_print(state, &again);
+    const char *from = live.at, *at;
+    for (; (at = strstr(from, fake->folder)); from = at + strlen(fake->folder)) {
+        buf_add(&moved, from, (size_t)(at - from));
+        buf_putc(&moved, '.');
+    }
+    buf_puts(&moved, from);
+    assert_string_equal(again.at, moved.at);
+    buf_free(&live);
+    buf_free(&again);
+    buf_free(&moved);
+    tune_state_free(state);
+    free(events);
+}
+
+static void folders_of_this_machine_stay_here(void **unused) {
+    (void)unused;
+    char task[] = "/home/me/work/k", home[] = "/home/me";
+    struct bundle_places places = {{{task, task, "."}, {home, home, "~"}, {NULL, NULL, "session"}}};
+    static const struct {
+        const char *text, *clean;
+    } all[] = {
+        {"/home/me/work/k/kernel.py", "./kernel.py"},
+        {"in /home/me/work/k, at /home/me/work/k2", "in ., at ~/work/k2"},
+        {"\"/home/me\" /home/me2 /home/me.d x/home/me", "\"~\" /home/me2 /home/me.d x/home/me"},
+        {"/home/me/home/me", "~/home/me"},
+        {"/", "/"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        struct buf out = {0};
+        bundle_places_clean(&places, str_of(all[i].text), true, &out);
+        assert_string_equal(out.at ? out.at : "", all[i].clean);
+        buf_free(&out);
+    }
+}
+
+static const char MODEL_INI[] =
+    "[model]\nargv = python3 main.py --mode 'evaluate all' --qwen {kernel_module}\n"
+    "  --platform-target trn2 it\"'\"s\ncwd = ~/nki-moe\nruns = 5\n"
+    "[env]\nNEURON_RT_LOG_LEVEL = WARNING\nHF_TOKEN = hf_not_yours\n"
+    "[patterns]\nlatency_ms = ^\\s*Latency: ([0-9.e+-]+) ; or so\n[scale]\nlatency_ms = 1000\n"
+    "[reference]\nlatency_ms = 650\n";
+
+/* A kernel inside a model is a task with model.ini, in the bundle, too; what is secret stays here. */
+static void a_task_inside_a_model_is_exported(void **unused) {
+    (void)unused;
+    struct fake fake;
+    struct err err = {0};
+    fake_measured = true;
+    fake_begin(&fake, NULL, 0, TUNE_GATE_AUTO);
+    fake_measured = false;
+    tune_session_close(fake.session);
+    fake_file(fake.folder, "model.ini", MODEL_INI);
+    fake.options.fresh = true;
+    fake.place = (struct fake_place){.loop = fake.loop, .measured = true};
+    fake_open(&fake);
+    const char *model = fake_state(&fake)->model;
+    assert_non_null(model);
+    char *folder = path_join(fake.folder, "given"), *ini = path_join(folder, "model.ini");
+    assert_true(tune_bundle_write(tune_session_folder(fake.session), folder, &err));
+    no_word_of(folder, "hf_not_yours");
+    char *readme = read_in(folder, "README.md"), *given = task_model_read(ini, &err);
+    assert_non_null(strstr(readme, "hone run . --target HOST"));
+    if (!given)
+        fail_msg("%s", err.text);
+    char *kept = task_model_without_secrets(model);
+    assert_null(strstr(kept, "HF_TOKEN"));
+    assert_string_equal(given, kept);
+    free(kept);
+    free(given);
+    free(readme);
+    free(ini);
+    free(folder);
+    fake_end(&fake);
+}
+
 static void export_and_read_it_again(void **unused) {
     (void)unused;
     struct fake fake;
@@ -531,6 +652,8 @@ static void export_and_read_it_again(void **unused) {
             fail_msg("%s lacks %s:\n%s", files[i].name, files[i].has, text);
         free(text);
     }
+    no_word_of(folder, fake.folder);
+    events_give_the_same(&fake, folder);
     assert_false(tune_bundle_write(session, folder, &err));
     assert_false(tune_bundle_write(fake.folder, "/tmp/hone_never_made", &err));
     struct tune_foreign foreign = {0};
@@ -563,6 +686,8 @@ int main(void) {
         cmocka_unit_test(depth_and_number_are_bounded),
         cmocka_unit_test(import_twice),
         cmocka_unit_test(export_and_read_it_again),
+        cmocka_unit_test(folders_of_this_machine_stay_here),
+        cmocka_unit_test(a_task_inside_a_model_is_exported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
