@@ -16,6 +16,7 @@ const char command_keys[] =
     "any C-z suspend\nany C-l repaint\nany / search\n"
     "any 1 workbench\nany 2 kernel\nany 3 diff\nany 4 device\nany 5 profile\nany 6 notes\n"
     "any 7 history\nany 8 memory\nany 9 prompt\nany 0 settings\n"
+    "any b summary\n"
     "any k up\nany Up up\nany j down\nany Down down\nany PageUp page-up\nany C-b page-up\n"
     "any PageDown page-down\nany C-f page-down\nany C-u half-up\nany C-d half-down\n"
     "any Home first\nany < first\nany End last\nany > last\nany G last\nany Enter enter\n"
@@ -137,6 +138,7 @@ SHOW(do_history, VIEW_HISTORY)
 SHOW(do_memory, VIEW_MEMORY)
 SHOW(do_prompt, VIEW_PROMPT)
 SHOW(do_settings, VIEW_SETTINGS)
+SHOW(do_summary, VIEW_SUMMARY)
 #undef SHOW
 
 static void move(struct views *views, enum tui_move how) {
@@ -583,6 +585,8 @@ static const struct command commands[] = {
     {"memory", "", "screen 8: experiences kept for other sessions", TUNING, NONE, do_memory, NULL},
     {"prompt", "", "screen 9: what goes to a model next, part by part, and what went", TUNING, NONE, do_prompt, NULL},
     {"settings", "", "screen 0: values, gates and budgets", TUNING, NONE, do_settings, NULL},
+    {"summary", "", "what came of it: best, ladder, what failed, what was learnt, what it cost", TUNING,
+     NONE, do_summary, NULL},
     {"sessions", "", "close this session and choose another", TUNING, NONE, do_start_screen, NULL},
     {"up", "", "one row up", EVERYWHERE, NONE, do_up, NULL},
     {"down", "", "one row down", EVERYWHERE, NONE, do_down, NULL},

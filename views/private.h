@@ -13,7 +13,8 @@
 
 enum view_id {
     VIEW_START, VIEW_WORKBENCH, VIEW_KERNEL, VIEW_DIFF, VIEW_DEVICE, VIEW_PROFILE, VIEW_NOTES,
-    VIEW_HISTORY, VIEW_MEMORY, VIEW_PROMPT, VIEW_SETTINGS, VIEW_COUNT
+    VIEW_HISTORY, VIEW_MEMORY, VIEW_PROMPT, VIEW_SETTINGS, VIEW_SUMMARY,
+    VIEW_COUNT
 };
 
 /* One screen. `list` is what the movement keys move; `moved` follows it; `enter` is Enter. */
@@ -42,6 +43,16 @@ struct setting {
     char name[24], value[128], origin[96];
     const char *help;
     int step;                   /* a gate: which; else -1 */
+};
+
+/* A line of the summary: text, or a rung of the ladder, or what a model of a role cost. */
+struct summary_row {
+    const char *head, *text;            /* text: in full */
+    const char *title, *ratio;          /* of a rung; else NULL */
+    double us, share;                   /* of a rung: its latency, of the seed kernel's */
+    const char *cells[6];               /* of a model; else NULL */
+    enum tui_role ink;
+    int attempt;                        /* that it is about, -1 */
 };
 
 /* What the lower part of the profile screen shows. */
@@ -124,7 +135,7 @@ struct views {
 
     /* the other screens */
     struct tui_list start, kernel_list, diff_list, device_list, profile_list, notes_list,
-        history_list, memory_list, settings_list, prompt_lists[PROMPT_PAGES];
+        history_list, memory_list, settings_list, summary_list, prompt_lists[PROMPT_PAGES];
     VEC(int) history;                       /* attempt ids in the order shown */
     VEC(uint8_t) history_depth;
     int64_t history_seq;
@@ -149,6 +160,10 @@ struct views {
     struct source asked;                    /* a question that waits for a person */
     struct buf asked_text;
     VEC(struct setting) settings;
+    VEC(struct summary_row) summary;
+    struct arena *summary_texts;
+    int64_t summary_seq, touched_ms;        /* touched: when a person did something last */
+    bool summary_told;                      /* the stop was seen */
     struct buf search;                      /* what was searched last */
     struct tui_rect list_spot;              /* where the rows of the screen's list are drawn */
 };
@@ -336,6 +351,14 @@ void calls_answer_here(struct views *views, struct str args, struct views_reques
 void calls_answer_cut(struct buf *text);
 /* False when no question waits for what was pasted. */
 bool calls_paste(struct views *views, struct str paste);
+/* summary.c */
+void summary_draw(struct views *views, struct tui_area area);
+void summary_enter(struct views *views, struct views_request *request);
+struct str summary_line(const void *data, int row);
+void summary_forget(struct views *views);
+bool summary_is_due(const struct tune_state *state);        /* the loop has stopped by itself */
+/* Opens it when the loop stops and nobody is there. Before a frame is drawn. */
+void summary_follow(struct views *views);
 void settings_draw(struct views *views, struct tui_area area);
 void settings_enter(struct views *views, struct views_request *request);
 void notice_draw(struct views *views, struct tui_area area);

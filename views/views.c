@@ -38,6 +38,10 @@ static struct tui_list *settings_list(struct views *views) {
     return &views->settings_list;
 }
 
+static struct tui_list *summary_list(struct views *views) {
+    return &views->summary_list;
+}
+
 /* ---- what a search looks through -------------------------------------------------------------- */
 
 static struct str lines_at(const struct source *source, int row) {
@@ -154,6 +158,8 @@ static const struct view screens[VIEW_COUNT] = {
                      prompt_list, NULL, prompt_enter, prompt_line, prompt_find},
     [VIEW_SETTINGS] = {"settings", "settings", "Enter changes a gate; : sets a value",
                        settings_draw, settings_list, NULL, settings_enter, NULL},
+    [VIEW_SUMMARY] = {"summary", "summary", "what came of it; Enter: the attempt, 1: the workbench",
+                      summary_draw, summary_list, NULL, summary_enter, summary_line},
 };
 
 const struct view *view_at(enum view_id id) {
@@ -196,6 +202,7 @@ static void free_caches(struct views *views) {
     vec_free(&views->history);
     vec_free(&views->history_depth);
     vec_free(&views->settings);
+    summary_forget(views);
     views->history_seq = views->log_seq = views->prompt_seq = -1;
 }
 
@@ -230,7 +237,12 @@ void views_set_model(struct views *views, const struct views_model *model) {
     views->hunks = views->zoomed = views->kernel_moved = false;
     views->step = views->kernel_attempt = views->marks[0] = views->marks[1] = -1;
     views->log_tab = views->log_tab_now = -1;
-    views->view = views->state ? VIEW_WORKBENCH : VIEW_START;
+    views->view = !views->state                   ? VIEW_START
+                  : summary_is_due(views->state) ? VIEW_SUMMARY
+                                                 : VIEW_WORKBENCH;
+    views->summary_list = (struct tui_list){0};
+    views->touched_ms = 0;
+    views->summary_told = true;
     views->history_list = views->kernel_list = views->notes_list = (struct tui_list){0};
     for (int i = 0; i < PANE_COUNT; i++)
         views->panes[i] = (struct tui_list){.follow = i == PANE_DEVICE};
@@ -531,6 +543,7 @@ struct views_request views_event(struct views *views, const struct tui_event *ev
                                     struct views_request *) = {
         NULL, menu_event, line_event, note_event, confirm_event, question_event};
     views->message[0] = 0;
+    views->touched_ms = views->now_ms;
     if (views->overlay != OVERLAY_NONE)
         overlays[views->overlay](views, event, &request);
     else if (event->kind == TUI_EVENT_KEY)
@@ -582,6 +595,7 @@ static void draw_overlay(struct views *views, struct tui_area area) {
 void views_draw(struct views *views, struct tui_area area, int64_t now_ms) {
     views->now_ms = now_ms;
     question_follow(views);
+    summary_follow(views);
     tui_clear(area);
     area.canvas->cursor_row = -1;
     if (area.rows < VIEWS_MIN_ROWS || area.cols < VIEWS_MIN_COLS)

@@ -52,6 +52,10 @@ static const struct scene {
     {"history-interval", "measured", "7 Down Down Down Down Down", NO_PLACE},
     {"history-unsure", "measured", "7 Down Down Down Down Down Down", NO_PLACE},
     {"settings", "kept", "0", NO_PLACE},
+    {"summary", "stopped", "", NO_PLACE},
+    {"summary-end", "stopped", "End", NO_PLACE},
+    {"summary-workbench", "stopped", "1", NO_PLACE},
+    {"summary-running", "learnt", "b", NO_PLACE},
     {"help", "planned", "? g a t e", NO_PLACE},
     {"reject", "planned", "r t o o Space b i g", NO_PLACE},
     {"command", "planned", ": g a t", NO_PLACE},
@@ -101,6 +105,7 @@ static const struct scene model_scenes[] = {
     {"prompt-found-not", "planned", "9 / z z z z Enter", NO_PLACE},
     {"roles", "planned", "0 End Up Up Up Up", NO_PLACE},
     {"roles-scores", "planned", "6 Tab", NO_PLACE},
+    {"summary-models", "stopped", "End", NO_PLACE},
 };
 
 #define CLAUDE \

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The summary: what came of the session while nobody looked. It opens by itself when a session is
+ * opened that has stopped, and when it stops with nobody at the keys. What is counted is core/tune's. */
+#include "views/private.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define AWAY_MS 60000               /* without a key: nobody is there */
+#define BAR 14                      /* cells of the longest latency */
+
+/* Columns of the ladder. */
+enum { AT_TEXT = 10, AT_US = 23, AT_BAR = 25, AT_TITLE = 48 };
+
+/* ---- rows ------------------------------------------------------------------------------------- */
+
+static struct summary_row *row_add(struct views *views, const char *head, enum tui_role ink) {
+    struct summary_row *row = vec_push(&views->summary);
+    *row = (struct summary_row){.head = head, .ink = ink, .attempt = -1};
+    return row;
+}
+
+/* `heading` stands before the first row only. */
+static CC_PRINTF(4, 5) struct summary_row *say(struct views *views, const char **heading,
+                                               enum tui_role ink, const char *format, ...) {
+    struct buf text = {0};
+    va_list args;
+    va_start(args, format);
+    buf_vprintf(&text, format, args);
+    va_end(args);
+    for (size_t i = 0; i < text.len; i++)
+        if (text.at[i] == '\n')
+            text.at[i] = ' ';
+    struct summary_row *row = row_add(views, *heading, ink);
+    row->text = arena_strdup(views->summary_texts, text.at ? text.at : "");
+    *heading = "";
+    buf_free(&text);
+    return row;
+}
+
+static const char *keep(struct views *views, struct buf *text) {
+    const char *kept = arena_strdup(views->summary_texts, text->at ? text->at : "");
+    buf_clear(text);
+    return kept;
+}
+
+static void rung_add(struct views *views, const char **heading, const struct tune_attempt *attempt,
+                     const char *strategy) {
+    struct buf text = {0};
+    const char *title = attempt->plan.title ? attempt->plan.title : "by hand";
+    tune_ratio_print(&text, attempt);
+    struct summary_row *row = say(views, heading, TUI_PLAIN, "#%d, round %d, %s against #%d: %s (%s)%s%s",
+                                  attempt->id, attempt->round, text.at, attempt->parent, title, strategy,
+                                  attempt->author ? ", by " : "",
+                                  attempt->author ? attempt->author : "");
+    buf_clear(&text);
+    buf_printf(&text, "%.2fx", attempt->vs_parent);
+    if (!attempt->modelled && isfinite(attempt->interval.low) && isfinite(attempt->interval.high))
+        buf_printf(&text, "  %.2f-%.2f", attempt->interval.low, attempt->interval.high);
+    row->ratio = keep(views, &text);
+    row->title = arena_strdup(views->summary_texts, title);
+    row->attempt = attempt->id;
+    row->share = attempt->latency_us / views->state->attempts.at[0].latency_us;
+    row->us = attempt->latency_us;
+    buf_free(&text);
+}
+
+static void seed_add(struct views *views, const char **heading) {
+    const struct tune_attempt *seed = &views->state->attempts.at[0];
+    struct summary_row *row =
+        say(views, heading, TUI_PLAIN, "the seed kernel; ratios are against the parent, with the "
+            "interval they lie in at 95 %% where it was measured");
+    row->title = "the kernel as it came";
+    row->ratio = "seed";
+    row->attempt = 0;
+    row->share = 1;
+    row->us = seed->latency_us;
+}
+
+static void add_best(struct views *views) {
+    const struct tune_state *state = views->state;
+    const struct tune_attempt *seed = tune_state_attempt(state, 0);
+    const struct tune_attempt *best = tune_state_attempt(state, state->best);
+    const char *heading = "ended";
+    say(views, &heading, TUI_STRONG, "%s",
+        state->running     ? "not yet; this is what came of it so far"
+        : state->wait_text ? state->wait_text
+                           : "-");
+    heading = "best";
+    if (!seed || !best) {
+        say(views, &heading, TUI_DIM, "nothing was measured");
+        return;
+    }
+    struct buf more = {0};
+    if (isfinite(best->floor_us))
+        buf_printf(&more, ", floor %s", show_latency(best->floor_us).text);
+    struct summary_row *row =
+        say(views, &heading, TUI_GOOD, "%s  %s  #%d%s%s", show_latency(best->latency_us).text,
+            show_speedup(best->speedup).text, best->id, more.at ? more.at : "",
+            best->modelled ? ", modelled" : best->confirmed ? ", confirmed" : "");
+    row->attempt = best->id;
+    buf_free(&more);
+    if (best->path)
+        say(views, &heading, TUI_DIM, "%s", best->path);
+}
+
+static void add_ladder(struct views *views, const struct tune_summary *summary) {
+    const struct tune_state *state = views->state;
+    const char *heading = "ladder";
+    if (!state->attempts.len || isnan(state->attempts.at[0].latency_us))
+        return;
+    seed_add(views, &heading);
+    for (size_t i = 0; i < summary->ladder.len; i++)
+        rung_add(views, &heading, &state->attempts.at[summary->ladder.at[i].attempt],
+                 summary->ladder.at[i].strategy);
+    if (!summary->ladder.len)
+        say(views, &heading, TUI_DIM, "nothing was faster");
+}
+
+static void add_failed(struct views *views, const struct tune_summary *summary) {
+    const char *heading = "failed";
+    for (size_t i = 0; i < summary->failed.len; i++) {
+        const struct tune_failing *failing = &summary->failed.at[i];
+        struct summary_row *row =
+            say(views, &heading, TUI_PLAIN, "%3dx %s%s%s", failing->count, failing->what,
+                failing->why ? ": " : "", failing->why ? failing->why : "");
+        row->attempt = failing->attempt;
+    }
+}
+
+static void add_learnt(struct views *views, const struct tune_summary *summary) {
+    const struct tune_state *state = views->state;
+    const char *heading = "learnt";
+    for (size_t i = 0; i < summary->memory.len; i++) {
+        const struct tune_experience *item = &state->memory.at[summary->memory.at[i]];
+        struct summary_row *row =
+            say(views, &heading, item->speedup >= 1 ? TUI_GOOD : TUI_BAD, "%s %s: %s",
+                show_speedup(item->speedup).text, tune_experience_word(item->is),
+                item->title ? item->title : "");
+        row->attempt = item->attempt;
+    }
+    for (size_t i = summary->notes.len; i-- > 0;) {
+        const struct tune_note *note = &state->notes.at[summary->notes.at[i]];
+        struct summary_row *row = say(views, &heading, TUI_PLAIN, "round %d: %s", note->round,
+                                      note->lesson ? note->lesson : "");
+        row->attempt = note->attempt;
+    }
+}
+
+static void amount_put(const struct tune_state *state, enum tune_budget budget, struct buf *out) {
+    double spent = tune_budget_spent(state, budget);
+    if (isnan(spent))
+        buf_printf(out, "%s not reported", tune_budget_word(budget));
+    else
+        tune_budget_print(out, budget, spent);
+}
+
+static void cost_add(struct views *views, const struct tune_cost *cost) {
+    struct buf text = {0};
+    const char *heading = "", *tokens, *dollars;
+    tune_amount_print(&text, TUNE_BUDGET_TOKENS, cost->tokens);
+    tokens = keep(views, &text);
+    tune_amount_print(&text, TUNE_BUDGET_DOLLARS, cost->dollars);
+    dollars = keep(views, &text);
+    struct summary_row *row =
+        say(views, &heading, TUI_PLAIN, "%s, %s: %d asked, %d of them failed; tokens %s%s, dollars %s",
+            cost->role, cost->model, cost->asked, cost->failed, cost->guessed ? "about " : "", tokens,
+            dollars);
+    row->cells[0] = cost->role;
+    row->cells[1] = cost->model;
+    buf_printf(&text, "%d", cost->asked);
+    row->cells[2] = keep(views, &text);
+    buf_printf(&text, "%s%s", cost->guessed ? "~" : "", isnan(cost->tokens) ? "-" : tokens);
+    row->cells[3] = keep(views, &text);
+    row->cells[4] = isnan(cost->dollars) ? "-" : dollars;
+    if (cost->seconds > 0)
+        tune_amount_print(&text, TUNE_BUDGET_WALL_S, cost->seconds);
+    else
+        buf_puts(&text, "-");
+    row->cells[5] = keep(views, &text);
+    buf_free(&text);
+}
+
+static void add_cost(struct views *views, const struct tune_summary *summary) {
+    const struct tune_state *state = views->state;
+    const char *heading = "cost";
+    struct buf text = {0};
+    int shown = summary->costs.len ? TUNE_BUDGETS : TUNE_BUDGET_TOKENS;
+    for (int i = 0; i < shown; i++) {
+        buf_puts(&text, i ? ", " : "");
+        amount_put(state, (enum tune_budget)i, &text);
+    }
+    say(views, &heading, TUI_STRONG, "%s%s", text.at,
+        summary->costs.len ? "" : ", no model was asked");
+    if (summary->costs.len) {
+        static const char *const heads[] = {"role", "model", "asked", "tokens", "dollars", "time"};
+        struct summary_row *row = say(views, &heading, TUI_DIM, "tokens and dollars as reported; ~ where "
+                                      "some are estimates by the texts, - where nobody reported any");
+        for (size_t i = 0; i < COUNT_OF(heads); i++)
+            row->cells[i] = heads[i];
+    }
+    for (size_t i = 0; i < summary->costs.len; i++)
+        cost_add(views, &summary->costs.at[i]);
+    buf_free(&text);
+}
+
+static void collect(struct views *views) {
+    struct tune_summary summary;
+    if (views->summary_texts && views->summary_seq == views->state->seq)
+        return;
+    summary_forget(views);
+    views->summary_texts = arena_new();
+    views->summary_seq = views->state->seq;
+    tune_summary_make(views->state, &summary);
+    add_best(views);
+    add_ladder(views, &summary);
+    add_failed(views, &summary);
+    add_learnt(views, &summary);
+    add_cost(views, &summary);
+    tune_summary_free(&summary);
+}
+
+void summary_forget(struct views *views) {
+    vec_free(&views->summary);
+    arena_free(views->summary_texts);
+    views->summary_texts = NULL;
+}
+
+/* ---- drawing ---------------------------------------------------------------------------------- */
+
+static void draw_rung(struct tui_area area, int line, const struct summary_row *row) {
+    tui_say(tui_ink(area, TUI_STRONG), line, AT_TEXT, "#%d", row->attempt);
+    tui_say_right(area, line, AT_US, "%s", show_latency(row->us).text);
+    struct tui_rect bar = {line, AT_BAR, 1, BAR};
+    if (isfinite(row->share))
+        tui_chart_bar(tui_area_part(area, bar), fmin(row->share, 1), TUI_BAR);
+    int col = tui_say(tui_ink(area, row->attempt ? TUI_GOOD : TUI_DIM), line, AT_BAR + BAR + 1, "%s",
+                      row->ratio) + 2;
+    col = MAX_OF(col, AT_TITLE);
+    tui_put_short(area, line, (struct tui_rect){0, col, 1, area.cols - col - 1}, str_of(row->title));
+}
+
+static void draw_cells(struct tui_area area, int line, const struct summary_row *row) {
+    static const int right[] = {0, 0, 28, 18, 9, 1};        /* columns from the right */
+    struct tui_area ink = tui_ink(area, row->ink);
+    tui_say(ink, line, AT_TEXT, "%s", row->cells[0]);
+    tui_put_short(ink, line, (struct tui_rect){0, AT_TEXT + 11, 1, area.cols - AT_TEXT - 46},
+                  str_of(row->cells[1]));
+    for (size_t i = 2; i < COUNT_OF(right); i++)
+        tui_say_right(ink, line, area.cols - right[i], "%s", row->cells[i]);
+}
+
+static void draw_row(struct tui_area area, int line, const struct summary_row *row) {
+    tui_say(tui_ink(area, TUI_TITLE), line, 1, "%s", row->head);
+    if (row->ratio)
+        draw_rung(area, line, row);
+    else if (row->cells[0])
+        draw_cells(area, line, row);
+    else
+        tui_put_short(tui_ink(area, row->ink), line,
+                      (struct tui_rect){0, AT_TEXT, 1, area.cols - AT_TEXT - 1}, str_of(row->text));
+}
+
+/* Rows are one line each; the one under the cursor is told in full below. */
+void summary_draw(struct views *views, struct tui_area area) {
+    struct tui_area body = chrome_screen(views, area);
+    struct buf note = {0};
+    collect(views);
+    tune_budget_print(&note, TUNE_BUDGET_ROUNDS, views->state->budgets[TUNE_BUDGET_ROUNDS].spent);
+    int below = 5;
+    struct tui_rect upper = {0, 0, body.rows - below, body.cols};
+    struct tui_rect lower = {body.rows - below, 0, below, body.cols};
+    struct tui_area inside = tui_frame(tui_area_part(body, upper), true, "what came of it", note.at);
+    struct tui_area detail = tui_frame(tui_area_part(body, lower), false, "in full", "");
+    struct tui_list *list = &views->summary_list;
+    tui_list_fit(list, (int)views->summary.len, inside.rows);
+    views->list_spot = (struct tui_rect){inside.row, inside.col, inside.rows, inside.cols};
+    for (int line = 0; line < inside.rows && list->top + line < list->count; line++) {
+        draw_row(inside, line, &views->summary.at[list->top + line]);
+        if (list->top + line == list->cursor)
+            tui_lay_paper(inside, (struct tui_rect){line, 0, 1, inside.cols}, TUI_PAPER_CURSOR);
+    }
+    tui_list_draw_bar(list, inside);
+    if (list->cursor >= 0 && (size_t)list->cursor < views->summary.len)
+        tui_put_wrapped(tui_area_part(detail, (struct tui_rect){0, 1, detail.rows, detail.cols - 2}), 0,
+                        str_of(views->summary.at[list->cursor].text));
+    buf_free(&note);
+}
+
+struct str summary_line(const void *data, int row) {
+    const struct views *views = data;
+    bool there = row >= 0 && (size_t)row < views->summary.len;
+    return str_of(there ? views->summary.at[row].text : "");
+}
+
+/* Enter shows the attempt a row is about beside its parent. */
+void summary_enter(struct views *views, struct views_request *request) {
+    (void)request;
+    int line = views->summary_list.cursor;
+    int id = line >= 0 && (size_t)line < views->summary.len ? views->summary.at[line].attempt : -1;
+    const struct tune_attempt *attempt = tune_state_attempt(views->state, id);
+    if (!attempt) {
+        views_say(views, false, "this line is about no attempt");
+        return;
+    }
+    views->marks[1] = id;
+    views->marks[0] = attempt->parent >= 0 ? attempt->parent : id;
+    views_show(views, VIEW_DIFF);
+}
+
+/* ---- when it opens ---------------------------------------------------------------------------- */
+
+bool summary_is_due(const struct tune_state *state) {
+    return state && state->wait == TUNE_WAIT_STOPPED && state->attempts.len;
+}
+
+void summary_follow(struct views *views) {
+    bool due = summary_is_due(views->state);
+    bool away = views->now_ms - views->touched_ms >= AWAY_MS && views->touched_ms;
+    if (!views->touched_ms)
+        views->touched_ms = views->now_ms;
+    if (due && !views->summary_told && away && views->view == VIEW_WORKBENCH &&
+        views->overlay == OVERLAY_NONE)
+        views_show(views, VIEW_SUMMARY);
+    views->summary_told = due && (views->summary_told || away || views->view == VIEW_SUMMARY);
+}
