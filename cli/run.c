@@ -123,6 +123,13 @@ static void say_asked(struct run *run, const cJSON *payload) {
     if (!call)
         return;
     buf_printf(&text, "asks %s, about %.0f tokens", call->model, call->estimate);
+    if (call->hold_tokens > 0) {
+        buf_puts(&text, "; with the answer up to ");
+        tune_budget_print(&text, TUNE_BUDGET_TOKENS, call->hold_tokens);
+        buf_puts(&text, isnan(call->hold_dollars) ? ", dollars not known" : ", ");
+        if (!isnan(call->hold_dollars))
+            tune_budget_print(&text, TUNE_BUDGET_DOLLARS, call->hold_dollars);
+    }
     say(run, call->role, text.at);
     buf_free(&text);
 }

@@ -164,6 +164,8 @@ struct views {
     struct arena *summary_texts;
     int64_t summary_seq, touched_ms;        /* touched: when a person did something last */
     bool summary_told;                      /* the stop was seen */
+    struct buf costs;                       /* of carrying out the plan */
+    int64_t costs_seq;
     struct buf search;                      /* what was searched last */
     struct tui_rect list_spot;              /* where the rows of the screen's list are drawn */
 };

@@ -140,43 +140,40 @@ static void draw_part(struct tui_area area, int row, const struct tune_prompt_pa
     buf_free(&notes);
 }
 
-/* What this role's calls gave so far, on average; NAN before the first one that was counted. */
-static double usual_answer(const struct tune_state *state, enum tune_role role) {
-    double sum = 0;
-    int count = 0;
-    for (size_t i = 0; i < state->calls.len; i++) {
-        const struct tune_call *call = &state->calls.at[i];
-        if (!call->role || strcmp(call->role, tune_role_word(role)) != 0 || isnan(call->output))
-            continue;
-        sum += call->output;
-        count++;
-    }
-    return count ? sum / count : (double)NAN;
-}
-
-static void cost_print(const struct views *views, double tokens, struct buf *out) {
+/* What the question will cost, in a line, and what of it is known, in a second one. */
+static void cost_print(const struct views *views, double tokens, struct buf *out, struct buf *why) {
     const struct tune_state *state = views->state;
     const struct tune_role_model *model = prompt_model(views);
-    double answer = usual_answer(state, prompt_role(views));
-    buf_printf(out, "about %s tokens", show_count(tokens).text);
+    struct tune_asking asking = {.role = prompt_role(views), .prompt = tokens};
     if (!model) {
-        buf_puts(out, state->read_only ? "" : "; no model is asked");
+        buf_printf(out, "about %s tokens%s", show_count(tokens).text,
+                   state->read_only ? "" : "; no model is asked");
         return;
     }
-    if (str_starts(str_of(model->asked), "human")) {
-        buf_puts(out, "; you answer");
+    asking.which = (size_t)(model - state->roles[asking.role].models);
+    struct tune_expected expected = tune_expect_call(state, &asking);
+    double dollars = expected.cost[TUNE_BUDGET_DOLLARS];
+    if (model->person) {
+        buf_printf(out, "about %s tokens; you answer", show_count(tokens).text);
         return;
     }
-    if (isnan(model->price_input)) {
-        buf_printf(out, "; price of %s not reported", model->name);
-        return;
+    /* Services count other tokens than the parts were estimated at. */
+    buf_printf(out, "%s tokens (counted %s)", show_count(tokens).text,
+               show_count(expected.prompt).text);
+    buf_printf(out, " + answer %s", show_count(expected.answer).text);
+    if (isnan(dollars))
+        buf_printf(out, "; price of %s not known", model->name);
+    else
+        buf_printf(out, ": %s", show_dollars(dollars).text);
+    buf_puts(why, expected.own ? "answers as long as before" : "no answer yet: a guess");
+    if (expected.cached >= 0.005)
+        buf_printf(why, ", %.0f %% read from the cache", expected.cached * 100);
+    for (int i = TUNE_BUDGET_TOKENS; i <= TUNE_BUDGET_DOLLARS; i++) {
+        double left = tune_budget_left(state, (enum tune_budget)i);
+        buf_puts(why, isnan(left) ? "" : "; left ");
+        if (!isnan(left))
+            tune_amount_print(why, (enum tune_budget)i, fmax(left, 0));
     }
-    buf_printf(out, ", %s to send", show_dollars(tokens * model->price_input * 1e-6).text);
-    if (!isnan(answer) && !isnan(model->price_output))
-        buf_printf(out, "; an answer of %s as usual %s", show_count(answer).text,
-                   show_dollars(answer * model->price_output * 1e-6).text);
-    else if (!isnan(model->price_output))
-        buf_printf(out, "; answers $%.4g a million", model->price_output);
 }
 
 static void parts_title(const struct views *views, struct buf *out) {
@@ -197,14 +194,14 @@ static void draw_parts(struct views *views, struct tui_area body) {
     struct tune_prompt *prompt = prompt_parts_now(views);
     struct tui_list *list = &views->prompt_lists[PROMPT_PARTS];
     bool wide = body.cols >= 110;
-    int rows = wide ? body.rows : MIN_OF((int)prompt->parts.len + 3, body.rows - 6);
+    int rows = wide ? body.rows : MIN_OF((int)prompt->parts.len + 4, body.rows - 6);
     struct tui_rect one = {0, 0, MAX_OF(rows, 5), wide ? 56 : body.cols};
     struct tui_rect two = {wide ? 0 : one.rows, wide ? 56 : 0, body.rows - (wide ? 0 : one.rows),
                            body.cols - (wide ? 56 : 0)};
-    struct buf title = {0}, cost = {0};
+    struct buf title = {0}, cost = {0}, why = {0};
     parts_title(views, &title);
     struct tui_area inside = tui_frame(tui_area_part(body, one), true, title.at, "tokens");
-    struct tui_area table = tui_area_part(inside, (struct tui_rect){0, 0, inside.rows - 1,
+    struct tui_area table = tui_area_part(inside, (struct tui_rect){0, 0, inside.rows - 2,
                                                                     inside.cols});
     tui_list_fit(list, (int)prompt->parts.len, table.rows);
     views->list_spot = (struct tui_rect){table.row, table.col, table.rows, table.cols};
@@ -214,9 +211,10 @@ static void draw_parts(struct views *views, struct tui_area body) {
             tui_lay_paper(table, (struct tui_rect){row, 0, 1, table.cols}, TUI_PAPER_CURSOR);
     }
     tui_list_draw_bar(list, table);
-    cost_print(views, tune_prompt_tokens(prompt), &cost);
-    tui_put_short(tui_ink(inside, TUI_STRONG), inside.rows - 1,
-                  (struct tui_rect){0, 1, 1, inside.cols - 2}, buf_str(&cost));
+    cost_print(views, tune_prompt_tokens(prompt), &cost, &why);
+    struct tui_rect line = {0, 1, 1, inside.cols - 2};
+    tui_put_short(tui_ink(inside, TUI_STRONG), inside.rows - 2, line, buf_str(&cost));
+    tui_put_short(tui_ink(inside, TUI_DIM), inside.rows - 1, line, buf_str(&why));
     const struct tune_prompt_part *part = part_here(views);
     struct tui_area text = tui_frame(tui_area_part(body, two), false,
                                      part ? part_name(part) : "", "Enter opens it");
@@ -226,6 +224,7 @@ static void draw_parts(struct views *views, struct tui_area body) {
                                 part->off ? TUI_DIM : TUI_PLAIN), 0, part->text);
     buf_free(&title);
     buf_free(&cost);
+    buf_free(&why);
 }
 
 static void draw_part_text(struct views *views, struct tui_area body) {

@@ -158,6 +158,19 @@ static int put_field(struct tui_area area, int row, const char *name, const char
     return row + tui_put_wrapped(tui_area_part(area, rest), 0, str_of(text));
 }
 
+/* What carrying it out is expected to cost, worked out when something happened. */
+static const char *plan_costs(struct views *views) {
+    if (views->costs_seq == views->state->seq)
+        return views->costs.at;
+    struct tune_expected expected = tune_expect_step(views->state, TUNE_STEP_REWRITE);
+    buf_clear(&views->costs);
+    tune_expected_print(&views->costs, &expected);
+    if (views->costs.len)
+        buf_puts(&views->costs, expected.own ? " to write it, as before" : " to write it, a guess");
+    views->costs_seq = views->state->seq;
+    return views->costs.len ? views->costs.at : NULL;
+}
+
 static void draw_plan(struct views *views, struct tui_area area) {
     const struct tune_state *state = views->state;
     const struct tune_plan *plan = tune_state_plan(state);
@@ -182,6 +195,8 @@ static void draw_plan(struct views *views, struct tui_area area) {
                plan->revised ? ", revised after a rejection" : "");
     row = put_field(area, row, "from", text.at);
     buf_free(&text);
+    if (state->wait == TUNE_WAIT_GATE && state->wait_step == TUNE_STEP_PLAN)
+        row = put_field(area, row, "costs", plan_costs(views));
     if (state->plans.len > 1)
         tui_say(tui_ink(area, TUI_DIM), row + 1, 1, "%d more; P chooses among them",
                 (int)state->plans.len - 1);

@@ -203,7 +203,7 @@ static void free_caches(struct views *views) {
     vec_free(&views->history_depth);
     vec_free(&views->settings);
     summary_forget(views);
-    views->history_seq = views->log_seq = views->prompt_seq = -1;
+    views->history_seq = views->log_seq = views->prompt_seq = views->costs_seq = -1;
 }
 
 void views_free(struct views *views) {
@@ -221,6 +221,7 @@ void views_free(struct views *views) {
     buf_free(&views->edit_text);
     buf_free(&views->prompt_text);
     buf_free(&views->asked_text);
+    buf_free(&views->costs);
     buf_free(&views->search);
     tui_canvas_free(views->scratch);
     free(views);

@@ -230,6 +230,23 @@ bool tune_budget_stops(struct tune_session *session, const struct tune_expected 
     return !allowed;
 }
 
+void tune_budget_tell(struct tune_session *session, const struct tune_expected *expected) {
+    struct buf text = {0};
+    const char *between = "left of limits: ";
+    tune_expected_print(&text, expected);
+    for (int i = TUNE_BUDGET_WALL_S; i < TUNE_BUDGETS; i++) {
+        double left = tune_budget_left(session->state, (enum tune_budget)i);
+        if (isnan(left))
+            continue;
+        buf_printf(&text, "%s%s", text.len && *between == 'l' ? "; " : "", between);
+        tune_budget_print(&text, (enum tune_budget)i, fmax(left, 0));
+        between = ", ";
+    }
+    if (text.len)
+        tune_emit_log(session, TUNE_LEVEL_INFO, "budget", "next round: %s", text.at);
+    buf_free(&text);
+}
+
 bool tune_budget_stops_step(struct tune_session *session, enum tune_step step) {
     struct tune_expected expected = tune_expect_step(session->state, step);
     if (step >= TUNE_STEP_DECIDE)       /* hone does these itself when a question is too dear */

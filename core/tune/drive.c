@@ -67,8 +67,10 @@ static bool should_stop(struct tune_session *session) {
     struct tune_expected expected = tune_expect_round(state);
     if (tune_budget_stops(session, &expected, "another round"))
         return true;
-    if (state->plateau < TUNE_PLATEAU)
+    if (state->plateau < TUNE_PLATEAU) {
+        tune_budget_tell(session, &expected);
         return false;
+    }
     tune_stop(session, "%d rounds in a row without a gain; start goes on anyway", state->plateau);
     return true;
 }

@@ -104,6 +104,8 @@ bool tune_options_check(const struct tune_options *options, struct err *err);
  * the loop is stopped with the reason, and nothing is begun. */
 bool tune_budget_stops(struct tune_session *session, const struct tune_expected *expected,
                        const char *what);
+/* Says in the log what a round is expected to cost, where there is something to say. */
+void tune_budget_tell(struct tune_session *session, const struct tune_expected *expected);
 bool tune_budget_stops_step(struct tune_session *session, enum tune_step step);
 /* False: the question must not go out. Then the loop was stopped and reply->done is set, or, for a
  * lesson, *err says why. Else asking->hold is filled, and *max_tokens made smaller where what is left
