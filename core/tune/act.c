@@ -7,8 +7,6 @@
 #include "tune/private.h"
 #include "tune/sweep.h"
 
-#define HUNK_LINES 20 /* of each side of a declined hunk that are kept */
-
 /* An action as it is applied: read from the event, with everything within its bounds. */
 struct act {
     enum tune_action_kind kind;
@@ -52,8 +50,11 @@ static bool can_another(const struct tune_state *state) {
     return at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_BENCHMARK) ||
            state->wait == TUNE_WAIT_REJECTED || tune_call_runs(state);
 }
+static bool can_focus(const struct tune_state *state) {
+    return state->lanes.len > 0;
+}
 static bool can_choose(const struct tune_state *state) {
-    return at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_PLAN) && state->plans.len > 1;
+    return !state->lanes.len && at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_PLAN) && state->plans.len > 1;
 }
 static bool can_edit_plan(const struct tune_state *state) {
     return at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_PLAN) && tune_state_plan(state);
@@ -130,8 +131,10 @@ static void act_pause(struct tune_state *state, const struct act *act) {
     (void)act;
     state->running = false;
     bool gives_up = tune_call_runs(state);
-    if (gives_up)
+    if (gives_up) {
         tune_steps_rewind(state, state->step);
+        tune_lanes_rest(state);
+    }
     if (state->wait == TUNE_WAIT_NOTHING)
         tune_wait_set(state, TUNE_WAIT_PAUSED,
                       gives_up ? "paused by you; the question was given up and start asks it again"
@@ -142,18 +145,24 @@ static void act_pause(struct tune_state *state, const struct act *act) {
 static void proposal_drop(struct tune_state *state, const char *reason) {
     const struct tune_plan *plan = tune_state_plan(state);
     struct tune_attempt *open = state->current > 0 ? &state->attempts.at[state->current] : NULL;
-    *vec_push(&state->rejections) = (struct tune_rejection){.round = state->round,
-                                                            .attempt = open ? open->id : -1,
-                                                            .step = state->step,
-                                                            .title = plan ? plan->title : NULL,
-                                                            .key = plan ? plan->key : NULL,
-                                                            .reason = tune_keep(state, reason)};
+    struct tune_rejection row = {.round = state->round,
+                                 .attempt = open ? open->id : -1,
+                                 .step = state->step,
+                                 .title = plan ? plan->title : NULL,
+                                 .key = plan ? plan->key : NULL,
+                                 .reason = tune_keep(state, reason)};
+    tune_rejection_add(state, row);
     if (open) {
         if (state->incumbent == open->id)
             state->incumbent = tune_state_kept_ancestor(state, open->id);
         open->status = TUNE_STATUS_REJECTED;
         open->reason = tune_keep(state, reason);
         tune_state_find_best(state);
+    }
+    if (state->lanes.len) {
+        if (open)
+            tune_beam_choose(state);
+        return;
     }
     state->current = -1;
     state->candidate.exists = false;
@@ -163,14 +172,33 @@ static void proposal_drop(struct tune_state *state, const char *reason) {
 
 static void lesson_drop(struct tune_state *state, enum tune_step step) {
     for (size_t i = 0; i < state->notes.len && step == TUNE_STEP_REFLECT; i++)
-        if (state->notes.at[i].round == state->round)
+        if (state->notes.at[i].round == state->round &&
+            state->notes.at[i].attempt == state->current)
             state->notes.at[i].dropped = true;
     for (size_t i = 0; i < state->memory.len && step == TUNE_STEP_SUMMARISE; i++)
         if (state->memory.at[i].attempt == state->current && !state->memory.at[i].imported)
             state->memory.at[i].is = TUNE_EXPERIENCE_DELETED;
 }
 
+/* One of several: the others wait at the gate as before. */
+static void lane_reject(struct tune_state *state, const struct act *act) {
+    if (state->wait_step >= TUNE_STEP_SUMMARISE) {
+        lesson_drop(state, state->wait_step);
+        return;
+    }
+    proposal_drop(state, act->text);
+    if (tune_lane_close(state, act->text))
+        return;
+    state->running = false;
+    tune_wait_set(state, TUNE_WAIT_REJECTED,
+                  "you rejected all of them; start goes on with the next round");
+}
+
 static void act_reject(struct tune_state *state, const struct act *act) {
+    if (state->lanes.len) {
+        lane_reject(state, act);
+        return;
+    }
     state->running = false;
     if (state->wait_step >= TUNE_STEP_SUMMARISE) {
         lesson_drop(state, state->wait_step);
@@ -184,25 +212,47 @@ static void act_reject(struct tune_state *state, const struct act *act) {
 
 /* While a plan is asked for, there is nothing yet to drop: the question is put again. */
 static void plan_ask_again(struct tune_state *state, const char *text) {
+    struct tune_rejection row = {.round = state->round,
+                                 .attempt = -1,
+                                 .step = TUNE_STEP_PLAN,
+                                 .title = "a plan not waited for",
+                                 .reason = tune_keep(state, text)};
     if (text && *text)
-        *vec_push(&state->rejections) = (struct tune_rejection){.round = state->round,
-                                                                .attempt = -1,
-                                                                .step = TUNE_STEP_PLAN,
-                                                                .title = "a plan not waited for",
-                                                                .reason = tune_keep(state, text)};
+        tune_rejection_add(state, row);
     state->own->revise = true;
     tune_steps_rewind(state, TUNE_STEP_PLAN);
 }
 
+/* The lane that is looked at begins anew with another plan. */
+static void lane_another(struct tune_state *state, const char *reason) {
+    proposal_drop(state, reason);
+    state->plan = state->current = -1;
+    state->candidate.exists = false;
+    tune_lane_again(state, TUNE_STEP_PLAN);
+    go_on(state);
+}
+
 static void act_another(struct tune_state *state, const struct act *act) {
+    const char *reason = act->text && *act->text ? act->text : "another one was asked for";
+    if (state->lanes.len) {
+        if (state->wait == TUNE_WAIT_GATE)
+            lane_another(state, reason);
+        else
+            go_on(state);
+        return;
+    }
     if (tune_call_runs(state) && state->step == TUNE_STEP_PLAN) {
         plan_ask_again(state, act->text);
         go_on(state);
         return;
     }
     if (state->wait != TUNE_WAIT_REJECTED)
-        proposal_drop(state, act->text && *act->text ? act->text : "another one was asked for");
+        proposal_drop(state, reason);
     go_on(state);
+}
+
+static void act_focus(struct tune_state *state, const struct act *act) {
+    tune_lane_focus(state, act->index);
 }
 
 static void act_choose(struct tune_state *state, const struct act *act) {
@@ -237,15 +287,18 @@ static void act_edit_kernel(struct tune_state *state, const struct act *act) {
     if (state->wait_step != TUNE_STEP_VERIFY)
         return;
     /* After a failed check the edited kernel is checked anew. */
-    tune_steps_rewind(state, TUNE_STEP_VERIFY);
+    tune_lane_again(state, TUNE_STEP_VERIFY);
+    if (!state->lanes.len)
+        tune_steps_rewind(state, TUNE_STEP_VERIFY);
     go_on(state);
 }
 
-static void open_drop(struct tune_state *state, const char *reason) {
-    if (state->current <= 0 || state->attempts.at[state->current].status != TUNE_STATUS_OPEN)
-        return;
-    state->attempts.at[state->current].status = TUNE_STATUS_REJECTED;
-    state->attempts.at[state->current].reason = reason;
+static void open_attempts_reject(struct tune_state *state, const char *why) {
+    for (size_t i = 1; i < state->attempts.len; i++)
+        if (state->attempts.at[i].status == TUNE_STATUS_OPEN) {
+            state->attempts.at[i].status = TUNE_STATUS_REJECTED;
+            state->attempts.at[i].reason = why;
+        }
 }
 
 /* What a person did does not have to be done: `last` is the step it stands for. Between two rounds it
@@ -261,9 +314,15 @@ static void steps_are_done(struct tune_state *state, enum tune_step last) {
 }
 
 static void act_write_kernel(struct tune_state *state, const struct act *act) {
-    open_drop(state, "you wrote another one");
-    state->current = -1;
-    state->plans.len = 0;
+    bool joins = state->lanes.len && !state->own->round_over;
+    if (joins) {
+        tune_lane_join(state);
+    } else {
+        open_attempts_reject(state, "you wrote another one");
+        tune_lanes_clear(state);
+        state->current = -1;
+        state->plans.len = 0;
+    }
     *vec_push(&state->plans) = (struct tune_plan){.title = "Written by you",
                                                   .author = "you",
                                                   .what = "",
@@ -271,13 +330,16 @@ static void act_write_kernel(struct tune_state *state, const struct act *act) {
                                                   .metric = "latency",
                                                   .size = NAN,
                                                   .latency = NAN,
+                                                  .lane = -1,
                                                   .moved = NAN};
-    state->plan = 0;
+    state->plan = (int)state->plans.len - 1;
     state->candidate.parent = state->incumbent;
-    state->candidate.attempt = (int)state->attempts.len;
+    state->candidate.attempt = joins ? -1 : (int)state->attempts.len;
     state->candidate.repair = 0;
     state->candidate.edited = true;
     tune_candidate_set(state, act->text, "you");
+    if (joins)                      /* it is checked when the others are */
+        return;
     steps_are_done(state, TUNE_STEP_REWRITE);
     tune_steps_rewind(state, TUNE_STEP_VERIFY);
     go_on(state);
@@ -300,7 +362,8 @@ static void act_sweep(struct tune_state *state, const struct act *act) {
     size_t count = sweep_plans(state, act->text, state->arena, plans, NULL);
     if (!count)
         return;
-    open_drop(state, "you asked for a sweep");
+    open_attempts_reject(state, "you asked for a sweep");
+    tune_lanes_clear(state);
     state->current = -1;
     state->candidate.exists = false;
     state->plans.len = 0;
@@ -324,10 +387,9 @@ static void act_leave(struct tune_state *state, const struct act *act) {
 static void act_revert(struct tune_state *state, const struct act *act) {
     if (!tune_state_attempt(state, act->attempt))
         return;
-    if (state->current > 0 && state->attempts.at[state->current].status == TUNE_STATUS_OPEN) {
-        state->attempts.at[state->current].status = TUNE_STATUS_REJECTED;
-        state->attempts.at[state->current].reason = "you went back to another attempt";
-    }
+    open_attempts_reject(state, "you went back to another attempt");
+    tune_lanes_clear(state);
+    state->beam.len = 0;
     state->incumbent = act->attempt;
     state->current = -1;
     state->plans.len = 0;
@@ -352,11 +414,15 @@ static void act_overrule(struct tune_state *state, const struct act *act) {
     else if (state->incumbent == id)
         state->incumbent = tune_state_kept_ancestor(state, id);
     tune_state_find_best(state);
+    if (state->lanes.len)
+        tune_beam_choose(state);
 }
 
 static void act_measure(struct tune_state *state, const struct act *act) {
     (void)act;
-    tune_steps_rewind(state, TUNE_STEP_BENCHMARK);
+    tune_lane_again(state, TUNE_STEP_BENCHMARK);
+    if (!state->lanes.len)
+        tune_steps_rewind(state, TUNE_STEP_BENCHMARK);
     go_on(state);
 }
 
@@ -387,12 +453,25 @@ static void act_budget(struct tune_state *state, const struct act *act) {
         state->rounds = (int)act->number;
 }
 
+/* What was not correct by the old tolerance may be by the new one. */
+static void lanes_verify_again(struct tune_state *state) {
+    for (size_t i = 0; i < state->lanes.len; i++) {
+        const struct tune_attempt *attempt =
+            tune_state_attempt(state, tune_lane_attempt(state, (int)i));
+        if (attempt && !state->lanes.at[i].closed && attempt->status == TUNE_STATUS_OPEN)
+            state->lanes.at[i].next = TUNE_STEP_VERIFY;
+    }
+}
+
 static void act_tolerance(struct tune_state *state, const struct act *act) {
     state->tolerance = act->number;
     state->by_hand |= TUNE_BY_HAND_TOLERANCE;
     if (!at_gate(state, TUNE_STEP_VERIFY, TUNE_STEP_VERIFY))
         return;
-    tune_steps_rewind(state, TUNE_STEP_VERIFY);
+    if (state->lanes.len)
+        lanes_verify_again(state);
+    else
+        tune_steps_rewind(state, TUNE_STEP_VERIFY);
     go_on(state);
 }
 
@@ -510,50 +589,19 @@ static void act_hold(struct tune_state *state, const struct act *act) {
     state->holds = !state->holds;
 }
 
-/* The lines that a hunk would have taken away and put in their place. */
-static const char *hunk_text(struct tune_state *state, const struct tune_hunk *hunk) {
-    const struct tune_attempt *parent = tune_state_attempt(state, state->candidate.parent);
-    const struct {
-        const char *source;
-        int first, count;
-        char mark;
-    } sides[] = {{parent ? parent->source : "", hunk->old_line, hunk->old_count, '-'},
-                 {state->candidate.proposed, hunk->new_line, hunk->new_count, '+'}};
-    struct buf out = {0};
-    for (size_t i = 0; i < COUNT_OF(sides); i++) {
-        struct str rest = str_of(sides[i].source), line;
-        int last = sides[i].first + MIN_OF(sides[i].count, HUNK_LINES);
-        for (int number = 1; number < last && str_next(&rest, '\n', &line); number++)
-            if (number >= sides[i].first)
-                buf_printf(&out, "  %c " STR_FMT "\n", sides[i].mark, STR_ARG(line));
-    }
-    const char *text = tune_keep(state, out.at ? out.at : "");
-    buf_free(&out);
-    return text;
-}
-
-/* What a person left out of a candidate that was taken is not to be proposed again. */
-static void declined_note(struct tune_state *state) {
-    const struct tune_plan *plan = tune_state_plan(state);
-    for (size_t i = 0; i < state->candidate.hunks.len; i++) {
-        const struct tune_hunk *hunk = &state->candidate.hunks.at[i];
-        if (hunk->left)
-            *vec_push(&state->rejections) =
-                (struct tune_rejection){.round = state->round,
-                                        .attempt = state->candidate.attempt,
-                                        .step = TUNE_STEP_REWRITE,
-                                        .title = plan ? plan->title : NULL,
-                                        .reason = hunk->why,
-                                        .hunk = hunk_text(state, hunk)};
-    }
+/* Whether it is about an attempt of this round. */
+static bool is_of_round(const struct tune_state *state, const struct tune_experience *item) {
+    const struct tune_attempt *attempt = tune_state_attempt(state, item->attempt);
+    return !item->imported && attempt &&
+           (state->lanes.len ? attempt->round == state->round : attempt->id == state->current);
 }
 
 static void act_approve(struct tune_state *state, const struct act *act) {
-    if (state->wait_step == TUNE_STEP_REWRITE && state->candidate.exists)
-        declined_note(state);
+    if (state->wait_step == TUNE_STEP_REWRITE)
+        tune_declined_note(state);
     if (state->wait_step == TUNE_STEP_SUMMARISE)
         for (size_t i = 0; i < state->memory.len; i++)
-            if (state->memory.at[i].attempt == state->current && !state->memory.at[i].imported &&
+            if (is_of_round(state, &state->memory.at[i]) &&
                 state->memory.at[i].is == TUNE_EXPERIENCE_PROPOSED)
                 state->memory.at[i].is = TUNE_EXPERIENCE_APPROVED;
     act_start(state, act);
@@ -578,6 +626,7 @@ static const struct {
     [TUNE_ACT_APPROVE] = {can_approve, act_approve, TUNE_UNDO_FLOW},
     [TUNE_ACT_REJECT] = {can_reject, act_reject, TUNE_UNDO_FLOW},
     [TUNE_ACT_ANOTHER] = {can_another, act_another, TUNE_UNDO_FLOW},
+    [TUNE_ACT_FOCUS] = {can_focus, act_focus, TUNE_UNDO_NONE},
     [TUNE_ACT_CHOOSE_PLAN] = {can_choose, act_choose, TUNE_UNDO_FLOW},
     [TUNE_ACT_EDIT_PLAN] = {can_edit_plan, act_edit_plan, TUNE_UNDO_FLOW},
     [TUNE_ACT_EDIT_KERNEL] = {can_edit_kernel, act_edit_kernel, TUNE_UNDO_FLOW},
@@ -644,6 +693,8 @@ static bool text_check(const struct tune_action *action, struct err *err) {
 
 /* How long the list is that action->index points into. */
 static size_t index_limit(const struct tune_state *state, enum tune_action_kind kind) {
+    if (kind == TUNE_ACT_FOCUS)
+        return state->lanes.len;
     if (kind == TUNE_ACT_CHOOSE_PLAN)
         return state->plans.len;
     if (kind == TUNE_ACT_LEAVE_HUNK)

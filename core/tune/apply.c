@@ -18,7 +18,7 @@ static void text_set(struct tune_state *state, const cJSON *payload, const char 
         *field = tune_keep(state, text);
 }
 
-static struct tune_attempt *attempt_of(struct tune_state *state, const cJSON *payload) {
+struct tune_attempt *tune_attempt_of(struct tune_state *state, const cJSON *payload) {
     int id = tune_json_int(payload, "attempt", -1);
     return id >= 0 && (size_t)id < state->attempts.len ? &state->attempts.at[id] : NULL;
 }
@@ -81,6 +81,11 @@ static void apply_session(struct tune_state *state, const cJSON *payload, int64_
     const cJSON *origins = tune_json_at(payload, "origins");
     if (cJSON_IsObject(origins))
         origins_set(state, origins);
+    const cJSON *width = tune_json_at(payload, "width");
+    if (width)
+        state->width = (struct tune_width){MAX_OF(tune_json_int(width, "parents", 1), 1),
+                                           MAX_OF(tune_json_int(width, "plans", 1), 1),
+                                           MAX_OF(tune_json_int(width, "rewrites", 1), 1)};
     state->rounds = tune_json_int(payload, "rounds", state->rounds);
     state->budgets[TUNE_BUDGET_ROUNDS].limit = state->rounds;
     tune_limits_note(state, tune_json_at(payload, "limits"));
@@ -107,6 +112,7 @@ static void apply_resumed(struct tune_state *state, const cJSON *payload, int64_
     for (int i = 0; i < TUNE_STEPS; i++)
         if (state->steps[i].is == TUNE_IS_RUNNING)
             tune_step_reset(&state->steps[i]);
+    tune_lanes_rest(state);
     tune_calls_break_off(state, wall_ms);
     if (state->wait == TUNE_WAIT_NOTHING)
         tune_wait_set(state, TUNE_WAIT_PAUSED, "opened again; what was under way starts over");
@@ -118,6 +124,7 @@ static void apply_round(struct tune_state *state, const cJSON *payload, int64_t 
     (void)wall_ms;
     state->round = tune_json_int(payload, "round", state->round + 1);
     state->own->round_over = false;
+    tune_lanes_clear(state);
     tune_steps_rewind(state, TUNE_STEP_PROFILE);
     state->plans.len = 0;
     state->plan = state->current = -1;
@@ -133,13 +140,15 @@ static void apply_step(struct tune_state *state, const cJSON *payload, int64_t w
     tune_steps_rewind(state, step);
     state->steps[step].is = TUNE_IS_RUNNING;
     state->steps[step].started_ms = wall_ms;
+    tune_lanes_step(state, payload, step);
     tune_wait_set(state, TUNE_WAIT_NOTHING, NULL);
 }
 
 static void apply_progress(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)wall_ms;
     enum tune_step step;
-    if (!tune_step_find(tune_json_text(payload, "step"), &step))
+    if (tune_lane_progress(state, payload) ||
+        !tune_step_find(tune_json_text(payload, "step"), &step))
         return;
     state->steps[step].doing = tune_keep(state, tune_json_text(payload, "doing"));
     state->steps[step].done = tune_json_number(payload, "done");
@@ -187,6 +196,10 @@ static void apply_round_end(struct tune_state *state, const cJSON *payload, int6
     (void)payload, (void)wall_ms;
     const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
     bool gain = attempt && attempt->id > 0 && attempt->status == TUNE_STATUS_KEEP;
+    if (state->lanes.len) {         /* the best one decides, whatever is looked at */
+        const struct tune_attempt *best = tune_state_attempt(state, state->incumbent);
+        gain = best && best->id > 0 && best->round == state->round;
+    }
     if (state->own->round_over)
         return;
     state->own->round_over = true;
@@ -219,13 +232,18 @@ static void apply_pause(struct tune_state *state, const cJSON *payload, int64_t 
 
 static void apply_plans(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)wall_ms;
-    state->plans.len = 0;
+    int lane = state->own->loaded;
+    if (lane < 0)
+        state->plans.len = 0;
     const cJSON *plan;
     cJSON_ArrayForEach(plan, tune_json_at(payload, "plans")) {
         struct tune_plan *place = vec_push(&state->plans);
         tune_plan_read(state, plan, place);
         place->revised = state->own->revise;
+        place->lane = lane;
     }
+    if (lane >= 0)                  /* they are given to the lanes when all have answered */
+        return;
     state->plan = state->plans.len ? 0 : -1;
     if (state->plans.len)
         state->own->revise = false;
@@ -236,9 +254,11 @@ static void apply_candidate(struct tune_state *state, const cJSON *payload, int6
     const char *source = tune_json_text(payload, "source");
     if (!source)
         return;
-    state->candidate.parent = tune_json_int(payload, "parent", state->incumbent);
+    state->candidate.parent = tune_json_int(payload, "parent", tune_state_parent(state));
     state->candidate.repair = tune_json_int(payload, "repair", 0);
-    state->candidate.attempt = state->current > 0 ? state->current : (int)state->attempts.len;
+    state->candidate.attempt = state->current > 0 ? state->current
+                               : state->lanes.len ? -1
+                                                  : (int)state->attempts.len;
     state->candidate.edited = false;
     tune_candidate_set(state, source, tune_json_text(payload, "author"));
 }
@@ -247,7 +267,7 @@ static void apply_candidate(struct tune_state *state, const cJSON *payload, int6
 static void apply_plan_failed(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)wall_ms;
     const struct tune_plan *plan = tune_state_plan(state);
-    *vec_push(&state->rejections) = (struct tune_rejection){
+    struct tune_rejection row = {
         .round = state->round,
         .attempt = -1,
         .step = TUNE_STEP_REWRITE,
@@ -256,6 +276,7 @@ static void apply_plan_failed(struct tune_state *state, const cJSON *payload, in
         .key = plan ? plan->key : NULL,
         .reason = tune_keep(state, tune_json_text(payload, "text")),
     };
+    tune_rejection_add(state, row);
 }
 
 /* ------------------------------------------------------------------------------- attempts */
@@ -265,6 +286,7 @@ static void attempt_clear(struct tune_attempt *attempt) {
     attempt->metrics.len = attempt->lines.len = attempt->bounds.len = 0;
     attempt->verdict = (struct tune_verdict){0};
     attempt->latency_us = attempt->floor_us = attempt->speedup = attempt->vs_parent = NAN;
+    attempt->modelled_us = NAN;
     attempt->interval.ratio = attempt->interval.low = attempt->interval.high = NAN;
     attempt->interval.seen = NAN;
     attempt->confirmed = false;
@@ -308,15 +330,16 @@ static void apply_attempt(struct tune_state *state, const cJSON *payload, int64_
     if (plan)
         tune_plan_read(state, plan, &attempt->plan);
     state->current = attempt->id;
+    state->candidate.attempt = attempt->id;
 }
 
 /* The evaluation that runs was begun again from the start: what it said before does not count. */
 static void apply_anew(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)wall_ms;
-    struct tune_attempt *attempt = attempt_of(state, payload);
-    state->own->heard = 0;
+    struct tune_attempt *attempt = tune_attempt_of(state, payload);
     if (!attempt)
         return;
+    attempt->heard = 0;
     attempt->samples.len = attempt->parent_samples.len = 0;
     if (tune_json_bool(payload, "seeds"))
         attempt->seeds.len = 0;
@@ -326,22 +349,25 @@ static void apply_anew(struct tune_state *state, const cJSON *payload, int64_t w
 static void apply_evaluate(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)wall_ms;
     int occasion = tune_json_int(payload, "occasion", 0);
-    struct tune_attempt *attempt = attempt_of(state, payload);
-    if (occasion != state->own->heard_occasion)
-        state->own->heard = 0;
-    state->own->heard_occasion = occasion;
-    if (attempt)
-        attempt->samples.len = attempt->parent_samples.len = 0;
+    struct tune_attempt *attempt = tune_attempt_of(state, payload);
+    if (!attempt)
+        return;
+    if (occasion != attempt->occasion)
+        attempt->heard = 0;
+    attempt->occasion = occasion;
+    attempt->samples.len = attempt->parent_samples.len = 0;
 }
 
 static void apply_settled(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
-    (void)payload, (void)wall_ms;
-    state->own->occasions++;
+    (void)wall_ms;
+    struct tune_attempt *attempt = tune_attempt_of(state, payload);
+    if (attempt)
+        attempt->evaluated++;
 }
 
 static void apply_seed(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)wall_ms;
-    struct tune_attempt *attempt = attempt_of(state, payload);
+    struct tune_attempt *attempt = tune_attempt_of(state, payload);
     if (!attempt)
         return;
     struct tune_seed seed = {.seed = tune_json_int64(payload, "seed", 0),
@@ -359,7 +385,7 @@ static void apply_seed(struct tune_state *state, const cJSON *payload, int64_t w
 
 static void apply_sample(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)wall_ms;
-    struct tune_attempt *attempt = attempt_of(state, payload);
+    struct tune_attempt *attempt = tune_attempt_of(state, payload);
     double us = tune_json_number(payload, "us");
     if (!attempt || isnan(us))
         return;
@@ -369,136 +395,9 @@ static void apply_sample(struct tune_state *state, const cJSON *payload, int64_t
         *vec_push(&attempt->samples) = us;
 }
 
-static int by_size(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-double tune_median(const double *values, size_t count) {
-    if (!count)
-        return NAN;
-    double *sorted = mem_dup(values, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, by_size);
-    double median = (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
-    free(sorted);
-    return median;
-}
-
-static void metrics_read(struct tune_state *state, const cJSON *list,
-                         struct tune_attempt *attempt) {
-    attempt->metrics.len = 0;
-    const cJSON *item;
-    cJSON_ArrayForEach(item, list) {
-        const char *name = tune_json_text(item, "name");
-        if (!name)
-            continue;
-        *vec_push(&attempt->metrics) = (struct tune_metric){
-            tune_keep(state, name), tune_keep(state, tune_json_text(item, "unit")),
-            tune_json_number(item, "value")};
-    }
-}
-
-static void lines_read(struct tune_state *state, const cJSON *list, struct tune_attempt *attempt) {
-    attempt->lines.len = 0;
-    const cJSON *item;
-    cJSON_ArrayForEach(item, list) * vec_push(&attempt->lines) =
-        (struct tune_line_cost){.line = tune_json_int(item, "line", 0),
-                                .us = tune_json_number(item, "us"),
-                                .share = tune_json_number(item, "share"),
-                                .engine = tune_keep(state, tune_json_text(item, "engine"))};
-}
-
-static void bounds_read(struct tune_state *state, const cJSON *list, struct tune_attempt *attempt) {
-    attempt->bounds.len = 0;
-    const cJSON *item;
-    cJSON_ArrayForEach(item, list) {
-        const char *name = tune_json_text(item, "name");
-        if (name)
-            *vec_push(&attempt->bounds) =
-                (struct tune_bound){tune_keep(state, name), tune_json_number(item, "busy_us"),
-                                    tune_json_number(item, "without_us")};
-    }
-}
-
-static void apply_measured(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
-    (void)wall_ms;
-    struct tune_attempt *attempt = attempt_of(state, payload);
-    if (!attempt)
-        return;
-    attempt->latency_us = tune_json_number(payload, "latency_us");
-    attempt->floor_us = tune_json_number(payload, "floor_us");
-    attempt->instructions = tune_json_int64(payload, "instructions", 0);
-    attempt->modelled = tune_json_bool(payload, "modelled");
-    attempt->bound_by = tune_keep(state, tune_json_text(payload, "bound_by"));
-    text_set(state, payload, "nki", &state->nki);
-    metrics_read(state, tune_json_at(payload, "metrics"), attempt);
-    lines_read(state, tune_json_at(payload, "lines"), attempt);
-    bounds_read(state, tune_json_at(payload, "bounds"), attempt);
-    attempt->floor_modelled = attempt->profile_modelled = false;
-    const struct tune_attempt *seed = &state->attempts.at[0];
-    const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
-    attempt->speedup = seed->latency_us / attempt->latency_us;
-    attempt->vs_parent = parent ? parent->latency_us / attempt->latency_us : (double)NAN;
-    /* Interleaved samples compare what two evaluations, hours apart, cannot. */
-    if (attempt->modelled || !parent || !attempt->parent_samples.len || !attempt->samples.len)
-        return;
-    attempt->vs_parent = tune_median(attempt->parent_samples.at, attempt->parent_samples.len) /
-                         tune_median(attempt->samples.at, attempt->samples.len);
-    attempt->speedup = parent->speedup * attempt->vs_parent;
-}
-
-/* What the device model says of a kernel that was measured: it fills what the host left open. */
-static void apply_modelled(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
-    (void)wall_ms;
-    struct tune_attempt *attempt = attempt_of(state, payload);
-    if (!attempt)
-        return;
-    double floor_us = tune_json_number(payload, "floor_us");
-    if (isnan(attempt->floor_us) && !isnan(floor_us)) {
-        attempt->floor_us = floor_us;
-        attempt->floor_modelled = true;
-    }
-    if (!tune_json_at(payload, "lines"))
-        return;
-    attempt->profile_modelled = true;
-    metrics_read(state, tune_json_at(payload, "metrics"), attempt);
-    lines_read(state, tune_json_at(payload, "lines"), attempt);
-    bounds_read(state, tune_json_at(payload, "bounds"), attempt);
-    text_set(state, payload, "bound_by", &attempt->bound_by);
-}
-
-static void apply_verdict(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
-    (void)wall_ms;
-    struct tune_attempt *attempt = attempt_of(state, payload);
-    if (!attempt)
-        return;
-    struct tune_verdict *verdict = &attempt->verdict;
-    const struct {
-        const char *key, *why_key;
-        enum tune_answer *answer;
-        const char **why;
-    } all[] = {
-        {"compiles", "compiles_why", &verdict->compiles, &verdict->compiles_why},
-        {"correct", "correct_why", &verdict->correct, &verdict->correct_why},
-        {"credible", "credible_why", &verdict->credible, &verdict->credible_why},
-        {"faster", "faster_why", &verdict->faster, &verdict->faster_why},
-    };
-    for (size_t i = 0; i < COUNT_OF(all); i++)
-        if (tune_answer_find(tune_json_text(payload, all[i].key), all[i].answer))
-            *all[i].why = tune_keep(state, tune_json_text(payload, all[i].why_key));
-    const cJSON *ratio = tune_json_at(payload, "ratio");
-    if (!ratio)
-        return;
-    attempt->interval.ratio = tune_json_number(payload, "ratio");
-    attempt->interval.low = tune_json_number(payload, "low");
-    attempt->interval.high = tune_json_number(payload, "high");
-    attempt->interval.seen = tune_json_number(payload, "seen");
-    attempt->confirmed = tune_json_bool(payload, "confirmed");
-}
-
 static void apply_scored(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)wall_ms;
-    struct tune_attempt *attempt = attempt_of(state, payload);
+    struct tune_attempt *attempt = tune_attempt_of(state, payload);
     if (!attempt)
         return;
     tune_answer_find(tune_json_text(payload, "held"), &attempt->plan.held);
@@ -510,13 +409,13 @@ static void apply_scored(struct tune_state *state, const cJSON *payload, int64_t
 }
 
 static void apply_decided(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
-    struct tune_attempt *attempt = attempt_of(state, payload);
+    struct tune_attempt *attempt = tune_attempt_of(state, payload);
     if (!attempt)
         return;
     tune_status_find(tune_json_text(payload, "status"), &attempt->status);
     attempt->reason = tune_keep(state, tune_json_text(payload, "reason"));
     attempt->ended_ms = wall_ms;
-    if (attempt->status == TUNE_STATUS_KEEP)
+    if (attempt->status == TUNE_STATUS_KEEP && !state->lanes.len)
         state->incumbent = attempt->id;
     tune_state_find_best(state);
 }
@@ -524,7 +423,7 @@ static void apply_decided(struct tune_state *state, const cJSON *payload, int64_
 /* The profile's artefact is in its place. */
 static void apply_timeline(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)wall_ms;
-    struct tune_attempt *attempt = attempt_of(state, payload);
+    struct tune_attempt *attempt = tune_attempt_of(state, payload);
     if (attempt)
         attempt->timeline = tune_keep(state, tune_json_text(payload, "hash"));
 }
@@ -549,8 +448,9 @@ static void log_add(struct tune_state *state, struct tune_log log, const char *p
 }
 
 static void heard_note(struct tune_state *state, const cJSON *payload) {
-    int64_t heard = tune_json_int64(payload, "heard", 0);
-    state->own->heard = MAX_OF(state->own->heard, heard);
+    struct tune_attempt *attempt = tune_attempt_of(state, payload);
+    if (attempt)
+        attempt->heard = MAX_OF(attempt->heard, tune_json_int64(payload, "heard", 0));
 }
 
 static void apply_log(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
@@ -613,7 +513,7 @@ static void apply_note(struct tune_state *state, const cJSON *payload, int64_t w
     tune_answer_find(tune_json_text(payload, "diagnosis"), &note.diagnosis);
     note.author = tune_keep(state, tune_json_text(payload, "author"));
     *vec_push(&state->notes) = note;
-    struct tune_attempt *attempt = attempt_of(state, payload);
+    struct tune_attempt *attempt = tune_attempt_of(state, payload);
     if (attempt)
         *vec_push(&attempt->notes) = (int)state->notes.len - 1;
 }
@@ -768,6 +668,12 @@ static const struct {
     {"stop", apply_stop},
     {"pause", apply_pause},
     {"spent", tune_spent_note},
+    {"lanes", tune_lanes_apply},
+    {"lane", tune_lane_apply},
+    {"lane_end", tune_lane_end_apply},
+    {"lane_fan", tune_lane_fan_apply},
+    {"lanes_assign", tune_lanes_assign_apply},
+    {"beam", tune_beam_apply},
     {"plans", apply_plans},
     {"candidate", apply_candidate},
     {"asked", tune_call_asked},
@@ -779,12 +685,12 @@ static const struct {
     {"anew", apply_anew},
     {"evaluate", apply_evaluate},
     {"settled", apply_settled},
-    {"modelled", apply_modelled},
+    {"modelled", tune_modelled_apply},
     {"seed", apply_seed},
     {"sample", apply_sample},
-    {"measured", apply_measured},
+    {"measured", tune_measured_apply},
     {"timeline", apply_timeline},
-    {"verdict", apply_verdict},
+    {"verdict", tune_verdict_apply},
     {"scored", apply_scored},
     {"decided", apply_decided},
     {"log", apply_log},
@@ -804,10 +710,13 @@ void tune_state_apply(struct tune_state *state, int64_t seq, int64_t wall_ms, co
     if (!strcmp(type, "decided") || !strcmp(type, "act"))
         state->own->decided_seq = seq;
     cJSON *object = cJSON_Parse(payload);
+    int lane = tune_json_int(object, "lane", -1), loaded = tune_lane_load(state, lane);
     for (size_t i = 0; object && i < COUNT_OF(events); i++)
         if (!strcmp(events[i].type, type)) {
             events[i].fn(state, object, wall_ms);
             break;
         }
+    if (lane >= 0)
+        tune_lane_load(state, loaded);
     cJSON_Delete(object);
 }

@@ -11,33 +11,46 @@
 
 #define LIMIT_S 120.0
 
-struct tune_beside {
-    struct tune_session *session;
-    struct target *target;          /* sim */
-    struct target_run *run;
-    int attempt;                    /* whom it was asked about; -1: nobody */
+/* One question about one kernel. */
+struct question {
+    struct tune_beside *beside;
+    struct question *next;
+    struct target_run *run;         /* NULL: waits for its turn, or was answered */
+    int attempt;
     char hash[33];                  /* of that attempt's source */
-    bool answered, unwanted;        /* unwanted: the answer under way is about another kernel */
+    bool answered, unwanted;        /* unwanted: what comes is about a kernel that is no more */
     struct runner_result result;
 };
 
+struct tune_beside {
+    struct tune_session *session;
+    struct target *target;          /* sim */
+    struct question *questions;     /* newest first; answers are kept for the round */
+    int round;
+};
+
+static void question_free(struct question *question) {
+    struct question **place = &question->beside->questions;
+    while (*place && *place != question)
+        place = &(*place)->next;
+    if (*place)
+        *place = question->next;
+    runner_result_free(&question->result);
+    free(question);
+}
+
 static void on_done(void *data, struct runner_result *result) {
-    struct tune_beside *beside = data;
-    beside->run = NULL;
-    if (beside->unwanted) {
-        beside->unwanted = false;
-        const struct tune_attempt *attempt =
-            tune_state_attempt(beside->session->state, beside->attempt);
-        beside->attempt = -1;
-        if (attempt)
-            tune_beside_ask(beside->session, attempt);
-    } else {
-        beside->answered = true;
-        beside->result = *result;
-        *result = (struct runner_result){0};
+    struct question *question = data;
+    struct tune_session *session = question->beside->session;
+    question->run = NULL;
+    if (question->unwanted) {
+        question_free(question);
+        return;
     }
-    if (!beside->run)
-        tune_evaluation_go_on(beside->session);
+    question->answered = true;
+    question->result = *result;
+    *result = (struct runner_result){0};
+    tune_evaluation_go_on(session);
 }
 
 static struct tune_beside *beside_of(struct tune_session *session) {
@@ -45,58 +58,88 @@ static struct tune_beside *beside_of(struct tune_session *session) {
         return session->beside;
     struct tune_beside *beside = mem_alloc(1, sizeof *beside);
     beside->session = session;
-    beside->attempt = -1;
     beside->target = target_open(session->loop, "sim", NULL, NULL);
     session->beside = beside;
     return beside;
 }
 
-static void start(struct tune_beside *beside, const struct tune_attempt *attempt) {
-    const struct tune_state *state = beside->session->state;
+static void start(struct question *question, const struct tune_attempt *attempt) {
+    const struct tune_state *state = question->beside->session->state;
     struct runner_job job = {.kernel_path = state->kernel_path, .kernel_text = attempt->source,
                              .kernel_name = state->function,
                              .reference_path = state->reference_path, .device = state->device,
                              .no_verify = true, .time_limit_s = LIMIT_S};
-    struct runner_callbacks callbacks = {NULL, on_done, beside};
-    beside->run = target_start(beside->target, &job, &callbacks, NULL);
+    struct runner_callbacks callbacks = {NULL, on_done, question};
+    question->run = target_start(question->beside->target, &job, &callbacks, NULL);
+}
+
+static void drop(struct question *question) {
+    if (!question->run) {
+        question_free(question);
+        return;
+    }
+    question->unwanted = true;
+    target_cancel(question->run);
+}
+
+/* Answers about earlier rounds are not asked for again. */
+static void forget_old(struct tune_beside *beside) {
+    if (beside->round == beside->session->state->round)
+        return;
+    beside->round = beside->session->state->round;
+    for (struct question *at = beside->questions, *next; at; at = next) {
+        next = at->next;
+        if (!at->unwanted)
+            drop(at);
+    }
+}
+
+static struct question *question_of(const struct tune_beside *beside, int attempt) {
+    struct question *at = beside ? beside->questions : NULL;
+    while (at && (at->attempt != attempt || at->unwanted))
+        at = at->next;
+    return at;
 }
 
 void tune_beside_ask(struct tune_session *session, const struct tune_attempt *attempt) {
     if (session->place.modelled || session->place.alone || session->state->model)
         return;
     struct tune_beside *beside = beside_of(session);
-    bool same = beside->attempt == attempt->id && !strcmp(beside->hash, attempt->hash);
-    if (same && (beside->run || beside->answered))
+    forget_old(beside);
+    struct question *known = question_of(beside, attempt->id);
+    if (known && !strcmp(known->hash, attempt->hash) && (known->run || known->answered))
         return;
-    beside->attempt = attempt->id;
-    memcpy(beside->hash, attempt->hash, sizeof beside->hash);
-    beside->answered = false;
-    runner_result_free(&beside->result);
-    beside->result = (struct runner_result){0};
-    if (beside->run) {
-        beside->unwanted = true;
-        target_cancel(beside->run);
-        return;
-    }
-    start(beside, attempt);
+    if (known)
+        drop(known);
+    struct question *question = mem_alloc(1, sizeof *question);
+    *question = (struct question){
+        .beside = beside, .next = beside->questions, .attempt = attempt->id};
+    memcpy(question->hash, attempt->hash, sizeof question->hash);
+    beside->questions = question;
+    start(question, attempt);
 }
 
 bool tune_beside_pends(const struct tune_session *session, int attempt) {
-    const struct tune_beside *beside = session->beside;
-    return beside && beside->run && beside->attempt == attempt;
+    const struct question *question = question_of(session->beside, attempt);
+    return question && question->run;
 }
 
-static bool has_answer(const struct tune_beside *beside, const struct tune_attempt *attempt) {
-    return beside && attempt && beside->answered && beside->attempt == attempt->id &&
-           beside->result.failure.kind == ERR_NONE && beside->result.latency_us > 0;
+static const struct runner_result *answer_of(const struct tune_session *session, int attempt) {
+    const struct question *question = question_of(session->beside, attempt);
+    const struct runner_result *result = question && question->answered ? &question->result : NULL;
+    return result && result->failure.kind == ERR_NONE && result->latency_us > 0 ? result : NULL;
+}
+
+double tune_beside_latency(const struct tune_session *session, int attempt) {
+    const struct runner_result *result = answer_of(session, attempt);
+    return result ? result->latency_us : (double)NAN;
 }
 
 void tune_beside_fill(struct tune_session *session, int id) {
-    const struct tune_beside *beside = session->beside;
     const struct tune_attempt *attempt = tune_state_attempt(session->state, id);
-    if (!has_answer(beside, attempt))
+    const struct runner_result *result = answer_of(session, id);
+    if (!attempt || !result)
         return;
-    const struct runner_result *result = &beside->result;
     cJSON *payload = cJSON_CreateObject();
     cJSON_AddNumberToObject(payload, "attempt", id);
     tune_json_put_number(payload, "latency_us", result->latency_us);
@@ -115,6 +158,7 @@ void tune_beside_free(struct tune_session *session) {
         return;
     session->beside = NULL;
     target_free(beside->target);
-    runner_result_free(&beside->result);
+    while (beside->questions)
+        question_free(beside->questions);
     free(beside);
 }

@@ -82,7 +82,8 @@ double tune_budget_held(const struct tune_state *state, enum tune_budget budget)
     }
     for (int i = 0; i < TUNE_STEPS && budget == TUNE_BUDGET_DEVICE_S; i++)
         if (state->steps[i].is == TUNE_IS_RUNNING)
-            sum += known(tune_expect_step(state, (enum tune_step)i).cost[budget]);
+            sum += known(tune_expect_step(state, (enum tune_step)i).cost[budget]) *
+                   tune_lanes_running(state);
     return sum;
 }
 
@@ -284,7 +285,7 @@ static void lengthen(const struct tune_state *state, struct tune_asking *asking,
 
 bool tune_reply_affords(struct tune_reply *reply, struct tune_asking *asking, int *max_tokens,
                         struct err *err) {
-    struct tune_session *session = reply->session;
+    struct tune_session *session = reply->work.session;
     struct tune_expected expected = tune_expect_call(session->state, asking);
     bool lesson = asking->role == TUNE_ROLE_SUMMARISER || asking->role == TUNE_ROLE_REFLECTOR;
     struct buf why = {0};
@@ -299,7 +300,6 @@ bool tune_reply_affords(struct tune_reply *reply, struct tune_asking *asking, in
     } else if (lesson) {
         err_set(err, ERR_CANCELLED, "%s", why.at);
     } else {
-        session->work = TUNE_WORK_NONE;
         reply->done = true;
         tune_stop(session, "%s", why.at);
     }
@@ -351,7 +351,7 @@ static double runs_out(const struct tune_session *session, enum tune_budget budg
     if (isnan(limit))
         return NAN;
     if (budget == TUNE_BUDGET_WALL_S)
-        running = session->work != TUNE_WORK_NONE;
+        running = tune_works(session);
     for (const struct tune_evaluation *at = session->evaluations; at; at = at->next)
         running += budget == TUNE_BUDGET_DEVICE_S && !at->given_up && session->place.modelled;
     return running > 0 ? fmax(left - fmin(left * EARLY, EARLY_S), 0) / running : (double)NAN;

@@ -73,6 +73,7 @@ void tune_call_asked(struct tune_state *state, const cJSON *payload, int64_t wal
         .prompt = tune_keep(state, tune_json_text(payload, "prompt")),
         .round = state->round,
         .attempt = tune_json_int(payload, "attempt", -1),
+        .lane = state->own->loaded,
         .asked_ms = wall_ms,
         .estimate = tune_json_number(payload, "estimate"),
         .hold_tokens = tune_json_number(payload, "hold_tokens"),
@@ -193,7 +194,8 @@ static void artefact_put(struct tune_session *session, cJSON *payload, const cha
 }
 
 int tune_reply_asked(struct tune_reply *reply, const struct tune_question *question) {
-    struct tune_session *session = reply->session;
+    struct tune_session *session = reply->work.session;
+    int before = tune_enter(session, reply->work.lane);
     cJSON *payload = cJSON_CreateObject();
     tune_json_put_text(payload, "role", tune_role_word(question->role));
     tune_json_put_text(payload, "model", question->model);
@@ -209,11 +211,14 @@ int tune_reply_asked(struct tune_reply *reply, const struct tune_question *quest
     if (question->mends >= 0)
         cJSON_AddNumberToObject(payload, "mends", question->mends);
     int number = (int)session->state->calls.len;
-    return tune_emit(session, "asked", payload) ? number : -1;
+    bool ok = tune_emit(session, "asked", payload);
+    tune_leave(session, before);
+    return ok ? number : -1;
 }
 
 void tune_reply_sent(struct tune_reply *reply, int call, const struct tune_question *question) {
-    struct tune_session *session = reply->session;
+    struct tune_session *session = reply->work.session;
+    int before = tune_enter(session, reply->work.lane);
     cJSON *payload = cJSON_CreateObject();
     cJSON_AddNumberToObject(payload, "call", call);
     artefact_put(session, payload, "prompt", question->prompt);
@@ -221,10 +226,11 @@ void tune_reply_sent(struct tune_reply *reply, int call, const struct tune_quest
     tune_json_put_number(payload, "hold_tokens", question->hold_tokens);
     tune_json_put_number(payload, "hold_dollars", question->hold_dollars);
     tune_emit(session, "sent", payload);
+    tune_leave(session, before);
 }
 
 bool tune_reply_holds(const struct tune_reply *reply) {
-    return reply->session->state->holds;
+    return reply->work.session->state->holds;
 }
 
 /* As much of a useless answer as is worth sending back: its beginning and its end. */
@@ -251,29 +257,32 @@ void tune_reply_unread(struct tune_reply *reply, int call, struct str text, cons
     cJSON_AddNumberToObject(payload, "call", call);
     tune_json_put_text(payload, "text", why);
     tune_json_put_text(payload, "said", said.at ? said.at : "");
-    tune_emit(reply->session, "unread", payload);
+    tune_emit(reply->work.session, "unread", payload);
     buf_free(&said);
 }
 
 const struct tune_context *tune_reply_context(struct tune_reply *reply, enum tune_role role,
                                               int call) {
-    struct tune_session *session = reply->session;
-    tune_context_free(session->context);
-    session->context = tune_context_question(session->state, role, call);
-    return session->context;
+    struct tune_session *session = reply->work.session;
+    int before = tune_enter(session, reply->work.lane);
+    tune_context_free(reply->context);
+    reply->context = tune_context_question(session->state, role, call);
+    tune_leave(session, before);
+    return reply->context;
 }
 
 int tune_reply_repeats(const struct tune_reply *reply, struct str source) {
-    const struct tune_state *state = reply->session->state;
+    const struct tune_state *state = reply->work.session->state;
+    int mine = reply->work.lane < 0 ? state->current : tune_lane_attempt(state, reply->work.lane);
     for (size_t i = 0; i < state->attempts.len; i++)
-        if ((int)i != state->current &&
+        if ((int)i != mine &&
             str_equal(str_trim(source), str_trim(str_of(state->attempts.at[i].source))))
             return (int)i;
     return -1;
 }
 
 void tune_reply_stream(struct tune_reply *reply, int call, struct str piece, bool again) {
-    struct tune_session *session = reply->session;
+    struct tune_session *session = reply->work.session;
     tune_call_stream(session->state, call, piece, again);
     if (session->changed)
         session->changed(session->changed_context);
@@ -296,7 +305,7 @@ static void spent_emit(struct tune_session *session, const struct model_reply *a
 }
 
 void tune_reply_answered(struct tune_reply *reply, int call, const struct model_reply *answer) {
-    struct tune_session *session = reply->session;
+    struct tune_session *session = reply->work.session;
     if (call < 0 || session->closing)
         return;
     struct tune_call values = {.input = answer->usage.input,
@@ -308,6 +317,7 @@ void tune_reply_answered(struct tune_reply *reply, int call, const struct model_
                                .elapsed_s = answer->elapsed_s,
                                .guess_answer = NAN,
                                .guess_dollars = NAN};
+    int before = tune_enter(session, reply->work.lane);
     cJSON *payload = cJSON_CreateObject();
     cJSON_AddNumberToObject(payload, "call", call);
     artefact_put(session, payload, "answer", answer->text);
@@ -319,8 +329,9 @@ void tune_reply_answered(struct tune_reply *reply, int call, const struct model_
         tune_json_put_number(payload, numbers[i].key, *number_at(&values, i));
     if (tune_emit(session, "answered", payload))
         spent_emit(session, answer);
+    tune_leave(session, before);
 }
 
 size_t tune_reply_turn(const struct tune_reply *reply, enum tune_role role, size_t models) {
-    return tune_role_turn(reply->session->state, role, models);
+    return tune_role_turn(reply->work.session->state, role, models);
 }

@@ -35,7 +35,9 @@ static void closed_add(struct tune_context *context, const char *key, const char
 static void closed_fill(struct tune_context *context, const struct tune_state *state) {
     for (size_t i = 1; i < state->attempts.len; i++) {
         const struct tune_attempt *attempt = &state->attempts.at[i];
-        if (attempt->status != TUNE_STATUS_KEEP && attempt->status != TUNE_STATUS_OPEN)
+        /* A parent of a beam lives on beside what was made of it. */
+        bool made = state->lanes.len && attempt->parent == context->attempt;
+        if (made || (attempt->status != TUNE_STATUS_KEEP && attempt->status != TUNE_STATUS_OPEN))
             closed_add(context, attempt->plan.key,
                        arena_printf(context->arena, "attempt %d: %s", attempt->id,
                                     tune_status_word(attempt->status)));
@@ -341,14 +343,14 @@ static struct tune_context *proposal_context(const struct tune_state *state, int
     struct tune_context *context = mem_alloc(1, sizeof *context);
     context->arena = arena_new();
     context->round = state->round;
-    context->attempt = state->incumbent;
+    context->attempt = tune_state_parent(state);
     context->task = keep(context, state->task);
     context->function = keep(context, state->function);
     context->path = keep(context, state->kernel_path);
     context->reference_path = keep(context, state->reference_path);
     context->device = keep(context, state->device);
     context->latency_us = context->floor_us = NAN;
-    const struct tune_attempt *from = tune_state_attempt(state, state->incumbent);
+    const struct tune_attempt *from = tune_state_attempt(state, context->attempt);
     context->source = keep(context, from ? from->source : state->kernel_source);
     closed_fill(context, state);
     changes_fill(context, state);

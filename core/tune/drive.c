@@ -15,6 +15,11 @@ void tune_step_done(struct tune_session *session, enum tune_step step, enum tune
     va_start(args, format);
     buf_vprintf(&text, format, args);
     va_end(args);
+    if (session->lane >= 0) {
+        tune_lane_done(session, step, is, text.at);
+        buf_free(&text);
+        return;
+    }
     cJSON *payload = cJSON_CreateObject();
     tune_json_put_text(payload, "step", tune_step_word(step));
     tune_json_put_text(payload, "is", tune_step_is_word(is));
@@ -106,6 +111,9 @@ static bool attempt_is_open(const struct tune_state *state) {
 }
 
 static bool wants_candidate(const struct tune_state *state) {
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    if (state->lanes.len)           /* the step of all may have ended otherwise */
+        return state->candidate.exists && (!attempt || attempt->status == TUNE_STATUS_OPEN);
     return state->candidate.exists && state->steps[TUNE_STEP_REWRITE].is == TUNE_IS_OK;
 }
 /* The model's time comes with the check; a device is asked when the check is passed. */
@@ -140,6 +148,16 @@ static const struct {
     [TUNE_STEP_REFLECT] = {wants_always, tune_reflect, ""},
 };
 
+bool tune_step_wanted(const struct tune_session *session, enum tune_step step,
+                      const char **skipped) {
+    *skipped = steps[step].skipped;
+    return steps[step].wanted(session->state);
+}
+
+void tune_step_run(struct tune_session *session, enum tune_step step) {
+    steps[step].start(session);
+}
+
 static void step_start(struct tune_session *session, enum tune_step step) {
     if (!steps[step].wanted(session->state)) {
         tune_step_done(session, step, TUNE_IS_SKIPPED, "%s", steps[step].skipped);
@@ -164,54 +182,65 @@ static int replans(const struct tune_state *state) {
 static bool can_repair(const struct tune_session *session) {
     const struct tune_state *state = session->state;
     const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
-    return session->proposer->repairs && !attempt->plan.sweep && attempt_is_open(state) && attempt->verdict.compiles == TUNE_ANSWER_NO &&
-           attempt->repairs < tune_repairs_most(state, attempt) && attempt->plan.key && *attempt->plan.key;
+    return session->proposer->repairs && attempt_is_open(state) && !attempt->plan.sweep &&
+           attempt->verdict.compiles == TUNE_ANSWER_NO &&
+           attempt->repairs < tune_repairs_most(state, attempt) && attempt->plan.key &&
+           *attempt->plan.key;
 }
 
-/* The step that follows one that ended; TUNE_STEPS: the round is over. */
-static enum tune_step step_after(const struct tune_session *session) {
+enum tune_step tune_step_after(const struct tune_session *session, enum tune_step step,
+                               enum tune_step_is is) {
     const struct tune_state *state = session->state;
-    enum tune_step_is is = state->steps[state->step].is;
-    if (state->step == TUNE_STEP_REWRITE && is == TUNE_IS_FAILED && state->current <= 0 &&
-        replans(state) < TUNE_MAX_REPLANS)
+    if (step == TUNE_STEP_REWRITE && is == TUNE_IS_FAILED && state->current <= 0 &&
+        !state->lanes.len && replans(state) < TUNE_MAX_REPLANS)
         return TUNE_STEP_PLAN;
-    if (state->step == TUNE_STEP_VERIFY && is == TUNE_IS_FAILED && can_repair(session))
+    if (step == TUNE_STEP_VERIFY && is == TUNE_IS_FAILED && can_repair(session))
         return TUNE_STEP_REWRITE;
-    return (enum tune_step)(state->step + 1);
+    return (enum tune_step)(step + 1);
 }
 
 static void go_on(struct tune_session *session) {
     const struct tune_state *state = session->state;
     enum tune_step_is is = state->steps[state->step].is;
+    enum tune_step next = tune_step_after(session, state->step, is);
     if (state->round == 0 || state->own->round_over) {
         round_begin(session);
+    } else if (state->lanes.len) {
+        tune_lanes_go_on(session);
     } else if (is == TUNE_IS_WAITING || is == TUNE_IS_RUNNING) {
         step_start(session, state->step);
-    } else if (step_after(session) < TUNE_STEPS) {
-        step_start(session, step_after(session));
+    } else if (tune_lanes_wanted(session)) {
+        tune_lanes_begin(session);
+    } else if (next < TUNE_STEPS) {
+        step_start(session, next);
     } else if (tune_emit(session, "round_end", cJSON_CreateObject())) {
         tune_recent_note(session);
     }
 }
 
-/* Work goes on only while its step is the one that runs. */
-static bool work_is_wanted(const struct tune_session *session) {
+/* With lanes there may be more to start while others work. */
+static bool can_go_on(const struct tune_session *session) {
     const struct tune_state *state = session->state;
-    return state->step == session->work_step &&
-           state->steps[session->work_step].is == TUNE_IS_RUNNING;
+    if (session->halted || !state->running || state->wait != TUNE_WAIT_NOTHING)
+        return false;
+    return !tune_works(session) || tune_lanes_can_start(session);
 }
 
 void tune_advance(struct tune_session *session) {
     if (session->advancing || session->closing || session->state->read_only)
         return;
     session->advancing = true;
-    const struct tune_state *state = session->state;
-    if (session->work && (session->halted || !work_is_wanted(session)))
-        tune_work_cancel(session);
-    while (!session->work && !session->halted && state->running && state->wait == TUNE_WAIT_NOTHING)
+    int lane = tune_enter(session, -1);
+    tune_work_sweep(session);
+    tune_lessons_settle(session);
+    while (can_go_on(session)) {
         go_on(session);
+        tune_lessons_settle(session);
+    }
     if (session->halted)
         tune_work_cancel(session);
     tune_budget_watch(session);
+    tune_replies_free(session);
+    tune_leave(session, lane);
     session->advancing = false;
 }

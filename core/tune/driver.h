@@ -8,7 +8,7 @@
 #include "tune/private.h"
 
 #define TUNE_PLATEAU 5              /* rounds in a row without a gain */
-#define TUNE_DIVERGENCE 0.5         /* slower than the best by this share: reverted at once */
+#define TUNE_MAX_PARENTS 64
 #define TUNE_MIN_GAIN 0.002         /* a gain below this share of the latency is no reason to keep */
 #define TUNE_POSITIVE 1.04          /* speedups that become experiences */
 #define TUNE_NEGATIVE (1 / 1.15)
@@ -17,21 +17,36 @@
 enum tune_work_is { TUNE_WORK_NONE, TUNE_WORK_PLAN, TUNE_WORK_REWRITE, TUNE_WORK_EVALUATE,
                     TUNE_WORK_SUMMARISE, TUNE_WORK_REFLECT };
 
-/* The one request to the proposer that is under way. */
-struct tune_reply {
+/* Whom a piece of work is for. It is wanted as long as that step runs, in that lane. */
+struct tune_work {
     struct tune_session *session;
-    bool done;
+    int lane;                       /* -1: the round has none */
+    int round;
+    enum tune_step step;
+};
+
+/* A request to the proposer that is under way. */
+struct tune_reply {
+    struct tune_work work;
+    struct tune_reply *next;        /* in session->replies */
+    enum tune_work_is is;
+    bool done;                      /* answered or given up; freed when nobody is inside it */
+    struct tune_context *context;
+    struct tune_plan plan;          /* its texts live in the state */
     char author[80];                /* "": the proposer's name */
+    bool learnt;                    /* a lesson came, which waits for those of the lanes before it */
+    struct arena *lesson_arena;
+    struct tune_lesson *lesson;     /* NULL: hone writes it */
 };
 
 /* An evaluation under way: what it is for, and what came so far. */
 struct tune_evaluation {
-    struct tune_session *session;
+    struct tune_work work;
     struct tune_evaluation *next;   /* in session->evaluations */
     void *run;
     int attempt;
-    enum tune_step step;
     bool given_up;                  /* what still comes is ignored */
+    bool held;                      /* not begun: the device model is asked first; run is NULL */
     bool rest;                      /* the remaining seeds of a candidate that is faster; of a
                                      * benchmark: the second one, which confirms the first */
     int64_t count, known;           /* events of it so far; so many are in the log already */
@@ -49,16 +64,16 @@ struct tune_session {
     struct tune_place place;
     struct tune_place_view place_view;
     struct tune_proposer *proposer;
-    enum tune_work_is work;
-    enum tune_step work_step;
-    struct tune_reply reply;
-    struct tune_context *context;   /* of the request under way */
-    struct tune_plan work_plan;     /* the same, its texts live in the state */
+    int lane;                       /* whose work is done right now, -1: no lane's; see tune_enter */
+    int questions;                  /* requests to the proposer at once, at most */
+    double prune;                   /* times its parent's modelled time; slower is not measured */
+    struct tune_reply *replies;
+    int asking;                     /* calls of the proposer's functions that have not returned */
     struct tune_evaluation *evaluations;
     struct loop_timer *follow;      /* read-only: looks for new events */
     struct tune_ingest *ingests;    /* profiles being put away */
     bool advancing, halted, closing;
-    struct tune_inspection *inspection;     /* of the candidate; NULL: none is under way */
+    struct tune_inspection *inspections;    /* of candidates, that are under way */
     struct nki_facts *original;     /* of the seed kernel's program; NULL: not known */
     struct tune_beside *beside;     /* the device model beside a measured place */
     int failures;                   /* evaluations in a row that the target could not do */
@@ -81,6 +96,16 @@ bool tune_emit_log(struct tune_session *session, enum tune_level level, const ch
 void tune_advance(struct tune_session *session);
 /* Gives up what is under way. */
 void tune_work_cancel(struct tune_session *session);
+/* Gives up what nobody wants any more: its step, or its lane, was left. */
+void tune_work_sweep(struct tune_session *session);
+/* Whether anything is under way, at all or in a lane. */
+bool tune_works(const struct tune_session *session);
+bool tune_works_in(const struct tune_session *session, int lane);
+/* What is done until tune_leave is about that lane: the state shows it as the one candidate there is, and
+ * events say so. Returns what tune_leave takes. -1 is a round without lanes. */
+int tune_enter(struct tune_session *session, int lane);
+void tune_leave(struct tune_session *session, int before);
+struct tune_work tune_work_of(struct tune_session *session, enum tune_step step);
 
 /* The end of the step that runs. */
 void tune_step_done(struct tune_session *session, enum tune_step step, enum tune_step_is is,
@@ -122,10 +147,30 @@ void tune_budget_watch(struct tune_session *session);
 /* propose.c: the plan and the rewrite step. */
 void tune_plan_start(struct tune_session *session);
 void tune_rewrite_start(struct tune_session *session);
+struct tune_reply *tune_request(struct tune_session *session, enum tune_work_is is,
+                                enum tune_step step, struct tune_context *context);
+void tune_request_end(struct tune_reply *reply);
+void tune_replies_free(struct tune_session *session);
+
+/* lanes.c: rounds that follow several directions at once. Whether the next thing to do is to open them;
+ * one step forward; the end of a lane's part of a step, `again` names the step it does then. */
+bool tune_lanes_wanted(const struct tune_session *session);
+void tune_lanes_begin(struct tune_session *session);
+void tune_lanes_go_on(struct tune_session *session);
+/* Whether another lane can begin its part of the step that runs, beside those that do. */
+bool tune_lanes_can_start(const struct tune_session *session);
+void tune_lane_done(struct tune_session *session, enum tune_step step, enum tune_step_is is,
+                    const char *text);
+/* How the step goes, of the candidate that is worked on; and which comes after it. */
+bool tune_step_wanted(const struct tune_session *session, enum tune_step step, const char **skipped);
+void tune_step_run(struct tune_session *session, enum tune_step step);
+enum tune_step tune_step_after(const struct tune_session *session, enum tune_step step,
+                               enum tune_step_is is);
 
 /* sweep_work.c: the plans that are left of a sweep, in place of asking for some; false: there are none.
  * A value of a sweep as a candidate. The table of a sweep that ended with this plan, in the log. */
 bool tune_sweep_plan(struct tune_session *session);
+bool tune_sweep_is_left(const struct tune_state *state);
 void tune_sweep_rewrite(const struct tune_context *context, const struct tune_plan *plan,
                         struct tune_reply *reply);
 void tune_sweep_tell(struct tune_session *session, const struct tune_plan *plan);
@@ -171,17 +216,25 @@ bool tune_not_again(const struct tune_attempt *attempt);
  * tune_verify_refuse comes of it, at once or later. The second gives up one that is under way. */
 struct tune_inspection;
 void tune_inspect(struct tune_session *session);
-void tune_inspect_cancel(struct tune_session *session);
+void tune_inspect_cancel(struct tune_inspection *inspection);
+/* Whose work it is, and the next one. */
+const struct tune_work *tune_inspection_work(const struct tune_inspection *inspection);
+struct tune_inspection *tune_inspection_next(struct tune_inspection *inspection);
 void tune_verify_go_on(struct tune_session *session);
 /* The candidate is not run: `why` stands where a compiler's complaint would. */
 void tune_verify_refuse(struct tune_session *session, const char *why);
 void tune_diagnostic_emit(struct tune_session *session, int attempt, const struct diag *diag,
                           int64_t heard);
 
+/* hear.c: a runner_event_fn for a struct tune_evaluation. */
+struct runner_event;
+void tune_evaluation_hear(void *evaluation, const struct runner_event *event);
+
 /* Metrics, lines and bounds of a result as members of an event. */
 void tune_result_put(cJSON *payload, const struct runner_result *result);
 /* An evaluation ended or was given up: the next one is another, also for the host. */
-void tune_evaluation_settled(struct tune_session *session);
+void tune_evaluation_settled(struct tune_session *session, int attempt);
+void tune_evaluation_give_up(struct tune_evaluation *evaluation);
 /* Takes one that waits for the device model off the list. */
 void tune_evaluation_drop(struct tune_evaluation *evaluation);
 /* The model answered: what waited for it goes on. */
@@ -192,6 +245,8 @@ void tune_evaluation_go_on(struct tune_session *session);
 void tune_beside_ask(struct tune_session *session, const struct tune_attempt *attempt);
 /* Whether its answer about the attempt is still to come. */
 bool tune_beside_pends(const struct tune_session *session, int attempt);
+/* The latency it gives; NAN when there is no answer. */
+double tune_beside_latency(const struct tune_session *session, int attempt);
 /* Puts its answer, if there is one, where the measured result has nothing. */
 void tune_beside_fill(struct tune_session *session, int attempt);
 void tune_beside_free(struct tune_session *session);
@@ -205,6 +260,10 @@ void tune_latencies_print(struct buf *out, const struct tune_attempt *from,
 /* lessons.c: the last two steps. */
 void tune_summarise(struct tune_session *session);
 void tune_reflect(struct tune_session *session);
+/* Which lessons a round of several lanes is worth. */
+bool tune_lesson_wanted(const struct tune_state *state, int lane);
+/* Lessons that came are written down in the order of the lanes. */
+void tune_lessons_settle(struct tune_session *session);
 
 /* export.c: the derived tables and files; all of them when `attempt` is -1. */
 void tune_export(struct tune_session *session, int attempt);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The steps that run a kernel: the baseline, verify, benchmark. Turns what the runner says into
- * events and its result into a verdict. With the device model a candidate is checked, timed and
+/* The steps that run a kernel: the baseline, verify, benchmark. Turns the runner's result into a
+ * verdict; what it says meanwhile is in hear.c. With the device model a candidate is checked, timed and
  * compared on one seed first, and the other seeds are run only when it is faster than the incumbent;
  * on a device all seeds are compared first, and what is correct is timed with the incumbent between. */
 #include <math.h>
@@ -10,8 +10,6 @@
 #include "nki/nki.h"
 #include "tune/driver.h"
 
-#define MAX_LOG_LINES 4000 /* of one evaluation */
-#define MAX_DIAGNOSTICS 100
 #define NOT_AGAIN "not faster when measured again in a new process: "
 
 static const struct {
@@ -43,162 +41,10 @@ static void verdict_emit(struct tune_session *session, int attempt,
     tune_emit(session, "verdict", payload);
 }
 
-/* ------------------------------------------------------------------------- what the runner says */
-
 static cJSON *about(const struct tune_evaluation *evaluation) {
     cJSON *payload = cJSON_CreateObject();
     cJSON_AddNumberToObject(payload, "attempt", evaluation->attempt);
     return payload;
-}
-
-/* Whether the log has it already: from before hone was killed. */
-static bool is_known(const struct tune_evaluation *evaluation) {
-    return evaluation->heard && evaluation->heard <= evaluation->known;
-}
-
-static void log_emit(struct tune_evaluation *evaluation, const char *level, const char *phase,
-                     const char *text) {
-    if (evaluation->lines++ >= MAX_LOG_LINES || is_known(evaluation))
-        return;
-    cJSON *payload = about(evaluation);
-    if (evaluation->heard)
-        cJSON_AddNumberToObject(payload, "heard", (double)evaluation->heard);
-    tune_json_put_text(payload, "level", level);
-    tune_json_put_text(payload, "phase", phase);
-    tune_json_put_text(payload, "text",
-                       evaluation->lines == MAX_LOG_LINES ? "more lines were left out" : text);
-    tune_emit(evaluation->session, "log", payload);
-}
-
-static void on_phase(struct tune_evaluation *evaluation, const struct runner_event *event) {
-    if (event->seconds < 0) {
-        const struct tune_attempt *attempt =
-            tune_state_attempt(evaluation->session->state, evaluation->attempt);
-        bool verify = !strcmp(event->name, "verify");
-        tune_step_progress(evaluation->session, evaluation->step, event->name,
-                           verify && attempt ? (double)attempt->seeds.len : (double)NAN,
-                           verify ? (double)evaluation->seeds : (double)NAN);
-        return;
-    }
-    struct buf text = {0};
-    buf_printf(&text, "%s took ", event->name);
-    clock_print_duration(&text, event->seconds);
-    log_emit(evaluation, "debug", event->name, text.at);
-    buf_free(&text);
-}
-
-static void on_log(struct tune_evaluation *evaluation, const struct runner_event *event) {
-    static const char *const levels[] = {
-        [DIAG_ERROR] = "error", [DIAG_WARNING] = "warning", [DIAG_NOTE] = "info"};
-    const struct tune_step_view *step = &evaluation->session->state->steps[evaluation->step];
-    log_emit(evaluation, levels[event->severity],
-             event->name   ? event->name
-             : step->doing ? step->doing
-                           : "runner",
-             event->text);
-}
-
-void tune_diagnostic_emit(struct tune_session *session, int attempt, const struct diag *diag,
-                          int64_t heard) {
-    cJSON *payload = cJSON_CreateObject();
-    cJSON_AddNumberToObject(payload, "attempt", attempt);
-    if (heard)
-        cJSON_AddNumberToObject(payload, "heard", (double)heard);
-    tune_json_put_text(payload, "severity", diag_severity_name(diag->severity));
-    tune_json_put_text(payload, "code", diag->code);
-    tune_json_put_text(payload, "class",
-                       *diag->cause ? diag->cause : nki_code_cause(diag->code));
-    tune_json_put_text(payload, "file", diag->file);
-    tune_json_put_text(payload, "message", diag->message);
-    cJSON_AddNumberToObject(payload, "line", diag->line);
-    cJSON_AddNumberToObject(payload, "column", diag->column);
-    tune_emit(session, "diagnostic", payload);
-}
-
-static void on_diagnostic(struct tune_evaluation *evaluation, const struct runner_event *event) {
-    if (!event->diag || evaluation->diagnostics++ >= MAX_DIAGNOSTICS || is_known(evaluation))
-        return;
-    tune_diagnostic_emit(evaluation->session, evaluation->attempt, event->diag, evaluation->heard);
-}
-
-static void on_correctness(struct tune_evaluation *evaluation, const struct runner_event *event) {
-    cJSON *payload = about(evaluation);
-    cJSON_AddNumberToObject(payload, "seed", (double)event->seed);
-    tune_json_put_number(payload, "rel_l2", event->value);
-    tune_json_put_number(payload, "max_abs", event->max_abs);
-    tune_json_put_bool(payload, "passed", event->passed);
-    tune_emit(evaluation->session, "seed", payload);
-    struct buf text = {0};
-    buf_printf(&text, "seed %lld  rel-L2 %.2e  %s", (long long)event->seed, event->value,
-               event->passed ? "ok" : "wrong");
-    log_emit(evaluation, event->passed ? "info" : "error", "verify", text.at);
-    buf_clear(&text);
-    const struct tune_attempt *attempt =
-        tune_state_attempt(evaluation->session->state, evaluation->attempt);
-    buf_printf(&text, "seed %lld", (long long)event->seed);
-    tune_step_progress(evaluation->session, evaluation->step, text.at,
-                       attempt ? (double)attempt->seeds.len : (double)NAN,
-                       (double)evaluation->seeds);
-    buf_free(&text);
-}
-
-static void on_sample(struct tune_evaluation *evaluation, const struct runner_event *event) {
-    cJSON *payload = about(evaluation);
-    tune_json_put_number(payload, "us", event->value);
-    tune_json_put_bool(payload, "of_parent", event->incumbent);
-    tune_emit(evaluation->session, "sample", payload);
-    struct buf text = {0};
-    clock_print_duration(&text, event->value * 1e-6);
-    if (event->modelled)
-        buf_puts(&text, " (modelled)");
-    if (event->incumbent)
-        buf_puts(&text, " of the incumbent");
-    log_emit(evaluation, "info", "benchmark", text.at);
-    buf_free(&text);
-}
-
-static void on_restart(struct tune_evaluation *evaluation) {
-    cJSON *payload = about(evaluation);
-    tune_json_put_bool(payload, "seeds", evaluation->step != TUNE_STEP_BENCHMARK);
-    tune_emit(evaluation->session, "anew", payload);
-    evaluation->count = evaluation->known = 0;
-}
-
-static void on_event(void *data, const struct runner_event *event) {
-    struct tune_evaluation *evaluation = data;
-    struct tune_session *session = evaluation->session;
-    if (evaluation->given_up || session->halted)
-        return;
-    int64_t heard = evaluation->heard;
-    if (!session->place.modelled)
-        evaluation->heard = event->local ? 0 : ++evaluation->count;
-    switch (event->kind) {
-    case RUNNER_PHASE:
-        on_phase(evaluation, event);
-        break;
-    case RUNNER_LOG:
-        on_log(evaluation, event);
-        break;
-    case RUNNER_DIAGNOSTIC:
-        on_diagnostic(evaluation, event);
-        break;
-    case RUNNER_CORRECTNESS:
-        on_correctness(evaluation, event);
-        break;
-    case RUNNER_SAMPLE:
-        on_sample(evaluation, event);
-        break;
-    case RUNNER_RESTART:
-        on_restart(evaluation);
-        break;
-    case RUNNER_METRIC:
-    case RUNNER_ARTIFACT:
-    case RUNNER_RESULT:
-        break; /* they come with the whole result */
-    }
-    evaluation->heard = heard;
-    if (session->halted)
-        tune_work_cancel(session);
 }
 
 /* ------------------------------------------------------------------------------ its whole result
@@ -245,21 +91,21 @@ static void measured_emit(struct tune_evaluation *evaluation, const struct runne
     tune_json_put_text(payload, "bound_by", *result->bound ? result->bound : NULL);
     tune_json_put_text(payload, "nki", *result->nki ? result->nki : NULL);
     tune_result_put(payload, result);
-    tune_emit(evaluation->session, "measured", payload);
+    tune_emit(evaluation->work.session, "measured", payload);
     for (size_t i = 0; i < result->artifacts.len; i++)
         if (!strcmp(result->artifacts.at[i].name, "profile"))
-            tune_ingest_start(evaluation->session, evaluation->attempt,
+            tune_ingest_start(evaluation->work.session, evaluation->attempt,
                               result->artifacts.at[i].path);
 }
 
 static void device_time_note(struct tune_evaluation *evaluation,
                              const struct runner_result *result) {
     cJSON *payload = cJSON_CreateObject();
-    tune_json_put_text(payload, "step", tune_step_word(evaluation->step));
+    tune_json_put_text(payload, "step", tune_step_word(evaluation->work.step));
     tune_json_put_bool(payload, "rest", evaluation->rest);
     tune_json_put_number(payload, tune_budget_word(TUNE_BUDGET_DEVICE_S),
                          result->device_s > 0 ? result->device_s : result->elapsed_s);
-    tune_emit(evaluation->session, "spent", payload);
+    tune_emit(evaluation->work.session, "spent", payload);
 }
 
 /* The verdict of a kernel that the runner could not judge: it crashed it, or ran without end. */
@@ -278,7 +124,7 @@ static void failure_tell(struct tune_session *session, const struct tune_evaluat
     char text[sizeof result->failure.text];
     struct diag diag = {.severity = DIAG_ERROR, .file = "kernel.py", .message = text};
     bool is_crash = result->failure.kind == ERR_ENVIRONMENT;
-    if (!session->place.modelled || evaluation->step != TUNE_STEP_VERIFY ||
+    if (!session->place.modelled || evaluation->work.step != TUNE_STEP_VERIFY ||
         (!is_crash && result->failure.kind != ERR_KERNEL))
         return;
     snprintf(text, sizeof text, "%s", result->failure.text);
@@ -303,9 +149,12 @@ static const char *why_wrong(const struct tune_attempt *attempt) {
 typedef void settle_fn(struct tune_session *session, struct tune_evaluation *evaluation,
                        struct runner_result *result);
 static settle_fn baseline_settle, verify_settle, benchmark_settle;
+static void verify_job(struct tune_session *session, bool rest);
+static void decided_emit(struct tune_session *session, int attempt, enum tune_status status,
+                         const char *reason);
 
 static void evaluation_unlink(struct tune_evaluation *evaluation) {
-    struct tune_evaluation **place = &evaluation->session->evaluations;
+    struct tune_evaluation **place = &evaluation->work.session->evaluations;
     while (*place && *place != evaluation)
         place = &(*place)->next;
     if (*place)
@@ -323,9 +172,12 @@ void tune_evaluation_drop(struct tune_evaluation *evaluation) {
     evaluation_free(evaluation);
 }
 
-void tune_evaluation_settled(struct tune_session *session) {
-    if (!session->place.modelled)
-        tune_emit(session, "settled", cJSON_CreateObject());
+void tune_evaluation_settled(struct tune_session *session, int attempt) {
+    if (session->place.modelled)
+        return;
+    cJSON *payload = cJSON_CreateObject();
+    cJSON_AddNumberToObject(payload, "attempt", attempt);
+    tune_emit(session, "settled", payload);
 }
 
 static const struct {
@@ -350,7 +202,7 @@ static bool place_failed(struct tune_session *session, struct tune_evaluation *e
     if (failure->kind == ERR_ENVIRONMENT && session->failures++ == 0) {
         tune_emit_log(session, TUNE_LEVEL_WARNING, "host", "%s; it is tried once more",
                       failure->text);
-        by_step[evaluation->step].start(session);
+        by_step[evaluation->work.step].start(session);
     } else {
         session->failures = 0;
         tune_give_up(session, "pause", "%s", failure->text);
@@ -359,22 +211,23 @@ static bool place_failed(struct tune_session *session, struct tune_evaluation *e
 }
 
 static void settle(struct tune_evaluation *evaluation, struct runner_result *result) {
-    struct tune_session *session = evaluation->session;
-    session->work = TUNE_WORK_NONE;
+    struct tune_session *session = evaluation->work.session;
+    int before = tune_enter(session, evaluation->work.lane);
     device_time_note(evaluation, result);
-    tune_evaluation_settled(session);
+    tune_evaluation_settled(session, evaluation->attempt);
     if (!session->halted && !place_failed(session, evaluation, result)) {
         failure_judge(result);
         failure_tell(session, evaluation, result);
-        by_step[evaluation->step].settle(session, evaluation, result);
+        by_step[evaluation->work.step].settle(session, evaluation, result);
     }
+    tune_leave(session, before);
     tune_advance(session);
 }
 
 /* What is timed waits for the device model's word on it; that comes soon, and mostly came before. */
 static bool waits_for_model(const struct tune_evaluation *evaluation) {
-    return evaluation->step != TUNE_STEP_VERIFY &&
-           tune_beside_pends(evaluation->session, evaluation->attempt);
+    return (evaluation->work.step != TUNE_STEP_VERIFY || evaluation->held) &&
+           tune_beside_pends(evaluation->work.session, evaluation->attempt);
 }
 
 static void on_done(void *data, struct runner_result *result) {
@@ -388,9 +241,44 @@ static void on_done(void *data, struct runner_result *result) {
     evaluation_unlink(evaluation);
     if (!evaluation->given_up)
         settle(evaluation, result);
-    else if (!evaluation->session->closing)
+    else if (!evaluation->work.session->closing)
         device_time_note(evaluation, result);
     evaluation_free(evaluation);
+}
+
+/* What the device model times far above its parent is not worth a compile for the device. */
+static bool is_pruned(struct tune_session *session, const struct tune_attempt *attempt) {
+    const struct tune_attempt *parent = tune_state_attempt(session->state, attempt->parent);
+    double now = tune_beside_latency(session, attempt->id);
+    if (!parent || isnan(now) || !(now > parent->modelled_us * session->prune))
+        return false;
+    struct buf why = {0};
+    buf_printf(&why, "not measured: the device model times it at %.2f times its parent, the limit is "
+               "%.2f", now / parent->modelled_us, session->prune);
+    decided_emit(session, attempt->id, TUNE_STATUS_REVERT, why.at);
+    tune_step_done(session, TUNE_STEP_VERIFY, TUNE_IS_SKIPPED, "%s", why.at);
+    buf_free(&why);
+    return true;
+}
+
+static void held_go_on(struct tune_evaluation *evaluation) {
+    struct tune_session *session = evaluation->work.session;
+    int before = tune_enter(session, evaluation->work.lane);
+    const struct tune_attempt *attempt =
+        tune_state_attempt(session->state, evaluation->attempt);
+    if (!evaluation->given_up && !session->halted && !is_pruned(session, attempt))
+        verify_job(session, false);
+    tune_leave(session, before);
+    tune_advance(session);
+}
+
+static void hold(struct tune_session *session, const struct tune_attempt *attempt) {
+    struct tune_evaluation *evaluation = mem_alloc(1, sizeof *evaluation);
+    *evaluation = (struct tune_evaluation){.work = tune_work_of(session, TUNE_STEP_VERIFY),
+                                           .attempt = attempt->id,
+                                           .held = true,
+                                           .next = session->evaluations};
+    session->evaluations = evaluation;
 }
 
 void tune_evaluation_go_on(struct tune_session *session) {
@@ -400,15 +288,21 @@ void tune_evaluation_go_on(struct tune_session *session) {
     if (!evaluation)
         return;
     evaluation_unlink(evaluation);
-    settle(evaluation, &evaluation->result);
+    if (evaluation->held)
+        held_go_on(evaluation);
+    else
+        settle(evaluation, &evaluation->result);
     evaluation_free(evaluation);
+    tune_evaluation_go_on(session);     /* another lane's may wait for the same answer */
 }
 
 /* On a host each occasion has its own, where what it said is kept as it came. */
-static char *run_folder(struct tune_session *session) {
-    char name[40];
-    snprintf(name, sizeof name, "run/%d",
-             session->place.modelled ? ++session->jobs : session->state->own->occasions + 1);
+static char *run_folder(struct tune_session *session, const struct tune_attempt *attempt) {
+    char name[60];
+    if (session->place.modelled)
+        snprintf(name, sizeof name, "run/%d", ++session->jobs);
+    else
+        snprintf(name, sizeof name, "run/%d.%d", attempt->id, attempt->evaluated + 1);
     char *folder = path_join(store_folder(session->store), name);
     struct err err = {0};
     if (!file_make_dirs(folder, &err)) {
@@ -418,18 +312,19 @@ static char *run_folder(struct tune_session *session) {
     return folder;
 }
 
-/* The occasion's number counts evaluations that ended: a hone that was killed finds the same one
+/* The occasion counts evaluations of the attempt that ended: a hone that was killed finds the same one
  * again, and a measurement that is repeated on purpose is another. */
 static void occasion_begin(struct tune_session *session, struct tune_evaluation *evaluation,
                            char *occasion, size_t size) {
-    const struct tune_private *own = session->state->own;
-    snprintf(occasion, size, "%d", own->occasions);
+    const struct tune_attempt *attempt =
+        tune_state_attempt(session->state, evaluation->attempt);
+    snprintf(occasion, size, "%d.%d", attempt->id, attempt->evaluated);
     if (session->place.modelled)
         return;
     cJSON *payload = about(evaluation);
-    cJSON_AddNumberToObject(payload, "occasion", own->occasions);
+    cJSON_AddNumberToObject(payload, "occasion", attempt->evaluated + 1);
     tune_emit(session, "evaluate", payload);
-    evaluation->known = own->heard;
+    evaluation->known = tune_state_attempt(session->state, evaluation->attempt)->heard;
 }
 
 /* Starts a job for the current attempt; `job` has what is special about it. */
@@ -439,12 +334,13 @@ static void evaluation_start(struct tune_session *session, enum tune_step step, 
     const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
     struct tune_evaluation *evaluation = mem_alloc(1, sizeof *evaluation);
     *evaluation = (struct tune_evaluation){
-        .session = session, .attempt = attempt->id, .step = step, .rest = rest};
+        .work = tune_work_of(session, step), .attempt = attempt->id, .rest = rest};
     evaluation->seeds = job->no_verify ? 0 : state->seeds.len;
     bool keeps = !job->no_time || !session->place.modelled;
-    evaluation->folder = keeps ? run_folder(session) : NULL;
+    evaluation->folder = keeps ? run_folder(session, attempt) : NULL;
     char occasion[24];
     occasion_begin(session, evaluation, occasion, sizeof occasion);
+    attempt = tune_state_attempt(state, state->current);
     job->kernel_path = state->kernel_path;
     job->kernel_text = attempt->source;
     job->kernel_name = state->function;
@@ -455,17 +351,14 @@ static void evaluation_start(struct tune_session *session, enum tune_step step, 
     job->session = state->id;
     job->model = job->model ? job->model : state->model;
     job->occasion = occasion;
-    struct runner_callbacks callbacks = {on_event, on_done, evaluation};
+    struct runner_callbacks callbacks = {tune_evaluation_hear, on_done, evaluation};
     struct err err = {0};
-    session->work = TUNE_WORK_EVALUATE;
-    session->work_step = step;
     evaluation->run = session->place.start(session->place.self, job, &callbacks, &err);
     if (evaluation->run) {
         evaluation->next = session->evaluations;
         session->evaluations = evaluation;
         return;
     }
-    session->work = TUNE_WORK_NONE;
     evaluation_free(evaluation);
     tune_step_done(session, step, TUNE_IS_FAILED, "%s", err.text);
     tune_give_up(session, "stop", "%s", err.text);
@@ -598,9 +491,25 @@ static void verify_end(struct tune_session *session, const struct tune_attempt *
                        session->state->seeds.len == 1 ? "seed" : "seeds");
 }
 
+/* In a round of several an earlier lane may have brought the same. */
+static bool is_same(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    const struct tune_attempt *parent = tune_state_attempt(state, state->candidate.parent);
+    struct buf why = {0};
+    bool same = session->lane >= 0 && state->current < 0 &&
+                tune_same_find(state, str_of(state->candidate.source),
+                               parent ? parent->source : "", &why);
+    if (same)
+        tune_step_done(session, TUNE_STEP_VERIFY, TUNE_IS_FAILED, "%s", why.at);
+    buf_free(&why);
+    return same;
+}
+
 void tune_verify_start(struct tune_session *session) {
     const struct tune_state *state = session->state;
     const struct tune_candidate *candidate = &state->candidate;
+    if (is_same(session))
+        return;
     int id = state->current > 0 ? state->current : (int)state->attempts.len;
     if (attempt_emit(session, id, candidate->parent, candidate->source, candidate->author))
         tune_inspect(session);
@@ -608,8 +517,12 @@ void tune_verify_start(struct tune_session *session) {
 
 void tune_verify_go_on(struct tune_session *session) {
     const struct tune_state *state = session->state;
-    tune_beside_ask(session, tune_state_attempt(state, state->current));
-    verify_job(session, false);
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    tune_beside_ask(session, attempt);
+    if (!isnan(session->prune) && tune_beside_pends(session, attempt->id))
+        hold(session, attempt);
+    else if (isnan(session->prune) || !is_pruned(session, attempt))
+        verify_job(session, false);
 }
 
 void tune_verify_refuse(struct tune_session *session, const char *why) {

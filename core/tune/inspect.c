@@ -17,7 +17,8 @@
 #define MAX_FINDINGS 20
 
 struct tune_inspection {
-    struct tune_session *session;   /* NULL: nobody waits for it any more */
+    struct tune_work work;          /* its session NULL: nobody waits for it any more */
+    struct tune_inspection *next;   /* in session->inspections */
     struct arena *arena;
     const char *path, *function, *source, *original;
     const char *device, *release;   /* release: NKI on the target; NULL */
@@ -155,13 +156,22 @@ static void inspection_free(struct tune_inspection *own) {
     free(own);
 }
 
+static void unlist(struct tune_inspection *own) {
+    struct tune_inspection **place = &own->work.session->inspections;
+    while (*place && *place != own)
+        place = &(*place)->next;
+    if (*place)
+        *place = own->next;
+}
+
 static void done(void *data) {
     struct tune_inspection *own = data;
-    struct tune_session *session = own->session;
+    struct tune_session *session = own->work.session;
     if (session) {
-        session->inspection = NULL;
-        session->work = TUNE_WORK_NONE;
+        unlist(own);
+        int before = tune_enter(session, own->work.lane);
         settle(session, own);
+        tune_leave(session, before);
     }
     inspection_free(own);
     if (session)
@@ -189,7 +199,7 @@ static struct tune_inspection *inspection_new(struct tune_session *session) {
     const struct tune_state *state = session->state;
     const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
     struct tune_inspection *own = mem_alloc(1, sizeof *own);
-    own->session = session;
+    own->work = tune_work_of(session, TUNE_STEP_VERIFY);
     own->arena = arena_new();
     own->path = keep(own, state->kernel_path ? state->kernel_path : "kernel.py");
     own->function = keep(own, state->function);
@@ -212,16 +222,21 @@ void tune_inspect(struct tune_session *session) {
         inspection_free(own);
         return;
     }
-    session->inspection = own;
-    session->work = TUNE_WORK_EVALUATE;
-    session->work_step = TUNE_STEP_VERIFY;
+    own->next = session->inspections;
+    session->inspections = own;
     loop_job_start_owned(session->loop, work, done, own);
 }
 
-void tune_inspect_cancel(struct tune_session *session) {
-    if (session->inspection) {
-        session->inspection->session = NULL;
-        session->inspection->cancelled = 1;
-    }
-    session->inspection = NULL;
+void tune_inspect_cancel(struct tune_inspection *inspection) {
+    unlist(inspection);
+    inspection->work.session = NULL;
+    inspection->cancelled = 1;
+}
+
+const struct tune_work *tune_inspection_work(const struct tune_inspection *inspection) {
+    return &inspection->work;
+}
+
+struct tune_inspection *tune_inspection_next(struct tune_inspection *inspection) {
+    return inspection->next;
 }

@@ -9,6 +9,7 @@
 #include "tune/driver.h"
 #include "tune/memory.h"
 
+#define OTHERS_TELL_MORE "other candidates of the round tell more"
 #define MOVED_AT_ALL 0.005
 
 /* Asks whoever has the role; false: nobody has. */
@@ -18,15 +19,14 @@ static bool lesson_ask(struct tune_session *session, enum tune_work_is work, enu
     const struct tune_attempt *attempt = tune_state_attempt(session->state, session->state->current);
     if (!ask || (attempt && attempt->plan.sweep))       /* numbers say it all */
         return false;
-    tune_context_free(session->context);
-    session->context = tune_context_lesson(session->state);
-    session->reply = (struct tune_reply){.session = session};
-    session->work = work;
-    session->work_step = step;
-    if (ask(proposer->self, session->context, &session->reply))
-        return true;
-    session->work = TUNE_WORK_NONE;
-    return false;
+    struct tune_reply *reply =
+        tune_request(session, work, step, tune_context_lesson(session->state));
+    session->asking++;
+    bool asked = ask(proposer->self, reply->context, reply);
+    session->asking--;
+    if (!asked)
+        tune_request_end(reply);
+    return asked;
 }
 
 /* ------------------------------------------------------------------------------------ summarise */
@@ -55,7 +55,8 @@ static void own_summary(const struct tune_state *state, const struct tune_attemp
 }
 
 /* `lesson` NULL: hone's own words. */
-static void experience_emit(struct tune_session *session, const struct tune_lesson *lesson) {
+static void experience_emit(struct tune_session *session, const struct tune_lesson *lesson,
+                            const char *author) {
     const struct tune_state *state = session->state;
     const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
     const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
@@ -76,8 +77,7 @@ static void experience_emit(struct tune_session *session, const struct tune_less
     experience_texts(payload, gain ? parent : attempt, gain ? attempt : parent);
     buf_clear(&text);
     buf_printf(&text, "%s experience proposed%s%s: %s", gain ? "positive" : "negative",
-               lesson && *session->reply.author ? " by " : "",
-               lesson ? session->reply.author : "", title);
+               lesson && *author ? " by " : "", lesson ? author : "", title);
     if (tune_emit(session, "experience", payload))
         tune_export_memory(session);
     tune_step_done(session, TUNE_STEP_SUMMARISE, TUNE_IS_OK, "%s", text.at);
@@ -105,12 +105,14 @@ void tune_summarise(struct tune_session *session) {
         tune_step_done(session, TUNE_STEP_SUMMARISE, TUNE_IS_SKIPPED,
                        "%.3fx is between %.2fx and %.2fx: nothing worth remembering",
                        attempt->vs_parent, TUNE_NEGATIVE, TUNE_POSITIVE);
+    else if (!tune_lesson_wanted(state, session->lane))
+        tune_step_done(session, TUNE_STEP_SUMMARISE, TUNE_IS_SKIPPED, OTHERS_TELL_MORE);
     else if (there)
         tune_step_done(session, TUNE_STEP_SUMMARISE, TUNE_IS_OK, "%s experience proposed: %s",
                        attempt->vs_parent >= 1 ? "positive" : "negative",
                        there->title ? there->title : "");
     else if (!lesson_ask(session, TUNE_WORK_SUMMARISE, TUNE_STEP_SUMMARISE))
-        experience_emit(session, NULL);
+        experience_emit(session, NULL, "");
 }
 
 /* -------------------------------------------------------------------------------------- reflect */
@@ -173,7 +175,8 @@ static void own_lesson(struct buf *out, const struct tune_attempt *attempt,
 }
 
 /* `lesson` NULL: hone's own words. Whether the prediction held is measured, whoever writes. */
-static void note_emit(struct tune_session *session, const struct tune_lesson *lesson) {
+static void note_emit(struct tune_session *session, const struct tune_lesson *lesson,
+                      const char *author) {
     const struct tune_state *state = session->state;
     const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
     struct buf text = {0};
@@ -188,7 +191,7 @@ static void note_emit(struct tune_session *session, const struct tune_lesson *le
     tune_json_put_text(payload, "category", tune_category_word(category_of(attempt)));
     tune_json_put_text(payload, "held", tune_answer_word(attempt->plan.held));
     tune_json_put_text(payload, "diagnosis", tune_answer_word(diagnosis));
-    tune_json_put_text(payload, "author", lesson ? session->reply.author : NULL);
+    tune_json_put_text(payload, "author", lesson ? author : NULL);
     buf_clear(&text);
     buf_printf(&text, "attempt %d against %d", attempt->id, attempt->parent);
     tune_json_put_text(payload, "evidence", text.at);
@@ -222,23 +225,118 @@ void tune_reflect(struct tune_session *session) {
     else if (there)
         tune_step_done(session, TUNE_STEP_REFLECT, TUNE_IS_OK, "%s",
                        there->lesson ? there->lesson : "noted");
+    else if (!tune_lesson_wanted(state, session->lane))
+        tune_step_done(session, TUNE_STEP_REFLECT, TUNE_IS_SKIPPED, OTHERS_TELL_MORE);
     else if (!lesson_ask(session, TUNE_WORK_REFLECT, TUNE_STEP_REFLECT))
-        note_emit(session, NULL);
+        note_emit(session, NULL, "");
 }
 
 /* -------------------------------------------------------------------------------------- answers */
 
-void tune_reply_lesson(struct tune_reply *reply, const struct tune_lesson *lesson) {
-    struct tune_session *session = reply->session;
-    enum tune_work_is work = session ? session->work : TUNE_WORK_NONE;
-    bool lessons = work == TUNE_WORK_SUMMARISE || work == TUNE_WORK_REFLECT;
-    if (!lessons || reply->done || session->closing)
-        return;
-    session->work = TUNE_WORK_NONE;
-    reply->done = true;
-    if (work == TUNE_WORK_SUMMARISE)
-        experience_emit(session, lesson);
+static struct tune_lesson *lesson_keep(struct arena *arena, const struct tune_lesson *lesson) {
+    struct tune_lesson *kept = ARENA_ARRAY(arena, struct tune_lesson, 1);
+    *kept = *lesson;
+    kept->title = lesson->title ? arena_strdup(arena, lesson->title) : NULL;
+    kept->text = lesson->text ? arena_strdup(arena, lesson->text) : NULL;
+    return kept;
+}
+
+static void lesson_write(struct tune_reply *reply) {
+    struct tune_session *session = reply->work.session;
+    int before = tune_enter(session, reply->work.lane);
+    tune_request_end(reply);
+    if (reply->is == TUNE_WORK_SUMMARISE)
+        experience_emit(session, reply->lesson, reply->author);
     else
-        note_emit(session, lesson);
+        note_emit(session, reply->lesson, reply->author);
+    tune_leave(session, before);
+}
+
+/* Whether a lane before this one still has its part of the step to do. */
+static bool waits_for_others(const struct tune_reply *reply) {
+    const struct tune_state *state = reply->work.session->state;
+    for (int i = 0; i < reply->work.lane; i++)
+        if (tune_lane_next(state, i) == reply->work.step)
+            return true;
+    return false;
+}
+
+void tune_lessons_settle(struct tune_session *session) {
+    struct tune_reply *reply = session->replies;
+    while (reply) {
+        bool due = reply->learnt && !reply->done && !waits_for_others(reply) && !session->halted;
+        if (due)
+            lesson_write(reply);
+        reply = due ? session->replies : reply->next;
+    }
+}
+
+void tune_reply_lesson(struct tune_reply *reply, const struct tune_lesson *lesson) {
+    struct tune_session *session = reply->work.session;
+    bool lessons = reply->is == TUNE_WORK_SUMMARISE || reply->is == TUNE_WORK_REFLECT;
+    if (!lessons || reply->done || reply->learnt || session->closing)
+        return;
+    reply->learnt = true;
+    reply->lesson_arena = arena_new();
+    reply->lesson = lesson ? lesson_keep(reply->lesson_arena, lesson) : NULL;
     tune_advance(session);
+}
+
+/* ------------------------------------------------------------------------------- several lanes */
+
+#define MOST_LESSONS 8              /* experiences of a round, at most half of them gains */
+
+static const struct tune_attempt *attempt_in(const struct tune_state *state, int lane) {
+    const struct tune_attempt *attempt =
+        tune_state_attempt(state, tune_lane_attempt(state, lane));
+    return attempt && attempt->id > 0 ? attempt : NULL;
+}
+
+/* Of the rewrites of a plan the best one if it was a gain, else the worst; what was never measured
+ * when nothing was. */
+static bool tells_most(const struct tune_state *state, int lane) {
+    const struct tune_attempt *mine = attempt_in(state, lane);
+    double best = 0, worst = INFINITY;
+    bool some = false;
+    for (int i = 0; i < (int)state->lanes.len; i++) {
+        const struct tune_attempt *other = attempt_in(state, i);
+        bool same = other && state->lanes.at[i].parent == state->lanes.at[lane].parent &&
+                    state->lanes.at[i].draw == state->lanes.at[lane].draw;
+        if (!same)
+            continue;
+        if (isnan(other->vs_parent)) {
+            some = some || (i < lane && isnan(mine->vs_parent));
+            continue;
+        }
+        best = fmax(best, other->vs_parent);
+        worst = fmin(worst, other->vs_parent);
+    }
+    double wanted = best >= TUNE_POSITIVE ? best : worst;
+    return isinf(worst) ? !some : mine->vs_parent == wanted;
+}
+
+/* How many others of the round tell more, on the same side. */
+static int rank_of(const struct tune_state *state, int lane) {
+    const struct tune_attempt *mine = attempt_in(state, lane);
+    int rank = 0;
+    for (int i = 0; i < (int)state->lanes.len; i++) {
+        const struct tune_attempt *other = attempt_in(state, i);
+        if (!other || i == lane || isnan(other->vs_parent) || !tells_most(state, i) ||
+            (other->vs_parent >= 1) != (mine->vs_parent >= 1))
+            continue;
+        double more = fabs(log(other->vs_parent)) - fabs(log(mine->vs_parent));
+        rank += more > 0 || (more == 0 && i < lane);
+    }
+    return rank;
+}
+
+bool tune_lesson_wanted(const struct tune_state *state, int lane) {
+    if (lane < 0)
+        return true;
+    const struct tune_attempt *mine = attempt_in(state, lane);
+    if (!mine || !tells_most(state, lane))
+        return false;
+    if (isnan(mine->vs_parent) || state->step != TUNE_STEP_SUMMARISE)
+        return true;
+    return rank_of(state, lane) < MOST_LESSONS / 2;
 }

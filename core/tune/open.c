@@ -168,13 +168,6 @@ static bool proposer_open(struct tune_session *session, const struct config *con
     return session->proposer != NULL;
 }
 
-static bool search_check(const struct tune_options *options, struct err *err) {
-    if (!options->search || !strcmp(options->search, "greedy"))
-        return true;
-    return err_set(err, ERR_USAGE, "there is no search \"%.60s\"; there is: greedy",
-                   options->search);
-}
-
 static bool session_read(struct tune_session *session, const struct tune_options *options,
                          const struct task *task, struct err *err) {
     struct tune_state *state = session->state;
@@ -209,13 +202,18 @@ static bool session_read(struct tune_session *session, const struct tune_options
 
 struct tune_session *tune_session_open(const struct tune_options *options, struct loop *loop,
                                        struct err *err) {
-    if (!search_check(options, err) || !tune_options_check(options, err))
+    if (!tune_options_check(options, err))
         return NULL;
     struct task *task = task_open(options->task, options->reference, err);
     if (!task)
         return NULL;
     struct tune_session *session = mem_alloc(1, sizeof *session);
     session->loop = loop;
+    session->lane = -1;
+    session->questions = (int)config_number(options->config, "search", "questions");
+    session->prune = config_get(options->config, "search", "prune", NULL)
+                         ? config_number(options->config, "search", "prune")
+                         : (double)NAN;
     session->proposer = options->use;
     if (options->place)
         session->place = *options->place;
@@ -253,7 +251,7 @@ void tune_session_close(struct tune_session *session) {
     loop_timer_stop(session->follow);
     loop_timer_stop(session->deadline);
     tune_ingest_forget(session);
-    if (session->proposer && session->work)
+    if (session->proposer)
         tune_work_cancel(session);
     tune_beside_free(session);
     if (session->place.free)
@@ -263,7 +261,9 @@ void tune_session_close(struct tune_session *session) {
         session->proposer->free(session->proposer->self);
     if (session->store && !store_is_read_only(session->store) && session->state->seq)
         tune_recent_note(session);
-    tune_context_free(session->context);
+    for (struct tune_reply *at = session->replies; at; at = at->next)
+        at->done = true;
+    tune_replies_free(session);
     free(session->original);
     store_close(session->store);
     tune_state_free(session->state);

@@ -9,6 +9,9 @@
 #include "tune/driver.h"
 #include "tune/menu.h"
 
+#define ROUNDS 50
+#define ROUNDS_BEAM 10
+
 static const enum tune_gate default_gates[TUNE_STEPS] = {
     [TUNE_STEP_PROFILE] = TUNE_GATE_AUTO,   [TUNE_STEP_PLAN] = TUNE_GATE_ASK,
     [TUNE_STEP_REWRITE] = TUNE_GATE_ASK,    [TUNE_STEP_VERIFY] = TUNE_GATE_AUTO_GREEN,
@@ -35,6 +38,43 @@ static bool seeds_put(cJSON *payload, const char *text, struct err *err) {
     if (text && !count)
         return err_set(err, ERR_USAGE, "there are no seeds: give at least one, as 0");
     return true;
+}
+
+/* "greedy", "beam" or "beam:4,4,2" as widths; `usual` for a beam without numbers. */
+static bool search_read(const char *text, struct tune_width usual, struct tune_width *width,
+                        struct err *err) {
+    static const int most[] = {64, 64, 16};
+    struct str rest = str_of(text), one;
+    *width = (struct tune_width){1, 1, 1};
+    if (!text || !strcmp(text, "greedy"))
+        return true;
+    *width = usual;
+    if (!strcmp(text, "beam"))
+        return true;
+    int *const fields[] = {&width->parents, &width->plans, &width->rewrites};
+    size_t count = 0;
+    bool ok = str_starts(rest, "beam:");
+    rest = ok ? str_of(text + strlen("beam:")) : rest;
+    while (ok && str_next(&rest, ',', &one)) {
+        long long number;
+        ok = count < COUNT_OF(fields) && str_to_int(str_trim(one), &number) && number >= 1 &&
+             number <= most[count];
+        if (ok)
+            *fields[count++] = (int)number;
+    }
+    return (ok && count) ||
+           err_set(err, ERR_USAGE, "there is no search \"%.60s\"; there is greedy, beam, and "
+                   "beam:PARENTS,PLANS,REWRITES with up to 64, 64 and 16, as beam:4,4,2", text);
+}
+
+static struct tune_width width_usual(const struct config *config) {
+    return (struct tune_width){(int)config_number(config, "search", "parents"),
+                               (int)config_number(config, "search", "plans"),
+                               (int)config_number(config, "search", "rewrites")};
+}
+
+static bool is_beam(const struct tune_width *width) {
+    return width->parents > 1 || width->plans > 1 || width->rewrites > 1;
 }
 
 /* Where the values of a new session come from. */
@@ -106,6 +146,18 @@ static void device_put(const struct source *source, const char *target) {
     tune_json_put_text(source->payload, "device", device ? device : "trn2");
 }
 
+static struct tune_width search_put(const struct source *source, const char *search) {
+    struct tune_width width;
+    struct err ignored = {0};
+    tune_json_put_text(source->payload, "search", search);
+    search_read(search, width_usual(source->options->config), &width, &ignored);
+    cJSON *object = cJSON_AddObjectToObject(source->payload, "width");
+    cJSON_AddNumberToObject(object, "parents", width.parents);
+    cJSON_AddNumberToObject(object, "plans", width.plans);
+    cJSON_AddNumberToObject(object, "rewrites", width.rewrites);
+    return width;
+}
+
 static void gates_write(cJSON *payload, bool all, enum tune_gate gate) {
     cJSON *gates = cJSON_AddObjectToObject(payload, "gates");
     for (int i = 0; i < TUNE_STEPS; i++)
@@ -164,10 +216,15 @@ bool tune_options_begin(cJSON *payload, const struct tune_options *options, stru
     text_put(&source, "target", options->target);
     device_put(&source, cJSON_GetStringValue(cJSON_GetObjectItem(payload, "target")));
     text_put(&source, "proposer", options->proposer);
-    text_put(&source, "search", options->search);
+    const char *search = value_of(&source, "search", options->search);
+    struct tune_width width = search_put(&source, search);
     text_put(&source, "precision", options->precision);
     number_put(&source, "tolerance", options->tolerance);
     number_put(&source, "rounds", options->rounds);
+    if (isnan(tune_json_number(payload, "rounds"))) {
+        cJSON_DeleteItemFromObject(payload, "rounds");
+        cJSON_AddNumberToObject(payload, "rounds", is_beam(&width) ? ROUNDS_BEAM : ROUNDS);
+    }
     keep_put(&source);
     limits_put(&source);
     gates_put(&source);
@@ -188,6 +245,10 @@ bool tune_options_change(cJSON *payload, const struct tune_state *state,
             continue;
         tune_json_put_text(payload, texts[i].name, texts[i].value);
         origin_put(&source, texts[i].name, NULL);
+    }
+    if (options->search) {
+        search_put(&source, options->search);
+        origin_put(&source, "search", NULL);
     }
     if (options->gate_set) {
         gates_write(payload, true, options->gate);
@@ -213,6 +274,9 @@ bool tune_options_check(const struct tune_options *options, struct err *err) {
     cJSON *unused = cJSON_CreateObject();
     bool ok = seeds_put(unused, options->seeds, err) &&
               seeds_put(unused, config_get(options->config, "defaults", "seeds", NULL), err);
+    struct tune_width width, usual = width_usual(options->config);
+    ok = ok && search_read(options->search, usual, &width, err) &&
+         search_read(config_get(options->config, "defaults", "search", NULL), usual, &width, err);
     cJSON_Delete(unused);
     return ok;
 }

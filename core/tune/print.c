@@ -65,8 +65,7 @@ static void print_head(const struct tune_state *state, cJSON *root) {
         {"running", state->running},
         {"finished", state->finished},
         {"environment", state->stopped_by_environment},
-        {"occasions", state->own->occasions},
-        {"heard", (double)state->own->heard},
+        {"lane", state->lane},
         {"revise", state->own->revise},
         {"round_over", state->own->round_over},
     };
@@ -174,6 +173,8 @@ static void print_attempts(const struct tune_state *state, cJSON *root) {
         put_int(item, "parent", attempt->parent);
         put_int(item, "round", attempt->round);
         put_int(item, "repairs", attempt->repairs);
+        put_int(item, "evaluated", attempt->evaluated);
+        put_int(item, "heard", (double)attempt->heard);
         tune_json_put_bool(item, "floor_modelled", attempt->floor_modelled);
         tune_json_put_bool(item, "profile_modelled", attempt->profile_modelled);
         put_int(item, "started_ms", (double)attempt->started_ms);
@@ -307,6 +308,30 @@ static void print_calls(const struct tune_state *state, cJSON *root) {
     }
 }
 
+static void print_lanes(const struct tune_state *state, cJSON *root) {
+    cJSON *list = array_in(root, "lanes");
+    for (size_t i = 0; i < state->lanes.len; i++) {
+        const struct tune_lane *lane = &state->lanes.at[i];
+        cJSON *item = object_in(list);
+        put_int(item, "parent", lane->parent);
+        put_int(item, "draw", lane->draw);
+        put_int(item, "sample", lane->sample);
+        put_int(item, "attempt", tune_lane_attempt(state, (int)i));
+        tune_json_put_text(item, "step", tune_step_word(lane->step));
+        tune_json_put_text(item, "is", tune_step_is_word(lane->is));
+        put_int(item, "next", (double)lane->next);
+        tune_json_put_text(item, "summary", lane->summary);
+        tune_json_put_text(item, "closed", lane->closed);
+        if ((int)i != state->own->loaded) {
+            put_int(item, "plan", lane->plan);
+            print_candidate(&lane->candidate, item);
+        }
+    }
+    list = array_in(root, "beam");
+    for (size_t i = 0; i < state->beam.len; i++)
+        cJSON_AddItemToArray(list, cJSON_CreateNumber(state->beam.at[i]));
+}
+
 void tune_state_print(const struct tune_state *state, struct buf *out) {
     cJSON *root = cJSON_CreateObject();
     print_head(state, root);
@@ -315,6 +340,7 @@ void tune_state_print(const struct tune_state *state, struct buf *out) {
     for (size_t i = 0; i < state->plans.len; i++)
         cJSON_AddItemToArray(list, tune_plan_write(&state->plans.at[i]));
     print_candidate(&state->candidate, root);
+    print_lanes(state, root);
     print_attempts(state, root);
     print_logs(state, root);
     list = array_in(root, "diagnostics");

@@ -7,6 +7,15 @@
 #include "tune/tune.h"
 
 #define TUNE_MAX_REPAIRS 3
+#define TUNE_DIVERGENCE 0.5         /* slower than the best by this share: reverted at once */
+
+/* Lanes and beam as they were; in the state's arena. */
+struct tune_lanes {
+    struct tune_lane *at;
+    int *beam;
+    size_t count, beam_count;
+    int lane;
+};
 
 /* Everything a workflow decision can change; what an undo puts back. Lists are copies in the
  * state's arena. */
@@ -18,6 +27,7 @@ struct tune_flow {
     struct tune_step_view steps[TUNE_STEPS];
     const char *wait_text;
     struct tune_candidate candidate;
+    struct tune_lanes lanes;
     struct tune_plan *plans;
     struct tune_rejection *rejections;
     struct { enum tune_status status; const char *reason; } *decided;
@@ -62,9 +72,7 @@ struct tune_took {
 struct tune_private {
     VEC(struct tune_undo) undo, redo;
     bool revise;                /* the next plan is shown whatever the gate */
-    int occasions;              /* evaluations of a measured place that ended or were given up */
-    int heard_occasion;         /* the last one begun; */
-    int64_t heard;              /* events of it that are in the log */
+    int loaded;                 /* the lane whose plan, candidate and current the state has; -1 */
     int64_t decided_seq;        /* the last event that may have changed what an attempt is */
     struct tune_took took[TUNE_STEPS];
     int64_t clock_ms;           /* when the last event came */
@@ -87,6 +95,13 @@ void tune_state_apply(struct tune_state *state, int64_t seq, int64_t wall_ms, co
 /* The whole state as JSON, for comparing and for bug reports; what belongs to the process and not
  * to the log is left out. */
 void tune_state_print(const struct tune_state *state, struct buf *out);
+
+/* The attempt that an event is about; NULL. */
+struct tune_attempt *tune_attempt_of(struct tune_state *state, const cJSON *payload);
+/* apply_measured.c: events. */
+void tune_measured_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+void tune_modelled_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+void tune_verdict_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
 
 const char *tune_keep(struct tune_state *state, const char *text);      /* a copy; NULL stays */
 void tune_state_find_best(struct tune_state *state);
@@ -112,6 +127,39 @@ void tune_prediction_print(struct buf *out, const struct tune_plan *plan);
 void tune_undo_push(struct tune_state *state, enum tune_undo_kind kind, size_t index,
                     const char *what);
 void tune_undo_step(struct tune_state *state, bool redo);
+
+/* lane_state.c. Load: plan, candidate and current become those of that lane; returns whose they were,
+ * to be loaded again. Without that lane nothing happens. */
+int tune_lane_load(struct tune_state *state, int lane);
+void tune_lanes_clear(struct tune_state *state);
+/* Events. */
+void tune_lanes_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+void tune_lane_fan_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+void tune_lanes_step(struct tune_state *state, const cJSON *payload, enum tune_step step);
+void tune_lane_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+void tune_lane_end_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+bool tune_lane_progress(struct tune_state *state, const cJSON *payload);
+void tune_lanes_assign_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+void tune_beam_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+/* The attempts the next round starts from: the best of the last ones and of what the lanes brought. */
+void tune_beam_choose(struct tune_state *state);
+/* What a person looks at; away from a lane that is closed. */
+void tune_lane_focus(struct tune_state *state, int lane);
+void tune_lane_focus_open(struct tune_state *state);
+/* The loaded lane is not followed any further. False: no open one is left. */
+bool tune_lane_close(struct tune_state *state, const char *why);
+void tune_lane_again(struct tune_state *state, enum tune_step next);
+/* How many candidates are worked on now; 1 in a round without lanes. */
+int tune_lanes_running(const struct tune_state *state);
+/* What runs in a lane does not run any more. */
+void tune_lanes_rest(struct tune_state *state);
+void tune_lane_join(struct tune_state *state);
+void tune_lanes_take(const struct tune_state *state, struct tune_lanes *taken);
+void tune_lanes_put(struct tune_state *state, const struct tune_lanes *taken);
+/* declined.c: the hunks that are left out of the candidates that are approved now. */
+void tune_declined_note(struct tune_state *state);
+/* A row of state->rejections, of the loaded lane, at its place. */
+void tune_rejection_add(struct tune_state *state, struct tune_rejection row);
 
 /* calls.c: the events "asked", "sent" (one that was held), "answered" and "unread" (the answer cannot be
  * used). */

@@ -25,11 +25,14 @@ struct tune_role_view;
 
 /* Both calls return at once. The proposer answers later, on the event loop's thread, by exactly one
  * of the finishing tune_reply_ calls; answering inside the call is allowed. `context`, `plan` and
- * `reply` stay valid until then, or until cancel returns. One request at a time. */
+ * `reply` stay valid until then, or until cancel returns. */
 struct tune_proposer {
     const char *name;           /* shown as the author of what it makes */
     void *self;
     bool repairs;               /* is asked again when its candidate does not compile */
+    bool draws;                 /* asked the same again, it answers something else; else it is asked
+                                 * once, and all it offers is used */
+    int parallel;               /* requests at once, at most; 0: one */
     /* Answer with plans, best first; none means there is nothing left to propose. */
     void (*plan)(void *self, const struct tune_context *context, struct tune_reply *reply);
     /* Answer with the whole new source. context->repair_error set: a repair turn for `plan`. */
@@ -37,9 +40,9 @@ struct tune_proposer {
                     struct tune_reply *reply);
     /* Answer with a lesson, when there is somebody to ask. NULL: hone writes them. */
     tune_lesson_fn *summarise, *reflect;
-    /* Give up the request that is under way; no answer may come after this. NULL: it always answers
-     * inside the call. */
-    void (*cancel)(void *self);
+    /* Give up this request; no answer to it may come after this. NULL: it always answers inside the
+     * call. */
+    void (*cancel)(void *self, struct tune_reply *reply);
     void (*free)(void *self);   /* may be NULL */
     /* A person's answer to state->calls[call], which waits for one; NULL where none ever does. */
     void (*answer)(void *self, int call, struct str text);

@@ -9,6 +9,8 @@
 #include "tune/driver.h"
 #include "tune/models.h"
 
+#define MOST_AT_ONCE 256            /* [search] questions says less */
+
 /* What an answer can be sent back for, once each: it cannot be read, or it is an old one again. */
 enum trouble { UNREADABLE, REPEATED, TROUBLES };
 
@@ -17,9 +19,14 @@ struct models_proposer {
     struct model_client *client;
     struct tune_models *models;
     char *name;
-    /* the request under way */
+    struct request *requests;       /* under way */
+};
+
+/* What was asked for, until it is answered; several turns with the same model. */
+struct request {
+    struct models_proposer *owner;
+    struct request *next;
     const struct tune_context *context;
-    const struct tune_plan *plan;
     struct tune_reply *reply;
     enum tune_role role;
     size_t which;                   /* of the role's models */
@@ -31,7 +38,7 @@ struct models_proposer {
     struct tune_prompt_messages texts;
 };
 
-static void put(struct models_proposer *self);
+static void put(struct request *self);
 
 static void texts_free(struct tune_prompt_messages *texts) {
     buf_free(&texts->system);
@@ -40,10 +47,23 @@ static void texts_free(struct tune_prompt_messages *texts) {
     buf_free(&texts->again);
 }
 
-static void forget(struct models_proposer *self) {
-    self->reply = NULL;
-    self->call = NULL;
+/* Takes it off the list and frees it; nothing of it may be used then. */
+static void forget(struct request *self) {
+    struct request **place = &self->owner->requests;
+    while (*place && *place != self)
+        place = &(*place)->next;
+    if (*place)
+        *place = self->next;
     texts_free(&self->texts);
+    free(self);
+}
+
+/* Whether somebody still waits for it: not when the session was halted meanwhile. */
+static bool is_under_way(const struct models_proposer *owner, const struct request *request) {
+    const struct request *at = owner->requests;
+    while (at && at != request)
+        at = at->next;
+    return at != NULL;
 }
 
 /* ------------------------------------------------------------------------------ reading answers */
@@ -56,7 +76,7 @@ static int lines_in(const char *text) {
 }
 
 /* False when every one of the plans was closed before: *err says which and how. */
-static bool some_is_new(struct models_proposer *self, const struct tune_plan *plans, size_t count,
+static bool some_is_new(struct request *self, const struct tune_plan *plans, size_t count,
                         struct err *err) {
     struct buf said = {0};
     for (size_t i = 0; i < count; i++) {
@@ -73,7 +93,7 @@ static bool some_is_new(struct models_proposer *self, const struct tune_plan *pl
     return false;
 }
 
-static bool answer_plans(struct models_proposer *self, struct str text, struct err *err) {
+static bool answer_plans(struct request *self, struct str text, struct err *err) {
     struct tune_plan plans[TUNE_ANSWER_PLANS];
     struct arena *arena = arena_new();
     size_t count =
@@ -88,7 +108,7 @@ static bool answer_plans(struct models_proposer *self, struct str text, struct e
     return fine;
 }
 
-static bool is_new(struct models_proposer *self, struct str source, const char *base,
+static bool is_new(struct request *self, struct str source, const char *base,
                    struct err *err) {
     if (str_equal(str_trim(source), str_trim(str_of(base))))
         return err_set(err, ERR_USAGE, "it changes nothing");
@@ -99,7 +119,7 @@ static bool is_new(struct models_proposer *self, struct str source, const char *
     return err_set(err, ERR_USAGE, "this is the kernel of attempt %d again; write another one", same);
 }
 
-static bool answer_kernel(struct models_proposer *self, struct str text, struct err *err) {
+static bool answer_kernel(struct request *self, struct str text, struct err *err) {
     const struct tune_context *context = self->context;
     const char *base = context->repair_source ? context->repair_source : context->source;
     struct buf source = {0};
@@ -114,7 +134,7 @@ static bool answer_kernel(struct models_proposer *self, struct str text, struct 
     return fine;
 }
 
-static bool answer_lesson(struct models_proposer *self, struct str text, struct err *err) {
+static bool answer_lesson(struct request *self, struct str text, struct err *err) {
     struct arena *arena = arena_new();
     struct tune_lesson lesson;
     bool fine =
@@ -128,28 +148,29 @@ static bool answer_lesson(struct models_proposer *self, struct str text, struct 
     return fine;
 }
 
-static void give_up(struct models_proposer *self, const char *text) {
+static void give_up(struct request *self, const char *text) {
     struct tune_reply *reply = self->reply;
     char words[sizeof((struct err *)0)->text + 100];
     snprintf(words, sizeof words, "%s: %s",
-             tune_models_name(self->models, self->role, self->which), text);
+             tune_models_name(self->owner->models, self->role, self->which), text);
     forget(self);
     tune_reply_failed(reply, words);
 }
 
-static void read_answer(struct models_proposer *self, const struct model_reply *answer) {
+static void read_answer(struct request *self, const struct model_reply *answer) {
     struct err err = {0};
-    static bool (*const readers[TUNE_ROLES])(struct models_proposer *, struct str, struct err *) = {
+    static bool (*const readers[TUNE_ROLES])(struct request *, struct str, struct err *) = {
         [TUNE_ROLE_PLANNER] = answer_plans,     [TUNE_ROLE_REWRITER] = answer_kernel,
         [TUNE_ROLE_FIXER] = answer_kernel,      [TUNE_ROLE_SUMMARISER] = answer_lesson,
         [TUNE_ROLE_REFLECTOR] = answer_lesson};
     self->trouble = UNREADABLE;
     if (readers[self->role](self, answer->text, &err))
         return;
+    struct models_proposer *owner = self->owner;
     struct tune_reply *reply = self->reply;
     bool refused = answer->stop == MODEL_STOP_REFUSED;
     tune_reply_unread(reply, self->number, answer->text, refused ? "it declined to answer" : err.text);
-    if (!self->reply)               /* the session was halted meanwhile */
+    if (!is_under_way(owner, self))
         return;
     if (refused || self->sent_back[self->trouble]) {
         give_up(self, refused ? "it declined to answer" : err.text);
@@ -164,24 +185,27 @@ static void read_answer(struct models_proposer *self, const struct model_reply *
 /* -------------------------------------------------------------------------------------- asking */
 
 static void on_text(void *data, struct str piece) {
-    struct models_proposer *self = data;
+    struct request *self = data;
     tune_reply_stream(self->reply, self->number, piece, false);
 }
 
 static void on_again(void *data) {
-    struct models_proposer *self = data;
+    struct request *self = data;
     tune_reply_stream(self->reply, self->number, (struct str){0}, true);
 }
 
 static void on_note(void *data, const char *text) {
-    struct models_proposer *self = data;
+    struct request *self = data;
     tune_reply_log(self->reply, text);
 }
 
 static void on_done(void *data, const struct model_reply *answer) {
-    struct models_proposer *self = data;
+    struct request *self = data;
+    struct models_proposer *owner = self->owner;
     self->call = NULL;
     tune_reply_answered(self->reply, self->number, answer);
+    if (!is_under_way(owner, self))
+        return;
     if (answer->failure.kind != ERR_NONE)
         give_up(self, answer->failure.text);
     else
@@ -189,7 +213,7 @@ static void on_done(void *data, const struct model_reply *answer) {
 }
 
 /* The whole of what goes out, as it is kept and shown. */
-static void print_all(const struct models_proposer *self, struct buf *out) {
+static void print_all(const struct request *self, struct buf *out) {
     const struct buf *all[] = {&self->texts.system, &self->texts.user, &self->texts.answer,
                                &self->texts.again};
     for (size_t i = 0; i < COUNT_OF(all); i++)
@@ -199,11 +223,11 @@ static void print_all(const struct models_proposer *self, struct buf *out) {
         }
 }
 
-static const struct model_endpoint *endpoint_of(const struct models_proposer *self) {
-    return tune_models_endpoint(self->models, self->role, self->which);
+static const struct model_endpoint *endpoint_of(const struct request *self) {
+    return tune_models_endpoint(self->owner->models, self->role, self->which);
 }
 
-static bool is_human(const struct models_proposer *self) {
+static bool is_human(const struct request *self) {
     return !strcmp(endpoint_of(self)->api, "human");
 }
 
@@ -223,7 +247,7 @@ static void join(struct tune_prompt_messages *texts) {
 }
 
 /* What goes out, from the state as it is now. `held`: the question was put already. */
-static void compose(struct models_proposer *self, bool held) {
+static void compose(struct request *self, bool held) {
     texts_free(&self->texts);
     self->context = tune_reply_context(self->reply, self->role, held ? self->number : self->mends);
     struct tune_prompt *prompt = tune_prompt_build(self->context, self->role, NULL, 0);
@@ -232,7 +256,7 @@ static void compose(struct models_proposer *self, bool held) {
     tune_prompt_free(prompt);
 }
 
-static void send_now(struct models_proposer *self, const struct model_endpoint *endpoint) {
+static void send_now(struct request *self, const struct model_endpoint *endpoint) {
     const struct tune_prompt_messages *texts = &self->texts;
     struct model_message messages[] = {
         {MODEL_USER, buf_str(&texts->user), true},
@@ -246,13 +270,13 @@ static void send_now(struct models_proposer *self, const struct model_endpoint *
                                     .count = texts->answer.len ? 3 : 1};
     struct model_callbacks callbacks = {on_text, on_again, on_note, on_done, self};
     struct err err = {0};
-    self->call = model_ask(self->client, &request, &callbacks, &err);
+    self->call = model_ask(self->owner->client, &request, &callbacks, &err);
     if (!self->call)
         give_up(self, err.text);
 }
 
 /* False: what is left of a limit does not pay for it. Then nobody waits for an answer any more. */
-static bool affords(struct models_proposer *self, struct tune_question *question,
+static bool affords(struct request *self, struct tune_question *question,
                     struct model_endpoint *endpoint, bool held) {
     struct err err = {0};
     struct tune_asking asking = {
@@ -260,21 +284,23 @@ static bool affords(struct models_proposer *self, struct tune_question *question
     bool fine = tune_reply_affords(self->reply, &asking, &endpoint->max_tokens, &err);
     question->hold_tokens = asking.hold_tokens;
     question->hold_dollars = asking.hold_dollars;
-    if (fine || !self->reply)
-        return fine;
+    struct models_proposer *owner = self->owner;
+    if (fine)
+        return true;
     if (held)
         tune_reply_answered(self->reply, self->number, &(struct model_reply){
             .usage = {NAN, NAN, NAN, NAN}, .dollars = NAN, .first_s = NAN, .elapsed_s = NAN,
             .failure = {ERR_CANCELLED, "not sent: a limit does not allow it"}});
-    if (self->reply && self->reply->done)
+    if (is_under_way(owner, self) && self->reply->done)
         forget(self);
-    else if (self->reply)
+    else if (is_under_way(owner, self))
         give_up(self, err.text);
     return false;
 }
 
 /* Writes the question down, and sends it unless the person wants to see it first. `held`: it was. */
-static void ask(struct models_proposer *self, bool held) {
+static void ask(struct request *self, bool held) {
+    struct models_proposer *owner = self->owner;
     struct model_endpoint endpoint = *endpoint_of(self);
     bool holds = !held && !is_human(self) && tune_reply_holds(self->reply);
     struct buf whole = {0};
@@ -286,7 +312,7 @@ static void ask(struct models_proposer *self, bool held) {
     print_all(self, &whole);
     struct tune_question question = {
         .role = self->role,
-        .model = tune_models_name(self->models, self->role, self->which),
+        .model = tune_models_name(self->owner->models, self->role, self->which),
         .prompt = holds ? (struct str){0} : buf_str(&whole),
         .estimate = model_tokens_estimate(buf_str(&whole)),
         .hold_tokens = NAN,
@@ -300,23 +326,22 @@ static void ask(struct models_proposer *self, bool held) {
     else if (goes)
         self->number = tune_reply_asked(self->reply, &question);
     buf_free(&whole);
-    if (goes && self->reply && !holds)      /* else: the session was halted meanwhile */
+    if (goes && !holds && is_under_way(owner, self))
         send_now(self, &endpoint);
 }
 
-static void put(struct models_proposer *self) {
+static void put(struct request *self) {
     ask(self, false);
 }
 
-static void begin(struct models_proposer *self, const struct tune_context *context,
+static void begin(struct models_proposer *owner, const struct tune_context *context,
                   enum tune_role role, struct tune_reply *reply) {
-    self->context = context;
-    self->reply = reply;
-    self->role = role;
-    self->mends = -1;
-    memset(self->sent_back, 0, sizeof self->sent_back);
-    self->which = tune_reply_turn(reply, role, tune_models_count(self->models, role));
-    tune_reply_author(reply, tune_models_name(self->models, role, self->which));
+    struct request *self = mem_alloc(1, sizeof *self);
+    *self = (struct request){.owner = owner, .next = owner->requests, .context = context,
+                             .reply = reply, .role = role, .number = -1, .mends = -1};
+    owner->requests = self;
+    self->which = tune_reply_turn(reply, role, tune_models_count(owner->models, role));
+    tune_reply_author(reply, tune_models_name(owner->models, role, self->which));
     put(self);
 }
 
@@ -328,9 +353,8 @@ static void plan(void *data, const struct tune_context *context, struct tune_rep
 
 static void rewrite(void *data, const struct tune_context *context, const struct tune_plan *chosen,
                     struct tune_reply *reply) {
-    struct models_proposer *self = data;
-    self->plan = chosen;
-    begin(self, context, context->repair_error ? TUNE_ROLE_FIXER : TUNE_ROLE_REWRITER, reply);
+    (void)chosen;                   /* the context tells it */
+    begin(data, context, context->repair_error ? TUNE_ROLE_FIXER : TUNE_ROLE_REWRITER, reply);
 }
 
 static bool lesson(struct models_proposer *self, const struct tune_context *context,
@@ -353,13 +377,10 @@ static void cancelled(void *data, const struct model_reply *answer) {
     (void)data, (void)answer;
 }
 
-static void cancel(void *data) {
-    struct models_proposer *self = data;
+static void give_up_asking(struct request *self) {
     struct model_call *call = self->call;
     struct model_reply none = {.usage = {NAN, NAN, NAN, NAN}, .dollars = NAN, .first_s = NAN,
                                .elapsed_s = NAN, .failure = {ERR_CANCELLED, "cancelled"}};
-    if (!self->reply)
-        return;
     if (call) {
         model_so_far(call, &none);
         none.failure = (struct err){ERR_CANCELLED, "given up before it was whole"};
@@ -371,25 +392,42 @@ static void cancel(void *data) {
     model_cancel(call);
 }
 
+static void cancel(void *data, struct tune_reply *reply) {
+    struct models_proposer *owner = data;
+    struct request *self = owner->requests;
+    while (self && self->reply != reply)
+        self = self->next;
+    if (self)
+        give_up_asking(self);
+}
+
+static struct request *request_of(struct models_proposer *owner, int call) {
+    struct request *self = owner->requests;
+    while (self && self->number != call)
+        self = self->next;
+    return self;
+}
+
 static void answer(void *data, int call, struct str text) {
-    struct models_proposer *self = data;
-    if (self->call && self->number == call)
+    struct request *self = request_of(data, call);
+    if (self && self->call)
         model_answer(self->call, text);
 }
 
 static void send(void *data, int call) {
-    struct models_proposer *self = data;
-    if (self->reply && !self->call && self->number == call)
+    struct request *self = request_of(data, call);
+    if (self && !self->call)
         ask(self, true);
 }
 
 static void release(void *data) {
-    struct models_proposer *self = data;
-    model_client_free(self->client);
-    tune_models_free(self->models);
-    forget(self);
-    free(self->name);
-    free(self);
+    struct models_proposer *owner = data;
+    model_client_free(owner->client);
+    tune_models_free(owner->models);
+    while (owner->requests)
+        forget(owner->requests);
+    free(owner->name);
+    free(owner);
 }
 
 struct tune_proposer *tune_models_new(struct loop *loop, const struct config *config,
@@ -404,6 +442,8 @@ struct tune_proposer *tune_models_new(struct loop *loop, const struct config *co
     self->proposer = (struct tune_proposer){.name = self->name,
                                             .self = self,
                                             .repairs = true,
+                                            .draws = true,
+                                            .parallel = MOST_AT_ONCE,
                                             .plan = plan,
                                             .rewrite = rewrite,
                                             .summarise = summarise,

@@ -226,7 +226,8 @@ static void rewrite(void *self, const struct tune_context *context, const struct
     loop_job_start_owned(rewriter->loop, work, done, job);
 }
 
-static void cancel(void *self) {
+static void cancel(void *self, struct tune_reply *reply) {
+    (void)reply;
     struct rewriter *rewriter = self;
     if (rewriter->job) {
         rewriter->job->owner = NULL;
@@ -236,7 +237,7 @@ static void cancel(void *self) {
 }
 
 static void destroy(void *self) {
-    cancel(self);
+    cancel(self, NULL);
     mem_free_(self);
 }
 

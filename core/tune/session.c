@@ -49,6 +49,8 @@ static void log_write(struct tune_session *session, const char *type, const cJSO
 }
 
 bool tune_emit(struct tune_session *session, const char *type, cJSON *payload) {
+    if (session->lane >= 0 && !cJSON_HasObjectItem(payload, "lane"))
+        cJSON_AddNumberToObject(payload, "lane", session->lane);
     char *json = session->halted ? NULL : cJSON_PrintUnformatted(payload);
     int64_t seq = 0, now = clock_wall_ms();
     struct err err = {0};
@@ -84,29 +86,6 @@ bool tune_emit_log(struct tune_session *session, enum tune_level level, const ch
     return tune_emit(session, "log", payload);
 }
 
-void tune_work_cancel(struct tune_session *session) {
-    enum tune_work_is work = session->work;
-    session->work = TUNE_WORK_NONE;
-    if (work != TUNE_WORK_NONE && work != TUNE_WORK_EVALUATE) {
-        session->reply.done = true;
-        if (session->proposer->cancel)
-            session->proposer->cancel(session->proposer->self);
-    }
-    tune_inspect_cancel(session);
-    for (struct tune_evaluation *at = session->evaluations, *next; at; at = next) {
-        next = at->next;
-        bool first = !at->given_up;
-        at->given_up = true;
-        if (!first || session->closing)
-            continue;               /* what runs on a host goes on and is taken up again */
-        tune_evaluation_settled(session);
-        if (at->run)
-            session->place.cancel(at->run);
-        else
-            tune_evaluation_drop(at);
-    }
-}
-
 /* ------------------------------------------------------------------------------------ outside */
 
 void tune_session_on_change(struct tune_session *session, void (*changed)(void *), void *context) {
@@ -137,7 +116,7 @@ bool tune_session_is_busy(const struct tune_session *session) {
     const struct tune_state *state = session->state;
     if (session->halted || state->read_only)
         return false;
-    return session->work != TUNE_WORK_NONE || (state->running && state->wait == TUNE_WAIT_NOTHING);
+    return tune_works(session) || (state->running && state->wait == TUNE_WAIT_NOTHING);
 }
 
 void tune_session_summarise(struct tune_session *session, const char *why) {
@@ -179,10 +158,8 @@ static bool act_store(struct tune_session *session, const struct tune_action *ac
     return ok;
 }
 
-bool tune_session_act(struct tune_session *session, const struct tune_action *action,
-                      struct err *err) {
-    if (!tune_act_check(session->state, action, err))
-        return false;
+static bool act_do(struct tune_session *session, const struct tune_action *action,
+                   struct err *err) {
     bool again = session->halted && action->kind == TUNE_ACT_START && session->state->running;
     session->halted = false;
     session->state->trouble = NULL;
@@ -192,5 +169,13 @@ bool tune_session_act(struct tune_session *session, const struct tune_action *ac
     if (ok && action->kind == TUNE_ACT_SEND && session->proposer->send)
         session->proposer->send(session->proposer->self, action->index);
     tune_advance(session);
+    return ok;
+}
+
+bool tune_session_act(struct tune_session *session, const struct tune_action *action,
+                      struct err *err) {
+    int lane = tune_enter(session, -1);     /* the person looks at one lane, whatever works */
+    bool ok = tune_act_check(session->state, action, err) && act_do(session, action, err);
+    tune_leave(session, lane);
     return ok;
 }

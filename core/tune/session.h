@@ -50,6 +50,7 @@ struct tune_options {
     X(APPROVE, "approve", "", true)                     /* what waits at the gate */ \
     X(REJECT, "reject", "text", true)                   /* with the reason; pauses */ \
     X(ANOTHER, "another", "text", true)                 /* drop the proposal, ask for a new one */ \
+    X(FOCUS, "focus", "index", false)                   /* looks at another lane */ \
     X(CHOOSE_PLAN, "choose-plan", "index", true) \
     X(EDIT_PLAN, "edit-plan", "text", true)             /* first line title, rest what */ \
     X(EDIT_KERNEL, "edit-kernel", "text", true)         /* the candidate's whole source */ \

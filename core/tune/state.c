@@ -12,6 +12,8 @@ struct tune_state *tune_state_new(void) {
     state->arena = arena_new();
     state->own = mem_alloc(1, sizeof *state->own);
     state->plan = state->incumbent = state->best = state->current = -1;
+    state->lane = state->own->loaded = -1;
+    state->width = (struct tune_width){1, 1, 1};
     state->tolerance = NAN;
     state->menu_keep = TUNE_MENU_KEEP;
     for (int i = 0; i < TUNE_BUDGETS; i++)
@@ -46,6 +48,9 @@ void tune_state_free(struct tune_state *state) {
         attempt_free(&state->attempts.at[i]);
     for (size_t i = 0; i < state->logs.len; i++)
         log_free(&state->logs.at[i]);
+    tune_lanes_clear(state);
+    vec_free(&state->lanes);
+    vec_free(&state->beam);
     vec_free(&state->seeds);
     vec_free(&state->origins);
     vec_free(&state->plans);

@@ -40,6 +40,7 @@ struct tune_plan {
     double latency;                 /* expected relative change of the latency, negative = faster */
     enum tune_answer held;          /* scored after benchmark */
     double moved;                   /* what the metric did, relative: -0.6 = 60 % less */
+    int lane;                       /* whose question brought it; -1: of a round without lanes */
     bool edited;                    /* its text was changed by a person */
     bool revised;                   /* made after a rejection; shown again whatever the gate */
 };
@@ -61,6 +62,23 @@ struct tune_candidate {
     int repair;                     /* 0; 1 to 3 for repair turns */
     bool edited;
     VEC(struct tune_hunk) hunks;    /* from the parent's source to `proposed` */
+};
+
+/* One direction of a round that follows several at once: the candidates of a beam search or of a
+ * sweep. All lanes do the same step before the next one begins. */
+struct tune_lane {
+    int parent;                     /* attempt it starts from */
+    int draw, sample;               /* which plan of the parent, which rewrite of the plan; from 0 */
+    int plan;                       /* index into plans, -1 */
+    int attempt;                    /* id; -1 before it is verified */
+    struct tune_candidate candidate;
+    enum tune_step step;            /* it does or did last; PROFILE: nothing yet */
+    enum tune_step_is is;
+    enum tune_step next;            /* what it does now or next */
+    const char *doing, *summary;    /* of that step; NULL */
+    double done, total;             /* progress; NAN */
+    int64_t started_ms;             /* of that step; 0 while it waits */
+    const char *closed;             /* why it is not followed any further; NULL */
 };
 
 struct tune_verdict {
@@ -116,6 +134,7 @@ struct tune_attempt {
     bool profile_modelled;          /* the same for metrics, lines, bounds and timeline */
     int repairs;
     double latency_us, floor_us;
+    double modelled_us;             /* of one that was measured: what the device model says; NAN */
     double speedup, vs_parent;      /* against the seed; against the parent */
     struct {                        /* of pairs of samples, as the last verdict has it; NAN: none */
         double ratio, low, high;    /* times faster than the parent, its 95 % interval */
@@ -132,6 +151,9 @@ struct tune_attempt {
     VEC(struct tune_line_cost) lines;   /* by line */
     VEC(struct tune_bound) bounds;
     VEC(int) notes;                 /* indices into state.notes */
+    int evaluated;                  /* evaluations at a measured place that ended or were given up */
+    int occasion;                   /* the last one begun; */
+    int64_t heard;                  /* events of it that are in the log */
 };
 
 struct tune_log {
@@ -193,6 +215,7 @@ struct tune_import {
 
 struct tune_rejection {
     int round, attempt;             /* attempt -1: a plan that never became one */
+    int lane;                       /* -1: of a round without lanes */
     enum tune_step step;
     const char *title, *key, *reason;
     bool by_loop;                   /* the proposer could not do it; else a person said no */
@@ -213,6 +236,7 @@ struct tune_call {
     const char *prompt, *answer;    /* hashes; answer NULL while it runs, and when none came */
     const char *failure;            /* why none came; NULL */
     int round, attempt;             /* attempt: the candidate it is about, -1 */
+    int lane;                       /* -1: of a round without lanes */
     int64_t asked_ms, ended_ms;     /* wall clock; ended 0 while it runs */
     double estimate;                /* tokens of the prompt, before anybody counted */
     double input, output, cache_read, cache_write;      /* tokens as reported; NAN */
@@ -301,6 +325,10 @@ struct tune_state {
     struct tune_candidate candidate;
     int incumbent, best;            /* attempt ids; -1 before the baseline is measured */
     int current;                    /* attempt this round is about; -1 */
+    VEC(struct tune_lane) lanes;    /* none: the round follows one direction */
+    int lane;                       /* plan, candidate and current are those of this lane; -1 */
+    VEC(int) beam;                  /* attempts the next round of a beam search starts from */
+    struct tune_width { int parents, plans, rewrites; } width;      /* of a beam search */
     int plateau;                    /* rounds in a row without a gain */
 
     /* what happened */
@@ -343,6 +371,12 @@ const struct tune_attempt *tune_state_attempt(const struct tune_state *state, in
 const char *tune_state_origin(const struct tune_state *state, const char *name, unsigned bit);
 /* The metric of an attempt by Neuron's name ("latency" is in µs); NAN when not known. */
 double tune_attempt_metric(const struct tune_attempt *attempt, const char *name);
+/* The attempt that the next proposal starts from: the lane's, else the incumbent; -1. */
+int tune_state_parent(const struct tune_state *state);
+/* The step that a lane does next or does now; TUNE_STEPS: it is done, or closed. */
+enum tune_step tune_lane_next(const struct tune_state *state, int lane);
+/* The attempt of a lane; -1: none yet. */
+int tune_lane_attempt(const struct tune_state *state, int lane);
 /* The plan that is being worked on; NULL. */
 const struct tune_plan *tune_state_plan(const struct tune_state *state);
 

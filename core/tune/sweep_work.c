@@ -14,6 +14,14 @@ static void plans_emit(struct tune_session *session, const struct tune_plan *pla
                        plans[0].title, count - 1);
 }
 
+bool tune_sweep_is_left(const struct tune_state *state) {
+    struct arena *arena = arena_new();
+    struct tune_plan plans[TUNE_SWEEP_MOST];
+    size_t count = tune_sweep_pending(state, arena, plans);
+    arena_free(arena);
+    return count > 0;
+}
+
 bool tune_sweep_plan(struct tune_session *session) {
     struct arena *arena = arena_new();
     struct tune_plan plans[TUNE_SWEEP_MOST];

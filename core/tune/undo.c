@@ -24,6 +24,7 @@ static void flow_take(const struct tune_state *state, struct tune_flow *flow) {
         .n_rejections = state->rejections.len,
         .n_decided = state->attempts.len,
     };
+    tune_lanes_take(state, &flow->lanes);
     memcpy(flow->steps, state->steps, sizeof flow->steps);
     flow->plans =
         arena_dup(state->arena, state->plans.at, state->plans.len * sizeof *state->plans.at);
@@ -60,6 +61,7 @@ static void steps_put(struct tune_state *state, const struct tune_step_view *ste
 }
 
 static void flow_put(struct tune_state *state, const struct tune_flow *flow) {
+    tune_lanes_put(state, &flow->lanes);
     state->running = flow->running;
     state->finished = flow->finished;
     state->own->revise = flow->revise;

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rounds that follow several directions at once: who is asked what, what runs side by side, what goes
+ * on, and what a person can do to one of them. */
+#include "tune/fake.h"
+
+#define SOURCE(latency, what) \
+    "def kernel():\n    # latency " latency "\n    # hbm " latency "\n    x = '" what "'\n"
+#define ACT(...) ((struct tune_action){__VA_ARGS__})
+
+static const struct fake_plan plans[] = {
+    {.key = "a", .source = SOURCE("900", "a"), .size = 0.1},
+    {.key = "b", .source = SOURCE("700", "b"), .size = 0.3},
+    {.key = "c", .source = SOURCE("800", "c"), .size = 0.2},
+    {.key = "d", .source = "def kernel():\n    # broken\n    x = 'd'\n", .size = 0.2,
+     .repaired = SOURCE("600", "repaired")},
+    {.key = "e", .source = SOURCE("5000", "e"), .size = 0.2},
+    {.key = "f", .source = NULL, .size = 0.2},
+};
+
+/* A beam of this width over the first so many plans. */
+static void begin(struct fake *fake, const char *search, size_t count, enum tune_gate gate) {
+    fake_begin(fake, plans, count, gate);
+    tune_session_close(fake->session);
+    fake->options.search = search;
+    fake->options.fresh = true;
+    fake->seen.parallel = 3;
+    fake_open(fake);
+    fake->options.fresh = false;
+}
+
+static const struct tune_attempt *attempt_with(const struct fake *fake, const char *key) {
+    const struct tune_state *state = fake_state(fake);
+    for (size_t i = 1; i < state->attempts.len; i++)
+        if (state->attempts.at[i].plan.key && !strcmp(state->attempts.at[i].plan.key, key))
+            return &state->attempts.at[i];
+    return NULL;
+}
+
+static void replay_equals_live(const struct fake *fake) {
+    struct buf live = {0}, again = {0};
+    tune_state_print(fake_state(fake), &live);
+    struct tune_session *reader = NULL;
+    struct tune_options options = fake->options;
+    struct err err = {0};
+    options.read_only = true;
+    reader = tune_session_open(&options, fake->loop, &err);
+    assert_non_null(reader);
+    tune_state_print(tune_session_state(reader), &again);
+    assert_string_equal(live.at, again.at);
+    buf_free(&live);
+    buf_free(&again);
+    options.use = NULL;
+    tune_session_close(reader);
+}
+
+static void rounds(struct fake *fake, double count) {
+    fake_act(fake, ACT(.kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_ROUNDS, .number = count));
+    fake_act(fake, ACT(.kind = TUNE_ACT_START));
+}
+
+static void approve_until(struct fake *fake, enum tune_step step) {
+    for (int i = 0; i < 20 && fake_state(fake)->wait_step != step; i++)
+        fake_act(fake, ACT(.kind = TUNE_ACT_APPROVE));
+    assert_int_equal(fake_state(fake)->wait, TUNE_WAIT_GATE);
+    assert_int_equal(fake_state(fake)->wait_step, step);
+}
+
+static void the_lanes_of_a_parent_share_what_is_offered(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake, "beam:2,3", COUNT_OF(plans), TUNE_GATE_AUTO);
+    rounds(&fake, 1);
+    const struct tune_state *state = fake_state(&fake);
+    assert_int_equal(fake.proposer.asked, 1);           /* for one parent, once */
+    assert_int_equal(state->lanes.len, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_string_equal(state->plans.at[tune_lane_attempt(state, (int)i) - 1].key,
+                            plans[i].key);
+    assert_int_equal(state->attempts.len, 4);
+    assert_int_equal(state->incumbent, attempt_with(&fake, "b")->id);
+    assert_int_equal(state->beam.len, 2);
+    assert_int_equal(state->beam.at[0], attempt_with(&fake, "b")->id);
+    assert_int_equal(state->beam.at[1], attempt_with(&fake, "c")->id);
+    replay_equals_live(&fake);
+    fake_end(&fake);
+}
+
+static void the_next_round_starts_from_the_best_of_the_last(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake, "beam:2,2", COUNT_OF(plans), TUNE_GATE_AUTO);
+    rounds(&fake, 2);
+    const struct tune_state *state = fake_state(&fake);
+    assert_int_equal(state->round, 2);
+    assert_int_equal(state->lanes.len, 4);
+    assert_int_equal(state->lanes.at[0].parent, attempt_with(&fake, "b")->id);
+    assert_int_equal(state->lanes.at[2].parent, attempt_with(&fake, "a")->id);
+    for (size_t i = 3; i < state->attempts.len; i++)
+        assert_true(state->attempts.at[i].parent > 0);
+    replay_equals_live(&fake);
+    fake_end(&fake);
+}
+
+static void what_does_not_compile_is_repaired_in_its_lane_alone(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake, "beam:2,4", COUNT_OF(plans), TUNE_GATE_AUTO);
+    rounds(&fake, 1);
+    const struct tune_attempt *repaired = attempt_with(&fake, "d");
+    assert_int_equal(fake.proposer.repairs, 1);
+    assert_int_equal(repaired->repairs, 1);
+    assert_int_equal(repaired->status, TUNE_STATUS_KEEP);
+    assert_int_equal(fake_state(&fake)->incumbent, repaired->id);
+    assert_int_equal(fake_state(&fake)->attempts.len, 5);
+    fake_end(&fake);
+}
+
+static void a_plan_that_cannot_be_carried_out_closes_its_lane(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake, "beam:2,6", COUNT_OF(plans), TUNE_GATE_AUTO);
+    rounds(&fake, 1);
+    const struct tune_state *state = fake_state(&fake);
+    assert_string_equal(state->lanes.at[5].closed, "it does not apply here");
+    assert_int_equal(state->attempts.len, 6);
+    const struct tune_attempt *slow = attempt_with(&fake, "e");
+    assert_int_equal(slow->status, TUNE_STATUS_REVERT);
+    for (size_t i = 0; i < state->beam.len; i++)
+        assert_int_not_equal(state->beam.at[i], slow->id);
+    fake_end(&fake);
+}
+
+static void each_plan_is_carried_out_more_than_once_but_the_same_is_not_run_twice(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake, "beam:2,2,2", COUNT_OF(plans), TUNE_GATE_AUTO);
+    fake.proposer.vtable.draws = true;
+    rounds(&fake, 1);
+    const struct tune_state *state = fake_state(&fake);
+    assert_int_equal(fake.proposer.asked, 2);           /* a question for each plan */
+    assert_int_equal(state->lanes.len, 4);
+    assert_int_equal(state->attempts.len, 3);
+    assert_int_equal(state->lanes.at[2].sample, 1);
+    assert_non_null(strstr(state->lanes.at[2].closed, "same as #1"));
+    assert_non_null(strstr(state->lanes.at[3].closed, "same as #2"));
+    replay_equals_live(&fake);
+    fake_end(&fake);
+}
+
+static void as_many_are_evaluated_at_once_as_the_place_takes(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake, "beam:2,5", COUNT_OF(plans), TUNE_GATE_AUTO);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_SET_GATE, .step = TUNE_STEP_REWRITE,
+                        .gate = TUNE_GATE_ASK));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_START));
+    int before = fake.place.started;
+    fake.place.slow = true;
+    assert_true(fake_try(&fake, ACT(.kind = TUNE_ACT_APPROVE)));
+    assert_int_equal(fake.place.started - before, 3);
+    assert_true(tune_session_is_busy(fake.session));
+    fake.place.slow = false;
+    for (struct fake_run *run = fake.place.runs; run; run = run->next)
+        run->timer = loop_timer_start(fake.loop, 0, 0, fake_finish, run);
+    assert_true(fake_try(&fake, ACT(.kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_ROUNDS,
+                                    .number = 1)));
+    fake_settle(&fake);
+    assert_int_equal(fake_state(&fake)->attempts.len, 6);
+    /* Ids are those of the lanes, whichever ended first. */
+    for (size_t i = 0; i < 5; i++)
+        assert_string_equal(fake_state(&fake)->attempts.at[i + 1].plan.key, plans[i].key);
+    fake_end(&fake);
+}
+
+static void one_of_several_is_rejected_with_a_reason_and_the_others_go_on(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake, "beam:2,3", COUNT_OF(plans), TUNE_GATE_ASK);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_START));
+    approve_until(&fake, TUNE_STEP_PLAN);
+    const struct tune_state *state = fake_state(&fake);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_FOCUS, .index = 1));
+    assert_string_equal(tune_state_plan(state)->key, "b");
+    fake_act(&fake, ACT(.kind = TUNE_ACT_REJECT, .text = "not that"));
+    assert_string_equal(state->lanes.at[1].closed, "not that");
+    assert_string_equal(tune_state_plan(state)->key, "c");      /* on to an open one */
+    assert_int_equal(state->wait, TUNE_WAIT_GATE);
+    approve_until(&fake, TUNE_STEP_DECIDE);
+    assert_null(attempt_with(&fake, "b"));
+    assert_int_equal(state->incumbent, attempt_with(&fake, "c")->id);
+    assert_string_equal(state->rejections.at[0].reason, "not that");
+    replay_equals_live(&fake);
+    fake_end(&fake);
+}
+
+static void rejecting_all_of_them_ends_the_round(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake, "beam:1,2", COUNT_OF(plans), TUNE_GATE_ASK);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_START));
+    approve_until(&fake, TUNE_STEP_PLAN);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_REJECT, .text = "no"));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_REJECT, .text = "nor this"));
+    assert_int_equal(fake_state(&fake)->wait, TUNE_WAIT_REJECTED);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_START));
+    approve_until(&fake, TUNE_STEP_PLAN);
+    assert_int_equal(fake_state(&fake)->round, 2);
+    assert_string_equal(tune_state_plan(fake_state(&fake))->key, "c");
+    fake_end(&fake);
+}
+
+static void another_plan_for_one_lane_is_asked_for_alone(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake, "beam:2,2", COUNT_OF(plans), TUNE_GATE_ASK);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_START));
+    approve_until(&fake, TUNE_STEP_REWRITE);
+    const struct tune_state *state = fake_state(&fake);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_ANOTHER, .text = "too small a step"));
+    assert_int_equal(state->wait_step, TUNE_STEP_PLAN);
+    assert_string_equal(tune_state_plan(state)->key, "c");
+    approve_until(&fake, TUNE_STEP_DECIDE);
+    assert_int_equal(state->attempts.len, 3);
+    assert_non_null(attempt_with(&fake, "b"));
+    assert_non_null(attempt_with(&fake, "c"));
+    replay_equals_live(&fake);
+    fake_end(&fake);
+}
+
+static void a_kernel_of_ones_own_joins_and_an_edited_one_stands(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake, "beam:2,2", COUNT_OF(plans), TUNE_GATE_ASK);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_START));
+    approve_until(&fake, TUNE_STEP_REWRITE);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_EDIT_KERNEL, .text = SOURCE("850", "edited")));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_WRITE_KERNEL, .text = SOURCE("300", "own")));
+    const struct tune_state *state = fake_state(&fake);
+    assert_int_equal(state->lanes.len, 3);
+    approve_until(&fake, TUNE_STEP_DECIDE);
+    assert_int_equal(state->attempts.len, 4);
+    const struct tune_attempt *best = tune_state_attempt(state, state->incumbent);
+    assert_string_equal(best->author, "you");
+    assert_float_equal(best->latency_us, 300, 0);
+    assert_float_equal(attempt_with(&fake, "a")->latency_us, 850, 0);
+    replay_equals_live(&fake);
+    fake_end(&fake);
+}
+
+static void undo_puts_the_lanes_back(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake, "beam:2,3", COUNT_OF(plans), TUNE_GATE_ASK);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_START));
+    approve_until(&fake, TUNE_STEP_REWRITE);
+    const struct tune_state *state = fake_state(&fake);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_FOCUS, .index = 2));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_REJECT, .text = "no"));
+    assert_non_null(state->lanes.at[2].closed);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_UNDO));
+    assert_null(state->lanes.at[2].closed);
+    assert_int_equal(state->rejections.len, 0);
+    approve_until(&fake, TUNE_STEP_DECIDE);
+    assert_int_equal(state->attempts.len, 4);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_OVERRULE, .attempt = 2, .text = "revert"));
+    assert_int_equal(state->incumbent, attempt_with(&fake, "c")->id);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_UNDO));
+    assert_int_equal(state->incumbent, attempt_with(&fake, "b")->id);
+    replay_equals_live(&fake);
+    fake_end(&fake);
+}
+
+static void going_back_leaves_the_beam(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake, "beam:2,2", COUNT_OF(plans), TUNE_GATE_AUTO);
+    rounds(&fake, 1);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_REVERT, .attempt = 0));
+    assert_int_equal(fake_state(&fake)->beam.len, 0);
+    rounds(&fake, 2);
+    assert_int_equal(fake_state(&fake)->lanes.at[0].parent, 0);
+    replay_equals_live(&fake);
+    fake_end(&fake);
+}
+
+static void a_killed_session_goes_on_with_the_lanes_that_were_not_done(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake, "beam:2,5", COUNT_OF(plans), TUNE_GATE_AUTO);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_SET_GATE, .step = TUNE_STEP_REWRITE,
+                        .gate = TUNE_GATE_ASK));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_START));
+    fake.place.slow = true;
+    assert_true(fake_try(&fake, ACT(.kind = TUNE_ACT_APPROVE)));
+    tune_session_close(fake.session);
+    fake.place.slow = false;
+    fake_open(&fake);
+    rounds(&fake, 1);
+    assert_int_equal(fake_state(&fake)->attempts.len, 6);
+    assert_int_equal(fake_state(&fake)->incumbent, attempt_with(&fake, "d")->id);
+    replay_equals_live(&fake);
+    fake_end(&fake);
+}
+
+static void random_actions_replay_to_the_same_state(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake, "beam:2,3", COUNT_OF(plans), TUNE_GATE_ASK);
+    unsigned seed = 3;
+    static const char *const texts[] = {
+        "keep", "revert", "a title\nand text", "", SOURCE("640", "four"), SOURCE("1", "broken")};
+    for (int i = 0; i < 250; i++) {
+        seed = seed * 1103515245 + 12345;
+        unsigned bits = seed >> 8;
+        struct tune_action action = {.kind = (enum tune_action_kind)(bits % TUNE_ACTIONS),
+                                     .step = (enum tune_step)((bits >> 5) % (TUNE_STEPS + 2)),
+                                     .gate = (enum tune_gate)((bits >> 9) % TUNE_GATES),
+                                     .attempt = (int)((bits >> 12) % 6),
+                                     .index = (int)((bits >> 15) % 5) - 1,
+                                     .number = (bits >> 18) % 3 ? 60 : 1e-4,
+                                     .text = texts[(bits >> 20) % 6]};
+        if ((bits >> 4) % 3 == 0)
+            action.kind = i % 2 ? TUNE_ACT_APPROVE : TUNE_ACT_START;
+        fake_try(&fake, action);
+        fake_settle(&fake);
+    }
+    assert_true(fake_state(&fake)->attempts.len > 3);
+    replay_equals_live(&fake);
+    fake_end(&fake);
+}
+
+static void a_width_that_is_none_is_refused(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake, "beam", COUNT_OF(plans), TUNE_GATE_ASK);
+    const struct tune_state *state = fake_state(&fake);
+    assert_int_equal(state->width.parents, 4);
+    assert_int_equal(state->width.plans, 4);
+    assert_int_equal(state->width.rewrites, 2);
+    static const char *const wrong[] = {"beam:", "beam:0", "beam:2,2,2,2", "beam:2;2", "widely",
+                                        "beam:999", "beamer"};
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        struct err err = {0};
+        fake.options.search = wrong[i];
+        assert_null(tune_session_open(&fake.options, fake.loop, &err));
+        assert_int_equal(err.kind, ERR_USAGE);
+    }
+    fake_end(&fake);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_lanes_of_a_parent_share_what_is_offered),
+        cmocka_unit_test(the_next_round_starts_from_the_best_of_the_last),
+        cmocka_unit_test(what_does_not_compile_is_repaired_in_its_lane_alone),
+        cmocka_unit_test(a_plan_that_cannot_be_carried_out_closes_its_lane),
+        cmocka_unit_test(each_plan_is_carried_out_more_than_once_but_the_same_is_not_run_twice),
+        cmocka_unit_test(as_many_are_evaluated_at_once_as_the_place_takes),
+        cmocka_unit_test(one_of_several_is_rejected_with_a_reason_and_the_others_go_on),
+        cmocka_unit_test(rejecting_all_of_them_ends_the_round),
+        cmocka_unit_test(another_plan_for_one_lane_is_asked_for_alone),
+        cmocka_unit_test(a_kernel_of_ones_own_joins_and_an_edited_one_stands),
+        cmocka_unit_test(undo_puts_the_lanes_back),
+        cmocka_unit_test(going_back_leaves_the_beam),
+        cmocka_unit_test(a_killed_session_goes_on_with_the_lanes_that_were_not_done),
+        cmocka_unit_test(random_actions_replay_to_the_same_state),
+        cmocka_unit_test(a_width_that_is_none_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
