@@ -76,6 +76,7 @@ int cli_sim(const struct cli *cli);
 int cli_check(const struct cli *cli);
 int cli_explain(const struct cli *cli);
 int cli_run(const struct cli *cli);
+int cli_sweep(const struct cli *cli);
 int cli_host(const struct cli *cli);
 int cli_config(const struct cli *cli);
 int cli_import(const struct cli *cli);

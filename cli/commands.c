@@ -107,6 +107,16 @@ static const struct cli_option run_options[] = {
     OPTIONS_END,
 };
 
+static const struct cli_option sweep_options[] = {
+    OPTION_DEVICE,
+    OPTION_TARGET,
+    OPTION_REFERENCE,
+    {"seeds", "LIST", NULL, "Seeds of the inputs to verify with. Default: 0,21,42,63,84.", false},
+    {"session", "DIR", NULL, "The session's folder. Default: .hone/TASK beside the kernel.", false},
+    OPTION_JSON,
+    OPTIONS_END,
+};
+
 static const struct cli_option host_options[] = {
     {"port", "PORT", NULL, "add: the port of its SSH server.", false},
     {"identity", "FILE", NULL, "add: the private key to log in with.", false},
@@ -189,6 +199,16 @@ const struct cli_command cli_commands[] = {
      "end of the input. A pipe or a file may hold several answers, one after the other; with --json the "
      "question is an event of its own. Where nobody can answer, the run ends at the start and says so.",
      run_options, 1, 1, false, cli_run},
+    {"sweep", "TASK [NAME=VALUES]...", "try values of a kernel's named constants",
+     "hone sweep TASK TILE_N=128,256,512 makes an attempt of each value: the constant is changed in the "
+     "kernel that the session goes on from, verified, measured and decided about like any other "
+     "attempt, and a table tells what came of it. Several constants give all combinations, at most 64; "
+     "64..512 is 64,128,256,512; a name alone tries powers of two around its value.\n\n"
+     "Without names the constants that can be swept are listed: integers bound once, at module level, "
+     "in a function, or as a helper's default. One of several functions is named with it: "
+     "helper.TILE=64.\n\n"
+     "The session is the one of hone run and of the workbench, where :sweep does the same.",
+     sweep_options, 1, 9, false, cli_sweep},
     {"host", "add|list|doctor|setup [NAME] [USER@ADDRESS]", "hosts and clusters to run kernels on",
      "add NAME [USER@ADDRESS] writes a section [host NAME] into your configuration and tries it. "
      "Without an address NAME is looked up in ~/.ssh/config. The first contact shows the host's "

@@ -511,6 +511,8 @@ static const struct command commands[] = {
      TUNE_ACT_ANOTHER, act_another, NULL},
     {"write", "write it myself", "write the next kernel in $EDITOR", ON(WORKBENCH),
      TUNE_ACT_WRITE_KERNEL, act_write, NULL},
+    {"sweep", "", "try values of named constants: sweep TILE_N 128 256 512; alone: which there are",
+     TUNING, TUNE_ACT_SWEEP, act_sweep, NULL},
     {"overrule", "overrule", "decide otherwise: keep, revert or inconclusive", ON(WORKBENCH),
      TUNE_ACT_OVERRULE, act_overrule, NULL},
     {"measure", "measure", "measure the candidate once more", ON(WORKBENCH), TUNE_ACT_MEASURE, NULL,

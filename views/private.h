@@ -223,6 +223,7 @@ void act_gates(struct views *views, struct str args, struct views_request *reque
 void act_gate(struct views *views, struct str args, struct views_request *request);
 void act_plans(struct views *views, struct str args, struct views_request *request);
 void act_overrule(struct views *views, struct str args, struct views_request *request);
+void act_sweep(struct views *views, struct str args, struct views_request *request);
 void act_budget(struct views *views, struct str args, struct views_request *request);
 void act_tolerance(struct views *views, struct str args, struct views_request *request);
 void act_precision(struct views *views, struct str args, struct views_request *request);

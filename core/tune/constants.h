@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Named integers of a kernel file that can be given another value by changing one place of the
- * source. Private to tune. */
+ * source. */
 #ifndef HONE_TUNE_CONSTANTS_H
 #define HONE_TUNE_CONSTANTS_H
 

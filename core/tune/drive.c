@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "tune/driver.h"
+#include "tune/sweep.h"
 
 void tune_step_done(struct tune_session *session, enum tune_step step, enum tune_step_is is,
                     const char *format, ...) {
@@ -72,7 +73,7 @@ static bool should_stop(struct tune_session *session) {
     struct tune_expected expected = tune_expect_round(state);
     if (tune_budget_stops(session, &expected, "another round"))
         return true;
-    if (state->plateau < TUNE_PLATEAU) {
+    if (state->plateau < TUNE_PLATEAU || !tune_sweep_ends(state)) {
         tune_budget_tell(session, &expected);
         return false;
     }

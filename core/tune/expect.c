@@ -6,6 +6,7 @@
 
 #include "model/model.h"
 #include "tune/private.h"
+#include "tune/sweep.h"
 
 #define RECENT 10                   /* calls of a role that tell how long its answers are */
 #define UNCOUNTED 1.2               /* a prompt that no service counted may be so much longer */
@@ -170,7 +171,9 @@ struct tune_expected tune_expect_step(const struct tune_state *state, enum tune_
     const struct tune_attempt *open = tune_state_attempt(state, state->current);
     bool repairs = step == TUNE_STEP_REWRITE && open && open->id > 0 &&
                    open->verdict.compiles == TUNE_ANSWER_NO;
-    if (step == TUNE_STEP_PLAN || role)
+    bool swept = step == TUNE_STEP_PLAN ? !tune_sweep_ends(state)
+                                        : tune_sweep_is_one(tune_state_plan(state));
+    if ((step == TUNE_STEP_PLAN || role) && !swept)
         expected = next_call(state, repairs ? TUNE_ROLE_FIXER : role);
     bool evaluates = (step == TUNE_STEP_PROFILE && state->incumbent < 0) ||
                      step == TUNE_STEP_VERIFY ||
@@ -195,5 +198,8 @@ struct tune_expected tune_expect_round(const struct tune_state *state) {
         whole.unpriced = whole.unpriced ? whole.unpriced : one.unpriced;
     }
     whole.cost[TUNE_BUDGET_ROUNDS] = 1;
+    if (!tune_sweep_ends(state))        /* nobody is asked, and it was counted when it began */
+        whole.cost[TUNE_BUDGET_ROUNDS] = whole.cost[TUNE_BUDGET_TOKENS] =
+            whole.cost[TUNE_BUDGET_DOLLARS] = 0;
     return whole;
 }

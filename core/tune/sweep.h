@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sweeps: values tried for named constants of a kernel, all combinations, one attempt each. A sweep
  * belongs to the attempt it began at; its plans carry it as text, and whatever is left of it is
- * found again from the plans and attempts of the state. Private to tune. */
+ * found again from the plans and attempts of the state. */
 #ifndef HONE_TUNE_SWEEP_H
 #define HONE_TUNE_SWEEP_H
 

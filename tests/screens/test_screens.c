@@ -60,6 +60,8 @@ static const struct scene {
     {"reject", "planned", "r t o o Space b i g", NO_PLACE},
     {"command", "planned", ": g a t", NO_PLACE},
     {"gates", "planned", "g", NO_PLACE},
+    {"sweep", "kept", ": s w e e p Enter", NO_PLACE},
+    {"sweep-line", "kept", ": s w e e p Enter Down Enter", NO_PLACE},
     {"prompt-no-model", "planned", "9", NO_PLACE},
     {"timeline", "kept", "5 t Down + + Right", NO_PLACE},
     {"roofline", "kept", "5 t t", NO_PLACE},

@@ -167,6 +167,28 @@ class Run(unittest.TestCase):
         self.assertIn("needs a person", done.stderr)
         self.assertFalse(self.session.exists())
 
+    def test_a_sweep_tries_each_value_once(self):
+        listed = json.loads(hone("sweep", self.task, "--json").stdout)
+        self.assertEqual([(row["name"], row["value"], row["line"], row["uses"]) for row in listed],
+                         [("TILE_N", 64, 4, 5)])
+        self.assertFalse(self.session.exists())
+        done = hone("sweep", self.task, "TILE_N=64,128,96", "--seeds", "0", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = {row["values"]: row for row in json.loads(done.stdout)["rows"]}
+        self.assertEqual([row["status"] for row in rows.values()], ["keep", "keep", "failed"])
+        self.assertEqual(rows["TILE_N = 64"]["attempt"], 0)
+        self.assertGreater(rows["TILE_N = 128"]["ratio"], 1.05)
+        again = hone("sweep", self.task, "TILE_N", "128")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertIn("best", again.stdout)
+        with self.database() as base:
+            kept = base.execute("SELECT COUNT(*) FROM events WHERE type = 'attempt'").fetchone()[0]
+        self.assertEqual(kept, 3)
+        wrong = hone("sweep", self.task, "TILE_M=3")
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn("it has TILE_N", wrong.stderr)
+        self.assertEqual(hone("sweep", self.task, "TILE_N=1,x").returncode, 2)
+
     def test_a_wrong_seed_kernel_stops(self):
         (self.task / "kernel.py").write_text(KERNEL.replace("nl.add(a, b)", "nl.multiply(a, b)"))
         end = self.events("--rounds", "2", status=1)[-1]
