@@ -223,16 +223,18 @@ const struct cli_command cli_commands[] = {
     {"import", "PATH [TASK|SESSION]", "take over what other agents learnt and tried",
      "PATH is a file or a folder: experiments.jsonl and rewrites.json of nki-kernel-agent or of hone, "
      "executor_results.json and lists of rewrites of AccelOpt, candidates.jsonl of KDA, "
-     "candidates-iter-N of Autocomp. TASK is the task they are for; default: the one in this "
-     "folder.\n\n"
-     "Experiences come in as proposed, each with its file and line; approve them on screen 8. "
-     "Attempts go into the history, to be read only. What is damaged is named and skipped. Nothing "
-     "in the files is run.",
+     "candidates-iter-N and eval-results-iter-N of Autocomp; plans and kernels that stand in files "
+     "beside them are read, too. TASK is the task they are for; default: the one in this folder.\n\n"
+     "Experiences come in as proposed, each with its file and line, and so do lists of directions "
+     "that did not work; approve them on screen 8. Attempts go into the history, to be read only. "
+     "What is damaged is named and skipped. Nothing in the files is run.",
      import_options, 1, 2, false, cli_import},
     {"export", "TASK|SESSION", "write a session as a folder for others",
-     "The folder holds the best kernel with its reference, every attempt with its numbers, profiles, "
-     "prompts, answers and decisions, and experiments.jsonl and rewrites.json as other NKI agents "
-     "read them. hone sim FOLDER evaluates it again.",
+     "The folder holds the best kernel with its reference and its model.ini, every attempt with its "
+     "numbers, profiles, prompts, answers and decisions, and experiments.jsonl and rewrites.json as "
+     "other NKI agents read them. hone sim FOLDER evaluates it again. Folders of this machine are "
+     "written as . (the task's), session and ~, and what [env] of model.ini has of secrets by their "
+     "names is left out; sources, prompts and answers are as they are.",
      export_options, 1, 1, false, cli_export},
     {"config", "[TASK]", "show every setting and where it came from",
      "Settings come from, each winning over the one before: defaults, your config.ini, "

@@ -100,6 +100,7 @@ static void print_report(const struct cli *cli, const struct tune_import_report 
         cJSON *object = cJSON_CreateObject();
         cJSON_AddNumberToObject(object, "files", (double)report->files);
         cJSON_AddNumberToObject(object, "experiences", (double)report->experiences);
+        cJSON_AddNumberToObject(object, "fit", (double)report->fit);
         cJSON_AddNumberToObject(object, "attempts", (double)report->attempts);
         cJSON_AddNumberToObject(object, "known", (double)report->known);
         cJSON_AddStringToObject(object, "session", folder);
@@ -109,10 +110,11 @@ static void print_report(const struct cli *cli, const struct tune_import_report 
         cJSON_Delete(object);
         return;
     }
-    printf("%zu file%s: %zu experience%s proposed, %zu attempt%s to look at", report->files,
-           report->files == 1 ? "" : "s", report->experiences,
-           report->experiences == 1 ? "" : "s", report->attempts,
-           report->attempts == 1 ? "" : "s");
+    printf("%zu file%s: %zu experience%s proposed", report->files, report->files == 1 ? "" : "s",
+           report->experiences, report->experiences == 1 ? "" : "s");
+    if (report->fit < report->experiences)
+        printf(", %zu of them for kernels like this one", report->fit);
+    printf(", %zu attempt%s to look at", report->attempts, report->attempts == 1 ? "" : "s");
     if (report->known)
         printf(", %zu known already", report->known);
     printf("\nThey are in %s. Nothing enters a prompt before you approve it: hone %s, screen 8.\n",

@@ -13,6 +13,7 @@
 #define CODE_COLS 110
 #define CLOSED_COLS 320
 #define TEXT_LINES 8
+#define TEXT_COLS 500
 #define CLOSED_MOST 60          /* lines */
 
 static bool may_enter(const struct tune_state *state, size_t index) {
@@ -30,6 +31,14 @@ bool tune_context_has_experience(const struct tune_state *state, size_t index) {
     return newer < MEMORY_MOST;
 }
 
+/* A line, cut where it is too long. */
+static void line_print(struct buf *out, struct str line, size_t cols) {
+    size_t len = MIN_OF(line.len, cols);
+    while (len < line.len && len && (line.at[len] & 0xC0) == 0x80)
+        len--;
+    buf_printf(out, STR_FMT "%s\n", (int)len, line.at, len < line.len ? " [...]" : "");
+}
+
 /* Lines with something before each of them, at most so many; then how many are not there. */
 static void lines_print(struct buf *out, const char *text, const char *before, int most,
                         size_t cols) {
@@ -40,11 +49,8 @@ static void lines_print(struct buf *out, const char *text, const char *before, i
             break;
         if (count++ >= most)
             continue;
-        size_t len = MIN_OF(line.len, cols);
-        while (len < line.len && len && (line.at[len] & 0xC0) == 0x80)
-            len--;
-        buf_printf(out, "%s" STR_FMT "%s\n", before, (int)len, line.at,
-                   len < line.len ? " [...]" : "");
+        buf_puts(out, before);
+        line_print(out, line, cols);
     }
     if (count > most)
         buf_printf(out, "%s[... %d lines left out ...]\n", before, count - most);
@@ -58,11 +64,11 @@ static void summary_print(struct buf *out, const char *summary) {
         line = str_trim(line);
         if (!line.len)
             continue;
-        if (count < TEXT_LINES)
-            buf_printf(out, "%s" STR_FMT "\n", count ? "  " : "", STR_ARG(line));
-        else
-            left++;
-        count++;
+        left += count >= TEXT_LINES;
+        if (count++ >= TEXT_LINES)
+            continue;
+        buf_puts(out, count > 1 ? "  " : "");
+        line_print(out, line, TEXT_COLS);
     }
     if (!count)
         buf_putc(out, '\n');

@@ -93,7 +93,8 @@ static void walk_folder(struct walk *walk, const char *folder, int depth) {
         return;
     for (struct dirent *entry; (entry = readdir(dir)) && walk->entries < MAX_ENTRIES;) {
         struct stat info;
-        if (*entry->d_name == '.')
+        bool hidden = *entry->d_name == '.' && strcmp(entry->d_name, ".hone") != 0;
+        if (hidden)
             continue;
         walk->entries++;
         char *path = path_join(folder, entry->d_name);

@@ -109,6 +109,8 @@ struct foreign_row {
 struct foreign_log {
     VEC(struct foreign_row) rows;
     double best_ms;             /* NAN: nothing yet */
+    const char *task;           /* of hone's own, when it was exported; NULL */
+    bool looked;                /* for that */
 };
 void foreign_read_kda(const struct foreign_place *place, const cJSON *line, struct foreign_log *log);
 

@@ -105,7 +105,21 @@ static int lines_of(const char *text) {
     return count;
 }
 
-/* Two whole kernels: the lines that differ. */
+/* A kernel tells its story in comments, which differ everywhere; the code is what counts. */
+static char *without_comments(const char *source) {
+    struct str rest = str_of(source), line;
+    struct buf out = {0};
+    while (str_next(&rest, '\n', &line)) {
+        struct str words = str_trim(line);
+        if (words.len && *words.at == '#')
+            continue;
+        buf_add(&out, line.at, line.len);
+        buf_putc(&out, '\n');
+    }
+    return buf_take(&out);
+}
+
+/* Two whole kernels: the lines of code that differ. */
 static void sources_keep(struct tune_foreign *out, struct tune_experience *item) {
     bool both = item->slow && item->fast;
     if (!both || (lines_of(item->slow) < WHOLE_LINES && lines_of(item->fast) < WHOLE_LINES)) {
@@ -114,10 +128,13 @@ static void sources_keep(struct tune_foreign *out, struct tune_experience *item)
         return;
     }
     size_t count = 0;
-    struct tune_hunk *hunks = tune_hunks(str_of(item->slow), str_of(item->fast), &count);
+    char *before = without_comments(item->slow), *after = without_comments(item->fast);
+    struct tune_hunk *hunks = tune_hunks(str_of(before), str_of(after), &count);
     struct buf slow = {0}, fast = {0};
-    tune_hunks_print(&slow, item->slow, hunks, count, false);
-    tune_hunks_print(&fast, item->fast, hunks, count, true);
+    tune_hunks_print(&slow, before, hunks, count, false);
+    tune_hunks_print(&fast, after, hunks, count, true);
+    free(before);
+    free(after);
     item->slow = keep_source(out, slow.at);
     item->fast = keep_source(out, fast.at);
     buf_free(&slow);

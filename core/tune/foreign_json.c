@@ -130,6 +130,19 @@ static void texts_read(const struct foreign_place *place, const cJSON *item,
     buf_free(&title);
 }
 
+/* Where that session had it from. */
+static const char *evidence_there(const struct foreign_place *place, const cJSON *item) {
+    const char *source = tune_json_text(item, "source");
+    const cJSON *pair = tune_json_at(item, "evidence");
+    if (source)
+        return arena_printf(place->out->arena, "which has it from %.150s", source);
+    if (cJSON_GetArraySize(pair) != 2)
+        return NULL;
+    return arena_printf(place->out->arena, "attempt %.0f against %.0f there",
+                        cJSON_GetNumberValue(cJSON_GetArrayItem(pair, 1)),
+                        cJSON_GetNumberValue(cJSON_GetArrayItem(pair, 0)));
+}
+
 static void experience(const struct foreign_place *place, const cJSON *item) {
     const char *service = FOREIGN_TEXT(item, "service_name", "problem");
     const char *slow = tune_json_text(item, "slow_kernel");
@@ -158,6 +171,8 @@ static void experience(const struct foreign_place *place, const cJSON *item) {
         to.family = foreign_family(place->out, service, fast);
     if (!to.applies_to)
         to.applies_to = service;
+    if (hone)
+        to.evidence = evidence_there(place, item);
     if (!isnan(original) && original < 1)   /* a loss, told as the way back */
         to.speedup = original;
     foreign_experience(place, hone ? "hone" : service ? "AccelOpt" : "nki-kernel-agent", to);

@@ -44,7 +44,15 @@ static void title_print(const cJSON *line, struct buf *out) {
         if (told && strlen(told) < CODE_NAME)
             told = NULL;
     }
-    foreign_title(told ? told : FOREIGN_TEXT(line, "id", "candidate"), out);
+    if (told) {
+        foreign_title(told, out);
+        return;
+    }
+    const char *id = FOREIGN_TEXT(line, "id", "candidate");
+    struct buf words = {0};
+    foreign_title(FOREIGN_TEXT(line, "notes", "note"), &words);
+    buf_printf(out, "%s%s%s", id ? id : "", id && words.len ? ": " : "", words.len ? words.at : "");
+    buf_free(&words);
 }
 
 /* "NOT PROMOTED -- byte-identical" in the words before the explanation. */

@@ -3,11 +3,13 @@
  * KDA. A damaged line costs that line. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "tune/foreign.h"
 #include "tune/json.h"
 
 #define MAX_LINE ((size_t)4 << 20)
+#define MAX_TASK 200
 
 /* Its score is that of the contest, not a speedup; a latency that was not measured is 0. What counts
  * is the latency against the best so far. */
@@ -31,6 +33,20 @@ static double hone_speedup(const cJSON *line, struct foreign_log *log, const cha
     if (log->rows.len < FOREIGN_ATTEMPTS)
         *vec_push(&log->rows) = (struct foreign_row){name, NULL, ms};
     return was > 0 && ms > 0 ? was / ms : (double)NAN;
+}
+
+/* What the exported session was about; session.json is beside its log. */
+static const char *task_of(const struct foreign_place *place, struct foreign_log *log) {
+    if (log->looked)
+        return log->task;
+    log->looked = true;
+    char *text = foreign_beside(place, "session.json");
+    struct foreign_place beside = {place->out, "session.json", 1};
+    cJSON *session = text ? foreign_parse(&beside, str_of(text)) : NULL;
+    log->task = foreign_keep(place->out, tune_json_text(session, "task"), MAX_TASK);
+    cJSON_Delete(session);
+    free(text);
+    return log->task;
 }
 
 /* A line of experiments.jsonl. Hone's own count its attempts. */
@@ -58,7 +74,10 @@ static void experiment(const struct foreign_place *place, const cJSON *line,
                               .latency_us = foreign_us(foreign_number(line, "latency_ms")),
                               .speedup = speedup};
     /* "No code block in executor response": the answer was lost, nothing was tried. */
-    const struct foreign_about about = {.tried = !row.reason || !strstr(row.reason, "No code block")};
+    bool lost = row.reason && strstr(row.reason, "No code block");
+    const char *task = hone ? task_of(place, log) : NULL;
+    const struct foreign_about about = {.task = task, .tried = !lost,
+                                        .family = foreign_family(place->out, task, NULL)};
     foreign_attempt(place, hone ? "hone" : "nki-kernel-agent", row, &about);
     buf_free(&title);
 }

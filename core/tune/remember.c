@@ -213,7 +213,7 @@ static bool experience_import(struct tune_session *session, const struct tune_ex
                  {"slow", item->slow},             {"fast", item->fast},
                  {"applies_to", item->applies_to}, {"family", item->family},
                  {"generation", item->generation}, {"dialect", item->dialect},
-                 {"source", item->source}};
+                 {"source", item->source},         {"evidence", item->evidence}};
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         tune_json_put_text(payload, texts[i].key, texts[i].text);
     tune_json_put_number(payload, "speedup", item->speedup);
@@ -280,6 +280,8 @@ bool tune_session_import(struct tune_session *session, const char *path,
     if (stored && foreign.experiences.len)
         tune_export_memory(session);
     report->experiences += state->memory.len - memory;
+    for (size_t i = memory; i < state->memory.len; i++)
+        report->fit += tune_memory_applies(state, &state->memory.at[i]);
     report->attempts += state->imports.len - imports;
     if (stored)
         report->known += foreign.experiences.len - (state->memory.len - memory) +

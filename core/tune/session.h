@@ -124,7 +124,8 @@ const char *tune_action_name(enum tune_action_kind kind);
 
 /* What an import took in, and a line "file:line: what is wrong" for each thing it did not. */
 struct tune_import_report {
-    size_t files, experiences, attempts, known;     /* known: were there already */
+    size_t files, experiences, attempts;
+    size_t fit, known;          /* of the experiences: apply to this task; of all: were there already */
     struct buf complaints;                          /* free with buf_free */
 };
 /* Writes down what came of it so far, as happens by itself whenever the loop stops: for who ends it

@@ -270,7 +270,7 @@ static void kda(void **unused) {
         assert_int_equal(foreign.attempts.at[i].is, is[i]);
     assert_string_equal(foreign.attempts.at[0].title, "rows in one pass");
     assert_string_equal(foreign.attempts.at[0].status, "PROMOTED");
-    assert_string_equal(foreign.attempts.at[1].title, "n_v2");      /* "D1" says nothing */
+    assert_string_equal(foreign.attempts.at[1].title, "n_v2: Reads x once");    /* not "D1" */
     assert_true(fabs(foreign.attempts.at[1].speedup - 2) < 1e-9);
     assert_string_equal(foreign.attempts.at[2].status, "NOT PROMOTED");
     assert_true(fabs(foreign.attempts.at[3].speedup - 0.5) < 1e-9);
@@ -663,6 +663,8 @@ static void export_and_read_it_again(void **unused) {
     assert_string_equal(foreign.attempts.at[1].parent, "#0");
     assert_int_equal(foreign.experiences.len, 1);
     assert_string_equal(foreign.experiences.at[0].generation, "trn2");
+    assert_string_equal(foreign.experiences.at[0].evidence, "attempt 1 against 0 there");
+    assert_true(fabs(foreign.attempts.at[1].speedup - 1000.0 / 700) < 1e-9);
     assert_int_equal(foreign.complaints.len, 0);
     tune_foreign_free(&foreign);
     free(folder);
