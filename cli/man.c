@@ -63,6 +63,13 @@ static const struct {
     {"HONE_CACHE_LIMIT", "How much the cache of reference inputs and outputs may hold, such as "
                          "500M or 8G. Default: 8G."},
     {"HONE_SECTION_KEY", "A setting of the configuration, as HONE_HOST_TRN2_PORT."},
+    {"ANTHROPIC_API_KEY, OPENAI_API_KEY",
+     "Keys of language models, where the configuration names no other source. For Bedrock "
+     "AWS_ACCESS_KEY_ID and the others that AWS's tools use, or AWS_BEARER_TOKEN_BEDROCK."},
+    {"HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY",
+     "The way to language models, but for servers on this machine; [model NAME] proxy comes first."},
+    {"SSL_CERT_FILE", "Authorities to trust of language models' servers, instead of the system's; "
+                      "[model NAME] ca_file comes first."},
     {"XDG_CONFIG_HOME, XDG_CACHE_HOME, XDG_STATE_HOME",
      "Where hone's folders are; default ~/.config, ~/.cache and ~/.local/state."},
 };
@@ -83,6 +90,9 @@ void cli_print_man(struct buf *out) {
     add_paragraphs(out, "$XDG_CONFIG_HOME/hone/config.ini, and .hone/config.ini beside a task, are "
                         "INI files: [section] lines, key = value lines, # comments. hone config "
                         "shows what is set and where.");
+    add_paragraphs(out, "$XDG_CONFIG_HOME/hone/prices.ini says what language models cost: [MODEL] "
+                        "lines, and input, output, cache_read and cache_write in dollars per million "
+                        "tokens, for prompts of at most up_to tokens.");
     settings_print_man(out, add);
     buf_puts(out, ".SH ENVIRONMENT\n");
     for (size_t i = 0; i < COUNT_OF(variables); i++) {

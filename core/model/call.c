@@ -417,6 +417,13 @@ static void first_try(void *data) {
     try_begin(call);
 }
 
+/* "https://user:password@host". */
+static bool has_login(const char *url) {
+    const char *host = url ? strstr(url, "://") : NULL;
+    size_t size = host ? strcspn(host + 3, "/?#") : 0;
+    return size && memchr(host + 3, '@', size);
+}
+
 static bool endpoint_is_whole(const struct model_endpoint *endpoint, struct err *err) {
     const struct model_api *api = model_api_find(endpoint->api);
     if (!api)
@@ -426,6 +433,9 @@ static bool endpoint_is_whole(const struct model_endpoint *endpoint, struct err 
                        endpoint->api ? endpoint->api : "");
     if (api->is_service && !(endpoint->model && *endpoint->model))
         return err_set(err, ERR_USAGE, "no model is named for the interface %s", api->name);
+    if (has_login(endpoint->base_url))
+        return err_set(err, ERR_USAGE, "base_url holds a user and password, which would stand in "
+                       "settings and messages; give the key by key_env, key_command or key_keyring");
     if (!strcmp(api->name, "command") && !(endpoint->command && endpoint->command[0]))
         return err_set(err, ERR_USAGE, "no command is given for the interface command");
     return true;

@@ -157,10 +157,24 @@ static void nothing_of_a_key_stays_in_memory(void **state) {
     unlink(path);
 }
 
+static void an_address_has_no_login(void **state) {
+    struct bench *bench = *state;
+    struct model_endpoint endpoint = {.api = "openai", .model = "m",
+                                      .base_url = "http://me:pw-4711@127.0.0.1/v1"};
+    struct model_message message = {MODEL_USER, STR("go"), false};
+    struct model_request request = {.endpoint = &endpoint, .messages = &message, .count = 1};
+    struct model_callbacks callbacks = {.on_done = on_done, .data = bench};
+    struct err err = {0};
+    assert_null(model_ask(bench->client, &request, &callbacks, &err));
+    assert_int_equal(err.kind, ERR_USAGE);
+    assert_null(strstr(err.text, "pw-4711"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_comes_back_of_a_key_is_hidden),
         cmocka_unit_test(streams_are_not_held_up),
+        cmocka_unit_test(an_address_has_no_login),
         cmocka_unit_test(nothing_of_a_key_stays_in_memory),
     };
     return cmocka_run_group_tests(tests, start, end);
