@@ -7,6 +7,7 @@
 #define CC_MUST_USE __attribute__((warn_unused_result))
 #define CC_NORETURN __attribute__((noreturn))
 #define CC_UNUSED __attribute__((unused))
+#define CC_NOINLINE __attribute__((noinline))
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 #define MIN_OF(a, b) ((a) < (b) ? (a) : (b))

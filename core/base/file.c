@@ -44,6 +44,7 @@ char *file_read(const char *path, size_t limit, size_t *size, struct err *err) {
     }
     char chunk[65536];
     ssize_t n;
+    size_t used = 0;
     while ((n = read(fd, chunk, sizeof chunk)) != 0) {
         if (n < 0 && errno == EINTR)
             continue;
@@ -56,7 +57,9 @@ char *file_read(const char *path, size_t limit, size_t *size, struct err *err) {
             goto fail;
         }
         buf_add(&text, chunk, (size_t)n);
+        used = MAX_OF(used, (size_t)n);
     }
+    explicit_bzero(chunk, used);        /* it may be a file of keys */
     close(fd);
     if (size)
         *size = text.len;

@@ -85,13 +85,16 @@ static void put_address(struct model_post *post, const char *base, const char *m
 static void put_login(struct model_post *post, const struct credentials *found,
                       const char *region) {
     if (found->bearer.len) {
-        model_post_header(post, "Authorization: Bearer %s", found->bearer.at);
+        model_post_secret(post, "Authorization: Bearer ", found->bearer.at);
         return;
     }
     snprintf(post->signing, sizeof post->signing, "aws:amz:%s:bedrock", region);
-    buf_printf(&post->secret, "%s:%s", found->access_key.at, found->secret_key.at);
+    struct buf user;
+    model_join_secret(found->access_key.at, ":", &user);
+    model_join_secret(user.at, found->secret_key.at, &post->secret);
+    model_wipe(&user);
     if (found->session_token.len)
-        model_post_header(post, "X-Amz-Security-Token: %s", found->session_token.at);
+        model_post_secret(post, "X-Amz-Security-Token: ", found->session_token.at);
 }
 
 static void send_request(struct model_call *call, const struct credentials *found) {

@@ -75,6 +75,12 @@ static int on_row(void *data, const char *section, const char *name, const char 
     return 1;
 }
 
+/* Where the reader of INI files had its lines. */
+static CC_NOINLINE void wipe_stack(void) {
+    char area[8192];
+    explicit_bzero(area, sizeof area);
+}
+
 static void from_file(const char *set, const char *usual, struct reading *reading) {
     const char *path = variable(set), *home = variable("HOME");
     char *own = path ? mem_strdup(path) : path_join(home ? home : "/", usual);
@@ -83,6 +89,7 @@ static void from_file(const char *set, const char *usual, struct reading *readin
     char *text = file_exists(own) ? file_read(own, 1u << 20, &size, &err) : NULL;
     if (text) {
         ini_parse_string(text, on_row, reading);
+        wipe_stack();
         explicit_bzero(text, size);
     }
     free(text);

@@ -5,6 +5,7 @@
 #include "model/metadata.h"
 
 #include <curl/curl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -21,8 +22,15 @@ struct metadata {
     struct credentials found;
     metadata_fn *fn;
     void *data;
-    bool forgotten;
+    atomic_bool forgotten;
 };
+
+/* libcurl asks once a second: nobody waits at the end of the program for an answer nobody wants. */
+static int on_progress(void *data, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d) {
+    struct metadata *metadata = data;
+    (void)a, (void)b, (void)c, (void)d;
+    return atomic_load(&metadata->forgotten);
+}
 
 static size_t on_body(char *bytes, size_t one, size_t count, void *data) {
     struct buf *body = data;
@@ -32,8 +40,9 @@ static size_t on_body(char *bytes, size_t one, size_t count, void *data) {
     return one * count;
 }
 
-/* One request; `header` may be NULL. False when it did not answer 200. */
-static bool fetch(const char *method, const char *url, const char *header, struct buf *body) {
+/* One request: method, URL, a header or NULL. False when it did not answer 200. */
+static bool fetch(struct metadata *metadata, const char *const request[3], struct buf *body) {
+    const char *method = request[0], *url = request[1], *header = request[2];
     long status = 0;
     CURL *easy = curl_easy_init();
     struct curl_slist *headers = header ? curl_slist_append(NULL, header) : NULL;
@@ -44,6 +53,9 @@ static bool fetch(const char *method, const char *url, const char *header, struc
     curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, LIMIT_MS);
+    curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, on_progress);
+    curl_easy_setopt(easy, CURLOPT_XFERINFODATA, metadata);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, body);
     CURLcode code = curl_easy_perform(easy);
@@ -60,7 +72,7 @@ static const char *variable(const char *name) {
     return value && *value ? value : NULL;
 }
 
-static bool from_container(struct credentials *found) {
+static bool from_container(struct metadata *metadata) {
     const char *relative = variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
     const char *full = variable("AWS_CONTAINER_CREDENTIALS_FULL_URI");
     const char *token = variable("AWS_CONTAINER_AUTHORIZATION_TOKEN");
@@ -70,16 +82,16 @@ static bool from_container(struct credentials *found) {
     else if (full)
         buf_puts(&url, full);
     if (token)
-        buf_printf(&header, "Authorization: %s", token);
-    bool ok = url.len && fetch("GET", url.at, header.at, &body) &&
-              credentials_parse(buf_str(&body), found);
+        model_join_secret("Authorization: ", token, &header);
+    bool ok = url.len && fetch(metadata, (const char *[]){"GET", url.at, header.at}, &body) &&
+              credentials_parse(buf_str(&body), &metadata->found);
     buf_free(&url);
     model_wipe(&header);
     model_wipe(&body);
     return ok;
 }
 
-static bool from_instance(struct credentials *found) {
+static bool from_instance(struct metadata *metadata) {
     const char *off = variable("AWS_EC2_METADATA_DISABLED");
     const char *base = variable("AWS_EC2_METADATA_SERVICE_ENDPOINT");
     struct buf url = {0}, token = {0}, role = {0}, body = {0}, header = {0};
@@ -87,15 +99,16 @@ static bool from_instance(struct credentials *found) {
         return false;
     base = base ? base : INSTANCE;
     buf_printf(&url, "%s/latest/api/token", base);
-    bool ok = fetch("PUT", url.at, "X-aws-ec2-metadata-token-ttl-seconds: 300", &token);
-    buf_printf(&header, "X-aws-ec2-metadata-token: %s", token.at ? token.at : "");
+    bool ok = fetch(metadata, (const char *[]){"PUT", url.at, "X-aws-ec2-metadata-token-ttl-seconds: 300"},
+                    &token);
+    model_join_secret("X-aws-ec2-metadata-token: ", token.at ? token.at : "", &header);
     buf_clear(&url);
     buf_printf(&url, "%s" ROLES, base);
-    ok = ok && fetch("GET", url.at, header.at, &role);
+    ok = ok && fetch(metadata, (const char *[]){"GET", url.at, header.at}, &role);
     struct str name = str_trim(buf_str(&role));
     buf_add(&url, name.at ? name.at : "", name.len);
-    ok = ok && name.len && fetch("GET", url.at, header.at, &body) &&
-         credentials_parse(buf_str(&body), found);
+    ok = ok && name.len && fetch(metadata, (const char *[]){"GET", url.at, header.at}, &body) &&
+         credentials_parse(buf_str(&body), &metadata->found);
     buf_free(&url);
     buf_free(&role);
     model_wipe(&token);
@@ -106,13 +119,13 @@ static bool from_instance(struct credentials *found) {
 
 static void work(void *data) {
     struct metadata *metadata = data;
-    if (!from_container(&metadata->found))
-        from_instance(&metadata->found);
+    if (!from_container(metadata))
+        from_instance(metadata);
 }
 
 static void done(void *data) {
     struct metadata *metadata = data;
-    if (!metadata->forgotten)
+    if (!atomic_load(&metadata->forgotten))
         metadata->fn(metadata->data, &metadata->found);
     credentials_wipe(&metadata->found);
     free(metadata);
@@ -127,5 +140,5 @@ struct metadata *metadata_ask(struct loop *loop, metadata_fn *fn, void *data) {
 }
 
 void metadata_forget(struct metadata *metadata) {
-    metadata->forgotten = true;
+    atomic_store(&metadata->forgotten, true);
 }

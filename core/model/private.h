@@ -31,6 +31,9 @@ struct model_post {
     struct buf target;              /* CURLOPT_REQUEST_TARGET; empty: the URL's path */
 };
 void model_post_header(struct model_post *post, const char *format, ...) CC_PRINTF(2, 3);
+/* A header whose value is secret; `name` is "x-api-key: ". */
+void model_post_secret(struct model_post *post, const char *name, const char *value);
+void model_join_secret(const char *before, const char *secret, struct buf *out);
 void model_post_free(struct model_post *post);  /* wipes what is secret */
 
 /* How an interface frames its stream. */

@@ -27,7 +27,7 @@ static bool prepare(struct model_call *call, const char *key, struct model_post 
     (void)err;
     buf_printf(&post->url, STR_FMT "/responses", STR_ARG(model_call_base(call, ADDRESS)));
     if (*key)
-        model_post_header(post, "Authorization: Bearer %s", key);
+        model_post_secret(post, "Authorization: Bearer ", key);
     model_post_header(post, "Accept: text/event-stream");
     cJSON *body = cJSON_CreateObject();
     cJSON_AddStringToObject(body, "model", endpoint->model);

@@ -197,6 +197,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_CONNECT(self):
         host, port = self.path.split(":")
         SEEN.append({"path": "CONNECT " + self.path, "headers": dict(self.headers), "body": {}})
+        if "x-api-key" in self.headers:             # meant for the service alone
+            self.send(418, b"")
+            return
         if not self.proxy_lets(host):
             return
         self.close_connection = True

@@ -77,15 +77,16 @@ static void streams_are_not_held_up(void **state) {
 #define LENGTH 32
 #define CHUNK ((size_t)1 << 20)
 
-/* A key that stands nowhere in this program as it is. */
-static void make_key(unsigned char hidden[LENGTH], const char *path) {
+/* A key that stands nowhere in this program as it is, in a file behind some text. */
+static void make_key(unsigned char hidden[LENGTH], const char *before, const char *path) {
     unsigned char bytes[LENGTH];
     for (size_t i = 0; i < LENGTH; i++) {
         hidden[i] = (unsigned char)(('a' + (i * 7 + 3) % 26) ^ MASK);
         bytes[i] = hidden[i] ^ MASK;
     }
     int fd = open(path, O_WRONLY | O_TRUNC | O_CREAT, 0600);
-    assert_true(fd >= 0 && write(fd, bytes, sizeof bytes) == (ssize_t)sizeof bytes);
+    assert_true(fd >= 0 && write(fd, before, strlen(before)) == (ssize_t)strlen(before));
+    assert_int_equal(write(fd, bytes, sizeof bytes), sizeof bytes);
     explicit_bzero(bytes, sizeof bytes);
     close(fd);
 }
@@ -135,7 +136,7 @@ static void nothing_of_a_key_stays_in_memory(void **state) {
     unsigned char hidden[LENGTH];
     char path[] = "/tmp/hone-key-XXXXXX", command[64], url[64];
     close(mkstemp(path));
-    make_key(hidden, path);
+    make_key(hidden, "", path);
     snprintf(command, sizeof command, "cat %s", path);
     if (access("/proc/self/mem", R_OK) != 0) {
         print_message("skipped: this system does not show a process its memory\n");
@@ -153,6 +154,16 @@ static void nothing_of_a_key_stays_in_memory(void **state) {
             if (count_in_memory(hidden))
                 fail_msg("%s %s leaves the key in memory", http_apis[a], models[m]);
         }
+    }
+    set_aws();
+    unsetenv("AWS_ACCESS_KEY_ID");
+    setenv("AWS_SHARED_CREDENTIALS_FILE", path, 1);
+    make_key(hidden, "[default]\naws_access_key_id = AKIDEXAMPLE\naws_secret_access_key = ", path);
+    for (size_t m = 0; m < COUNT_OF(models); m++) {
+        ask(bench, "bedrock", models[m]);
+        assert_fails(bench, ERR_USAGE, "signature");
+        if (count_in_memory(hidden))
+            fail_msg("bedrock %s leaves the key in memory", models[m]);
     }
     unlink(path);
 }
