@@ -74,7 +74,7 @@ static void streams_are_not_held_up(void **state) {
 /* ------------------------------------------------------------------------------- what is kept */
 
 #define MASK 0x55
-#define LENGTH 32
+#define LENGTH 96               /* as keys are; longer than what a register leaves on the stack */
 #define CHUNK ((size_t)1 << 20)
 
 /* A key that stands nowhere in this program as it is, in a file behind some text. */
