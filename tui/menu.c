@@ -94,13 +94,13 @@ static void draw_row(const struct tui_menu *menu, struct tui_area area, int row,
     tui_put_short(tui_ink(look, item->dim ? TUI_DIM : TUI_STRONG), line,
                   (struct tui_rect){0, 12, 1, name_cols}, str_of(item->name));
     tui_put_short(tui_ink(look, item->dim ? TUI_DIM : TUI_PLAIN), line,
-                  (struct tui_rect){0, 13 + name_cols, 1, area.cols - 14 - name_cols},
+                  (struct tui_rect){0, 14 + name_cols, 1, area.cols - 15 - name_cols},
                   str_of(item->text));
 }
 
 void tui_menu_draw(struct tui_menu *menu, struct tui_area area, const char *title) {
     struct tui_area box = tui_popup_draw(area, area.rows - 2, MIN_OF(area.cols - 4, 100), title,
-                                         "Enter runs   type to narrow   Esc back");
+                                         "Enter chooses   type to narrow   Esc back");
     if (box.rows < 4 || box.cols < 16)
         return;
     tui_say(tui_ink(box, TUI_KEY), 0, 0, "/");

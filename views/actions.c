@@ -252,8 +252,13 @@ void act_take(struct views *views, struct str args, struct views_request *reques
     (void)request;
     char why[400];
     snprintf(why, sizeof why, STR_FMT, STR_ARG(args));
-    views_act(views, &(struct tune_action){.kind = TUNE_ACT_LEAVE_HUNK, .index = views->hunk,
-                                           .text = *why ? why : NULL});
+    bool done = views_act(views, &(struct tune_action){.kind = TUNE_ACT_LEAVE_HUNK,
+                                                       .index = views->hunk,
+                                                       .text = *why ? why : NULL});
+    const struct tune_candidate *candidate = &views->state->candidate;
+    if (done && !*why && (size_t)views->hunk < candidate->hunks.len &&
+        candidate->hunks.at[views->hunk].left)
+        views_say(views, false, "left out; :take WHY leaves it out with a reason that models are told");
 }
 
 /* ---- settings --------------------------------------------------------------------------------- */
@@ -378,8 +383,15 @@ void act_drop(struct views *views, struct str args, struct views_request *reques
 void act_memory_approve(struct views *views, struct str args, struct views_request *request) {
     (void)args;
     (void)request;
-    views_act(views, &(struct tune_action){.kind = TUNE_ACT_APPROVE_MEMORY,
-                                           .index = views->memory_list.cursor});
+    const struct tune_state *state = views->state;
+    int index = views->memory_list.cursor;
+    bool there = index >= 0 && (size_t)index < state->memory.len;
+    const struct tune_experience *item = there ? &state->memory.at[index] : NULL;
+    /* The one that the loop waits for: then it goes on, too. */
+    bool waits = item && state->wait == TUNE_WAIT_GATE && state->wait_step == TUNE_STEP_SUMMARISE &&
+                 item->attempt == state->current && !item->imported;
+    views_act(views, &(struct tune_action){
+                         .kind = waits ? TUNE_ACT_APPROVE : TUNE_ACT_APPROVE_MEMORY, .index = index});
 }
 
 void act_memory_expire(struct views *views, struct str args, struct views_request *request) {

@@ -281,6 +281,29 @@ static bool place_matters(const struct views *views) {
            (!connects || state->steps[state->step].is == TUNE_IS_RUNNING);
 }
 
+/* What waits at a gate as it is now: a person may have changed it since the step ended. */
+static void gate_print(const struct tune_state *state, struct buf *out) {
+    enum tune_step step = state->wait_step;
+    const struct tune_plan *plan = tune_state_plan(state);
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    const char *summary = state->steps[step].summary;
+    if (!summary || !*summary) {
+        buf_puts(out, state->wait_text ? state->wait_text : "waits for you");
+        return;
+    }
+    buf_printf(out, "%s: ", tune_step_word(step));
+    if (step == TUNE_STEP_PLAN && plan && plan->title)
+        buf_puts(out, plan->title);
+    else if (step == TUNE_STEP_DECIDE && attempt && attempt->reason && attempt->id > 0 &&
+             !strcmp(attempt->reason, "overruled by you"))
+        buf_printf(out, "%s, overruled by you; the loop said %s", tune_status_word(attempt->status),
+                   summary);
+    else
+        buf_puts(out, summary);
+    if (step == TUNE_STEP_VERIFY && state->roles && tune_role_next(state) == TUNE_ROLE_FIXER)
+        buf_puts(out, "; a asks for a repair");
+}
+
 void chrome_status(struct views *views, struct tui_area area) {
     const struct tune_state *state = views->state;
     static const struct {
@@ -312,14 +335,14 @@ void chrome_status(struct views *views, struct tui_area area) {
         line.col += 2;
         line.cols -= 2;
         struct buf text = {0};
-        const char *summary = state->steps[state->wait_step].summary;
-        if (state->wait == TUNE_WAIT_GATE && summary && *summary)
-            buf_printf(&text, "%s: %s", tune_step_word(state->wait_step), summary);
+        if (state->wait == TUNE_WAIT_GATE)
+            gate_print(state, &text);
         else
             buf_puts(&text, state->wait_text ? state->wait_text : "waits for you");
+        bool says_so = text.at && strstr(text.at, "start ");
         int end = tui_put_short(ink, 0, line, buf_str(&text));
         buf_free(&text);
-        if (state->wait != TUNE_WAIT_GATE && tune_can(state, TUNE_ACT_START))
+        if (state->wait != TUNE_WAIT_GATE && !says_so && tune_can(state, TUNE_ACT_START))
             tui_say(tui_ink(area, TUI_DIM), 0, end, "; s starts");
     } else if (!state->running) {
         tui_say(tui_ink(area, TUI_WAITING), 0, 1, "◆ press s to start");

@@ -4,6 +4,7 @@
  * actions.c. */
 #include "views/private.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #define ON(id) (1u << VIEW_##id)
@@ -454,6 +455,11 @@ static bool can_edit(const struct views *views) {
            tune_can(views->state, TUNE_ACT_EDIT_KERNEL);
 }
 
+static bool is_measured(const struct views *views) {
+    const struct tune_attempt *attempt = tune_state_attempt(views->state, views->state->current);
+    return attempt && attempt->id > 0 && isfinite(attempt->latency_us);
+}
+
 static bool can_run(const struct views *views) {
     return tune_can(views->state, TUNE_ACT_START) || tune_can(views->state, TUNE_ACT_PAUSE);
 }
@@ -466,7 +472,8 @@ static bool two_marked(const struct views *views) {
 static const struct command commands[] = {
     /* name, hint in the key line ("" for none), help, where, action, handler, condition */
     {"approve", "approve", "accept what waits at the gate and go on", ON(WORKBENCH) | ON(KERNEL) |
-     ON(DIFF) | ON(DEVICE) | ON(PROFILE) | ON(PROMPT) | ON(HISTORY), TUNE_ACT_APPROVE, act_approve, NULL},
+     ON(DIFF) | ON(DEVICE) | ON(PROFILE) | ON(PROMPT) | ON(HISTORY) | ON(NOTES) |
+     ON(SETTINGS), TUNE_ACT_APPROVE, act_approve, NULL},
     {"send", "send", "send the question that waits for it to the model", ON(WORKBENCH) | ON(PROMPT),
      TUNE_ACT_SEND, calls_send, NULL},
     {"retry", "try again", "connect to the host again, now", TUNING, NONE, place_retry,
@@ -514,7 +521,7 @@ static const struct command commands[] = {
     {"sweep", "", "try values of named constants: sweep TILE_N 128 256 512; alone: which there are",
      TUNING, TUNE_ACT_SWEEP, act_sweep, NULL},
     {"overrule", "overrule", "decide otherwise: keep, revert or inconclusive", ON(WORKBENCH),
-     TUNE_ACT_OVERRULE, act_overrule, NULL},
+     TUNE_ACT_OVERRULE, act_overrule, is_measured},
     {"measure", "measure", "measure the candidate once more", ON(WORKBENCH), TUNE_ACT_MEASURE, NULL,
      NULL},
     {"revert", "revert to", "go back to an attempt: it becomes the incumbent, nothing is deleted",

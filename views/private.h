@@ -121,6 +121,7 @@ struct views {
     int shift;                              /* columns that long lines are moved to the left */
     struct tui_list panes[PANE_COUNT];
     struct tui_rect pane_spots[PANE_COUNT], step_spots[TUNE_STEPS];
+    const char *proposed;                   /* the candidate that was drawn last; only compared */
     struct source kernel, full;
     bool kernel_moved;                      /* a person went to a line of the kernel pane */
     int kernel_attempt;

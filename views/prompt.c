@@ -291,8 +291,8 @@ static void draw_call(const struct views *views, struct tui_area area, int row, 
     tui_say(tui_ink(area, bad ? TUI_BAD : call->ended_ms ? TUI_GOOD : person ? TUI_WAITING
                                                                              : TUI_ACTIVE), row, 5,
             "%s", bad ? "✗" : call->ended_ms ? "✓" : person ? "◆" : "▶");
-    tui_put_short(area, row, (struct tui_rect){0, 7, 1, 9}, str_of(call->role));
-    tui_put_short(tui_ink(area, TUI_STRONG), row, (struct tui_rect){0, 17, 1, col - 18},
+    tui_put_short(area, row, (struct tui_rect){0, 7, 1, 10}, str_of(call->role));
+    tui_put_short(tui_ink(area, TUI_STRONG), row, (struct tui_rect){0, 18, 1, col - 19},
                   str_of(call->model));
     for (size_t i = 0; i < COUNT_OF(cols); i++)
         tui_say_right(area, row, col += cols[i].width, "%s", cols[i].text.text);
@@ -312,7 +312,7 @@ static void draw_call_head(struct tui_area area) {
     struct tui_area ink = tui_ink(area, TUI_DIM);
     int col = area.cols >= 110 ? 40 : 27;
     tui_say(ink, 0, 7, "role");
-    tui_say(ink, 0, 17, "model");
+    tui_say(ink, 0, 18, "model");
     for (size_t i = 0; i < COUNT_OF(cols); i++)
         tui_say_right(ink, 0, col += cols[i].width, "%s", cols[i].name);
 }

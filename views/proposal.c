@@ -176,8 +176,13 @@ static void draw_plan(struct views *views, struct tui_area area) {
     const struct tune_plan *plan = tune_state_plan(state);
     if (!plan)
         return;
-    struct tui_rect title = {0, 1, area.rows, area.cols - 3};
-    int row = tui_put_wrapped(tui_ink(tui_area_part(area, title), TUI_STRONG), 0,
+    const struct tune_rejection *last =
+        state->rejections.len ? &state->rejections.at[state->rejections.len - 1] : NULL;
+    int top = 0;
+    if (state->wait == TUNE_WAIT_REJECTED && last)
+        top = put_field(tui_ink(area, TUI_BAD), 0, "rejected", last->reason ? last->reason : "by you") + 1;
+    struct tui_rect title = {top, 1, area.rows - top, area.cols - 3};
+    int row = top + tui_put_wrapped(tui_ink(tui_area_part(area, title), TUI_STRONG), 0,
                               str_of(plan->title ? plan->title : plan->key)) + 1;
     row = put_field(area, row, "what", plan->what);
     row = put_field(area, row, "why", plan->why);
@@ -197,7 +202,7 @@ static void draw_plan(struct views *views, struct tui_area area) {
     buf_free(&text);
     if (state->wait == TUNE_WAIT_GATE && state->wait_step == TUNE_STEP_PLAN)
         row = put_field(area, row, "costs", plan_costs(views));
-    if (state->plans.len > 1)
+    if (tune_can(state, TUNE_ACT_CHOOSE_PLAN))
         tui_say(tui_ink(area, TUI_DIM), row + 1, 1, "%d more; P chooses among them",
                 (int)state->plans.len - 1);
 }
@@ -221,6 +226,9 @@ void pane_proposal_draw(struct views *views, struct tui_area area) {
     const struct tune_state *state = views->state;
     const struct tune_candidate *candidate = &state->candidate;
     const struct tune_attempt *parent = tune_state_attempt(state, candidate->parent);
+    if (views->proposed != candidate->proposed)
+        views->panes[PANE_PROPOSAL] = (struct tui_list){0};
+    views->proposed = candidate->proposed;
     if (candidate->exists && candidate->proposed && parent)
         diff_set(&views->diff, parent->source, candidate->proposed, candidate->hunks.at,
                  candidate->hunks.len);

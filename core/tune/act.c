@@ -494,7 +494,8 @@ static void act_edit_note(struct tune_state *state, const struct act *act) {
     struct tune_note *note = note_of(state, act);
     if (!note)
         return;
-    note->lesson = tune_keep(state, act->text);
+    struct str text = str_trim(str_of(act->text));
+    note->lesson = arena_strndup(state->arena, text.at, text.len);
     note->edited = true;
 }
 

@@ -88,7 +88,7 @@ static bool some_is_new(struct request *self, const struct tune_plan *plans, siz
         buf_printf(&said, "%s\"%.60s\" (%s)", i ? ", " : "", plans[i].title, how);
     }
     self->trouble = REPEATED;
-    err_set(err, ERR_USAGE, "this was tried and closed already: %s; propose something else", said.at);
+    err_set(err, ERR_USAGE, "this was tried and closed already: %s", said.at);
     buf_free(&said);
     return false;
 }
@@ -116,7 +116,7 @@ static bool is_new(struct request *self, struct str source, const char *base,
     if (same < 0)
         return true;
     self->trouble = REPEATED;
-    return err_set(err, ERR_USAGE, "this is the kernel of attempt %d again; write another one", same);
+    return err_set(err, ERR_USAGE, "this is the kernel of attempt %d again", same);
 }
 
 static bool answer_kernel(struct request *self, struct str text, struct err *err) {

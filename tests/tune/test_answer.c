@@ -49,6 +49,12 @@ static void several_plans_are_told_apart(void **state) {
     assert_string_equal(plans[0].title, "first");
     assert_string_equal(plans[1].what, "c");
     assert_string_not_equal(plans[0].key, plans[1].key);
+    /* Numbers tell plans apart, those of lines do not. */
+    assert_int_equal(plans_of("title: a\nwhat: TILE_N is 1024\n---\ntitle: b\nwhat: TILE_N is 8\n---\n"
+                              "title: c\nwhat: Fuse lines 4-6 into 2 loops.\n---\ntitle: d\n"
+                              "what: fuse Lines 5 to 7 into 2 loops\n", arena, plans), 4);
+    assert_string_not_equal(plans[0].key, plans[1].key);
+    assert_string_equal(plans[2].key, plans[3].key);
     arena_free(arena);
 }
 
