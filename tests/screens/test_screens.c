@@ -40,6 +40,7 @@ static const struct scene {
     {"revert", "kept", "7 Down R", NO_PLACE},
     {"left", "left", "h n", NO_PLACE},
     {"take", "rewritten", "h n : t a k e Space t o o Space m u c h", NO_PLACE},
+    {"take-elsewhere", "kept", "6 : t a k e Space n o Enter", NO_PLACE},
     {"memory", "kept", "8", NO_PLACE},
     {"notes-judged", "learnt", "6 End", NO_PLACE},
     {"notes-scores", "learnt", "6 Tab", NO_PLACE},
