@@ -148,6 +148,44 @@ static void experience_read(struct tune_session *session, const cJSON *item, int
     buf_free(&from);
 }
 
+static bool experience_import(struct tune_session *session, const struct tune_experience *item) {
+    cJSON *payload = cJSON_CreateObject();
+    const struct {
+        const char *key, *text;
+    } texts[] = {{"title", item->title},           {"summary", item->summary},
+                 {"slow", item->slow},             {"fast", item->fast},
+                 {"applies_to", item->applies_to}, {"family", item->family},
+                 {"generation", item->generation}, {"dialect", item->dialect},
+                 {"source", item->source},         {"evidence", item->evidence}};
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        tune_json_put_text(payload, texts[i].key, texts[i].text);
+    tune_json_put_number(payload, "speedup", item->speedup);
+    tune_json_put_text(payload, "is", tune_experience_word(TUNE_EXPERIENCE_PROPOSED));
+    tune_json_put_bool(payload, "imported", true);
+    if (item->closed)
+        tune_json_put_bool(payload, "closed", true);
+    return tune_emit(session, "experience", payload);
+}
+
+static void complaints_log(struct tune_session *session, const struct tune_foreign *foreign) {
+    for (size_t i = 0; i < foreign->complaints.len && !session->halted; i++)
+        tune_emit_log(session, TUNE_LEVEL_WARNING, "memory", "%s", foreign->complaints.at[i]);
+}
+
+/* Another agent's list says of no experience whether anybody believes it. */
+static bool import_list(struct tune_session *session, struct str text, const cJSON *list) {
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list) if (tune_json_text(item, "status"))
+        return false;
+    struct tune_foreign foreign = {0};
+    tune_foreign_text(REWRITES, text, &foreign);
+    complaints_log(session, &foreign);
+    for (size_t i = 0; i < foreign.experiences.len && !session->halted; i++)
+        experience_import(session, &foreign.experiences.at[i]);
+    tune_foreign_free(&foreign);
+    return true;
+}
+
 /* A memory that is there before the session is: kept from an earlier one, or another agent's. */
 void tune_import_memory(struct tune_session *session) {
     char *path = path_join(store_folder(session->store), REWRITES);
@@ -157,7 +195,8 @@ void tune_import_memory(struct tune_session *session) {
     cJSON *list = data ? cJSON_ParseWithLength(data, size) : NULL;
     int count = 0;
     const cJSON *item;
-    cJSON_ArrayForEach(item, list) if (count++ < MEMORY_MAX && !session->halted)
+    bool foreign = cJSON_IsArray(list) && import_list(session, (struct str){data, size}, list);
+    cJSON_ArrayForEach(item, list) if (!foreign && count++ < MEMORY_MAX && !session->halted)
         experience_read(session, item, count);
     if (data && !cJSON_IsArray(list))
         tune_emit_log(session, TUNE_LEVEL_WARNING, "memory",
@@ -204,25 +243,6 @@ void tune_memory_contradict(struct tune_session *session, const struct tune_atte
 }
 
 /* ------------------------------------------------------------------------- other agents' files */
-
-static bool experience_import(struct tune_session *session, const struct tune_experience *item) {
-    cJSON *payload = cJSON_CreateObject();
-    const struct {
-        const char *key, *text;
-    } texts[] = {{"title", item->title},           {"summary", item->summary},
-                 {"slow", item->slow},             {"fast", item->fast},
-                 {"applies_to", item->applies_to}, {"family", item->family},
-                 {"generation", item->generation}, {"dialect", item->dialect},
-                 {"source", item->source},         {"evidence", item->evidence}};
-    for (size_t i = 0; i < COUNT_OF(texts); i++)
-        tune_json_put_text(payload, texts[i].key, texts[i].text);
-    tune_json_put_number(payload, "speedup", item->speedup);
-    tune_json_put_text(payload, "is", tune_experience_word(TUNE_EXPERIENCE_PROPOSED));
-    tune_json_put_bool(payload, "imported", true);
-    if (item->closed)
-        tune_json_put_bool(payload, "closed", true);
-    return tune_emit(session, "experience", payload);
-}
 
 static cJSON *row_write(const struct tune_import *row) {
     cJSON *object = cJSON_CreateObject();

@@ -180,6 +180,29 @@ static void remember(const char *folder, const char *text) {
     free(memory);
 }
 
+/* The ancestor's own memory, put where the session will be. */
+static void a_memory_that_is_there_is_taken_over(void **unused) {
+    (void)unused;
+    struct fake fake;
+    fake_begin(&fake, NULL, 0, TUNE_GATE_AUTO);
+    char *folder = mem_strdup(tune_session_folder(fake.session));
+    tune_session_close(fake.session);
+    remember(folder, "[{\"title\": \"**Keep w resident in SB\", \"summary\": \"**Keep w resident in SBUF**\\n"
+                     "Load it once.\"}]");
+    fake.options.fresh = true;
+    fake.place = (struct fake_place){.loop = fake.loop};
+    fake_open(&fake);
+    const struct tune_state *state = fake_state(&fake);
+    assert_int_equal(state->memory.len, 1);
+    assert_string_equal(state->memory.at[0].title, "Keep w resident in SBUF");
+    assert_string_equal(state->memory.at[0].summary, "Load it once.");
+    assert_string_equal(state->memory.at[0].source,
+                        "nki-kernel-agent, optimization_memory/rewrites.json:1");
+    assert_int_equal(state->memory.at[0].is, TUNE_EXPERIENCE_PROPOSED);
+    free(folder);
+    fake_end(&fake);
+}
+
 /* A direction that was a gain elsewhere is tried and loses; one that is old is not believed. */
 static void what_failed_later_expires_with_its_evidence(void **unused) {
     (void)unused;
@@ -271,6 +294,7 @@ int main(void) {
         cmocka_unit_test(code_enters_under_a_cap),
         cmocka_unit_test(closed_directions_are_a_part),
         cmocka_unit_test(merged_and_deleted),
+        cmocka_unit_test(a_memory_that_is_there_is_taken_over),
         cmocka_unit_test(what_failed_later_expires_with_its_evidence),
         cmocka_unit_test(lessons_as_models_write_them),
     };
