@@ -372,6 +372,7 @@ static void act_sweep(struct tune_state *state, const struct act *act) {
     state->plan = 0;
     steps_are_done(state, TUNE_STEP_PLAN);
     tune_steps_rewind(state, TUNE_STEP_REWRITE);
+    state->step = TUNE_STEP_PLAN;
     go_on(state);
 }
 

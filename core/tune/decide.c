@@ -134,7 +134,8 @@ void tune_decide(struct tune_session *session) {
             decision.status == TUNE_STATUS_INCONCLUSIVE || decision.status == TUNE_STATUS_SUSPECT;
         tune_step_done(session, TUNE_STEP_DECIDE, doubtful ? TUNE_IS_FAILED : TUNE_IS_OK, "%s: %s",
                        tune_status_word(decision.status), decision.reason.at);
-        tune_sweep_tell(session, &tune_state_attempt(state, id)->plan);
+        if (session->lane < 0)
+            tune_sweep_tell(session, &tune_state_attempt(state, id)->plan);
     }
     buf_free(&decision.reason);
 }

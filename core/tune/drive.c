@@ -210,6 +210,8 @@ static void go_on(struct tune_session *session) {
         tune_lanes_go_on(session);
     } else if (is == TUNE_IS_WAITING || is == TUNE_IS_RUNNING) {
         step_start(session, state->step);
+    } else if (tune_sweep_wants_lanes(session)) {
+        tune_sweep_lanes_begin(session);
     } else if (tune_lanes_wanted(session)) {
         tune_lanes_begin(session);
     } else if (next < TUNE_STEPS) {

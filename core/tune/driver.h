@@ -168,9 +168,11 @@ enum tune_step tune_step_after(const struct tune_session *session, enum tune_ste
                                enum tune_step_is is);
 
 /* sweep_work.c: the plans that are left of a sweep, in place of asking for some; false: there are none.
- * A value of a sweep as a candidate. The table of a sweep that ended with this plan, in the log. */
+ * Once one is chosen, each of them in a lane of its own. A value of a sweep as a candidate. The table
+ * of a sweep that ended with this plan, in the log. */
 bool tune_sweep_plan(struct tune_session *session);
-bool tune_sweep_is_left(const struct tune_state *state);
+bool tune_sweep_wants_lanes(const struct tune_session *session);
+void tune_sweep_lanes_begin(struct tune_session *session);
 void tune_sweep_rewrite(const struct tune_context *context, const struct tune_plan *plan,
                         struct tune_reply *reply);
 void tune_sweep_tell(struct tune_session *session, const struct tune_plan *plan);

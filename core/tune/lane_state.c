@@ -81,22 +81,29 @@ int tune_lane_attempt(const struct tune_state *state, int lane) {
 
 /* -------------------------------------------------------------------------------------- events */
 
-/* [{parent, draw}, ...]; with a `source` it is a candidate already. */
+static int plan_index(const struct tune_state *state, const cJSON *item) {
+    int plan = tune_json_int(item, "plan", -1);
+    return plan >= 0 && (size_t)plan < state->plans.len ? plan : -1;
+}
+
+/* [{parent, draw}, ...]; `planned`: with the plan that each of them follows, on the table already. */
 void tune_lanes_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)wall_ms;
     tune_lanes_clear(state);
     vec_free(&state->candidate.hunks);
     state->candidate = (struct tune_candidate){.attempt = -1};
-    state->plans.len = 0;
+    bool planned = tune_json_bool(payload, "planned");
+    if (!planned)
+        state->plans.len = 0;
     state->plan = state->current = -1;
     const cJSON *item;
     cJSON_ArrayForEach(item, tune_json_at(payload, "lanes"))
         lane_add(state, (struct tune_lane){.parent = tune_json_int(item, "parent", state->incumbent),
                                            .draw = tune_json_int(item, "draw", 0),
-                                           .plan = -1,
+                                           .plan = planned ? plan_index(state, item) : -1,
                                            .attempt = -1,
-                                           .step = TUNE_STEP_PROFILE,
-                                           .next = TUNE_STEP_PLAN,
+                                           .step = planned ? TUNE_STEP_PLAN : TUNE_STEP_PROFILE,
+                                           .next = planned ? TUNE_STEP_REWRITE : TUNE_STEP_PLAN,
                                            .is = TUNE_IS_OK});
     if (state->lanes.len)
         tune_lane_load(state, 0);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "tune/driver.h"
+#include "tune/sweep.h"
 
 /* ------------------------------------------------------------------------------------- opening */
 
@@ -14,7 +15,7 @@ bool tune_lanes_wanted(const struct tune_session *session) {
     const struct tune_state *state = session->state;
     bool beam = state->width.parents > 1 || state->width.plans > 1 || state->width.rewrites > 1;
     return beam && state->step == TUNE_STEP_PROFILE && state->incumbent >= 0 &&
-           state->steps[TUNE_STEP_PLAN].is == TUNE_IS_WAITING && !tune_sweep_is_left(state);
+           state->steps[TUNE_STEP_PLAN].is == TUNE_IS_WAITING && tune_sweep_ends(state);
 }
 
 static void lane_put(cJSON *list, int parent, int draw) {
@@ -39,6 +40,12 @@ void tune_lanes_begin(struct tune_session *session) {
     tune_emit(session, "lanes", payload);
 }
 
+/* It comes out the same each time. */
+static bool is_swept(const struct tune_state *state, int lane) {
+    int plan = lane == state->own->loaded ? state->plan : state->lanes.at[lane].plan;
+    return plan >= 0 && tune_sweep_is_one(&state->plans.at[plan]);
+}
+
 /* Each plan is carried out several times, by whom it comes out differently. */
 static void lanes_fan(struct tune_session *session) {
     const struct tune_state *state = session->state;
@@ -47,7 +54,7 @@ static void lanes_fan(struct tune_session *session) {
     for (size_t i = 0, count = state->lanes.len; i < count && !session->halted; i++) {
         const struct tune_lane *lane = &state->lanes.at[i];
         bool first = tune_lane_next(state, (int)i) == TUNE_STEP_REWRITE && lane->sample == 0 &&
-                     tune_lane_attempt(state, (int)i) < 0;
+                     tune_lane_attempt(state, (int)i) < 0 && !is_swept(state, (int)i);
         for (size_t k = 0; k < count && first; k++)
             first = k == i || state->lanes.at[k].parent != lane->parent ||
                     state->lanes.at[k].draw != lane->draw;
@@ -116,6 +123,8 @@ static void step_end(struct tune_session *session, enum tune_step step) {
     counts_print(state, step, &text, &is);
     if (step == TUNE_STEP_DECIDE)
         beam_print(state, &text);
+    if (ok && step == TUNE_STEP_DECIDE)
+        tune_sweep_tell(session, tune_state_plan(state));
     if (ok)
         tune_step_done(session, step, is, "%s", text.at ? text.at : "");
     buf_free(&text);

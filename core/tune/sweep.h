@@ -56,7 +56,10 @@ size_t tune_sweep_pending(const struct tune_state *state, struct arena *arena,
 
 /* Whether a plan is one value of a sweep. */
 bool tune_sweep_is_one(const struct tune_plan *plan);
-/* Whether nothing is left of it after the attempt that is worked on; whether that is not its first. */
+/* Whether its value was tried or given up. */
+bool tune_sweep_is_done(const struct tune_state *state, const struct tune_plan *plan);
+/* Whether nothing is left of it after the attempt that is worked on; whether it began in an
+ * earlier round. */
 bool tune_sweep_ends(const struct tune_state *state);
 bool tune_sweep_goes_on(const struct tune_state *state);
 /* Whether a gate lets it pass: a person decides about a sweep when it begins and when it ends. */

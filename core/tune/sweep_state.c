@@ -180,6 +180,13 @@ bool tune_sweep_is_one(const struct tune_plan *plan) {
     return plan && plan->sweep && plan->key && str_starts(str_of(plan->key), "sweep:");
 }
 
+bool tune_sweep_is_done(const struct tune_state *state, const struct tune_plan *plan) {
+    for (size_t i = 0; i < state->attempts.len; i++)
+        if (same(state->attempts.at[i].plan.key, plan->key))
+            return true;
+    return is_rejected(state, plan->key);
+}
+
 bool tune_sweep_ends(const struct tune_state *state) {
     struct arena *arena = arena_new();
     struct tune_plan plans[TUNE_SWEEP_MOST];
@@ -193,7 +200,8 @@ bool tune_sweep_goes_on(const struct tune_state *state) {
     if (!tune_sweep_is_one(plan))
         return false;
     for (size_t i = 0; i < state->attempts.len; i++)
-        if ((int)i != state->current && same(state->attempts.at[i].plan.sweep, plan->sweep))
+        if (state->attempts.at[i].round < state->round &&
+            same(state->attempts.at[i].plan.sweep, plan->sweep))
             return true;
     return false;
 }
@@ -246,12 +254,19 @@ static void row_print(const struct tune_state *state, const struct tune_attempt 
 void tune_sweep_table(const struct tune_state *state, const struct tune_sweep *sweep,
                       struct buf *out) {
     const struct tune_attempt *base = tune_state_attempt(state, sweep->base);
+    struct buf title = {0};
+    size_t width = 24;
     for (size_t i = 0; i < tune_sweep_combinations(sweep); i++) {
-        struct buf title = {0};
+        buf_clear(&title);
         tune_sweep_title(sweep, i, &title);
-        buf_printf(out, "%-24s", title.at);
+        width = MAX_OF(width, title.len);
+    }
+    for (size_t i = 0; i < tune_sweep_combinations(sweep); i++) {
+        buf_clear(&title);
+        tune_sweep_title(sweep, i, &title);
+        buf_printf(out, "%-*s", (int)width, title.at);
         row_print(state, base, tune_sweep_attempt(state, sweep, i), out);
         buf_putc(out, '\n');
-        buf_free(&title);
     }
+    buf_free(&title);
 }

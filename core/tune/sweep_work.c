@@ -14,14 +14,6 @@ static void plans_emit(struct tune_session *session, const struct tune_plan *pla
                        plans[0].title, count - 1);
 }
 
-bool tune_sweep_is_left(const struct tune_state *state) {
-    struct arena *arena = arena_new();
-    struct tune_plan plans[TUNE_SWEEP_MOST];
-    size_t count = tune_sweep_pending(state, arena, plans);
-    arena_free(arena);
-    return count > 0;
-}
-
 bool tune_sweep_plan(struct tune_session *session) {
     struct arena *arena = arena_new();
     struct tune_plan plans[TUNE_SWEEP_MOST];
@@ -30,6 +22,44 @@ bool tune_sweep_plan(struct tune_session *session) {
         plans_emit(session, plans, count);
     arena_free(arena);
     return count > 0;
+}
+
+/* The plans on the table that belong to the chosen one's sweep and are still to do. */
+static size_t members(const struct tune_state *state, int most[TUNE_SWEEP_MOST]) {
+    const struct tune_plan *plan = tune_state_plan(state);
+    size_t count = 0;
+    if (!tune_sweep_is_one(plan))
+        return 0;
+    for (size_t i = 0; i < state->plans.len && count < TUNE_SWEEP_MOST; i++)
+        if (tune_sweep_is_one(&state->plans.at[i]) &&
+            !strcmp(state->plans.at[i].sweep, plan->sweep) &&
+            !tune_sweep_is_done(state, &state->plans.at[i]))
+            most[count++] = (int)i;
+    return count;
+}
+
+bool tune_sweep_wants_lanes(const struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    int list[TUNE_SWEEP_MOST];
+    return state->step == TUNE_STEP_PLAN && state->steps[TUNE_STEP_PLAN].is == TUNE_IS_OK &&
+           members(state, list) > 1;
+}
+
+void tune_sweep_lanes_begin(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    int list[TUNE_SWEEP_MOST];
+    size_t count = members(state, list);
+    cJSON *payload = cJSON_CreateObject();
+    cJSON *lanes = cJSON_AddArrayToObject(payload, "lanes");
+    for (size_t i = 0; i < count; i++) {
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddNumberToObject(item, "parent", state->incumbent);
+        cJSON_AddNumberToObject(item, "draw", (double)i);
+        cJSON_AddNumberToObject(item, "plan", list[i]);
+        cJSON_AddItemToArray(lanes, item);
+    }
+    tune_json_put_bool(payload, "planned", true);
+    tune_emit(session, "lanes", payload);
 }
 
 void tune_sweep_rewrite(const struct tune_context *context, const struct tune_plan *plan,

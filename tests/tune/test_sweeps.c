@@ -87,11 +87,42 @@ static void gates_let_the_middle_pass(void **unused) {
     assert_int_equal(state->wait_step, TUNE_STEP_PLAN);
     sweep(&fake, "LATENCY=900,800,950");
     assert_int_equal(state->wait, TUNE_WAIT_GATE);
-    assert_int_equal(state->wait_step, TUNE_STEP_VERIFY);
+    assert_int_equal(state->wait_step, TUNE_STEP_VERIFY); /* of all of them */
     assert_int_equal(state->attempts.len, 4);
-    assert_int_equal(state->incumbent, 2);
     fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_UNDO});
     assert_int_equal(state->wait_step, TUNE_STEP_PLAN);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_REDO});
+    while (state->wait_step != TUNE_STEP_DECIDE)
+        fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_APPROVE});
+    assert_int_equal(state->incumbent, 2);
+    fake_end(&fake);
+}
+
+/* As many at once as the place takes, all against the same parent. */
+static void several_are_evaluated_at_once(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake, NULL, 0, TUNE_GATE_AUTO);
+    const struct tune_action action = {.kind = TUNE_ACT_SWEEP, .text = "LATENCY=900,800,700,950"};
+    struct err err = {0};
+    tune_session_close(fake.session);
+    fake.place = (struct fake_place){.loop = fake.loop, .slow = true};
+    fake.seen.parallel = 3;
+    fake_open(&fake);
+    const struct tune_state *state = fake_state(&fake);
+    assert_true(tune_session_act(fake.session, &action, &err));
+    assert_true(loop_run_until_idle(fake.loop, 20000));
+    assert_int_equal(state->lanes.len, 4);
+    assert_int_equal(fake.place.started, 3);
+    fake.place.slow = false;
+    for (struct fake_run *run = fake.place.runs; run; run = run->next)
+        run->timer = loop_timer_start(fake.loop, 0, 0, fake_finish, run);
+    fake_settle(&fake);
+    assert_int_equal(state->attempts.len, 5);
+    for (size_t i = 1; i < state->attempts.len; i++)
+        assert_int_equal(state->attempts.at[i].parent, 0);
+    assert_float_equal(state->attempts.at[state->incumbent].latency_us, 700, 1e-9);
+    assert_int_equal(state->best, state->incumbent);
     fake_end(&fake);
 }
 
@@ -120,6 +151,7 @@ int main(void) {
         cmocka_unit_test(each_value_is_an_attempt_and_the_best_is_left),
         cmocka_unit_test(all_combinations_are_tried_once),
         cmocka_unit_test(gates_let_the_middle_pass),
+        cmocka_unit_test(several_are_evaluated_at_once),
         cmocka_unit_test(it_goes_on_after_the_process_ended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
