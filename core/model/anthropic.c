@@ -18,7 +18,7 @@ static cJSON *text_block(struct str text, bool cache) {
     return block;
 }
 
-static void add_messages(cJSON *body, const struct model_request *request) {
+static void add_messages(cJSON *body, const struct model_request *request, bool caches) {
     cJSON *list = cJSON_AddArrayToObject(body, "messages");
     for (size_t i = 0; i < request->count; i++) {
         const struct model_message *message = &request->messages[i];
@@ -27,7 +27,7 @@ static void add_messages(cJSON *body, const struct model_request *request) {
         cJSON_AddStringToObject(row, "role",
                                 message->speaker == MODEL_ASSISTANT ? "assistant" : "user");
         cJSON_AddItemToArray(cJSON_AddArrayToObject(row, "content"),
-                             text_block(message->text, message->cache));
+                             text_block(message->text, caches && message->cache));
     }
 }
 
@@ -36,6 +36,7 @@ static bool prepare(struct model_call *call, const char *key, struct model_post 
     const struct model_endpoint *endpoint = &call->kept.endpoint;
     const struct model_request *request = &call->kept.request;
     struct str base = model_call_base(call, ADDRESS);
+    bool caches = !model_goes_without(call, MODEL_WITHOUT_CACHE);
     (void)err;
     if (str_ends(base, "/v1"))          /* people write it with and without */
         base.len -= 3;
@@ -51,8 +52,8 @@ static bool prepare(struct model_call *call, const char *key, struct model_post 
         cJSON_AddNumberToObject(body, "temperature", endpoint->temperature);
     if (request->system.len)
         cJSON_AddItemToArray(cJSON_AddArrayToObject(body, "system"),
-                             text_block(request->system, request->cache_system));
-    add_messages(body, request);
+                             text_block(request->system, caches && request->cache_system));
+    add_messages(body, request, caches);
     model_json_take(body, &post->body);
     return true;
 }

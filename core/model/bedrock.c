@@ -24,13 +24,14 @@ static void add_cache_point(cJSON *list) {
     cJSON_AddItemToArray(list, block);
 }
 
-static void print_body(const struct model_call *call, struct buf *out) {
+static void print_body(struct model_call *call, struct buf *out) {
     const struct model_request *request = &call->kept.request;
+    bool caches = !model_goes_without(call, MODEL_WITHOUT_CACHE);
     cJSON *body = cJSON_CreateObject();
     if (request->system.len) {
         cJSON *system = cJSON_AddArrayToObject(body, "system");
         cJSON_AddItemToArray(system, text_block(request->system));
-        if (request->cache_system)
+        if (caches && request->cache_system)
             add_cache_point(system);
     }
     cJSON *list = cJSON_AddArrayToObject(body, "messages");
@@ -42,7 +43,7 @@ static void print_body(const struct model_call *call, struct buf *out) {
                                 message->speaker == MODEL_ASSISTANT ? "assistant" : "user");
         cJSON *content = cJSON_AddArrayToObject(row, "content");
         cJSON_AddItemToArray(content, text_block(message->text));
-        if (message->cache)
+        if (caches && message->cache)
             add_cache_point(content);
     }
     cJSON *inference = cJSON_AddObjectToObject(body, "inferenceConfig");

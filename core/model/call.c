@@ -105,7 +105,7 @@ static void forget_try(struct model_call *call) {
     buf_clear(&call->text);
     buf_clear(&call->tail);
     call->reply.stop = MODEL_STOP_END;
-    call->finished = call->may_pass = false;
+    call->finished = call->may_pass = call->learnt = false;
     call->retry_after_s = NAN;
     call->wrong = (struct err){0};
     call->first_ns = call->told_ns = 0;
@@ -292,6 +292,8 @@ static void try_again(void *data) {
 /* Doubling waits with up to a quarter more or less, so that many clients do not come back as one;
  * the service's own wish comes first. */
 static double next_wait(const struct model_call *call) {
+    if (call->learnt)
+        return 0;
     if (!isnan(call->retry_after_s))
         return call->retry_after_s;
     double wait = or_else(call->kept.endpoint.retry_wait_s, FIRST_WAIT_S);
@@ -302,6 +304,8 @@ static double next_wait(const struct model_call *call) {
 }
 
 static bool goes_on(const struct model_call *call) {
+    if (call->learnt && !call->cancelled)
+        return true;
     return call->wrong.kind != ERR_NONE && call->may_pass && !call->cancelled &&
            call->reply.tries <= call->kept.endpoint.retries &&
            !(call->retry_after_s > LONGEST_ASKED_S);
@@ -330,8 +334,11 @@ void model_call_end_try(struct model_call *call) {
     }
     double wait = next_wait(call);
     call->waiting = true;
-    model_call_note(call, "%s; try %d of %d in %.0f s", call->wrong.text, call->reply.tries + 1,
-                    call->kept.endpoint.retries + 1, ceil(wait));
+    if (call->learnt)
+        model_call_note(call, "%s; asked again without that", call->wrong.text);
+    else
+        model_call_note(call, "%s; try %d of %d in %.0f s", call->wrong.text, call->reply.tries + 1,
+                        call->kept.endpoint.retries + 1, ceil(wait));
     call->timer = loop_timer_start(call->client->loop, (uint64_t)(wait * 1000), 0, try_again, call);
 }
 
@@ -493,5 +500,6 @@ void model_client_free(struct model_client *client) {
         call_free(call);
     }
     model_http_close(client);
+    vec_free(&client->learnt);
     free(client);
 }

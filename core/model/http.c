@@ -191,6 +191,7 @@ static void judge_status(struct model_transfer *transfer) {
     model_call_fail(call, passes ? ERR_ENVIRONMENT : ERR_USAGE, passes, "%s answered %ld%s%s%s%.250s",
                     model_call_name(call), transfer->status, *advice ? ", " : "", advice,
                     *words ? ": " : "", words);
+    call->learnt = model_learn(call, transfer->status, buf_str(&transfer->other));
     buf_free(&plain);
     cJSON_Delete(object);
 }

@@ -38,11 +38,13 @@ static bool prepare(struct model_call *call, const char *key, struct model_post 
     cJSON_AddStringToObject(body, "model", endpoint->model);
     add_conversation(body, &call->kept.request);
     cJSON_AddTrueToObject(body, "stream");
-    cJSON_AddTrueToObject(cJSON_AddObjectToObject(body, "stream_options"), "include_usage");
+    if (!model_goes_without(call, MODEL_WITHOUT_USAGE))
+        cJSON_AddTrueToObject(cJSON_AddObjectToObject(body, "stream_options"), "include_usage");
     /* OpenAI's own service knows the limit by a newer name than everybody else. */
-    cJSON_AddNumberToObject(
-        body, strstr(post->url.at, "//api.openai.com/") ? "max_completion_tokens" : "max_tokens",
-        endpoint->max_tokens);
+    bool newer = strstr(post->url.at, "//api.openai.com/") ||
+                 model_goes_without(call, MODEL_WITHOUT_OLD_LIMIT);
+    cJSON_AddNumberToObject(body, newer ? "max_completion_tokens" : "max_tokens",
+                            endpoint->max_tokens);
     if (isfinite(endpoint->temperature))
         cJSON_AddNumberToObject(body, "temperature", endpoint->temperature);
     model_json_take(body, &post->body);

@@ -81,14 +81,22 @@ struct model_call {
     double retry_after_s;               /* what the service asks for; NAN */
     struct err wrong;                   /* of this try; kind none: nothing yet */
     bool may_pass;                      /* trying again may help */
+    bool learnt;                        /* it is tried again at once, otherwise */
     struct buf text;
     struct buf tail;                    /* bytes of a character that is not whole yet */
     struct redact redact;               /* secrets of this try */
     struct model_reply reply;
 };
 
+/* What a service was found not to take; one for each interface, address and model. */
+struct model_learnt {
+    char key[300];
+    unsigned without;                   /* MODEL_WITHOUT_ */
+};
+
 struct model_client {
     struct loop *loop;
+    VEC(struct model_learnt) learnt;
     CURLM *multi;
     struct loop_timer *timer;
     struct model_call *calls;
@@ -152,6 +160,16 @@ bool model_proxy_judge(struct model_call *call, CURL *easy, CURLcode code, const
                        const char *detail);
 /* libcurl's words without "user:password@" of an address in them. */
 void model_proxy_hide_login(const char *words, struct buf *out);
+
+/* options.c: parts of a request that some servers refuse. */
+enum {
+    MODEL_WITHOUT_USAGE = 1,            /* "stream_options" of Chat Completions */
+    MODEL_WITHOUT_CACHE = 2,            /* marks of what is to be cached */
+    MODEL_WITHOUT_OLD_LIMIT = 4,        /* "max_tokens": it wants "max_completion_tokens" */
+};
+bool model_goes_without(struct model_call *call, unsigned part);
+/* Looks at a refusal; true when the same request without a part may do better. */
+bool model_learn(struct model_call *call, long status, struct str body);
 
 /* keyed.c: `start` and `stop` of interfaces that need at most one key. */
 void model_keyed_start(struct model_call *call);

@@ -430,6 +430,23 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return (self.headers.get("x-api-key") or
                 self.headers.get("Authorization", "").replace("Bearer ", ""))
 
+    def do_old(self, api, name):
+        """Refuses what is not in the interface's oldest form, each server in its own words."""
+        text = json.dumps(SEEN[-1]["body"])
+        if "stream_options" in text:
+            self.send(422, b'{"message": {"detail": [{"type": "extra_forbidden", "loc": ["body", '
+                           b'"stream_options"]}]}}')
+        elif "cachePoint" in text:
+            self.send(403, b'{"message": "You invoked an unsupported model or your request did not allow '
+                           b'prompt caching."}')
+        elif "cache_control" in text:
+            self.send(400, b'{"error": {"message": "cache_control: Extra inputs are not permitted"}}')
+        elif '"max_tokens"' in text and api is openai:
+            self.send(400, b'{"error": {"message": "\'max_tokens\' is not supported with this model. Use '
+                           b'\'max_completion_tokens\' instead."}}')
+        else:
+            self.do_plain(api, name)
+
     def do_echo(self, api, _):
         """Sends the key back, as a careless server may."""
         self.send(401, json.dumps({"error": {"message": f"{self.key()} is no key, {self.key()}!"}}).encode())
@@ -502,6 +519,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_huge(self, api, name):
         self.stream_head(api)
         for part in api(["x" * 99 + "\n"] * 100 * 1024):
+            self.wfile.write(part)
+
+    def do_giant(self, api, name):
+        """All of it in one event."""
+        self.stream_head(api)
+        for part in api(["x" * (10 << 20)]):
             self.wfile.write(part)
 
     def do_endless(self, api, name):

@@ -161,6 +161,25 @@ static void addresses_may_end_in_a_slash(void **state) {
     }
 }
 
+/* What a server refuses is left out, at once and from then on. */
+static void servers_may_be_older(void **state) {
+    static const struct {
+        const char *api;
+        int tries;
+    } rows[] = {{"anthropic", 2}, {"openai", 3}, {"bedrock", 2}};
+    struct bench *bench = *state;
+    set_aws();
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        ask_once(bench, rows[i].api, "old");
+        assert_answer(bench, rows[i].api, "old");
+        assert_int_equal(bench->reply.tries, rows[i].tries);
+        assert_non_null(strstr(bench->notes.at, "asked again without that"));
+        ask_once(bench, rows[i].api, "old");
+        assert_answer(bench, rows[i].api, "old");
+        assert_int_equal(bench->reply.tries, 1);
+    }
+}
+
 /* ---------------------------------------------------------------------------------- cancelling */
 
 struct cancelling {
@@ -278,6 +297,7 @@ int main(void) {
         cmocka_unit_test(thinking_is_no_silence),
         cmocka_unit_test(servers_may_be_careless),
         cmocka_unit_test(addresses_may_end_in_a_slash),
+        cmocka_unit_test(servers_may_be_older),
         cmocka_unit_test(a_request_is_cancelled_at_any_moment),
         cmocka_unit_test(requests_cancel_each_other),
         cmocka_unit_test(a_client_ends_whatever_runs),
