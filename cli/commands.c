@@ -189,7 +189,9 @@ const struct cli_command cli_commands[] = {
      no_options, 0, 1, false, cli_explain},
     {"run", "TASK", "tune a kernel without a screen",
      "Runs the loop: profile, plan, rewrite, verify, benchmark, decide, summarise, reflect, until "
-     "the rounds are done, nothing is left to propose, or several rounds in a row brought nothing. "
+     "the rounds are done, a limit would be passed by what is next, nothing is left to propose, or "
+     "several rounds in a row brought nothing. It ends with a summary: best, ladder of attempts, what "
+     "failed, what was learnt, what it cost. "
      "A session that exists goes on; an interrupted one loses nothing.\n\n"
      "TASK is a folder with kernel.py and reference.py, a kernel file with --reference, or the name "
      "of a seed. The best kernel is in the session's folder, its path in the last event.\n\n"

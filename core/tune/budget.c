@@ -12,6 +12,7 @@
 
 #define AMPLE 4         /* an answer may be so many times longer than expected, */
 #define PART 0.25       /* or take this part of what is left, whatever is more */
+#define MOST_OPEN 64    /* questions among the last that may still be open */
 #define EARLY 0.1       /* a deadline comes before the limit by this part of what is left, */
 #define EARLY_S 2.0     /* at most so much: what runs has to be given up before */
 
@@ -21,10 +22,20 @@ static double known(double value) {
 
 /* ------------------------------------------------------------------------------------- spending */
 
+/* Whether a question waits for a person: to answer it, or to look at it before it goes out. */
+static bool asks_person(const struct tune_state *state) {
+    for (size_t i = state->calls.len; i > 0 && i + MOST_OPEN > state->calls.len; i--) {
+        const struct tune_call *call = &state->calls.at[i - 1];
+        if (!call->ended_ms && (call->waits || call->held))
+            return true;
+    }
+    return false;
+}
+
 /* The loop's clock runs while it works by itself: not while it waits for a person, nor between the
  * processes of a session. */
 void tune_budget_clock(struct tune_state *state, const char *type, int64_t wall_ms) {
-    bool works = state->running && state->wait == TUNE_WAIT_NOTHING;
+    bool works = state->running && state->wait == TUNE_WAIT_NOTHING && !asks_person(state);
     if (works && strcmp(type, "resumed") != 0 && wall_ms > state->own->clock_ms)
         state->budgets[TUNE_BUDGET_WALL_S].spent += (double)(wall_ms - state->own->clock_ms) / 1000;
     state->own->clock_ms = wall_ms;
@@ -82,8 +93,7 @@ double tune_budget_held(const struct tune_state *state, enum tune_budget budget)
     }
     for (int i = 0; i < TUNE_STEPS && budget == TUNE_BUDGET_DEVICE_S; i++)
         if (state->steps[i].is == TUNE_IS_RUNNING)
-            sum += known(tune_expect_step(state, (enum tune_step)i).cost[budget]) *
-                   tune_lanes_running(state);
+            sum += tune_expect_device(state, (enum tune_step)i) * tune_lanes_running(state);
     return sum;
 }
 
@@ -248,11 +258,29 @@ void tune_budget_tell(struct tune_session *session, const struct tune_expected *
     buf_free(&text);
 }
 
+/* Whether a step is asked about at all: hone does the last ones itself when a question is too dear. */
+static bool is_limited(const struct tune_state *state, enum tune_step step) {
+    bool limited = false;
+    for (int i = TUNE_BUDGET_WALL_S; i < TUNE_BUDGETS; i++)
+        limited = limited || !isnan(state->budgets[i].limit);
+    return limited && step < TUNE_STEP_DECIDE;
+}
+
 bool tune_budget_stops_step(struct tune_session *session, enum tune_step step) {
-    struct tune_expected expected = tune_expect_step(session->state, step);
-    if (step >= TUNE_STEP_DECIDE)       /* hone does these itself when a question is too dear */
+    if (!is_limited(session->state, step))
         return false;
+    struct tune_expected expected = tune_expect_step(session->state, step);
     return tune_budget_stops(session, &expected, tune_step_word(step));
+}
+
+bool tune_budget_waits(const struct tune_session *session, enum tune_step step) {
+    if (!is_limited(session->state, step) || !tune_works(session))
+        return false;
+    struct tune_expected expected = tune_expect_step(session->state, step);
+    struct buf why = {0};
+    bool allowed = tune_budget_allows(session->state, &expected, "", &why);
+    buf_free(&why);
+    return !allowed;
 }
 
 /* The longest answer that what is left can pay for; 0: no limit says. */
@@ -343,18 +371,35 @@ static void on_deadline(void *data) {
     tune_advance(session);
 }
 
-/* Seconds until the limit is reached by what runs; NAN: never. The device model's time is the clock's. */
+/* What the clock shows since the last event; the same for each evaluation of the device model, whose
+ * time is the clock's. */
+static double under_way(const struct tune_session *session, enum tune_budget budget, int *running) {
+    const struct tune_state *state = session->state;
+    uint64_t now = clock_monotonic_ns();
+    double seconds = 0;
+    *running = budget == TUNE_BUDGET_WALL_S && tune_works(session) && !asks_person(state);
+    if (*running)
+        return fmax((double)(clock_wall_ms() - state->own->clock_ms) / 1000, 0);
+    for (const struct tune_evaluation *at = session->evaluations; at; at = at->next) {
+        bool runs = at->run && !at->given_up && session->place.modelled;
+        if (budget != TUNE_BUDGET_DEVICE_S || !runs)
+            continue;
+        seconds += (double)(now - at->began_ns) * 1e-9;
+        ++*running;
+    }
+    return seconds;
+}
+
+/* Seconds until a limit is reached by what runs; NAN: never. */
 static double runs_out(const struct tune_session *session, enum tune_budget budget) {
     const struct tune_state *state = session->state;
-    double limit = state->budgets[budget].limit, running = 0;
-    double left = limit - known(tune_budget_spent(state, budget));
+    double limit = state->budgets[budget].limit;
+    int running = 0;
     if (isnan(limit))
         return NAN;
-    if (budget == TUNE_BUDGET_WALL_S)
-        running = tune_works(session);
-    for (const struct tune_evaluation *at = session->evaluations; at; at = at->next)
-        running += budget == TUNE_BUDGET_DEVICE_S && !at->given_up && session->place.modelled;
-    return running > 0 ? fmax(left - fmin(left * EARLY, EARLY_S), 0) / running : (double)NAN;
+    double left = limit - known(tune_budget_spent(state, budget)) -
+                  under_way(session, budget, &running);
+    return running ? fmax(left - fmin(left * EARLY, EARLY_S), 0) / running : (double)NAN;
 }
 
 void tune_budget_watch(struct tune_session *session) {

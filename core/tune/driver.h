@@ -45,6 +45,7 @@ struct tune_evaluation {
     struct tune_evaluation *next;   /* in session->evaluations */
     void *run;
     int attempt;
+    uint64_t began_ns;
     bool given_up;                  /* what still comes is ignored */
     bool held;                      /* not begun: the device model is asked first; run is NULL */
     bool rest;                      /* the remaining seeds of a candidate that is faster; of a
@@ -132,6 +133,8 @@ bool tune_budget_stops(struct tune_session *session, const struct tune_expected 
 /* Says in the log what a round is expected to cost, where there is something to say. */
 void tune_budget_tell(struct tune_session *session, const struct tune_expected *expected);
 bool tune_budget_stops_step(struct tune_session *session, enum tune_step step);
+/* The same without stopping anything: while other lanes are at work, one waits for what they leave. */
+bool tune_budget_waits(const struct tune_session *session, enum tune_step step);
 /* False: the question must not go out. Then the loop was stopped and reply->done is set, or, for a
  * lesson, *err says why. Else asking->hold is filled, and *max_tokens made smaller where what is left
  * would not pay for a longer answer. */

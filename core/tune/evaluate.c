@@ -353,6 +353,7 @@ static void evaluation_start(struct tune_session *session, enum tune_step step, 
     job->occasion = occasion;
     struct runner_callbacks callbacks = {tune_evaluation_hear, on_done, evaluation};
     struct err err = {0};
+    evaluation->began_ns = clock_monotonic_ns();
     evaluation->run = session->place.start(session->place.self, job, &callbacks, &err);
     if (evaluation->run) {
         evaluation->next = session->evaluations;

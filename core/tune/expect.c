@@ -162,6 +162,13 @@ static bool is_timed_anew(const struct tune_state *state) {
     return state->attempts.len && !state->attempts.at[0].modelled;
 }
 
+double tune_expect_device(const struct tune_state *state, enum tune_step step) {
+    bool evaluates = (step == TUNE_STEP_PROFILE && state->incumbent < 0) ||
+                     step == TUNE_STEP_VERIFY ||
+                     (step == TUNE_STEP_BENCHMARK && is_timed_anew(state));
+    return evaluates ? evaluation_of(state, step) : 0;
+}
+
 struct tune_expected tune_expect_step(const struct tune_state *state, enum tune_step step) {
     static const enum tune_role roles[TUNE_STEPS] = {
         [TUNE_STEP_PLAN] = TUNE_ROLE_PLANNER,         [TUNE_STEP_REWRITE] = TUNE_ROLE_REWRITER,
@@ -175,25 +182,30 @@ struct tune_expected tune_expect_step(const struct tune_state *state, enum tune_
                                         : tune_sweep_is_one(tune_state_plan(state));
     if ((step == TUNE_STEP_PLAN || role) && !swept)
         expected = next_call(state, repairs ? TUNE_ROLE_FIXER : role);
-    bool evaluates = (step == TUNE_STEP_PROFILE && state->incumbent < 0) ||
-                     step == TUNE_STEP_VERIFY ||
-                     (step == TUNE_STEP_BENCHMARK && is_timed_anew(state));
-    if (evaluates)
-        expected.cost[TUNE_BUDGET_DEVICE_S] = evaluation_of(state, step);
+    expected.cost[TUNE_BUDGET_DEVICE_S] = tune_expect_device(state, step);
     expected.cost[TUNE_BUDGET_WALL_S] = state->own->took[step].wall_s;
     expected.own = expected.own || state->own->took[step].wall_s > 0;
     return expected;
+}
+
+/* How often a step is done in a round: a beam search has lanes, which do it side by side. */
+static double times_of(const struct tune_state *state, enum tune_step step) {
+    double parents = fmax(MIN_OF((int)state->beam.len, state->width.parents), 1);
+    double plans = parents * fmax(state->width.plans, 1);
+    return step == TUNE_STEP_PROFILE ? state->incumbent < 0
+           : step == TUNE_STEP_PLAN  ? plans
+                                     : plans * fmax(state->width.rewrites, 1);
 }
 
 struct tune_expected tune_expect_round(const struct tune_state *state) {
     struct tune_expected whole = {.own = true};
     for (int step = 0; step < TUNE_STEPS; step++) {
         struct tune_expected one = tune_expect_step(state, (enum tune_step)step);
-        bool first = step == TUNE_STEP_PROFILE && state->incumbent >= 0;
-        for (int i = 0; i < TUNE_BUDGETS && !first; i++)
-            whole.cost[i] += one.cost[i];
-        whole.prompt += one.prompt;
-        whole.answer += one.answer;
+        double times = times_of(state, (enum tune_step)step);
+        for (int i = 0; i < TUNE_BUDGETS; i++)
+            whole.cost[i] += one.cost[i] * (i == TUNE_BUDGET_WALL_S && times > 0 ? 1 : times);
+        whole.prompt += one.prompt * times;
+        whole.answer += one.answer * times;
         whole.own = whole.own && one.own;
         whole.unpriced = whole.unpriced ? whole.unpriced : one.unpriced;
     }

@@ -187,7 +187,8 @@ static int lanes_at_work(const struct tune_session *session) {
 bool tune_lanes_can_start(const struct tune_session *session) {
     const struct tune_state *state = session->state;
     return state->lanes.len && state->steps[state->step].is == TUNE_IS_RUNNING &&
-           lanes_at_work(session) < at_once(session, state->step) && lane_due(session) >= 0;
+           lanes_at_work(session) < at_once(session, state->step) && lane_due(session) >= 0 &&
+           !tune_budget_waits(session, state->step);
 }
 
 /* Who offers a list is asked once for each parent. */

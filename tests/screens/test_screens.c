@@ -108,6 +108,7 @@ static const struct scene model_scenes[] = {
     {"prompt-found-not", "planned", "9 / z z z z Enter", NO_PLACE},
     {"roles", "planned", "0 End Up Up Up Up", NO_PLACE},
     {"roles-scores", "planned", "6 Tab", NO_PLACE},
+    {"plan-costs", "planned", "", NO_PLACE},
     {"summary-models", "stopped", "End", NO_PLACE},
 };
 
