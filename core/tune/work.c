@@ -86,6 +86,7 @@ void tune_evaluation_give_up(struct tune_evaluation *evaluation) {
 }
 
 static void give_up(struct tune_session *session, bool all) {
+    bool worked = tune_works(session);
     for (struct tune_reply *at = session->replies; at; at = at->next)
         if (all || !is_wanted(&at->work))
             reply_give_up(at);
@@ -99,6 +100,9 @@ static void give_up(struct tune_session *session, bool all) {
         if (all || !is_wanted(&at->work))
             tune_evaluation_give_up(at);
     }
+    /* The last event of a question that is given up comes before it is done with. */
+    if (worked && !tune_works(session) && session->changed)
+        session->changed(session->changed_context);
 }
 
 void tune_work_cancel(struct tune_session *session) {

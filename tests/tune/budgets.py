@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 HONE = os.path.abspath(sys.argv[1])
@@ -71,7 +72,7 @@ class Model(http.server.BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     tokens, dollars, asked, planned, silent = 0, 0.0, 0, 0, False
-    lock = threading.Lock()
+    at_once, most_at_once, lock = 0, 0, threading.Lock()
 
     def log_message(self, *_):
         pass
@@ -81,6 +82,8 @@ class Model(http.server.BaseHTTPRequestHandler):
         prompt = "".join(message["content"] for message in request["messages"])
         with Model.lock:
             Model.asked += 1
+            Model.at_once += 1
+            Model.most_at_once = max(Model.most_at_once, Model.at_once)
             role = next((role for words, role in ROLES.items() if words in prompt), "other")
             Model.planned += role == "planner"
             tile = list(TILES)[(Model.planned - 1) % len(TILES)]
@@ -97,6 +100,9 @@ class Model(http.server.BaseHTTPRequestHandler):
         chunks = [{"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None}]},
                   {"choices": [{"index": 0, "delta": {}, "finish_reason": "length" if cut else "stop"}]},
                   {"choices": [], "usage": usage}]
+        time.sleep(0.1)                                 # so that others come meanwhile
+        with Model.lock:
+            Model.at_once -= 1
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Connection", "close")
@@ -123,6 +129,7 @@ class Budgets(unittest.TestCase):
         (self.task / "kernel.py").write_text(KERNEL)
         (self.task / "reference.py").write_text(REFERENCE)
         Model.tokens, Model.dollars, Model.asked, Model.planned, Model.silent = 0, 0.0, 0, 0, False
+        Model.at_once = Model.most_at_once = 0
         self.configure("price_input = 3\nprice_output = 15\n")
 
     def configure(self, more):
@@ -133,7 +140,7 @@ class Budgets(unittest.TestCase):
     def run_hone(self, *args, status=0):
         done = subprocess.run([HONE, "run", str(self.task), "--json", "--proposer", "m", "--seeds", "0",
                                *map(str, args)], env={**ENV, "HONE_TEST_KEY": "k"},
-                              capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=200)
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
         self.assertEqual(done.returncode, status, done.stdout[-2000:] + done.stderr)
         self.stderr = done.stderr
         return [json.loads(line) for line in done.stdout.splitlines()]
@@ -178,6 +185,14 @@ class Budgets(unittest.TestCase):
             self.ended(self.run_hone("--fresh", "--rounds", 9, "--tokens", most), "tokens would be passed")
             self.assertLessEqual(Model.tokens, most)
 
+    def test_several_questions_at_once(self):
+        for most in (30000, 45000):
+            Model.tokens = Model.planned = 0
+            self.ended(self.run_hone("--fresh", "--search", "beam:2,2,2", "--rounds", 9, "--tokens", most),
+                       "tokens would be passed")
+            self.assertLessEqual(Model.tokens, most)
+        self.assertGreater(Model.most_at_once, 1)
+
     def test_dollars(self):
         self.run_hone("--rounds", 1)
         once = Model.dollars
@@ -193,11 +208,21 @@ class Budgets(unittest.TestCase):
         self.assertIn("what m costs is not known", self.stderr)
         self.assertEqual(Model.asked, 0)
 
+    def test_the_cheaper_of_two_models_is_asked_more_often(self):
+        one = (f"api = openai\nbase_url = http://127.0.0.1:{PORT}/v1\nmodel = wide\n"
+               "key_env = HONE_TEST_KEY\nprice_input = %g\nprice_output = %g\n")
+        CONFIG.write_text("[model dear]\n" + one % (30, 150) + "[model cheap]\n" + one % (3, 15) +
+                          "[roles]\nplanner = dear, cheap\nrewriter = cheap\nchoose = gain\n")
+        _, summary = self.ended(self.run_hone("--rounds", 7, "--proposer", "models"), "rounds")
+        asked = {(row["role"], row["model"]): row["asked"] for row in summary["cost"]["models"]}
+        self.assertGreater(asked["planner", "cheap"], asked["planner", "dear"])
+        self.assertGreaterEqual(asked["planner", "dear"], 1)
+
     def test_time(self):
         Model.silent = True
-        end, summary = self.ended(self.run_hone("--wall", 6), "would be passed by what runs")
+        end, summary = self.ended(self.run_hone("--wall", 3), "would be passed by what runs")
         self.assertGreater(summary["cost"]["wall"], 0)
-        self.assertIn("limit of 6.0 s", end["reason"])
+        self.assertIn("limit of 3.0 s", end["reason"])
 
     def test_device_time(self):
         _, summary = self.ended(self.run_hone("--rounds", 1), "rounds")
@@ -225,7 +250,7 @@ class Budgets(unittest.TestCase):
     def test_people_read_it(self):
         done = subprocess.run([HONE, "run", str(self.task), "--proposer", "m", "--seeds", "0", "--rounds",
                                "1"], env={**ENV, "HONE_TEST_KEY": "k"}, capture_output=True, text=True,
-                              stdin=subprocess.DEVNULL, timeout=200)
+                              stdin=subprocess.DEVNULL, timeout=60)
         for words in (r"^ended    all 1 rounds are done$", r"^seed     [0-9.]+ .s$", r"^best     [0-9.]+ .s",
                       r"^ladder   #1 round 1: [0-9.]+x \(modelled\) to .*\[latency down\] Tiles of 64$",
                       r"^learnt   proposed experience", r"^cost     1 rounds, .*, \$0\.[0-9]+$",
