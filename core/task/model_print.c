@@ -10,14 +10,16 @@
 #define LINE_COLS 96
 
 static bool is_secret(const char *name) {
-    static const char *const words[] = {"TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "_KEY"};
+    static const char *const words[] = {"TOKEN",  "SECRET",     "PASSWORD",
+                                        "PASSWD", "CREDENTIAL", "_KEY"};
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (strcasestr(name, words[i]))
             return true;
     return !strcasecmp(name, "KEY");
 }
 
-/* A word that is read as it was: quoted where it has blanks, and piece by piece where it has quotes. */
+/* A word that is read as it was: quoted where it has blanks, and piece by piece where it has
+ * quotes. */
 static void word_print(struct buf *out, const char *word) {
     bool plain = *word && !strpbrk(word, " \t\"'") && *word != '#' && *word != ';';
     if (plain) {

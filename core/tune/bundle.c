@@ -295,7 +295,8 @@ static bool put_all(struct bundle *bundle) {
     tune_experiments_print(bundle->state, &experiments);
     tune_memory_print(bundle->state, &memory);
     bool ok = put_text(bundle, "kernel.py", best ? best->source : bundle->state->kernel_source) &&
-              put_reference(bundle) && put_model(bundle) && put_attempts(bundle) && put_calls(bundle) &&
+              put_reference(bundle) && put_model(bundle) && put_attempts(bundle) &&
+              put_calls(bundle) &&
               put(bundle, "events.jsonl", bundle->events.at, bundle->events.len) &&
               put(bundle, "experiments.jsonl", experiments.at ? experiments.at : "",
                   experiments.len) &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the files of other agents, tells their formats apart and collects what the readers of each
- * format find. Foreign bytes: sizes, depths and counts are bounded, and nothing in them is run. What
- * goes into a session is in remember.c. */
+ * format find. Foreign bytes: sizes, depths and counts are bounded, and nothing in them is run.
+ * What goes into a session is in remember.c. */
 #include "tune/foreign.h"
 
 #include <dirent.h>

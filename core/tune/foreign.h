@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What other agents left behind, as experiences and attempts: nki-kernel-agent and hone itself
- * (experiments.jsonl, rewrites.json), AccelOpt (executor_results.json and its lists of rewrites), KDA
- * (candidates.jsonl), Autocomp (candidates-iter-N). Private to tune. */
+ * (experiments.jsonl, rewrites.json), AccelOpt (executor_results.json and its lists of rewrites),
+ * KDA (candidates.jsonl), Autocomp (candidates-iter-N). Private to tune. */
 #ifndef HONE_TUNE_FOREIGN_H
 #define HONE_TUNE_FOREIGN_H
 
@@ -22,7 +22,7 @@ struct foreign_place {
 };
 struct foreign_about {
     const char *task, *family, *dialect;    /* NULL: not known */
-    bool tried;             /* a direction that was carried out or thought through, not a lost answer */
+    bool tried;             /* a direction that was carried out or judged, not a lost answer */
     struct foreign_place place;             /* set by foreign_attempt */
 };
 
@@ -30,7 +30,7 @@ struct tune_foreign {
     VEC(struct tune_experience) experiences;    /* proposed, imported, with their source */
     VEC(struct tune_import) attempts;
     VEC(struct foreign_about) about;            /* of each of the attempts */
-    VEC(struct hash) seen;                      /* kernels that were told, of agents that repeat them */
+    VEC(struct hash) seen;                      /* kernels of agents that repeat them */
     VEC(const char *) complaints;               /* "file:line: what is wrong with it" */
     size_t files, left_out;                     /* files read; complaints that were too many */
     size_t beside;                              /* files beside them */
@@ -54,8 +54,8 @@ void foreign_complain(const struct foreign_place *place, const char *format, ...
 /* A text cut to `most` bytes, in the arena; NULL for NULL and for blanks. */
 const char *foreign_keep(struct tune_foreign *out, const char *text, size_t most);
 /* A file beside the one that is read, at most FOREIGN_FILE_MAX bytes of it; NULL when it cannot be
- * read, when it is no plain name below that folder, and when the reading as a whole had enough. Free
- * with free. */
+ * read, when it is no plain name below that folder, and when the reading as a whole had enough.
+ * Free with free. */
 char *foreign_beside(const struct foreign_place *place, const char *name);
 /* Whether that was told before; else it is remembered. */
 bool foreign_again(struct tune_foreign *out, const char *what, const char *source);
@@ -72,7 +72,8 @@ struct foreign_pair {
     double speedup;                             /* of `after` over `before` */
 };
 void foreign_pair(const struct foreign_place *place, const struct foreign_pair *pair);
-/* What a task's name says its operations are, else what a kernel computes; NULL when neither tells. */
+/* What a task's name says its operations are, else what a kernel computes; NULL when neither
+ * tells. */
 const char *foreign_family(struct tune_foreign *out, const char *task, const char *source);
 /* As tune_memory_dialect; "other" for a source that is no NKI. */
 const char *foreign_dialect(const char *source);
@@ -82,8 +83,8 @@ const char *foreign_dialect(const char *source);
 void foreign_title(const char *text, struct buf *out);
 /* The last line of a traceback, which says what was wrong; in the arena. NULL for blanks. */
 const char *foreign_last_line(struct tune_foreign *out, const char *text);
-/* The code blocks under "Original code" and "Optimized code" of a summary; `rest` is what is left of
- * it. False: there are none, nothing is set. All in the arena. */
+/* The code blocks under "Original code" and "Optimized code" of a summary; `rest` is what is left
+ * of it. False: there are none, nothing is set. All in the arena. */
 bool foreign_snippets(struct tune_foreign *out, const char *text, struct tune_experience *item);
 /* What a free verdict means: the first word in it that is known. */
 enum tune_status foreign_status(const char *words);
@@ -99,7 +100,8 @@ double foreign_us(double ms);
 /* The readers, one file each. */
 void foreign_read_lines(const struct foreign_place *place, struct str text);
 void foreign_read_json(const struct foreign_place *place, struct str text);
-void foreign_read_accelopt(const struct foreign_place *place, const cJSON *results, struct str text);
+void foreign_read_accelopt(const struct foreign_place *place, const cJSON *results,
+                           struct str text);
 void foreign_read_repr(const struct foreign_place *place, struct str text);
 /* What the lines of one file know of those before them. */
 struct foreign_row {
@@ -112,6 +114,7 @@ struct foreign_log {
     const char *task;           /* of hone's own, when it was exported; NULL */
     bool looked;                /* for that */
 };
-void foreign_read_kda(const struct foreign_place *place, const cJSON *line, struct foreign_log *log);
+void foreign_read_kda(const struct foreign_place *place, const cJSON *line,
+                      struct foreign_log *log);
 
 #endif

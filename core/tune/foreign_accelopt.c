@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* AccelOpt's executor_results.json: every kernel it had written, with what it was measured. The plans are
- * in planner_results.json beside it, by service and number; "spec_code" is the reference. The lists of
- * experiences made from them are read in foreign_json.c. */
+/* AccelOpt's executor_results.json: every kernel it had written, with what it was measured. The
+ * plans are in planner_results.json beside it, by service and number; "spec_code" is the
+ * reference. The lists of experiences made from them are read in foreign_json.c. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,7 +80,8 @@ static void sample(const struct walk *walk, const cJSON *result, const cJSON *it
     buf_free(&title);
 }
 
-void foreign_read_accelopt(const struct foreign_place *place, const cJSON *results, struct str text) {
+void foreign_read_accelopt(const struct foreign_place *place, const cJSON *results,
+                           struct str text) {
     char *planner = foreign_beside(place, "planner_results.json");
     struct foreign_place beside = {place->out, "planner_results.json", 1};
     cJSON *plans = planner ? foreign_parse(&beside, str_of(planner)) : NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the readers of other agents' files found, collected: experiences with the lines that differ,
- * attempts, complaints, and the directions that did not work out, as one experience for each agent and
- * task. Counts and sizes are bounded. The files and their formats are in foreign.c and beside it. */
+/* What the readers of other agents' files found, collected: experiences with the lines that
+ * differ, attempts, complaints, and the directions that did not work out, as one experience for
+ * each agent and task. Counts and sizes are bounded. The files and their formats are in foreign.c
+ * and beside it. */
 #include "tune/foreign.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Other agents' memories in JSON, and what all readers of JSON need. Python writes Infinity and NaN,
- * which are no JSON; they are read as unknown. A damaged file costs that file. */
+/* Other agents' memories in JSON, and what all readers of JSON need. Python writes Infinity and
+ * NaN, which are no JSON; they are read as unknown. A damaged file costs that file. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +20,8 @@ static size_t odd_number(struct str text) {
     return 0;
 }
 
-/* The text with what is no number put as null; strings are left alone, lines stay where they are. */
+/* The text with what is no number put as null; strings are left alone, lines stay where they are.
+ * */
 static void without_odd_numbers(struct str text, struct buf *out) {
     bool quoted = false;
     size_t from = 0;
@@ -115,8 +116,8 @@ static const char *without_title(const char *summary, const char *title) {
     return same ? rest.at : summary;
 }
 
-/* Title and summary as they are meant: the ancestor's title is the first fifty bytes of the summary,
- * AccelOpt's has Markdown's stars; both have the code at the end of the summary. */
+/* Title and summary as they are meant: the ancestor's title is the first fifty bytes of the
+ * summary, AccelOpt's has Markdown's stars; both have the code at the end of the summary. */
 static void texts_read(const struct foreign_place *place, const cJSON *item,
                        struct tune_experience *to) {
     struct buf title = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A row of KDA's candidates.jsonl. Its speedups are over the baseline, so what a step brought is worked
- * out against its parent's latency, an earlier row; the kernels are files beside it. Rows are also
- * decisions: a direction that was closed without a kernel. */
+/* A row of KDA's candidates.jsonl. Its speedups are over the baseline, so what a step brought is
+ * worked out against its parent's latency, an earlier row; the kernels are files beside it. Rows
+ * are also decisions: a direction that was closed without a kernel. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Autocomp's candidates: the text that Python's repr makes of an object, CodeCandidate(parent=...,
- * plan='''...''', ...), with all its ancestors inside. It is parsed, never evaluated. In the triple
- * quotes only the quote was escaped, in older files not even that; every other backslash is the
- * kernel's own. The survivors of an iteration are in candidates-iter-N; what was evaluated, failures
- * too, is in eval-results-iter-N, with its result in a file beside it. */
+ * plan='''...''', ...), with all its ancestors inside. It is parsed, never evaluated. In the
+ * triple quotes only the quote was escaped, in older files not even that; every other backslash is
+ * the kernel's own. The survivors of an iteration are in candidates-iter-N; what was evaluated,
+ * failures too, is in eval-results-iter-N, with its result in a file beside it. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -249,7 +249,9 @@ static void result_read(const struct foreign_place *place, struct repr_candidate
 
 static void tell(const struct foreign_place *place, const struct repr_candidate *candidate) {
     const struct repr_candidate *parent = candidate->parent;
-    double speedup = parent && candidate->score > 0 ? parent->score / candidate->score : (double)NAN;
+    double speedup = NAN;
+    if (parent && candidate->score > 0)
+        speedup = parent->score / candidate->score;
     bool failed = isnan(candidate->score);
     int iteration = iteration_of(place->path);
     char name[64];
@@ -258,10 +260,11 @@ static void tell(const struct foreign_place *place, const struct repr_candidate 
         return;                 /* a survivor is in every later iteration, too */
     snprintf(name, sizeof name, "%d/%.40s", MAX_OF(iteration, 0), path_base(place->path));
     foreign_title(candidate->plan, &title);
+    const char *why = failed ? foreign_last_line(place->out, candidate->errors) : NULL;
     struct tune_import row = {.name = name,
                               .status = failed ? "no score" : parent ? "scored" : "baseline",
                               .title = title.at,
-                              .reason = failed ? foreign_last_line(place->out, candidate->errors) : NULL,
+                              .reason = why,
                               .is = failed ? TUNE_STATUS_FAILED
                                     : !(speedup < 1) ? TUNE_STATUS_KEEP : TUNE_STATUS_REVERT,
                               .round = iteration,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What language models and people wrote into other agents' files, made usable: a short title out of a
- * plan in Markdown, the code in a summary, a verdict in free words. It guesses; what it cannot tell
- * it leaves as it is. */
+/* What language models and people wrote into other agents' files, made usable: a short title out
+ * of a plan in Markdown, the code in a summary, a verdict in free words. It guesses; what it
+ * cannot tell it leaves as it is. */
 #include <ctype.h>
 #include <stdlib.h>
 
@@ -57,7 +57,8 @@ static bool is_talk(struct str line) {
     static const char *const words[] = {"looking at",  "analysis",  "let me",    "i need",
                                         "here is",     "here's",    "below",     "based on",
                                         "to optimize", "the primary", "summary", "original code",
-                                        "current",     "after analyzing", "plan", "optimization plan",
+                                        "current",     "after analyzing", "plan",
+                                        "optimization plan",
                                         "selected",    "what's",    "key ",      "wait",
                                         "optimizing",  "the current", "the provided", "```"};
     for (size_t i = 0; i < COUNT_OF(words); i++)
