@@ -75,7 +75,7 @@ void foreign_pair(const struct foreign_place *place, const struct foreign_pair *
 /* What a task's name says its operations are, else what a kernel computes; NULL when neither
  * tells. */
 const char *foreign_family(struct tune_foreign *out, const char *task, const char *source);
-/* As tune_memory_dialect; "other" for a source that is no NKI. */
+/* As tune_memory_dialect; "other" for a source that is clearly no NKI. */
 const char *foreign_dialect(const char *source);
 
 /* foreign_text.c: texts as models write them. A short title out of a plan or a summary in Markdown,

@@ -73,13 +73,15 @@ char *foreign_beside(const struct foreign_place *place, const char *name) {
     return text;
 }
 
+/* A snippet of a few lines may name nothing at all: only what is clearly something else counts. */
 const char *foreign_dialect(const char *source) {
-    static const char *const marks[] = {"nki", "nl.", "nisa."};
+    static const char *const others[] = {"triton", "__global__", "#include", "cutlass", "pallas",
+                                         "import jax", "import torch"};
     const char *dialect = tune_memory_dialect(source);
-    bool some = dialect || !source || !*source;
-    for (size_t i = 0; !some && i < COUNT_OF(marks); i++)
-        some = strstr(source, marks[i]) != NULL;
-    return some ? dialect : "other";
+    bool other = false;
+    for (size_t i = 0; source && !dialect && !other && i < COUNT_OF(others); i++)
+        other = strstr(source, others[i]) && !strstr(source, "nki");
+    return other ? "other" : dialect;
 }
 
 const char *foreign_family(struct tune_foreign *out, const char *task, const char *source) {
@@ -173,9 +175,8 @@ void foreign_experience(const struct foreign_place *place, const char *agent,
         foreign_complain(place, "the experience has neither title nor summary");
         return;
     }
-    const char *dialect = item.dialect ? item.dialect
-                          : foreign_dialect(item.fast ? item.fast : item.slow);
-    item.dialect = foreign_keep(out, dialect, 16);
+    const char *dialect = item.dialect ? item.dialect : foreign_dialect(item.fast);
+    item.dialect = foreign_keep(out, dialect ? dialect : foreign_dialect(item.slow), 16);
     sources_keep(out, &item);
     item.applies_to = foreign_keep(out, item.applies_to, MAX_TITLE);
     item.family = foreign_keep(out, item.family, MAX_TITLE);

@@ -268,6 +268,60 @@ static void a_round_is_seen_and_decided(void **state) {
     terminal_free(terminal);
 }
 
+static void write_in(const char *folder, const char *name, const char *text) {
+    struct err err;
+    char *path = path_join(folder, name);
+    assert_true(file_make_dirs(folder, &err) && file_write(path, text, strlen(text), &err));
+    free(path);
+}
+
+/* The files of nki-kernel-agent as it writes them, imported, approved and in the next prompt. */
+static void what_another_agent_learnt_enters_the_prompt(void **state) {
+    struct place *place = *state;
+    make_small_task();
+    write_in("old", "experiments.jsonl",
+             "{\"round\": 1, \"status\": \"improved\", \"latency_ms\": 652.31, \"score\": 0.0, "
+             "\"plan\": \"**Keep g resident** The kernel loads it for every row \\u2014 32 times\", "
+             "\"error\": \"\", \"profile\": {}}\n"
+             "{\"round\": 2, \"status\": \"divergence_revert\", \"latency_ms\": Infinity, "
+             "\"score\": 0.0, \"plan\": \"Halve the tiles\", \"error\": \"\", \"profile\": {}}\n");
+    write_in("old/optimization_memory", "rewrites.json",
+             "[\n  {\n    \"title\": \"**Keep what no row changes in SBUF across the ro\",\n    "
+             "\"summary\": \"**Keep what no row changes in SBUF across the rows**\\nLoad it once."
+             "\\nOriginal code:\\n```\\nfor i in rows:\\n    g = load(gain)\\n```\\nOptimized code:"
+             "\\n```\\ng = load(gain)\\nfor i in rows:\\n```\"\n  }\n]");
+    const char *program = getenv("HONE_PROGRAM");
+    const char *const argv[] = {program ? program : HONE_BINARY_DIR "/hone", "import", "old",
+                                "small", NULL};
+    struct terminal *terminal = terminal_start(argv, place->env, 120, 40);
+    expect(terminal, "2 files: 2 experiences proposed, 2 attempts to look at");
+    expect(terminal, "hone small, screen 8");
+    int status = terminal_wait_exit(terminal, false);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    terminal_free(terminal);
+
+    terminal = start_on(place, "small", 120, 40);
+    expect(terminal, "s start");
+    terminal_type(terminal, "7");
+    expect(terminal, "Keep g resident · nki-kernel-agent");
+    terminal_type(terminal, "9");
+    expect(terminal, "strategies");
+    expect_gone(terminal, "closed directions");     /* nobody has approved it */
+    terminal_type(terminal, "8");
+    expect(terminal, "proposed        -  Keep what no row changes in SBUF across the rows");
+    expect(terminal, "nki-kernel-agent, optimization_memory/rewrites.json:2");
+    terminal_type(terminal, "a\033[B");
+    expect(terminal, "approved        -  Keep what no row changes");
+    terminal_type(terminal, "a");
+    expect(terminal, "approved   closed  1 direction that did not work");
+    terminal_type(terminal, "9\033[B\033[B\033[B\033[B\033[B");
+    expect(terminal, "- Keep what no row changes in SBUF across the rows: Load it");
+    expect(terminal, "g = load(gain)");
+    terminal_type(terminal, "\033[B");
+    expect(terminal, "- Halve the tiles (divergence_revert)");
+    terminal_free(terminal);
+}
+
 /* What was on the screen is there again after the worst end. */
 static void a_killed_session_shows_the_same_again(void **state) {
     make_small_task();
@@ -303,6 +357,7 @@ int main(void) {
         TEST(a_terminal_without_a_name_is_taken_for_an_xterm),
         TEST(the_editor_has_the_terminal_and_gives_it_back),
         TEST(a_round_is_seen_and_decided),
+        TEST(what_another_agent_learnt_enters_the_prompt),
         TEST(a_killed_session_shows_the_same_again),
     };
     cmocka_set_test_filter(getenv("HONE_TEST"));
