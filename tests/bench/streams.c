@@ -6,7 +6,7 @@
  *
  * Three processes: a service that streams (OpenAI's Chat Completions), hone's own model layer, state,
  * views and terminal on a pseudo-terminal, and this one, which reads the terminal. With -h the program
- * itself is measured, too: the way of the words of the question its loop asks. */
+ * itself is measured, too, as it asks so many questions in one round of a beam search. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -39,11 +39,13 @@ struct shared {
     _Atomic int64_t mark_ns;            /* when the service wrote the last mark; 0: none yet */
     _Atomic int mark;                   /* its number */
     _Atomic int seen;                   /* the last one this process saw on the terminal */
+    _Atomic int asked;                  /* questions that are being answered */
     _Atomic int64_t tokens;             /* sent in all */
     _Atomic int64_t behind_ms;          /* how far the service itself fell behind */
     /* of the screen */
     int frames;
     double frame_ms[3], gap_ms[3], cpu_share, wall_s, bytes;
+    double end_ms;                      /* from the key that ends it to its end; 0: not measured */
 };
 
 struct options {
@@ -132,6 +134,7 @@ static void greet(struct service *service, struct client *client) {
     if (size <= 0 || client->asked)     /* the rest of a long prompt */
         return;
     client->asked = true;
+    atomic_fetch_add(&service->shared->asked, 1);
     client->begun_ns = now_ns();
     (void)!write(client->fd, head, sizeof head - 1);
 }
@@ -319,22 +322,25 @@ static void write_task(const char *folder) {
 }
 
 /* The program itself, with a configuration that names the service. */
-static void run_hone(const char *program, const char *folder, int port) {
-    char path[80], text[200];
+static void run_hone(const char *program, const char *folder, int streams, int port) {
+    char path[80], text[300], search[40] = "greedy";
     struct err err = {0};
+    if (streams > 1)
+        snprintf(search, sizeof search, "beam:1,%d,1", streams);
     setenv("XDG_CONFIG_HOME", folder, 1);
     setenv("XDG_STATE_HOME", folder, 1);
     snprintf(path, sizeof path, "%s/hone", folder);
     snprintf(text, sizeof text,
-             "[model bench]\napi = openai\nbase_url = http://127.0.0.1:%d/v1\nproxy = none\n", port);
+             "[model bench]\napi = openai\nbase_url = http://127.0.0.1:%d/v1\nproxy = none\n"
+             "[search]\nquestions = %d\n[defaults]\nsearch = %s\n", port, streams, search);
     if (!file_make_dirs(path, &err))
         abort();
     snprintf(path, sizeof path, "%s/hone/config.ini", folder);
     if (!file_write(path, text, strlen(text), &err))
         abort();
     write_task(folder);
-    execl(program, "hone", folder, "--proposer", "bench", "--gate", "auto", "--rounds",
-          "1", (char *)NULL);
+    execl(program, "hone", folder, "--proposer", "bench", "--gate", "auto", "--rounds", "1",
+          (char *)NULL);
     _exit(127);
 }
 
@@ -363,6 +369,23 @@ static void look(struct watch *watch, const char *bytes, ssize_t size) {
     }
 }
 
+/* Processor time of a process, in seconds. */
+static double cpu_of(pid_t pid) {
+    char path[64], text[1024];
+    unsigned long user = 0, system = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "r");
+    size_t size = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file)
+        fclose(file);
+    text[size] = 0;
+    const char *after = strrchr(text, ')');
+    if (!after || sscanf(after + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
+                         &system) != 2)
+        return NAN;
+    return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+}
+
 static void watch_terminal(struct watch *watch, int fd, int64_t until_ns) {
     char bytes[65536];
     struct pollfd ready = {.fd = fd, .events = POLLIN};
@@ -375,6 +398,26 @@ static void watch_terminal(struct watch *watch, int fd, int64_t until_ns) {
         watch->shared->bytes += (double)size;
         look(watch, bytes, size);
     }
+}
+
+/* Starts the program's loop, waits until all its questions are asked, and looks on. */
+static void watch_hone(struct watch *watch, const struct options *options, int fd, pid_t pid) {
+    struct shared *shared = watch->shared;
+    int64_t limit_ns = now_ns() + 30000000000;
+    watch_terminal(watch, fd, now_ns() + 1000000000);
+    (void)!write(fd, "s", 1);
+    while (atomic_load(&shared->asked) < options->streams && now_ns() < limit_ns)
+        watch_terminal(watch, fd, now_ns() + 50000000);
+    watch_terminal(watch, fd, now_ns() + 700000000);
+    double cpu = cpu_of(pid);
+    int64_t begun = now_ns();
+    watch_terminal(watch, fd, begun + (int64_t)options->seconds * 1000000000);
+    shared->wall_s = (double)(now_ns() - begun) * 1e-9;
+    shared->cpu_share = (cpu_of(pid) - cpu) / shared->wall_s;
+    begun = now_ns();
+    (void)!write(fd, ":quit\r", 6);
+    watch_terminal(watch, fd, begun + 10000000000);     /* until the terminal is closed */
+    shared->end_ms = (double)(now_ns() - begun) * 1e-6;
 }
 
 static void measure(const struct options *options, const char *title) {
@@ -398,14 +441,13 @@ static void measure(const struct options *options, const char *title) {
         setenv("TERM", "xterm-256color", 1);
         setenv("LC_ALL", "C.UTF-8", 1);
         if (options->hone)
-            run_hone(options->hone, folder, port);
+            run_hone(options->hone, folder, options->streams, port);
         run_screen(options, shared, port);
     }
-    if (options->hone) {                /* s starts the loop */
-        watch_terminal(&watch, fd, now_ns() + 1000000000);
-        (void)!write(fd, "s", 1);
-    }
-    watch_terminal(&watch, fd, now_ns() + (int64_t)(options->seconds + 5) * 1000000000);
+    if (options->hone)
+        watch_hone(&watch, options, fd, screen);
+    else
+        watch_terminal(&watch, fd, now_ns() + (int64_t)(options->seconds + 5) * 1000000000);
     kill(server, SIGKILL);
     kill(screen, SIGKILL);
     waitpid(server, &status, 0);
@@ -418,11 +460,14 @@ static void measure(const struct options *options, const char *title) {
            shared->bytes / 1e3);
     if (!options->hone)
         printf("  frame: median %.2f ms, p99 %.2f ms, most %.2f ms; %.1f frames a second, "
-               "between two: median %.1f ms, p99 %.1f ms, most %.1f ms\n"
-               "  processor: %.1f %% of one core\n",
+               "between two: median %.1f ms, p99 %.1f ms, most %.1f ms\n",
                shared->frame_ms[0], shared->frame_ms[1], shared->frame_ms[2],
                shared->frames / shared->wall_s, shared->gap_ms[0], shared->gap_ms[1],
-               shared->gap_ms[2], shared->cpu_share * 100);
+               shared->gap_ms[2]);
+    printf("  %d questions at once; processor: %.1f %% of one core\n",
+           atomic_load(&shared->asked), shared->cpu_share * 100);
+    if (shared->end_ms > 0)
+        printf("  it ended %.0f ms after it was told to\n", shared->end_ms);
     if (watch.count) {
         double ways[3];
         spread(watch.ways_ms, (size_t)watch.count, ways);
@@ -461,8 +506,16 @@ int main(int argc, char **argv) {
     snprintf(title, sizeof title, "the same beside %d streams of %d tokens a second",
              options.streams - 1, options.rate);
     measure(&options, title);
-    alone.hone = hone;
-    if (hone)
-        measure(&alone, "the program, one question that is answered now and then");
+    alone.hone = options.hone = hone;
+    if (!hone)
+        return 0;
+    measure(&alone, "the program, one question that is answered now and then");
+    snprintf(title, sizeof title, "the program, the same beside %d streams of %d tokens a second",
+             options.streams - 1, options.rate);
+    measure(&options, title);
+    options.probe = false;
+    snprintf(title, sizeof title, "the program, %d streams of %d tokens a second", options.streams,
+             options.rate);
+    measure(&options, title);
     return 0;
 }
