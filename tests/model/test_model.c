@@ -196,6 +196,39 @@ static void a_key_comes_from_where_the_user_says(void **state) {
     assert_fails(bench, ERR_USAGE, "NO_SUCH_KEY_VARIABLE");
 }
 
+/* The keyring's program, as it is called; here a script that knows one entry. */
+static void a_key_comes_from_the_keyring(void **state) {
+#ifndef __APPLE__
+    static const char script[] = "#!/bin/sh\n[ \"$*\" = 'lookup service hone account me' ] && "
+                                 "exec echo sk-from-keyring\nexit 1\n";
+    struct bench *bench = *state;
+    struct err err = {0};
+    char folder[] = "/tmp/hone-keyring-XXXXXX", path[64], search[4096], url[64];
+    const char *before = getenv("PATH");
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/secret-tool", folder);
+    assert_true(file_write(path, script, sizeof script - 1, &err));
+    assert_int_equal(chmod(path, 0700), 0);
+    char *old = mem_strdup(before ? before : "/usr/bin:/bin");
+    snprintf(search, sizeof search, "%s:%s", folder, old);
+    setenv("PATH", search, 1);
+    struct model_endpoint endpoint = endpoint_of(bench, "openai", url);
+    endpoint.model = "plain";
+    endpoint.key = (struct model_key_source){.keyring = "hone me"};
+    ask_endpoint(bench, &endpoint);
+    assert_answer(bench, "openai", "key_keyring");
+    endpoint.key.keyring = "hone somebody";
+    ask_endpoint(bench, &endpoint);
+    assert_fails(bench, ERR_USAGE, "the keyring failed (exit status 1)");
+    setenv("PATH", old, 1);
+    free(old);
+    unlink(path);
+    rmdir(folder);
+#else
+    (void)state;
+#endif
+}
+
 static void bedrock_takes_names_with_colons_and_slashes(void **state) {
     static const char *const models[] = {
         "plain:0", "arn:aws:bedrock:us-west-2:123456789012:inference-profile/plain:0"};
@@ -432,6 +465,7 @@ int main(void) {
         cmocka_unit_test(bytes_that_are_no_text_are_replaced),
         cmocka_unit_test(a_request_is_cancelled_in_the_middle),
         cmocka_unit_test(a_key_comes_from_where_the_user_says),
+        cmocka_unit_test(a_key_comes_from_the_keyring),
         cmocka_unit_test(bedrock_takes_names_with_colons_and_slashes),
         cmocka_unit_test(bedrock_finds_credentials),
         cmocka_unit_test(a_command_is_a_model),
