@@ -346,7 +346,11 @@ static void question_print(const struct run *run, int number, struct buf *out) {
     }
     tune_role_find(call->role, &role);
     struct tune_context *context = tune_context_question(state, role, number);
+    const struct tune_role_view *view = state->roles ? &state->roles[role] : NULL;
     struct tune_prompt *whole = tune_prompt_build(context, role, NULL, 0);
+    for (size_t i = 0; view && i < view->count; i++)
+        if (call->model && !strcmp(view->models[i].name, call->model))
+            tune_prompt_fit(whole, context, view->models[i].most);
     struct buf rest = {0};
     tune_prompt_print(whole, out, &rest);
     buf_add(out, rest.at ? rest.at : "", rest.len);

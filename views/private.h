@@ -152,6 +152,7 @@ struct views {
     bool prompt_chosen;                     /* else the one whose turn is next */
     struct tune_prompt *prompt_parts;
     int64_t prompt_seq;
+    bool prompt_fits;                       /* prompt_parts is no more than its model takes */
     int prompt_held;                        /* the call that prompt_parts is, which is held; -1 */
     int prompt_call;                        /* of PROMPT_CALL */
     struct source prompt;                   /* of PROMPT_TEXT and PROMPT_CALL */

@@ -56,7 +56,9 @@ struct tune_prompt *prompt_parts_now(struct views *views) {
         return views->prompt_parts;
     struct tune_context *context = tune_context_question(views->state, role, call);
     tune_prompt_free(views->prompt_parts);
+    const struct tune_role_model *model = prompt_model(views);
     views->prompt_parts = tune_prompt_build(context, role, NULL, 0);
+    views->prompt_fits = tune_prompt_fit(views->prompt_parts, context, model ? model->most : 0);
     views->prompt_seq = views->state->seq;
     views->prompt_built = role;
     views->prompt_held = call;
@@ -165,6 +167,11 @@ static void cost_print(const struct views *views, double tokens, struct buf *out
         buf_printf(out, "; price of %s not known", model->name);
     else
         buf_printf(out, ": %s", show_dollars(dollars).text);
+    if (!views->prompt_fits) {
+        buf_printf(why, "too long: %s takes %s; Space switches parts off", model->name,
+                   show_count(model->most).text);
+        return;
+    }
     buf_puts(why, expected.own ? "answers as long as before" : "no answer yet: a guess");
     if (expected.cached >= 0.005)
         buf_printf(why, ", %.0f %% read from the cache", expected.cached * 100);

@@ -129,18 +129,29 @@ static void lines_print(struct tune_context *context, const struct tune_attempt 
     section_add(context, "cost per line", &out);
 }
 
+/* What is left out for its age is said, too. */
+static void older_print(struct buf *out, size_t older, const char *what) {
+    if (older)
+        buf_printf(out, "[... %zu older %s%s left out ...]\n", older, what, older == 1 ? "" : "s");
+}
+
 static void notes_print(struct tune_context *context, const struct tune_state *state) {
     struct buf out = {0};
+    size_t older = 0;
     for (size_t i = 0; i < state->notes.len; i++) {
         const struct tune_note *note = &state->notes.at[i];
-        if (!tune_context_has_note(state, i))
+        if (!tune_context_has_note(state, i)) {
+            older += !note->dropped;
             continue;
+        }
         buf_printf(&out, "- round %d, %s: %s", note->round, tune_category_word(note->category),
                    note->lesson ? note->lesson : "");
         if (note->evidence)
             buf_printf(&out, " (%s)", note->evidence);
         buf_putc(&out, '\n');
     }
+    if (out.len)
+        older_print(&out, older, "note");
     section_add(context, "notes", &out);
 }
 
@@ -249,6 +260,8 @@ static void share_print(struct buf *out, const char *label, double share) {
 static void plan_print(struct tune_context *context, const struct tune_plan *plan) {
     struct buf out = {0};
     if (plan) {
+        context->first_line = plan->first_line;
+        context->last_line = plan->last_line;
         buf_printf(&out, "%s\n%s\n", plan->title ? plan->title : "", plan->what ? plan->what : "");
         if (plan->why)
             buf_printf(&out, "Why: %s\n", plan->why);

@@ -23,6 +23,7 @@ struct tune_context {
     const char *task, *function, *path, *device, *source;
     const char *reference_path;     /* its inputs' shapes are in the task cache; NULL */
     const char *bound_by;           /* what limits it now: "Vector", "DMA"; NULL */
+    int first_line, last_line;      /* that the plan is about; 0: not known */
     double latency_us, floor_us;
     /* Directions not to take again: keys of plans that failed, were reverted or rejected on this
      * parent (or, where the edit is the same, on an earlier one). */

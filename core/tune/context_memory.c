@@ -122,6 +122,12 @@ void tune_context_memory(const struct tune_state *state, struct buf *out) {
             experience_print(out, item, with_code(state, i));
         }
     }
+    size_t older = 0;
+    for (size_t i = 0; i < state->memory.len; i++)
+        older += may_enter(state, i) && !state->memory.at[i].closed &&
+                 !tune_context_has_experience(state, i);
+    if (older)
+        buf_printf(out, "[... %zu older experience%s left out ...]\n", older, older == 1 ? "" : "s");
 }
 
 void tune_context_closed(const struct tune_state *state, struct buf *out) {

@@ -126,6 +126,8 @@ static struct tune_expected next_call(const struct tune_state *state, enum tune_
     if (!asked) {
         struct tune_context *context = tune_context_build(state);
         struct tune_prompt *prompt = tune_prompt_build(context, role, NULL, 0);
+        if (asking.which < models)
+            tune_prompt_fit(prompt, context, state->roles[role].models[asking.which].most);
         asking.prompt = tune_prompt_tokens(prompt);
         tune_prompt_free(prompt);
         tune_context_free(context);

@@ -7,10 +7,12 @@
 #include <stdlib.h>
 
 #define MAX_WORDS 64
+#define CONTEXT_TOKENS 128000       /* of a model without a section, as the setting's default */
 
 struct entry {
     const char *name, *origin;
     struct model_endpoint endpoint;
+    double context_tokens;
 };
 
 struct tune_models {
@@ -137,11 +139,13 @@ static bool find_one(struct finding *finding, const char *name, struct entry *en
     snprintf(section, sizeof section, "model %.64s", name);
     finding->section = section;
     entry->name = arena_strdup(finding->models->arena, name);
-    if (finding->config && config_has(finding->config, section))
+    entry->context_tokens = CONTEXT_TOKENS;
+    if (finding->config && config_has(finding->config, section)) {
         section_read(finding, name, &entry->endpoint);
-    else if (!service_read(finding, name, &entry->endpoint))
-        return unknown(finding, name);
-    return true;
+        entry->context_tokens = number_of(finding, "context_tokens");
+        return true;
+    }
+    return service_read(finding, name, &entry->endpoint) || unknown(finding, name);
 }
 
 static bool role_read(struct finding *finding, enum tune_role role, const char *names,
@@ -188,6 +192,13 @@ static bool roles_read(struct finding *finding, const char *names) {
 
 static enum tune_role answering(const struct tune_models *models, enum tune_role role);
 
+/* Tokens are only estimated, so some stay free. */
+static double prompt_most(const struct entry *entry) {
+    int answer = entry->endpoint.max_tokens > 0 ? entry->endpoint.max_tokens : MODEL_MAX_TOKENS;
+    double most = fmax(entry->context_tokens - answer, entry->context_tokens / 2);
+    return strcmp(entry->endpoint.api, "human") != 0 ? most * 0.95 : 0;
+}
+
 static void view_fill(struct tune_models *models, enum tune_role role, bool by_gain) {
     enum tune_role by = answering(models, role);
     size_t count = models->roles[by].len;
@@ -205,6 +216,7 @@ static void view_fill(struct tune_models *models, enum tune_role role, bool by_g
             .price_cache_read = entry->endpoint.price.cache_read,
             .price_cache_write = entry->endpoint.price.cache_write,
             .price_up_to = entry->endpoint.price.up_to,
+            .most = prompt_most(entry),
             .person = !strcmp(entry->endpoint.api, "human")};
     }
     models->views[role] = (struct tune_role_view){list, count, by_gain};

@@ -3,14 +3,17 @@
  * or from the configuration folder; prompts/README.md says how they read. */
 #include "tune/prompt.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "model/model.h"
+#include "tune/cut.h"
 
 #define PROMPT_LIMIT (1u << 20)
 #define SYSTEM_MARK "[system]"
 #define ANSWER_MARK "[answer]"
+#define GIANT 0.6               /* share of the room from which a part is one */
 #define MEND_FILE "mend"        /* what follows when an answer could not be used */
 
 static const struct {
@@ -33,18 +36,6 @@ bool tune_role_find(const char *word, enum tune_role *role) {
         }
     return false;
 }
-
-/* How many lines of a section go out; the rest is left out of the middle, and said. Kernels and
- * plans are never cut. */
-static const struct {
-    const char *section;
-    int lines;
-} caps[] = {
-    {"profile", 160},      {"profile before", 60}, {"cost per line", 60}, {"reference", 400},
-    {"notes", 60},         {"rejections", 60},     {"declined", 80},      {"tried before", 80},
-    {"memory", 320},       {"closed directions", 80}, {"api", 120},       {"measured", 80},
-    {"what has to be repaired", 120},
-};
 
 /* The text of a template, to be freed; the configuration folder's wins when it can be read. */
 static char *template_text(const char *file) {
@@ -89,47 +80,19 @@ static bool part_is_empty(const struct tune_context *context, struct str part) {
     return slots && !filled;
 }
 
-/* ------------------------------------------------------------------------------------- cutting */
-
-static int cap_of(struct str section) {
-    for (size_t i = 0; i < COUNT_OF(caps); i++)
-        if (str_is(section, caps[i].section))
-            return caps[i].lines;
-    return 0;
-}
-
-static int lines_of(struct str text) {
-    int count = 0;
-    for (size_t i = 0; i < text.len; i++)
-        count += text.at[i] == '\n';
-    return count + (text.len && text.at[text.len - 1] != '\n');
-}
-
-/* Two thirds of what is allowed from the front, the rest from the end. */
-static int section_print(struct str name, struct str text, struct buf *out) {
-    int cap = cap_of(name), lines = lines_of(text), left = lines - cap;
-    if (!cap || left <= 0) {
-        buf_add(out, text.at, text.len);
-        return 0;
-    }
-    int front = cap * 2 / 3, number = 0;
-    struct str line;
-    while (str_next(&text, '\n', &line) && number < lines) {
-        number++;
-        if (number == front + 1)
-            buf_printf(out, "[... %d lines left out ...]\n", left);
-        if (number > front && number <= front + left)
-            continue;
-        buf_add(out, line.at, line.len);
-        if (number < lines)
-            buf_putc(out, '\n');
-    }
-    return left;
-}
-
 /* ------------------------------------------------------------------------------------ the parts */
 
-static int part_print(const struct tune_context *context, struct str part, struct buf *out) {
+/* Lines of a section that go out: what fitting allows, else the usual; -1: all. */
+static int most_of(const struct tune_prompt *prompt, struct str section) {
+    for (size_t i = prompt->cuts.len; i > 0; i--)
+        if (str_is(section, prompt->cuts.at[i - 1].section))
+            return prompt->cuts.at[i - 1].lines;
+    int most = tune_cut_most(section);
+    return most ? most : -1;
+}
+
+static int part_print(const struct tune_prompt *prompt, const struct tune_context *context,
+                      struct str part, struct buf *out) {
     struct str before, name, rest = part;
     int left_out = 0;
     while (next_slot(rest, &before, &name, &rest)) {
@@ -138,7 +101,7 @@ static int part_print(const struct tune_context *context, struct str part, struc
         while (text.len && text.at[text.len - 1] == '\n')
             text.len--;
         if (text.len)
-            left_out += section_print(name, text, out);
+            left_out += tune_cut_print(context, name, text, most_of(prompt, name), out);
     }
     buf_add(out, rest.at, rest.len);
     return left_out;
@@ -202,6 +165,16 @@ static void part_changes(struct tune_prompt *prompt, struct tune_prompt_part *ro
     }
 }
 
+/* The part's text from its layout. */
+static void part_fill(struct tune_prompt *prompt, const struct tune_context *context,
+                      struct tune_prompt_part *row) {
+    struct buf text = {0};
+    row->left_out = part_print(prompt, context, row->layout, &text);
+    row->text = (struct str){arena_strndup(prompt->arena, text.at ? text.at : "", text.len), text.len};
+    row->tokens = model_tokens_estimate(row->text);
+    buf_free(&text);
+}
+
 /* Adds the parts of a template; `mend`: what follows an answer. */
 static void parts_add(struct tune_prompt *prompt, const struct tune_context *context,
                       enum tune_role role, const char *file) {
@@ -214,14 +187,12 @@ static void parts_add(struct tune_prompt *prompt, const struct tune_context *con
         if (part_is_empty(context, part))
             continue;
         struct tune_prompt_part row = {0};
-        struct buf text = {0};
         part = part_heading(part, prompt, &row);
         row.is_again = !row.is_answer && !strcmp(file, MEND_FILE);
-        row.left_out = part_print(context, part, &text);
-        row.text = (struct str){arena_strndup(prompt->arena, text.at ? text.at : "", text.len), text.len};
+        row.layout = (struct str){arena_strndup(prompt->arena, part.at, part.len), part.len};
+        part_fill(prompt, context, &row);
         part_changes(prompt, &row, context, role);
         *vec_push(&prompt->parts) = row;
-        buf_free(&text);
     }
     free(layout);
 }
@@ -242,9 +213,69 @@ struct tune_prompt *tune_prompt_build(const struct tune_context *context, enum t
     return prompt;
 }
 
+/* --------------------------------------------------------------------------------------- fitting */
+
+static bool has_slot(struct str layout, const char *section) {
+    struct str before, name;
+    while (next_slot(layout, &before, &name, &layout))
+        if (str_is(name, section))
+            return true;
+    return false;
+}
+
+/* Cuts the section in this part until so many tokens are gone, or as few lines as may be are left. */
+static void part_shrink(struct tune_prompt *prompt, const struct tune_context *context,
+                        struct tune_prompt_part *row, const char *section, int least, double excess) {
+    struct str text = str_of(section_text(context, str_of(section)));
+    struct tune_cut *cut = text.len ? vec_push(&prompt->cuts) : NULL;
+    double before = row->tokens;
+    int lines = 1;
+    for (size_t i = 0; i < text.len; i++)
+        lines += text.at[i] == '\n';
+    if (!cut)
+        return;
+    *cut = (struct tune_cut){section, lines};
+    for (int turn = 0; turn < 40 && cut->lines > least && before - row->tokens < excess; turn++) {
+        double share = (excess - (before - row->tokens)) / fmax(row->tokens, 1);
+        int fewer = (int)(cut->lines * (1 - share)) - 1;
+        cut->lines = MAX_OF(MIN_OF(fewer, cut->lines - 1), least);
+        part_fill(prompt, context, row);
+    }
+}
+
+/* What alone is most of what there is room for gives way first: leaving out everything else would not
+ * make room for it. It keeps what the others do not need. */
+static void giant_shrink(struct tune_prompt *prompt, const struct tune_context *context,
+                         struct tune_prompt_part *row, double most) {
+    const char *section;
+    int least = 0;
+    double others = tune_prompt_tokens(prompt) - row->tokens;
+    double room = fmax(most * GIANT, most - others);
+    for (size_t i = 0; row->tokens > room && (section = tune_cut_victim(i, &least)); i++)
+        if (!row->off && !row->edited && has_slot(row->layout, section))
+            part_shrink(prompt, context, row, section, least, row->tokens - room);
+}
+
+bool tune_prompt_fit(struct tune_prompt *prompt, const struct tune_context *context, double most) {
+    const char *section;
+    int least = 0;
+    bool fits = !(most > 0) || tune_prompt_tokens(prompt) <= most;
+    for (size_t k = 0; !fits && k < prompt->parts.len; k++)
+        giant_shrink(prompt, context, &prompt->parts.at[k], most);
+    for (size_t i = 0; most > 0 && (section = tune_cut_victim(i, &least)); i++)
+        for (size_t k = 0; k < prompt->parts.len; k++) {
+            struct tune_prompt_part *row = &prompt->parts.at[k];
+            double excess = tune_prompt_tokens(prompt) - most;
+            if (excess > 0 && !row->off && !row->edited && has_slot(row->layout, section))
+                part_shrink(prompt, context, row, section, least, excess);
+        }
+    return !(most > 0) || tune_prompt_tokens(prompt) <= most;
+}
+
 void tune_prompt_free(struct tune_prompt *prompt) {
     if (!prompt)
         return;
+    vec_free(&prompt->cuts);
     vec_free(&prompt->parts);
     arena_free(prompt->arena);
     free(prompt);

@@ -18,8 +18,15 @@ struct tune_prompt_part {
     bool edited;                /* somebody's words instead of the template's */
     int left_out;               /* lines that were too many */
     double tokens;              /* an estimate; 0 when it is off */
+    struct str layout;          /* private: of the template */
+};
+/* Private: lines of a section that go out. */
+struct tune_cut {
+    const char *section;
+    int lines;
 };
 struct tune_prompt {
+    VEC(struct tune_cut) cuts;
     VEC(struct tune_prompt_part) parts;     /* in the template's order; empty parts are not there */
     struct arena *arena;
 };
@@ -33,6 +40,9 @@ struct tune_prompt_change {
 struct tune_prompt *tune_prompt_build(const struct tune_context *context, enum tune_role role,
                                       const struct tune_prompt_change *changes, size_t count)
     CC_MUST_USE;
+/* Cuts sections, those that matter least first, until no more than so many tokens go out (0: any
+ * number). False when that is not enough. The same context as it was built from. */
+bool tune_prompt_fit(struct tune_prompt *prompt, const struct tune_context *context, double most);
 void tune_prompt_free(struct tune_prompt *prompt);      /* accepts NULL */
 /* What goes out: the parts that are on, those of the system first, all others in `user`. */
 void tune_prompt_print(const struct tune_prompt *prompt, struct buf *system, struct buf *user);

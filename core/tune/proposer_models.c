@@ -246,14 +246,18 @@ static void join(struct tune_prompt_messages *texts) {
     buf_clear(&texts->system);
 }
 
-/* What goes out, from the state as it is now. `held`: the question was put already. */
-static void compose(struct request *self, bool held) {
+/* What goes out, from the state as it is now; false when it is more than the model takes. `held`: the question was put already. */
+static bool compose(struct request *self, bool held) {
+    const struct tune_role_view *view = &self->owner->proposer.roles[self->role];
     texts_free(&self->texts);
     self->context = tune_reply_context(self->reply, self->role, held ? self->number : self->mends);
     struct tune_prompt *prompt = tune_prompt_build(self->context, self->role, NULL, 0);
+    bool fits = tune_prompt_fit(prompt, self->context,
+                                self->which < view->count ? view->models[self->which].most : 0);
     tune_prompt_messages(prompt, &self->texts);
     join(&self->texts);
     tune_prompt_free(prompt);
+    return fits;
 }
 
 static void send_now(struct request *self, const struct model_endpoint *endpoint) {
@@ -275,6 +279,21 @@ static void send_now(struct request *self, const struct model_endpoint *endpoint
         give_up(self, err.text);
 }
 
+static void not_sent(struct request *self, bool held, const char *why) {
+    struct model_reply none = {.usage = {NAN, NAN, NAN, NAN}, .dollars = NAN, .first_s = NAN,
+                               .elapsed_s = NAN, .failure = {.kind = ERR_CANCELLED}};
+    snprintf(none.failure.text, sizeof none.failure.text, "not sent: %s", why);
+    if (held)
+        tune_reply_answered(self->reply, self->number, &none);
+}
+
+static void refuse(struct request *self, bool held, const char *why) {
+    struct models_proposer *owner = self->owner;
+    not_sent(self, held, why);
+    if (is_under_way(owner, self))
+        give_up(self, why);
+}
+
 /* False: what is left of a limit does not pay for it. Then nobody waits for an answer any more. */
 static bool affords(struct request *self, struct tune_question *question,
                     struct model_endpoint *endpoint, bool held) {
@@ -287,10 +306,7 @@ static bool affords(struct request *self, struct tune_question *question,
     struct models_proposer *owner = self->owner;
     if (fine)
         return true;
-    if (held)
-        tune_reply_answered(self->reply, self->number, &(struct model_reply){
-            .usage = {NAN, NAN, NAN, NAN}, .dollars = NAN, .first_s = NAN, .elapsed_s = NAN,
-            .failure = {ERR_CANCELLED, "not sent: a limit does not allow it"}});
+    not_sent(self, held, "a limit does not allow it");
     if (is_under_way(owner, self) && self->reply->done)
         forget(self);
     else if (is_under_way(owner, self))
@@ -304,9 +320,11 @@ static void ask(struct request *self, bool held) {
     struct model_endpoint endpoint = *endpoint_of(self);
     bool holds = !held && !is_human(self) && tune_reply_holds(self->reply);
     struct buf whole = {0};
-    compose(self, held);
-    if (!self->texts.user.len && !holds) {
-        give_up(self, "every part of the prompt is switched off");
+    bool fits = compose(self, held);
+    if (!holds && !(fits && self->texts.user.len)) {
+        refuse(self, held, fits ? "every part of the prompt is switched off"
+                                : "the question is longer than the model takes (context_tokens of its "
+                                  "[model NAME]), cut as it is: switch parts of it off (screen 9)");
         return;
     }
     print_all(self, &whole);

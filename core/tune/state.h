@@ -260,6 +260,7 @@ struct tune_role_model {
     double price_input, price_output;   /* dollars a million tokens; NAN unknown */
     double price_cache_read, price_cache_write;
     double price_up_to;             /* tokens of a prompt these prices are for; 0: any */
+    double most;                    /* tokens that a prompt may have; 0: any number */
     bool person;                    /* a person answers, which costs neither */
 };
 struct tune_role_view {

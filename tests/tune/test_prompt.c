@@ -4,8 +4,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "tune/private.h"
 #include "tune/tune.h"
 
 static struct tune_context *two_sections(void) {
@@ -93,11 +96,113 @@ static void what_is_off_or_edited_counts(void **state) {
     tune_context_free(context);
 }
 
+/* ---- what is too long ----------------------------------------------------------------------------- */
+
+static void apply(struct tune_state *state, const char *type, cJSON *payload) {
+    char *text = cJSON_PrintUnformatted(payload);
+    tune_state_apply(state, state->seq + 1, 1000, type, text);
+    free(text);
+    cJSON_Delete(payload);
+}
+
+/* 5 000 lines of kernel, thousands of metrics and costs, 200 experiences that apply, 40 notes. */
+static struct tune_state *huge_state(void) {
+    struct tune_state *state = tune_state_new();
+    struct buf source = {0};
+    buf_puts(&source, "import nki\ndef kernel(x):\n");
+    for (int i = 3; i <= 5000; i++)
+        buf_printf(&source, "    tile_%d = load(x, at=%d)  # one of many lines\n", i, i * 128);
+    cJSON *payload = cJSON_CreateObject();
+    cJSON_AddStringToObject(payload, "task", "huge");
+    cJSON_AddStringToObject(payload, "function", "kernel");
+    cJSON_AddStringToObject(payload, "source", source.at);
+    cJSON_AddStringToObject(payload, "device", "trn2");
+    apply(state, "session", payload);
+    payload = cJSON_CreateObject();
+    cJSON_AddNumberToObject(payload, "attempt", 0);
+    cJSON_AddNumberToObject(payload, "parent", -1);
+    cJSON_AddStringToObject(payload, "source", source.at);
+    apply(state, "attempt", payload);
+    payload = cJSON_CreateObject();
+    cJSON_AddNumberToObject(payload, "attempt", 0);
+    cJSON_AddNumberToObject(payload, "latency_us", 1000);
+    cJSON *metrics = cJSON_AddArrayToObject(payload, "metrics");
+    cJSON *lines = cJSON_AddArrayToObject(payload, "lines");
+    for (int i = 0; i < 3000; i++) {
+        char name[40];
+        snprintf(name, sizeof name, "metric_number_%d", i);
+        cJSON *metric = cJSON_CreateObject(), *line = cJSON_CreateObject();
+        cJSON_AddStringToObject(metric, "name", name);
+        cJSON_AddNumberToObject(metric, "value", i);
+        cJSON_AddItemToArray(metrics, metric);
+        cJSON_AddNumberToObject(line, "line", i + 3);
+        cJSON_AddNumberToObject(line, "share", i == 2400 ? 0.5 : 1e-4);
+        cJSON_AddItemToArray(lines, line);
+    }
+    apply(state, "measured", payload);
+    for (int i = 0; i < 200; i++) {
+        struct tune_experience *item = vec_push(&state->memory);
+        *item = (struct tune_experience){.is = TUNE_EXPERIENCE_APPROVED, .speedup = 1.2, .imported = true,
+                                         .title = "an experience", .summary = "do it so"};
+    }
+    for (int i = 0; i < 40; i++)
+        *vec_push(&state->notes) = (struct tune_note){.round = i, .lesson = "a lesson"};
+    state->incumbent = 0;
+    buf_free(&source);
+    return state;
+}
+
+static void what_is_too_long_is_cut_by_section_and_says_so(void **unused) {
+    (void)unused;
+    struct tune_state *state = huge_state();
+    static const double limits[] = {0, 50000, 8000, 3500};
+    double last = INFINITY;
+    for (size_t i = 0; i < COUNT_OF(limits); i++) {
+        struct tune_context *context = tune_context_build(state);
+        struct tune_prompt *prompt = tune_prompt_build(context, TUNE_ROLE_PLANNER, NULL, 0);
+        assert_true(tune_prompt_fit(prompt, context, limits[i]));
+        double tokens = tune_prompt_tokens(prompt), sum = 0;
+        struct buf all = {0};
+        tune_prompt_print(prompt, &all, &all);
+        for (size_t k = 0; k < prompt->parts.len; k++)
+            sum += prompt->parts.at[k].tokens;
+        assert_true(tokens == sum && tokens < last && (limits[i] == 0 || tokens <= limits[i]));
+        /* What goes out is what the parts add up to. */
+        assert_true(fabs(tune_tokens_estimate(buf_str(&all)) - sum) <= (double)prompt->parts.len);
+        const struct tune_prompt_part *kernel = part_of(prompt, "kernel"),
+                                      *profile = part_of(prompt, "profile");
+        assert_true(profile->left_out > 2000 && strstr(profile->text.at, "lines left out ...]"));
+        bool tight = limits[i] > 0 && limits[i] < 4000;
+        assert_true(tight || strstr(all.at, "184 older experiences left out"));
+        assert_true(tight || strstr(all.at, "28 older notes left out ...]"));
+        if (limits[i] == 0) {
+            assert_int_equal(kernel->left_out, 0);
+        } else {
+            /* The head and what costs most stay. */
+            assert_true(kernel->left_out > 100);
+            assert_non_null(strstr(kernel->text.at, "   2  def kernel(x):"));
+            assert_non_null(strstr(kernel->text.at, "2403      tile_2403"));
+            assert_non_null(strstr(kernel->text.at, "lines left out ...]"));
+        }
+        last = tokens;
+        buf_free(&all);
+        tune_prompt_free(prompt);
+        tune_context_free(context);
+    }
+    struct tune_context *context = tune_context_build(state);
+    struct tune_prompt *prompt = tune_prompt_build(context, TUNE_ROLE_PLANNER, NULL, 0);
+    assert_false(tune_prompt_fit(prompt, context, 300));
+    tune_prompt_free(prompt);
+    tune_context_free(context);
+    tune_state_free(state);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_without_a_section_are_left_out),
         cmocka_unit_test(the_configuration_folder_wins),
         cmocka_unit_test(what_is_off_or_edited_counts),
+        cmocka_unit_test(what_is_too_long_is_cut_by_section_and_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
