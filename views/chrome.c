@@ -339,11 +339,17 @@ void chrome_status(struct views *views, struct tui_area area) {
             gate_print(state, &text);
         else
             buf_puts(&text, state->wait_text ? state->wait_text : "waits for you");
-        bool says_so = text.at && strstr(text.at, "start ");
+        bool starts = state->wait != TUNE_WAIT_GATE && tune_can(state, TUNE_ACT_START) &&
+                      !(text.at && strstr(text.at, "start "));
+        bool sums = summary_is_due(state) && views->view != VIEW_SUMMARY;
+        const char *more = starts && sums ? "; s starts, b summary"
+                           : starts       ? "; s starts"
+                           : sums         ? "; b summary"
+                                          : "";
+        line.cols -= (int)strlen(more);
         int end = tui_put_short(ink, 0, line, buf_str(&text));
         buf_free(&text);
-        if (state->wait != TUNE_WAIT_GATE && !says_so && tune_can(state, TUNE_ACT_START))
-            tui_say(tui_ink(area, TUI_DIM), 0, end, "; s starts");
+        tui_say(tui_ink(area, TUI_DIM), 0, end, "%s", more);
     } else if (!state->running) {
         tui_say(tui_ink(area, TUI_WAITING), 0, 1, "◆ press s to start");
     }

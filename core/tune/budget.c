@@ -177,18 +177,12 @@ static const char *unpriced(const struct tune_state *state) {
     return NULL;
 }
 
-static void sentence(const struct tune_state *state, enum tune_budget budget,
-                     const struct tune_expected *expected, const char *what, struct buf *out) {
+/* `spent`, then what is spoken for, then `cost`, which is 0 for what runs already. */
+static void sentence(const struct tune_state *state, enum tune_budget budget, double spent,
+                     double cost, struct buf *out) {
     const struct tune_budget_view *view = &state->budgets[budget];
-    double held = tune_budget_held(state, budget), cost = known(expected->cost[budget]);
-    if (budget == TUNE_BUDGET_ROUNDS) {
-        buf_printf(out, "all %.0f rounds are done", view->limit);
-        return;
-    }
-    buf_puts(out, "the limit of ");
-    tune_budget_print(out, budget, view->limit);
-    buf_printf(out, " would be passed by %s: ", what);
-    tune_budget_print(out, budget, known(tune_budget_spent(state, budget)));
+    double held = cost > 0 ? tune_budget_held(state, budget) : 0;
+    tune_budget_print(out, budget, known(spent));
     buf_puts(out, " spent");
     if (held > 0) {
         buf_puts(out, ", ");
@@ -200,7 +194,16 @@ static void sentence(const struct tune_state *state, enum tune_budget budget,
         tune_budget_print(out, budget, cost);
         buf_puts(out, " needed");
     }
-    buf_printf(out, "; more with :budget %s %.4g", tune_budget_word(budget), view->limit * 2);
+    buf_printf(out, view->limit < 50 ? "; more with :budget %s %.4g" : "; more with :budget %s %.0f",
+               tune_budget_word(budget), view->limit * 2);
+    buf_printf(out, " or hone run --%s", tune_budget_option(budget));
+}
+
+static void passed_print(const struct tune_state *state, enum tune_budget budget, const char *what,
+                         struct buf *out) {
+    buf_puts(out, "the limit of ");
+    tune_budget_print(out, budget, state->budgets[budget].limit);
+    buf_printf(out, " would be passed by %s: ", what);
 }
 
 bool tune_budget_is_priced(const struct tune_state *state, struct buf *why) {
@@ -220,10 +223,15 @@ bool tune_budget_allows(const struct tune_state *state, const struct tune_expect
         enum tune_budget budget = (enum tune_budget)i;
         double limit = state->budgets[i].limit, left = tune_budget_left(state, budget);
         double cost = known(expected->cost[i]);
-        bool none = limit <= 0 || (left <= 0 && known(tune_budget_spent(state, budget)) > 0);
-        if (isnan(limit) || (!none && cost <= left + limit * 1e-9) || (i == TUNE_BUDGET_ROUNDS && !cost))
+        bool over = budget == TUNE_BUDGET_WALL_S && left <= 0;     /* whatever is next takes some */
+        if (isnan(limit) || (!over && (cost <= 0 || cost <= left + limit * 1e-9)))
             continue;
-        sentence(state, budget, expected, what, why);
+        if (budget == TUNE_BUDGET_ROUNDS) {
+            buf_printf(why, "all %.0f rounds are done", limit);
+            return false;
+        }
+        passed_print(state, budget, what, why);
+        sentence(state, budget, tune_budget_spent(state, budget), cost, why);
         return false;
     }
     return true;
@@ -357,20 +365,6 @@ void tune_budget_guess(const struct tune_state *state, int number, struct str an
 
 /* ------------------------------------------------------------------------------------ deadlines */
 
-static void on_deadline(void *data) {
-    struct tune_session *session = data;
-    struct tune_expected nothing = {0};
-    struct buf text = {0};
-    session->deadline = NULL;
-    if (session->closing || session->halted || !session->state->running)
-        return;
-    sentence(session->state, session->deadline_of, &nothing, "what runs", &text);
-    tune_stop(session, "%s", text.at);
-    buf_free(&text);
-    tune_work_cancel(session);
-    tune_advance(session);
-}
-
 /* What the clock shows since the last event; the same for each evaluation of the device model, whose
  * time is the clock's. */
 static double under_way(const struct tune_session *session, enum tune_budget budget, int *running) {
@@ -388,6 +382,24 @@ static double under_way(const struct tune_session *session, enum tune_budget bud
         ++*running;
     }
     return seconds;
+}
+
+static void on_deadline(void *data) {
+    struct tune_session *session = data;
+    const struct tune_state *state = session->state;
+    enum tune_budget budget = session->deadline_of;
+    int running = 0;
+    struct buf text = {0};
+    session->deadline = NULL;
+    if (session->closing || session->halted || !state->running)
+        return;
+    passed_print(state, budget, "what runs", &text);
+    sentence(state, budget,
+             known(tune_budget_spent(state, budget)) + under_way(session, budget, &running), 0, &text);
+    tune_stop(session, "%s", text.at);
+    buf_free(&text);
+    tune_work_cancel(session);
+    tune_advance(session);
 }
 
 /* Seconds until a limit is reached by what runs; NAN: never. */

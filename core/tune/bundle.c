@@ -232,8 +232,11 @@ static bool put_readme(struct bundle *bundle) {
     if (!isnan(state->tolerance))
         buf_printf(&text, " --tolerance %g", state->tolerance);
     buf_printf(&text, "\n\nThe times of the session are from the target \"%s\". The seed kernel is "
-               "attempts/000.py; what was decided and why is in events.jsonl.\n",
+               "attempts/000.py; what was decided and why is in events.jsonl.\n\n"
+               "## What came of it\n\n```\n",
                state->target ? state->target : "sim");
+    tune_summary_print(state, NULL, NULL, &text);
+    buf_puts(&text, "```\n");
     bool ok = put(bundle, "README.md", text.at, text.len);
     buf_free(&text);
     return ok;

@@ -177,7 +177,9 @@ static void best_text(const struct tune_state *state, const char *folder, struct
         buf_puts(out, ", floor ");
         clock_print_duration(out, best->floor_us * 1e-6);
     }
-    buf_printf(out, "\nkernel   %s/%s\n", folder ? folder : "", best->path ? best->path : "");
+    buf_putc(out, '\n');
+    if (folder)
+        buf_printf(out, "kernel   %s/%s\n", folder, best->path ? best->path : "");
 }
 
 static void ladder_text(const struct tune_state *state, const struct tune_summary *summary,

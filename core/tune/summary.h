@@ -36,7 +36,8 @@ void tune_summary_free(struct tune_summary *summary);
 
 /* "1.21x (95 %: 1.19 to 1.23)", "1.21x (modelled)": how much faster an attempt is than its parent. */
 void tune_ratio_print(struct buf *out, const struct tune_attempt *attempt);
-/* As text for people; `folder` is where the kernels are, `why` why it ended (NULL: as the state says). */
+/* As text for people; `folder` is where the kernels are (NULL: not said), `why` why it ended (NULL: as
+ * the state says). */
 void tune_summary_print(const struct tune_state *state, const char *folder, const char *why,
                         struct buf *out);
 

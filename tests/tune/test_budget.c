@@ -48,6 +48,21 @@ static void rounds_and_device_stop_it_in_time(void **unused) {
     fake_end(&fake);
 }
 
+static void a_host_is_not_asked_for_more_than_it_may_give(void **unused) {
+    (void)unused;
+    struct fake fake;
+    fake_measured = true;
+    fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
+    fake_measured = false;
+    limit(&fake, TUNE_BUDGET_DEVICE_S, 0.9);            /* an eighth of a second an evaluation */
+    run(&fake);
+    stopped_by(&fake, "of device would be passed by another round");
+    double spent = tune_budget_spent(fake_state(&fake), TUNE_BUDGET_DEVICE_S);
+    assert_true(spent > 0.4 && spent <= 0.9);
+    assert_true(fake_state(&fake)->round >= 1);
+    fake_end(&fake);
+}
+
 static void what_runs_is_given_up_when_time_is_over(void **unused) {
     (void)unused;
     struct fake fake;
@@ -160,7 +175,9 @@ static void what_is_asked_is_spoken_for_until_it_is_answered(void **unused) {
     assert_false(tune_budget_allows(state, &expected, "plan", &why));
     assert_string_equal(why.at, "the limit of 8000 tokens would be passed by plan: 2000 tokens spent, "
                                 "4000 tokens spoken for, about 2001 tokens needed; more with "
-                                ":budget tokens 1.6e+04");
+                                ":budget tokens 16000 or hone run --tokens");
+    expected.cost[TUNE_BUDGET_TOKENS] = 0;      /* what costs none goes on */
+    assert_true(tune_budget_allows(state, &expected, "verify", &why));
     buf_free(&why);
     tune_state_free(state);
 }
@@ -199,9 +216,48 @@ static void dollars_of_a_stranger_are_refused(void **unused) {
     tune_state_free(state);
 }
 
+static void limits_come_from_options_and_the_configuration(void **unused) {
+    (void)unused;
+    struct fake fake;
+    struct err err = {0};
+    fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
+    tune_session_close(fake.session);
+    setenv("XDG_CONFIG_HOME", fake.folder, 1);
+    struct config *config = config_load(NULL, &err);
+    assert_non_null(config);
+    assert_true(config_set(config, "budgets", "tokens", "5000", &err));
+    assert_true(config_set(config, "budgets", "device_s", "70", &err));
+    fake.options.config = config;
+    fake.options.fresh = true;
+    fake.options.use = &fake.proposer.vtable;
+    fake.options.limits[TUNE_BUDGET_DEVICE_S] = 80;
+    fake.options.rounds = 1;
+    fake.place = (struct fake_place){.loop = fake.loop};
+    fake_open(&fake);
+    const struct tune_state *state = fake_state(&fake);
+    assert_true(state->budgets[TUNE_BUDGET_TOKENS].limit == 5000);
+    assert_true(state->budgets[TUNE_BUDGET_DEVICE_S].limit == 80);
+    assert_true(isnan(state->budgets[TUNE_BUDGET_DOLLARS].limit));
+    assert_string_equal(tune_state_origin(state, "device-time", 0), "--device-time");
+    run(&fake);
+    double spent = tune_budget_spent(state, TUNE_BUDGET_DEVICE_S);
+    tune_session_close(fake.session);
+    fake.options.fresh = false;                 /* so much more */
+    fake.place = (struct fake_place){.loop = fake.loop};
+    fake_open(&fake);
+    state = fake_state(&fake);
+    assert_true(spent > 0);
+    assert_float_equal(state->budgets[TUNE_BUDGET_DEVICE_S].limit, 80 + spent, 1e-9);
+    assert_true(state->budgets[TUNE_BUDGET_TOKENS].limit == 5000);
+    fake_end(&fake);
+    config_free(config);
+    unsetenv("XDG_CONFIG_HOME");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rounds_and_device_stop_it_in_time),
+        cmocka_unit_test(a_host_is_not_asked_for_more_than_it_may_give),
         cmocka_unit_test(what_runs_is_given_up_when_time_is_over),
         cmocka_unit_test(the_device_models_time_is_a_limit_for_what_runs),
         cmocka_unit_test(a_question_costs_what_they_cost_before),
@@ -209,6 +265,7 @@ int main(void) {
         cmocka_unit_test(what_is_asked_is_spoken_for_until_it_is_answered),
         cmocka_unit_test(what_nobody_counted_is_not_nothing),
         cmocka_unit_test(dollars_of_a_stranger_are_refused),
+        cmocka_unit_test(limits_come_from_options_and_the_configuration),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
