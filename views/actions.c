@@ -394,6 +394,45 @@ void act_memory_approve(struct views *views, struct str args, struct views_reque
                          .kind = waits ? TUNE_ACT_APPROVE : TUNE_ACT_APPROVE_MEMORY, .index = index});
 }
 
+static bool may_approve(const struct views *views, size_t index) {
+    const struct tune_experience *item = &views->state->memory.at[index];
+    return item->is == TUNE_EXPERIENCE_PROPOSED && tune_memory_applies(views->state, item);
+}
+
+static void approve_fitting(struct views *views, struct str text, struct views_request *request) {
+    (void)text;
+    (void)request;
+    int count = 0;
+    bool ok = true;
+    for (size_t i = 0; ok && i < views->state->memory.len; i++) {
+        if (!may_approve(views, i))
+            continue;
+        ok = views_act(views, &(struct tune_action){.kind = TUNE_ACT_APPROVE_MEMORY,
+                                                    .index = (int)i});
+        count += ok;
+    }
+    if (ok)
+        views_say(views, false, "%d approved; u takes them back, one after the other", count);
+}
+
+/* What an import brings may be dozens. */
+void act_memory_approve_all(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    int count = 0;
+    struct buf text = {0};
+    for (size_t i = 0; i < views->state->memory.len; i++)
+        count += may_approve(views, i);
+    buf_printf(&text, "Approve %d experience%s that %s proposed and fit%s this kernel? Prompts have "
+               "them from then on, the newest first.", count, count == 1 ? "" : "s",
+               count == 1 ? "is" : "are", count == 1 ? "s" : "");
+    if (count)
+        views_ask_confirm(views, "approve", text.at, approve_fitting);
+    else
+        views_say(views, false, "no experience that fits this kernel is only proposed");
+    buf_free(&text);
+}
+
 void act_memory_expire(struct views *views, struct str args, struct views_request *request) {
     (void)args;
     (void)request;

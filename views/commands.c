@@ -41,7 +41,7 @@ const char command_keys[] =
     "notes e edit\nnotes p pin\nnotes x drop\nnotes Tab scores\n"
     "history Space mark\nhistory c compare\nhistory o order\nhistory v view\n"
     "history n next-match\nhistory N previous-match\n"
-    "memory a memory-approve\nmemory e edit\nmemory x memory-expire\nmemory D memory-delete\n"
+    "memory a memory-approve\nmemory A memory-approve-all\nmemory e edit\nmemory x memory-expire\nmemory D memory-delete\n"
     "";
 
 static void do_quit(struct views *views, struct str args, struct views_request *request) {
@@ -545,6 +545,8 @@ static const struct command commands[] = {
      act_drop, has_notes},
     {"memory-approve", "approve", "keep the experience for other sessions", ON(MEMORY), NONE,
      act_memory_approve, has_memory},
+    {"memory-approve-all", "all that fit", "keep all proposed experiences that fit this kernel",
+     ON(MEMORY), NONE, act_memory_approve_all, has_memory},
     {"memory-expire", "expire", "leave the experience out of prompts; again: take it back",
      ON(MEMORY), NONE, act_memory_expire, has_memory},
     {"memory-delete", "delete", "delete the experience (undo brings it back)", ON(MEMORY), NONE,

@@ -233,6 +233,7 @@ void act_take(struct views *views, struct str args, struct views_request *reques
 void act_pin(struct views *views, struct str args, struct views_request *request);
 void act_drop(struct views *views, struct str args, struct views_request *request);
 void act_memory_approve(struct views *views, struct str args, struct views_request *request);
+void act_memory_approve_all(struct views *views, struct str args, struct views_request *request);
 void act_memory_expire(struct views *views, struct str args, struct views_request *request);
 
 /* chrome.c: what stands around every screen */

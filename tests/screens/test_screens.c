@@ -42,6 +42,7 @@ static const struct scene {
     {"take", "rewritten", "h n : t a k e Space t o o Space m u c h", NO_PLACE},
     {"take-elsewhere", "kept", "6 : t a k e Space n o Enter", NO_PLACE},
     {"memory", "kept", "8", NO_PLACE},
+    {"memory-all", "learnt", "8 A", NO_PLACE},
     {"notes-judged", "learnt", "6 End", NO_PLACE},
     {"notes-scores", "learnt", "6 Tab", NO_PLACE},
     {"memory-earned", "learnt", "8", NO_PLACE},
