@@ -3,6 +3,9 @@
  * requests that are cancelled wherever they stand. */
 #include "model/serve.h"
 
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
 /* One try, short limits. */
 static void ask_once(struct bench *bench, const char *api, const char *model) {
     char url[64];
@@ -115,6 +118,29 @@ static void silences_have_limits(void **state) {
         ask_once(bench, http_apis[a], "pings");
         assert_fails(bench, ERR_ENVIRONMENT, "nothing but signs of life");
     }
+}
+
+/* A port that is open, where nobody takes what comes: no TLS, no answer. */
+static void a_deaf_server_is_left_after_a_while(void **state) {
+    struct bench *bench = *state;
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    char url[64];
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(listen(fd, 8), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    struct model_endpoint endpoint = {.api = "openai", .base_url = url, .model = "plain",
+                                      .proxy = "", .temperature = NAN, .retries = -1,
+                                      .connect_limit_s = 0.3, .first_limit_s = 0.6};
+    snprintf(url, sizeof url, "https://127.0.0.1:%d/v1", ntohs(address.sin_port));
+    ask_endpoint(bench, &endpoint);
+    assert_fails(bench, ERR_ENVIRONMENT, "time");
+    assert_true(bench->reply.elapsed_s < 0.6);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d/v1", ntohs(address.sin_port));
+    ask_endpoint(bench, &endpoint);
+    assert_fails(bench, ERR_ENVIRONMENT, "no answer began");
+    close(fd);
 }
 
 /* Thinking is a beginning, and goes on for longer than the limit until the first word. */
@@ -294,6 +320,7 @@ int main(void) {
         cmocka_unit_test(broken_frames_are_found),
         cmocka_unit_test(ends_have_reasons),
         cmocka_unit_test(silences_have_limits),
+        cmocka_unit_test(a_deaf_server_is_left_after_a_while),
         cmocka_unit_test(thinking_is_no_silence),
         cmocka_unit_test(servers_may_be_careless),
         cmocka_unit_test(addresses_may_end_in_a_slash),
