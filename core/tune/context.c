@@ -249,7 +249,32 @@ static void facts_print(struct tune_context *context, const struct tune_state *s
         tune_facts_api(context->source, &out);
     section_add(context, "api", &out);
     text_section(context, "reference", state->reference_source);
-    text_section(context, "plans wanted", "one to three plans");
+    text_section(context, "plans wanted",
+                 state->lanes.len ? "one or two plans" : "one to three plans");
+}
+
+/* Who is asked the same at the same time should not answer the same. */
+static void several_print(struct tune_context *context, const struct tune_state *state) {
+    int number = state->own->loaded, samples = 0, draws = 0;
+    struct buf out = {0};
+    if (number < 0)
+        return;
+    const struct tune_lane *lane = &state->lanes.at[number];
+    for (size_t i = 0; i < state->lanes.len; i++) {
+        const struct tune_lane *other = &state->lanes.at[i];
+        if (other->parent != lane->parent)
+            continue;
+        draws = MAX_OF(draws, other->draw + 1);
+        samples = other->draw == lane->draw ? MAX_OF(samples, other->sample + 1) : samples;
+    }
+    if (state->plan < 0 && draws > 1)
+        buf_printf(&out, "This question is put %d times at once; this is number %d. The most obvious "
+                   "change belongs to number 1, the others look further.\n", draws, lane->draw + 1);
+    if (state->plan >= 0 && samples > 1)
+        buf_printf(&out, "This plan is carried out %d times at once; this is number %d. The most "
+                   "obvious way belongs to number 1, the others take another one.\n", samples,
+                   lane->sample + 1);
+    section_add(context, "several", &out);
 }
 
 static void share_print(struct buf *out, const char *label, double share) {
@@ -385,6 +410,7 @@ static struct tune_context *proposal_context(const struct tune_state *state, int
     repair_fill(context, state);
     plan_print(context, tune_state_plan(state));
     facts_print(context, state);
+    several_print(context, state);
     numbered_print(context, "kernel", context->source);
     if (context->repair_source)
         numbered_print(context, "failed kernel", context->repair_source);
