@@ -10,6 +10,7 @@
 
 #define MAX_CONSTANTS 400
 #define MAX_TRIED 1000
+#define MAX_FUNCTIONS 200
 #define MAX_NODES 200000        /* of a file that is looked through for each of them */
 #define MAX_DEPTH 50            /* of expressions and of constants defined by constants */
 
@@ -44,19 +45,74 @@ static int binds(const struct nki_tree *tree, const struct nki_node *scope, stru
     return count;
 }
 
-/* Reads that mean this binding: not those in functions that bind the name anew. */
-static int reads(const struct nki_tree *tree, const struct nki_node *owner, struct str id) {
+/* Reads below a node that mean a binding outside it: not those in functions that bind the name anew. */
+static int reads_below(const struct nki_tree *tree, const struct nki_node *below, struct str id) {
     int count = 0;
-    uint32_t first = owner ? owner->id + 1 : 0, last = owner ? owner->last : tree->module->last;
-    for (uint32_t i = first; i <= last; i++) {
+    for (uint32_t i = below->id; i <= below->last; i++) {
         const struct nki_node *node = tree->nodes[i];
-        if (node != owner && node->kind == NKI_FUNCTION_DEF && binds(tree, node, id)) {
+        if (node != below && node->kind == NKI_FUNCTION_DEF && binds(tree, node, id)) {
             i = node->last;
             continue;
         }
         count += node->kind == NKI_NAME && node->context == NKI_LOAD && str_equal(node->name.id, id);
     }
     return count;
+}
+
+/* In the functions that count, and in other constants. */
+static int reads(const struct tune_constants *constants, const struct tune_constant *row) {
+    int count = row->owner ? reads_below(constants->tree, row->owner, row->id) : 0;
+    for (size_t i = 0; i < constants->functions.len && !row->owner; i++)
+        if (!binds(constants->tree, constants->functions.at[i], row->id))
+            count += reads_below(constants->tree, constants->functions.at[i], row->id);
+    for (size_t i = 0; i < constants->all.len && !row->owner; i++)
+        if (!constants->all.at[i].owner)
+            count += reads_below(constants->tree, constants->all.at[i].bound_to, row->id);
+    return count;
+}
+
+/* What nobody reads any more goes, and then what only that read. */
+static void drop_unread(struct tune_constants *constants) {
+    size_t before;
+    do {
+        before = constants->all.len;
+        for (size_t i = 0; i < constants->all.len; i++)
+            constants->all.at[i].uses = reads(constants, &constants->all.at[i]);
+        size_t left = 0;
+        for (size_t i = 0; i < constants->all.len; i++)
+            if (constants->all.at[i].uses)
+                constants->all.at[left++] = constants->all.at[i];
+        constants->all.len = left;
+    } while (constants->all.len < before);
+}
+
+static bool is_listed(const struct tune_constants *constants, const struct nki_node *function) {
+    for (size_t i = 0; i < constants->functions.len; i++)
+        if (constants->functions.at[i] == function)
+            return true;
+    return false;
+}
+
+/* The kernel and what it names, and what that names; everything where there is no one kernel. */
+static void functions_find(struct tune_constants *constants, const struct nki_node *kernel) {
+    const struct nki_tree *tree = constants->tree;
+    const struct nki_list *body = &tree->module->module.body;
+    if (kernel)
+        *vec_push(&constants->functions) = kernel;
+    for (uint32_t i = 0; i < body->len && !kernel && i < MAX_FUNCTIONS; i++)
+        if (body->at[i]->kind == NKI_FUNCTION_DEF &&
+            nki_find_function(tree, body->at[i]->function_def.name) == body->at[i])
+            *vec_push(&constants->functions) = body->at[i];
+    for (size_t i = 0; i < constants->functions.len && i < MAX_FUNCTIONS; i++) {
+        const struct nki_node *function = constants->functions.at[i];
+        for (uint32_t k = function->id; k <= function->last; k++) {
+            const struct nki_node *node = tree->nodes[k];
+            const struct nki_node *named =
+                node->kind == NKI_NAME ? nki_find_function(tree, node->name.id) : NULL;
+            if (named && !is_listed(constants, named))
+                *vec_push(&constants->functions) = named;
+        }
+    }
 }
 
 /* ---- values ----------------------------------------------------------------------------------- */
@@ -145,12 +201,11 @@ static void add(struct tune_constants *constants, const struct nki_node *owner, 
         return;
     struct nki_span span = nki_outer_span(tree, value);
     struct str text = nki_text(tree, span);
-    row.uses = reads(tree, owner, id);
+    row.bound_to = value;
     row.span = span;
     row.text = arena_strndup(constants->arena, text.at, text.len);
     row.line = nki_place_of(tree, value->start).line;
-    if (row.uses)
-        *vec_push(&constants->all) = row;
+    *vec_push(&constants->all) = row;
 }
 
 static void add_assigned(struct tune_constants *constants, const struct nki_node *owner,
@@ -213,16 +268,15 @@ struct tune_constants *tune_constants_find(struct str source, const char *functi
         return constants;
     struct err err = {0};
     const struct nki_node *kernel = nki_find_kernel(constants->tree, function, &err);
-    const struct nki_list *body = &constants->tree->module->module.body;
-    add_block(constants, NULL, body);
-    for (uint32_t i = 0; i < body->len; i++) {
-        const struct nki_node *def = body->at[i];
-        if (def->kind != NKI_FUNCTION_DEF)
-            continue;
-        if (def != kernel)
-            add_defaults(constants, def);
-        add_block(constants, def, &def->function_def.body);
+    functions_find(constants, kernel);
+    add_block(constants, NULL, &constants->tree->module->module.body);
+    for (size_t i = 0; i < constants->functions.len; i++) {
+        const struct nki_node *at = constants->functions.at[i];
+        if (at != kernel)
+            add_defaults(constants, at);
+        add_block(constants, at, &at->function_def.body);
     }
+    drop_unread(constants);
     if (constants->all.len)
         qsort(constants->all.at, constants->all.len, sizeof *constants->all.at, by_place);
     name_all(constants);
@@ -233,6 +287,7 @@ void tune_constants_free(struct tune_constants *constants) {
     if (!constants)
         return;
     vec_free(&constants->all);
+    vec_free(&constants->functions);
     nki_tree_free(constants->tree);
     arena_free(constants->arena);
     free(constants);

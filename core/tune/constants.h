@@ -8,27 +8,29 @@
 
 #define TUNE_CONSTANT_MOST ((int64_t)1 << 30)
 
-/* Bound once: at module level, in a function's own block, or as a default of a function that is not
- * the kernel. Texts belong to the list. */
+/* Bound once: at module level, in the block of the kernel or of a function that it gets to, or as a
+ * default of such a function. Texts belong to the list. */
 struct tune_constant {
     const char *name;               /* "TILE_N"; "helper.width" where another one has the name */
     const char *text;               /* its value as written, "nl.tile_size.pmax" */
     int64_t value;                  /* what that is now, from 0 */
     int line;
-    int uses;                       /* reads of it, one at least */
+    int uses;                       /* reads of it on the kernel's way, one at least */
     struct nki_span span;           /* of the value */
     /* for finding */
     struct str id;
     const struct nki_node *owner;   /* the function; NULL: the module */
+    const struct nki_node *bound_to;
 };
 struct tune_constants {
     struct nki_tree *tree;
     struct arena *arena;
     VEC(struct tune_constant) all;  /* in source order */
+    VEC(const struct nki_node *) functions;     /* that the kernel gets to, itself first */
     int tried;                      /* names that were looked into */
 };
 /* The constants of a source; none of one that does not parse. `function` names the kernel, NULL: the
- * one there is. Free with tune_constants_free. */
+ * one there is; where that is not clear, every function counts. Free with tune_constants_free. */
 struct tune_constants *tune_constants_find(struct str source, const char *function) CC_MUST_USE;
 void tune_constants_free(struct tune_constants *constants);     /* accepts NULL */
 /* By name, with or without its function. NULL with *err (usage) for none and for several. */

@@ -22,6 +22,7 @@ struct foreign_place {
 };
 struct foreign_about {
     const char *task, *family, *dialect;    /* NULL: not known */
+    const char *kernel;     /* whole; NULL */
     bool tried;             /* a direction that was carried out or judged, not a lost answer */
     struct foreign_place place;             /* set by foreign_attempt */
 };

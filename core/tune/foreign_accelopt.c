@@ -68,7 +68,8 @@ static void sample(const struct walk *walk, const cJSON *result, const cJSON *it
                               .latency_us = foreign_us(foreign_number(item, "latency")),
                               .speedup = speedup};
     struct foreign_about about = {task, foreign_family(place->out, task, body),
-                                  foreign_dialect(body), .tried = body && plan};
+                                  foreign_dialect(body), .kernel = body,
+                                  .tried = body && plan};
     foreign_attempt(place, "AccelOpt", row, &about);
     struct foreign_pair pair = {.agent = "AccelOpt", .task = task, .title = title.at,
                                 .what = plan,

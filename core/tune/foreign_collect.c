@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "nki/nki.h"
 #include "tune/driver.h"
 #include "tune/hunks.h"
 #include "tune/memory.h"
@@ -202,11 +203,17 @@ void foreign_attempt(const struct foreign_place *place, const char *agent, struc
     row.status = foreign_keep(out, row.status, 40);
     row.title = foreign_keep(out, row.title, MAX_TITLE);
     row.reason = foreign_keep(out, row.reason, 500);
+    if (about->kernel && row.is == TUNE_STATUS_FAILED) {    /* others are no reason not to run it */
+        struct hash hash = nki_source_hash(str_of(about->kernel));
+        row.normal = arena_strdup(out->arena, hash.hex);
+    }
     *vec_push(&out->attempts) = row;
-    *vec_push(&out->about) = (struct foreign_about){foreign_keep(out, about->task, MAX_TITLE),
-                                                    foreign_keep(out, about->family, MAX_TITLE),
-                                                    foreign_keep(out, about->dialect, 16),
-                                                    about->tried, *place};
+    *vec_push(&out->about) = (struct foreign_about){
+        .task = foreign_keep(out, about->task, MAX_TITLE),
+        .family = foreign_keep(out, about->family, MAX_TITLE),
+        .dialect = foreign_keep(out, about->dialect, 16),
+        .tried = about->tried,
+        .place = *place};
 }
 
 void foreign_pair(const struct foreign_place *place, const struct foreign_pair *pair) {

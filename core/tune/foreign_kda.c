@@ -108,9 +108,12 @@ void foreign_read_kda(const struct foreign_place *place, const cJSON *line,
                               .round = -1,
                               .latency_us = foreign_us(foreign_number(line, "latency_ms")),
                               .speedup = ratio};
+    char *kernel = failed ? foreign_beside(place, file_name(out, tune_json_text(line, "candidate")))
+                          : NULL;
     struct foreign_about about = {.task = task, .family = foreign_family(out, task, NULL),
-                                  .tried = true};
+                                  .kernel = kernel, .tried = true};
     foreign_attempt(place, "KDA", row, &about);
+    free(kernel);
     bool contrary = ratio >= 1 && (is == TUNE_STATUS_REJECTED || is == TUNE_STATUS_REVERT);
     bool first = !parent && ratio < 1;      /* a kernel written anew, not a step that lost */
     const char *notes = FOREIGN_TEXT(line, "notes", "note", "decision");

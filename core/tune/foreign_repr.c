@@ -272,6 +272,7 @@ static void tell(const struct foreign_place *place, const struct repr_candidate 
                               .speedup = speedup};
     struct foreign_about about = {.family = foreign_family(place->out, NULL, candidate->code),
                                   .dialect = foreign_dialect(candidate->code),
+                                  .kernel = candidate->code,
                                   .tried = candidate->plan != NULL};
     foreign_attempt(place, "Autocomp", row, &about);
     struct foreign_pair pair = {.agent = "Autocomp",

@@ -10,7 +10,7 @@
 #define TUNE_SWEEP_AXES 4
 #define TUNE_SWEEP_VALUES 16
 #define TUNE_SWEEP_MOST 64          /* combinations */
-#define TUNE_SWEEP_TEXT 800         /* of one written out */
+#define TUNE_SWEEP_TEXT 1024        /* characters of one written out */
 
 struct tune_sweep {
     struct {

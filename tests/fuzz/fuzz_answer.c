@@ -6,6 +6,9 @@
 #include <stdlib.h>
 
 #include "tune/answer.h"
+#include "tune/constants.h"
+#include "tune/menu.h"
+#include "tune/sweep.h"
 
 #define SOURCE \
     "import nki\n\n@nki.jit\ndef kernel(x):\n    for i in range(4):\n        y = load(x, i)\n" \
@@ -51,6 +54,60 @@ static void read_lesson(struct str text, bool reflects) {
     arena_free(arena);
 }
 
+/* A sweep that is read is written and read as the same. */
+static void read_sweep(struct str text) {
+    struct tune_sweep sweep, again;
+    struct err err = {0};
+    struct buf one = {0}, two = {0};
+    if (!tune_sweep_parse(text, &sweep, &err)) {
+        if (err.kind != ERR_USAGE)
+            HONE_BUG("a sweep was refused without a reason");
+        return;
+    }
+    tune_sweep_print(&sweep, &one);
+    if (one.len > TUNE_SWEEP_TEXT || !tune_sweep_parse(buf_str(&one), &again, &err))
+        HONE_BUG("a sweep that cannot be read again");
+    tune_sweep_print(&again, &two);
+    if (!str_equal(buf_str(&one), buf_str(&two)))
+        HONE_BUG("a sweep that changes when it is read again");
+    for (size_t i = 0; i < tune_sweep_combinations(&sweep) && i < 3; i++)
+        tune_sweep_title(&sweep, i, &two);
+    buf_free(&one);
+    buf_free(&two);
+}
+
+/* A constant that is set has that value then. */
+static void read_constants(struct str source) {
+    struct tune_constants *constants = tune_constants_find(source, NULL);
+    for (size_t i = 0; i < constants->all.len && i < 3; i++) {
+        const struct tune_constant *row = &constants->all.at[i];
+        struct nki_edits edits = {.tree = constants->tree};
+        struct buf out = {0};
+        tune_constant_set(row, 77, &edits);
+        if (!nki_edits_apply(&edits, &out, NULL))
+            HONE_BUG("a constant that cannot be set");
+        struct tune_constants *after = tune_constants_find(buf_str(&out), NULL);
+        const struct tune_constant *now = tune_constants_named(after, str_of(row->name), NULL);
+        if (now && now->value != 77)
+            HONE_BUG("a constant that is something else after it was set");
+        tune_constants_free(after);
+        nki_edits_free(&edits);
+        buf_free(&out);
+    }
+    tune_constants_free(constants);
+}
+
+static void read_menu(struct str text) {
+    struct tune_menu *menu = tune_menu_read(text);
+    const struct tune_menu_facts facts = {.device = "trn2", .source = SOURCE, .spilled_bytes = NAN};
+    for (size_t i = 0; i < menu->entries.len; i++) {
+        if (strlen(menu->entries.at[i].name) > TUNE_STRATEGY_MAX || !*menu->entries.at[i].text)
+            HONE_BUG("a strategy without a name or a text");
+        (void)tune_menu_applies(&menu->entries.at[i], &facts);
+    }
+    tune_menu_free(menu);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct arena *arena = arena_new();
     struct tune_plan plans[TUNE_ANSWER_PLANS];
@@ -67,6 +124,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     read_kernel(text, NULL);
     read_lesson(text, false);
     read_lesson(text, true);
+    read_sweep(text);
+    read_constants(text);
+    read_menu(text);
     free(copy);
     return 0;
 }
@@ -85,11 +145,16 @@ static const char *const examples[] = {
     "load(x, i)\n+        y = load(x, i + 1)\n```\n",
     "title: Load once\nsummary: what is read again stays\nslow: load(x)\nfast: w = load(x)\napplies: loops\n",
     "diagnosis: right\nlesson: DMA was the limit\n",
+    "TILE_N in 128, 256, 512 TILE_K=64..512 helper.width 3@4",
+    "P = nl.tile_size.pmax\nB = 4 * P\ndef h(x, w=8):\n    A, C = 2, B // 3\n    return x[w:A * C + P]\n",
+    "Prose\n# resident\non: trn1 trn2\nsince: 0.4\nwhen: loops matmul|norm dma-bound\nKeep it.\n# x\n"
+    "avoid: yes\nNever.\n",
 };
 static const char *const pieces[] = {
     "```", "```python\n", "<<<<<<< SEARCH\n", "=======\n", ">>>>>>> REPLACE\n", "@@ -1,9 +1,9999 @@\n",
     "@@ -99999999999 +0,0 @@\n", "\n", "\r\n", "title:", "what:", "lines: 9-3", "lines: -5", "1e999 %", "{",
-    "[", "\"", "\\u0000", "def kernel(", "\x1b[2J", "\xff", "---\n", "+", "-", "    ", "\t", "## "};
+    "[", "\"", "\\u0000", "def kernel(", "\x1b[2J", "\xff", "---\n", "+", "-", "    ", "\t", "## ", "..", "@", "=", ",",
+    "99999999999", "# ", "when: ", "|", "def f():\n    ", " // 0", " << 70"};
 
 static uint64_t next(uint64_t *state) {
     *state ^= *state << 13;

@@ -47,6 +47,18 @@ static void check_edits(const struct nki_tree *tree) {
     buf_free(&out);
 }
 
+/* A remark more is the same kernel. */
+static void check_hash(const struct nki_tree *tree) {
+    struct buf more = {0};
+    if (tree->errors)
+        return;
+    buf_add(&more, tree->source.at, tree->source.len);
+    buf_puts(&more, "\n# a remark\n");
+    struct hash a = nki_source_hash(tree->source), b = nki_source_hash(buf_str(&more));
+    require(strcmp(a.hex, b.hex) == 0, "a remark makes no other kernel");
+    buf_free(&more);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct diag_list diags = {0};
     struct buf out = {0};
@@ -58,6 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     require(diags.all.len <= NKI_MAX_ERRORS, "not more errors than the limit");
     check_tree(tree);
     check_edits(tree);
+    check_hash(tree);
     buf_clear(&out);
     nki_dump(tree, NULL, &out);
     (void)nki_detect_dialect(tree);

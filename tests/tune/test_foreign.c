@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Other agents' files: every format as their agents write it, damage, and what becomes of it in a
 // session.
+#include "nki/nki.h"
 #include "task/task.h"
 #include "tune/bundle.h"
 #include "tune/fake.h"
@@ -189,6 +190,10 @@ static void accelopt(void **unused) {
     assert_string_equal(foreign.attempts.at[0].source, "11-11/executor_results.json:2");
     assert_string_equal(foreign.attempts.at[1].reason, "SyntaxError: no \xe2\x80\x9ctile\xe2\x80\x9d");
     assert_string_equal(foreign.attempts.at[4].title, "plan_2_0 of bmm");
+    /* What failed there is known again by its kernel; what did not is no reason not to run it. */
+    assert_string_equal(foreign.attempts.at[1].normal, nki_source_hash(STR("nl.x  # x")).hex);
+    assert_null(foreign.attempts.at[0].normal);
+    assert_null(foreign.attempts.at[3].normal);
     assert_int_equal(foreign.attempts.at[4].is, TUNE_STATUS_INCONCLUSIVE);
     assert_int_equal(foreign.experiences.len, 3);
     const struct tune_experience *gain = &foreign.experiences.at[0];

@@ -44,7 +44,7 @@ static void constants_are_found(void **state) {
         int64_t value;
         int line, uses;
     } expected[] = {{"PMAX", "nl.tile_size.pmax", 128, 2, 2}, {"BLOCK", "4 * PMAX", 512, 3, 2},
-                    {"OTHER", "3", 3, 7, 2},                  {"width", "(64)", 64, 8, 1},
+                    {"OTHER", "3", 3, 7, 1},                  {"width", "(64)", 64, 8, 1},
                     {"depth", "2", 2, 9, 1},                  {"helper.TILE", "32", 32, 10, 1},
                     {"kernel.TILE", "128", 128, 15, 1},       {"STEP", "0x10", 16, 15, 1}};
     struct tune_constants *found = tune_constants_find(str_of(kernel), NULL);
