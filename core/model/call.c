@@ -286,7 +286,8 @@ static void try_again(void *data) {
     call->waiting = false;
     if (call->callbacks.on_again)
         call->callbacks.on_again(call->callbacks.data);
-    try_begin(call);
+    if (!call->settled)                 /* cancelled by who was told */
+        try_begin(call);
 }
 
 /* Doubling waits with up to a quarter more or less, so that many clients do not come back as one;
@@ -339,6 +340,8 @@ void model_call_end_try(struct model_call *call) {
     else
         model_call_note(call, "%s; try %d of %d in %.0f s", call->wrong.text, call->reply.tries + 1,
                         call->kept.endpoint.retries + 1, ceil(wait));
+    if (call->settled)                  /* cancelled by who was told */
+        return;
     call->timer = loop_timer_start(call->client->loop, (uint64_t)(wait * 1000), 0, try_again, call);
 }
 

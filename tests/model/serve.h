@@ -32,6 +32,7 @@ struct bench {
     bool done;
     int again, pieces;
     int cancel_after;               /* pieces; 0: never */
+    bool cancel_told, cancel_again; /* when a note comes; when a retry begins */
 };
 
 /* ---------------------------------------------------------------------------------- the fixture */
@@ -97,11 +98,15 @@ static void on_again(void *data) {
     struct bench *bench = data;
     buf_clear(&bench->streamed);
     bench->again++;
+    if (bench->cancel_again)
+        model_cancel(bench->call);
 }
 
 static void on_note(void *data, const char *text) {
     struct bench *bench = data;
     buf_printf(&bench->notes, "%s\n", text);
+    if (bench->cancel_told)
+        model_cancel(bench->call);
 }
 
 static void on_done(void *data, const struct model_reply *reply) {

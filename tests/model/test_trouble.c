@@ -244,6 +244,30 @@ static void a_request_is_cancelled_at_any_moment(void **state) {
     }
 }
 
+/* By who is told that it is tried again, and by who is told that it begins again. */
+static void a_request_is_cancelled_between_two_tries(void **state) {
+    struct bench *bench = *state;
+    const char *const fails[] = {"sh", "-c", "exit 3", NULL};
+    struct model_endpoint command = {.api = "command", .command = fails, .temperature = NAN,
+                                     .retry_wait_s = 0.01};
+    bool never = false;
+    set_aws();
+    for (int again = 0; again < 2; again++) {
+        bench->cancel_told = !again;
+        bench->cancel_again = again;
+        for (size_t a = 0; a < COUNT_OF(http_apis); a++) {
+            ask_often(bench, http_apis[a], "malformed");
+            assert_int_equal(bench->reply.failure.kind, ERR_CANCELLED);
+            assert_int_equal(bench->reply.tries, 1);
+            assert_false(loop_run_until(bench->loop, &never, 40));
+        }
+        ask_endpoint(bench, &command);
+        assert_int_equal(bench->reply.failure.kind, ERR_CANCELLED);
+        assert_false(loop_run_until(bench->loop, &never, 40));
+    }
+    bench->cancel_told = bench->cancel_again = false;
+}
+
 struct pair {
     struct model_call *calls[8];
     int left, pieces;
@@ -326,6 +350,7 @@ int main(void) {
         cmocka_unit_test(addresses_may_end_in_a_slash),
         cmocka_unit_test(servers_may_be_older),
         cmocka_unit_test(a_request_is_cancelled_at_any_moment),
+        cmocka_unit_test(a_request_is_cancelled_between_two_tries),
         cmocka_unit_test(requests_cancel_each_other),
         cmocka_unit_test(a_client_ends_whatever_runs),
     };
