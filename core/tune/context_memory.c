@@ -11,7 +11,7 @@
 #define CODE_MOST 6             /* of them with code */
 #define CODE_LINES 12           /* of either side */
 #define CODE_COLS 110
-#define CLOSED_COLS 320
+#define CLOSED_COLS 240
 #define TEXT_LINES 8
 #define TEXT_COLS 500
 #define CLOSED_MOST 60          /* lines */
