@@ -13,6 +13,7 @@
 
 #include "cli/ask.h"
 #include "cli/cli.h"
+#include "cli/gate.h"
 #include "cli/known.h"
 #include "cli/person.h"
 #include "cli/settings.h"
@@ -58,16 +59,43 @@ static void line_end(struct run *run, struct buf *line) {
     buf_free(line);
 }
 
-static void say(struct run *run, const char *what, const char *text) {
+/* Which of several directions an event is about: "#7", before it has a number "lane 3". `lane` -1: all. */
+static void who_print(const struct tune_state *state, int lane, int attempt, struct buf *out) {
+    bool several = state->lanes.len || state->width.parents > 1 || state->width.plans > 1 ||
+                   state->width.rewrites > 1;
+    char who[24] = "";
+    if (!several)
+        return;
+    if (attempt < 0)
+        attempt = tune_lane_attempt(state, lane);
+    if (attempt >= 0)
+        snprintf(who, sizeof who, "#%d", attempt);
+    else if (lane >= 0)
+        snprintf(who, sizeof who, "lane %d", lane + 1);
+    buf_printf(out, "%-7s ", who);
+}
+
+static void say_of(struct run *run, int lane, int attempt, const char *what, const char *text) {
     struct buf line = {0};
+    const struct tune_state *state = tune_session_state(run->session);
     time_t now = time(NULL);
     struct tm parts;
     char when[16] = "";
     if (localtime_r(&now, &parts))
         strftime(when, sizeof when, "%H:%M:%S", &parts);
-    buf_printf(&line, "%s  round %-3d %-10s %s", when, tune_session_state(run->session)->round,
-               what, text ? text : "");
+    buf_printf(&line, "%s  round %-3d ", when, state->round);
+    who_print(state, lane, attempt, &line);
+    buf_printf(&line, "%-10s %s", what, text ? text : "");
     line_end(run, &line);
+}
+
+static void say(struct run *run, const char *what, const char *text) {
+    say_of(run, -1, -1, what, text);
+}
+
+static int int_of(const cJSON *object, const char *key) {
+    const cJSON *number = cJSON_GetObjectItemCaseSensitive(object, key);
+    return cJSON_IsNumber(number) ? number->valueint : -1;
 }
 
 static const char *text_of(const cJSON *object, const char *key) {
@@ -77,7 +105,8 @@ static const char *text_of(const cJSON *object, const char *key) {
 static void say_log(struct run *run, const cJSON *payload) {
     const char *level = text_of(payload, "level");
     if (level && strcmp(level, "debug") != 0)
-        say(run, text_of(payload, "phase"), text_of(payload, "text"));
+        say_of(run, int_of(payload, "lane"), int_of(payload, "attempt"), text_of(payload, "phase"),
+               text_of(payload, "text"));
 }
 
 static void say_diagnostic(struct run *run, const cJSON *payload) {
@@ -88,7 +117,7 @@ static void say_diagnostic(struct run *run, const cJSON *payload) {
                line ? line->valueint : 0,
                text_of(payload, "severity") ? text_of(payload, "severity") : "note",
                text_of(payload, "message") ? text_of(payload, "message") : "");
-    say(run, "check", text.at);
+    say_of(run, int_of(payload, "lane"), int_of(payload, "attempt"), "check", text.at);
     buf_free(&text);
 }
 
@@ -96,6 +125,30 @@ static void say_step(struct run *run, const cJSON *payload) {
     const char *is = text_of(payload, "is");
     if (is && strcmp(is, "skipped") != 0)
         say(run, text_of(payload, "step"), text_of(payload, "summary"));
+}
+
+/* Plans are told when all lanes have theirs. */
+static void say_lane_end(struct run *run, const cJSON *payload) {
+    const char *is = text_of(payload, "is"), *step = text_of(payload, "step");
+    const char *text = text_of(payload, "summary");
+    if (is && step && text && *text && strcmp(is, "skipped") != 0 && strcmp(step, "plan") != 0)
+        say_of(run, int_of(payload, "lane"), -1, step, text);
+}
+
+static void say_assigned(struct run *run, const cJSON *payload) {
+    const struct tune_state *state = tune_session_state(run->session);
+    (void)payload;
+    for (size_t i = 0; i < state->lanes.len; i++) {
+        const struct tune_lane *lane = &state->lanes.at[i];
+        const struct tune_plan *plan = tune_lane_plan(state, (int)i);
+        struct buf text = {0};
+        if (lane->step != TUNE_STEP_PLAN)
+            continue;
+        buf_printf(&text, "of #%d: %s", lane->parent,
+                   lane->closed ? lane->closed : plan && plan->title ? plan->title : "-");
+        say_of(run, (int)i, -1, "plan", text.at);
+        buf_free(&text);
+    }
 }
 
 static void say_stop(struct run *run, const cJSON *payload) {
@@ -130,7 +183,7 @@ static void say_asked(struct run *run, const cJSON *payload) {
         if (!isnan(call->hold_dollars))
             tune_budget_print(&text, TUNE_BUDGET_DOLLARS, call->hold_dollars);
     }
-    say(run, call->role, text.at);
+    say_of(run, call->lane, -1, call->role, text.at);
     buf_free(&text);
 }
 
@@ -149,7 +202,7 @@ static void say_answered(struct run *run, const cJSON *payload) {
         buf_printf(&text, ", $%.4f", call->dollars);
     if (!isnan(call->elapsed_s))
         buf_printf(&text, ", %.1f s", call->elapsed_s);
-    say(run, call->role, text.at);
+    say_of(run, call->lane, -1, call->role, text.at);
     buf_free(&text);
 }
 
@@ -159,6 +212,8 @@ static const struct {
 } told[] = {{"log", say_log},
             {"diagnostic", say_diagnostic},
             {"step_end", say_step},
+            {"lane_end", say_lane_end},
+            {"lanes_assign", say_assigned},
             {"asked", say_asked},
             {"answered", say_answered},
             {"stop", say_stop},
@@ -266,38 +321,30 @@ static void end_text(struct run *run) {
 
 /* ------------------------------------------------------------------- a person at the terminal */
 
-static void lines_print(struct buf *out, const char *source, int first, int count, char mark) {
-    struct str rest = str_of(source), line;
-    for (int number = 1; number < first + count && str_next(&rest, '\n', &line); number++)
-        if (number >= first)
-            buf_printf(out, "%c " STR_FMT "\n", mark, STR_ARG(line));
-}
-
-/* The candidate against its parent, changed lines only. */
-static void candidate_print(struct buf *out, const struct tune_state *state) {
-    const struct tune_candidate *candidate = &state->candidate;
-    const struct tune_attempt *parent = tune_state_attempt(state, candidate->parent);
-    for (size_t i = 0; parent && i < candidate->hunks.len; i++) {
-        const struct tune_hunk *hunk = &candidate->hunks.at[i];
-        buf_printf(out, "@@ line %d\n", hunk->old_line);
-        lines_print(out, parent->source, hunk->old_line, hunk->old_count, '-');
-        lines_print(out, candidate->proposed, hunk->new_line, hunk->new_count, '+');
-    }
-}
-
 static void prompt(struct run *run) {
-    const struct tune_state *state = tune_session_state(run->session);
-    const struct tune_plan *plan = tune_state_plan(state);
     struct buf line = {0};
-    if (state->wait_step == TUNE_STEP_PLAN && plan)
-        buf_printf(&line, "plan: %s\n%s\n%s\n", plan->title, plan->what ? plan->what : "",
-                   plan->why ? plan->why : "");
-    if (state->wait_step == TUNE_STEP_REWRITE && state->candidate.exists)
-        candidate_print(&line, state);
-    buf_printf(&line, "%s is done. y approves, n REASON rejects, q ends:",
-               tune_step_word(state->wait_step));
+    gate_print(tune_session_state(run->session), &line);
     line_end(run, &line);
     run->prompted = true;
+}
+
+/* "n 3 too small a step": looks at lane 3 and leaves the rest as the reason. */
+static bool lane_take(struct run *run, struct str *text, struct err *err) {
+    const struct tune_state *state = tune_session_state(run->session);
+    struct str rest = *text, word;
+    long long number = 0;
+    if (!state->lanes.len)
+        return true;
+    bool said = str_next(&rest, ' ', &word) && str_to_int(word, &number);
+    if (!said || number < 1 || number > (long long)state->lanes.len)
+        return err_set(err, ERR_USAGE, "say which of the %zu lanes, and why: n 3 too small a step",
+                       state->lanes.len);
+    if (state->lanes.at[number - 1].closed)
+        return err_set(err, ERR_USAGE, "lane %lld is closed: %s", number,
+                       state->lanes.at[number - 1].closed);
+    *text = str_trim(rest);
+    return tune_session_act(run->session, &(struct tune_action){.kind = TUNE_ACT_FOCUS,
+                                                                .index = (int)number - 1}, err);
 }
 
 static void answer(struct run *run, struct str text) {
@@ -310,13 +357,17 @@ static void answer(struct run *run, struct str text) {
         loop_stop(run->loop);
         return;
     }
+    bool known = str_is(text, "y") || str_starts(text, "n");
     if (str_starts(text, "n")) {
         struct str rest = str_trim((struct str){text.at + 1, text.len - 1});
+        known = lane_take(run, &rest, &err);
         buf_add(&reason, rest.at, rest.len);
-        action = (struct tune_action){.kind = TUNE_ACT_REJECT, .text = reason.at};
+        action = (struct tune_action){.kind = TUNE_ACT_REJECT, .text = reason.at ? reason.at : ""};
     }
-    bool known = str_is(text, "y") || action.kind == TUNE_ACT_REJECT;
-    if (known && tune_session_act(run->session, &action, &err) && action.kind == TUNE_ACT_REJECT) {
+    const struct tune_state *state = tune_session_state(run->session);
+    bool done = known && tune_session_act(run->session, &action, &err);
+    /* Of several lanes the others wait still. */
+    if (done && action.kind == TUNE_ACT_REJECT && state->wait != TUNE_WAIT_GATE) {
         action = (struct tune_action){.kind = TUNE_ACT_START};
         if (!tune_session_act(run->session, &action, &err))
             run->end = "it cannot go on";

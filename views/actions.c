@@ -75,6 +75,8 @@ void act_edit(struct views *views, struct str args, struct views_request *reques
         edit_memory(views, request);
     else if (views->view == VIEW_PROMPT)
         prompt_edit(views, request);
+    else if (!lanes_take_cursor(views))
+        return;
     else if (tune_can(views->state, TUNE_ACT_EDIT_KERNEL))
         edit_kernel(views, request);
     else
@@ -127,13 +129,40 @@ static void reject_with(struct views *views, struct str text, struct views_reque
     act_text(views, TUNE_ACT_REJECT, text);
 }
 
+/* Of several lanes one is closed, and the others wait on. What was learnt of one is dropped. */
+static void ask_reject_lane(struct views *views) {
+    const struct tune_state *state = views->state;
+    int others = tune_lanes_open(state) - 1, lane = state->lane + 1;
+    struct buf text = {0};
+    char title[32];
+    snprintf(title, sizeof title, "reject lane %d", lane);
+    if (state->wait_step >= TUNE_STEP_SUMMARISE)
+        buf_printf(&text, "Why? What was %s of lane %d is dropped; the others are not touched.",
+                   state->wait_step == TUNE_STEP_REFLECT ? "noted" : "learnt", lane);
+    else if (others)
+        buf_printf(&text, "Why? The reason goes into the context of later proposals. Lane %d is closed; "
+                   "%d other%s wait%s here as before.", lane, others, others == 1 ? "" : "s",
+                   others == 1 ? "s" : "");
+    else
+        buf_puts(&text, "Why? The reason goes into the context of later proposals. It is the last lane "
+                        "that is open: the round ends and the loop pauses.");
+    views_ask_note(views, title, text.at, "", reject_with);
+    buf_free(&text);
+}
+
 void act_reject(struct views *views, struct str args, struct views_request *request) {
+    if (!lanes_take_cursor(views))
+        return;
     if (args.len) {
         reject_with(views, args, request);
         return;
     }
     if (!tune_can(views->state, TUNE_ACT_REJECT)) {
         views_act(views, &(struct tune_action){.kind = TUNE_ACT_REJECT});
+        return;
+    }
+    if (lanes_any(views)) {
+        ask_reject_lane(views);
         return;
     }
     views_ask_note(views, "reject",
@@ -147,12 +176,17 @@ static void another_with(struct views *views, struct str text, struct views_requ
 }
 
 void act_another(struct views *views, struct str args, struct views_request *request) {
+    if (views->state->wait == TUNE_WAIT_GATE && !lanes_take_cursor(views))
+        return;
     if (args.len || !tune_can(views->state, TUNE_ACT_ANOTHER)) {
         another_with(views, args, request);
         return;
     }
-    views_ask_note(views, "another proposal", "What should be different? (may be left empty)", "",
-                   another_with);
+    bool lanes = lanes_any(views) && views->state->wait == TUNE_WAIT_GATE;
+    views_ask_note(views, "another proposal",
+                   lanes ? "What should be different? (may be left empty) Only this lane begins anew; "
+                           "the others wait."
+                         : "What should be different? (may be left empty)", "", another_with);
 }
 
 static void revert_to(struct views *views, struct str text, struct views_request *request) {
@@ -161,6 +195,18 @@ static void revert_to(struct views *views, struct str text, struct views_request
     if (views_act(views, &(struct tune_action){.kind = TUNE_ACT_REVERT,
                                                .attempt = views->answer_index}))
         views_show(views, VIEW_WORKBENCH);
+}
+
+/* What going back does to a beam search. */
+static void revert_beam_print(const struct tune_state *state, int id, struct buf *out) {
+    if (state->lanes.len)
+        buf_printf(out, "The %d lanes of this round are closed. ", (int)state->lanes.len);
+    if (state->beam.len > 1 || (state->beam.len == 1 && state->beam.at[0] != id))
+        buf_printf(out, "The beam of %d is given up: the", (int)state->beam.len);
+    else
+        buf_puts(out, "The");
+    buf_printf(out, " next round starts from #%d alone. After it the best of all attempts are the beam "
+               "again. Nothing is deleted, and u takes it back.", id);
 }
 
 static void ask_revert(struct views *views, int id) {
@@ -172,10 +218,14 @@ static void ask_revert(struct views *views, int id) {
     struct buf text = {0};
     buf_printf(&text, "Make attempt #%d (%s) the incumbent? ", id,
                show_latency(attempt->latency_us).text);
-    buf_puts(&text, views->state->candidate.exists
-                        ? "The proposal that is open now is closed; nothing is deleted, and u takes "
-                          "it back."
-                        : "The next round starts from it. Nothing is deleted, and u takes it back.");
+    if (lanes_may(views))
+        revert_beam_print(views->state, id, &text);
+    else
+        buf_puts(&text, views->state->candidate.exists
+                            ? "The proposal that is open now is closed; nothing is deleted, and u "
+                              "takes it back."
+                            : "The next round starts from it. Nothing is deleted, and u takes it "
+                              "back.");
     views->answer_index = id;
     views_ask_confirm(views, "revert", text.at, revert_to);
     buf_free(&text);

@@ -23,11 +23,23 @@ int calls_running(const struct tune_state *state) {
     return count;
 }
 
-/* The one that is looked at: its number, -1 when none runs. */
-static int chosen(const struct views *views) {
+/* The one that a person went to, else that of the lane that is looked at; -1: neither runs. */
+static int meant(const struct views *views) {
     const struct tune_state *state = views->state;
     int here = views->call_here;
     if (here >= 0 && (size_t)here < state->calls.len && runs(&state->calls.at[here]))
+        return here;
+    for (size_t i = 0; i < state->calls.len && state->lanes.len; i++)
+        if (runs(&state->calls.at[i]) && state->calls.at[i].lane == state->lane)
+            return (int)i;
+    return -1;
+}
+
+/* The one that is looked at: its number, -1 when none runs. */
+static int chosen(const struct views *views) {
+    const struct tune_state *state = views->state;
+    int here = meant(views);
+    if (here >= 0)
         return here;
     for (size_t i = 0; i < state->calls.len; i++)
         if (runs(&state->calls.at[i]))
@@ -103,14 +115,23 @@ static double tokens_so_far(const struct tune_call *call) {
     return tune_tokens_estimate(buf_str(&call->live));
 }
 
-static const char *state_word(const struct tune_call *call, struct buf *out) {
+void calls_state_print(const struct tune_call *call, struct buf *out) {
     if (call->waits || call->held)
         buf_puts(out, call->held ? "not sent yet" : "waits for you");
     else if (call->live.len)
         buf_printf(out, "%s tokens", show_count(tokens_so_far(call)).text);
     else
         buf_puts(out, "nothing yet");
+}
+
+static const char *state_word(const struct tune_call *call, struct buf *out) {
+    calls_state_print(call, out);
     return out->at;
+}
+
+static void lane_print(const struct tune_call *call, struct buf *out) {
+    if (call->lane >= 0)
+        buf_printf(out, "lane %d  ", call->lane + 1);
 }
 
 static enum tui_role state_role(const struct tune_call *call) {
@@ -127,7 +148,11 @@ static void draw_row(const struct views *views, struct tui_area area, int row, i
     tui_say(tui_ink(area, state_role(call)), row, 1, "%s", person ? "◆" : call->live.len ? "▶" : "·");
     struct tui_area ink = here ? tui_ink(area, TUI_STRONG) : area;
     tui_put_short(ink, row, (struct tui_rect){0, 3, 1, 10}, str_of(call->role));
-    tui_put_short(ink, row, (struct tui_rect){0, 14, 1, middle - 14}, str_of(call->model));
+    struct buf who = {0};
+    lane_print(call, &who);
+    buf_puts(&who, call->model ? call->model : "-");
+    tui_put_short(ink, row, (struct tui_rect){0, 14, 1, middle - 14}, buf_str(&who));
+    buf_free(&who);
     tui_say_right(tui_ink(area, TUI_DIM), row, middle + 8, "%s",
                   show_elapsed(views->now_ms - call->asked_ms).text);
     tui_say_right(tui_ink(area, state_role(call)), row, right, "%s", state_word(call, &text));
@@ -137,6 +162,7 @@ static void draw_row(const struct views *views, struct tui_area area, int row, i
 /* Where one runs: a line about it. */
 static void draw_one(const struct views *views, struct tui_area area, const struct tune_call *call) {
     struct buf text = {0}, line = {0};
+    lane_print(call, &line);
     buf_printf(&line, "%s %s  %s  %s", call->role ? call->role : "-", call->model ? call->model : "-",
                show_elapsed(views->now_ms - call->asked_ms).text, state_word(call, &text));
     tui_put_short(tui_ink(area, TUI_ACTIVE), 0, (struct tui_rect){0, 1, 1, area.cols - 2},
@@ -233,9 +259,18 @@ static void draw_held(struct tui_area area, const struct tune_state *state,
     buf_free(&text);
 }
 
+/* While other lanes ask, one that has something to show shows it; what a person has to do comes first. */
+static bool lane_has_more(const struct views *views) {
+    const struct tune_state *state = views->state;
+    return state->lanes.len && meant(views) < 0 && waiting(views) < 0 && !calls_held(views, NULL) &&
+           (tune_lane_plan(state, state->lane) || tune_lane_candidate(state, state->lane) ||
+            tune_lane_closed(state));
+}
+
 bool calls_draw(struct views *views, struct tui_area area) {
     int number = chosen(views);
-    bool elsewhere = views->step >= 0 && views->step != (int)views->state->step;
+    bool elsewhere = (views->step >= 0 && views->step != (int)views->state->step) ||
+                     lane_has_more(views);
     if (number < 0 || elsewhere || area.rows < 2)
         return false;
     const struct tune_call *call = &views->state->calls.at[number];

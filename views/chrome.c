@@ -118,6 +118,11 @@ static void step_text(const struct views *views, int i, bool wide, struct buf *o
     const char *glyph = waits ? "◆" : step_looks[step->is].glyph;
     buf_printf(out, "%s%s%s", glyph, wide ? " " : "", tune_step_word((enum tune_step)i));
     int64_t ms = (running ? views->now_ms : step->ended_ms) - step->started_ms;
+    bool counts = running && lanes_any(views) && step->total > 0;
+    if (counts)
+        buf_printf(out, " %.0f/%.0f", step->done, step->total);
+    if (counts && !wide)                        /* how long it takes is said below */
+        return;
     if (step->started_ms && (running || (wide && step->ended_ms && ms >= 100)))
         buf_printf(out, " %s", show_elapsed(ms).text);
 }
@@ -264,7 +269,8 @@ static int running_text(struct views *views, struct tui_area area) {
         if (bar.cols > 4) {
             tui_fill(tui_ink(area, TUI_BAR_OTHER), bar, "░");
             tui_chart_bar(tui_area_part(area, bar), step->done / step->total, TUI_BAR);
-            col = tui_say(area, 0, col + 3 + bar.cols, "%.0f/%.0f", step->done, step->total);
+            col = tui_say(area, 0, col + 3 + bar.cols, "%.0f/%.0f%s", step->done, step->total,
+                          lanes_any(views) ? " lanes" : "");
         }
     }
     return col;
@@ -378,10 +384,35 @@ static bool is_general(const struct command *command) {
     return false;
 }
 
+/* With several lanes: how many are approved, and which one is rejected. */
+static void lanes_hint(const struct views *views, const struct command *command, struct buf *hint) {
+    int open = tune_lanes_open(views->state);
+    if (strcmp(command->name, "approve") == 0 && open > 1)
+        buf_printf(hint, " all %d", open);
+    if (strcmp(command->name, "reject") == 0)
+        buf_printf(hint, " lane %d", lanes_here(views) + 1);
+    if (strcmp(command->name, "enter") == 0 && views->view == VIEW_LANES) {
+        buf_clear(hint);
+        buf_puts(hint, "look at it");
+    }
+}
+
+/* What a screen is for comes before the loop's keys: of a list what is done to its rows, of several lanes
+ * what is decided about them. */
+static bool comes_first(const struct views *views, const struct command *command) {
+    static const char *const names[] = {"approve", "lanes", "reject"};
+    if (views->view == VIEW_NOTES || views->view == VIEW_MEMORY)
+        return command->where == 1u << views->view;
+    for (size_t i = 0; i < COUNT_OF(names) && lanes_any(views); i++)
+        if (strcmp(command->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
 static void hint_of(const struct views *views, const struct command *command, struct buf *key,
-                    const char **hint) {
+                    struct buf *out) {
     struct tui_key first;
-    *hint = command->hint;
+    const char *text = command->hint, **hint = &text;
     if (tui_bindings_key_of(&views->bindings, view_at(views->view)->name, command->name, &first))
         tui_key_print(first, key);
     if (strcmp(command->name, "run") == 0)
@@ -394,6 +425,9 @@ static void hint_of(const struct views *views, const struct command *command, st
         *hint = views->state->holds ? "send at once" : "hold";
     if (strcmp(command->name, "back") == 0 && views->view <= VIEW_WORKBENCH)
         *hint = "quit";
+    buf_puts(out, text);
+    if (lanes_any(views))
+        lanes_hint(views, command, out);
 }
 
 void chrome_keys(struct views *views, struct tui_area area) {
@@ -407,21 +441,19 @@ void chrome_keys(struct views *views, struct tui_area area) {
     size_t count = 0;
     while (command_at(count))
         count++;
-    bool list = views->view == VIEW_NOTES || views->view == VIEW_MEMORY;
-    for (size_t i = 0; i < 2 * count; i++) {    /* what a list is for comes before the loop's keys */
+    for (size_t i = 0; i < 2 * count; i++) {
         const struct command *command = command_at(i % count);
-        bool alone = list && command->where == 1u << views->view;
         if (!command->hint[0] || !command_is_here(views, command) ||
-            !command_can(views, command) || alone != (i < count))
+            !command_can(views, command) || comes_first(views, command) != (i < count))
             continue;
-        struct buf key = {0};
-        const char *hint;
+        struct buf key = {0}, hint = {0};
         hint_of(views, command, &key, &hint);
         if (is_general(command))
-            put_hint(bar, &general, key.at ? key.at : "", hint);
+            put_hint(bar, &general, key.at ? key.at : "", hint.at);
         else if (key.len && !views->hunks)
-            put_hint(left, &col, key.at, hint);
+            put_hint(left, &col, key.at, hint.at);
         buf_free(&key);
+        buf_free(&hint);
     }
 }
 

@@ -17,7 +17,8 @@ const char command_keys[] =
     "any C-z suspend\nany C-l repaint\nany / search\n"
     "any 1 workbench\nany 2 kernel\nany 3 diff\nany 4 device\nany 5 profile\nany 6 notes\n"
     "any 7 history\nany 8 memory\nany 9 prompt\nany 0 settings\n"
-    "any b summary\n"
+    "any b summary\nany l lanes\n"
+    "any } next-lane\nany { previous-lane\nany . next-open-lane\n"
     "any k up\nany Up up\nany j down\nany Down down\nany PageUp page-up\nany C-b page-up\n"
     "any PageDown page-down\nany C-f page-down\nany C-u half-up\nany C-d half-down\n"
     "any Home first\nany < first\nany End last\nany > last\nany G last\nany Enter enter\n"
@@ -41,6 +42,7 @@ const char command_keys[] =
     "notes e edit\nnotes p pin\nnotes x drop\nnotes Tab scores\n"
     "history Space mark\nhistory c compare\nhistory o order\nhistory v view\n"
     "history n next-match\nhistory N previous-match\n"
+    "lanes n another\nlanes e edit\n"
     "memory a memory-approve\nmemory A memory-approve-all\nmemory e edit\nmemory x memory-expire\nmemory D memory-delete\n"
     "";
 
@@ -444,6 +446,11 @@ static bool has_memory(const struct views *views) {
     return views->state->memory.len > 0;
 }
 
+/* At a gate nothing is decided about what is closed. */
+static bool lane_can(const struct views *views) {
+    return views->state->wait != TUNE_WAIT_GATE || lanes_is_open(views);
+}
+
 static bool can_edit(const struct views *views) {
     if (views->view == VIEW_NOTES)
         return views->state->notes.len > 0;
@@ -471,9 +478,17 @@ static bool two_marked(const struct views *views) {
 #define NONE TUNE_ACTIONS
 static const struct command commands[] = {
     /* name, hint in the key line ("" for none), help, where, action, handler, condition */
-    {"approve", "approve", "accept what waits at the gate and go on", ON(WORKBENCH) | ON(KERNEL) |
-     ON(DIFF) | ON(DEVICE) | ON(PROFILE) | ON(PROMPT) | ON(HISTORY) | ON(NOTES) |
-     ON(SETTINGS), TUNE_ACT_APPROVE, act_approve, NULL},
+    {"approve", "approve", "accept what waits (in all lanes) and go on",
+     ON(WORKBENCH) | ON(KERNEL) | ON(DIFF) | ON(DEVICE) | ON(PROFILE) | ON(PROMPT) | ON(HISTORY) |
+     ON(NOTES) | ON(SETTINGS) | ON(LANES), TUNE_ACT_APPROVE, act_approve, NULL},
+    {"lanes", "lanes", "the directions of this round in a list; with a number: look at that one", TUNING,
+     NONE, lanes_show, lanes_may},
+    {"next-lane", "next lane", "look at the next direction of this round", ON(WORKBENCH) | ON(LANES),
+     NONE, lanes_next, lanes_any},
+    {"previous-lane", "", "look at the direction before", ON(WORKBENCH) | ON(LANES), NONE,
+     lanes_previous, lanes_any},
+    {"next-open-lane", "", "look at the next direction that is not closed", ON(WORKBENCH) | ON(LANES),
+     NONE, lanes_next_open, lanes_any},
     {"send", "send", "send the question that waits for it to the model", ON(WORKBENCH) | ON(PROMPT),
      TUNE_ACT_SEND, calls_send, NULL},
     {"retry", "try again", "connect to the host again, now", TUNING, NONE, place_retry,
@@ -497,7 +512,7 @@ static const struct command commands[] = {
     {"take", "take/leave", "take this hunk of the proposal, or leave it out: take [why not]", ON(WORKBENCH), NONE,
      act_take, in_hunks},
     {"edit", "edit", "edit what waits (plan, kernel), a note, an experience, a part of a prompt",
-     ON(WORKBENCH) | ON(NOTES) | ON(MEMORY) | ON(PROMPT), NONE, act_edit, can_edit},
+     ON(WORKBENCH) | ON(NOTES) | ON(MEMORY) | ON(PROMPT) | ON(LANES), NONE, act_edit, can_edit},
     {"switch-part", "on/off", "leave this part out of this role's prompts, or put it back", ON(PROMPT),
      NONE, prompt_switch, prompt_has_part},
     {"restore-part", "restore", "the template's words again instead of the edited ones", ON(PROMPT),
@@ -512,10 +527,11 @@ static const struct command commands[] = {
      do_hunks, has_proposal},
     {"plans", "plans", "choose another one of the plans", ON(WORKBENCH), NONE, act_plans,
      has_plans},
-    {"reject", "reject", "refuse the proposal with a reason that the next one gets to read",
-     ON(WORKBENCH) | ON(KERNEL) | ON(DIFF), TUNE_ACT_REJECT, act_reject, NULL},
-    {"another", "another", "drop the proposal and ask for a new one", ON(WORKBENCH),
-     TUNE_ACT_ANOTHER, act_another, NULL},
+    {"reject", "reject", "refuse the proposal (of this lane) with a reason that the next one gets "
+     "to read", ON(WORKBENCH) | ON(KERNEL) | ON(DIFF) | ON(LANES),
+     TUNE_ACT_REJECT, act_reject, lane_can},
+    {"another", "another", "drop the proposal (of this lane) and ask for a new one",
+     ON(WORKBENCH) | ON(LANES), TUNE_ACT_ANOTHER, act_another, lane_can},
     {"write", "write it myself", "write the next kernel in $EDITOR", ON(WORKBENCH),
      TUNE_ACT_WRITE_KERNEL, act_write, NULL},
     {"sweep", "", "try values of named constants: sweep TILE_N 128 256 512; alone: which there are",
@@ -673,6 +689,10 @@ void command_run(struct views *views, const struct command *command, struct str 
                  struct views_request *request) {
     if (!command_is_here(views, command)) {
         views_say(views, true, "'%s' is not possible on this screen", command->name);
+        return;
+    }
+    if (command->can == lane_can && views->state && !lane_can(views)) {
+        lanes_take_cursor(views);               /* says why it is closed */
         return;
     }
     if (command->can && views->state && !command->can(views)) {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #define MAX_PHASES 16
-#define MAX_TABS 12
+#define MAX_TABS 40
 
 /* The phases that occur, in the order they first came. */
 static size_t phases_of(const struct tune_state *state, const char **phases) {
@@ -44,6 +44,18 @@ void log_next_filter(struct views *views, bool level) {
               tune_level_word(views->log_level));
 }
 
+/* Of several lanes those are jobs that are verified or measured now; else what is not decided yet. */
+static bool is_job(const struct tune_state *state, const struct tune_attempt *attempt) {
+    if (!attempt->started_ms || attempt->ended_ms)
+        return false;
+    if (!state->lanes.len)
+        return attempt->id == state->current || attempt->status == TUNE_STATUS_OPEN;
+    for (size_t i = 0; i < state->lanes.len; i++)
+        if (tune_lane_attempt(state, (int)i) == attempt->id)
+            return state->lanes.at[i].is == TUNE_IS_RUNNING;
+    return false;
+}
+
 /* The tabs: all, the jobs that run, and the chosen one even when it has ended. */
 static int tabs_of(const struct views *views, int ids[MAX_TABS]) {
     const struct tune_state *state = views->state;
@@ -51,9 +63,7 @@ static int tabs_of(const struct views *views, int ids[MAX_TABS]) {
     ids[count++] = -1;
     for (size_t i = 0; i < state->attempts.len && count < MAX_TABS; i++) {
         const struct tune_attempt *attempt = &state->attempts.at[i];
-        if ((attempt->started_ms && !attempt->ended_ms && attempt->id == state->current) ||
-            attempt->id == views->log_tab ||
-            (attempt->status == TUNE_STATUS_OPEN && attempt->started_ms && !attempt->ended_ms))
+        if (attempt->id == views->log_tab || is_job(state, attempt))
             ids[count++] = attempt->id;
     }
     return count;
@@ -117,9 +127,15 @@ static void draw_row(struct views *views, struct tui_area area, int row,
     tui_say(tui_ink(area, TUI_DIM), row, 1, "%s", show_clock(log->wall_ms, 1).text);
     tui_put_short(tui_ink(area, TUI_CALL), row, (struct tui_rect){0, 10, 1, 10},
                   str_of(log->phase));
-    tui_say(tui_ink(area, roles[log->level]), row, 20, "%s", signs[log->level]);
+    int col = lanes_may(views) ? 25 : 20;
+    if (col > 20 && log->attempt >= 0)          /* who of several said it */
+        tui_say(tui_ink(area, TUI_DIM), row, 20, "#%d", log->attempt);
+    else if (col > 20 && log->lane >= 0)
+        tui_say(tui_ink(area, TUI_DIM), row, 20, "L%d", log->lane + 1);
+    tui_say(tui_ink(area, roles[log->level]), row, col, "%s", signs[log->level]);
     struct str text = str_of(log->text);
-    struct tui_area rest = tui_area_part(area, (struct tui_rect){row, 22, 1, area.cols - 22});
+    col += 2;
+    struct tui_area rest = tui_area_part(area, (struct tui_rect){row, col, 1, area.cols - col});
     if (views->shift)
         tui_put(tui_ink(rest, roles[log->level]), 0, -views->shift, text);
     else
@@ -154,8 +170,13 @@ static bool draw_doing(struct views *views, struct tui_area area) {
     const char *spinner = area.canvas->ascii ? "*" : spinner_at(views->now_ms);
     int col = tui_say(tui_ink(area, TUI_ACTIVE), 0, 1, "%s %s", spinner,
                       tune_step_word(state->step)) + 2;
-    tui_put_short(area, 0, (struct tui_rect){0, col, 1, area.cols - col - 1},
-                  str_of(step->doing ? step->doing : ""));
+    struct buf text = {0};
+    if (lanes_any(views))
+        lanes_running(state, &text);
+    else
+        buf_puts(&text, step->doing ? step->doing : "");
+    tui_put_short(area, 0, (struct tui_rect){0, col, 1, area.cols - col - 8}, buf_str(&text));
+    buf_free(&text);
     if (isfinite(step->total) && step->total > 0 && isfinite(step->done) && area.cols > 40)
         tui_say_right(tui_ink(area, TUI_DIM), 0, area.cols - 1, " %.0f/%.0f", step->done,
                       step->total);

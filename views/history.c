@@ -114,6 +114,11 @@ static const struct {
     [TUNE_STATUS_SUSPECT] = {"!", TUI_WARN},
 };
 
+const char *history_glyph(enum tune_status status, enum tui_role *role) {
+    *role = looks[status].role;
+    return looks[status].glyph;
+}
+
 static void draw_verdict(struct tui_area area, int row, int col,
                          const struct tune_verdict *verdict) {
     static const struct {
@@ -137,9 +142,10 @@ static void draw_row(struct views *views, struct tui_area area, int row,
                      const struct tune_attempt *attempt, int depth) {
     const struct tune_state *state = views->state;
     bool incumbent = attempt->id == state->incumbent, best = attempt->id == state->best;
+    bool in_beam = state->beam.len > 1 && tune_beam_has(state, attempt->id);
     bool marked = views->marks[0] == attempt->id || views->marks[1] == attempt->id;
     struct tui_area strong = tui_ink(area, incumbent || best ? TUI_STRONG : TUI_PLAIN);
-    tui_say(tui_ink(area, TUI_KEY), row, COL_MARK, "%s", marked ? "◆" : incumbent ? "▸" : " ");
+    tui_say(tui_ink(area, TUI_KEY), row, COL_MARK, "%s", marked ? "◆" : incumbent ? "▸" : in_beam ? "•" : " ");
     tui_say(strong, row, COL_ID, "#%d", attempt->id);
     tui_say(tui_ink(area, looks[attempt->status].role), row, COL_STATUS, "%s %s",
             looks[attempt->status].glyph,
@@ -259,6 +265,39 @@ static void draw_detail(struct views *views, struct tui_area area) {
     }
 }
 
+/* Which others came from the same round, when it followed several directions. */
+static void siblings_print(const struct tune_state *state, const struct tune_attempt *attempt,
+                           struct buf *out) {
+    size_t most = 6, count = 0;
+    for (size_t i = 1; attempt->id > 0 && i < state->attempts.len; i++)
+        count += state->attempts.at[i].round == attempt->round && (int)i != attempt->id;
+    if (!count)
+        return;
+    buf_printf(out, "round %d, with", attempt->round);
+    for (size_t i = 1, shown = 0; i < state->attempts.len && shown < most; i++)
+        if (state->attempts.at[i].round == attempt->round && (int)i != attempt->id) {
+            buf_printf(out, " #%zu", i);
+            shown++;
+        }
+    if (count > most)
+        buf_printf(out, " and %zu more", count - most);
+}
+
+static void siblings_draw(struct views *views, struct tui_area area) {
+    const struct tune_state *state = views->state;
+    const struct tune_attempt *attempt = tune_state_attempt(state, history_attempt(views));
+    struct buf text = {0};
+    if (!attempt)
+        return;
+    siblings_print(state, attempt, &text);
+    if (state->beam.len > 1 && tune_beam_has(state, attempt->id))
+        buf_printf(&text, "%snext round starts from it (beam)", text.len ? "; " : "");
+    if (text.len)
+        tui_say(tui_ink(area, TUI_DIM), 0, 1, "search");
+    tui_put_short(area, 0, (struct tui_rect){0, 11, 1, area.cols - 12}, buf_str(&text));
+    buf_free(&text);
+}
+
 /* The numbers behind "faster", of a kernel that was measured. */
 static void interval_print(const struct views *views, char *out, size_t size) {
     const struct tune_attempt *attempt = tune_state_attempt(views->state, history_attempt(views));
@@ -271,12 +310,14 @@ static void interval_print(const struct views *views, char *out, size_t size) {
 
 void history_draw(struct views *views, struct tui_area area) {
     struct tui_area body = chrome_screen(views, area);
-    int detail = body.rows >= 18 ? 7 : 0;
+    int detail = body.rows < 18 ? 0 : lanes_may(views) ? 8 : 7;
     history_order(views);
     draw_sparkline(views, tui_area_part(area, (struct tui_rect){2, 0, 1, area.cols}));
     struct tui_rect table = {0, 0, body.rows - detail, body.cols};
     struct tui_area inside = tui_frame(tui_area_part(body, table), true, "attempts",
-                                       "C compiles  R right  E credible  F faster");
+                                       lanes_may(views) ? "• beam  C compiles  R right  E credible  "
+                                                          "F faster"
+                                                        : "C compiles  R right  E credible  F faster");
     draw_head(inside);
     struct tui_rect rows = {1, 0, inside.rows - 1, inside.cols};
     struct tui_area list = tui_area_part(inside, rows);
@@ -301,6 +342,8 @@ void history_draw(struct views *views, struct tui_area area) {
         struct tui_rect rest = {body.rows - detail, 0, detail, body.cols};
         char right[120];
         interval_print(views, right, sizeof right);
-        draw_detail(views, tui_frame(tui_area_part(body, rest), false, "verdict", right));
+        struct tui_area below = tui_frame(tui_area_part(body, rest), false, "verdict", right);
+        draw_detail(views, below);
+        siblings_draw(views, tui_area_part(below, (struct tui_rect){5, 0, 1, below.cols}));
     }
 }

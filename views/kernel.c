@@ -57,7 +57,7 @@ static void draw_row(struct views *views, struct tui_area area, int row, struct 
     const struct tune_plan *plan = tune_state_plan(views->state);
     int id = attempt ? attempt->id : -1;
     const struct tune_candidate *candidate = &views->state->candidate;
-    int parent = candidate->exists ? candidate->parent : views->state->incumbent;
+    int parent = candidate->exists ? candidate->parent : tune_state_parent(views->state);
     bool aimed = plan && line >= plan->first_line && line <= plan->last_line && id == parent;
     const struct tune_diagnostic *diag = diagnostic_of(views->state, id, line);
     struct str text = source_line(source, line);
@@ -98,22 +98,22 @@ static int line_of_interest(const struct tune_state *state, const struct tune_at
             line = attempt->lines.at[i].line;
         }
     const struct tune_plan *plan = tune_state_plan(state);
-    int parent = state->candidate.exists ? state->candidate.parent : state->incumbent;
+    int parent = state->candidate.exists ? state->candidate.parent : tune_state_parent(state);
     bool aims = plan && attempt && parent == attempt->id && plan->first_line > 0;
     return aims && (line < plan->first_line || line > plan->last_line) ? plan->first_line : line;
 }
 
 void pane_kernel_draw(struct views *views, struct tui_area area) {
-    const struct tune_attempt *incumbent = views_incumbent(views);
-    const char *source = incumbent && incumbent->source ? incumbent->source
+    const struct tune_attempt *parent = views_parent(views);
+    const char *source = parent && parent->source ? parent->source
                                                         : views->state->kernel_source;
     source_set(&views->kernel, source);
     struct tui_list *list = &views->panes[PANE_KERNEL];
     if (!views->kernel_moved) {
-        list->cursor = line_of_interest(views->state, incumbent) - 1;
+        list->cursor = line_of_interest(views->state, parent) - 1;
         list->top = MAX_OF(0, list->cursor - area.rows / 2);
     }
-    kernel_draw(views, area, &views->kernel, incumbent, list);
+    kernel_draw(views, area, &views->kernel, parent, list);
 }
 
 /* ---- the screen ------------------------------------------------------------------------------- */
@@ -140,7 +140,7 @@ void kernel_screen_draw(struct views *views, struct tui_area area) {
     const struct tune_state *state = views->state;
     const struct tune_attempt *attempt = views->kernel_attempt >= 0
                                              ? tune_state_attempt(state, views->kernel_attempt)
-                                             : views_incumbent(views);
+                                             : views_parent(views);
     const char *text = attempt && attempt->source ? attempt->source : state->kernel_source;
     bool candidate = views->kernel_attempt == -2 && state->candidate.exists;
     if (candidate) {
@@ -152,9 +152,12 @@ void kernel_screen_draw(struct views *views, struct tui_area area) {
     struct buf note = {0};
     if (attempt)
         buf_printf(&note, "attempt #%d  %s", attempt->id, show_latency(attempt->latency_us).text);
+    else if (candidate && state->candidate.parent >= 0)
+        buf_printf(&note, "from #%d, not verified yet", state->candidate.parent);
     struct tui_rect frame = {0, 0, body.rows - 1, body.cols};
+    bool parent = attempt && state->lanes.len && attempt->id == tune_state_parent(state);
     const char *who = candidate ? "candidate" : attempt && attempt->id == state->incumbent
-                                                    ? "incumbent" : "kernel";
+                                                    ? "incumbent" : parent ? "parent" : "kernel";
     struct tui_area inside = tui_frame(tui_area_part(body, frame), true, who,
                                        note.at ? note.at : "");
     views->list_spot = (struct tui_rect){inside.row, inside.col, inside.rows, inside.cols};

@@ -344,6 +344,29 @@ static void add_roles(struct views *views) {
                  "choose in [roles]: even or gain; 6 Tab tells who is next and why");
 }
 
+/* The widths of a beam search. Those that --search names itself have its origin. */
+static void add_search(struct views *views) {
+    const struct tune_state *state = views->state;
+    static const char help[] = "--search beam:PARENTS,PLANS,REWRITES, or [search] in the configuration";
+    const struct {
+        const char *name;
+        int value;
+        const char *what;
+    } widths[] = {{"parents", state->width.parents, "attempts that a round starts from"},
+                  {"plans", state->width.plans, "plans for each of them"},
+                  {"rewrites", state->width.rewrites, "of each plan, where models write"}};
+    const char *at = state->search ? strchr(state->search, ':') : NULL;
+    set_origin(views, add_text(views, "search", state->search,
+                               "--search greedy or beam:2,3; a session takes another when it is opened"),
+               "search", 0);
+    for (size_t i = 0; i < COUNT_OF(widths) && lanes_may(views); i++) {
+        char text[80];
+        snprintf(text, sizeof text, "%d %s", widths[i].value, widths[i].what);
+        set_origin(views, add_text(views, widths[i].name, text, help), at ? "search" : widths[i].name, 0);
+        at = at ? strchr(at + 1, ',') : NULL;
+    }
+}
+
 static void collect(struct views *views) {
     const struct tune_state *state = views->state;
     char text[96];
@@ -362,7 +385,7 @@ static void collect(struct views *views) {
     add_place(views);
     add_text(views, "proposer", state->proposer, "hone run --proposer, when a session begins");
     add_roles(views);
-    add_text(views, "search", state->search, "hone run --search, when a session begins");
+    add_search(views);
     snprintf(text, sizeof text, "%.0f %% of the menu in a prompt", state->menu_keep * 100);
     struct setting *keep = add_text(views, "strategies", text, "[search] menu_keep, when a session begins");
     set_origin(views, keep, "menu_keep", 0);

@@ -13,7 +13,7 @@
 
 enum view_id {
     VIEW_START, VIEW_WORKBENCH, VIEW_KERNEL, VIEW_DIFF, VIEW_DEVICE, VIEW_PROFILE, VIEW_NOTES,
-    VIEW_HISTORY, VIEW_MEMORY, VIEW_PROMPT, VIEW_SETTINGS, VIEW_SUMMARY,
+    VIEW_HISTORY, VIEW_MEMORY, VIEW_PROMPT, VIEW_SETTINGS, VIEW_SUMMARY, VIEW_LANES,
     VIEW_COUNT
 };
 
@@ -121,6 +121,8 @@ struct views {
     int shift;                              /* columns that long lines are moved to the left */
     struct tui_list panes[PANE_COUNT];
     struct tui_rect pane_spots[PANE_COUNT], step_spots[TUNE_STEPS];
+    struct tui_rect lane_spot;              /* a column for each lane from lane_first on */
+    int lane_first;
     const char *proposed;                   /* the candidate that was drawn last; only compared */
     struct source kernel, full;
     bool kernel_moved;                      /* a person went to a line of the kernel pane */
@@ -136,7 +138,8 @@ struct views {
 
     /* the other screens */
     struct tui_list start, kernel_list, diff_list, device_list, profile_list, notes_list,
-        history_list, memory_list, settings_list, summary_list, prompt_lists[PROMPT_PAGES];
+        history_list, memory_list, settings_list, summary_list, lanes_list,
+        prompt_lists[PROMPT_PAGES];
     VEC(int) history;                       /* attempt ids in the order shown */
     VEC(uint8_t) history_depth;
     int64_t history_seq;
@@ -186,7 +189,9 @@ void views_menu_row(struct views *views, int value, const char *key, const char 
                     const char *text);
 bool views_act(struct views *views, const struct tune_action *action);
 const struct tune_attempt *views_incumbent(const struct views *views);
-/* What to compare: the incumbent with the attempt of the round; when that has become the incumbent,
+/* What the candidate that is looked at starts from, or will: its lane's parent, else the incumbent. */
+const struct tune_attempt *views_parent(const struct views *views);
+/* What to compare: that with the attempt of the round; when the latter has become the incumbent,
  * its parent with it. *b NULL when there is no second one with a latency; *a may be NULL. */
 void views_pair(const struct views *views, const struct tune_attempt **a,
                 const struct tune_attempt **b);
@@ -314,6 +319,7 @@ void history_draw(struct views *views, struct tui_area area);
 void history_order(struct views *views);
 int history_attempt(const struct views *views);             /* under the cursor, -1 */
 struct str history_line(const void *views, int row);
+const char *history_glyph(enum tune_status status, enum tui_role *role);
 void memory_draw(struct views *views, struct tui_area area);
 void scores_draw(struct views *views, struct tui_area area);
 void prompt_draw(struct views *views, struct tui_area area);
@@ -337,6 +343,30 @@ void prompt_edit(struct views *views, struct views_request *request);
 bool prompt_has_part(const struct views *views);
 bool prompt_is_edited(const struct views *views);
 
+/* lanes.c: the directions of a round that follows several at once */
+bool lanes_any(const struct views *views);
+bool lanes_may(const struct views *views);      /* has some, or the next round will */
+/* The lane that commands are about: the one looked at, on the screen of the lanes the one under the
+ * cursor. Whether it is followed still; a round without lanes is. */
+int lanes_here(const struct views *views);
+bool lanes_is_open(const struct views *views);
+/* Looks at it, so that what is done next is done to it. False, said why, when it is closed. */
+bool lanes_take_cursor(struct views *views);
+void lanes_next(struct views *views, struct str args, struct views_request *request);
+void lanes_previous(struct views *views, struct str args, struct views_request *request);
+void lanes_next_open(struct views *views, struct str args, struct views_request *request);
+void lanes_show(struct views *views, struct str args, struct views_request *request);
+void lanes_enter(struct views *views, struct views_request *request);
+/* What it does now or did last; "#12 of #4, plan 2, rewrite 1". */
+void lanes_does(const struct tune_state *state, int lane, struct buf *out);
+void lanes_which(const struct tune_state *state, int lane, struct buf *out);
+/* What those at work do: "#12 seed 21, #13 benchmark". */
+void lanes_running(const struct tune_state *state, struct buf *out);
+void lanes_draw(struct views *views, struct tui_area area);
+struct str lanes_line(const void *views, int row);
+void chrome_lanes(struct views *views, struct tui_area area);
+bool lanes_click(struct views *views, int row, int col);    /* false: none is there */
+
 /* calls.c: questions to models that run now */
 int calls_running(const struct tune_state *state);
 bool calls_many(const struct views *views);
@@ -351,6 +381,8 @@ bool calls_draw(struct views *views, struct tui_area area);     /* false: none r
 /* The line of what is drawn in place of a diff; false where that is no question. */
 bool calls_line(const struct views *views, int row, struct str *line);
 bool calls_doing(const struct views *views, struct buf *out);
+/* "310 tokens", "waits for you", "nothing yet" */
+void calls_state_print(const struct tune_call *call, struct buf *out);
 void calls_answer(struct views *views, struct str args, struct views_request *request);
 void calls_answer_here(struct views *views, struct str args, struct views_request *request);
 /* Cuts off what the editor showed below the answer. */

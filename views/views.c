@@ -41,6 +41,9 @@ static struct tui_list *settings_list(struct views *views) {
 static struct tui_list *summary_list(struct views *views) {
     return &views->summary_list;
 }
+static struct tui_list *lanes_list(struct views *views) {
+    return &views->lanes_list;
+}
 
 /* ---- what a search looks through -------------------------------------------------------------- */
 
@@ -160,6 +163,8 @@ static const struct view screens[VIEW_COUNT] = {
                        settings_draw, settings_list, NULL, settings_enter, NULL},
     [VIEW_SUMMARY] = {"summary", "summary", "what came of it; Enter: the attempt, 1: the workbench",
                       summary_draw, summary_list, NULL, summary_enter, summary_line},
+    [VIEW_LANES] = {"lanes", "lanes", "the directions of this round; Enter looks at one", lanes_draw,
+                    lanes_list, NULL, lanes_enter, lanes_line},
 };
 
 const struct view *view_at(enum view_id id) {
@@ -241,7 +246,8 @@ void views_set_model(struct views *views, const struct views_model *model) {
     views->view = !views->state                   ? VIEW_START
                   : summary_is_due(views->state) ? VIEW_SUMMARY
                                                  : VIEW_WORKBENCH;
-    views->summary_list = (struct tui_list){0};
+    views->summary_list = views->lanes_list = (struct tui_list){0};
+    views->call_here = -1;
     views->touched_ms = 0;
     views->summary_told = true;
     views->history_list = views->kernel_list = views->notes_list = (struct tui_list){0};
@@ -283,10 +289,17 @@ const struct tune_attempt *views_incumbent(const struct views *views) {
     return tune_state_attempt(state, id);
 }
 
+const struct tune_attempt *views_parent(const struct views *views) {
+    const struct tune_state *state = views->state;
+    const struct tune_attempt *parent =
+        state->lanes.len ? tune_state_attempt(state, tune_state_parent(state)) : NULL;
+    return parent ? parent : views_incumbent(views);
+}
+
 void views_pair(const struct views *views, const struct tune_attempt **a,
                 const struct tune_attempt **b) {
     const struct tune_state *state = views->state;
-    *a = views_incumbent(views);
+    *a = views_parent(views);
     *b = tune_state_attempt(state, state->current);
     if (*a && *b == *a) {
         const struct tune_attempt *parent = tune_state_attempt(state, (*a)->parent);
@@ -500,6 +513,8 @@ static void key_event(struct views *views, struct tui_key key, struct views_requ
 static void click_event(struct views *views, const struct tui_event *event) {
     struct tui_list *list = views_list(views);
     if (views->view == VIEW_WORKBENCH) {
+        if (lanes_click(views, event->row, event->col))
+            return;
         for (int i = 0; i < TUNE_STEPS; i++)
             if (tui_rect_has(views->step_spots[i], event->row, event->col))
                 views->step = i;

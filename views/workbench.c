@@ -17,14 +17,16 @@ static const struct {
 };
 
 static void kernel_note(const struct views *views, struct buf *note) {
-    const struct tune_attempt *incumbent = views_incumbent(views);
+    const struct tune_attempt *parent = views_parent(views);
     const char *path = views->state->kernel_path;
     if (path)
         buf_puts(note, path_base(path));
-    if (incumbent)
-        buf_printf(note, "  #%d", incumbent->id);
-    if (incumbent && isfinite(incumbent->latency_us))
-        buf_printf(note, "  %s", show_latency(incumbent->latency_us).text);
+    if (parent)
+        buf_printf(note, "  #%d", parent->id);
+    if (parent && isfinite(parent->latency_us))
+        buf_printf(note, "  %s", show_latency(parent->latency_us).text);
+    if (parent && parent->id != views->state->incumbent && views->state->incumbent >= 0)
+        buf_printf(note, "  best is #%d", views->state->incumbent);
 }
 
 static void proposal_note(const struct views *views, struct buf *note) {
@@ -40,8 +42,12 @@ static void proposal_note(const struct views *views, struct buf *note) {
         removed += candidate->hunks.at[i].old_count;
         left += candidate->hunks.at[i].left;
     }
-    buf_printf(note, "#%d  +%d -%d  %d hunk%s", candidate->attempt, added, removed,
-               (int)candidate->hunks.len, candidate->hunks.len == 1 ? "" : "s");
+    if (candidate->attempt >= 0)
+        buf_printf(note, "#%d", candidate->attempt);
+    else                            /* it has no number before it is verified */
+        buf_printf(note, "from #%d", candidate->parent);
+    buf_printf(note, "  +%d -%d  %d hunk%s", added, removed, (int)candidate->hunks.len,
+               candidate->hunks.len == 1 ? "" : "s");
     if (left)
         buf_printf(note, ", %d left out", left);
     if (candidate->repair)
@@ -132,6 +138,12 @@ void workbench_draw(struct views *views, struct tui_area area) {
     static const struct tui_share lines[] = {{1, 0}, {1, 0}, {8, 1}, {1, 0}, {1, 0}, {1, 0}};
     struct tui_rect whole = {0, 0, area.rows, area.cols}, parts[6];
     tui_split_rows(whole, lines, 6, 0, parts);
+    views->lane_spot = (struct tui_rect){0, 0, 0, 0};
+    if (lanes_any(views)) {
+        chrome_lanes(views, tui_area_part(area, (struct tui_rect){parts[2].row, 0, 1, area.cols}));
+        parts[2].row++;
+        parts[2].rows--;
+    }
     chrome_header(views, tui_area_part(area, parts[0]));
     chrome_steps(views, tui_area_part(area, parts[1]));
     struct tui_area body = tui_area_part(area, parts[2]);

@@ -44,11 +44,18 @@ static bool can_approve(const struct tune_state *state) {
     return state->wait == TUNE_WAIT_GATE;
 }
 static bool can_reject(const struct tune_state *state) {
-    return at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_REFLECT);
+    return at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_REFLECT) && !tune_lane_closed(state);
+}
+/* Whether a model is asked for the candidate that is looked at. */
+static bool is_asked(const struct tune_state *state) {
+    for (size_t i = 0; i < state->calls.len && state->lanes.len; i++)
+        if (!state->calls.at[i].ended_ms && state->calls.at[i].lane == state->own->loaded)
+            return tune_call_runs(state);
+    return !state->lanes.len && tune_call_runs(state);
 }
 static bool can_another(const struct tune_state *state) {
-    return at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_BENCHMARK) ||
-           state->wait == TUNE_WAIT_REJECTED || tune_call_runs(state);
+    return (at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_BENCHMARK) && !tune_lane_closed(state)) ||
+           state->wait == TUNE_WAIT_REJECTED || is_asked(state);
 }
 static bool can_focus(const struct tune_state *state) {
     return state->lanes.len > 0;
@@ -57,17 +64,19 @@ static bool can_choose(const struct tune_state *state) {
     return !state->lanes.len && at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_PLAN) && state->plans.len > 1;
 }
 static bool can_edit_plan(const struct tune_state *state) {
-    return at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_PLAN) && tune_state_plan(state);
+    return at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_PLAN) && tune_state_plan(state) &&
+           !tune_lane_closed(state);
 }
 static bool can_edit_kernel(const struct tune_state *state) {
-    return at_gate(state, TUNE_STEP_REWRITE, TUNE_STEP_VERIFY) && state->candidate.exists;
+    return at_gate(state, TUNE_STEP_REWRITE, TUNE_STEP_VERIFY) && state->candidate.exists &&
+           !tune_lane_closed(state);
 }
 static bool can_write(const struct tune_state *state) {
     return has_baseline(state);
 }
 static bool can_leave(const struct tune_state *state) {
     return at_gate(state, TUNE_STEP_REWRITE, TUNE_STEP_REWRITE) && state->candidate.exists &&
-           state->candidate.hunks.len;
+           state->candidate.hunks.len && !tune_lane_closed(state);
 }
 static bool can_revert(const struct tune_state *state) {
     return has_baseline(state) && state->attempts.len > 1;
@@ -76,7 +85,8 @@ static bool can_overrule(const struct tune_state *state) {
     return state->attempts.len > 1;
 }
 static bool can_measure(const struct tune_state *state) {
-    return at_gate(state, TUNE_STEP_BENCHMARK, TUNE_STEP_DECIDE) && state->current > 0;
+    return at_gate(state, TUNE_STEP_BENCHMARK, TUNE_STEP_DECIDE) && state->current > 0 &&
+           !tune_lane_closed(state);
 }
 static bool can_undo(const struct tune_state *state) {
     return state->undo_count > 0;
@@ -211,7 +221,7 @@ static void act_reject(struct tune_state *state, const struct act *act) {
 }
 
 /* While a plan is asked for, there is nothing yet to drop: the question is put again. */
-static void plan_ask_again(struct tune_state *state, const char *text) {
+static void plan_unwanted(struct tune_state *state, const char *text) {
     struct tune_rejection row = {.round = state->round,
                                  .attempt = -1,
                                  .step = TUNE_STEP_PLAN,
@@ -219,6 +229,10 @@ static void plan_ask_again(struct tune_state *state, const char *text) {
                                  .reason = tune_keep(state, text)};
     if (text && *text)
         tune_rejection_add(state, row);
+}
+
+static void plan_ask_again(struct tune_state *state, const char *text) {
+    plan_unwanted(state, text);
     state->own->revise = true;
     tune_steps_rewind(state, TUNE_STEP_PLAN);
 }
@@ -235,10 +249,13 @@ static void lane_another(struct tune_state *state, const char *reason) {
 static void act_another(struct tune_state *state, const struct act *act) {
     const char *reason = act->text && *act->text ? act->text : "another one was asked for";
     if (state->lanes.len) {
-        if (state->wait == TUNE_WAIT_GATE)
+        if (is_asked(state) && state->step == TUNE_STEP_PLAN) {
+            plan_unwanted(state, act->text);
+            state->lanes.at[state->own->loaded].is = TUNE_IS_WAITING;
+        } else if (state->wait == TUNE_WAIT_GATE || is_asked(state)) {
             lane_another(state, reason);
-        else
-            go_on(state);
+        }
+        go_on(state);
         return;
     }
     if (tune_call_runs(state) && state->step == TUNE_STEP_PLAN) {

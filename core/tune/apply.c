@@ -459,7 +459,8 @@ static void apply_log(struct tune_state *state, const cJSON *payload, int64_t wa
                            .level = TUNE_LEVEL_INFO,
                            .diagnostic = -1,
                            .line = tune_json_int(payload, "line", 0),
-                           .attempt = tune_json_int(payload, "attempt", -1)};
+                           .attempt = tune_json_int(payload, "attempt", -1),
+                           .lane = tune_json_int(payload, "lane", -1)};
     tune_level_find(tune_json_text(payload, "level"), &log.level);
     log_add(state, log, tune_json_text(payload, "phase"), tune_json_text(payload, "text"));
 }
@@ -491,6 +492,7 @@ static void apply_diagnostic(struct tune_state *state, const cJSON *payload, int
                            .level = levels[diag.severity],
                            .line = diag.line,
                            .attempt = diag.attempt,
+                           .lane = tune_json_int(payload, "lane", -1),
                            .diagnostic = (int)state->diagnostics.len - 1};
     struct buf text = {0};
     buf_printf(&text, "%s:%d:%d: %s: %s", diag.file ? path_base(diag.file) : "kernel", diag.line,

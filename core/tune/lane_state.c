@@ -79,6 +79,41 @@ int tune_lane_attempt(const struct tune_state *state, int lane) {
     return lane >= 0 && (size_t)lane < state->lanes.len ? state->lanes.at[lane].attempt : -1;
 }
 
+const struct tune_plan *tune_lane_plan(const struct tune_state *state, int lane) {
+    if (lane < 0 || (size_t)lane >= state->lanes.len)
+        return NULL;
+    int plan = lane == state->own->loaded ? state->plan : state->lanes.at[lane].plan;
+    return plan >= 0 && (size_t)plan < state->plans.len ? &state->plans.at[plan] : NULL;
+}
+
+const struct tune_candidate *tune_lane_candidate(const struct tune_state *state, int lane) {
+    if (lane < 0 || (size_t)lane >= state->lanes.len)
+        return NULL;
+    const struct tune_candidate *candidate = lane == state->own->loaded
+                                                 ? &state->candidate
+                                                 : &state->lanes.at[lane].candidate;
+    return candidate->exists ? candidate : NULL;
+}
+
+const char *tune_lane_closed(const struct tune_state *state) {
+    int lane = state->own->loaded;
+    return lane >= 0 && (size_t)lane < state->lanes.len ? state->lanes.at[lane].closed : NULL;
+}
+
+int tune_lanes_open(const struct tune_state *state) {
+    int count = 0;
+    for (size_t i = 0; i < state->lanes.len; i++)
+        count += !state->lanes.at[i].closed;
+    return count;
+}
+
+bool tune_beam_has(const struct tune_state *state, int attempt) {
+    for (size_t i = 0; i < state->beam.len; i++)
+        if (state->beam.at[i] == attempt)
+            return true;
+    return false;
+}
+
 /* -------------------------------------------------------------------------------------- events */
 
 static int plan_index(const struct tune_state *state, const cJSON *item) {

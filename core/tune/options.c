@@ -146,15 +146,33 @@ static void device_put(const struct source *source, const char *target) {
     tune_json_put_text(source->payload, "device", device ? device : "trn2");
 }
 
+/* How many of its widths a search names itself. */
+static size_t numbers_said(const char *search) {
+    const char *at = search ? strchr(search, ':') : NULL;
+    size_t count = at ? 1 : 0;
+    while (at && (at = strchr(at + 1, ',')))
+        count++;
+    return count;
+}
+
 static struct tune_width search_put(const struct source *source, const char *search) {
     struct tune_width width;
     struct err ignored = {0};
     tune_json_put_text(source->payload, "search", search);
     search_read(search, width_usual(source->options->config), &width, &ignored);
     cJSON *object = cJSON_AddObjectToObject(source->payload, "width");
-    cJSON_AddNumberToObject(object, "parents", width.parents);
-    cJSON_AddNumberToObject(object, "plans", width.plans);
-    cJSON_AddNumberToObject(object, "rewrites", width.rewrites);
+    const struct {
+        const char *name;
+        int value;
+    } widths[] = {{"parents", width.parents}, {"plans", width.plans}, {"rewrites", width.rewrites}};
+    size_t said = numbers_said(search);
+    for (size_t i = 0; i < COUNT_OF(widths); i++) {
+        struct config_origin origin;
+        cJSON_AddNumberToObject(object, widths[i].name, widths[i].value);
+        config_get(source->options->config, "search", widths[i].name, &origin);
+        if (is_beam(&width) && i >= said)       /* the others come with the search itself */
+            origin_put(source, widths[i].name, &origin);
+    }
     return width;
 }
 

@@ -163,6 +163,7 @@ struct tune_log {
     const char *text;
     int line;                       /* of the kernel; 0 when it refers to none */
     int attempt;                    /* -1 when it belongs to none */
+    int lane;                       /* -1: of a round without lanes, or of all of them */
     int diagnostic;                 /* index into state.diagnostics, or -1 */
 };
 
@@ -378,6 +379,15 @@ int tune_state_parent(const struct tune_state *state);
 enum tune_step tune_lane_next(const struct tune_state *state, int lane);
 /* The attempt of a lane; -1: none yet. */
 int tune_lane_attempt(const struct tune_state *state, int lane);
+/* Its plan, and its candidate, also of the lane that is looked at; NULL: none yet, or no such lane. */
+const struct tune_plan *tune_lane_plan(const struct tune_state *state, int lane);
+const struct tune_candidate *tune_lane_candidate(const struct tune_state *state, int lane);
+/* Why the lane that is looked at is not followed any further; NULL: it is, or there are no lanes. */
+const char *tune_lane_closed(const struct tune_state *state);
+/* How many lanes are followed still. */
+int tune_lanes_open(const struct tune_state *state);
+/* Whether the next round of a beam search starts from the attempt, as far as one knows now. */
+bool tune_beam_has(const struct tune_state *state, int attempt);
 /* The plan that is being worked on; NULL. */
 const struct tune_plan *tune_state_plan(const struct tune_state *state);
 

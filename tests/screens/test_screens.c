@@ -113,6 +113,35 @@ static const struct scene model_scenes[] = {
     {"summary-models", "stopped", "End", NO_PLACE},
 };
 
+/* Beam searches: lanes.events. */
+static const struct scene lane_scenes[] = {
+    {"lanes-asking", "some-asked", "", NO_PLACE},
+    {"lanes-asking-next", "some-asked", "c", NO_PLACE},
+    {"lanes-asking-list", "some-asked", "l Down", NO_PLACE},
+    {"lanes-planned", "planned", "", NO_PLACE},
+    {"lanes-planned-list", "planned", "l", NO_PLACE},
+    {"lanes-focused", "focused", "", NO_PLACE},
+    {"lanes-reject", "focused", "r t o o Space b i g", NO_PLACE},
+    {"lanes-reject-list", "planned", "l Down Down r", NO_PLACE},
+    {"lanes-closed-list", "rejected", "l Down", NO_PLACE},
+    {"lanes-closed-reject", "rejected", "l Up r", NO_PLACE},
+    {"lanes-rewriting", "rewriting", "l", NO_PLACE},
+    {"lanes-rewritten", "rewritten", "", NO_PLACE},
+    {"lanes-kernel", "rewritten", "2 v", NO_PLACE},
+    {"lanes-verifying", "verifying", "Tab", NO_PLACE},
+    {"lanes-verifying-list", "verifying", "l", NO_PLACE},
+    {"lanes-verifying-device", "verifying", "4", NO_PLACE},
+    {"lanes-decided", "decided", "Tab Tab", NO_PLACE},
+    {"lanes-decided-list", "decided", "l", NO_PLACE},
+    {"lanes-decided-one", "decided", "[", NO_PLACE},
+    {"lanes-history", "decided", "7 Down Down", NO_PLACE},
+    {"lanes-revert", "decided", "7 Down Down R", NO_PLACE},
+    {"lanes-settings", "decided", "0 End Up Up Up Up", NO_PLACE},
+    {"lanes-many", "many", "l End", NO_PLACE},
+    {"lanes-many-workbench", "many", "", NO_PLACE},
+    {"lanes-help", "planned", "? l a n e", NO_PLACE},
+};
+
 #define CLAUDE \
     {.name = "claude", .asked = "anthropic, claude-sonnet-4-5", \
      .origin = "~/.config/hone/config.ini:12", .price_input = 3, .price_output = 15, \
@@ -295,9 +324,10 @@ static struct views *make_views(const struct tune_state *state) {
 
 static struct tune_state *replay_scene(const struct scene *scene, int64_t *now_ms) {
     bool models = scene >= model_scenes && scene < model_scenes + COUNT_OF(model_scenes);
-    if (!models)
+    bool lanes = scene >= lane_scenes && scene < lane_scenes + COUNT_OF(lane_scenes);
+    if (!models && !lanes)
         return scene->stop ? replay_until(scene->stop, now_ms) : NULL;
-    struct tune_state *state = replay_of("calls.events", scene->stop, now_ms);
+    struct tune_state *state = replay_of(lanes ? "lanes.events" : "calls.events", scene->stop, now_ms);
     state->roles = roles;
     stream_answers(state);
     return state;
@@ -343,6 +373,8 @@ static void screens_at(struct size size) {
         draw_scene(&scenes[i], size, false);
     for (size_t i = 0; i < COUNT_OF(model_scenes); i++)
         draw_scene(&model_scenes[i], size, false);
+    for (size_t i = 0; i < COUNT_OF(lane_scenes); i++)
+        draw_scene(&lane_scenes[i], size, false);
 }
 
 static void screens_at_80x24(void **state) {
@@ -370,6 +402,9 @@ static void ascii_screens(void **state) {
     for (size_t i = 0; i < COUNT_OF(model_scenes); i++)
         if (i == 1 || i == 6 || i == 9)
             draw_scene(&model_scenes[i], sizes[0], true);
+    for (size_t i = 0; i < COUNT_OF(lane_scenes); i++)
+        if (i == 4 || i == 13 || i == 17)
+            draw_scene(&lane_scenes[i], sizes[0], true);
 }
 
 /* Every cell of an ASCII screen is one printable byte. */
@@ -433,7 +468,7 @@ static void without_colour_what_matters_still_shows(void **state) {
 
 /* Nothing is drawn outside, nothing crashes, whatever the size and the keys. */
 static void walk(const char *file, const char *stop) {
-    static const char keys[] = "1234567890jkhn d[]zf?\x0d/:qgGRrPowmFe<>cvoxptABi9\t9\t";
+    static const char keys[] = "1234567890jkhn d[]zf?\x0d/:qgGRrPowmFe<>cvoxptABi9\t9\tll{}.";
     int64_t now_ms = 0;
     struct tune_state *model = replay_of(file, stop, &now_ms);
     if (model->calls.len) {
@@ -471,6 +506,9 @@ static void every_size_and_key_is_survived(void **state) {
     walk("session.events", "rewritten");
     walk("calls.events", "streaming");
     walk("calls.events", "person");
+    walk("lanes.events", "some-asked");
+    walk("lanes.events", "verifying");
+    walk("lanes.events", "many");
 }
 
 /* What came so far is on the screen with the frame that follows, the newest piece at the end. */

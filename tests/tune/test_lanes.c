@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rounds that follow several directions at once: who is asked what, what runs side by side, what goes
  * on, and what a person can do to one of them. */
+#include "model/model.h"
+#include "tune/driver.h"
 #include "tune/fake.h"
 
 #define SOURCE(latency, what) \
@@ -227,6 +229,96 @@ static void another_plan_for_one_lane_is_asked_for_alone(void **unused) {
     fake_end(&fake);
 }
 
+static void what_is_closed_is_not_decided_about(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake, "beam:2,3", COUNT_OF(plans), TUNE_GATE_ASK);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_START));
+    approve_until(&fake, TUNE_STEP_PLAN);
+    const struct tune_state *state = fake_state(&fake);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_FOCUS, .index = 1));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_REJECT, .text = "no"));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_FOCUS, .index = 1));
+    assert_string_equal(tune_lane_closed(state), "no");
+    assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_REJECT, .text = "no")));
+    assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_ANOTHER)));
+    assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_EDIT_PLAN, .text = "mine")));
+    assert_int_equal(state->rejections.len, 1);
+    assert_int_equal(tune_lanes_open(state), 2);
+    assert_string_equal(tune_lane_plan(state, 1)->key, "b");
+    assert_string_equal(tune_lane_plan(state, 2)->key, "c");
+    assert_null(tune_lane_plan(state, 3));
+    fake_end(&fake);
+}
+
+/* A model is asked, and its answer does not come. */
+static void slow_plans(void *self, const struct tune_context *context, struct tune_reply *reply) {
+    struct fake_proposer *proposer = self;
+    struct buf text = {0};
+    tune_context_print(context, &text);
+    free(proposer->context);
+    proposer->context = buf_take(&text);
+    proposer->asked++;
+    tune_reply_asked(reply, &(struct tune_question){.role = TUNE_ROLE_PLANNER,
+                                                    .model = "script",
+                                                    .prompt = STR("prompt"),
+                                                    .estimate = 1,
+                                                    .mends = -1});
+}
+
+static void slow_given_up(void *self, struct tune_reply *reply) {
+    (void)self;
+    const struct model_reply none = {.dollars = NAN, .first_s = NAN, .elapsed_s = NAN,
+                                     .failure = {ERR_CANCELLED, "cancelled"}};
+    const struct tune_state *state = reply->work.session->state;
+    for (size_t i = 0; i < state->calls.len; i++)
+        if (!state->calls.at[i].ended_ms && state->calls.at[i].lane == reply->work.lane)
+            tune_reply_answered(reply, (int)i, &none);
+}
+
+static void another_while_a_lane_is_asked_puts_its_question_again(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake, "beam:1,3", COUNT_OF(plans), TUNE_GATE_AUTO);
+    fake.proposer.vtable.draws = true;
+    fake.proposer.vtable.parallel = 2;
+    fake.proposer.vtable.plan = slow_plans;
+    fake.proposer.vtable.cancel = slow_given_up;
+    assert_true(fake_try(&fake, ACT(.kind = TUNE_ACT_START)));
+    const struct tune_state *state = fake_state(&fake);
+    assert_true(loop_run_until_idle(fake.loop, 20000));
+    assert_int_equal(state->calls.len, 2);
+    assert_true(fake_try(&fake, ACT(.kind = TUNE_ACT_FOCUS, .index = 2)));
+    assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_ANOTHER)));       /* not asked yet */
+    assert_true(fake_try(&fake, ACT(.kind = TUNE_ACT_FOCUS, .index = 1)));
+    assert_true(fake_try(&fake, ACT(.kind = TUNE_ACT_ANOTHER, .text = "think smaller")));
+    assert_int_equal(fake.proposer.asked, 3);
+    assert_int_equal(state->calls.at[2].lane, 1);
+    assert_false(state->calls.at[0].ended_ms);          /* the other one goes on */
+    assert_true(state->calls.at[1].ended_ms);
+    assert_non_null(strstr(fake.proposer.context, "think smaller"));
+    replay_equals_live(&fake);
+    fake_end(&fake);
+}
+
+/* The next round starts from it alone, the one after from the best of all again. */
+static void going_back_is_for_one_round_of_a_beam(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake, "beam:2,1", COUNT_OF(plans), TUNE_GATE_AUTO);
+    rounds(&fake, 2);
+    const struct tune_state *state = fake_state(&fake);
+    int best = state->incumbent;
+    assert_int_not_equal(best, 0);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_REVERT, .attempt = 0));
+    assert_int_equal(state->incumbent, 0);
+    rounds(&fake, 3);
+    assert_int_equal(state->lanes.len, 1);
+    assert_int_equal(state->lanes.at[0].parent, 0);
+    assert_true(tune_beam_has(state, best));
+    fake_end(&fake);
+}
+
 static void a_kernel_of_ones_own_joins_and_an_edited_one_stands(void **unused) {
     (void)unused;
     struct fake fake;
@@ -359,6 +451,9 @@ int main(void) {
         cmocka_unit_test(one_of_several_is_rejected_with_a_reason_and_the_others_go_on),
         cmocka_unit_test(rejecting_all_of_them_ends_the_round),
         cmocka_unit_test(another_plan_for_one_lane_is_asked_for_alone),
+        cmocka_unit_test(what_is_closed_is_not_decided_about),
+        cmocka_unit_test(another_while_a_lane_is_asked_puts_its_question_again),
+        cmocka_unit_test(going_back_is_for_one_round_of_a_beam),
         cmocka_unit_test(a_kernel_of_ones_own_joins_and_an_edited_one_stands),
         cmocka_unit_test(undo_puts_the_lanes_back),
         cmocka_unit_test(going_back_leaves_the_beam),
