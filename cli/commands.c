@@ -57,6 +57,12 @@ static const struct cli_option check_options[] = {
     OPTION_STRICT,    OPTION_JSON,   OPTIONS_END,
 };
 
+#define OPTION_SEARCH \
+    {"search", "NAME", NULL, \
+     "greedy: one direction at a time. beam:PARENTS,PLANS,REWRITES, as beam:2,3: each round starts from " \
+     "several attempts, with several plans for each, and models write each plan several times; what is " \
+     "left out comes from [search]. Default: [defaults] search, else greedy.", false}
+
 /* All of them stop the loop before they are passed. */
 #define OPTIONS_LIMITS \
     {"wall", "SECONDS", NULL, \
@@ -72,7 +78,8 @@ static const struct cli_option workbench_options[] = {
     OPTION_DEVICE,
     OPTION_TARGET,
     OPTION_PROPOSER,
-    {"rounds", "N", NULL, "Stop after this many rounds. Default: 50.", false},
+    OPTION_SEARCH,
+    {"rounds", "N", NULL, "Stop after this many rounds. Default: 50, 10 with a beam.", false},
     OPTIONS_LIMITS
     {"gate", "GATE", "ask|auto|auto-green",
      "What stands after each step: ask waits for you, auto goes on, auto-green goes on when the "
@@ -85,7 +92,8 @@ static const struct cli_option workbench_options[] = {
 };
 
 static const struct cli_option run_options[] = {
-    {"rounds", "N", NULL, "Rounds to go at most, more of them in a session that exists. Default: 50.",
+    {"rounds", "N", NULL, "Rounds to go at most, more of them in a session that exists. Default: 50, 10 with "
+     "a beam.",
      false},
     {"gate", "WHEN", "ask|auto|auto-green",
      "Who decides after each step: a person at this terminal, the loop, or the loop where the step "
@@ -93,7 +101,7 @@ static const struct cli_option run_options[] = {
     OPTION_DEVICE,
     OPTION_TARGET,
     OPTION_PROPOSER,
-    {"search", "NAME", NULL, "How the tree of attempts is searched. Default: greedy.", false},
+    OPTION_SEARCH,
     OPTION_REFERENCE,
     {"seeds", "LIST", NULL, "Seeds of the inputs to verify with. Default: 0,21,42,63,84.", false},
     {"tolerance", "X", NULL,

@@ -322,6 +322,50 @@ static void what_another_agent_learnt_enters_the_prompt(void **state) {
     terminal_free(terminal);
 }
 
+/* Several directions: gone between, one rejected with a reason, the others approved together, up to the
+ * beam that the next round would start from. */
+static void a_round_of_several_lanes_is_decided(void **state) {
+    struct place *place = *state;
+    const char *program = getenv("HONE_PROGRAM");
+    const char *const argv[] = {program ? program : HONE_BINARY_DIR "/hone", "small", "--search",
+                                "beam:2,3", NULL};
+    make_small_task();
+    struct terminal *terminal = terminal_start(argv, place->env, 100, 30);
+    expect(terminal, "s start");
+    terminal_type(terminal, "s");
+    expect(terminal, "3 of 3 lanes open");
+    expect(terminal, "a approve all 3");
+    expect(terminal, "lane 1/3  of #0, plan 1");
+    terminal_type(terminal, "}");
+    expect(terminal, "lane 2/3  of #0, plan 2");
+    terminal_type(terminal, "l");
+    expect(terminal, "round 1: 3 lanes");
+    expect(terminal, "▸  2  ✓");
+    terminal_type(terminal, "\033[Br");
+    expect(terminal, "reject lane 3");
+    terminal_type(terminal, "not on that engine\r");
+    expect(terminal, "3  ×");
+    expect(terminal, "closed: not on that engine");
+    expect(terminal, "a approve all 2");
+    terminal_type(terminal, ".\r");             /* from the closed one on to the first, and look */
+    expect(terminal, "✓✓×  lane 1/3");
+    terminal_type(terminal, "a");
+    expect(terminal, "rewrite: 2 ok; 2 of 3 lanes open");
+    expect(terminal, "from #0  +");
+    terminal_type(terminal, ":budget rounds 1\r:gate all auto\ra");
+    expect(terminal, "all 1 rounds are done");
+    terminal_type(terminal, "7");
+    expect(terminal, "• #2");
+    expect(terminal, "▸ #1");
+    expect(terminal, "l lanes");
+    terminal_type(terminal, "l");
+    expect(terminal, "keep, in the beam");
+    expect(terminal, "beam: #1 #2");
+    terminal_type(terminal, "qq");
+    assert_int_equal(terminal_wait_exit(terminal, false), 0);
+    terminal_free(terminal);
+}
+
 /* What was on the screen is there again after the worst end. */
 static void a_killed_session_shows_the_same_again(void **state) {
     make_small_task();
@@ -358,6 +402,7 @@ int main(void) {
         TEST(the_editor_has_the_terminal_and_gives_it_back),
         TEST(a_round_is_seen_and_decided),
         TEST(what_another_agent_learnt_enters_the_prompt),
+        TEST(a_round_of_several_lanes_is_decided),
         TEST(a_killed_session_shows_the_same_again),
     };
     cmocka_set_test_filter(getenv("HONE_TEST"));
