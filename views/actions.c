@@ -176,7 +176,9 @@ static void another_with(struct views *views, struct str text, struct views_requ
 }
 
 void act_another(struct views *views, struct str args, struct views_request *request) {
-    if (views->state->wait == TUNE_WAIT_GATE && !lanes_take_cursor(views))
+    enum tune_wait wait = views->state->wait;
+    bool takes = wait == TUNE_WAIT_GATE || (views->view == VIEW_LANES && wait != TUNE_WAIT_REJECTED);
+    if (takes && !lanes_take_cursor(views))
         return;
     if (args.len || !tune_can(views->state, TUNE_ACT_ANOTHER)) {
         another_with(views, args, request);

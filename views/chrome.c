@@ -298,6 +298,11 @@ static void gate_print(const struct tune_state *state, struct buf *out) {
         return;
     }
     buf_printf(out, "%s: ", tune_step_word(step));
+    if (state->lanes.len) {
+        buf_printf(out, "%s; %d of %d lanes open", summary, tune_lanes_open(state),
+                   (int)state->lanes.len);
+        return;
+    }
     if (step == TUNE_STEP_PLAN && plan && plan->title)
         buf_puts(out, plan->title);
     else if (step == TUNE_STEP_DECIDE && attempt && attempt->reason && attempt->id > 0 &&

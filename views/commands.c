@@ -478,7 +478,7 @@ static bool two_marked(const struct views *views) {
 #define NONE TUNE_ACTIONS
 static const struct command commands[] = {
     /* name, hint in the key line ("" for none), help, where, action, handler, condition */
-    {"approve", "approve", "accept what waits (in all lanes) and go on",
+    {"approve", "approve", "accept what waits at a gate, all lanes",
      ON(WORKBENCH) | ON(KERNEL) | ON(DIFF) | ON(DEVICE) | ON(PROFILE) | ON(PROMPT) | ON(HISTORY) |
      ON(NOTES) | ON(SETTINGS) | ON(LANES), TUNE_ACT_APPROVE, act_approve, NULL},
     {"lanes", "lanes", "the directions of this round in a list; with a number: look at that one", TUNING,

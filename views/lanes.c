@@ -188,10 +188,13 @@ void lanes_does(const struct tune_state *state, int index, struct buf *out) {
 void lanes_which(const struct tune_state *state, int index, struct buf *out) {
     const struct tune_lane *lane = &state->lanes.at[index];
     int attempt = tune_lane_attempt(state, index);
+    bool several = false;
+    for (size_t i = 0; i < state->lanes.len; i++)
+        several = several || state->lanes.at[i].sample > 0;
     if (attempt >= 0)
         buf_printf(out, "#%d ", attempt);
     buf_printf(out, "of #%d, plan %d", lane->parent, lane->draw + 1);
-    if (state->width.rewrites > 1)
+    if (several)
         buf_printf(out, ", rewrite %d", lane->sample + 1);
 }
 

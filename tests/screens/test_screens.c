@@ -139,6 +139,8 @@ static const struct scene lane_scenes[] = {
     {"lanes-settings", "decided", "0 End Up Up Up Up", NO_PLACE},
     {"lanes-many", "many", "l End", NO_PLACE},
     {"lanes-many-workbench", "many", "", NO_PLACE},
+    {"lanes-fanned", "fanned", "l End", NO_PLACE},
+    {"lanes-person", "fanned", "", NO_PLACE},
     {"lanes-help", "planned", "? l a n e", NO_PLACE},
 };
 
@@ -508,7 +510,7 @@ static void every_size_and_key_is_survived(void **state) {
     walk("calls.events", "person");
     walk("lanes.events", "some-asked");
     walk("lanes.events", "verifying");
-    walk("lanes.events", "many");
+    walk("lanes.events", "fanned");
 }
 
 /* What came so far is on the screen with the frame that follows, the newest piece at the end. */

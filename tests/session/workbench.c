@@ -345,7 +345,7 @@ static void a_round_of_several_lanes_is_decided(void **state) {
     expect(terminal, "reject lane 3");
     terminal_type(terminal, "not on that engine\r");
     expect(terminal, "3  ×");
-    expect(terminal, "closed: not on that engine");
+    expect(terminal, "closed    not on that engine");
     expect(terminal, "a approve all 2");
     terminal_type(terminal, ".\r");             /* from the closed one on to the first, and look */
     expect(terminal, "✓✓×  lane 1/3");
