@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Below the notes: which model is asked next and why, and what became of the plans of each model and
- * of each strategy. */
+/* Below the notes: which model is asked next and why, and what became of the plans of each model
+ * and of each strategy. */
 #include "views/private.h"
 
 #include <math.h>
 #include <stdio.h>
 
 /* Columns from the right. */
-enum { AT_PLANNED = 56, AT_HELD = 47, AT_RIGHT = 38, AT_KEPT = 29, AT_GAIN = 20, AT_TOKENS = 11,
-       AT_DOLLARS = 1 };
+enum {
+    AT_PLANNED = 56,
+    AT_HELD = 47,
+    AT_RIGHT = 38,
+    AT_KEPT = 29,
+    AT_GAIN = 20,
+    AT_TOKENS = 11,
+    AT_DOLLARS = 1
+};
 
 static void draw_head(struct tui_area area, int row, bool strategy) {
     static const struct {
         int at;
         const char *word;
-    } heads[] = {{AT_PLANNED, "planned"}, {AT_HELD, "held"},     {AT_RIGHT, "right"},
-                 {AT_KEPT, "kept"},       {AT_GAIN, "gain"},     {AT_TOKENS, "tokens"},
+    } heads[] = {{AT_PLANNED, "planned"}, {AT_HELD, "held"}, {AT_RIGHT, "right"},
+                 {AT_KEPT, "kept"},       {AT_GAIN, "gain"}, {AT_TOKENS, "tokens"},
                  {AT_DOLLARS, "dollars"}};
     tui_say(tui_ink(area, TUI_TITLE), row, 1, "%s", strategy ? "strategy" : "model");
     for (size_t i = 0; i < COUNT_OF(heads) && (!strategy || heads[i].at > AT_TOKENS); i++)

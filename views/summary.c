@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The summary: what came of the session while nobody looked. It opens by itself when a session is
- * opened that has stopped, and when it stops with nobody at the keys. What is counted is core/tune's. */
+ * opened that has stopped, and when it stops with nobody at the keys. What is counted is
+ * core/tune's. */
 #include "views/private.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define AWAY_MS 60000               /* without a key: nobody is there */
-#define BAR 14                      /* cells of the longest latency */
+#define AWAY_MS 60000 /* without a key: nobody is there */
+#define BAR 14        /* cells of the longest latency */
 
 /* Columns of the ladder. */
 enum { AT_TEXT = 10, AT_US = 23, AT_BAR = 25, AT_TITLE = 48 };
 
-/* ---- rows ------------------------------------------------------------------------------------- */
+/*  rows ------------------------------------------------------------------------------------- */
 
 static struct summary_row *row_add(struct views *views, const char *head, enum tui_role ink) {
     struct summary_row *row = vec_push(&views->summary);
@@ -50,10 +51,10 @@ static void rung_add(struct views *views, const char **heading, const struct tun
     struct buf text = {0};
     const char *title = attempt->plan.title ? attempt->plan.title : "by hand";
     tune_ratio_print(&text, attempt);
-    struct summary_row *row = say(views, heading, TUI_PLAIN, "#%d, round %d, %s against #%d: %s (%s)%s%s",
-                                  attempt->id, attempt->round, text.at, attempt->parent, title, strategy,
-                                  attempt->author ? ", by " : "",
-                                  attempt->author ? attempt->author : "");
+    struct summary_row *row =
+        say(views, heading, TUI_PLAIN, "#%d, round %d, %s against #%d: %s (%s)%s%s", attempt->id,
+            attempt->round, text.at, attempt->parent, title, strategy,
+            attempt->author ? ", by " : "", attempt->author ? attempt->author : "");
     buf_clear(&text);
     buf_printf(&text, "%.2fx", attempt->vs_parent);
     if (!attempt->modelled && isfinite(attempt->interval.low) && isfinite(attempt->interval.high))
@@ -68,9 +69,9 @@ static void rung_add(struct views *views, const char **heading, const struct tun
 
 static void seed_add(struct views *views, const char **heading) {
     const struct tune_attempt *seed = &views->state->attempts.at[0];
-    struct summary_row *row =
-        say(views, heading, TUI_PLAIN, "the seed kernel; ratios are against the parent, with the "
-            "interval they lie in at 95 %% where it was measured");
+    struct summary_row *row = say(views, heading, TUI_PLAIN,
+                                  "the seed kernel; ratios are against the parent, with the "
+                                  "interval they lie in at 95 %% where it was measured");
     row->title = "the kernel as it came";
     row->ratio = "seed";
     row->attempt = 0;
@@ -98,7 +99,9 @@ static void add_best(struct views *views) {
     struct summary_row *row =
         say(views, &heading, TUI_GOOD, "%s  %s  #%d%s%s", show_latency(best->latency_us).text,
             show_speedup(best->speedup).text, best->id, more.at ? more.at : "",
-            best->modelled ? ", modelled" : best->confirmed ? ", confirmed" : "");
+            best->modelled    ? ", modelled"
+            : best->confirmed ? ", confirmed"
+                              : "");
     row->attempt = best->id;
     buf_free(&more);
     if (best->path)
@@ -164,9 +167,9 @@ static void cost_add(struct views *views, const struct tune_cost *cost) {
     tune_amount_print(&text, TUNE_BUDGET_DOLLARS, cost->dollars);
     dollars = keep(views, &text);
     struct summary_row *row =
-        say(views, &heading, TUI_PLAIN, "%s, %s: %d asked, %d of them failed; tokens %s%s, dollars %s",
-            cost->role, cost->model, cost->asked, cost->failed, cost->guessed ? "about " : "", tokens,
-            dollars);
+        say(views, &heading, TUI_PLAIN,
+            "%s, %s: %d asked, %d of them failed; tokens %s%s, dollars %s", cost->role, cost->model,
+            cost->asked, cost->failed, cost->guessed ? "about " : "", tokens, dollars);
     row->cells[0] = cost->role;
     row->cells[1] = cost->model;
     buf_printf(&text, "%d", cost->asked);
@@ -195,8 +198,10 @@ static void add_cost(struct views *views, const struct tune_summary *summary) {
         summary->costs.len ? "" : ", no model was asked");
     if (summary->costs.len) {
         static const char *const heads[] = {"role", "model", "asked", "tokens", "dollars", "time"};
-        struct summary_row *row = say(views, &heading, TUI_DIM, "tokens and dollars as reported; ~ where "
-                                      "some are estimates by the texts, - where nobody reported any");
+        struct summary_row *row =
+            say(views, &heading, TUI_DIM,
+                "tokens and dollars as reported; ~ where "
+                "some are estimates by the texts, - where nobody reported any");
         for (size_t i = 0; i < COUNT_OF(heads); i++)
             row->cells[i] = heads[i];
     }
@@ -227,7 +232,7 @@ void summary_forget(struct views *views) {
     views->summary_texts = NULL;
 }
 
-/* ---- drawing ---------------------------------------------------------------------------------- */
+/*  drawing ---------------------------------------------------------------------------------- */
 
 static void draw_rung(struct tui_area area, int line, const struct summary_row *row) {
     tui_say(tui_ink(area, TUI_STRONG), line, AT_TEXT, "#%d", row->attempt);
@@ -235,14 +240,16 @@ static void draw_rung(struct tui_area area, int line, const struct summary_row *
     struct tui_rect bar = {line, AT_BAR, 1, BAR};
     if (isfinite(row->share))
         tui_chart_bar(tui_area_part(area, bar), fmin(row->share, 1), TUI_BAR);
-    int col = tui_say(tui_ink(area, row->attempt ? TUI_GOOD : TUI_DIM), line, AT_BAR + BAR + 1, "%s",
-                      row->ratio) + 2;
+    int col = tui_say(tui_ink(area, row->attempt ? TUI_GOOD : TUI_DIM), line, AT_BAR + BAR + 1,
+                      "%s", row->ratio) +
+              2;
     col = MAX_OF(col, AT_TITLE);
-    tui_put_short(area, line, (struct tui_rect){0, col, 1, area.cols - col - 1}, str_of(row->title));
+    tui_put_short(area, line, (struct tui_rect){0, col, 1, area.cols - col - 1},
+                  str_of(row->title));
 }
 
 static void draw_cells(struct tui_area area, int line, const struct summary_row *row) {
-    static const int right[] = {0, 0, 28, 18, 9, 1};        /* columns from the right */
+    static const int right[] = {0, 0, 28, 18, 9, 1}; /* columns from the right */
     struct tui_area ink = tui_ink(area, row->ink);
     tui_say(ink, line, AT_TEXT, "%s", row->cells[0]);
     tui_put_short(ink, line, (struct tui_rect){0, AT_TEXT + 11, 1, area.cols - AT_TEXT - 46},
@@ -271,7 +278,8 @@ void summary_draw(struct views *views, struct tui_area area) {
     int below = 5;
     struct tui_rect upper = {0, 0, body.rows - below, body.cols};
     struct tui_rect lower = {body.rows - below, 0, below, body.cols};
-    struct tui_area inside = tui_frame(tui_area_part(body, upper), true, "what came of it", note.at);
+    struct tui_area inside =
+        tui_frame(tui_area_part(body, upper), true, "what came of it", note.at);
     struct tui_area detail = tui_frame(tui_area_part(body, lower), false, "in full", "");
     struct tui_list *list = &views->summary_list;
     tui_list_fit(list, (int)views->summary.len, inside.rows);
@@ -283,8 +291,9 @@ void summary_draw(struct views *views, struct tui_area area) {
     }
     tui_list_draw_bar(list, inside);
     if (list->cursor >= 0 && (size_t)list->cursor < views->summary.len)
-        tui_put_wrapped(tui_area_part(detail, (struct tui_rect){0, 1, detail.rows, detail.cols - 2}), 0,
-                        str_of(views->summary.at[list->cursor].text));
+        tui_put_wrapped(
+            tui_area_part(detail, (struct tui_rect){0, 1, detail.rows, detail.cols - 2}), 0,
+            str_of(views->summary.at[list->cursor].text));
     buf_free(&note);
 }
 
@@ -309,7 +318,7 @@ void summary_enter(struct views *views, struct views_request *request) {
     views_show(views, VIEW_DIFF);
 }
 
-/* ---- when it opens ---------------------------------------------------------------------------- */
+/*  when it opens ---------------------------------------------------------------------------- */
 
 bool summary_is_due(const struct tune_state *state) {
     return state && state->wait == TUNE_WAIT_STOPPED && state->attempts.len;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Limits: what is spent, what is spoken for, what is left, and the sentence with which the loop stops
- * before it passes one. What things will cost is guessed in expect.c; which step is next is drive.c's. */
+/* Limits: what is spent, what is spoken for, what is left, and the sentence with which the loop
+ * stops before it passes one. What things will cost is guessed in expect.c; which step is next is
+ * drive.c's. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +11,11 @@
 #include "tune/driver.h"
 #include "tune/models.h"
 
-#define AMPLE 4         /* an answer may be so many times longer than expected, */
-#define PART 0.25       /* or take this part of what is left, whatever is more */
-#define MOST_OPEN 64    /* questions among the last that may still be open */
-#define EARLY 0.1       /* a deadline comes before the limit by this part of what is left, */
-#define EARLY_S 2.0     /* at most so much: what runs has to be given up before */
+#define AMPLE 4      /* an answer may be so many times longer than expected, */
+#define PART 0.25    /* or take this part of what is left, whatever is more */
+#define MOST_OPEN 64 /* questions among the last that may still be open */
+#define EARLY 0.1    /* a deadline comes before the limit by this part of what is left, */
+#define EARLY_S 2.0  /* at most so much: what runs has to be given up before */
 
 static double known(double value) {
     return isnan(value) ? 0 : value;
@@ -99,18 +100,19 @@ double tune_budget_held(const struct tune_state *state, enum tune_budget budget)
 
 double tune_budget_left(const struct tune_state *state, enum tune_budget budget) {
     double limit = state->budgets[budget].limit;
-    return isnan(limit) ? (double)NAN
-                        : limit - known(tune_budget_spent(state, budget)) -
-                              tune_budget_held(state, budget);
+    return isnan(limit)
+               ? (double)NAN
+               : limit - known(tune_budget_spent(state, budget)) - tune_budget_held(state, budget);
 }
 
 /* --------------------------------------------------------------------------------------- words */
 
 const char *tune_budget_option(enum tune_budget budget) {
-    static const char *const options[TUNE_BUDGETS] = {
-        [TUNE_BUDGET_ROUNDS] = "rounds",        [TUNE_BUDGET_WALL_S] = "wall",
-        [TUNE_BUDGET_DEVICE_S] = "device-time", [TUNE_BUDGET_TOKENS] = "tokens",
-        [TUNE_BUDGET_DOLLARS] = "dollars"};
+    static const char *const options[TUNE_BUDGETS] = {[TUNE_BUDGET_ROUNDS] = "rounds",
+                                                      [TUNE_BUDGET_WALL_S] = "wall",
+                                                      [TUNE_BUDGET_DEVICE_S] = "device-time",
+                                                      [TUNE_BUDGET_TOKENS] = "tokens",
+                                                      [TUNE_BUDGET_DOLLARS] = "dollars"};
     return options[budget];
 }
 
@@ -148,11 +150,15 @@ void tune_budget_print(struct buf *out, enum tune_budget budget, double amount) 
                                                     [TUNE_BUDGET_DEVICE_S] = " of device",
                                                     [TUNE_BUDGET_TOKENS] = " tokens"};
     tune_amount_print(out, budget, amount);
-    buf_puts(out, nouns[budget] ? nouns[budget] : "");
+    if (budget == TUNE_BUDGET_ROUNDS && amount == 1)
+        buf_puts(out, " round");
+    else
+        buf_puts(out, nouns[budget] ? nouns[budget] : "");
 }
 
 void tune_expected_print(struct buf *out, const struct tune_expected *expected) {
-    double tokens = expected->cost[TUNE_BUDGET_TOKENS], dollars = expected->cost[TUNE_BUDGET_DOLLARS];
+    double tokens = expected->cost[TUNE_BUDGET_TOKENS],
+           dollars = expected->cost[TUNE_BUDGET_DOLLARS];
     if (!(tokens > 0))
         return;
     buf_puts(out, "about ");
@@ -194,7 +200,8 @@ static void sentence(const struct tune_state *state, enum tune_budget budget, do
         tune_budget_print(out, budget, cost);
         buf_puts(out, " needed");
     }
-    buf_printf(out, view->limit < 50 ? "; more with :budget %s %.4g" : "; more with :budget %s %.0f",
+    buf_printf(out,
+               view->limit < 50 ? "; more with :budget %s %.4g" : "; more with :budget %s %.0f",
                tune_budget_word(budget), view->limit * 2);
     buf_printf(out, " or hone run --%s", tune_budget_option(budget));
 }
@@ -207,9 +214,11 @@ static void passed_print(const struct tune_state *state, enum tune_budget budget
 }
 
 bool tune_budget_is_priced(const struct tune_state *state, struct buf *why) {
-    const char *stranger = isnan(state->budgets[TUNE_BUDGET_DOLLARS].limit) ? NULL : unpriced(state);
+    const char *stranger =
+        isnan(state->budgets[TUNE_BUDGET_DOLLARS].limit) ? NULL : unpriced(state);
     if (stranger)
-        buf_printf(why, "a limit in dollars cannot be kept: what %s costs is not known. Give its "
+        buf_printf(why,
+                   "a limit in dollars cannot be kept: what %s costs is not known. Give its "
                    "[model] price_input and price_output, or lift the limit: :budget dollars none",
                    stranger);
     return !stranger;
@@ -223,7 +232,7 @@ bool tune_budget_allows(const struct tune_state *state, const struct tune_expect
         enum tune_budget budget = (enum tune_budget)i;
         double limit = state->budgets[i].limit, left = tune_budget_left(state, budget);
         double cost = known(expected->cost[i]);
-        bool over = budget == TUNE_BUDGET_WALL_S && left <= 0;     /* whatever is next takes some */
+        bool over = budget == TUNE_BUDGET_WALL_S && left <= 0; /* whatever is next takes some */
         if (isnan(limit) || (!over && (cost <= 0 || cost <= left + limit * 1e-9)))
             continue;
         if (budget == TUNE_BUDGET_ROUNDS) {
@@ -237,7 +246,7 @@ bool tune_budget_allows(const struct tune_state *state, const struct tune_expect
     return true;
 }
 
-/* ------------------------------------------------------------------------------- the loop's side */
+/* --------------------------------------------------------------------------- the loop's side */
 
 bool tune_budget_stops(struct tune_session *session, const struct tune_expected *expected,
                        const char *what) {
@@ -266,7 +275,7 @@ void tune_budget_tell(struct tune_session *session, const struct tune_expected *
     buf_free(&text);
 }
 
-/* Whether a step is asked about at all: hone does the last ones itself when a question is too dear. */
+/* Whether a step is asked about at all: hone does the last ones itself when a question is dear. */
 static bool is_limited(const struct tune_state *state, enum tune_step step) {
     bool limited = false;
     for (int i = TUNE_BUDGET_WALL_S; i < TUNE_BUDGETS; i++)
@@ -296,11 +305,11 @@ static double most_of(const struct tune_state *state, const struct tune_asking *
                       const struct tune_expected *expected) {
     const struct tune_role_model *model = &state->roles[asking->role].models[asking->which];
     double tokens = tune_budget_left(state, TUNE_BUDGET_TOKENS) - expected->prompt;
-    double prompt = expected->cost[TUNE_BUDGET_DOLLARS] -
-                    expected->answer * model->price_output * 1e-6;
+    double prompt =
+        expected->cost[TUNE_BUDGET_DOLLARS] - expected->answer * model->price_output * 1e-6;
     double dollars = tune_budget_left(state, TUNE_BUDGET_DOLLARS) - known(prompt);
     double paid = model->price_output > 0 ? dollars / (model->price_output * 1e-6) : (double)NAN;
-    double most = fmin(tokens, paid);       /* of a number and NAN: the number */
+    double most = fmin(tokens, paid); /* of a number and NAN: the number */
     if (isnan(most))
         return 0;
     return fmin(most, fmax(expected->answer * AMPLE, most * PART));
@@ -329,7 +338,7 @@ bool tune_reply_affords(struct tune_reply *reply, struct tune_asking *asking, in
     snprintf(what, sizeof what, "a question to the %s", tune_role_word(asking->role));
     asking->hold_tokens = expected.cost[TUNE_BUDGET_TOKENS];
     asking->hold_dollars = expected.cost[TUNE_BUDGET_DOLLARS];
-    expected.cost[TUNE_BUDGET_WALL_S] = 0;      /* that is the step's */
+    expected.cost[TUNE_BUDGET_WALL_S] = 0; /* that is the step's */
     bool allowed = tune_budget_allows(session->state, &expected, what, &why);
     if (allowed) {
         lengthen(session->state, asking, &expected, max_tokens);
@@ -365,8 +374,8 @@ void tune_budget_guess(const struct tune_state *state, int number, struct str an
 
 /* ------------------------------------------------------------------------------------ deadlines */
 
-/* What the clock shows since the last event; the same for each evaluation of the device model, whose
- * time is the clock's. */
+/* What the clock shows since the last event; the same for each evaluation of the device model,
+ * whose time is the clock's. */
 static double under_way(const struct tune_session *session, enum tune_budget budget, int *running) {
     const struct tune_state *state = session->state;
     uint64_t now = clock_monotonic_ns();
@@ -395,7 +404,8 @@ static void on_deadline(void *data) {
         return;
     passed_print(state, budget, "what runs", &text);
     sentence(state, budget,
-             known(tune_budget_spent(state, budget)) + under_way(session, budget, &running), 0, &text);
+             known(tune_budget_spent(state, budget)) + under_way(session, budget, &running), 0,
+             &text);
     tune_stop(session, "%s", text.at);
     buf_free(&text);
     tune_work_cancel(session);
@@ -409,8 +419,8 @@ static double runs_out(const struct tune_session *session, enum tune_budget budg
     int running = 0;
     if (isnan(limit))
         return NAN;
-    double left = limit - known(tune_budget_spent(state, budget)) -
-                  under_way(session, budget, &running);
+    double left =
+        limit - known(tune_budget_spent(state, budget)) - under_way(session, budget, &running);
     return running ? fmax(left - fmin(left * EARLY, EARLY_S), 0) / running : (double)NAN;
 }
 
@@ -429,6 +439,6 @@ void tune_budget_watch(struct tune_session *session) {
         session->deadline_of = all[i];
     }
     if (!isnan(first) && first < 1e9)
-        session->deadline = loop_timer_start(session->loop, (uint64_t)(first * 1000), 0, on_deadline,
-                                             session);
+        session->deadline =
+            loop_timer_start(session->loop, (uint64_t)(first * 1000), 0, on_deadline, session);
 }

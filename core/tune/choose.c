@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of the models that share a role is asked next: in turns, or the one that gained the most for
- * its cost, without forgetting the others. It counts from the state and asks nobody. */
+/* Which of the models that share a role is asked next: in turns, or the one that gained the most
+ * for its cost, without forgetting the others. It counts from the state and asks nobody. */
 #include "tune/choose.h"
 
 #include <math.h>
@@ -8,13 +8,14 @@
 
 #include "tune/prompt.h"
 
-#define LEAST_DOLLARS 1e-4          /* of a question: a free one is not worth everything */
+#define LEAST_DOLLARS 1e-4 /* of a question: a free one is not worth everything */
 #define LEAST_TOKENS 1
 
 const char *tune_choice_word(enum tune_choice_by by) {
-    static const char *const words[] = {
-        [TUNE_CHOICE_EVEN] = "in turns", [TUNE_CHOICE_UNTRIED] = "each once",
-        [TUNE_CHOICE_TOKENS] = "gain per token", [TUNE_CHOICE_DOLLARS] = "gain per dollar"};
+    static const char *const words[] = {[TUNE_CHOICE_EVEN] = "in turns",
+                                        [TUNE_CHOICE_UNTRIED] = "each once",
+                                        [TUNE_CHOICE_TOKENS] = "gain per token",
+                                        [TUNE_CHOICE_DOLLARS] = "gain per dollar"};
     return words[by];
 }
 
@@ -22,7 +23,7 @@ static bool is(const char *a, const char *b) {
     return a && b && !strcmp(a, b);
 }
 
-/* --------------------------------------------------------------------------------- what there is */
+/* ----------------------------------------------------------------------------- what there is */
 
 static void count_call(struct tune_choice_row *row, const struct tune_call *call) {
     double parts[] = {call->input, call->output, call->cache_read, call->cache_write};
@@ -40,9 +41,9 @@ static void count_call(struct tune_choice_row *row, const struct tune_call *call
                      : !isnan(call->guess_dollars) ? call->guess_dollars
                      : failed                      ? 0
                                                    : (double)NAN;
-    row->tokens += counted || failed || !isnan(call->guess_answer) ? fmax(tokens, LEAST_TOKENS)
-                                                                   : (double)NAN;
-    row->dollars += fmax(dollars, LEAST_DOLLARS) + 0 * dollars;     /* NAN stays */
+    row->tokens +=
+        counted || failed || !isnan(call->guess_answer) ? fmax(tokens, LEAST_TOKENS) : (double)NAN;
+    row->dollars += fmax(dollars, LEAST_DOLLARS) + 0 * dollars; /* NAN stays */
 }
 
 static void count_gain(struct tune_choice_row *row, enum tune_role role,
@@ -65,8 +66,8 @@ static void count(const struct tune_state *state, enum tune_role role,
 
 /* --------------------------------------------------------------------------------- what is next */
 
-/* The one that was asked least, so that a model that is asked twice about the same does not lose its
- * place to another. */
+/* The one that was asked least, so that a model that is asked twice about the same does not lose
+ * its place to another. */
 static size_t in_turns(const struct tune_choice *choice) {
     size_t next = 0;
     for (size_t i = 1; i < choice->rows.len; i++)

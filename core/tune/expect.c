@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the next question, evaluation, step and round will cost, going by what they cost in this session
- * before. It decides nothing; limits are budget.c's. */
+/* What the next question, evaluation, step and round will cost, going by what they cost in this
+ * session before. It decides nothing; limits are budget.c's. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,17 +8,17 @@
 #include "tune/private.h"
 #include "tune/sweep.h"
 
-#define RECENT 10                   /* calls of a role that tell how long its answers are */
-#define UNCOUNTED 1.2               /* a prompt that no service counted may be so much longer */
-#define DEVICE_FIRST_S 60           /* of a measured seed kernel, before there is one */
+#define RECENT 10         /* calls of a role that tell how long its answers are */
+#define UNCOUNTED 1.2     /* a prompt that no service counted may be so much longer */
+#define DEVICE_FIRST_S 60 /* of a measured seed kernel, before there is one */
 
-/* Tokens of the first answer of a role: a plan is a page, a lesson a paragraph; a kernel is as long as
- * the one that is there and half as much, with some words around it. */
+/* Tokens of the first answer of a role: a plan is a page, a lesson a paragraph; a kernel is as long
+ * as the one that is there and half as much, with some words around it. */
 static const struct {
     double tokens, kernels;
 } first_answer[TUNE_ROLES] = {
-    [TUNE_ROLE_PLANNER] = {1500, 0},   [TUNE_ROLE_REWRITER] = {1000, 1.5},
-    [TUNE_ROLE_FIXER] = {1000, 1.5},   [TUNE_ROLE_SUMMARISER] = {500, 0},
+    [TUNE_ROLE_PLANNER] = {1500, 0},  [TUNE_ROLE_REWRITER] = {1000, 1.5},
+    [TUNE_ROLE_FIXER] = {1000, 1.5},  [TUNE_ROLE_SUMMARISER] = {500, 0},
     [TUNE_ROLE_REFLECTOR] = {500, 0},
 };
 
@@ -43,9 +43,9 @@ static const struct tune_role_model *model_of(const struct tune_state *state,
 
 /* What the calls of a role, and of a model, tell. */
 struct past {
-    double prompt, answer, seconds;     /* the largest of the last ones; 0: none */
-    double counted, estimated;          /* tokens of prompts, as services and as hone count them */
-    double read, written;               /* of the counted ones, from and into the cache */
+    double prompt, answer, seconds; /* the largest of the last ones; 0: none */
+    double counted, estimated;      /* tokens of prompts, as services and as hone count them */
+    double read, written;           /* of the counted ones, from and into the cache */
 };
 
 static void look_back(const struct tune_state *state, const struct tune_asking *asking,
@@ -82,8 +82,8 @@ static double dollars_of(const struct tune_role_model *model, const struct past 
                                 model->price_cache_write, model->price_up_to};
     struct model_usage usage = {.input = expected->prompt, .output = expected->answer};
     double read = past->counted > 0 ? past->read / past->counted : 0;
-    double written = past->counted > 0 ? past->written / past->counted
-                                       : price.cache_write > price.input;
+    double written =
+        past->counted > 0 ? past->written / past->counted : price.cache_write > price.input;
     if (!isnan(price.cache_read))
         usage.cache_read = expected->prompt * read;
     if (!isnan(price.cache_write))
@@ -121,7 +121,8 @@ static struct tune_expected next_call(const struct tune_state *state, enum tune_
         .role = role, .which = tune_role_turn(state, role, models), .prompt = NAN};
     bool asked = !models;
     for (size_t i = 0; i < state->calls.len && !asked; i++)
-        asked = state->calls.at[i].ended_ms && state->calls.at[i].role && !state->calls.at[i].failure &&
+        asked = state->calls.at[i].ended_ms && state->calls.at[i].role &&
+                !state->calls.at[i].failure &&
                 !strcmp(state->calls.at[i].role, tune_role_word(role));
     if (!asked) {
         struct tune_context *context = tune_context_build(state);
@@ -172,9 +173,10 @@ double tune_expect_device(const struct tune_state *state, enum tune_step step) {
 }
 
 struct tune_expected tune_expect_step(const struct tune_state *state, enum tune_step step) {
-    static const enum tune_role roles[TUNE_STEPS] = {
-        [TUNE_STEP_PLAN] = TUNE_ROLE_PLANNER,         [TUNE_STEP_REWRITE] = TUNE_ROLE_REWRITER,
-        [TUNE_STEP_SUMMARISE] = TUNE_ROLE_SUMMARISER, [TUNE_STEP_REFLECT] = TUNE_ROLE_REFLECTOR};
+    static const enum tune_role roles[TUNE_STEPS] = {[TUNE_STEP_PLAN] = TUNE_ROLE_PLANNER,
+                                                     [TUNE_STEP_REWRITE] = TUNE_ROLE_REWRITER,
+                                                     [TUNE_STEP_SUMMARISE] = TUNE_ROLE_SUMMARISER,
+                                                     [TUNE_STEP_REFLECT] = TUNE_ROLE_REFLECTOR};
     struct tune_expected expected = {0};
     enum tune_role role = roles[step];
     const struct tune_attempt *open = tune_state_attempt(state, state->current);
@@ -212,7 +214,7 @@ struct tune_expected tune_expect_round(const struct tune_state *state) {
         whole.unpriced = whole.unpriced ? whole.unpriced : one.unpriced;
     }
     whole.cost[TUNE_BUDGET_ROUNDS] = 1;
-    if (!tune_sweep_ends(state))        /* nobody is asked, and it was counted when it began */
+    if (!tune_sweep_ends(state)) /* nobody is asked, and it was counted when it began */
         whole.cost[TUNE_BUDGET_ROUNDS] = whole.cost[TUNE_BUDGET_TOKENS] =
             whole.cost[TUNE_BUDGET_DOLLARS] = 0;
     return whole;

@@ -11,12 +11,11 @@
 #include "tune/private.h"
 #include "tune/score.h"
 
-#define TOLD 5                      /* lessons in the text: the last ones */
+#define TOLD 5 /* lessons in the text: the last ones */
 
 /* --------------------------------------------------------------------------------------- counts */
 
-static void fail_add(struct tune_summary *summary, const char *what, int attempt,
-                     const char *why) {
+static void fail_add(struct tune_summary *summary, const char *what, int attempt, const char *why) {
     struct tune_failing *row = NULL;
     for (size_t i = 0; i < summary->failed.len && !row; i++)
         if (!strcmp(summary->failed.at[i].what, what))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What came of a session so far, for who was not there: counted from the state, which is a function of
- * the log, so that it is the same whenever it is looked at. */
+/* What came of a session so far, for who was not there: counted from the state, which is a function
+ * of the log, so that it is the same whenever it is looked at. */
 #ifndef HONE_TUNE_SUMMARY_H
 #define HONE_TUNE_SUMMARY_H
 
@@ -9,35 +9,35 @@
 /* An attempt that became the incumbent. */
 struct tune_rung {
     int attempt;
-    char strategy[80];              /* as the scores name it */
+    char strategy[80]; /* as the scores name it */
 };
 /* What did not become one, and plans and questions that came to nothing, by why. */
 struct tune_failing {
-    char what[80];                  /* "do not compile (user)", "are not faster" */
-    int count, attempt;             /* attempt: the last one, -1: none */
-    const char *why;                /* of the last one; NULL */
+    char what[80];      /* "do not compile (user)", "are not faster" */
+    int count, attempt; /* attempt: the last one, -1: none */
+    const char *why;    /* of the last one; NULL */
 };
 struct tune_cost {
     const char *role, *model;
     int asked, failed;
-    double tokens, dollars;         /* NAN: nobody reported any */
-    double seconds;                 /* from question to answer */
-    bool guessed;                   /* some tokens are estimates by the texts */
+    double tokens, dollars; /* NAN: nobody reported any */
+    double seconds;         /* from question to answer */
+    bool guessed;           /* some tokens are estimates by the texts */
 };
 struct tune_summary {
-    VEC(struct tune_rung) ladder;   /* in the order they were made */
-    VEC(struct tune_failing) failed;    /* the most frequent first */
-    VEC(struct tune_cost) costs;    /* by role, then model, as they came first */
-    VEC(int) notes, memory;         /* indices: notes that count, experiences of this session */
+    VEC(struct tune_rung) ladder;    /* in the order they were made */
+    VEC(struct tune_failing) failed; /* the most frequent first */
+    VEC(struct tune_cost) costs;     /* by role, then model, as they came first */
+    VEC(int) notes, memory;          /* indices: notes that count, experiences of this session */
 };
 /* Free with tune_summary_free. */
 void tune_summary_make(const struct tune_state *state, struct tune_summary *summary);
 void tune_summary_free(struct tune_summary *summary);
 
-/* "1.21x (95 %: 1.19 to 1.23)", "1.21x (modelled)": how much faster an attempt is than its parent. */
+/* How much faster than its parent: "1.21x (95 %: 1.19 to 1.23)", "1.21x (modelled)". */
 void tune_ratio_print(struct buf *out, const struct tune_attempt *attempt);
-/* As text for people; `folder` is where the kernels are (NULL: not said), `why` why it ended (NULL: as
- * the state says). */
+/* As text for people; `folder` is where the kernels are (NULL: not said), `why` why it ended (NULL:
+ * as the state says). */
 void tune_summary_print(const struct tune_state *state, const char *folder, const char *why,
                         struct buf *out);
 

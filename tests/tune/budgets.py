@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hone run stopped by each limit, with a model that counts what it was asked: budgets.py PATH_OF_HONE
-[NAME OF A TEST]..."""
+"""hone run stopped by each limit, with a model that counts what it was asked.
+
+usage: budgets.py PATH_OF_HONE [NAME OF A TEST]..."""
 
 import http.server
 import json
@@ -18,15 +19,17 @@ import unittest
 HONE = os.path.abspath(sys.argv[1])
 HERE = pathlib.Path(__file__).parent
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="hone-budgets-"))
-ENV = {**os.environ, "XDG_CACHE_HOME": str(FOLDER / "cache"), "XDG_STATE_HOME": str(FOLDER / "state"),
-       "XDG_CONFIG_HOME": str(FOLDER / "conf")}
+ENV = {**os.environ, "XDG_CACHE_HOME": str(FOLDER / "cache"),
+       "XDG_STATE_HOME": str(FOLDER / "state"), "XDG_CONFIG_HOME": str(FOLDER / "conf"),
+       "HONE_TEST_KEY": "k"}
 for name in ("HONE_PYTHON", "http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
     ENV.pop(name, None)
 CONFIG = FOLDER / "conf" / "hone" / "config.ini"
 # Plans that differ by a number alone are the same direction.
 TILES = {64: "four rows", 128: "eight rows", 256: "a page", 512: "two pages", 16: "one row",
          8: "half a row", 4: "a word", 2: "a letter"}
-ROLES = {"You tune kernels": "planner", "You rewrite kernels": "rewriter", "You repair kernels": "fixer"}
+ROLES = {"You tune kernels": "planner", "You rewrite kernels": "rewriter",
+         "You repair kernels": "fixer"}
 
 KERNEL = """import neuronxcc.nki as nki
 import neuronxcc.nki.language as nl
@@ -67,8 +70,8 @@ def transform_nki_outputs(k_res, ref):
 
 
 class Model(http.server.BaseHTTPRequestHandler):
-    """Chat Completions: plans a wider tile each time, writes it; counts a token for three characters,
-    and says no more than it may."""
+    """Chat Completions: plans a wider tile each time, writes it; counts a token for three
+    characters, and says no more than it may."""
 
     protocol_version = "HTTP/1.1"
     tokens, dollars, asked, planned, silent = 0, 0.0, 0, 0, False
@@ -97,8 +100,9 @@ class Model(http.server.BaseHTTPRequestHandler):
                      "prompt_tokens_details": {"cached_tokens": 0}}
             Model.tokens += usage["prompt_tokens"] + usage["completion_tokens"]
             Model.dollars += usage["prompt_tokens"] * 3e-6 + usage["completion_tokens"] * 15e-6
+        reason = "length" if cut else "stop"
         chunks = [{"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None}]},
-                  {"choices": [{"index": 0, "delta": {}, "finish_reason": "length" if cut else "stop"}]},
+                  {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]},
                   {"choices": [], "usage": usage}]
         time.sleep(0.1)                                 # so that others come meanwhile
         with Model.lock:
@@ -138,9 +142,9 @@ class Budgets(unittest.TestCase):
                           f"model = wide\nkey_env = HONE_TEST_KEY\n{more}")
 
     def run_hone(self, *args, status=0):
-        done = subprocess.run([HONE, "run", str(self.task), "--json", "--proposer", "m", "--seeds", "0",
-                               *map(str, args)], env={**ENV, "HONE_TEST_KEY": "k"},
-                              capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
+        done = subprocess.run([HONE, "run", str(self.task), "--json", "--proposer", "m", "--seeds",
+                               "0", *map(str, args)], env=ENV, capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=100)
         self.assertEqual(done.returncode, status, done.stdout[-2000:] + done.stderr)
         self.stderr = done.stderr
         return [json.loads(line) for line in done.stdout.splitlines()]
@@ -168,7 +172,8 @@ class Budgets(unittest.TestCase):
     def test_tokens(self):
         _, summary = self.ended(self.run_hone("--rounds", 1), "all 1 rounds")
         once = Model.tokens
-        end, summary = self.ended(self.run_hone("--rounds", 9, "--tokens", once * 2.6), "tokens would be passed")
+        events = self.run_hone("--rounds", 9, "--tokens", once * 2.6)
+        end, summary = self.ended(events, "tokens would be passed")
         self.assertLessEqual(Model.tokens, once * 3.6)
         self.assertEqual(summary["cost"]["tokens"], Model.tokens)
         self.assertGreater(Model.tokens, once * 1.5)
@@ -182,21 +187,24 @@ class Budgets(unittest.TestCase):
         """Before anything was counted the defaults decide, and answers are kept short enough."""
         for most in (500, 13000, 22000):
             Model.tokens = Model.planned = 0
-            self.ended(self.run_hone("--fresh", "--rounds", 9, "--tokens", most), "tokens would be passed")
+            events = self.run_hone("--fresh", "--rounds", 9, "--tokens", most)
+            self.ended(events, "tokens would be passed")
             self.assertLessEqual(Model.tokens, most)
 
     def test_several_questions_at_once(self):
         for most in (30000, 45000):
             Model.tokens = Model.planned = 0
-            self.ended(self.run_hone("--fresh", "--search", "beam:2,2,2", "--rounds", 9, "--tokens", most),
-                       "tokens would be passed")
+            events = self.run_hone("--fresh", "--search", "beam:2,2,2", "--rounds", 9, "--tokens",
+                                   most)
+            self.ended(events, "tokens would be passed")
             self.assertLessEqual(Model.tokens, most)
         self.assertGreater(Model.most_at_once, 1)
 
     def test_dollars(self):
         self.run_hone("--rounds", 1)
         once = Model.dollars
-        end, summary = self.ended(self.run_hone("--rounds", 9, "--dollars", once * 2.6), "would be passed")
+        events = self.run_hone("--rounds", 9, "--dollars", once * 2.6)
+        end, summary = self.ended(events, "would be passed")
         self.assertIn("$", end["reason"])
         self.assertLessEqual(Model.dollars, once * 3.6)
         self.assertGreater(Model.dollars, once * 1.5)
@@ -238,8 +246,9 @@ class Budgets(unittest.TestCase):
             f"=== planner\ntitle: Tiles of {tile}\nwhat: {name} at once\n"
             "=== rewriter\n```python\n" + KERNEL.replace("32", str(tile)) + "```\n"
             for tile, name in TILES.items()))
-        CONFIG.write_text(f"[model m]\napi = command\ncommand = /usr/bin/python3 {HERE / 'scripted.py'} "
-                          f"{script} {script}.state\nprice_input = 3\nprice_output = 15\n")
+        command = f"/usr/bin/python3 {HERE / 'scripted.py'} {script} {script}.state"
+        CONFIG.write_text(f"[model m]\napi = command\ncommand = {command}\n"
+                          "price_input = 3\nprice_output = 15\n")
         events = self.run_hone("--rounds", 9, "--tokens", 9000)
         end, summary = self.ended(events, "tokens would be passed")
         self.assertIsNone(end["cost"]["tokens"])                # as reported: nobody did
@@ -248,12 +257,13 @@ class Budgets(unittest.TestCase):
         self.assertTrue(all(row["estimated"] for row in summary["cost"]["models"]))
 
     def test_people_read_it(self):
-        done = subprocess.run([HONE, "run", str(self.task), "--proposer", "m", "--seeds", "0", "--rounds",
-                               "1"], env={**ENV, "HONE_TEST_KEY": "k"}, capture_output=True, text=True,
-                              stdin=subprocess.DEVNULL, timeout=60)
-        for words in (r"^ended    all 1 rounds are done$", r"^seed     [0-9.]+ .s$", r"^best     [0-9.]+ .s",
-                      r"^ladder   #1 round 1: [0-9.]+x \(modelled\) to .*\[latency down\] Tiles of 64$",
-                      r"^learnt   proposed experience", r"^cost     1 rounds, .*, \$0\.[0-9]+$",
+        done = subprocess.run([HONE, "run", str(self.task), "--proposer", "m", "--seeds", "0",
+                               "--rounds", "1"], env=ENV, capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=100)
+        for words in (r"^ended    all 1 rounds are done$", r"^seed     [0-9.]+ .s$",
+                      r"^best     [0-9.]+ .s",
+                      r"^ladder   #1 round 1: [0-9.]+x \(modelled\) to .*\[latency down\] Tiles",
+                      r"^learnt   proposed experience", r"^cost     1 round, .*, \$0\.[0-9]+$",
                       r"^         planner, m: 1 asked, [0-9.k]+ tokens, \$0\.[0-9]+, [0-9.]+ s$"):
             self.assertTrue(re.search(words, done.stdout, re.M), words + "\n" + done.stdout)
 

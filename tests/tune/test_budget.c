@@ -36,7 +36,7 @@ static void rounds_and_device_stop_it_in_time(void **unused) {
     stopped_by(&fake, "all 2 rounds");
     limit(&fake, TUNE_BUDGET_ROUNDS, 50);
     double spent = tune_budget_spent(fake_state(&fake), TUNE_BUDGET_DEVICE_S);
-    limit(&fake, TUNE_BUDGET_DEVICE_S, spent + 0.9);    /* a round takes a second */
+    limit(&fake, TUNE_BUDGET_DEVICE_S, spent + 0.9); /* a round takes a second */
     run(&fake);
     stopped_by(&fake, "of device would be passed by another round");
     stopped_by(&fake, ":budget device");
@@ -54,7 +54,7 @@ static void a_host_is_not_asked_for_more_than_it_may_give(void **unused) {
     fake_measured = true;
     fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
     fake_measured = false;
-    limit(&fake, TUNE_BUDGET_DEVICE_S, 0.9);            /* an eighth of a second an evaluation */
+    limit(&fake, TUNE_BUDGET_DEVICE_S, 0.9); /* an eighth of a second an evaluation */
     run(&fake);
     stopped_by(&fake, "of device would be passed by another round");
     double spent = tune_budget_spent(fake_state(&fake), TUNE_BUDGET_DEVICE_S);
@@ -77,7 +77,7 @@ static void what_runs_is_given_up_when_time_is_over(void **unused) {
     fake.place.slow = false;
     limit(&fake, TUNE_BUDGET_WALL_S, NAN);
     limit(&fake, TUNE_BUDGET_ROUNDS, 1);
-    run(&fake);                                         /* it goes on with the step that was given up */
+    run(&fake); /* it goes on with the step that was given up */
     stopped_by(&fake, "all 1 rounds");
     assert_int_equal(fake_state(&fake)->incumbent, 1);
     fake_end(&fake);
@@ -94,25 +94,35 @@ static void the_device_models_time_is_a_limit_for_what_runs(void **unused) {
     fake_end(&fake);
 }
 
-/* -------------------------------------------------------------------------------------- questions */
+/* ---------------------------------------------------------------------------------- questions */
 
 static struct tune_state *replayed(const char *const (*events)[2], size_t count) {
     struct tune_state *state = tune_state_new();
     for (size_t i = 0; i < count; i++)
-        tune_state_apply(state, (int64_t)i + 1, 1000 * (int64_t)(i + 1), events[i][0], events[i][1]);
+        tune_state_apply(state, (int64_t)i + 1, 1000 * (int64_t)(i + 1), events[i][0],
+                         events[i][1]);
     return state;
 }
 
-#define PRICED(label) \
-    {.name = label, .asked = "anthropic, x", .price_input = 1, .price_output = 10, \
-     .price_cache_read = 0.1, .price_cache_write = 1.25}
+#define PRICED(label)                                                                              \
+    {                                                                                              \
+        .name = label, .asked = "anthropic, x", .price_input = 1, .price_output = 10,              \
+        .price_cache_read = 0.1, .price_cache_write = 1.25                                         \
+    }
 static const struct tune_role_model priced[] = {PRICED("a")};
-static const struct tune_role_model stranger[] = {
-    {.name = "b", .asked = "openai, b", .price_input = NAN, .price_output = NAN,
-     .price_cache_read = NAN, .price_cache_write = NAN}};
-static const struct tune_role_model person[] = {
-    {.name = "human", .asked = "human, you", .price_input = NAN, .price_output = NAN,
-     .price_cache_read = NAN, .price_cache_write = NAN, .person = true}};
+static const struct tune_role_model stranger[] = {{.name = "b",
+                                                   .asked = "openai, b",
+                                                   .price_input = NAN,
+                                                   .price_output = NAN,
+                                                   .price_cache_read = NAN,
+                                                   .price_cache_write = NAN}};
+static const struct tune_role_model person[] = {{.name = "human",
+                                                 .asked = "human, you",
+                                                 .price_input = NAN,
+                                                 .price_output = NAN,
+                                                 .price_cache_read = NAN,
+                                                 .price_cache_write = NAN,
+                                                 .person = true}};
 
 static const char *const talk[][2] = {
     {"asked", "{\"role\":\"planner\",\"model\":\"a\",\"estimate\":1000,\"hold_tokens\":9000,"
@@ -132,12 +142,12 @@ static void a_question_costs_what_they_cost_before(void **unused) {
     struct tune_asking asking = {.role = TUNE_ROLE_PLANNER, .prompt = 2000};
     struct tune_expected expected = tune_expect_call(state, &asking);
     assert_true(expected.own);
-    assert_float_equal(expected.prompt, 3000, 1e-6);        /* 1500 were counted where 1000 were guessed */
+    assert_float_equal(expected.prompt, 3000, 1e-6); /* 1500 were counted where 1000 were guessed */
     assert_float_equal(expected.answer, 500, 1e-6);
     assert_float_equal(expected.cached, 0.8, 1e-6);
     assert_float_equal(expected.cost[TUNE_BUDGET_TOKENS], 3500, 1e-6);
-    assert_float_equal(expected.cost[TUNE_BUDGET_DOLLARS],
-                       (600 * 1 + 2400 * 0.1 + 500 * 10) * 1e-6, 1e-12);
+    assert_float_equal(expected.cost[TUNE_BUDGET_DOLLARS], (600 * 1 + 2400 * 0.1 + 500 * 10) * 1e-6,
+                       1e-12);
     asking.prompt = NAN;
     assert_float_equal(tune_expect_call(state, &asking).prompt, 1500, 1e-6);
     tune_state_free(state);
@@ -173,10 +183,11 @@ static void what_is_asked_is_spoken_for_until_it_is_answered(void **unused) {
     assert_true(tune_budget_allows(state, &expected, "plan", &why));
     expected.cost[TUNE_BUDGET_TOKENS] = 2001;
     assert_false(tune_budget_allows(state, &expected, "plan", &why));
-    assert_string_equal(why.at, "the limit of 8000 tokens would be passed by plan: 2000 tokens spent, "
-                                "4000 tokens spoken for, about 2001 tokens needed; more with "
-                                ":budget tokens 16000 or hone run --tokens");
-    expected.cost[TUNE_BUDGET_TOKENS] = 0;      /* what costs none goes on */
+    assert_string_equal(why.at,
+                        "the limit of 8000 tokens would be passed by plan: 2000 tokens spent, "
+                        "4000 tokens spoken for, about 2001 tokens needed; more with "
+                        ":budget tokens 16000 or hone run --tokens");
+    expected.cost[TUNE_BUDGET_TOKENS] = 0; /* what costs none goes on */
     assert_true(tune_budget_allows(state, &expected, "verify", &why));
     buf_free(&why);
     tune_state_free(state);
@@ -190,7 +201,7 @@ static void what_nobody_counted_is_not_nothing(void **unused) {
         {"asked", "{\"role\":\"planner\",\"model\":\"a\",\"estimate\":1000}"},
         {"answered", "{\"call\":1,\"failure\":\"401\"}"}};
     struct tune_state *state = replayed(events, COUNT_OF(events));
-    assert_true(isnan(state->budgets[TUNE_BUDGET_TOKENS].spent));      /* as reported: nothing is */
+    assert_true(isnan(state->budgets[TUNE_BUDGET_TOKENS].spent)); /* as reported: nothing is */
     assert_float_equal(tune_budget_spent(state, TUNE_BUDGET_TOKENS), 1400, 1e-6);
     assert_float_equal(tune_budget_spent(state, TUNE_BUDGET_DOLLARS), 0.005, 1e-9);
     tune_state_free(state);
@@ -242,7 +253,7 @@ static void limits_come_from_options_and_the_configuration(void **unused) {
     run(&fake);
     double spent = tune_budget_spent(state, TUNE_BUDGET_DEVICE_S);
     tune_session_close(fake.session);
-    fake.options.fresh = false;                 /* so much more */
+    fake.options.fresh = false; /* so much more */
     fake.place = (struct fake_place){.loop = fake.loop};
     fake_open(&fake);
     state = fake_state(&fake);

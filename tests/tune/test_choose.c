@@ -9,7 +9,8 @@
 
 #include "tune/private.h"
 
-#define MODEL(label) {.name = label, .asked = "openai, x"}
+#define MODEL(label)                                                                               \
+    { .name = label, .asked = "openai, x" }
 static const struct tune_role_model models[] = {MODEL("a"), MODEL("b"), MODEL("c")};
 
 struct bench {
@@ -58,8 +59,10 @@ static void asks(struct bench *bench, size_t model, const char *cost, double gai
     answered(bench, cost);
     int id = (int)bench->state->attempts.len, parent = MAX_OF(bench->state->incumbent, 0);
     double us = bench->state->attempts.at[parent].latency_us / gain;
-    event(bench, "attempt", "{\"attempt\":%d,\"parent\":%d,\"source\":\"x\",\"plan\":{\"author\":"
-          "\"%s\",\"title\":\"t\"}}", id, parent, models[model].name);
+    event(bench, "attempt",
+          "{\"attempt\":%d,\"parent\":%d,\"source\":\"x\",\"plan\":{\"author\":"
+          "\"%s\",\"title\":\"t\"}}",
+          id, parent, models[model].name);
     event(bench, "measured", "{\"attempt\":%d,\"latency_us\":%.12g,\"modelled\":true}", id, us);
     event(bench, "decided", "{\"attempt\":%d,\"status\":\"%s\"}", id, gain > 1 ? "keep" : "revert");
 }
@@ -74,12 +77,12 @@ static void the_cheaper_of_two_equals_is_preferred_and_the_other_explored(void *
         assert_true(next < 2);
         count[next]++;
         late += next == 0 && round >= 30;
-        asks(&bench, next, next ? "\"input\":100,\"dollars\":0.01" : "\"input\":100,\"dollars\":0.04",
-             1.01);
+        asks(&bench, next,
+             next ? "\"input\":100,\"dollars\":0.01" : "\"input\":100,\"dollars\":0.04", 1.01);
     }
     assert_true(count[1] >= 2 * count[0]);
     assert_true(count[0] >= 3);
-    assert_true(late >= 1);             /* it is still asked, later on */
+    assert_true(late >= 1); /* it is still asked, later on */
     tune_state_free(bench.state);
 }
 
@@ -89,7 +92,7 @@ static void each_is_tried_first_also_while_others_run(void **unused) {
     begin(&bench, 3);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(next_of(&bench, 3), i);
-        asked(&bench, i);               /* nobody has answered yet */
+        asked(&bench, i); /* nobody has answered yet */
     }
     assert_true(next_of(&bench, 3) < 3);
     tune_state_free(bench.state);
@@ -135,7 +138,8 @@ static void what_is_not_known_of_one_is_not_compared(void **unused) {
     assert_int_equal(by_after("\"input\":9,\"dollars\":1", "\"input\":9,\"dollars\":1"),
                      TUNE_CHOICE_DOLLARS);
     assert_int_equal(by_after("\"input\":9,\"dollars\":1", "\"input\":9"), TUNE_CHOICE_TOKENS);
-    assert_int_equal(by_after("\"input\":9,\"dollars\":1", "\"guess_answer\":9"), TUNE_CHOICE_TOKENS);
+    assert_int_equal(by_after("\"input\":9,\"dollars\":1", "\"guess_answer\":9"),
+                     TUNE_CHOICE_TOKENS);
     assert_int_equal(by_after("\"input\":9,\"dollars\":1", "\"tries\":1"), TUNE_CHOICE_EVEN);
 }
 
@@ -147,7 +151,8 @@ static void a_free_model_is_the_best_but_not_the_only_one(void **unused) {
     for (int round = 0; round < 60; round++) {
         size_t next = next_of(&bench, 2);
         count[next]++;
-        asks(&bench, next, next ? "\"input\":9,\"dollars\":0" : "\"input\":9,\"dollars\":0.05", 1.01);
+        asks(&bench, next, next ? "\"input\":9,\"dollars\":0" : "\"input\":9,\"dollars\":0.05",
+             1.01);
     }
     assert_true(count[1] > count[0] && count[0] >= 3);
     tune_state_free(bench.state);
