@@ -312,6 +312,14 @@ static bool goes_on(const struct model_call *call) {
            !(call->retry_after_s > LONGEST_ASKED_S);
 }
 
+/* A service that wants a longer pause than anybody waits for. */
+static void say_when(struct model_call *call) {
+    size_t length = strlen(call->wrong.text);
+    if (call->wrong.kind != ERR_NONE && call->may_pass && call->retry_after_s > LONGEST_ASKED_S)
+        snprintf(call->wrong.text + length, sizeof call->wrong.text - length,
+                 " (not before %.0f min from now)", fmin(ceil(call->retry_after_s / 60), 1e6));
+}
+
 /* The secrets are needed no longer; what looked like the beginning of one was none. */
 static void end_text(struct model_call *call) {
     if (call->redact.count)
@@ -330,6 +338,7 @@ void model_call_end_try(struct model_call *call) {
                         "%s: the answer ended in the middle; the connection was closed",
                         model_call_name(call));
     if (!goes_on(call)) {
+        say_when(call);
         settle_soon(call);
         return;
     }

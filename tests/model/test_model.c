@@ -78,7 +78,7 @@ static void final_failures_say_what_to_do(void **state) {
         {"long-prompt", ERR_USAGE, "prompt is too long: 300000"},
         {"moved", ERR_USAGE, "base_url"},
         {"page", ERR_USAGE, "text/html"},
-        {"later", ERR_ENVIRONMENT, "come back tomorrow"},
+        {"later", ERR_ENVIRONMENT, "come back tomorrow (not before 1440 min from now)"},
         {"endless", ERR_ENVIRONMENT, "endless"},
     };
     struct bench *bench = *state;
