@@ -2,6 +2,7 @@
 /* Tile sizes: a constant of the kernel that loop counts divide by gets another value. The new
  * kernel is analysed as a whole: it must keep every limit, and every division must still be exact.
  */
+#include "tune/constants.h"
 #include "tune/rewrite.h"
 
 #include <math.h>
@@ -50,6 +51,7 @@ static bool call_lays_out(const struct rewrite_model *model, const struct nki_no
 }
 
 static bool name_lays_out(const struct rewrite_model *model, const struct nki_node *def, int depth);
+static bool id_lays_out(const struct rewrite_model *model, struct str id, int depth);
 
 /* Does the size serve to lay data out here (an index, a shape, a count), and not to compute? */
 static bool lays_out(const struct rewrite_model *model, const struct nki_node *node, int depth) {
@@ -88,7 +90,11 @@ bool rewrite_lays_out(const struct rewrite_model *model, const struct nki_node *
 
 static bool name_lays_out(const struct rewrite_model *model, const struct nki_node *def,
                           int depth) {
-    const struct rewrite_name *name = rewrite_name_of(model, def->name.id);
+    return id_lays_out(model, def->name.id, depth);
+}
+
+static bool id_lays_out(const struct rewrite_model *model, struct str id, int depth) {
+    const struct rewrite_name *name = rewrite_name_of(model, id);
     if (!name || depth > 6)
         return name == NULL;
     for (size_t i = 0; i < name->accesses.len; i++)
@@ -99,12 +105,23 @@ static bool name_lays_out(const struct rewrite_model *model, const struct nki_no
     return true;
 }
 
-static bool is_legal(const struct rewrite_model *model, const struct nki_node *constant,
+/* The innermost statement around a span. */
+static struct nki_node *stmt_at(const struct rewrite_model *model, struct nki_span span) {
+    struct nki_node *found = model->kernel;
+    for (uint32_t i = 0; i < model->tree->n_nodes; i++) {
+        struct nki_node *node = model->tree->nodes[i];
+        if (nki_is_statement(node) && node->start <= span.start && node->end >= span.end)
+            found = node;
+    }
+    return found;
+}
+
+static bool is_legal(const struct rewrite_model *model, const struct tune_constant *constant,
                      int64_t value, const char **why) {
     struct nki_edits edits = {.tree = model->tree};
     struct buf out = {0};
     struct rewrite_model *after = NULL;
-    nki_edit_node(&edits, constant, str_of(arena_printf(model->arena, "%lld", (long long)value)));
+    tune_constant_set(constant, value, &edits);
     if (nki_edits_apply(&edits, &out, NULL)) {
         struct rewrite_request next = *model->request;
         next.source = buf_str(&out);
@@ -124,11 +141,13 @@ double rewrite_row_cost(int64_t n) {
 }
 
 static void add_site(struct rewrite_model *model, const struct rewrite_row *row,
-                     const struct nki_node *stmt, int64_t old, int64_t value, double share) {
-    struct str name = stmt->assign.targets.at[0]->name.id;
-    struct rewrite_site *site = rewrite_site_add(model, row, (struct nki_node *)(uintptr_t)stmt);
-    site->node[0] = stmt->assign.value;
+                     const struct tune_constant *constant, int64_t value, double share) {
+    struct str name = constant->id;
+    int64_t old = constant->value;
+    struct rewrite_site *site = rewrite_site_add(model, row, stmt_at(model, constant->span));
     site->number[0] = value;
+    site->number[1] = constant->span.start;
+    site->number[2] = constant->span.end;
     site->key =
         arena_printf(model->arena, "tile:" STR_FMT ":%lld", STR_ARG(name), (long long)value);
     site->title = arena_printf(model->arena, STR_FMT ": %lld to %lld", STR_ARG(name),
@@ -150,10 +169,21 @@ static void add_site(struct rewrite_model *model, const struct rewrite_row *row,
     }
 }
 
+/* The NAME node that binds the constant; NULL for one of the module. */
+static const struct nki_node *binding(const struct rewrite_model *model,
+                                      const struct tune_constant *constant) {
+    const struct rewrite_name *name = rewrite_name_of(model, constant->id);
+    for (size_t i = 0; name && i < name->accesses.len; i++)
+        if (name->accesses.at[i].how & (REWRITE_BIND | REWRITE_WRITE))
+            return name->accesses.at[i].node;
+    return NULL;
+}
+
 static void look_at(struct rewrite_model *model, const struct rewrite_row *row,
-                    const struct nki_node *stmt) {
-    int64_t old = stmt->assign.value->constant.integer;
-    struct str name = stmt->assign.targets.at[0]->name.id;
+                    const struct tune_constant *constant) {
+    int64_t old = constant->value;
+    struct str name = constant->id;
+    struct nki_node *stmt = stmt_at(model, constant->span);
     double share = 0;
     int64_t most = 1;
     for (size_t i = 0; i < model->loops.len; i++) {
@@ -165,7 +195,7 @@ static void look_at(struct rewrite_model *model, const struct rewrite_row *row,
     }
     if (share <= 0 || old < 2)
         return;
-    if (!name_lays_out(model, stmt->assign.targets.at[0], 0)) {
+    if (!id_lays_out(model, name, 0)) {
         rewrite_decline(model, row, stmt, STR_FMT " is not only used to lay data out",
                         STR_ARG(name));
         return;
@@ -177,28 +207,23 @@ static void look_at(struct rewrite_model *model, const struct rewrite_row *row,
         if (most % factor || model->sites.len > 400)
             continue;
         value = old * factor;
-        if (is_legal(model, stmt->assign.value, value, &why))
-            add_site(model, row, stmt, old, value, share);
+        if (is_legal(model, constant, value, &why))
+            add_site(model, row, constant, value, share);
         else
             rewrite_decline(model, row, stmt, STR_FMT " = %lld: %s", STR_ARG(name),
                             (long long)value, why);
     }
-    if (old % 2 == 0 && old > NKI_PARTITIONS && is_legal(model, stmt->assign.value, old / 2, &why))
-        add_site(model, row, stmt, old, old / 2, share);
+    if (old % 2 == 0 && old > NKI_PARTITIONS && is_legal(model, constant, old / 2, &why))
+        add_site(model, row, constant, old / 2, share);
 }
 
-/* `NAME = 256` that binds the name for the whole kernel. */
-static bool is_constant(const struct rewrite_model *model, const struct nki_node *stmt) {
-    if (stmt->kind != NKI_ASSIGN || stmt->assign.targets.len != 1 ||
-        stmt->assign.targets.at[0]->kind != NKI_NAME || stmt->assign.value->kind != NKI_CONSTANT ||
-        stmt->assign.value->constant.type != NKI_CONST_INT || stmt->assign.value->constant.is_big)
-        return false;
-    const struct rewrite_name *name = rewrite_name_of(model, stmt->assign.targets.at[0]->name.id);
-    size_t binds = 0;
-    for (size_t i = 0; name && i < name->accesses.len; i++)
-        binds += (name->accesses.at[i].how & (REWRITE_BIND | REWRITE_WRITE)) != 0;
-    return stmt->parent == model->kernel ? binds == 1
-                                         : stmt->parent == model->tree->module && binds == 0;
+/* Bound in the kernel's own block, or at module level where the kernel reads it. */
+static bool is_of_kernel(const struct rewrite_model *model, const struct tune_constant *constant) {
+    const struct nki_node *bound = binding(model, constant);
+    if (!constant->owner)
+        return bound == NULL;
+    return bound && str_equal(constant->owner->function_def.name,
+                              model->kernel->function_def.name);
 }
 
 void rewrite_find_tile(struct rewrite_model *model, const struct rewrite_row *row) {
@@ -206,15 +231,19 @@ void rewrite_find_tile(struct rewrite_model *model, const struct rewrite_row *ro
         rewrite_decline(model, row, model->kernel, "%s already", rewrite_why_illegal(model));
         return;
     }
-    for (uint32_t i = 0; i < model->tree->n_nodes; i++)
-        if (is_constant(model, model->tree->nodes[i]))
-            look_at(model, row, model->tree->nodes[i]);
+    struct tune_constants *constants =
+        tune_constants_find(model->request->source, model->request->function);
+    for (size_t i = 0; i < constants->all.len; i++)
+        if (is_of_kernel(model, &constants->all.at[i]))
+            look_at(model, row, &constants->all.at[i]);
+    tune_constants_free(constants);
 }
 
 bool rewrite_apply_tile(struct rewrite_model *model, const struct rewrite_site *site,
                         struct nki_edits *edits, struct err *err) {
     (void)err;
-    nki_edit_node(edits, site->node[0],
-                  str_of(arena_printf(model->arena, "%lld", (long long)site->number[0])));
+    const struct nki_span span = {(uint32_t)site->number[1], (uint32_t)site->number[2]};
+    nki_edit_replace(edits, span,
+                     str_of(arena_printf(model->arena, "%lld", (long long)site->number[0])));
     return true;
 }

@@ -233,6 +233,31 @@ static void a_tile_size_changes_within_the_limits(void **state) {
         "    return y\n", &inputs, "tile:", "T is not only used to lay data out");
 }
 
+/* Bound together with another one, or by a tile size of the language. */
+static void a_tile_size_is_any_named_constant(void **state) {
+    (void)state;
+    static const char *const bound[][2] = {
+        {"    P, T = nl.tile_size.pmax, 256  # columns\n",
+         "    P, T = nl.tile_size.pmax, 1024  # columns\n"},
+        {"    P = 128\n    T = nl.tile_size.gemm_moving_fmax // 2\n",
+         "    P = 128\n    T = 1024\n"}};
+    struct help_inputs inputs = {0};
+    help_array(&inputs, 256, 1024);
+    for (size_t i = 0; i < COUNT_OF(bound); i++) {
+        struct buf text = {0}, out = {0};
+        const char *rest = strstr(tiled, "    y = ");
+        buf_printf(&text, "%s\ndef kernel(x):\n%s%s", CURRENT, bound[i][0], rest);
+        struct rewrite_request request = help_request(text.at, &inputs);
+        struct err err = {0};
+        if (!rewrite_apply(&request, "tile:T:1024", &out, &err))
+            fail_msg("%s: %s", bound[i][0], err.text);
+        assert_non_null(strstr(out.at, bound[i][1]));
+        assert_non_null(strstr(out.at, rest));
+        buf_free(&text);
+        buf_free(&out);
+    }
+}
+
 static void sizes_in_numbers_change_together(void **state) {
     (void)state;
     struct help_inputs inputs = {0};
@@ -382,6 +407,7 @@ int main(void) {
         cmocka_unit_test(current_operations_are_fused),
         cmocka_unit_test(tiles_are_transposed_once),
         cmocka_unit_test(a_tile_size_changes_within_the_limits),
+        cmocka_unit_test(a_tile_size_is_any_named_constant),
         cmocka_unit_test(sizes_in_numbers_change_together),
         cmocka_unit_test(every_offer_for_the_seeds_can_be_done),
         cmocka_unit_test(spoilt_kernels_do_no_harm),
