@@ -80,6 +80,8 @@ static void read_file(const char *path, size_t *left, struct tune_foreign *out) 
 struct walk {
     VEC(char *) files;
     size_t entries;
+    struct stat own;
+    bool has_own;
 };
 
 /* candidates-iter-2 before candidates-iter-10. */
@@ -99,7 +101,9 @@ static void walk_folder(struct walk *walk, const char *folder, int depth) {
         walk->entries++;
         char *path = path_join(folder, entry->d_name);
         bool there = lstat(path, &info) == 0;
-        if (there && S_ISDIR(info.st_mode))
+        bool own = there && walk->has_own && info.st_dev == walk->own.st_dev &&
+                   info.st_ino == walk->own.st_ino;
+        if (there && S_ISDIR(info.st_mode) && !own)
             walk_folder(walk, path, depth + 1);
         if (there && S_ISREG(info.st_mode) && is_known(entry->d_name))
             *vec_push(&walk->files) = path;
@@ -116,6 +120,7 @@ bool tune_foreign_read(const char *path, struct tune_foreign *out, struct err *e
         out->arena = arena_new();
     if (!file_exists(path))
         return err_set(err, ERR_USAGE, "%.200s: there is no such file or folder", path);
+    walk.has_own = out->own && stat(out->own, &walk.own) == 0;
     if (file_is_dir(path))
         walk_folder(&walk, path, 0);
     else

@@ -35,6 +35,7 @@ struct tune_foreign {
     VEC(const char *) complaints;               /* "file:line: what is wrong with it" */
     size_t files, left_out;                     /* files read; complaints that were too many */
     size_t beside;                              /* files beside them */
+    const char *own;                            /* a folder that is left out: the session's; NULL */
     bool full;                                  /* experiences were left out, and it was said */
     struct arena *arena;                        /* owns every text above */
 };

@@ -283,7 +283,7 @@ static void complaints_tell(const struct tune_foreign *foreign,
 bool tune_session_import(struct tune_session *session, const char *path,
                          struct tune_import_report *report, struct err *err) {
     const struct tune_state *state = session->state;
-    struct tune_foreign foreign = {0};
+    struct tune_foreign foreign = {.own = store_folder(session->store)};
     size_t memory = state->memory.len, imports = state->imports.len;
     bool ok = !state->read_only ||
               err_set(err, ERR_ENVIRONMENT, "the session is held by %s",

@@ -496,6 +496,13 @@ static void import_twice(void **unused) {
     assert_int_equal(state->memory.len, 2);
     assert_int_equal(state->imports.len, 3);
     buf_free(&report.complaints);
+    /* The folder of the task has the session in it, which is no other agent's. */
+    report = (struct tune_import_report){0};
+    fake_file(tune_session_folder(fake.session), "experiments.jsonl", EXPERIMENTS);
+    assert_true(tune_session_import(fake.session, fake.folder, &report, &err));
+    assert_int_equal(report.files, 2);
+    assert_int_equal(report.attempts, 0);
+    buf_free(&report.complaints);
     assert_false(tune_session_import(fake.session, "/nowhere/at/all", &report, &err));
     assert_int_equal(err.kind, ERR_USAGE);
     free(folder);
