@@ -234,6 +234,89 @@ static void the_device_model_gives_the_floor_and_what_the_host_left_out(void **s
     fake_end(&fake);
 }
 
+/* The seed kernel with other tiles; the fake place would find it fast. */
+static char *tiled(const char *tile) {
+    struct str kernel = embed_find("seeds/silu/kernel.py");
+    const char *from = strstr(kernel.at, "TILE_N = 256");
+    struct buf text = {0};
+    assert_non_null(from);
+    buf_add(&text, kernel.at, (size_t)(from - kernel.at));
+    buf_printf(&text, "TILE_N = %s", tile);
+    from += strlen("TILE_N = 256");
+    buf_add(&text, from, kernel.len - (size_t)(from - kernel.at));
+    buf_puts(&text, "\nNOTE = '# latency 50000'\n");
+    return buf_take(&text);
+}
+
+static void what_the_model_times_far_above_its_parent_is_not_measured(void **state) {
+    (void)state;
+    char *tiles[] = {tiled("32"), tiled("512")};
+    for (int keeps = 0; keeps < 2; keeps++) {
+        struct fake_plan plan = {.key = "tiles", .source = tiles[keeps], .size = 0.5};
+        struct fake fake;
+        struct err err = {0};
+        struct config *config = config_load(NULL, &err);
+        assert_true(config && config_set(config, "search", "prune", "1.5", &err));
+        begin(&fake, &plan, TUNE_GATE_AUTO);
+        fake.options.config = config;
+        real_task(&fake, "100000");
+        fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
+                                             .index = TUNE_BUDGET_ROUNDS, .number = 1});
+        int before = fake.place.started;
+        fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
+        const struct tune_state *now = fake_state(&fake);
+        const struct tune_attempt *attempt = tune_state_attempt(now, 1);
+        assert_true(now->attempts.at[0].modelled_us > 0);
+        assert_int_equal(fake.place.started - before, keeps ? 4 : 1);
+        assert_int_equal(attempt->status, keeps ? TUNE_STATUS_KEEP : TUNE_STATUS_REVERT);
+        if (!keeps)
+            assert_non_null(strstr(attempt->reason, "the device model times it at"));
+        assert_int_equal(now->steps[TUNE_STEP_VERIFY].is, keeps ? TUNE_IS_OK : TUNE_IS_SKIPPED);
+        assert_int_equal(now->notes.len, 1);
+        fake_end(&fake);
+        config_free(config);
+    }
+    free(tiles[0]);
+    free(tiles[1]);
+}
+
+static void several_are_measured_at_once_each_on_its_own_occasion(void **state) {
+    (void)state;
+    static const struct fake_plan both[] = {
+        {.key = "a", .source = "def kernel():\n    # latency 800\n    # hbm 500\n    x = 1\n"},
+        {.key = "b", .source = "def kernel():\n    # latency 700\n    # hbm 500\n    x = 2\n"}};
+    struct fake fake;
+    fake_measured = true;
+    fake_begin(&fake, both, 2, TUNE_GATE_AUTO);
+    tune_session_close(fake.session);
+    fake.options.search = "beam:2,2";
+    fake.options.fresh = true;
+    fake.seen.parallel = 2;
+    fake_open(&fake);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_GATE, .step = TUNE_STEP_REWRITE,
+                                         .gate = TUNE_GATE_ASK});
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
+    fake.place.slow = true;
+    int before = fake.place.started;
+    assert_true(fake_try(&fake, (struct tune_action){.kind = TUNE_ACT_APPROVE}));
+    assert_int_equal(fake.place.started - before, 2);
+    assert_string_equal(fake.place.occasion, "2.0");
+    fake.place.slow = false;
+    for (struct fake_run *run = fake.place.runs; run; run = run->next)
+        run->timer = loop_timer_start(fake.loop, 0, 0, fake_finish, run);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
+                                         .index = TUNE_BUDGET_ROUNDS, .number = 1});
+    const struct tune_state *now = fake_state(&fake);
+    for (int id = 1; id <= 2; id++) {
+        assert_true(now->attempts.at[id].confirmed);
+        assert_int_equal(now->attempts.at[id].evaluated, 3);
+        assert_int_equal(now->attempts.at[id].samples.len, 10);
+    }
+    assert_int_equal(now->incumbent, 2);
+    assert_int_equal(now->beam.len, 2);
+    fake_end(&fake);
+}
+
 static const char model[] = "[model]\nargv = run {kernel}\nruns = 7\n"
                             "[patterns]\nlatency_ms = took (\\d+)\n[reference]\nlatency_ms = 5\n";
 
@@ -290,6 +373,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_kernel_inside_a_model_is_checked_with_one_run_and_timed_with_all),
         cmocka_unit_test(a_kernel_inside_a_model_cannot_be_tuned_on_the_device_model),
         cmocka_unit_test(the_device_model_gives_the_floor_and_what_the_host_left_out),
+        cmocka_unit_test(what_the_model_times_far_above_its_parent_is_not_measured),
+        cmocka_unit_test(several_are_measured_at_once_each_on_its_own_occasion),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
