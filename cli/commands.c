@@ -207,7 +207,13 @@ const struct cli_command cli_commands[] = {
      "seconds, as far as they were reported. With --proposer human you are asked: the question "
      "is printed, your answer is read from standard input up to a line with nothing but a dot, or to the "
      "end of the input. A pipe or a file may hold several answers, one after the other; with --json the "
-     "question is an event of its own. Where nobody can answer, the run ends at the start and says so.",
+     "question is an event of its own. Where nobody can answer, the run ends at the start and says so.\n\n"
+     "With --search beam:B,N,K a round follows several directions, its lanes: up to B attempts to start "
+     "from, N plans for each, each written K times by models; --rounds is how many rounds, 10 if not said. "
+     "Lines say which attempt they are about (#7), or which lane before it has a number. At a gate y "
+     "approves all lanes, n LANE REASON rejects one. With --json the events lanes, lanes_assign, "
+     "lane_fan, lane, lane_end and beam tell of them; events about one lane have its number, from 0, as "
+     "\"lane\".",
      run_options, 1, 1, false, cli_run},
     {"sweep", "TASK [NAME=VALUES]...", "try values of a kernel's named constants",
      "hone sweep TASK TILE_N=128,256,512 makes an attempt of each value: the constant is changed in the "

@@ -268,9 +268,17 @@ bool lanes_click(struct views *views, int row, int col) {
 /* Columns of the table; what a lane does and its numbers stand at the right. */
 enum { COL_MARK = 1, COL_NUMBER = 5, COL_GLYPH = 7, COL_ATTEMPT = 13, COL_PARENT = 19, COL_TITLE = 21 };
 
+static bool is_wide(struct tui_area area) {
+    return area.cols >= 110;
+}
+
 static int does_col(struct tui_area area) {
-    int width = area.cols >= 110 ? 34 : 18;
-    return area.cols - 20 - width;
+    return area.cols - 20 - (is_wide(area) ? 28 : 18);
+}
+
+/* Where who planned it stands, and the title ends. */
+static int author_col(struct tui_area area) {
+    return does_col(area) - (is_wide(area) ? 15 : 0);
 }
 
 static void draw_head(struct tui_area area) {
@@ -279,6 +287,8 @@ static void draw_head(struct tui_area area) {
     tui_say_right(dim, 0, COL_ATTEMPT, "#");
     tui_say_right(dim, 0, COL_PARENT, "of");
     tui_say(dim, 0, COL_TITLE, "plan");
+    if (is_wide(area))
+        tui_say(dim, 0, author_col(area), "planned by");
     tui_say(dim, 0, does_col(area), "does");
     tui_say_right(dim, 0, area.cols - 10, "latency");
     tui_say_right(dim, 0, area.cols - 1, "to it");
@@ -302,7 +312,8 @@ static void draw_numbers(const struct tune_state *state, struct tui_area area, i
 static void draw_row(struct views *views, struct tui_area area, int row, int index) {
     const struct tune_state *state = views->state;
     const struct tune_lane *lane = &state->lanes.at[index];
-    int attempt = tune_lane_attempt(state, index), from = does_col(area);
+    int attempt = tune_lane_attempt(state, index), from = does_col(area), by = author_col(area);
+    const struct tune_plan *plan = tune_lane_plan(state, index);
     struct look look = look_of(state, index);
     struct tui_area text = lane->closed ? tui_ink(area, TUI_DIM) : area;
     struct buf does = {0};
@@ -313,8 +324,11 @@ static void draw_row(struct views *views, struct tui_area area, int row, int ind
     if (attempt >= 0)
         tui_say_right(text, row, COL_ATTEMPT, "#%d", attempt);
     tui_say_right(tui_ink(area, TUI_DIM), row, COL_PARENT, "#%d", lane->parent);
-    tui_put_short(text, row, (struct tui_rect){0, COL_TITLE, 1, from - COL_TITLE - 1},
+    tui_put_short(text, row, (struct tui_rect){0, COL_TITLE, 1, by - COL_TITLE - 1},
                   str_of(title_of(state, index)));
+    if (by < from && plan && plan->author)
+        tui_put_short(tui_ink(area, TUI_DIM), row, (struct tui_rect){0, by, 1, from - by - 1},
+                      str_of(plan->author));
     mark_found(views, area, row, COL_TITLE, str_of(title_of(state, index)));
     lanes_does(state, index, &does);
     tui_put_short(tui_ink(area, look.role), row,

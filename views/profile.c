@@ -338,7 +338,11 @@ void profile_screen_draw(struct views *views, struct tui_area area) {
     }
     const struct tune_attempt *shown = b ? b : a;
     char note[48];
-    snprintf(note, sizeof note, "%s #%d", b ? "candidate" : "incumbent", shown->id);
+    snprintf(note, sizeof note, "%s #%d",
+             b                                      ? "candidate"
+             : shown->id == views->state->incumbent ? "incumbent"
+                                                    : "parent",
+             shown->id);
     draw_part(views, tui_frame(tui_area_part(body, parts[1]), true, titles[views->profile_part],
                                note), shown);
 }

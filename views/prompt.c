@@ -193,6 +193,9 @@ static void parts_title(const struct views *views, struct buf *out) {
                tune_role_word(role));
     if (model)
         buf_printf(out, ", %s", model->name);
+    int lane = held ? held->lane : views->state->lane;
+    if (lane >= 0 && lanes_any(views))
+        buf_printf(out, ", lane %d", lane + 1);
     if (held && held->mends >= 0)
         buf_puts(out, ", again");
 }
@@ -334,7 +337,10 @@ static int put_line(struct tui_area area, int row, const char *name, const char 
 
 static void draw_call_detail(struct tui_area area, const struct tune_call *call) {
     struct buf text = {0};
-    buf_printf(&text, "round %d, %s; %d %s; Enter shows prompt and answer", call->round,
+    buf_printf(&text, "round %d, ", call->round);
+    if (call->lane >= 0)
+        buf_printf(&text, "lane %d, ", call->lane + 1);
+    buf_printf(&text, "%s; %d %s; Enter shows prompt and answer",
                show_clock(call->asked_ms, 1).text, call->tries ? call->tries : 1,
                call->tries > 1 ? "tries" : "try");
     int row = put_line(area, 0, "asked", text.at);

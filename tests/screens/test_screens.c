@@ -141,6 +141,8 @@ static const struct scene lane_scenes[] = {
     {"lanes-many-workbench", "many", "", NO_PLACE},
     {"lanes-fanned", "fanned", "l End", NO_PLACE},
     {"lanes-person", "fanned", "", NO_PLACE},
+    {"lanes-prompt", "rewriting", "9", NO_PLACE},
+    {"lanes-calls", "rewriting", "9 Tab", NO_PLACE},
     {"lanes-help", "planned", "? l a n e", NO_PLACE},
 };
 

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import resource
 import shutil
 import signal
@@ -299,6 +300,62 @@ class Run(unittest.TestCase):
         process.stdout.close()
         os.close(leader)
         self.assertRegex("".join(said), r"best .* attempt 1")
+
+    BEAM = ["--search", "beam:2,2", "--seeds", "0,21", "--rounds", "1"]
+
+    def test_several_directions_as_text_say_whose_each_line_is(self):
+        said = hone("run", self.task, *self.BEAM).stdout
+        self.assertRegex(said, r"round 1   lane 1  plan       of #0: ")
+        self.assertRegex(said, r"round 1   lane 2  plan       of #0: ")
+        self.assertRegex(said, r"round 1   lane 1  rewrite    \+\d+ -\d+ in ")
+        for attempt in (1, 2):
+            self.assertEqual(len(re.findall(rf"#{attempt}      verify     seed 21 ", said)), 1)
+            self.assertEqual(len(re.findall(rf"#{attempt}      verify     correct on 2 of 2 ", said)), 1)
+            self.assertEqual(len(re.findall(rf"#{attempt}      decide     ", said)), 1)
+        self.assertRegex(said, r"round 1           decide     2 ok; goes on from #\d")
+        self.assertNotIn("#-1", said)
+
+    def test_several_directions_as_events(self):
+        events = self.events(*self.BEAM)
+        kinds = [event["event"] for event in events]
+        for kind in ("lanes", "lanes_assign", "lane", "lane_end", "beam"):
+            self.assertIn(kind, kinds)
+        lanes = events[kinds.index("lanes")]["lanes"]
+        self.assertEqual(lanes, [{"parent": 0, "draw": 0}, {"parent": 0, "draw": 1}])
+        of_lane = {event["attempt"]: event["lane"] for event in events
+                   if event["event"] == "attempt" and event["attempt"]}
+        self.assertEqual(of_lane, {1: 0, 2: 1})
+        for event in events:
+            if event["event"] == "sample" and event["attempt"]:
+                self.assertEqual(event["lane"], of_lane[event["attempt"]])
+        ends = [(event["step"], event["lane"]) for event in events if event["event"] == "lane_end"]
+        self.assertEqual(len(ends), len(set(ends)))
+
+    def test_one_of_several_directions_is_rejected_at_a_terminal(self):
+        leader, follower = os.openpty()
+        process = subprocess.Popen([HONE, "run", str(self.task), *self.BEAM, "--gate", "ask"], env=ENV,
+                                   stdin=follower, stdout=subprocess.PIPE, text=True,
+                                   start_new_session=True)
+        os.close(follower)
+        said = []
+        answers = ["y", "n", "n 3 no", "n 2 too small a step", "n 2 again"] + ["y"] * 7
+        for answer in answers:
+            for line in process.stdout:
+                said.append(line)
+                if "q ends:" in line:
+                    break
+            os.write(leader, (answer + "\n").encode())
+        said += list(process.stdout)
+        text = "".join(said)
+        self.assertEqual(process.wait(), 0, text)
+        process.stdout.close()
+        os.close(leader)
+        self.assertIn("plan is done. y approves the 2 lanes, n LANE REASON rejects one", text)
+        self.assertEqual(text.count("say which of the 2 lanes"), 2)
+        self.assertIn("lane 2 is closed: too small a step", text)
+        self.assertIn("rewrite is done. y approves the 1 lane,", text)
+        self.assertIn("decide     1 ok; goes on from #", text)
+        self.assertIn("all 1 rounds are done", text)
 
     def test_wrong_words_cost_nobody_a_session(self):
         self.events("--rounds", "1", "--seeds", "0")
