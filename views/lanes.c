@@ -161,6 +161,17 @@ static void running_print(const struct tune_state *state, int index, struct buf 
         buf_printf(out, " %.0f/%.0f", lane->done, lane->total);
 }
 
+/* A plan stands in a column of its own. */
+static void ended_print(const struct tune_lane *lane, struct buf *out) {
+    bool tells = lane->summary && *lane->summary && lane->step != TUNE_STEP_PLAN;
+    bool failed = lane->is == TUNE_IS_FAILED;
+    buf_puts(out, tune_step_word(lane->step));
+    if (failed || !tells)
+        buf_puts(out, failed ? " failed" : " done");
+    if (tells)
+        buf_printf(out, ": %s", lane->summary);
+}
+
 /* What it does now, or what came of what it did last, in few words. */
 void lanes_does(const struct tune_state *state, int index, struct buf *out) {
     const struct tune_lane *lane = &state->lanes.at[index];
@@ -180,8 +191,7 @@ void lanes_does(const struct tune_state *state, int index, struct buf *out) {
     else if (lane->is == TUNE_IS_SKIPPED)
         buf_printf(out, "%s left out", tune_step_word(lane->step));
     else
-        buf_printf(out, "%s %s", tune_step_word(lane->step),
-                   lane->is == TUNE_IS_FAILED ? "failed" : "done");
+        ended_print(lane, out);
 }
 
 /* "#12 of #4, plan 2, rewrite 1": which of those of its parent it is. */

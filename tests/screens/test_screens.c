@@ -591,6 +591,71 @@ static void a_person_answers_by_editor_and_by_paste(void **state) {
     tune_state_free(model);
 }
 
+/* Does what is asked to the state itself, and says it in words. */
+static struct buf done;
+
+static bool act_on_state(void *context, const struct tune_action *action, struct err *err) {
+    struct tune_state *state = context;
+    if (!tune_act_check(state, action, err))
+        return false;
+    buf_printf(&done, "%s %d %s\n", tune_action_name(action->kind), action->index,
+               action->text ? action->text : "-");
+    cJSON *payload = tune_act_write(action);
+    char *json = cJSON_PrintUnformatted(payload);
+    tune_state_apply(state, state->seq + 1, REPLAY_START_MS, "act", json);
+    free(json);
+    cJSON_Delete(payload);
+    return true;
+}
+
+static void draw_at(struct views *views, int rows, int cols) {
+    struct tui_canvas *canvas = tui_canvas_new(rows, cols, false);
+    views_draw(views, tui_area_all(canvas), REPLAY_START_MS);
+    tui_canvas_free(canvas);
+}
+
+static void said(const char *expected) {
+    assert_string_equal(done.at ? done.at : "", expected);
+    buf_clear(&done);
+}
+
+static void what_is_done_in_the_list_of_lanes_is_done_to_its_row(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_of("lanes.events", "planned", &now_ms);
+    struct views *views = make_views(state);
+    views_set_model(views, &(struct views_model){.state = state, .act = act_on_state, .context = state});
+    draw_at(views, 24, 80);
+    replay_keys(views, "}");
+    said("focus 1 -\n");
+    replay_keys(views, "{ {");                   /* round to the last one, which is closed */
+    said("focus 0 -\nfocus 5 -\n");
+    replay_keys(views, "r");                    /* nothing is decided about that */
+    said("");
+    replay_keys(views, ".");
+    said("focus 0 -\n");
+    replay_keys(views, "l Down Down r n o Enter");
+    said("focus 2 -\nreject 0 no\n");
+    assert_string_equal(state->lanes.at[2].closed, "no");
+    assert_int_equal(state->lane, 3);           /* on to one that is open; the cursor stays */
+    replay_keys(views, "r");
+    said("");
+    replay_keys(views, "Down n Enter");
+    said("another 0 \n");
+    assert_int_equal(tune_lane_next(state, 3), TUNE_STEP_PLAN);
+    replay_keys(views, ": l a n e s Space 2 Enter");
+    said("focus 1 -\n");
+    replay_keys(views, ": l a n e s Space 9 Enter q");
+    said("");
+    draw_at(views, 24, 80);
+    struct tui_event click = {.kind = TUI_EVENT_CLICK, .row = 2, .col = 5};
+    views_event(views, &click);                 /* the fifth sign below the steps */
+    said("focus 4 -\n");
+    buf_free(&done);
+    views_free(views);
+    tune_state_free(state);
+}
+
 /* The table is whole: names are unique, every one has a help, and the built-in keys are known. */
 static void every_command_is_documented(void **state) {
     (void)state;
@@ -621,6 +686,7 @@ int main(void) {
         cmocka_unit_test(every_size_and_key_is_survived),
         cmocka_unit_test(the_newest_piece_is_in_sight),
         cmocka_unit_test(a_person_answers_by_editor_and_by_paste),
+        cmocka_unit_test(what_is_done_in_the_list_of_lanes_is_done_to_its_row),
         cmocka_unit_test(every_command_is_documented),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
