@@ -135,6 +135,20 @@ static void say_lane_end(struct run *run, const cJSON *payload) {
         say_of(run, int_of(payload, "lane"), -1, step, text);
 }
 
+/* From here on its lines have the number of the attempt. */
+static void say_attempt(struct run *run, const cJSON *payload) {
+    int lane = int_of(payload, "lane"), repairs = int_of(payload, "repairs");
+    const struct tune_plan *plan = tune_lane_plan(tune_session_state(run->session), lane);
+    struct buf text = {0};
+    if (lane < 0)
+        return;
+    buf_printf(&text, "lane %d: %s", lane + 1, plan && plan->title ? plan->title : "-");
+    if (repairs > 0)
+        buf_printf(&text, ", repair %d", repairs);
+    say_of(run, lane, int_of(payload, "attempt"), "verify", text.at);
+    buf_free(&text);
+}
+
 static void say_assigned(struct run *run, const cJSON *payload) {
     const struct tune_state *state = tune_session_state(run->session);
     (void)payload;
@@ -213,6 +227,7 @@ static const struct {
             {"diagnostic", say_diagnostic},
             {"step_end", say_step},
             {"lane_end", say_lane_end},
+            {"attempt", say_attempt},
             {"lanes_assign", say_assigned},
             {"asked", say_asked},
             {"answered", say_answered},

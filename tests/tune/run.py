@@ -309,6 +309,7 @@ class Run(unittest.TestCase):
         self.assertRegex(said, r"round 1   lane 2  plan       of #0: ")
         self.assertRegex(said, r"round 1   lane 1  rewrite    \+\d+ -\d+ in ")
         for attempt in (1, 2):
+            self.assertRegex(said, rf"#{attempt}      verify     lane {attempt}: ")
             self.assertEqual(len(re.findall(rf"#{attempt}      verify     seed 21 ", said)), 1)
             self.assertEqual(len(re.findall(rf"#{attempt}      verify     correct on 2 of 2 ", said)), 1)
             self.assertEqual(len(re.findall(rf"#{attempt}      decide     ", said)), 1)
