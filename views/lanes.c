@@ -56,6 +56,10 @@ bool lanes_take_cursor(struct views *views) {
 static void go(struct views *views, int step, bool open) {
     const struct tune_state *state = views->state;
     int count = (int)state->lanes.len, at = lanes_here(views);
+    if (!count) {
+        views_say(views, false, "this round follows one direction");
+        return;
+    }
     for (int i = 0; i < count; i++) {
         at = (at + step + count) % count;
         if (!open || !state->lanes.at[at].closed)
