@@ -45,7 +45,7 @@ struct tune_evaluation {
     struct tune_evaluation *next;   /* in session->evaluations */
     void *run;
     int attempt;
-    uint64_t began_ns;
+    uint64_t began_ns, left_ns;     /* left: when it was given up */
     bool given_up;                  /* what still comes is ignored */
     bool held;                      /* not begun: the device model is asked first; run is NULL */
     bool rest;                      /* the remaining seeds of a candidate that is faster; of a

@@ -103,8 +103,10 @@ static void device_time_note(struct tune_evaluation *evaluation,
     cJSON *payload = cJSON_CreateObject();
     tune_json_put_text(payload, "step", tune_step_word(evaluation->work.step));
     tune_json_put_bool(payload, "rest", evaluation->rest);
-    tune_json_put_number(payload, tune_budget_word(TUNE_BUDGET_DEVICE_S),
-                         result->device_s > 0 ? result->device_s : result->elapsed_s);
+    double seconds = result->device_s > 0 ? result->device_s : result->elapsed_s;
+    if (evaluation->given_up && evaluation->work.session->place.modelled)
+        seconds = fmin(seconds, (double)(evaluation->left_ns - evaluation->began_ns) * 1e-9);
+    tune_json_put_number(payload, tune_budget_word(TUNE_BUDGET_DEVICE_S), seconds);
     tune_emit(evaluation->work.session, "spent", payload);
 }
 

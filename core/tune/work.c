@@ -75,6 +75,7 @@ void tune_evaluation_give_up(struct tune_evaluation *evaluation) {
     if (evaluation->given_up)
         return;
     evaluation->given_up = true;
+    evaluation->left_ns = clock_monotonic_ns();
     if (session->closing)           /* what runs on a host goes on and is taken up again */
         return;
     if (!evaluation->held)

@@ -227,10 +227,14 @@ class Budgets(unittest.TestCase):
         self.assertGreaterEqual(asked["planner", "dear"], 1)
 
     def test_time(self):
-        Model.silent = True
-        end, summary = self.ended(self.run_hone("--wall", 3), "would be passed by what runs")
-        self.assertGreater(summary["cost"]["wall"], 0)
-        self.assertIn("limit of 3.0 s", end["reason"])
+        for search in ("greedy", "beam:2,2,1"):
+            Model.silent = True
+            events = self.run_hone("--fresh", "--search", search, "--wall", 3)
+            end, summary = self.ended(events, "would be passed by what runs")
+            self.assertGreater(summary["cost"]["wall"], 0)
+            self.assertIn("limit of 3.0 s", end["reason"])
+            Model.silent = False                        # it goes on with what was given up
+            self.ended(self.run_hone("--rounds", 1, "--wall", 100), "rounds are done")
 
     def test_device_time(self):
         _, summary = self.ended(self.run_hone("--rounds", 1), "rounds")
