@@ -68,6 +68,9 @@ bool tune_sweep_passes(const struct tune_state *state, enum tune_step step);
 /* The attempt of a combination, whoever made it; NULL: there is none. */
 const struct tune_attempt *tune_sweep_attempt(const struct tune_state *state,
                                               const struct tune_sweep *sweep, size_t index);
+/* What came of one, shortly: "TILE_N = 512: 1.03x, keep (#4)". */
+void tune_sweep_line(const struct tune_state *state, const struct tune_sweep *sweep, size_t index,
+                     struct buf *out);
 /* One line a combination: value, what came of it, latency, ratio to the attempt it began at. */
 void tune_sweep_table(const struct tune_state *state, const struct tune_sweep *sweep,
                       struct buf *out);

@@ -229,6 +229,20 @@ static void outcome_print(const struct tune_attempt *attempt, struct buf *out) {
         buf_puts(out, tune_status_word(attempt->status));
 }
 
+void tune_sweep_line(const struct tune_state *state, const struct tune_sweep *sweep, size_t index,
+                     struct buf *out) {
+    const struct tune_attempt *base = tune_state_attempt(state, sweep->base);
+    const struct tune_attempt *attempt = tune_sweep_attempt(state, sweep, index);
+    tune_sweep_title(sweep, index, out);
+    buf_puts(out, attempt ? ": " : ": not tried");
+    if (!attempt)
+        return;
+    if (base && !isnan(attempt->speedup) && !isnan(base->speedup))
+        buf_printf(out, "%.3fx, ", attempt->speedup / base->speedup);
+    outcome_print(attempt, out);
+    buf_printf(out, " (#%d)", attempt->id);
+}
+
 static void row_print(const struct tune_state *state, const struct tune_attempt *base,
                       const struct tune_attempt *attempt, struct buf *out) {
     struct buf what = {0}, time = {0};

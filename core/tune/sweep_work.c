@@ -76,15 +76,13 @@ void tune_sweep_rewrite(const struct tune_context *context, const struct tune_pl
 
 void tune_sweep_tell(struct tune_session *session, const struct tune_plan *plan) {
     struct tune_sweep sweep;
-    struct buf table = {0};
-    struct str rest, line;
     if (!tune_sweep_is_one(plan) || !tune_sweep_ends(session->state) ||
         !tune_sweep_parse(str_of(plan->sweep), &sweep, NULL))
         return;
-    tune_sweep_table(session->state, &sweep, &table);
-    rest = buf_str(&table);
-    while (str_next(&rest, '\n', &line))
-        if (line.len)
-            tune_emit_log(session, TUNE_LEVEL_INFO, "sweep", STR_FMT, STR_ARG(line));
-    buf_free(&table);
+    for (size_t i = 0; i < tune_sweep_combinations(&sweep); i++) {
+        struct buf line = {0};
+        tune_sweep_line(session->state, &sweep, i, &line);
+        tune_emit_log(session, TUNE_LEVEL_INFO, "sweep", "%s", line.at);
+        buf_free(&line);
+    }
 }

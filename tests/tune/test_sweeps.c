@@ -56,6 +56,9 @@ static void each_value_is_an_attempt_and_the_best_is_left(void **unused) {
     assert_non_null(strstr(table.at, "LATENCY = 700            keep"));
     assert_non_null(strstr(table.at, "0.700 ms  1.429x  #2  best\n"));
     assert_non_null(strstr(table.at, "LATENCY = 1000           keep"));
+    buf_clear(&table);
+    tune_sweep_line(state, &all, 2, &table);
+    assert_string_equal(table.at, "LATENCY = 700: 1.429x, keep (#2)");
     buf_free(&table);
     fake_end(&fake);
 }
