@@ -367,6 +367,27 @@ static void add_search(struct views *views) {
     }
 }
 
+/* What limits the work of this process, where it means something here. */
+static void add_search_limits(struct views *views) {
+    const struct tune_state *state = views->state;
+    char text[80];
+    struct setting *setting;
+    if (state->roles && state->questions_from) {
+        snprintf(text, sizeof text, "%d to models at once", state->questions);
+        setting = add_text(views, "questions", text, "[search] questions, each time hone starts");
+        snprintf(setting->origin, sizeof setting->origin, "%s", state->questions_from);
+    }
+    if (place_is_remote(views) || state->prune_from) {
+        snprintf(text, sizeof text, "off: every candidate is measured");
+        if (state->prune_from)
+            snprintf(text, sizeof text, "above %g times its parent, as modelled", state->prune);
+        setting = add_text(views, "prune", text, "[search] prune, each time hone starts: on a host, what the "
+                                                 "device model finds too slow is not measured");
+        snprintf(setting->origin, sizeof setting->origin, "%s",
+                 state->prune_from ? state->prune_from : "default");
+    }
+}
+
 static void collect(struct views *views) {
     const struct tune_state *state = views->state;
     char text[96];
@@ -386,6 +407,7 @@ static void collect(struct views *views) {
     add_text(views, "proposer", state->proposer, "hone run --proposer, when a session begins");
     add_roles(views);
     add_search(views);
+    add_search_limits(views);
     snprintf(text, sizeof text, "%.0f %% of the menu in a prompt", state->menu_keep * 100);
     struct setting *keep = add_text(views, "strategies", text, "[search] menu_keep, when a session begins");
     set_origin(views, keep, "menu_keep", 0);

@@ -200,6 +200,28 @@ static bool session_read(struct tune_session *session, const struct tune_options
     return true;
 }
 
+/* A number of [search], and in *from where it was set; NAN when it is not. */
+static double search_number(struct tune_state *state, const struct config *config, const char *key,
+                            const char **from) {
+    struct config_origin origin;
+    struct buf text = {0};
+    if (!config_get(config, "search", key, &origin))
+        return NAN;
+    config_origin_print(&origin, &text);
+    *from = tune_keep(state, text.at);
+    buf_free(&text);
+    return config_number(config, "search", key);
+}
+
+/* What belongs to this process, not to the session. */
+static void limits_read(struct tune_session *session, const struct config *config) {
+    struct tune_state *state = session->state;
+    state->questions = (int)search_number(state, config, "questions", &state->questions_from);
+    state->prune = search_number(state, config, "prune", &state->prune_from);
+    session->questions = state->questions;
+    session->prune = state->prune;
+}
+
 struct tune_session *tune_session_open(const struct tune_options *options, struct loop *loop,
                                        struct err *err) {
     if (!tune_options_check(options, err))
@@ -210,14 +232,11 @@ struct tune_session *tune_session_open(const struct tune_options *options, struc
     struct tune_session *session = mem_alloc(1, sizeof *session);
     session->loop = loop;
     session->lane = -1;
-    session->questions = (int)config_number(options->config, "search", "questions");
-    session->prune = config_get(options->config, "search", "prune", NULL)
-                         ? config_number(options->config, "search", "prune")
-                         : (double)NAN;
     session->proposer = options->use;
     if (options->place)
         session->place = *options->place;
     session->state = tune_state_new();
+    limits_read(session, options->config);
     session->task_path =
         task->is_builtin ? mem_strdup(options->task) : path_absolute(options->task);
     char *folder = folder_of(options, task);

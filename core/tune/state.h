@@ -359,6 +359,9 @@ struct tune_state {
     const char *held_by;            /* "process 4711 on host", when read-only */
     const struct tune_place_view *place;    /* NULL: none was opened (a read-only session) */
     const struct tune_role_view *roles;     /* by enum tune_role; NULL: no models are asked */
+    int questions;                  /* to models at once, at most */
+    double prune;                   /* times its parent's modelled time; slower is not measured. NAN */
+    const char *questions_from, *prune_from;    /* where that was set */
     const char *streaming;          /* what a model has answered so far; NULL */
     const char *trouble;            /* the disk is full, the target does not answer; NULL */
 

@@ -136,7 +136,7 @@ static const struct scene lane_scenes[] = {
     {"lanes-decided-one", "decided", "[", NO_PLACE},
     {"lanes-history", "decided", "7 Down Down", NO_PLACE},
     {"lanes-revert", "decided", "7 Down Down R", NO_PLACE},
-    {"lanes-settings", "decided", "0 End Up Up Up Up", NO_PLACE},
+    {"lanes-settings", "decided", "0 End Up Up Up", NO_PLACE},
     {"lanes-many", "many", "l End", NO_PLACE},
     {"lanes-many-workbench", "many", "", NO_PLACE},
     {"lanes-fanned", "fanned", "l End", NO_PLACE},
@@ -333,6 +333,12 @@ static struct tune_state *replay_scene(const struct scene *scene, int64_t *now_m
         return scene->stop ? replay_until(scene->stop, now_ms) : NULL;
     struct tune_state *state = replay_of(lanes ? "lanes.events" : "calls.events", scene->stop, now_ms);
     state->roles = roles;
+    if (lanes) {                    /* as the configuration says */
+        state->questions = 8;
+        state->questions_from = "default";
+        state->prune = 1.5;
+        state->prune_from = "~/.config/hone/config.ini:9";
+    }
     stream_answers(state);
     return state;
 }
