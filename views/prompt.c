@@ -284,13 +284,12 @@ static void draw_call(const struct views *views, struct tui_area area, int row, 
         snprintf(output.text, sizeof output.text, "~%.20s",
                  show_count(tune_tokens_estimate(buf_str(&call->live))).text);
     double elapsed = runs ? (double)(views->now_ms - call->asked_ms) * 1e-3 : call->elapsed_s;
-    double cache = isnan(call->cache_read) ? call->cache_write
-                   : isnan(call->cache_write) ? call->cache_read
-                                              : call->cache_read + call->cache_write;
+    /* What went into the cache was read anew; what came from it was not. */
+    double input = isnan(call->cache_write) ? call->input : call->input + call->cache_write;
     const struct {
         struct shown text;
         int width;
-    } cols[] = {{show_count(call->input), 7}, {output, 7}, {show_count(cache), 7},
+    } cols[] = {{show_count(input), 7}, {output, 7}, {show_count(call->cache_read), 7},
                 {isnan(call->dollars) ? (struct shown){"-"} : show_dollars(call->dollars), 9},
                 {show_seconds(call->first_s), 8},
                 {show_seconds(elapsed), 8}};
@@ -318,7 +317,7 @@ static void draw_call_head(struct tui_area area) {
     static const struct {
         const char *name;
         int width;
-    } cols[] = {{"in", 7}, {"out", 7}, {"cache", 7}, {"cost", 9}, {"first", 8}, {"whole", 8}};
+    } cols[] = {{"in", 7}, {"out", 7}, {"cached", 7}, {"cost", 9}, {"first", 8}, {"whole", 8}};
     struct tui_area ink = tui_ink(area, TUI_DIM);
     int col = area.cols >= 110 ? 40 : 27;
     tui_say(ink, 0, 7, "role");
@@ -345,7 +344,7 @@ static void draw_call_detail(struct tui_area area, const struct tune_call *call)
                call->tries > 1 ? "tries" : "try");
     int row = put_line(area, 0, "asked", text.at);
     buf_clear(&text);
-    buf_printf(&text, "%s read from the cache, %s written to it; the prompt was estimated at %s",
+    buf_printf(&text, "of the prompt %s read from the cache, %s written to it; it was estimated at %s",
                show_count(call->cache_read).text, show_count(call->cache_write).text,
                show_count(call->estimate).text);
     row = put_line(area, row, "tokens", text.at);

@@ -263,7 +263,7 @@ static bool compose(struct request *self, bool held) {
 static void send_now(struct request *self, const struct model_endpoint *endpoint) {
     const struct tune_prompt_messages *texts = &self->texts;
     struct model_message messages[] = {
-        {MODEL_USER, buf_str(&texts->user), true},
+        {MODEL_USER, buf_str(&texts->user), false},     /* of this question alone */
         {MODEL_ASSISTANT, buf_str(&texts->answer), false},
         {MODEL_USER, buf_str(&texts->again), false},
     };
