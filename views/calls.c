@@ -76,9 +76,8 @@ void calls_send(struct views *views, struct str args, struct views_request *requ
     (void)args;
     (void)request;
     int number = 0;
-    const struct tune_call *held = calls_held(views, &number);
-    if (held && views_act(views, &(struct tune_action){.kind = TUNE_ACT_SEND, .index = number}))
-        views_say(views, false, "sent");
+    if (calls_held(views, &number))
+        views_act(views, &(struct tune_action){.kind = TUNE_ACT_SEND, .index = number});
 }
 
 bool calls_many(const struct views *views) {

@@ -451,6 +451,8 @@ void chrome_keys(struct views *views, struct tui_area area) {
         if (!command->hint[0] || !command_is_here(views, command) ||
             !command_can(views, command) || comes_first(views, command) != (i < count))
             continue;
+        if (command->action == TUNE_ACT_HOLD && !prompt_has_part(views))
+            continue;   /* the row has no room for it where it matters less */
         struct buf key = {0}, hint = {0};
         hint_of(views, command, &key, &hint);
         if (is_general(command))

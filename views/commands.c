@@ -522,7 +522,7 @@ static const struct command commands[] = {
     {"next-role", "role", "show what another role would be asked", ON(PROMPT), NONE, prompt_next_role,
      prompt_has_part},
     {"hold", "hold", "each question waits until you looked at it and send it; again: they go out at once",
-     ON(PROMPT), TUNE_ACT_HOLD, NULL, prompt_has_part},
+     ON(PROMPT), TUNE_ACT_HOLD, prompt_hold, NULL},
     {"hunks", "hunks", "go through the hunks of the proposal one by one", ON(WORKBENCH), NONE,
      do_hunks, has_proposal},
     {"plans", "plans", "choose another one of the plans", ON(WORKBENCH), NONE, act_plans,

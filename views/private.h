@@ -339,6 +339,7 @@ void prompt_calls(struct views *views, struct str args, struct views_request *re
 void prompt_next_role(struct views *views, struct str args, struct views_request *request);
 void prompt_switch(struct views *views, struct str args, struct views_request *request);
 void prompt_restore(struct views *views, struct str args, struct views_request *request);
+void prompt_hold(struct views *views, struct str args, struct views_request *request);
 void prompt_edit(struct views *views, struct views_request *request);
 bool prompt_has_part(const struct views *views);
 bool prompt_is_edited(const struct views *views);

@@ -198,6 +198,8 @@ static void parts_title(const struct views *views, struct buf *out) {
         buf_printf(out, ", lane %d", lane + 1);
     if (held && held->mends >= 0)
         buf_puts(out, ", again");
+    if (!held && model && views->state->holds)
+        buf_puts(out, ", will wait for you");
 }
 
 static void draw_parts(struct views *views, struct tui_area body) {
@@ -535,6 +537,14 @@ void prompt_restore(struct views *views, struct str args, struct views_request *
     (void)args;
     (void)request;
     part_act(views, TUNE_ACT_RESTORE_PART);
+}
+
+void prompt_hold(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    if (views_act(views, &(struct tune_action){.kind = TUNE_ACT_HOLD}))
+        views_say(views, false, views->state->holds ? "each question waits until you send it"
+                                                    : "questions go out at once");
 }
 
 void prompt_edit(struct views *views, struct views_request *request) {

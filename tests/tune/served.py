@@ -3,7 +3,7 @@
 prompts as the service's documentation describes it. Prints its port.
 
 usage: served.py SCRIPT SECONDS_BETWEEN_WORDS; answers stand in SCRIPT as scripted.py has them. A line
-"@wait" in an answer holds it back until the file SCRIPT.go is there. /seen answers with every request."""
+"@wait" in an answer holds it back until the file SCRIPT.go is there, "@never" for good. /seen answers with every request."""
 
 import http.server
 import json
@@ -90,7 +90,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.event("message_start", message={"model": "scripted", "usage": usage})
         self.event("content_block_start", index=0, content_block={"type": "text", "text": ""})
         for line in text.splitlines(keepends=True):
-            while line == "@wait\n" and not os.path.exists(SCRIPT + ".go"):
+            while line == "@never\n" or line == "@wait\n" and not os.path.exists(SCRIPT + ".go"):
                 time.sleep(0.02)
                 self.event("ping")
             for word in [] if line == "@wait\n" else line.replace(" ", " \0").split("\0"):

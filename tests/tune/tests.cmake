@@ -9,3 +9,10 @@ if(TARGET hone)
            $<TARGET_FILE:hone>)
   set_tests_properties(tune/budgets PROPERTIES LABELS session TIMEOUT 400)
 endif()
+# A new user at the screens, in a terminal of tmux's.
+if(TARGET hone)
+  add_test(NAME tune/person_at_the_screens
+           COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/tune/person.py $<TARGET_FILE:hone>)
+  set_tests_properties(tune/person_at_the_screens PROPERTIES LABELS session TIMEOUT 300
+                       SKIP_RETURN_CODE 77)
+endif()
