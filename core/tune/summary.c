@@ -55,10 +55,26 @@ static void count_failed(const struct tune_state *state, const struct tune_attem
     fail_add(summary, what, attempt->id, attempt->reason);
 }
 
+/* Of a round that kept several the best is a step up; of a beam, only what was better than all before. */
+static bool is_rung(const struct tune_state *state, const struct tune_attempt *attempt) {
+    for (size_t i = 1; i < state->attempts.len; i++) {
+        const struct tune_attempt *other = &state->attempts.at[i];
+        bool same_round = other->round == attempt->round && other->id != attempt->id;
+        bool before = state->width.parents > 1 && other->id < attempt->id;
+        bool rivals = other->status == TUNE_STATUS_KEEP && (same_round || before);
+        if (rivals && (other->speedup > attempt->speedup ||
+                       (other->speedup >= attempt->speedup && other->id < attempt->id)))
+            return false;
+    }
+    return true;
+}
+
 static void count_attempts(const struct tune_state *state, struct tune_summary *summary) {
     for (size_t i = 1; i < state->attempts.len; i++) {
         const struct tune_attempt *attempt = &state->attempts.at[i];
         if (attempt->status == TUNE_STATUS_KEEP) {
+            if (!is_rung(state, attempt))
+                continue;
             struct tune_rung *rung = vec_push(&summary->ladder);
             rung->attempt = attempt->id;
             tune_strategy_of(&attempt->plan, rung->strategy);

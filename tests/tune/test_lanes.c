@@ -4,6 +4,7 @@
 #include "model/model.h"
 #include "tune/driver.h"
 #include "tune/fake.h"
+#include "tune/summary.h"
 
 #define SOURCE(latency, what) \
     "def kernel():\n    # latency " latency "\n    # hbm " latency "\n    x = '" what "'\n"
@@ -421,6 +422,20 @@ static void random_actions_replay_to_the_same_state(void **unused) {
     fake_end(&fake);
 }
 
+static void the_ladder_is_of_what_was_better_than_all_before(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake, "beam:2,3", 3, TUNE_GATE_AUTO);
+    rounds(&fake, 1);
+    struct buf text = {0};
+    tune_summary_print(fake_state(&fake), NULL, NULL, &text);
+    assert_non_null(strstr(text.at, "#2 round 1: 1.43x"));
+    assert_null(strstr(text.at, "#1 round 1: 1.11x"));
+    assert_null(strstr(text.at, "#3 round 1: 1.25x"));
+    buf_free(&text);
+    fake_end(&fake);
+}
+
 static void a_width_that_is_none_is_refused(void **unused) {
     (void)unused;
     struct fake fake;
@@ -459,6 +474,7 @@ int main(void) {
         cmocka_unit_test(going_back_leaves_the_beam),
         cmocka_unit_test(a_killed_session_goes_on_with_the_lanes_that_were_not_done),
         cmocka_unit_test(random_actions_replay_to_the_same_state),
+        cmocka_unit_test(the_ladder_is_of_what_was_better_than_all_before),
         cmocka_unit_test(a_width_that_is_none_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
