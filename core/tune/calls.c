@@ -271,14 +271,9 @@ const struct tune_context *tune_reply_context(struct tune_reply *reply, enum tun
     return reply->context;
 }
 
-int tune_reply_repeats(const struct tune_reply *reply, struct str source) {
-    const struct tune_state *state = reply->work.session->state;
-    int mine = reply->work.lane < 0 ? state->current : tune_lane_attempt(state, reply->work.lane);
-    for (size_t i = 0; i < state->attempts.len; i++)
-        if ((int)i != mine &&
-            str_equal(str_trim(source), str_trim(str_of(state->attempts.at[i].source))))
-            return (int)i;
-    return -1;
+bool tune_reply_repeats(const struct tune_reply *reply, struct str source, const char *before,
+                        struct buf *why) {
+    return tune_same_find(reply->work.session->state, source, before, why);
 }
 
 void tune_reply_stream(struct tune_reply *reply, int call, struct str piece, bool again) {

@@ -203,8 +203,9 @@ void tune_reply_unread(struct tune_reply *reply, int call, struct str text, cons
 /* The context of the request as the state is now, in place of the one it began with; `call` as in
  * tune_context_question. */
 const struct tune_context *tune_reply_context(struct tune_reply *reply, enum tune_role role, int call);
-/* The attempt that had this very source, besides the one at hand; -1. */
-int tune_reply_repeats(const struct tune_reply *reply, struct str source);
+/* Whether a kernel as this one was tried, or is the one it comes from; *why says which. */
+bool tune_reply_repeats(const struct tune_reply *reply, struct str source, const char *before,
+                        struct buf *why);
 void tune_reply_stream(struct tune_reply *reply, int call, struct str piece, bool again);
 void tune_reply_answered(struct tune_reply *reply, int call, const struct model_reply *answer);
 /* Which of so many models of a role is to be asked now. */

@@ -108,15 +108,15 @@ static bool answer_plans(struct request *self, struct str text, struct err *err)
     return fine;
 }
 
-static bool is_new(struct request *self, struct str source, const char *base,
-                   struct err *err) {
-    if (str_equal(str_trim(source), str_trim(str_of(base))))
-        return err_set(err, ERR_USAGE, "it changes nothing");
-    int same = tune_reply_repeats(self->reply, source);
-    if (same < 0)
-        return true;
-    self->trouble = REPEATED;
-    return err_set(err, ERR_USAGE, "this is the kernel of attempt %d again", same);
+static bool is_new(struct request *self, struct str source, const char *base, struct err *err) {
+    struct buf why = {0};
+    bool old = tune_reply_repeats(self->reply, source, base, &why);
+    if (old) {
+        self->trouble = REPEATED;
+        err_set(err, ERR_USAGE, "%s", why.at);
+    }
+    buf_free(&why);
+    return !old;
 }
 
 static bool answer_kernel(struct request *self, struct str text, struct err *err) {

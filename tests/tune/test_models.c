@@ -506,7 +506,7 @@ static void a_plan_that_was_closed_is_asked_for_once_more(void **unused) {
     assert_int_equal(state->calls.at[3].mends, 2);
     /* The same kernel again: the same. */
     assert_string_equal(state->calls.at[4].role, "rewriter");
-    assert_non_null(strstr(state->calls.at[4].unread, "kernel of attempt 1 again"));
+    assert_non_null(strstr(state->calls.at[4].unread, "same as #1 ("));
     assert_string_equal(state->attempts.at[2].plan.title, "plan two");
     assert_int_equal(state->attempts.at[2].status, TUNE_STATUS_KEEP);
     /* Nothing else comes, so it ends, and says why. */
