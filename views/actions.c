@@ -207,8 +207,8 @@ static void revert_beam_print(const struct tune_state *state, int id, struct buf
         buf_printf(out, "The beam of %d is given up: the", (int)state->beam.len);
     else
         buf_puts(out, "The");
-    buf_printf(out, " next round starts from #%d alone. After it the best of all attempts are the beam "
-               "again. Nothing is deleted, and u takes it back.", id);
+    buf_printf(out, " next round starts from #%d alone, and the beam is what comes of it. Nothing is "
+               "deleted, and u takes it back.", id);
 }
 
 static void ask_revert(struct views *views, int id) {

@@ -408,7 +408,7 @@ static void act_revert(struct tune_state *state, const struct act *act) {
     open_attempts_reject(state, "you went back to another attempt");
     tune_lanes_clear(state);
     state->beam.len = 0;
-    state->incumbent = act->attempt;
+    state->incumbent = state->own->from = act->attempt;
     state->current = -1;
     state->plans.len = 0;
     state->plan = -1;

@@ -324,9 +324,20 @@ static bool is_best_of_plan(const struct tune_state *state, const struct tune_la
     return true;
 }
 
+/* Whether it came of the attempt that a person went back to, or is that; true when nobody did. */
+static bool is_of_line(const struct tune_state *state, int id) {
+    int from = state->own->from;
+    for (size_t steps = 0; from >= 0 && id != from && steps <= state->attempts.len; steps++) {
+        if (id < 0)
+            return false;
+        id = state->attempts.at[id].parent;
+    }
+    return from < 0 || id == from;
+}
+
 static void pool_add(struct tune_state *state, int *pool, size_t *count, int id) {
     if (id < 0 || (size_t)id >= state->attempts.len || is_in(pool, *count, id) ||
-        !may_live(state, &state->attempts.at[id]))
+        !is_of_line(state, id) || !may_live(state, &state->attempts.at[id]))
         return;
     size_t at = (*count)++;
     while (at > 0 && is_better(state, id, pool[at - 1])) {
@@ -336,11 +347,21 @@ static void pool_add(struct tune_state *state, int *pool, size_t *count, int id)
     pool[at] = id;
 }
 
+/* The best that was kept, in the line that is followed. */
+static void incumbent_find(struct tune_state *state) {
+    int best = state->own->from;
+    for (size_t i = 0; i < state->attempts.len; i++)
+        if (state->attempts.at[i].status == TUNE_STATUS_KEEP && is_of_line(state, (int)i) &&
+            (best < 0 || is_better(state, (int)i, best)))
+            best = (int)i;
+    if (best >= 0)
+        state->incumbent = best;
+}
+
 void tune_beam_choose(struct tune_state *state) {
     lane_store(state);
     tune_state_find_best(state);
-    if (state->best >= 0)
-        state->incumbent = state->best;
+    incumbent_find(state);
     size_t most = state->beam.len + state->lanes.len * 2 + 2, count = 0;
     int *pool = mem_alloc(most, sizeof *pool);
     pool_add(state, pool, &count, state->incumbent);
@@ -439,7 +460,8 @@ void tune_lane_join(struct tune_state *state) {
 
 /* The lanes as they are, with hunks of their own in the arena. */
 void tune_lanes_take(const struct tune_state *state, struct tune_lanes *taken) {
-    *taken = (struct tune_lanes){.lane = state->lane, .count = state->lanes.len,
+    *taken = (struct tune_lanes){.lane = state->lane, .from = state->own->from,
+                                 .count = state->lanes.len,
                                  .beam_count = state->beam.len};
     taken->at = arena_dup(state->arena, state->lanes.at, state->lanes.len * sizeof *taken->at);
     taken->beam = arena_dup(state->arena, state->beam.at, state->beam.len * sizeof *taken->beam);
@@ -470,6 +492,7 @@ void tune_lanes_put(struct tune_state *state, const struct tune_lanes *taken) {
         *vec_push(&state->lanes) = lane;
     }
     tune_lanes_rest(state);
+    state->own->from = taken->from;
     state->beam.len = 0;
     for (size_t i = 0; i < taken->beam_count; i++)
         *vec_push(&state->beam) = taken->beam[i];

@@ -14,7 +14,7 @@ struct tune_lanes {
     struct tune_lane *at;
     int *beam;
     size_t count, beam_count;
-    int lane;
+    int lane, from;
 };
 
 /* Everything a workflow decision can change; what an undo puts back. Lists are copies in the
@@ -72,6 +72,7 @@ struct tune_took {
 struct tune_private {
     VEC(struct tune_undo) undo, redo;
     bool revise;                /* the next plan is shown whatever the gate */
+    int from;                   /* the attempt a person went back to; what others led to is left alone; -1 */
     int loaded;                 /* the lane whose plan, candidate and current the state has; -1 */
     int64_t decided_seq;        /* the last event that may have changed what an attempt is */
     struct tune_took took[TUNE_STEPS];

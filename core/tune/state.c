@@ -12,7 +12,7 @@ struct tune_state *tune_state_new(void) {
     state->arena = arena_new();
     state->own = mem_alloc(1, sizeof *state->own);
     state->plan = state->incumbent = state->best = state->current = -1;
-    state->lane = state->own->loaded = -1;
+    state->lane = state->own->loaded = state->own->from = -1;
     state->width = (struct tune_width){1, 1, 1};
     state->tolerance = NAN;
     state->menu_keep = TUNE_MENU_KEEP;

@@ -302,21 +302,25 @@ static void another_while_a_lane_is_asked_puts_its_question_again(void **unused)
     fake_end(&fake);
 }
 
-/* The next round starts from it alone, the one after from the best of all again. */
-static void going_back_is_for_one_round_of_a_beam(void **unused) {
+static void going_back_leaves_what_others_led_to_alone(void **unused) {
     (void)unused;
     struct fake fake;
-    begin(&fake, "beam:2,1", COUNT_OF(plans), TUNE_GATE_AUTO);
-    rounds(&fake, 2);
+    begin(&fake, "beam:2,2", COUNT_OF(plans), TUNE_GATE_AUTO);
+    rounds(&fake, 1);
     const struct tune_state *state = fake_state(&fake);
-    int best = state->incumbent;
-    assert_int_not_equal(best, 0);
-    fake_act(&fake, ACT(.kind = TUNE_ACT_REVERT, .attempt = 0));
-    assert_int_equal(state->incumbent, 0);
+    int best = attempt_with(&fake, "b")->id, other = attempt_with(&fake, "a")->id;
+    assert_int_equal(state->incumbent, best);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_REVERT, .attempt = other));
+    rounds(&fake, 2);               /* tries again what the first one did */
+    assert_int_equal(state->lanes.at[0].parent, other);
     rounds(&fake, 3);
-    assert_int_equal(state->lanes.len, 1);
-    assert_int_equal(state->lanes.at[0].parent, 0);
-    assert_true(tune_beam_has(state, best));
+    assert_int_equal(state->lanes.at[0].parent, other);
+    assert_true(state->beam.len > 0 && !tune_beam_has(state, best));
+    for (size_t i = 0; i < state->beam.len; i++)
+        assert_true(state->beam.at[i] == other ||
+                    state->attempts.at[state->beam.at[i]].parent == other);
+    assert_int_equal(state->incumbent, state->beam.at[0]);
+    replay_equals_live(&fake);
     fake_end(&fake);
 }
 
@@ -468,7 +472,7 @@ int main(void) {
         cmocka_unit_test(another_plan_for_one_lane_is_asked_for_alone),
         cmocka_unit_test(what_is_closed_is_not_decided_about),
         cmocka_unit_test(another_while_a_lane_is_asked_puts_its_question_again),
-        cmocka_unit_test(going_back_is_for_one_round_of_a_beam),
+        cmocka_unit_test(going_back_leaves_what_others_led_to_alone),
         cmocka_unit_test(a_kernel_of_ones_own_joins_and_an_edited_one_stands),
         cmocka_unit_test(undo_puts_the_lanes_back),
         cmocka_unit_test(going_back_leaves_the_beam),
