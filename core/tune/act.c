@@ -7,17 +7,6 @@
 #include "tune/private.h"
 #include "tune/sweep.h"
 
-/* An action as it is applied: read from the event, with everything within its bounds. */
-struct act {
-    enum tune_action_kind kind;
-    enum tune_step step;
-    enum tune_gate gate;
-    int attempt, index;
-    double number;
-    enum tune_role role;
-    const char *part, *text;
-};
-
 static bool at_gate(const struct tune_state *state, enum tune_step first, enum tune_step last) {
     return state->wait == TUNE_WAIT_GATE && state->wait_step >= first && state->wait_step <= last;
 }
@@ -118,7 +107,7 @@ static bool can_send(const struct tune_state *state) {
 
 /* ------------------------------------------------------------------------------ what it does */
 
-typedef void act_fn(struct tune_state *state, const struct act *act);
+typedef void act_fn(struct tune_state *state, const struct tune_action *act);
 
 static void go_on(struct tune_state *state) {
     state->running = true;
@@ -127,7 +116,7 @@ static void go_on(struct tune_state *state) {
 }
 
 /* After a stop: a plateau counts anew, and a step that found nothing is tried again. */
-static void act_start(struct tune_state *state, const struct act *act) {
+static void act_start(struct tune_state *state, const struct tune_action *act) {
     (void)act;
     if (state->finished)
         state->plateau = 0;
@@ -137,7 +126,7 @@ static void act_start(struct tune_state *state, const struct act *act) {
     go_on(state);
 }
 
-static void act_pause(struct tune_state *state, const struct act *act) {
+static void act_pause(struct tune_state *state, const struct tune_action *act) {
     (void)act;
     state->running = false;
     bool gives_up = tune_call_runs(state);
@@ -191,7 +180,7 @@ static void lesson_drop(struct tune_state *state, enum tune_step step) {
 }
 
 /* One of several: the others wait at the gate as before. */
-static void lane_reject(struct tune_state *state, const struct act *act) {
+static void lane_reject(struct tune_state *state, const struct tune_action *act) {
     if (state->wait_step >= TUNE_STEP_SUMMARISE) {
         lesson_drop(state, state->wait_step);
         return;
@@ -204,7 +193,7 @@ static void lane_reject(struct tune_state *state, const struct act *act) {
                   "you rejected all of them; start goes on with the next round");
 }
 
-static void act_reject(struct tune_state *state, const struct act *act) {
+static void act_reject(struct tune_state *state, const struct tune_action *act) {
     if (state->lanes.len) {
         lane_reject(state, act);
         return;
@@ -246,7 +235,7 @@ static void lane_another(struct tune_state *state, const char *reason) {
     go_on(state);
 }
 
-static void act_another(struct tune_state *state, const struct act *act) {
+static void act_another(struct tune_state *state, const struct tune_action *act) {
     const char *reason = act->text && *act->text ? act->text : "another one was asked for";
     if (state->lanes.len) {
         if (is_asked(state) && state->step == TUNE_STEP_PLAN) {
@@ -268,11 +257,11 @@ static void act_another(struct tune_state *state, const struct act *act) {
     go_on(state);
 }
 
-static void act_focus(struct tune_state *state, const struct act *act) {
+static void act_focus(struct tune_state *state, const struct tune_action *act) {
     tune_lane_focus(state, act->index);
 }
 
-static void act_choose(struct tune_state *state, const struct act *act) {
+static void act_choose(struct tune_state *state, const struct tune_action *act) {
     if (act->index >= 0 && (size_t)act->index < state->plans.len)
         state->plan = act->index;
 }
@@ -290,7 +279,7 @@ static void text_split(struct tune_state *state, const char *text, const char **
         *rest = arena_strndup(state->arena, left.at, left.len);
 }
 
-static void act_edit_plan(struct tune_state *state, const struct act *act) {
+static void act_edit_plan(struct tune_state *state, const struct tune_action *act) {
     if (state->plan < 0 || (size_t)state->plan >= state->plans.len)
         return;
     struct tune_plan *plan = &state->plans.at[state->plan];
@@ -298,7 +287,7 @@ static void act_edit_plan(struct tune_state *state, const struct act *act) {
     plan->edited = true;
 }
 
-static void act_edit_kernel(struct tune_state *state, const struct act *act) {
+static void act_edit_kernel(struct tune_state *state, const struct tune_action *act) {
     tune_candidate_set(state, act->text, state->candidate.author);
     state->candidate.edited = true;
     if (state->wait_step != TUNE_STEP_VERIFY)
@@ -330,7 +319,7 @@ static void steps_are_done(struct tune_state *state, enum tune_step last) {
         }
 }
 
-static void act_write_kernel(struct tune_state *state, const struct act *act) {
+static void act_write_kernel(struct tune_state *state, const struct tune_action *act) {
     bool joins = state->lanes.len && !state->own->round_over;
     if (joins) {
         tune_lane_join(state);
@@ -362,21 +351,9 @@ static void act_write_kernel(struct tune_state *state, const struct act *act) {
     go_on(state);
 }
 
-/* The plans of the sweep that a text asks for, of the incumbent; 0 with *err. */
-static size_t sweep_plans(const struct tune_state *state, const char *text, struct arena *arena,
-                          struct tune_plan plans[TUNE_SWEEP_MOST], struct err *err) {
-    const struct tune_plan mine = {.author = "you",
-                                   .sweep = text,
-                                   .metric = "latency",
-                                   .size = NAN,
-                                   .latency = NAN,
-                                   .moved = NAN};
-    return tune_sweep_expand(state, state->incumbent, &mine, arena, plans, err);
-}
-
-static void act_sweep(struct tune_state *state, const struct act *act) {
+static void act_sweep(struct tune_state *state, const struct tune_action *act) {
     struct tune_plan plans[TUNE_SWEEP_MOST];
-    size_t count = sweep_plans(state, act->text, state->arena, plans, NULL);
+    size_t count = tune_sweep_asked(state, act->text, state->arena, plans, NULL);
     if (!count)
         return;
     open_attempts_reject(state, "you asked for a sweep");
@@ -393,7 +370,7 @@ static void act_sweep(struct tune_state *state, const struct act *act) {
     go_on(state);
 }
 
-static void act_leave(struct tune_state *state, const struct act *act) {
+static void act_leave(struct tune_state *state, const struct tune_action *act) {
     if (act->index < 0 || (size_t)act->index >= state->candidate.hunks.len)
         return;
     struct tune_hunk *hunk = &state->candidate.hunks.at[act->index];
@@ -402,7 +379,7 @@ static void act_leave(struct tune_state *state, const struct act *act) {
     tune_candidate_compose(state);
 }
 
-static void act_revert(struct tune_state *state, const struct act *act) {
+static void act_revert(struct tune_state *state, const struct tune_action *act) {
     if (!tune_state_attempt(state, act->attempt))
         return;
     open_attempts_reject(state, "you went back to another attempt");
@@ -419,7 +396,7 @@ static void act_revert(struct tune_state *state, const struct act *act) {
                   running ? NULL : "you went back to an earlier attempt; start goes on from it");
 }
 
-static void act_overrule(struct tune_state *state, const struct act *act) {
+static void act_overrule(struct tune_state *state, const struct tune_action *act) {
     int id = act->attempt > 0 ? act->attempt : state->current;
     if (id <= 0 || !tune_state_attempt(state, id))
         return;
@@ -436,7 +413,7 @@ static void act_overrule(struct tune_state *state, const struct act *act) {
         tune_beam_choose(state);
 }
 
-static void act_measure(struct tune_state *state, const struct act *act) {
+static void act_measure(struct tune_state *state, const struct tune_action *act) {
     (void)act;
     tune_lane_again(state, TUNE_STEP_BENCHMARK);
     if (!state->lanes.len)
@@ -444,17 +421,17 @@ static void act_measure(struct tune_state *state, const struct act *act) {
     go_on(state);
 }
 
-static void act_undo(struct tune_state *state, const struct act *act) {
+static void act_undo(struct tune_state *state, const struct tune_action *act) {
     (void)act;
     tune_undo_step(state, false);
 }
 
-static void act_redo(struct tune_state *state, const struct act *act) {
+static void act_redo(struct tune_state *state, const struct tune_action *act) {
     (void)act;
     tune_undo_step(state, true);
 }
 
-static void act_gate(struct tune_state *state, const struct act *act) {
+static void act_gate(struct tune_state *state, const struct tune_action *act) {
     for (int i = 0; i < TUNE_STEPS; i++)
         if (act->step == TUNE_STEPS || (int)act->step == i) {
             state->steps[i].gate = act->gate;
@@ -462,7 +439,7 @@ static void act_gate(struct tune_state *state, const struct act *act) {
         }
 }
 
-static void act_budget(struct tune_state *state, const struct act *act) {
+static void act_budget(struct tune_state *state, const struct tune_action *act) {
     if (act->index < 0 || act->index >= TUNE_BUDGETS)
         return;
     state->budgets[act->index].limit = act->number;
@@ -481,7 +458,7 @@ static void lanes_verify_again(struct tune_state *state) {
     }
 }
 
-static void act_tolerance(struct tune_state *state, const struct act *act) {
+static void act_tolerance(struct tune_state *state, const struct tune_action *act) {
     state->tolerance = act->number;
     state->by_hand |= TUNE_BY_HAND_TOLERANCE;
     if (!at_gate(state, TUNE_STEP_VERIFY, TUNE_STEP_VERIFY))
@@ -493,22 +470,22 @@ static void act_tolerance(struct tune_state *state, const struct act *act) {
     go_on(state);
 }
 
-static void act_precision(struct tune_state *state, const struct act *act) {
+static void act_precision(struct tune_state *state, const struct tune_action *act) {
     state->precision = tune_keep(state, act->text);
     state->by_hand |= TUNE_BY_HAND_PRECISION;
 }
 
-static struct tune_note *note_of(struct tune_state *state, const struct act *act) {
+static struct tune_note *note_of(struct tune_state *state, const struct tune_action *act) {
     return act->index >= 0 && (size_t)act->index < state->notes.len ? &state->notes.at[act->index]
                                                                     : NULL;
 }
 
-static struct tune_experience *memory_of(struct tune_state *state, const struct act *act) {
+static struct tune_experience *memory_of(struct tune_state *state, const struct tune_action *act) {
     return act->index >= 0 && (size_t)act->index < state->memory.len ? &state->memory.at[act->index]
                                                                      : NULL;
 }
 
-static void act_edit_note(struct tune_state *state, const struct act *act) {
+static void act_edit_note(struct tune_state *state, const struct tune_action *act) {
     struct tune_note *note = note_of(state, act);
     if (!note)
         return;
@@ -517,19 +494,19 @@ static void act_edit_note(struct tune_state *state, const struct act *act) {
     note->edited = true;
 }
 
-static void act_pin_note(struct tune_state *state, const struct act *act) {
+static void act_pin_note(struct tune_state *state, const struct tune_action *act) {
     struct tune_note *note = note_of(state, act);
     if (note)
         note->pinned = !note->pinned;
 }
 
-static void act_drop_note(struct tune_state *state, const struct act *act) {
+static void act_drop_note(struct tune_state *state, const struct tune_action *act) {
     struct tune_note *note = note_of(state, act);
     if (note)
         note->dropped = !note->dropped;
 }
 
-static void act_approve_memory(struct tune_state *state, const struct act *act) {
+static void act_approve_memory(struct tune_state *state, const struct tune_action *act) {
     struct tune_experience *item = memory_of(state, act);
     if (!item)
         return;
@@ -537,7 +514,7 @@ static void act_approve_memory(struct tune_state *state, const struct act *act) 
     item->expired = NULL;
 }
 
-static void act_edit_memory(struct tune_state *state, const struct act *act) {
+static void act_edit_memory(struct tune_state *state, const struct tune_action *act) {
     struct tune_experience *item = memory_of(state, act);
     if (!item)
         return;
@@ -545,21 +522,21 @@ static void act_edit_memory(struct tune_state *state, const struct act *act) {
     item->edited = true;
 }
 
-static void act_expire_memory(struct tune_state *state, const struct act *act) {
+static void act_expire_memory(struct tune_state *state, const struct tune_action *act) {
     struct tune_experience *item = memory_of(state, act);
     if (item)
         item->is = item->is == TUNE_EXPERIENCE_EXPIRED ? TUNE_EXPERIENCE_APPROVED
                                                        : TUNE_EXPERIENCE_EXPIRED;
 }
 
-static void act_delete_memory(struct tune_state *state, const struct act *act) {
+static void act_delete_memory(struct tune_state *state, const struct tune_action *act) {
     struct tune_experience *item = memory_of(state, act);
     if (item)
         item->is = TUNE_EXPERIENCE_DELETED;
 }
 
 /* The row of a part; a new one when there is none. */
-static struct tune_part_change *part_row(struct tune_state *state, const struct act *act) {
+static struct tune_part_change *part_row(struct tune_state *state, const struct tune_action *act) {
     for (size_t i = 0; i < state->parts.len; i++)
         if (state->parts.at[i].role == act->role && !strcmp(state->parts.at[i].part, act->part))
             return &state->parts.at[i];
@@ -576,34 +553,34 @@ static void part_drop_empty(struct tune_state *state) {
     state->parts.len = left;
 }
 
-static void act_switch_part(struct tune_state *state, const struct act *act) {
+static void act_switch_part(struct tune_state *state, const struct tune_action *act) {
     struct tune_part_change *row = part_row(state, act);
     row->off = !row->off;
     part_drop_empty(state);
 }
 
-static void act_edit_part(struct tune_state *state, const struct act *act) {
+static void act_edit_part(struct tune_state *state, const struct tune_action *act) {
     struct tune_part_change *row = part_row(state, act);
     row->text = tune_keep(state, act->text);
     row->off = false;
 }
 
-static void act_restore_part(struct tune_state *state, const struct act *act) {
+static void act_restore_part(struct tune_state *state, const struct tune_action *act) {
     part_row(state, act)->text = NULL;
     part_drop_empty(state);
 }
 
 /* What it says comes with the event "answered". */
-static void act_answer(struct tune_state *state, const struct act *act) {
+static void act_answer(struct tune_state *state, const struct tune_action *act) {
     (void)state, (void)act;
 }
 
 /* The same with the event "sent". */
-static void act_send(struct tune_state *state, const struct act *act) {
+static void act_send(struct tune_state *state, const struct tune_action *act) {
     (void)state, (void)act;
 }
 
-static void act_hold(struct tune_state *state, const struct act *act) {
+static void act_hold(struct tune_state *state, const struct tune_action *act) {
     (void)act;
     state->holds = !state->holds;
 }
@@ -615,7 +592,7 @@ static bool is_of_round(const struct tune_state *state, const struct tune_experi
            (state->lanes.len ? attempt->round == state->round : attempt->id == state->current);
 }
 
-static void act_approve(struct tune_state *state, const struct act *act) {
+static void act_approve(struct tune_state *state, const struct tune_action *act) {
     if (state->wait_step == TUNE_STEP_REWRITE)
         tune_declined_note(state);
     if (state->wait_step == TUNE_STEP_SUMMARISE)
@@ -627,13 +604,6 @@ static void act_approve(struct tune_state *state, const struct act *act) {
 }
 
 /* --------------------------------------------------------------------------------- the table */
-
-#define X(id, name, fields, undoable) [TUNE_ACT_##id] = {name, fields, undoable},
-static const struct {
-    const char *name, *fields;
-    bool undoable;
-} names[] = {TUNE_ACTION_TABLE(X)};
-#undef X
 
 static const struct {
     can_fn *can;
@@ -676,176 +646,17 @@ static const struct {
     [TUNE_ACT_SEND] = {can_send, act_send, TUNE_UNDO_NONE},
 };
 
-const char *tune_action_name(enum tune_action_kind kind) {
-    return (unsigned)kind < TUNE_ACTIONS ? names[kind].name : "?";
-}
-
 bool tune_can(const struct tune_state *state, enum tune_action_kind kind) {
     return (unsigned)kind < TUNE_ACTIONS && !state->read_only && actions[kind].can(state);
 }
 
-/* ------------------------------------------------------------------------------- arguments */
-
-static bool reads(enum tune_action_kind kind, const char *field) {
-    struct str fields = str_of(names[kind].fields), one;
-    while (str_next(&fields, ' ', &one))
-        if (str_is(one, field))
-            return true;
-    return false;
-}
-
-static bool text_check(const struct tune_action *action, struct err *err) {
-    struct str text = str_trim(str_of(action->text));
-    if (action->kind == TUNE_ACT_ANOTHER)
-        return true;
-    if (!text.len)
-        return err_set(err, ERR_USAGE, "%s needs a text", tune_action_name(action->kind));
-    enum tune_status status;
-    if (action->kind == TUNE_ACT_OVERRULE &&
-        (!tune_status_find(action->text, &status) || status == TUNE_STATUS_OPEN ||
-         status == TUNE_STATUS_FAILED || status == TUNE_STATUS_REJECTED))
-        return err_set(err, ERR_USAGE,
-                       "overrule takes keep, revert, inconclusive or suspect, not \"%.60s\"",
-                       action->text);
-    return true;
-}
-
-/* How long the list is that action->index points into. */
-static size_t index_limit(const struct tune_state *state, enum tune_action_kind kind) {
-    if (kind == TUNE_ACT_FOCUS)
-        return state->lanes.len;
-    if (kind == TUNE_ACT_CHOOSE_PLAN)
-        return state->plans.len;
-    if (kind == TUNE_ACT_LEAVE_HUNK)
-        return state->candidate.hunks.len;
-    if (kind == TUNE_ACT_SET_BUDGET)
-        return TUNE_BUDGETS;
-    if (kind == TUNE_ACT_ANSWER || kind == TUNE_ACT_SEND)
-        return state->calls.len;
-    return actions[kind].undo == TUNE_UNDO_NOTE ? state->notes.len : state->memory.len;
-}
-
-static bool attempt_check(const struct tune_state *state, const struct tune_action *action,
-                          struct err *err) {
-    bool by_default = action->kind == TUNE_ACT_OVERRULE && action->attempt == 0;
-    int id = by_default ? state->current : action->attempt;
-    const struct tune_attempt *attempt = tune_state_attempt(state, id);
-    if (!attempt || (action->kind == TUNE_ACT_OVERRULE && id == 0))
-        return err_set(err, ERR_USAGE, "there is no attempt %d to %s", id,
-                       tune_action_name(action->kind));
-    if (attempt->verdict.compiles != TUNE_ANSWER_YES || isnan(attempt->latency_us))
-        return err_set(err, ERR_USAGE, "attempt %d did not compile or was never measured", id);
-    return true;
-}
-
-static bool number_check(const struct tune_action *action, struct err *err) {
-    if (action->kind == TUNE_ACT_SET_TOLERANCE)
-        return (action->number > 0 && action->number < 1) ||
-               err_set(err, ERR_USAGE, "a tolerance lies between 0 and 1, not %g", action->number);
-    return isnan(action->number) || action->number >= 0 ||
-           err_set(err, ERR_USAGE, "a budget is not negative: %g", action->number);
-}
-
-static bool sweep_check(const struct tune_state *state, const char *text, struct err *err) {
-    struct arena *arena = arena_new();
-    struct tune_plan plans[TUNE_SWEEP_MOST];
-    size_t count = sweep_plans(state, text, arena, plans, err);
-    arena_free(arena);
-    if (!count && err)
-        err->kind = ERR_USAGE;
-    return count > 0;
-}
-
-bool tune_act_check(const struct tune_state *state, const struct tune_action *action,
-                    struct err *err) {
-    if ((unsigned)action->kind >= TUNE_ACTIONS)
-        return err_set(err, ERR_USAGE, "there is no such action");
-    if (state->read_only)
-        return err_set(err, ERR_USAGE, "this session is open for reading only: it is held by %s",
-                       state->held_by ? state->held_by : "another process");
-    if (!actions[action->kind].can(state))
-        return err_set(err, ERR_USAGE, "%s makes no sense now%s%s", tune_action_name(action->kind),
-                       state->wait_text ? ": " : "", state->wait_text ? state->wait_text : "");
-    if (reads(action->kind, "text") && !text_check(action, err))
-        return false;
-    if (action->kind == TUNE_ACT_SWEEP && !sweep_check(state, action->text, err))
-        return false;
-    if (reads(action->kind, "number") && !number_check(action, err))
-        return false;
-    if (reads(action->kind, "attempt") && !attempt_check(state, action, err))
-        return false;
-    if (reads(action->kind, "index") &&
-        (action->index < 0 || (size_t)action->index >= index_limit(state, action->kind)))
-        return err_set(err, ERR_USAGE, "%s: there is no number %d", tune_action_name(action->kind),
-                       action->index);
-    if (action->kind == TUNE_ACT_ANSWER && !state->calls.at[action->index].waits)
-        return err_set(err, ERR_USAGE, "question %d does not wait for an answer", action->index);
-    if (action->kind == TUNE_ACT_SEND && !state->calls.at[action->index].held)
-        return err_set(err, ERR_USAGE, "question %d went out already", action->index);
-    if (reads(action->kind, "part") && ((unsigned)action->role >= TUNE_ROLES || !action->part))
-        return err_set(err, ERR_USAGE, "%s needs a role and a part of its prompt",
-                       tune_action_name(action->kind));
-    if (reads(action->kind, "gate") &&
-        ((unsigned)action->gate >= TUNE_GATES || (unsigned)action->step > TUNE_STEPS))
-        return err_set(err, ERR_USAGE, "there is no such gate");
-    return true;
-}
-
-cJSON *tune_act_write(const struct tune_action *action) {
-    cJSON *object = cJSON_CreateObject();
-    tune_json_put_text(object, "action", tune_action_name(action->kind));
-    if (reads(action->kind, "step"))
-        tune_json_put_text(object, "step",
-                           action->step == TUNE_STEPS ? "all" : tune_step_word(action->step));
-    if (reads(action->kind, "gate"))
-        tune_json_put_text(object, "gate", tune_gate_word(action->gate));
-    if (reads(action->kind, "attempt"))
-        cJSON_AddNumberToObject(object, "attempt", action->attempt);
-    if (reads(action->kind, "role"))
-        tune_json_put_text(object, "role", tune_role_word(action->role));
-    if (reads(action->kind, "part"))
-        tune_json_put_text(object, "part", action->part);
-    if (reads(action->kind, "index"))
-        cJSON_AddNumberToObject(object, "index", action->index);
-    if (reads(action->kind, "why"))
-        tune_json_put_text(object, "text", action->text);
-    if (reads(action->kind, "number"))
-        tune_json_put_number(object, "number", action->number);
-    if (reads(action->kind, "text"))
-        tune_json_put_text(object, "text", action->text);
-    return object;
-}
-
-static bool act_read(const cJSON *payload, struct act *act) {
-    const char *name = tune_json_text(payload, "action");
-    *act = (struct act){.kind = TUNE_ACTIONS,
-                        .step = TUNE_STEPS,
-                        .attempt = tune_json_int(payload, "attempt", 0),
-                        .index = tune_json_int(payload, "index", -1),
-                        .number = tune_json_number(payload, "number"),
-                        .role = TUNE_ROLES,
-                        .part = tune_json_text(payload, "part"),
-                        .text = tune_json_text(payload, "text")};
-    tune_role_find(tune_json_text(payload, "role"), &act->role);
-    tune_step_find(tune_json_text(payload, "step"), &act->step);
-    tune_gate_find(tune_json_text(payload, "gate"), &act->gate);
-    for (int i = 0; name && i < TUNE_ACTIONS; i++)
-        if (!strcmp(names[i].name, name))
-            act->kind = (enum tune_action_kind)i;
-    if (act->kind == TUNE_ACTIONS)
-        return false;
-    if (reads(act->kind, "part") && (act->role == TUNE_ROLES || !act->part))
-        return false;
-    return !reads(act->kind, "text") || act->text || act->kind == TUNE_ACT_ANOTHER;
-}
-
 void tune_act_apply(struct tune_state *state, const cJSON *payload) {
-    struct act act;
-    if (!act_read(payload, &act) || !actions[act.kind].can(state))
+    struct tune_action act;
+    if (!tune_act_read(payload, &act) || !actions[act.kind].can(state))
         return;
     enum tune_undo_kind undo = actions[act.kind].undo;
     bool listed = undo == TUNE_UNDO_NOTE || undo == TUNE_UNDO_MEMORY;
-    if (listed && (act.index < 0 || (size_t)act.index >= index_limit(state, act.kind)))
+    if (listed && (act.index < 0 || (size_t)act.index >= tune_act_index_limit(state, act.kind)))
         return;
     struct buf what = {0};
     buf_puts(&what, tune_action_name(act.kind));

@@ -187,6 +187,10 @@ void tune_step_took(struct tune_state *state, enum tune_step step, double wall_s
 /* summary.c: the event "summary"; `why` NULL: as the state says. */
 cJSON *tune_summary_write(const struct tune_state *state, const char *why) CC_MUST_USE;
 
+/* act_arguments.c: an action as an event has it, with everything it needs; how long the list is that its
+ * index points into. */
+bool tune_act_read(const cJSON *payload, struct tune_action *act) CC_MUST_USE;
+size_t tune_act_index_limit(const struct tune_state *state, enum tune_action_kind kind);
 /* Applies the event of an action (type "act"). */
 void tune_act_apply(struct tune_state *state, const cJSON *payload);
 /* Whether the action with these arguments makes sense; fills *err. */

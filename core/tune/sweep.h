@@ -49,6 +49,9 @@ size_t tune_sweep_plans(const struct tune_state *state, const struct tune_sweep 
 size_t tune_sweep_expand(const struct tune_state *state, int parent, const struct tune_plan *plan,
                          struct arena *arena, struct tune_plan plans[TUNE_SWEEP_MOST],
                          struct err *err);
+/* The plans of the sweep that a person's text asks for, of the incumbent; 0 with *err. */
+size_t tune_sweep_asked(const struct tune_state *state, const char *text, struct arena *arena,
+                        struct tune_plan plans[TUNE_SWEEP_MOST], struct err *err);
 /* What is left of the sweep that is under way, if one is: the incumbent is its base or came of it, and
  * nobody rejected one of its plans. */
 size_t tune_sweep_pending(const struct tune_state *state, struct arena *arena,

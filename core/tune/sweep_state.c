@@ -123,6 +123,17 @@ size_t tune_sweep_expand(const struct tune_state *state, int parent, const struc
     return count;
 }
 
+size_t tune_sweep_asked(const struct tune_state *state, const char *text, struct arena *arena,
+                        struct tune_plan plans[TUNE_SWEEP_MOST], struct err *err) {
+    const struct tune_plan mine = {.author = "you",
+                                   .sweep = text,
+                                   .metric = "latency",
+                                   .size = NAN,
+                                   .latency = NAN,
+                                   .moved = NAN};
+    return tune_sweep_expand(state, state->incumbent, &mine, arena, plans, err);
+}
+
 /* ---- what is left ----------------------------------------------------------------------------- */
 
 static bool belongs(const char *key, const struct tune_sweep *sweep) {
