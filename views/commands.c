@@ -38,12 +38,15 @@ const char command_keys[] =
     "profile t timeline\nprofile + zoom-in\nprofile = zoom-in\nprofile - zoom-out\n"
     "prompt n next-match\nprompt N previous-match\nprompt Space switch-part\nprompt e edit\n"
     "prompt x restore-part\nprompt Tab calls\nprompt o next-role\nprompt i answer\n"
-    "prompt p answer-here\nprompt S send\nprompt h hold\nworkbench S send\nworkbench i answer\nworkbench p answer-here\nworkbench c next-call\nworkbench C previous-call\n"
+    "prompt p answer-here\nprompt S send\nprompt h hold\n"
+    "workbench S send\nworkbench i answer\nworkbench p answer-here\n"
+    "workbench c next-call\nworkbench C previous-call\n"
     "notes e edit\nnotes p pin\nnotes x drop\nnotes Tab scores\n"
     "history Space mark\nhistory c compare\nhistory o order\nhistory v view\n"
     "history n next-match\nhistory N previous-match\n"
     "lanes n another\nlanes e edit\n"
-    "memory a memory-approve\nmemory A memory-approve-all\nmemory e edit\nmemory x memory-expire\nmemory D memory-delete\n"
+    "memory a memory-approve\nmemory A memory-approve-all\nmemory e edit\n"
+    "memory x memory-expire\nmemory D memory-delete\n"
     "";
 
 static void do_quit(struct views *views, struct str args, struct views_request *request) {
@@ -509,7 +512,8 @@ static const struct command commands[] = {
      NONE, calls_next, calls_many},
     {"previous-call", "", "show the answer of the model before", ON(WORKBENCH), NONE, calls_previous,
      calls_many},
-    {"take", "take/leave", "take this hunk of the proposal, or leave it out: take [why not]", ON(WORKBENCH), NONE,
+    {"take", "take/leave", "take this hunk of the proposal, or leave it out: take [why not]",
+     ON(WORKBENCH), NONE,
      act_take, in_hunks},
     {"edit", "edit", "edit what waits (plan, kernel), a note, an experience, a part of a prompt",
      ON(WORKBENCH) | ON(NOTES) | ON(MEMORY) | ON(PROMPT) | ON(LANES), NONE, act_edit, can_edit},
@@ -610,7 +614,8 @@ static const struct command commands[] = {
     {"history", "", "screen 7: every attempt, and going back to one", TUNING, NONE, do_history,
      NULL},
     {"memory", "", "screen 8: experiences kept for other sessions", TUNING, NONE, do_memory, NULL},
-    {"prompt", "", "screen 9: what goes to a model next, part by part, and what went", TUNING, NONE, do_prompt, NULL},
+    {"prompt", "", "screen 9: what goes to a model next, part by part, and what went", TUNING, NONE,
+     do_prompt, NULL},
     {"settings", "", "screen 0: values, gates and budgets", TUNING, NONE, do_settings, NULL},
     {"summary", "", "what came of it: best, ladder, what failed, what was learnt, what it cost", TUNING,
      NONE, do_summary, NULL},
@@ -621,8 +626,10 @@ static const struct command commands[] = {
     {"page-down", "", "one page down", EVERYWHERE, NONE, do_page_down, NULL},
     {"half-up", "", "half a page up", EVERYWHERE, NONE, do_half_up, NULL},
     {"half-down", "", "half a page down", EVERYWHERE, NONE, do_half_down, NULL},
-    {"left", "", "show what is further left; on a timeline the instruction before", TUNING, NONE, do_left, NULL},
-    {"right", "", "show what is further right; on a timeline the next instruction", TUNING, NONE, do_right, NULL},
+    {"left", "", "show what is further left; on a timeline the instruction before", TUNING, NONE,
+     do_left, NULL},
+    {"right", "", "show what is further right; on a timeline the next instruction", TUNING, NONE,
+     do_right, NULL},
     {"first", "", "to the first row", EVERYWHERE, NONE, do_first, NULL},
     {"last", "", "to the last row; a log follows from there", EVERYWHERE, NONE, do_last, NULL},
     {"back", "back", "leave this, back to the workbench; from there: quit", EVERYWHERE, NONE,

@@ -145,7 +145,8 @@ static void draw_row(struct views *views, struct tui_area area, int row,
     bool in_beam = state->beam.len > 1 && tune_beam_has(state, attempt->id);
     bool marked = views->marks[0] == attempt->id || views->marks[1] == attempt->id;
     struct tui_area strong = tui_ink(area, incumbent || best ? TUI_STRONG : TUI_PLAIN);
-    tui_say(tui_ink(area, TUI_KEY), row, COL_MARK, "%s", marked ? "◆" : incumbent ? "▸" : in_beam ? "•" : " ");
+    tui_say(tui_ink(area, TUI_KEY), row, COL_MARK, "%s",
+            marked ? "◆" : incumbent ? "▸" : in_beam ? "•" : " ");
     tui_say(strong, row, COL_ID, "#%d", attempt->id);
     tui_say(tui_ink(area, looks[attempt->status].role), row, COL_STATUS, "%s %s",
             looks[attempt->status].glyph,

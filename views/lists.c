@@ -77,7 +77,8 @@ static void draw_note_detail(struct tui_area area, const struct tune_note *note)
     row = put_field(area, row, "evidence", note->evidence);
     row = put_field(area, row, "plan", note->plan);
     snprintf(text, sizeof text, "%s; entered %d prompt%s%s%s%s",
-             note->held == TUNE_ANSWER_UNKNOWN ? "none" : held_word(note->held), note->entered, note->entered == 1 ? "" : "s", note->pinned ? "; pinned" : "",
+             note->held == TUNE_ANSWER_UNKNOWN ? "none" : held_word(note->held), note->entered,
+             note->entered == 1 ? "" : "s", note->pinned ? "; pinned" : "",
              note->dropped ? "; dropped" : "", note->edited ? "; edited by you" : "");
     row = put_field(area, row, "prediction", text);
     snprintf(text, sizeof text, "%s%s%.60s", diagnosis_word(note->diagnosis),

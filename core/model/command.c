@@ -81,8 +81,8 @@ static void command_start(struct model_call *call) {
     running->call = call;
     print_conversation(&call->kept.request, &prompt);
     struct loop_child_spec spec = {
-        .argv = endpoint->command, .own_session = true, .input = prompt.at, .input_len = prompt.len, .out = LOOP_RAW,
-        .err = LOOP_LINES, .max_line = 1u << 16, .on_output = on_output,
+        .argv = endpoint->command, .own_session = true, .input = prompt.at, .input_len = prompt.len,
+        .out = LOOP_RAW, .err = LOOP_LINES, .max_line = 1u << 16, .on_output = on_output,
         .time_limit_s = endpoint->first_limit_s + 10 * endpoint->stall_limit_s,
         .on_exit = on_exit_command, .data = running};
     running->child = loop_child_start(call->client->loop, &spec, &err);

@@ -116,8 +116,8 @@ bool credentials_find(const char *profile, struct credentials *found, struct err
         return true;
     return err_set(err, ERR_USAGE,
                    "no AWS credentials: neither AWS_ACCESS_KEY_ID nor AWS_BEARER_TOKEN_BEDROCK is "
-                   "set, the profile \"%.60s\" of ~/.aws has no keys, and no instance offers any. With single "
-                   "sign-on, \"aws configure export-credentials --format env\" prints what to set",
+                   "set, the profile \"%.60s\" of ~/.aws has no keys, and no instance offers any. "
+                   "With single sign-on, \"aws configure export-credentials --format env\" prints what to set",
                    profile);
 }
 

@@ -102,8 +102,8 @@ void tune_work_sweep(struct tune_session *session);
 /* Whether anything is under way, at all or in a lane. */
 bool tune_works(const struct tune_session *session);
 bool tune_works_in(const struct tune_session *session, int lane);
-/* What is done until tune_leave is about that lane: the state shows it as the one candidate there is, and
- * events say so. Returns what tune_leave takes. -1 is a round without lanes. */
+/* What is done until tune_leave is about that lane: the state shows it as the one candidate there
+ * is, and events say so. Returns what tune_leave takes. -1 is a round without lanes. */
 int tune_enter(struct tune_session *session, int lane);
 void tune_leave(struct tune_session *session, int before);
 struct tune_work tune_work_of(struct tune_session *session, enum tune_step step);

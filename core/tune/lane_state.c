@@ -7,8 +7,6 @@
 
 #include "tune/private.h"
 
-#define MAX_LANES 512
-
 static struct tune_lane *lane_at(struct tune_state *state, int lane) {
     return lane >= 0 && (size_t)lane < state->lanes.len ? &state->lanes.at[lane] : NULL;
 }
@@ -51,7 +49,7 @@ void tune_lanes_clear(struct tune_state *state) {
 }
 
 static int lane_add(struct tune_state *state, struct tune_lane lane) {
-    if (state->lanes.len >= MAX_LANES)
+    if (state->lanes.len >= TUNE_MAX_LANES)
         return -1;
     lane.candidate = (struct tune_candidate){.attempt = -1};
     lane.done = lane.total = NAN;
@@ -166,7 +164,7 @@ void tune_lanes_step(struct tune_state *state, const cJSON *payload, enum tune_s
     double total = 0;
     cJSON_ArrayForEach(index, tune_json_at(payload, "lanes")) {
         double number = cJSON_GetNumberValue(index);
-        struct tune_lane *lane = number >= 0 && number < MAX_LANES ? lane_at(state, (int)number)
+        struct tune_lane *lane = number >= 0 && number < TUNE_MAX_LANES ? lane_at(state, (int)number)
                                                                    : NULL;
         if (!lane)
             continue;

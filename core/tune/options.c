@@ -50,7 +50,9 @@ static bool search_read(const char *text, struct tune_width usual, struct tune_w
         return true;
     *width = usual;
     if (!strcmp(text, "beam"))
-        return true;
+        return usual.parents * usual.plans * usual.rewrites <= TUNE_MAX_LANES ||
+               err_set(err, ERR_USAGE, "[search] parents, plans and rewrites make %d lanes at once; "
+                       "at most %d", usual.parents * usual.plans * usual.rewrites, TUNE_MAX_LANES);
     int *const fields[] = {&width->parents, &width->plans, &width->rewrites};
     size_t count = 0;
     bool ok = str_starts(rest, "beam:");
@@ -62,6 +64,9 @@ static bool search_read(const char *text, struct tune_width usual, struct tune_w
         if (ok)
             *fields[count++] = (int)number;
     }
+    if (ok && count && width->parents * width->plans * width->rewrites > TUNE_MAX_LANES)
+        return err_set(err, ERR_USAGE, "%s are %d lanes at once; at most %d", text,
+                       width->parents * width->plans * width->rewrites, TUNE_MAX_LANES);
     return (ok && count) ||
            err_set(err, ERR_USAGE, "there is no search \"%.60s\"; there is greedy, beam, and "
                    "beam:PARENTS,PLANS,REWRITES with up to 64, 64 and 16, as beam:4,4,2", text);

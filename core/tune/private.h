@@ -7,6 +7,7 @@
 #include "tune/tune.h"
 
 #define TUNE_MAX_REPAIRS 3
+#define TUNE_MAX_LANES 512
 #define TUNE_DIVERGENCE 0.5         /* slower than the best by this share: reverted at once */
 
 /* Lanes and beam as they were; in the state's arena. */
@@ -72,7 +73,7 @@ struct tune_took {
 struct tune_private {
     VEC(struct tune_undo) undo, redo;
     bool revise;                /* the next plan is shown whatever the gate */
-    int from;                   /* the attempt a person went back to; what others led to is left alone; -1 */
+    int from;                   /* the attempt a person went back to, whose line is followed; -1 */
     int loaded;                 /* the lane whose plan, candidate and current the state has; -1 */
     int64_t decided_seq;        /* the last event that may have changed what an attempt is */
     struct tune_took took[TUNE_STEPS];

@@ -123,8 +123,8 @@ static void sweep_store(struct tune_reply *reply, struct tune_plan plan, cJSON *
     struct tune_plan plans[TUNE_SWEEP_MOST];
     struct err err = {0};
     plan.author = plan.author ? plan.author : author_of(reply);
-    size_t count = tune_sweep_expand(reply->work.session->state, reply->context->attempt, &plan, arena, plans,
-                                     &err);
+    size_t count = tune_sweep_expand(reply->work.session->state, reply->context->attempt, &plan,
+                                     arena, plans, &err);
     for (size_t i = 0; i < count; i++)
         plan_store(reply, plans[i], list);
     if (!count)

@@ -246,7 +246,8 @@ static void join(struct tune_prompt_messages *texts) {
     buf_clear(&texts->system);
 }
 
-/* What goes out, from the state as it is now; false when it is more than the model takes. `held`: the question was put already. */
+/* What goes out, from the state as it is now; false when it is more than the model takes. `held`: the
+ * question was put already. */
 static bool compose(struct request *self, bool held) {
     const struct tune_role_view *view = &self->owner->proposer.roles[self->role];
     texts_free(&self->texts);

@@ -3,7 +3,8 @@
 prompts as the service's documentation describes it. Prints its port.
 
 usage: served.py SCRIPT SECONDS_BETWEEN_WORDS; answers stand in SCRIPT as scripted.py has them. A line
-"@wait" in an answer holds it back until the file SCRIPT.go is there, "@never" for good. /seen answers with every request."""
+"@wait" in an answer holds it back until the file SCRIPT.go is there, "@never" for good. /seen answers
+with every request."""
 
 import http.server
 import json

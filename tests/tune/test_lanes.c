@@ -449,7 +449,7 @@ static void a_width_that_is_none_is_refused(void **unused) {
     assert_int_equal(state->width.plans, 4);
     assert_int_equal(state->width.rewrites, 2);
     static const char *const wrong[] = {"beam:", "beam:0", "beam:2,2,2,2", "beam:2;2", "widely",
-                                        "beam:999", "beamer"};
+                                        "beam:999", "beamer", "beam:64,64", "beam:16,16,16"};
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         struct err err = {0};
         fake.options.search = wrong[i];
