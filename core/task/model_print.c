@@ -111,6 +111,23 @@ void task_model_print(const char *json, struct buf *out) {
     cJSON_Delete(model);
 }
 
+char *task_model_with_secrets(const char *json, const char *whole) {
+    cJSON *model = cJSON_Parse(json), *other = cJSON_Parse(whole);
+    cJSON *env = cJSON_GetObjectItemCaseSensitive(model, "env"), *item, *next;
+    cJSON *from = cJSON_GetObjectItemCaseSensitive(other, "env");
+    if (from && model && !env)
+        env = cJSON_AddObjectToObject(model, "env");
+    for (item = from ? from->child : NULL; item && env; item = next) {
+        next = item->next;
+        if (is_secret(item->string) && !cJSON_HasObjectItem(env, item->string))
+            cJSON_AddItemToObject(env, item->string, cJSON_Duplicate(item, true));
+    }
+    char *text = model ? cJSON_PrintUnformatted(model) : NULL;
+    cJSON_Delete(other);
+    cJSON_Delete(model);
+    return text ? text : mem_strdup("{}");
+}
+
 char *task_model_without_secrets(const char *json) {
     cJSON *model = cJSON_Parse(json);
     cJSON *env = cJSON_GetObjectItemCaseSensitive(model, "env"), *item, *next;

@@ -40,6 +40,8 @@ char *task_model_read(const char *path, struct err *err) CC_MUST_USE;
  * variables of [env] that are secrets by their names (TOKEN, KEY, ...). The second is a new string. */
 void task_model_print(const char *json, struct buf *out);
 char *task_model_without_secrets(const char *json) CC_MUST_USE;
+/* The first with the secrets of the second, a description that has them; a new string. */
+char *task_model_with_secrets(const char *json, const char *whole) CC_MUST_USE;
 void task_free(struct task *task);                           /* accepts NULL */
 /* Names of the built-in seeds, in order; at == NULL when index is past the last. */
 struct str task_seed_name(size_t index);

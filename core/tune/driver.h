@@ -82,6 +82,7 @@ struct tune_session {
     struct loop_timer *deadline;    /* gives up what runs before a limit is passed; */
     enum tune_budget deadline_of;   /* the limit */
     char *trouble, *task_path;
+    char *model;                    /* state->model with the secrets, which are not in the log; NULL */
     void (*changed)(void *);
     void *changed_context;
     void (*on_event)(void *, int64_t, const char *, const char *);

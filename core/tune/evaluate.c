@@ -351,7 +351,7 @@ static void evaluation_start(struct tune_session *session, enum tune_step step, 
     job->tolerance = state->tolerance > 0 ? state->tolerance : 0;
     job->artifact_folder = evaluation->folder;
     job->session = state->id;
-    job->model = job->model ? job->model : state->model;
+    job->model = job->model ? job->model : session->model;
     job->occasion = occasion;
     struct runner_callbacks callbacks = {tune_evaluation_hear, on_done, evaluation};
     struct err err = {0};
@@ -474,7 +474,7 @@ static void verify_job(struct tune_session *session, bool rest) {
         job.seed_count = state->seeds.len - 1;
         job.no_time = true;
     }
-    char *model = session->state->model ? one_run(session->state->model) : NULL;
+    char *model = session->model ? one_run(session->model) : NULL;
     job.model = model;
     evaluation_start(session, TUNE_STEP_VERIFY, rest, &job);
     free(model);

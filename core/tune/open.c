@@ -47,7 +47,9 @@ static bool session_begin(struct tune_session *session, const struct tune_option
     tune_json_put_text(payload, "kernel", task->kernel_path);
     tune_json_put_text(payload, "reference", task->reference_path);
     tune_json_put_text(payload, "source", task->kernel_text);
-    tune_json_put_text(payload, "model", task->model);
+    char *model = task->model ? task_model_without_secrets(task->model) : NULL;
+    tune_json_put_text(payload, "model", model);
+    free(model);
     reference_put(payload, task->reference_path);
     if (!tune_options_begin(payload, options, err)) {
         cJSON_Delete(payload);
@@ -188,6 +190,8 @@ static bool session_read(struct tune_session *session, const struct tune_options
     if (!options->place &&
         !tune_place_open(&session->place, session->loop, state->target, &where, err))
         return false;
+    if (state->model)
+        session->model = task_model_with_secrets(state->model, task->model);
     if (state->model && session->place.modelled)
         return err_set(err, ERR_USAGE, "%s has a model.ini: the kernel is timed inside a whole model, "
                        "which the device model cannot run. Give --target with a host or a cluster",
@@ -283,6 +287,7 @@ void tune_session_close(struct tune_session *session) {
     for (struct tune_reply *at = session->replies; at; at = at->next)
         at->done = true;
     tune_replies_free(session);
+    free(session->model);
     free(session->original);
     store_close(session->store);
     tune_state_free(session->state);

@@ -318,6 +318,7 @@ static void several_are_measured_at_once_each_on_its_own_occasion(void **state) 
 }
 
 static const char model[] = "[model]\nargv = run {kernel}\nruns = 7\n"
+                            "[env]\nHF_TOKEN = hf_abc\nLAYERS = 4\n"
                             "[patterns]\nlatency_ms = took (\\d+)\n[reference]\nlatency_ms = 5\n";
 
 static void a_kernel_inside_a_model_is_checked_with_one_run_and_timed_with_all(void **state) {
@@ -331,6 +332,9 @@ static void a_kernel_inside_a_model_is_checked_with_one_run_and_timed_with_all(v
     fake_open(&fake);
     fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
     assert_non_null(strstr(fake.place.model, "\"runs\":7"));
+    assert_non_null(strstr(fake.place.model, "hf_abc"));        /* the kernel's model gets it, */
+    assert_null(strstr(fake_state(&fake)->model, "hf_abc"));    /* the log does not */
+    assert_non_null(strstr(fake_state(&fake)->model, "LAYERS"));
     while (fake_state(&fake)->step < TUNE_STEP_VERIFY)
         fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_APPROVE});
     assert_non_null(strstr(fake.place.model, "\"runs\":1"));
