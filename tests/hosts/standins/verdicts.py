@@ -120,7 +120,8 @@ class Good(Base):
     def check_time(self, run, want, line):
         self.assertAlmostEqual(run.result["latency_us"] / want["latency_us"], 1, 1)
         metrics = {event["name"]: event["value"] for event in run.of("metric")}
-        self.assertAlmostEqual(metrics["total_time"] * 1e6 / want["latency_us"], 1, 1)
+        # What a profile times is one run, with the spread that the stand-in gives each.
+        self.assertAlmostEqual(metrics["total_time"] * 1e6 / want["latency_us"], 1, delta=0.1)
         self.assertAlmostEqual(metrics["dma_active_time_percent"] /
                                want["metrics"]["dma_active_time_percent"], 1, 1)
         clock = "the runtime's Python layer" if lines.LINES[line]["nrtpy"] else \
