@@ -7,7 +7,8 @@ setup_say() {
 }
 
 # What the build and the program need: "kind what package", kind p: pkg-config module, c: command,
-# i: a C header, n: numpy for the Python that will run references.
+# i: a C header, n: numpy for the Python that will run references, a: the authorities whose certificates
+# are trusted, without which no service of models can be asked.
 setup_table="
 c cmake cmake
 c ninja ninja-build
@@ -26,6 +27,7 @@ p inih libinih-dev
 p libxxhash libxxhash-dev
 c python3 python3
 n numpy python3-numpy
+a certificates ca-certificates
 "
 setup_test_table="
 p cmocka libcmocka-dev
@@ -50,12 +52,24 @@ setup_has_numpy() {
     return 1
 }
 
+# Where systems keep them; one that is not Linux brings its own.
+setup_has_authorities() {
+    local file
+    [ "$(uname -s)" = Linux ] || return 0
+    for file in /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt \
+        /etc/ssl/ca-bundle.pem /etc/ssl/cert.pem "${SSL_CERT_FILE:-}"; do
+        [ -n "$file" ] && [ -s "$file" ] && return 0
+    done
+    return 1
+}
+
 setup_is_there() {
     case $1 in
     c) command -v "$2" >/dev/null 2>&1 ;;
     p) command -v pkg-config >/dev/null 2>&1 && pkg-config --exists "$2" ;;
     i) [ -e "/usr/include/$2" ] || [ "$(uname -s)" != Linux ] ;;
     n) setup_has_numpy ;;
+    a) setup_has_authorities ;;
     esac
 }
 
