@@ -2,6 +2,7 @@
 /* What only the libssh2 transport has to get right: host keys of several kinds, servers it cannot
  * talk to, new keys in the middle of a copy, long requests, fairness, files of any size, closing at
  * any moment. */
+#include <netdb.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -105,7 +106,13 @@ static void what_needs_the_systems_ssh_says_so(void **state) {
 
 static void a_name_with_several_addresses_is_reached(void **state) {
     struct scene scene;
+    struct addrinfo *found = NULL;
     (void)state;
+    if (getaddrinfo("localhost", NULL, NULL, &found)) {
+        print_message("skipped: this machine has no name localhost (/etc/hosts)\n");
+        skip();
+    }
+    freeaddrinfo(found);
     begin(&scene, NULL);                        /* localhost is ::1 too, where nobody listens */
     edit_known(&scene, "s/^\\[127.0.0.1\\]/[localhost]/");
     assert_reached(&scene, &(struct transport_host){.host = "localhost"});
