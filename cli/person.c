@@ -153,6 +153,14 @@ void person_free(struct person *person) {
     free(person);
 }
 
+void person_hold(struct person *person, bool held) {
+    if (!person || !person->typed || person->ended || held == !person->watch)
+        return;
+    loop_watch_stop(person->watch);
+    person->watch = held ? NULL : loop_watch_start(person->loop, STDIN_FILENO, LOOP_READABLE,
+                                                   on_readable, person);
+}
+
 void person_ask(struct person *person, int call) {
     if (call == person->call)
         return;

@@ -25,6 +25,9 @@ void person_free(struct person *person);        /* accepts NULL */
 /* What comes next is the answer to that call, up to a line of one dot or the end of the input; -1: to
  * none. Asking for the same call again changes nothing. */
 void person_ask(struct person *person, int call);
+/* Reads nothing at a terminal as long as it is held: somebody else asks there, for a secret perhaps.
+ * Accepts NULL. */
+void person_hold(struct person *person, bool held);
 /* Something may want a line now. */
 void person_look(struct person *person);
 

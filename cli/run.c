@@ -592,6 +592,7 @@ static void follow_place(struct run *run) {
         return;
     const struct target_status *status = place->status;
     bool changed = status->state != run->noted;
+    person_hold(run->person, place->asks && place->asks->text[0]);
     ask_follow(run->ask, place->asks);
     /* It comes back to the same sentence with every try; the first time is enough. */
     bool waits = status->retry_ms && strcmp(run->said.at ? run->said.at : "", status->text) != 0;
@@ -700,6 +701,7 @@ static bool somebody_answers(struct run *run, struct err *err) {
                        run->cli->args.at[0]);
     if (asked || run->asks)
         run->person = person_new(run->loop, &hooks);
+    person_hold(run->person, ask_is_open(run->ask));
     return true;
 }
 

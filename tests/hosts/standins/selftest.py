@@ -335,7 +335,7 @@ class Traps(Base):
         try:
             for _ in range(600):
                 listed = json.loads(host.tool("neuron-ls", "-j").stdout)[0]["neuron_processes"]
-                if listed:
+                if listed and listed[0]["pid"]:     # who holds it is written after that it is held
                     break
                 time.sleep(0.05)
             self.assertEqual(listed[0]["pid"], holder.pid)
