@@ -16,6 +16,10 @@ import threading
 import time
 import unittest
 
+from small_task import KERNEL, REFERENCE
+
+KERNEL = KERNEL.replace("TILE_N = 64", "TILE_N = 32")
+
 HONE = os.path.abspath(sys.argv[1])
 HERE = pathlib.Path(__file__).parent
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="hone-budgets-"))
@@ -30,43 +34,6 @@ TILES = {64: "four rows", 128: "eight rows", 256: "a page", 512: "two pages", 16
          8: "half a row", 4: "a word", 2: "a letter"}
 ROLES = {"You tune kernels": "planner", "You rewrite kernels": "rewriter",
          "You repair kernels": "fixer"}
-
-KERNEL = """import neuronxcc.nki as nki
-import neuronxcc.nki.language as nl
-
-TILE_N = 32
-
-
-@nki.jit
-def kernel(x, z):
-    y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    for n in nl.affine_range(x.shape[1] // TILE_N):
-        i_row = nl.arange(128)[:, None]
-        i_col = nl.arange(TILE_N)[None, :]
-        a = nl.load(x[i_row, n * TILE_N + i_col])
-        b = nl.load(z[i_row, n * TILE_N + i_col])
-        both = nl.add(a, b)
-        nl.store(y[i_row, n * TILE_N + i_col], value=both)
-    return y
-"""
-REFERENCE = """import numpy as np
-
-
-def get_inputs():
-    return [np.random.rand(128, 1024).astype(np.float32) for _ in range(2)]
-
-
-def forward(x, z):
-    return x + z
-
-
-def transform_to_nki_inputs(inputs):
-    return inputs
-
-
-def transform_nki_outputs(k_res, ref):
-    return k_res
-"""
 
 
 class Model(http.server.BaseHTTPRequestHandler):
