@@ -73,7 +73,7 @@ static enum model_stop stop_of(const char *reason) {
     } rows[] = {{"end_turn", MODEL_STOP_END},
                 {"stop_sequence", MODEL_STOP_END},
                 {"max_tokens", MODEL_STOP_LENGTH},
-                {"model_context_window_exceeded", MODEL_STOP_LENGTH},
+                {"model_context_window_exceeded", MODEL_STOP_CONTEXT},
                 {"refusal", MODEL_STOP_REFUSED}};
     for (size_t i = 0; reason && i < COUNT_OF(rows); i++)
         if (!strcmp(rows[i].reason, reason))
@@ -109,13 +109,29 @@ static void on_stop(struct model_call *call, const cJSON *object) {
     model_call_finish(call, call->reply.stop);
 }
 
-/* An error in the middle of a stream; overloaded_error and api_error pass. */
+/* "Errors" of its API reference. */
+static enum model_failed failed_of(const char *type) {
+    static const struct {
+        const char *type;
+        enum model_failed failed;
+    } rows[] = {{"overloaded_error", MODEL_FAILED_OVERLOAD},
+                {"api_error", MODEL_FAILED_OVERLOAD},
+                {"rate_limit_error", MODEL_FAILED_OVERLOAD},
+                {"timeout_error", MODEL_FAILED_OVERLOAD},
+                {"authentication_error", MODEL_FAILED_KEY},
+                {"permission_error", MODEL_FAILED_KEY},
+                {"billing_error", MODEL_FAILED_KEY}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (!strcmp(rows[i].type, type))
+            return rows[i].failed;
+    return MODEL_FAILED_REQUEST;
+}
+
+/* An error in the middle of a stream. */
 static void on_error(struct model_call *call, const cJSON *object) {
     const char *type = model_json_text(cJSON_GetObjectItemCaseSensitive(object, "error"), "type");
     const char *words = model_json_error(object);
-    bool passes = !type || !strcmp(type, "overloaded_error") || !strcmp(type, "api_error") ||
-                  !strcmp(type, "rate_limit_error") || !strcmp(type, "timeout_error");
-    model_call_fail(call, passes ? ERR_ENVIRONMENT : ERR_USAGE, passes, "%s: %s: %.300s",
+    model_call_fail(call, failed_of(type ? type : "api_error"), "%s: %s: %.300s",
                     model_call_name(call), type ? type : "error", words ? words : "no reason given");
 }
 
@@ -132,7 +148,7 @@ static void event(struct model_call *call, const char *name, struct str data) {
     cJSON *object = cJSON_ParseWithLength(data.at, data.len);
     const char *type = model_json_text(object, "type");
     if (!object)
-        model_call_fail(call, ERR_ENVIRONMENT, true, "%s: an event of its stream is no JSON",
+        model_call_fail(call, MODEL_FAILED_GARBLED, "%s: an event of its stream is no JSON",
                         model_call_name(call));
     for (size_t i = 0; object && i < COUNT_OF(events); i++)
         if (!strcmp(events[i].type, type ? type : name))

@@ -122,7 +122,7 @@ static void send_request(struct model_call *call, const struct credentials *foun
 }
 
 static void fail(struct model_call *call, const struct err *err) {
-    model_call_fail(call, err->kind, false, "%s: %s", model_call_name(call), err->text);
+    model_call_fail(call, MODEL_FAILED_KEY, "%s: %s", model_call_name(call), err->text);
     model_call_end_try(call);
 }
 
@@ -179,7 +179,7 @@ static void on_stop(struct model_call *call, const cJSON *object) {
     } rows[] = {{"end_turn", MODEL_STOP_END},
                 {"stop_sequence", MODEL_STOP_END},
                 {"max_tokens", MODEL_STOP_LENGTH},
-                {"model_context_window_exceeded", MODEL_STOP_LENGTH},
+                {"model_context_window_exceeded", MODEL_STOP_CONTEXT},
                 {"guardrail_intervened", MODEL_STOP_REFUSED},
                 {"content_filtered", MODEL_STOP_REFUSED}};
     const char *reason = model_json_text(object, "stopReason");
@@ -203,7 +203,7 @@ static const struct {
 static void event(struct model_call *call, const char *name, struct str data) {
     cJSON *object = cJSON_ParseWithLength(data.at ? data.at : "", data.len);
     if (!object)
-        model_call_fail(call, ERR_ENVIRONMENT, true, "%s: an event of its stream is no JSON",
+        model_call_fail(call, MODEL_FAILED_GARBLED, "%s: an event of its stream is no JSON",
                         model_call_name(call));
     for (size_t i = 0; object && i < COUNT_OF(events); i++)
         if (!strcmp(events[i].type, name))

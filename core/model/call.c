@@ -152,7 +152,7 @@ void model_call_text(struct model_call *call, struct str piece) {
     if (call->wrong.kind != ERR_NONE || !piece.len)
         return;
     if (call->text.len + piece.len > MODEL_MAX_ANSWER) {
-        model_call_fail(call, ERR_ENVIRONMENT, false,
+        model_call_fail(call, MODEL_FAILED_USELESS,
                         "%s went on for over 32 MiB; the answer was cut off",
                         model_call_name(call));
         return;
@@ -167,9 +167,7 @@ void model_call_thinks(struct model_call *call) {
     call->told_ns = clock_monotonic_ns();
 }
 
-/* A service's words may hold anything, the key too: without secrets, safe to show, and cut where a
- * character ends. */
-static void put_words(const struct model_call *call, const char *words, char *to, size_t most) {
+void model_call_words(const struct model_call *call, const char *words, char *to, size_t most) {
     struct buf clean = {0}, safe = {0};
     redact_text(&call->redact, str_of(words), &clean);
     text_sanitise(&safe, buf_str(&clean));
@@ -183,7 +181,7 @@ static void put_words(const struct model_call *call, const char *words, char *to
 
 void model_call_answers(struct model_call *call, const char *name) {
     if (name)
-        put_words(call, name, call->reply.model, sizeof call->reply.model);
+        model_call_words(call, name, call->reply.model, sizeof call->reply.model);
 }
 
 void model_call_usage(double *field, const cJSON *object, const char *name) {
@@ -198,21 +196,6 @@ void model_call_finish(struct model_call *call, enum model_stop stop) {
     /* A server that keeps the connection open must not hold up an answer that is whole. */
     if (call->transfer)
         watch_limits(call, FINISH_S);
-}
-
-void model_call_fail(struct model_call *call, enum err_kind kind, bool may_pass,
-                     const char *format, ...) {
-    if (call->wrong.kind != ERR_NONE)
-        return;
-    char text[sizeof call->wrong.text];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    call->wrong.kind = kind;
-    put_words(call, text, call->wrong.text, sizeof call->wrong.text);
-    explicit_bzero(text, sizeof text);
-    call->may_pass = may_pass;
 }
 
 void model_call_note(struct model_call *call, const char *format, ...) {
@@ -243,6 +226,7 @@ static void call_free(struct model_call *call) {
     loop_timer_stop(call->timer);
     buf_free(&call->text);
     buf_free(&call->tail);
+    buf_free(&call->declined);
     redact_forget(&call->redact);
     arena_free(call->kept.arena);
     free(call);
@@ -266,6 +250,7 @@ static void settle(void *data) {
     model_so_far(call, &last);
     *reply = last;
     reply->failure = call->wrong;
+    model_call_conclude(call);
     call_unlink(call);
     call->callbacks.on_done(call->callbacks.data, reply);
     call_free(call);
@@ -324,6 +309,7 @@ static void say_when(struct model_call *call) {
 static void end_text(struct model_call *call) {
     if (call->redact.count)
         take_text(call, (struct str){0}, true);
+    model_call_end_declined(call);
     redact_forget(&call->redact);
 }
 
@@ -334,7 +320,7 @@ void model_call_end_try(struct model_call *call) {
     call->timer = NULL;
     end_text(call);
     if (call->wrong.kind == ERR_NONE && !call->finished)
-        model_call_fail(call, ERR_ENVIRONMENT, true,
+        model_call_fail(call, MODEL_FAILED_DISCONNECTED,
                         "%s: the answer ended in the middle; the connection was closed",
                         model_call_name(call));
     if (!goes_on(call)) {
@@ -414,7 +400,7 @@ static void on_limit(void *data) {
         return;
     }
     if (words)
-        model_call_fail(call, ERR_ENVIRONMENT, true, "%s: %s %.0f s", model_call_name(call), words,
+        model_call_fail(call, MODEL_FAILED_STALL, "%s: %s %.0f s", model_call_name(call), words,
                         limit_s);
     try_stop(call);
     model_call_end_try(call);
@@ -470,6 +456,7 @@ struct model_call *model_ask(struct model_client *client, const struct model_req
     call->callbacks = *callbacks;
     keep_request(&call->kept, request);
     call->reply.usage = (struct model_usage){NAN, NAN, NAN, NAN};
+    call->reply.thinking = call->reply.again_s = call->retry_after_s = NAN;
     call->begun_ns = clock_monotonic_ns();
     call->next = client->calls;
     client->calls = call;
@@ -487,7 +474,8 @@ void model_cancel(struct model_call *call) {
         return;
     call->cancelled = true;
     call->wrong = (struct err){0};
-    model_call_fail(call, ERR_CANCELLED, false, "the request was cancelled");
+    call->failed = MODEL_FAILED_NOT;
+    model_call_fail(call, MODEL_FAILED_CANCELLED, "the request was cancelled");
     try_stop(call);
     settle_soon(call);
 }

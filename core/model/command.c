@@ -58,13 +58,13 @@ static void on_exit_command(void *data, const struct loop_exit *exit) {
     struct buf how = {0};
     loop_exit_print(exit, &how);
     struct str said = str_trim(buf_str(&running->said));
+    enum model_failed failed = exit->end == LOOP_TIMED_OUT ? MODEL_FAILED_USELESS : MODEL_FAILED_GARBLED;
     if (exit->end == LOOP_EXITED && exit->status == 0 && call->text.len)
         model_call_finish(call, MODEL_STOP_END);
     else if (exit->end == LOOP_EXITED && exit->status == 0)
-        model_call_fail(call, ERR_ENVIRONMENT, true, "%s printed no answer", program);
+        model_call_fail(call, MODEL_FAILED_GARBLED, "%s printed no answer", program);
     else
-        model_call_fail(call, ERR_ENVIRONMENT, exit->end != LOOP_TIMED_OUT, "%s ended with %s%s" STR_FMT,
-                        program, how.at, said.len ? ": " : "",
+        model_call_fail(call, failed, "%s ended with %s%s" STR_FMT, program, how.at, said.len ? ": " : "",
                         (int)MIN_OF(said.len, 250), said.at ? said.at : "");
     call->own = NULL;
     buf_free(&how);
@@ -92,7 +92,7 @@ static void command_start(struct model_call *call) {
         return;
     }
     free(running);
-    model_call_fail(call, ERR_USAGE, false, "%s", err.text);
+    model_call_fail(call, MODEL_FAILED_REQUEST, "%s", err.text);
     model_call_end_try(call);
 }
 

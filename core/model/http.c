@@ -26,24 +26,23 @@ static const struct {
 /* What a status code means; the first row that contains it. */
 static const struct {
     int from, to;
-    enum err_kind kind;
-    bool may_pass;
+    enum model_failed failed;
     const char *advice;
 } statuses[] = {
-    {300, 399, ERR_USAGE, false, "the address redirects elsewhere; put the final one into base_url"},
-    {401, 401, ERR_USAGE, false, "the key was not accepted"},
-    {402, 402, ERR_USAGE, false, "the account has no credit left"},
-    {403, 403, ERR_USAGE, false, "the key may not use this model"},
-    {404, 404, ERR_USAGE, false, "there is no such model or address; see model and base_url"},
-    {407, 407, ERR_USAGE, false, "the proxy wants a login"},
-    {408, 409, ERR_ENVIRONMENT, true, ""},
-    {413, 413, ERR_USAGE, false, "the prompt is too long for it"},
-    {424, 425, ERR_ENVIRONMENT, true, ""},
-    {429, 429, ERR_ENVIRONMENT, true, "too many requests or tokens"},
-    {400, 499, ERR_USAGE, false, ""},
-    {529, 529, ERR_ENVIRONMENT, true, "the service is overloaded"},
-    {500, 599, ERR_ENVIRONMENT, true, ""},
-    {100, 999, ERR_ENVIRONMENT, false, ""},
+    {300, 399, MODEL_FAILED_REQUEST, "the address redirects elsewhere; put the final one into base_url"},
+    {401, 401, MODEL_FAILED_KEY, "the key was not accepted"},
+    {402, 402, MODEL_FAILED_KEY, "the account has no credit left"},
+    {403, 403, MODEL_FAILED_KEY, "the key may not use this model"},
+    {404, 404, MODEL_FAILED_REQUEST, "there is no such model or address; see model and base_url"},
+    {407, 407, MODEL_FAILED_REQUEST, "the proxy wants a login"},
+    {408, 409, MODEL_FAILED_OVERLOAD, ""},
+    {413, 413, MODEL_FAILED_REQUEST, "the prompt is too long for it"},
+    {424, 425, MODEL_FAILED_OVERLOAD, ""},
+    {429, 429, MODEL_FAILED_OVERLOAD, "too many requests or tokens"},
+    {400, 499, MODEL_FAILED_REQUEST, ""},
+    {529, 529, MODEL_FAILED_OVERLOAD, "the service is overloaded"},
+    {500, 599, MODEL_FAILED_OVERLOAD, ""},
+    {100, 999, MODEL_FAILED_USELESS, ""},
 };
 
 struct model_transfer {
@@ -132,7 +131,7 @@ static size_t on_body(char *bytes, size_t one, size_t count, void *data) {
                    : 0;
     size_t limit = transfer->status == 200 ? MODEL_MAX_ANSWER : MODEL_MAX_ERROR;
     if (transfer->other.len >= limit && transfer->status == 200)
-        model_call_fail(transfer->call, ERR_ENVIRONMENT, false,
+        model_call_fail(transfer->call, MODEL_FAILED_USELESS,
                         "%s went on for over 32 MiB; the answer was cut off",
                         model_call_name(transfer->call));
     if (transfer->other.len >= limit)
@@ -186,10 +185,9 @@ static void judge_status(struct model_transfer *transfer) {
         buf_add(&plain, transfer->other.at ? transfer->other.at : "", MIN_OF(transfer->other.len, 200));
         words = plain.at ? plain.at : "";
     }
-    bool passes = statuses[row].may_pass && !is_out_of_money(object);
-    const char *advice = statuses[row].may_pass && !passes ? "the account has no credit left"
-                                                           : statuses[row].advice;
-    model_call_fail(call, passes ? ERR_ENVIRONMENT : ERR_USAGE, passes, "%s answered %ld%s%s%s%.250s",
+    bool paid = !is_out_of_money(object);
+    const char *advice = paid ? statuses[row].advice : "the account has no credit left";
+    model_call_fail(call, paid ? statuses[row].failed : MODEL_FAILED_KEY, "%s answered %ld%s%s%s%.250s",
                     model_call_name(call), transfer->status, *advice ? ", " : "", advice,
                     *words ? ": " : "", words);
     call->learnt = model_learn(call, transfer->status, buf_str(&transfer->other));
@@ -206,7 +204,7 @@ static void read_whole(struct model_transfer *transfer) {
                                           transfer->other.len);
     if (!object || !call->api->whole || !call->api->whole(call, object)) {
         const char *words = model_json_error(object);
-        model_call_fail(call, ERR_USAGE, false,
+        model_call_fail(call, MODEL_FAILED_REQUEST,
                         "%s answered with %.60s instead of a stream; is base_url the address of its "
                         "interface? It said: %.200s",
                         model_call_name(call), type ? type : "something without a type",
@@ -222,10 +220,14 @@ static void judge_error(struct model_transfer *transfer, CURLcode code) {
     bool judged = model_proxy_judge(call, transfer->easy, code, transfer->proxy, detail.at);
     for (size_t i = 0; !judged && i < COUNT_OF(final_errors); i++)
         if (final_errors[i].code == code)
-            model_call_fail(call, ERR_USAGE, false, "%s: %s (%s)", model_call_name(call),
+            model_call_fail(call, MODEL_FAILED_REQUEST, "%s: %s (%s)", model_call_name(call),
                             final_errors[i].advice, detail.at);
     bool midway = call->first_ns != 0;
-    model_call_fail(call, ERR_ENVIRONMENT, true, "%s: %s%s", model_call_name(call),
+    double connected_s = 0;
+    curl_easy_getinfo(transfer->easy, CURLINFO_PRETRANSFER_TIME, &connected_s);
+    bool unreached = connected_s <= 0;
+    model_call_fail(call, unreached ? MODEL_FAILED_UNREACHED : MODEL_FAILED_DISCONNECTED, "%s: %s%s",
+                    model_call_name(call),
                     midway ? "the connection broke in the middle of the answer: " : "", detail.at);
     buf_free(&detail);
 }
@@ -428,7 +430,7 @@ static void set_transfer(CURL *easy, struct model_transfer *transfer) {
 void model_http_start(struct model_call *call, struct model_post *post) {
     if (!model_http_open(call->client)) {
         model_post_free(post);
-        model_call_fail(call, ERR_ENVIRONMENT, false, "libcurl cannot start");
+        model_call_fail(call, MODEL_FAILED_USELESS, "libcurl cannot start");
         model_call_end_try(call);
         return;
     }

@@ -11,7 +11,7 @@ static void send_request(struct model_call *call, const char *key) {
         return;
     }
     model_post_free(&post);
-    model_call_fail(call, err.kind, false, "%s", err.text);
+    model_call_fail(call, MODEL_FAILED_REQUEST, "%s", err.text);
     model_call_end_try(call);
 }
 
@@ -22,7 +22,7 @@ static void on_key(void *data, const char *key, const struct err *err) {
         send_request(call, key);
         return;
     }
-    model_call_fail(call, err->kind, false, "%s: %s", model_call_name(call), err->text);
+    model_call_fail(call, MODEL_FAILED_KEY, "%s: %s", model_call_name(call), err->text);
     model_call_end_try(call);
 }
 

@@ -28,6 +28,21 @@ struct model_price {
 };
 
 #define MODEL_MAX_TOKENS 16384      /* of an answer, where nothing else is said */
+#define MODEL_MOST_TOKENS 65536     /* of an answer that was cut before, where nothing else is said */
+
+/* How much a model thinks before it answers. Unset: nothing is said of it, the service decides. */
+enum model_effort {
+    MODEL_EFFORT_UNSET,
+    MODEL_EFFORT_OFF,
+    MODEL_EFFORT_LOW,
+    MODEL_EFFORT_MEDIUM,
+    MODEL_EFFORT_HIGH,
+    MODEL_EFFORT_MAX,
+};
+/* "off", "low", ...; "" for unset. */
+const char *model_effort_word(enum model_effort effort);
+/* False for a word that is none of them. */
+bool model_effort_find(const char *word, enum model_effort *effort);
 
 /* A model as it is asked. Strings are copied by model_ask. NULL and 0 take the service's default. */
 struct model_endpoint {
@@ -38,7 +53,9 @@ struct model_endpoint {
     const char *region, *profile;   /* bedrock */
     const char *const *command;     /* argv of the api "command" */
     const char *ca_file, *proxy;    /* proxy NULL: the environment's; "": none */
-    int max_tokens;                 /* of the answer; 0: MODEL_MAX_TOKENS */
+    int max_tokens;                 /* of the answer, thinking included; 0: MODEL_MAX_TOKENS */
+    enum model_effort effort;
+    int thinking_tokens;            /* most tokens of thinking, where a service takes that; 0: unset */
     double temperature;             /* NAN: the service's */
     double connect_limit_s;         /* 0: 20 */
     double first_limit_s;           /* until the first piece of the answer; 0: 300 */
@@ -91,9 +108,31 @@ struct model_usage {
 enum model_stop {
     MODEL_STOP_END,                 /* it had said all */
     MODEL_STOP_LENGTH,              /* cut at max_tokens */
+    MODEL_STOP_CONTEXT,             /* cut where prompt and answer filled the model's context */
     MODEL_STOP_REFUSED,             /* a filter or the model itself declined */
     MODEL_STOP_OTHER,
 };
+/* Why there is no whole answer. All but `request`, `key` and `cancelled` say something about the
+ * service at that moment, or about the limits it was asked with, and nothing about what was asked. */
+enum model_failed {
+    MODEL_FAILED_NOT,               /* an answer came, whole */
+    MODEL_FAILED_REQUEST,           /* address, model or settings are wrong, or the prompt is too long */
+    MODEL_FAILED_KEY,               /* no key, or it is not accepted, or nobody pays for it */
+    MODEL_FAILED_OVERLOAD,          /* too much at once, or the service has trouble of its own */
+    MODEL_FAILED_STALL,             /* a limit passed in silence */
+    MODEL_FAILED_UNREACHED,         /* no connection came about */
+    MODEL_FAILED_DISCONNECTED,      /* it broke, or ended, in the middle */
+    MODEL_FAILED_GARBLED,           /* what came was no answer; another try may bring one */
+    MODEL_FAILED_USELESS,           /* the same, and it would be so again */
+    MODEL_FAILED_TRUNCATED,         /* cut: stop is length or context, the failure's kind none */
+    MODEL_FAILED_REFUSED,           /* stop is refused, the failure's kind none */
+    MODEL_FAILED_CANCELLED,
+};
+/* "overload", "key", ...: for logs; "" where nothing failed. */
+const char *model_failed_word(enum model_failed failed);
+/* Whether the same question may well be answered later, or by another model: the service was out of
+ * order. */
+bool model_failed_is_outage(enum model_failed failed);
 struct model_reply {
     struct str text;                /* valid UTF-8, safe to show; kept also when it failed midway */
     enum model_stop stop;
@@ -102,6 +141,11 @@ struct model_reply {
     double first_s, elapsed_s;      /* until the first piece; whole, with retries */
     int tries;
     char model[96];                 /* as the service names what answered; "" */
+    double thinking;                /* tokens among usage.output that were thought; NAN: not reported */
+    bool thought;                   /* it thought before, or instead of, answering */
+    double again_s;                 /* how long the service wants to be left alone; NAN: not said */
+    enum model_failed failed;
+    char reason[512];               /* that in words, the service's own included; "" when it did not fail */
     /* Kind none: an answer came. Usage: key, model or address are wrong, or the request is too long.
      * Environment: it may work later. Cancelled: by model_cancel. */
     struct err failure;
@@ -137,6 +181,12 @@ bool model_waits_for_person(const struct model_call *call);
 void model_answer(struct model_call *call, struct str text);
 /* A conversation as one text, as commands and persons get it. */
 void model_print_conversation(const struct model_request *request, struct buf *out);
+
+/* After an answer that was cut: changes *endpoint so that the question is not the same again, to twice
+ * the tokens of an answer up to `most` (0: MODEL_MOST_TOKENS), else to less thinking. `what`, which may be
+ * NULL, becomes "max_tokens 32768" or "effort low". False: there is nothing left to change. */
+bool model_endpoint_relax(struct model_endpoint *endpoint, const struct model_reply *reply, int most,
+                          struct buf *what);
 
 /* An estimate where no service has counted: bytes divided by what is usual for code and English. */
 double model_tokens_estimate(struct str text);

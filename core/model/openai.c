@@ -70,23 +70,30 @@ void model_openai_usage(struct model_call *call, const cJSON *usage, const char 
         own->input -= cached;
 }
 
-/* Codes and types of errors that come again however often it is tried. */
-static bool is_final(const char *code) {
-    static const char *const final[] = {"invalid", "insufficient_quota", "authentication",
-                                        "permission", "not_found", "context_length",
-                                        "content_policy", "billing"};
-    for (size_t i = 0; code && i < COUNT_OF(final); i++)
-        if (strstr(code, final[i]))
-            return true;
-    return false;
+/* Codes and types of errors that come again however often it is tried; all others may pass. */
+static enum model_failed failed_of(const char *code) {
+    static const struct {
+        const char *part;
+        enum model_failed failed;
+    } rows[] = {{"insufficient_quota", MODEL_FAILED_KEY}, {"authentication", MODEL_FAILED_KEY},
+                {"permission", MODEL_FAILED_KEY},         {"billing", MODEL_FAILED_KEY},
+                {"invalid_api_key", MODEL_FAILED_KEY},    {"invalid", MODEL_FAILED_REQUEST},
+                {"not_found", MODEL_FAILED_REQUEST},      {"context_length", MODEL_FAILED_REQUEST},
+                {"content_policy", MODEL_FAILED_REQUEST}};
+    for (size_t i = 0; code && i < COUNT_OF(rows); i++)
+        if (strstr(code, rows[i].part))
+            return rows[i].failed;
+    return MODEL_FAILED_OVERLOAD;
 }
 
 void model_openai_fail(struct model_call *call, const cJSON *object) {
     const cJSON *error = cJSON_GetObjectItemCaseSensitive(object, "error");
     const cJSON *from = cJSON_IsObject(error) ? error : object;
     const char *words = model_json_error(object), *code = model_json_text(from, "code");
-    bool final = is_final(code) || is_final(model_json_text(from, "type"));
-    model_call_fail(call, final ? ERR_USAGE : ERR_ENVIRONMENT, !final, "%s: %s%s%.300s",
+    enum model_failed failed = failed_of(code);
+    if (failed == MODEL_FAILED_OVERLOAD)
+        failed = failed_of(model_json_text(from, "type"));
+    model_call_fail(call, failed, "%s: %s%s%.300s",
                     model_call_name(call), code ? code : "", code ? ": " : "",
                     words ? words : "it failed; no reason given");
 }
@@ -135,7 +142,7 @@ static void event(struct model_call *call, const char *name, struct str data) {
     }
     cJSON *object = cJSON_ParseWithLength(data.at, data.len);
     if (!object)
-        model_call_fail(call, ERR_ENVIRONMENT, true, "%s: an event of its stream is no JSON",
+        model_call_fail(call, MODEL_FAILED_GARBLED, "%s: an event of its stream is no JSON",
                         model_call_name(call));
     else if (!model_json_is_empty(cJSON_GetObjectItemCaseSensitive(object, "error")))
         model_openai_fail(call, object);

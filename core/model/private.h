@@ -80,10 +80,12 @@ struct model_call {
     bool cancelled;
     double retry_after_s;               /* what the service asks for; NAN */
     struct err wrong;                   /* of this try; kind none: nothing yet */
+    enum model_failed failed;           /* the same, sorted */
     bool may_pass;                      /* trying again may help */
     bool learnt;                        /* it is tried again at once, otherwise */
     struct buf text;
     struct buf tail;                    /* bytes of a character that is not whole yet */
+    struct buf declined;                /* what a model says instead of an answer */
     struct redact redact;               /* secrets of this try */
     struct model_reply reply;
 };
@@ -112,9 +114,20 @@ void model_call_thinks(struct model_call *call);
 void model_call_answers(struct model_call *call, const char *name);
 void model_call_usage(double *field, const cJSON *object, const char *name);
 void model_call_finish(struct model_call *call, enum model_stop stop);
-/* The try failed; the first reason stays. `may_pass`: another try may do better. */
-void model_call_fail(struct model_call *call, enum err_kind kind, bool may_pass,
-                     const char *format, ...) CC_PRINTF(4, 5);
+/* The model declines; its words, in pieces. */
+void model_call_declines(struct model_call *call, struct str piece);
+/* A service's words may hold anything, the key too: without secrets, safe to show, and cut where a
+ * character ends. */
+void model_call_words(const struct model_call *call, const char *words, char *to, size_t most);
+
+/* failed.c: the try failed; the first reason stays. What it was says whose fault it is and whether
+ * another try may do better. */
+void model_call_fail(struct model_call *call, enum model_failed failed, const char *format, ...)
+    CC_PRINTF(3, 4);
+/* The words of a refusal are whole: what of them may be shown. Before the try's secrets are forgotten. */
+void model_call_end_declined(struct model_call *call);
+/* Fills `failed` and `reason` of the reply that goes out, answers that are none included. */
+void model_call_conclude(struct model_call *call);
 void model_call_note(struct model_call *call, const char *format, ...) CC_PRINTF(2, 3);
 /* The try ended; another one, or on_done, follows from the loop. */
 void model_call_end_try(struct model_call *call);

@@ -79,7 +79,7 @@ static void refused(struct model_call *call, const char *shown, long status) {
         status == 407 ? ": it wants a login, as in http://USER:PASSWORD@HOST:PORT in HTTPS_PROXY"
         : passes      ? ""
                       : "; see the setting proxy, and NO_PROXY of the environment";
-    model_call_fail(call, passes ? ERR_ENVIRONMENT : ERR_USAGE, passes,
+    model_call_fail(call, passes ? MODEL_FAILED_OVERLOAD : MODEL_FAILED_REQUEST,
                     "%s: the proxy %s answered %ld when asked for the connection%s",
                     model_call_name(call), shown, status, advice);
 }
@@ -103,7 +103,7 @@ bool model_proxy_judge(struct model_call *call, CURL *easy, CURLcode code, const
         return false;
     bool passes = (code == CURLE_COULDNT_CONNECT || code == CURLE_PROXY) &&
                   !strstr(detail, "nsupported");
-    model_call_fail(call, passes ? ERR_ENVIRONMENT : ERR_USAGE, passes,
+    model_call_fail(call, passes ? MODEL_FAILED_UNREACHED : MODEL_FAILED_REQUEST,
                     "%s: the proxy%s%s cannot be reached (%s); see the setting proxy, and HTTPS_PROXY "
                     "and NO_PROXY of the environment",
                     model_call_name(call), *shown ? " " : "", shown, detail);

@@ -14,9 +14,11 @@ static void on_sse(void *data, const char *event, struct str text) {
 static void take_exception(struct model_call *call, const struct frames_message *message) {
     cJSON *object = cJSON_ParseWithLength(message->payload.at, message->payload.len);
     const char *words = model_json_error(object);
-    bool passes = !strstr(message->event, "alidation") && !strstr(message->event, "ccessDenied") &&
-                  !strstr(message->event, "otFound");
-    model_call_fail(call, passes ? ERR_ENVIRONMENT : ERR_USAGE, passes, "%s: %s: %.300s",
+    enum model_failed failed = strstr(message->event, "ccessDenied") ? MODEL_FAILED_KEY
+                               : strstr(message->event, "alidation") || strstr(message->event, "otFound")
+                                   ? MODEL_FAILED_REQUEST
+                                   : MODEL_FAILED_OVERLOAD;
+    model_call_fail(call, failed, "%s: %s: %.300s",
                     model_call_name(call), message->event,
                     words            ? words
                     : *message->text ? message->text
@@ -38,10 +40,10 @@ bool model_stream_feed(struct model_stream *stream, struct model_call *call, str
     struct err err = {0};
     if (call->api->framing == MODEL_SSE) {
         if (!sse_feed(&stream->sse, bytes, on_sse, call))
-            model_call_fail(call, ERR_ENVIRONMENT, false, "%s: one event of its stream is endless",
+            model_call_fail(call, MODEL_FAILED_USELESS, "%s: one event of its stream is endless",
                             model_call_name(call));
     } else if (!frames_feed(&stream->frames, bytes, on_frame, call, &err)) {
-        model_call_fail(call, ERR_ENVIRONMENT, true, "%s: %s", model_call_name(call), err.text);
+        model_call_fail(call, MODEL_FAILED_GARBLED, "%s: %s", model_call_name(call), err.text);
     }
     return call->wrong.kind == ERR_NONE;
 }
