@@ -41,7 +41,8 @@ static bool prepare(struct model_call *call, const char *key, struct model_post 
     if (str_ends(base, "/v1"))          /* people write it with and without */
         base.len -= 3;
     buf_printf(&post->url, STR_FMT "/v1/messages", STR_ARG(base));
-    model_post_secret(post, "x-api-key: ", key);
+    if (*key)
+        model_post_secret(post, "x-api-key: ", key);
     model_post_header(post, "anthropic-version: " VERSION);
     model_post_header(post, "Accept: text/event-stream");
     cJSON *body = cJSON_CreateObject();

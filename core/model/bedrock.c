@@ -98,26 +98,47 @@ static void put_login(struct model_post *post, const struct credentials *found,
         model_post_secret(post, "X-Amz-Security-Token: ", found->session_token.at);
 }
 
-static void send_request(struct model_call *call, const struct credentials *found) {
-    const struct model_endpoint *endpoint = &call->kept.endpoint;
-    struct model_post post = {0};
-    struct buf base = {0};
-    const char *region = endpoint->region ? endpoint->region
-                         : *found->region ? found->region
-                                          : "us-east-1";
+static void put_request(struct model_call *call, const char *region, struct model_post *post) {
     struct str set = model_call_base(call, "");
+    struct buf base = {0};
     if (set.len)
         buf_add(&base, set.at, set.len);
     else
         buf_printf(&base, "https://bedrock-runtime.%s.amazonaws.com", region);
-    put_address(&post, base.at, endpoint->model);
+    put_address(post, base.at, call->kept.endpoint.model);
+    print_body(call, &post->body);
+    buf_free(&base);
+}
+
+static const char *usual_region(void) {
+    const char *region = getenv("AWS_REGION");
+    region = region && *region ? region : getenv("AWS_DEFAULT_REGION");
+    return region && *region ? region : "us-east-1";
+}
+
+/* With an API key of Bedrock, or with none. */
+static bool prepare(struct model_call *call, const char *key, struct model_post *post,
+                    struct err *err) {
+    const char *region = call->kept.endpoint.region;
+    (void)err;
+    put_request(call, region ? region : usual_region(), post);
+    if (*key)
+        model_post_secret(post, "Authorization: Bearer ", key);
+    return true;
+}
+
+static void send_request(struct model_call *call, const struct credentials *found) {
+    const struct model_endpoint *endpoint = &call->kept.endpoint;
+    struct model_post post = {0};
+    const char *region = endpoint->region ? endpoint->region
+                         : *found->region ? found->region
+                                          : "us-east-1";
+    put_request(call, region, &post);
     put_login(&post, found, region);
     redact_add(&call->redact, buf_str(&found->bearer));
     redact_add(&call->redact, buf_str(&found->access_key));
     redact_add(&call->redact, buf_str(&found->secret_key));
     redact_add(&call->redact, buf_str(&found->session_token));
-    print_body(call, &post.body);
-    buf_free(&base);
     model_http_start(call, &post);
 }
 
@@ -137,19 +158,38 @@ static void on_metadata(void *data, struct credentials *found) {
         fail(call, &err);
 }
 
-static void start(struct model_call *call) {
+/* The role of an instance or container counts as the default profile. */
+static void find_credentials(struct model_call *call) {
+    const char *profile = call->kept.endpoint.profile;
     struct credentials found = {0};
     struct err err = {0};
-    if (credentials_find(call->kept.endpoint.profile, &found, &err))
+    if (credentials_find(profile, &found, &err))
         send_request(call, &found);
-    else if (call->kept.endpoint.profile)
+    else if (profile && strcmp(profile, "default") != 0)
         fail(call, &err);
     else
         call->own = metadata_ask(call->client->loop, on_metadata, call);
     credentials_wipe(&found);
 }
 
+/* What asks for a key is keyed.c, unless AWS's credentials are wanted. */
+static bool takes_key(const struct model_call *call) {
+    return model_key_is_named(&call->kept.endpoint.key);
+}
+
+static void start(struct model_call *call) {
+    enum model_trust trust;
+    if (takes_key(call))
+        model_keyed_start(call);
+    else if (model_call_trusts(call, &trust))
+        trust == MODEL_TRUST_NOTHING ? model_keyed_start(call) : find_credentials(call);
+}
+
 static void stop(struct model_call *call) {
+    if (takes_key(call)) {
+        model_keyed_stop(call);
+        return;
+    }
     metadata_forget(call->own);
     call->own = NULL;
 }
@@ -212,5 +252,5 @@ static void event(struct model_call *call, const char *name, struct str data) {
 }
 
 const struct model_api model_api_bedrock = {
-    .name = "bedrock", .is_service = true, .framing = MODEL_FRAMES, .event = event,
-    .start = start, .stop = stop};
+    .name = "bedrock", .is_service = true, .framing = MODEL_FRAMES, .prepare = prepare,
+    .event = event, .start = start, .stop = stop};

@@ -186,7 +186,11 @@ static void judge_status(struct model_transfer *transfer) {
         words = plain.at ? plain.at : "";
     }
     bool paid = !is_out_of_money(object);
-    const char *advice = paid ? statuses[row].advice : "the account has no credit left";
+    const char *advice = !paid ? "the account has no credit left"
+                         : transfer->status == 401 && call->keyless
+                             ? "it wants a key, and none is named for this address; see key_env, "
+                               "key_command and key_keyring"
+                             : statuses[row].advice;
     model_call_fail(call, paid ? statuses[row].failed : MODEL_FAILED_KEY, "%s answered %ld%s%s%s%.250s",
                     model_call_name(call), transfer->status, *advice ? ", " : "", advice,
                     *words ? ": " : "", words);

@@ -26,19 +26,26 @@ static void on_key(void *data, const char *key, const struct err *err) {
     model_call_end_try(call);
 }
 
-/* A server of one's own needs no key unless the configuration names one. */
-static bool needs_key(const struct model_call *call) {
-    const struct model_endpoint *endpoint = &call->kept.endpoint;
-    return model_key_is_named(&endpoint->key) ||
-           !(endpoint->base_url && call->api != &model_api_anthropic);
+bool model_call_trusts(struct model_call *call, enum model_trust *trust) {
+    struct err err = {0};
+    if (model_trust_find(&call->kept.endpoint, trust, &err)) {
+        call->keyless = *trust == MODEL_TRUST_NOTHING;
+        return true;
+    }
+    model_call_fail(call, MODEL_FAILED_KEY, "%s: %s", model_call_name(call), err.text);
+    model_call_end_try(call);
+    return false;
 }
 
 void model_keyed_start(struct model_call *call) {
-    if (needs_key(call))
+    enum model_trust trust;
+    if (!model_call_trusts(call, &trust))
+        return;
+    if (trust == MODEL_TRUST_NOTHING)
+        send_request(call, "");
+    else
         call->own = model_key_get(call->client->loop, &call->kept.endpoint.key,
                                   call->api->key_variable, on_key, call);
-    else
-        send_request(call, "");
 }
 
 void model_keyed_stop(struct model_call *call) {

@@ -72,6 +72,17 @@ static const char *variable(const char *name) {
     return value && *value ? value : NULL;
 }
 
+/* The hosts that AWS's own tools ask ("Container credential provider", AWS SDKs reference guide): the
+ * answer is a secret, and a token goes out with the question. */
+static bool may_have_token(const char *url) {
+    static const char *const starts[] = {CONTAINER "/", "http://169.254.170.23/",
+                                         "http://[fd00:ec2::23]/", "https://"};
+    for (size_t i = 0; i < COUNT_OF(starts); i++)
+        if (str_starts(str_of(url), starts[i]))
+            return true;
+    return model_is_this_machine(url);
+}
+
 static bool from_container(struct metadata *metadata) {
     const char *relative = variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
     const char *full = variable("AWS_CONTAINER_CREDENTIALS_FULL_URI");
@@ -79,7 +90,7 @@ static bool from_container(struct metadata *metadata) {
     struct buf url = {0}, header = {0}, body = {0};
     if (relative)
         buf_printf(&url, "%s%s", CONTAINER, relative);
-    else if (full)
+    else if (full && may_have_token(full))
         buf_puts(&url, full);
     if (token)
         model_join_secret("Authorization: ", token, &header);

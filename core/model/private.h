@@ -83,6 +83,7 @@ struct model_call {
     enum model_failed failed;           /* the same, sorted */
     bool may_pass;                      /* trying again may help */
     bool learnt;                        /* it is tried again at once, otherwise */
+    bool keyless;                       /* no key went out with this try */
     struct buf text;
     struct buf tail;                    /* bytes of a character that is not whole yet */
     struct buf declined;                /* what a model says instead of an answer */
@@ -161,6 +162,18 @@ void model_key_forget(struct model_key_wait *wait);
 bool model_key_is_named(const struct model_key_source *source);
 void model_wipe(struct buf *buf);
 
+/* trust.c: which key goes to an address. */
+enum model_trust {
+    MODEL_TRUST_NOTHING,                /* none: it is asked without */
+    MODEL_TRUST_NAMED,                  /* the one that the endpoint names */
+    MODEL_TRUST_USUAL,                  /* what the service's own address gets */
+};
+/* False and *err (usage) where the endpoint names a key that must not go there. */
+bool model_trust_find(const struct model_endpoint *endpoint, enum model_trust *trust,
+                      struct err *err);
+/* Whether an address means this machine. */
+bool model_is_this_machine(const char *address);
+
 /* memory.c: gives libcurl memory that is wiped when it is freed; before any other use of libcurl. */
 void model_memory_begin(void);
 
@@ -184,7 +197,9 @@ bool model_goes_without(struct model_call *call, unsigned part);
 /* Looks at a refusal; true when the same request without a part may do better. */
 bool model_learn(struct model_call *call, long status, struct str body);
 
-/* keyed.c: `start` and `stop` of interfaces that need at most one key. */
+/* keyed.c: which key goes out with this try; false when the try failed for that. */
+bool model_call_trusts(struct model_call *call, enum model_trust *trust);
+/* `start` and `stop` of interfaces that need at most one key. */
 void model_keyed_start(struct model_call *call);
 void model_keyed_stop(struct model_call *call);
 

@@ -39,13 +39,6 @@ static void host_of(const char *address, unsigned flags, char out[128]) {
     curl_url_cleanup(url);
 }
 
-static bool is_this_machine(const char *url) {
-    char host[128];
-    host_of(url, 0, host);
-    return !strncmp(host, "127.", 4) || !strncmp(host, "[::1]", 5) ||
-           (!strncasecmp(host, "localhost", 9) && (host[9] == ':' || !host[9]));
-}
-
 void model_proxy_set(CURL *easy, const struct model_endpoint *endpoint, const char *url,
                      char shown[128]) {
     bool secure = !strncasecmp(url, "https:", 6);
@@ -54,7 +47,7 @@ void model_proxy_set(CURL *easy, const struct model_endpoint *endpoint, const ch
     if (proxy)                          /* named for this model: no_proxy says nothing about it */
         curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
     else                                /* a proxy elsewhere knows nothing of servers here */
-        proxy = is_this_machine(url) ? "" : from_environment(secure);
+        proxy = model_is_this_machine(url) ? "" : from_environment(secure);
     if (proxy)
         curl_easy_setopt(easy, CURLOPT_PROXY, proxy);
     if (proxy && *proxy)

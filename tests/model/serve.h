@@ -122,8 +122,9 @@ static struct model_endpoint endpoint_of(struct bench *bench, const char *api, c
     bool bedrock = !strcmp(api, "bedrock");
     snprintf(url, 64, "http://127.0.0.1:%d%s", bench->port,
              bedrock || !strcmp(api, "anthropic") ? "" : "/v1");
-    return (struct model_endpoint){.api = api, .base_url = url, .key.environment = "TEST_KEY",
-                                   .temperature = NAN, .proxy = "", .region = "us-west-2",
+    return (struct model_endpoint){.api = api, .base_url = url,
+                                   .key.environment = bedrock ? NULL : "TEST_KEY",
+                                   .profile = bedrock ? "default" : NULL, .temperature = NAN, .proxy = "", .region = "us-west-2",
                                    .price = {3, 15, 0.3, 3.75, 0}};
 }
 

@@ -169,9 +169,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if not self.proxy_lets(host.split(":")[0]):
                 return
         api, name = self.route(path, request)
+        if not api:
+            self.send(404, b'{"error": {"message": "no such path"}}')
+            return
         SEEN.append({"path": self.path, "headers": {k.lower(): v for k, v in self.headers.items()},
                      "body": request})
-        if api is bedrock and self.headers.get("Authorization", "") != "Bearer bedrock-key" and \
+        if api is bedrock and name not in ("says-key", "wants-key") and \
+                self.headers.get("Authorization", "") != "Bearer bedrock-key" and \
                 not signature_is_right(self, body):
             self.send(403, b'{"message": "The request signature we calculated does not match"}')
             return
@@ -219,7 +223,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if path.endswith("/converse-stream"):
             return bedrock, path.split("/model/")[1].rsplit("/", 1)[0].split(":")[0].split("/")[-1]
         rows = {"/v1/messages": anthropic, "/v1/chat/completions": openai, "/v1/responses": responses}
-        return rows[path], request["model"]
+        return rows.get(path), request["model"]
 
     def stream_head(self, api, kind=None):
         self.send_response(200)
@@ -446,6 +450,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
                            b'\'max_completion_tokens\' instead."}}')
         else:
             self.do_plain(api, name)
+
+    def do_says_key(self, api, _):
+        """Whether a key came, of whatever kind; whose it was, if it is one of those the tests know."""
+        whose = {"sk-test-4711": "named", "usual-4711": "default"}
+        key = self.key()
+        signed = key.startswith("AWS4-HMAC-SHA256") or "X-Amz-Security-Token" in self.headers
+        self.stream_head(api)
+        for part in api(["signed" if signed else whose.get(key, "other") if key else "none"]):
+            self.wfile.write(part)
+
+    def do_wants_key(self, api, _):
+        if self.key():
+            self.do_plain(api, _)
+        else:
+            self.send(401, b'{"error": {"message": "who are you?"}}')
 
     def do_echo(self, api, _):
         """Sends the key back, as a careless server may."""

@@ -248,7 +248,7 @@ static void bedrock_takes_names_with_colons_and_slashes(void **state) {
 
 static void bedrock_finds_credentials(void **state) {
     struct bench *bench = *state;
-    char path[] = "/tmp/hone-aws-XXXXXX", base[64];
+    char path[] = "/tmp/hone-aws-XXXXXX", base[64], url[64];
     int fd = mkstemp(path);
     struct err err = {0};
     const char *text = "[default]\naws_access_key_id = X\n[work]\naws_access_key_id = AKIDEXAMPLE\n"
@@ -258,12 +258,13 @@ static void bedrock_finds_credentials(void **state) {
     assert_true(file_write(path, text, strlen(text), &err));
     set_aws();
     setenv("AWS_SHARED_CREDENTIALS_FILE", path, 1);
-    setenv("AWS_PROFILE", "work", 1);
     setenv("AWS_SECRET_ACCESS_KEY", "wrong", 1);
-    ask(bench, "bedrock", "plain");
+    struct model_endpoint endpoint = endpoint_of(bench, "bedrock", url);
+    endpoint.model = "plain";
+    endpoint.profile = "work";
+    ask_endpoint(bench, &endpoint);
     assert_answer(bench, "bedrock", "profile");
     unlink(path);
-    unsetenv("AWS_PROFILE");
     unsetenv("AWS_ACCESS_KEY_ID");
     snprintf(base, sizeof base, "http://127.0.0.1:%d", bench->port);
     setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", base, 1);

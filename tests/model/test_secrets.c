@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keys: what a service sends back of them is not shown, and nothing of them stays in memory. */
-#include "model/serve.h"
+#include "model/secure.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -181,12 +181,158 @@ static void an_address_has_no_login(void **state) {
     assert_null(strstr(err.text, "pw-4711"));
 }
 
+/* ------------------------------------------------------------------------------ where a key goes */
+
+/* What the service at an address says of the key that came: the test server has every host's name. */
+static const char *key_at(struct secure *secure, struct model_endpoint *endpoint,
+                          const char *host) {
+    char address[200], proxy[64];
+    snprintf(address, sizeof address, "https://%s:%d%s", host, secure->port,
+             !strcmp(endpoint->api, "openai") || !strcmp(endpoint->api, "responses") ? "/v1" : "");
+    snprintf(proxy, sizeof proxy, "http://127.0.0.1:%d", secure->bench.port);
+    endpoint->base_url = address;
+    endpoint->ca_file = secure->file;
+    endpoint->proxy = proxy;
+    endpoint->model = "says-key";
+    endpoint->temperature = NAN;
+    endpoint->retries = -1;
+    ask_endpoint(&secure->bench, endpoint);
+    if (secure->bench.reply.failure.kind != ERR_NONE)
+        print_error("%s %s: %s\n", endpoint->api, host, secure->bench.reply.failure.text);
+    return secure->bench.text;
+}
+
+static void set_usual_keys(void) {
+    setenv("ANTHROPIC_API_KEY", "usual-4711", 1);
+    setenv("OPENAI_API_KEY", "usual-4711", 1);
+    set_aws();
+    setenv("AWS_SESSION_TOKEN", "usual-4711", 1);
+}
+
+static void a_usual_key_goes_to_its_service_alone(void **state) {
+    static const struct {
+        const char *api, *host, *key;
+    } rows[] = {
+        {"anthropic", "api.anthropic.com", "default"},
+        {"anthropic", "API.Anthropic.com", "default"},
+        {"anthropic", "api.openai.com", "none"},
+        {"anthropic", "models.test", "none"},
+        {"anthropic", "api.anthropic.com.evil.test", "none"},
+        {"anthropic", "127.0.0.1", "none"},
+        {"openai", "api.openai.com", "default"},
+        {"openai", "eu.api.openai.com", "default"},
+        {"openai", "api.anthropic.com", "none"},
+        {"openai", "x.api.openai.com.evil.test", "none"},
+        {"openai", "models.test", "none"},
+        {"responses", "api.openai.com", "default"},
+        {"responses", "models.test", "none"},
+        {"bedrock", "bedrock-runtime.us-west-2.amazonaws.com", "signed"},
+        {"bedrock", "bedrock-runtime.s3.amazonaws.com", "none"},
+        {"bedrock", "models.test", "none"},
+        {"bedrock", "127.0.0.1", "none"},
+    };
+    struct secure *secure = *state;
+    need_openssl(secure);
+    set_usual_keys();
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct model_endpoint endpoint = {.api = rows[i].api, .region = "us-west-2"};
+        assert_string_equal(key_at(secure, &endpoint, rows[i].host), rows[i].key);
+    }
+}
+
+static void a_named_key_goes_where_its_section_says(void **state) {
+    struct secure *secure = *state;
+    need_openssl(secure);
+    set_usual_keys();
+    for (size_t a = 0; a < COUNT_OF(http_apis); a++) {
+        struct model_endpoint endpoint = {.api = http_apis[a], .key.environment = "TEST_KEY"};
+        assert_string_equal(key_at(secure, &endpoint, "models.test"), "named");
+    }
+    struct model_endpoint endpoint = {.api = "bedrock", .profile = "default", .region = "us-west-2"};
+    assert_string_equal(key_at(secure, &endpoint, "models.test"), "signed");
+}
+
+/* Without TLS a key goes to this machine alone, however it is named. */
+static void no_key_goes_over_plain_http(void **state) {
+    static const char *const elsewhere[] = {
+        "http://models.test/v1", "http://api.anthropic.com", "http://api.openai.com/v1", "models.test",
+        "http://127.evil.test/v1", "http://localhost.evil.test/v1", "http://192.0.2.1:8000/v1"};
+    struct secure *secure = *state;
+    char proxy[64], address[64];
+    set_usual_keys();
+    snprintf(proxy, sizeof proxy, "http://127.0.0.1:%d", secure->bench.port);
+    for (size_t a = 0; a < COUNT_OF(http_apis); a++) {
+        bool bedrock = !strcmp(http_apis[a], "bedrock");
+        struct model_endpoint endpoint = {.api = http_apis[a], .model = "says-key", .proxy = proxy,
+                                          .temperature = NAN, .retries = -1, .region = "us-west-2"};
+        for (size_t i = 0; i < COUNT_OF(elsewhere); i++) {
+            endpoint.base_url = elsewhere[i];
+            endpoint.key.environment = "TEST_KEY";
+            ask_endpoint(&secure->bench, &endpoint);
+            assert_fails(&secure->bench, ERR_USAGE, "over plain http");
+            assert_int_equal(secure->bench.reply.failed, MODEL_FAILED_KEY);
+            endpoint.key.environment = NULL;
+            endpoint.profile = bedrock ? "default" : NULL;
+            ask_endpoint(&secure->bench, &endpoint);
+            assert_true(!bedrock || strstr(secure->bench.reply.failure.text, "over plain http"));
+            assert_true(!*secure->bench.text || !strcmp(secure->bench.text, "none"));
+            endpoint.profile = NULL;
+        }
+        endpoint.proxy = "http://192.0.2.1:3128";
+        endpoint.key.environment = "TEST_KEY";
+        endpoint.base_url = "http://127.0.0.1:8000/v1";
+        ask_endpoint(&secure->bench, &endpoint);
+        assert_fails(&secure->bench, ERR_USAGE, "over plain http");
+        for (int host = 0; host < 2; host++) {
+            snprintf(address, sizeof address, "http://%s:%d%s", host ? "localhost" : "127.0.0.1",
+                     secure->bench.port, a == 1 || a == 2 ? "/v1" : "");
+            endpoint.base_url = address;
+            endpoint.proxy = "";
+            ask_endpoint(&secure->bench, &endpoint);
+            assert_string_equal(secure->bench.text, "named");
+        }
+    }
+}
+
+static void a_server_that_wants_a_key_is_told_apart(void **state) {
+    struct bench *bench = *state;
+    char url[64];
+    set_usual_keys();
+    for (size_t a = 0; a < COUNT_OF(http_apis); a++) {
+        struct model_endpoint endpoint = endpoint_of(bench, http_apis[a], url);
+        endpoint.model = "wants-key";
+        endpoint.key.environment = endpoint.profile = NULL;
+        ask_endpoint(bench, &endpoint);
+        assert_fails(bench, ERR_USAGE, "it wants a key, and none is named for this address");
+        assert_int_equal(bench->reply.failed, MODEL_FAILED_KEY);
+    }
+}
+
+/* Wherever an answer points to, the key stays. */
+static void a_redirect_gets_no_key(void **state) {
+    struct secure *secure = *state;
+    char url[64];
+    for (size_t a = 0; a < COUNT_OF(http_apis); a++) {
+        set_aws();
+        struct model_endpoint endpoint = endpoint_of(&secure->bench, http_apis[a], url);
+        endpoint.model = "moved";
+        ask_endpoint(&secure->bench, &endpoint);
+        assert_fails(&secure->bench, ERR_USAGE, "redirects elsewhere");
+        assert_int_equal(secure->bench.reply.tries, 1);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_comes_back_of_a_key_is_hidden),
         cmocka_unit_test(streams_are_not_held_up),
         cmocka_unit_test(an_address_has_no_login),
+        cmocka_unit_test(a_usual_key_goes_to_its_service_alone),
+        cmocka_unit_test(a_named_key_goes_where_its_section_says),
+        cmocka_unit_test(no_key_goes_over_plain_http),
+        cmocka_unit_test(a_server_that_wants_a_key_is_told_apart),
+        cmocka_unit_test(a_redirect_gets_no_key),
         cmocka_unit_test(nothing_of_a_key_stays_in_memory),
     };
-    return cmocka_run_group_tests(tests, start, end);
+    return cmocka_run_group_tests(tests, start_secure, end_secure);
 }

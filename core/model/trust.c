@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a key goes, one rule for all interfaces: to its service's own address over TLS, or where the
+ * section names it; never in the open to another machine. libcurl follows no redirect with it. */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <strings.h>
+
+#include "model/private.h"
+
+/* The services' own hosts ("API reference" of Anthropic and OpenAI; "Amazon Bedrock endpoints and
+ * quotas", AWS general reference; "Interface VPC endpoints", Amazon Bedrock user guide). Between head
+ * and tail stands a region, or, where there is no head, any one label. */
+static const struct {
+    const char *api, *head, *tail;
+} hosts[] = {
+    {"anthropic", "api.anthropic.com", NULL},
+    {"openai", "api.openai.com", NULL},
+    {"openai", "", ".api.openai.com"},
+    {"responses", "api.openai.com", NULL},
+    {"responses", "", ".api.openai.com"},
+    {"bedrock", "bedrock-runtime.", ".amazonaws.com"},
+    {"bedrock", "bedrock-runtime.", ".amazonaws.com.cn"},
+    {"bedrock", "bedrock-runtime.", ".api.aws"},
+    {"bedrock", "bedrock-runtime-fips.", ".amazonaws.com"},
+    {"bedrock", "bedrock-runtime-fips.", ".api.aws"},
+};
+
+struct place {
+    char host[256];
+    bool secure;
+};
+
+static bool place_of(const char *address, struct place *place) {
+    char *host = NULL, *scheme = NULL;
+    CURLU *url = curl_url();
+    unsigned flags = CURLU_GUESS_SCHEME | CURLU_NON_SUPPORT_SCHEME;
+    bool fine = url && curl_url_set(url, CURLUPART_URL, address, flags) == CURLUE_OK &&
+                curl_url_get(url, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+                curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK;
+    *place = (struct place){.secure = fine && !strcasecmp(scheme, "https")};
+    if (fine) {
+        size_t size = strlen(host);
+        size -= size && host[size - 1] == '.';
+        fine = size && size < sizeof place->host;
+        snprintf(place->host, sizeof place->host, "%.*s", fine ? (int)size : 0, host);
+    }
+    curl_free(host);
+    curl_free(scheme);
+    curl_url_cleanup(url);
+    return fine;
+}
+
+/* Addresses, not names that begin like one. */
+static bool is_here(const char *host) {
+    struct in_addr four;
+    if (inet_pton(AF_INET, host, &four) == 1)
+        return ntohl(four.s_addr) >> 24 == 127;
+    return !strcmp(host, "[::1]") || !strcasecmp(host, "localhost");
+}
+
+bool model_is_this_machine(const char *address) {
+    struct place place;
+    return place_of(address, &place) && is_here(place.host);
+}
+
+/* "us-west-2", "us-gov-east-1"; not "s3" or "s3-us-west-2", where anybody may have a name. */
+static bool is_region(struct str label) {
+    size_t letters = 0;
+    while (letters < label.len && ((label.at[letters] | 0x20) >= 'a' && (label.at[letters] | 0x20) <= 'z'))
+        letters++;
+    return letters == 2 && label.len > 3 && label.at[2] == '-' && !memchr(label.at, '.', label.len) &&
+           label.at[label.len - 1] >= '0' && label.at[label.len - 1] <= '9';
+}
+
+static bool fits(const char *host, const char *head, const char *tail) {
+    size_t size = strlen(host), from = strlen(head), to = tail ? strlen(tail) : 0;
+    if (!tail)
+        return !strcasecmp(host, head);
+    if (size <= from + to || strncasecmp(host, head, from) || strcasecmp(host + size - to, tail))
+        return false;
+    struct str label = {host + from, size - from - to};
+    return *head ? is_region(label) : !memchr(label.at, '.', label.len);
+}
+
+static bool is_own(const char *api, const struct place *place) {
+    /* "NAME.bedrock-runtime.REGION.vpce.amazonaws.com": an endpoint in somebody's own network. */
+    const char *inner = strstr(place->host, ".bedrock-runtime.");
+    if (place->secure && inner && !strcmp(api, "bedrock") &&
+        fits(inner + 1, "bedrock-runtime.", ".vpce.amazonaws.com"))
+        return true;
+    for (size_t i = 0; place->secure && i < COUNT_OF(hosts); i++)
+        if (!strcmp(hosts[i].api, api) && fits(place->host, hosts[i].head, hosts[i].tail))
+            return true;
+    return false;
+}
+
+/* Whether somebody on the way could read it: a proxy hears a request without TLS as it is. */
+static bool is_open(const struct model_endpoint *endpoint, const struct place *place) {
+    bool proxied = endpoint->proxy && *endpoint->proxy && !model_is_this_machine(endpoint->proxy);
+    return !place->secure && (proxied || !is_here(place->host));
+}
+
+bool model_trust_find(const struct model_endpoint *endpoint, enum model_trust *trust,
+                      struct err *err) {
+    struct place place;
+    bool named = model_key_is_named(&endpoint->key) ||
+                 (endpoint->profile && !strcmp(endpoint->api, "bedrock"));
+    *trust = named ? MODEL_TRUST_NAMED : MODEL_TRUST_USUAL;
+    if (!endpoint->base_url)
+        return true;
+    bool known = place_of(endpoint->base_url, &place);
+    if (!named && !(known && is_own(endpoint->api, &place)))
+        *trust = MODEL_TRUST_NOTHING;
+    if (*trust == MODEL_TRUST_NOTHING || (known && !is_open(endpoint, &place)))
+        return true;
+    if (!known)
+        return err_set(err, ERR_USAGE, "the base_url is no URL");
+    return err_set(err, ERR_USAGE,
+                   "no key goes to %.100s over plain http, where it could be read on the way. Use https, "
+                   "or bring the port here (ssh -L) and ask localhost; a server that wants no key needs "
+                   "none of key_env, key_command and key_keyring", place.host);
+}
