@@ -10,6 +10,8 @@ import subprocess
 import tasks
 
 SENTINEL = "@hone "
+# What decides how products are summed: both sides of a comparison get the test's own.
+ARITHMETIC = ("OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
 
 
 class Run:
@@ -67,7 +69,8 @@ class Home:
 
     def environment(self, more):
         found = {"PATH": "/usr/bin:/bin", "HOME": self.folder, "HONE_ROOT": self.root,
-                 "LANG": "C.UTF-8", "TMPDIR": self.folder, **more}
+                 "LANG": "C.UTF-8", "TMPDIR": self.folder,
+                 **{name: os.environ.get(name) for name in ARITHMETIC}, **more}
         return {name: value for name, value in found.items() if value is not None}
 
     def command(self, *arguments, python="/usr/bin/python3", limit=300, **more):
