@@ -14,7 +14,8 @@ commands on its standard input, each answered by "ok" or "failed TEXT":
     left WORD     "ok N": how many processes below have WORD in their command line
 
 When its input ends, or it is told to end, nothing it started is left: it adopts what its daemons
-orphan. Slurm counts a node as lost after 3 s here, and keeps ended jobs for 20 s.
+orphan. Slurm counts a node as lost after 3 s here, and forgets ended jobs after 20 s; FOLDER/ended has
+a line for each, which stays.
 """
 
 import ctypes
@@ -49,6 +50,8 @@ SwitchType=switch/none
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
+JobCompType=jobcomp/filetxt
+JobCompLoc={folder}/ended
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 ReturnToService=2
