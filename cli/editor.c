@@ -103,7 +103,7 @@ struct editor *editor_start(struct loop *loop, const char *name, const char *tex
             argv[5] = editor->path;
         }
         const struct loop_child_spec spec = {
-            .argv = argv, .interactive = true, .out = LOOP_INHERIT, .err = LOOP_INHERIT,
+            .argv = argv, .environment = LOOP_WHOLE, .interactive = true, .out = LOOP_INHERIT, .err = LOOP_INHERIT,
             .on_exit = on_exit_of, .data = editor};
         child = loop_child_start(loop, &spec, err);
     }

@@ -92,36 +92,6 @@ static CC_NORETURN void become_child(struct plan *plan) {
 
 /* ------------------------------------------------------------------------------------- starting */
 
-static bool names_same(const char *entry, const char *change) {
-    size_t len = strcspn(change, "=");
-    return strncmp(entry, change, len) == 0 && entry[len] == '=';
-}
-
-static bool is_changed(const char *entry, const char *const *changes) {
-    for (; changes && *changes; changes++)
-        if (names_same(entry, *changes))
-            return true;
-    return false;
-}
-
-/* The environment with the changes, as pointers to text that lives elsewhere. */
-static char **make_env(const char *const *changes) {
-    VEC(char *) env = {0};
-    for (char **entry = environ; entry && *entry; entry++)
-        if (!is_changed(*entry, changes))
-            *vec_push(&env) = *entry;
-    for (; changes && *changes; changes++) {
-        union {
-            const char *in;
-            char *out;
-        } text = {*changes};            /* exec takes pointers without const */
-        if (strchr(*changes, '='))
-            *vec_push(&env) = text.out;
-    }
-    *vec_push(&env) = NULL;
-    return env.at;
-}
-
 static bool make_pipe(int ends[2]) {
     if (pipe(ends) != 0)
         return false;
@@ -196,7 +166,7 @@ static pid_t launch_spec(const struct loop_child_spec *spec, int theirs[3]) {
         const char *const *in;
         char *const *out;
     } argv = {spec->argv};
-    struct plan plan = {.argv = argv.out, .spec = spec, .env = make_env(spec->env)};
+    struct plan plan = {.argv = argv.out, .spec = spec, .env = loop_make_environment(spec)};
     for (int i = 0; i < 3; i++)
         plan.fds[i] = theirs[i];
     pid_t pid = launch(&plan);
@@ -514,7 +484,7 @@ static struct loop_child *new_child(struct loop *loop, const struct loop_child_s
     struct loop_child *child = mem_alloc(1, sizeof *child);
     child->loop = loop;
     child->spec = *spec;
-    child->spec.argv = child->spec.env = NULL;
+    child->spec.argv = child->spec.env = child->spec.pass = NULL;
     child->spec.cwd = NULL;
     child->spec.input = NULL;
     if (!child->spec.max_line)

@@ -28,6 +28,8 @@ struct loop {
 void loop_close_handle(void *handle);
 /* Looks which children ended (SIGCHLD came). */
 void loop_reap_children(struct loop *loop);
+/* The environment of a child, as pointers to text that lives elsewhere; the list is the caller's. */
+char **loop_make_environment(const struct loop_child_spec *spec) CC_MUST_USE;
 /* Kills and forgets all children, for loop_free. */
 void loop_drop_children(struct loop *loop);
 

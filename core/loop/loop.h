@@ -80,9 +80,19 @@ struct loop_exit {
     double elapsed_s;
 };
 
+/* What a child sees of hone's environment. */
+enum loop_environment {
+    LOOP_LISTED,        /* what programs need to run and to compute alike (environment.c), and what
+                         * `pass` names: no keys, no agents */
+    LOOP_WHOLE,         /* all of it: for programs that the person chose for work with their login */
+};
+
 /* A child process to start. Only argv is needed; all strings are copied. */
 struct loop_child_spec {
     const char *const *argv;            /* ends with NULL; argv[0] is looked up on PATH */
+    enum loop_environment environment;
+    const char *const *pass;            /* further names of hone's environment that it sees, "NAME" or
+                                         * "NAME*" for all that begin so; NULL: none */
     const char *const *env;             /* "NAME=value" to set, "NAME" to remove; NULL: as it is */
     const char *cwd;
     const void *input;                  /* written to its stdin, which is then closed */

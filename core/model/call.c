@@ -43,6 +43,16 @@ static double or_else(double value, double otherwise) {
     return value > 0 ? value : otherwise;
 }
 
+static const char *const *keep_words(struct arena *arena, const char *const *words) {
+    size_t count = 0;
+    while (words && words[count])
+        count++;
+    const char **kept = ARENA_ARRAY(arena, const char *, count + 1);
+    for (size_t i = 0; i < count; i++)
+        kept[i] = arena_strdup(arena, words[i]);
+    return kept;
+}
+
 static void keep_endpoint(struct model_kept *kept, const struct model_endpoint *endpoint) {
     struct arena *arena = kept->arena;
     struct model_endpoint *own = &kept->endpoint;
@@ -52,13 +62,8 @@ static void keep_endpoint(struct model_kept *kept, const struct model_endpoint *
                             &own->ca_file, &own->proxy};
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         *texts[i] = *texts[i] ? arena_strdup(arena, *texts[i]) : NULL;
-    size_t words = 0;
-    while (endpoint->command && endpoint->command[words])
-        words++;
-    const char **command = ARENA_ARRAY(arena, const char *, words + 1);
-    for (size_t i = 0; i < words; i++)
-        command[i] = arena_strdup(arena, endpoint->command[i]);
-    own->command = command;
+    own->command = keep_words(arena, endpoint->command);
+    own->env = keep_words(arena, endpoint->env);
     own->max_tokens = endpoint->max_tokens > 0 ? endpoint->max_tokens : MODEL_MAX_TOKENS;
     own->connect_limit_s = or_else(endpoint->connect_limit_s, CONNECT_LIMIT_S);
     own->first_limit_s = or_else(endpoint->first_limit_s, FIRST_LIMIT_S);

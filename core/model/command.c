@@ -8,6 +8,11 @@
 #include "model/private.h"
 
 #define GRACE_MS 2000
+#define MAX_NAMES 64
+
+/* What any program of that kind sees; further names are the section's to give (env). */
+static const char *const usual_names[] = {"TERM", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
+                                          "XDG_STATE_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR"};
 
 struct running {
     struct model_call *call;
@@ -73,6 +78,15 @@ static void on_exit_command(void *data, const struct loop_exit *exit) {
     model_call_end_try(call);
 }
 
+static void name_environment(const struct model_endpoint *endpoint, const char **names) {
+    size_t count = 0;
+    for (size_t i = 0; i < COUNT_OF(usual_names); i++)
+        names[count++] = usual_names[i];
+    for (size_t i = 0; endpoint->env && endpoint->env[i] && count + 1 < MAX_NAMES; i++)
+        names[count++] = endpoint->env[i];
+    names[count] = NULL;
+}
+
 static void command_start(struct model_call *call) {
     const struct model_endpoint *endpoint = &call->kept.endpoint;
     struct running *running = mem_alloc(1, sizeof *running);
@@ -80,8 +94,10 @@ static void command_start(struct model_call *call) {
     struct err err = {0};
     running->call = call;
     print_conversation(&call->kept.request, &prompt);
+    const char *names[MAX_NAMES];
+    name_environment(endpoint, names);
     struct loop_child_spec spec = {
-        .argv = endpoint->command, .own_session = true, .input = prompt.at, .input_len = prompt.len,
+        .argv = endpoint->command, .pass = names, .own_session = true, .input = prompt.at, .input_len = prompt.len,
         .out = LOOP_RAW, .err = LOOP_LINES, .max_line = 1u << 16, .on_output = on_output,
         .time_limit_s = endpoint->first_limit_s + 10 * endpoint->stall_limit_s,
         .on_exit = on_exit_command, .data = running};

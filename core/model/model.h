@@ -52,6 +52,7 @@ struct model_endpoint {
     struct model_key_source key;
     const char *region, *profile;   /* bedrock */
     const char *const *command;     /* argv of the api "command" */
+    const char *const *env;         /* names of variables that it sees ("NAME*": all that begin so) */
     const char *ca_file, *proxy;    /* proxy NULL: the environment's; "": none */
     int max_tokens;                 /* of the answer, thinking included; 0: MODEL_MAX_TOKENS */
     enum model_effort effort;

@@ -85,7 +85,9 @@ static void on_exit_command(void *data, const struct loop_exit *exit) {
 }
 
 static void run(struct model_key_wait *wait, const char *const *argv) {
-    struct loop_child_spec spec = {.argv = argv, .own_session = true, .out = LOOP_RAW,
+    /* The person's own programs: agents, keyrings and cards are found by variables. */
+    struct loop_child_spec spec = {.argv = argv, .environment = LOOP_WHOLE, .own_session = true,
+                                   .out = LOOP_RAW,
                                    .err = LOOP_RAW, .secret = true, .time_limit_s = COMMAND_LIMIT_S,
                                    .on_output = on_output, .on_exit = on_exit_command, .data = wait};
     wait->child = loop_child_start(wait->loop, &spec, &wait->err);

@@ -61,12 +61,14 @@ struct runner *runner_start(struct loop *loop, const struct runner_job *job,
     struct buf text = {0};
     runner_job_print(job, &text);
     buf_putc(&text, '\n');
+    static const char *const pass[] = {"HONE_PYTHON", "HONE_CACHE_LIMIT", NULL};
     const char *const env[] = {device_blas_environment(), NULL};
     struct runner *runner = mem_alloc(1, sizeof *runner);
     runner->callbacks = *callbacks;
     runner->reader = runner_reader_new(callbacks->on_event, callbacks->data);
     struct loop_child_spec spec = {
-        .argv = job->command ? job->command : own, .env = env, .input = text.at, .input_len = text.len,
+        .argv = job->command ? job->command : own, .pass = pass, .env = env, .input = text.at,
+        .input_len = text.len,
         .out = LOOP_LINES, .err = LOOP_LINES, .max_line = MAX_EVENT_BYTES,
         .time_limit_s = job->time_limit_s > 0 ? job->time_limit_s : RUNNER_TIME_LIMIT_S,
         .memory_limit = memory_for(job), .on_output = on_output, .on_exit = on_exit_runner,

@@ -261,6 +261,7 @@ static bool start_client(struct chooser *chooser, struct err *err) {
         return false;
     char **argv = client_command_line(&chooser->folder, route, more);
     struct loop_child_spec spec = {.argv = (const char *const *)argv, .own_session = true,
+                                   .environment = LOOP_WHOLE,
                                    .out = LOOP_RAW, .err = LOOP_RAW,
                                    .time_limit_s = route->connect_limit_s,
                                    .on_output = on_dump, .on_exit = on_dumped, .data = chooser};

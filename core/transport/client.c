@@ -152,6 +152,7 @@ static bool start_master(struct client *client, struct err *err) {
                                 "-oEscapeChar=none", NULL};
     char **argv = client_command_line(&client->folder, route, more);
     struct loop_child_spec spec = {.argv = (const char *const *)argv, .own_session = true,
+                                   .environment = LOOP_WHOLE,   /* agent, tickets, what Match asks */
                                    .env = asker_environment(client->asker),
                                    .out = LOOP_DISCARD, .err = LOOP_LINES,
                                    .on_output = on_said, .on_exit = on_master_exit, .data = client};

@@ -10,6 +10,13 @@
 
 #define GRACE_MS 2000
 
+/* What commands on this machine see beyond loop/environment.c: a cluster's settings, the way out to
+ * where packages come from, what a login shell on another machine would have of the device's tools. */
+static const char *const passed[] = {
+    "SLURM_*", "SBATCH_*", "SQUEUE_*", "SINFO_*", "SACCT_*", "KRB5CCNAME", "http_proxy",
+    "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "AWS_REGION",
+    "AWS_DEFAULT_REGION", "HF_HOME", "HONE_ROOT", "HONE_LOCK_FOLDER", NULL};
+
 struct run {
     struct loop_child *child;
     struct transport_exit failed;       /* of one that did not start */
@@ -84,7 +91,7 @@ static void local_command_start(struct transport_command *command) {
     struct run *run = mem_alloc(1, sizeof *run);
     const char **argv = make_argv(command->argv);
     const char *env[] = {local->home_line, NULL};
-    struct loop_child_spec spec = {.argv = argv, .env = env, .cwd = local->home,
+    struct loop_child_spec spec = {.argv = argv, .pass = passed, .env = env, .cwd = local->home,
                                    .own_session = true, .keep_input = true,
                                    .out = command->spec.out, .err = command->spec.err,
                                    .max_line = command->spec.max_line,

@@ -81,6 +81,7 @@ static void section_read(const struct finding *finding, const char *name,
                          struct model_endpoint *endpoint) {
     struct arena *arena = finding->models->arena;
     const char *command = text_of(finding, "command"), *proxy = text_of(finding, "proxy");
+    const char *env = text_of(finding, "env");
     *endpoint = (struct model_endpoint){
         .api = text_of(finding, "api"), .base_url = text_of(finding, "base_url"),
         .model = text_of(finding, "model"), .region = text_of(finding, "region"),
@@ -89,6 +90,7 @@ static void section_read(const struct finding *finding, const char *name,
                 text_of(finding, "key_keyring")},
         .proxy = proxy && !strcmp(proxy, "none") ? "" : proxy,
         .command = command ? words_of(arena, command) : NULL,
+        .env = env ? words_of(arena, env) : NULL,
         .max_tokens = (int)number_of(finding, "max_tokens"),
         .temperature = number_of(finding, "temperature"),
         .connect_limit_s = number_of(finding, "connect_limit_s"),

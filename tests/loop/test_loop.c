@@ -350,6 +350,58 @@ static void limits_reach_the_child(void **state) {
     free_record(&record);
 }
 
+/* What `env` says in a child of that spec, with things of a login in hone's own environment. */
+static void run_env(struct record *record, struct loop_child_spec more) {
+    static const char *const secrets[] = {"ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY", "GH_TOKEN",
+                                          "SSH_AUTH_SOCK", "HONE_ANYTHING", "LANGE_TASTE"};
+    struct loop *loop = loop_new();
+    const char *argv[4];
+    struct loop_child_spec spec = shell(record, argv, "env");
+    spec.environment = more.environment;
+    spec.pass = more.pass;
+    spec.env = more.env;
+    for (size_t i = 0; i < COUNT_OF(secrets); i++)
+        setenv(secrets[i], "geheim", 1);
+    setenv("OPENBLAS_CORETYPE", "Haswell", 1);
+    setenv("LC_TEST", "C", 1);
+    assert_non_null(loop_child_start(loop, &spec, NULL));
+    assert_true(loop_run_until_idle(loop, PATIENCE_MS));
+    for (size_t i = 0; i < COUNT_OF(secrets); i++)
+        unsetenv(secrets[i]);
+    unsetenv("OPENBLAS_CORETYPE");
+    unsetenv("LC_TEST");
+    loop_free(loop);
+}
+
+static void a_child_that_says_nothing_sees_no_secret(void **state) {
+    (void)state;
+    struct record record = {0};
+    run_env(&record, (struct loop_child_spec){0});
+    assert_null(strstr(record.out.at, "geheim"));
+    assert_non_null(strstr(record.out.at, "PATH="));
+    assert_non_null(strstr(record.out.at, "OPENBLAS_CORETYPE=Haswell"));
+    assert_non_null(strstr(record.out.at, "LC_TEST=C"));
+    free_record(&record);
+}
+
+static void a_child_sees_what_its_spec_names(void **state) {
+    (void)state;
+    const char *const pass[] = {"GH_TOKEN", "HONE_*", NULL};
+    const char *const env[] = {"HONE_ANYTHING", "NEW=1", "PATH=/bin:/usr/bin", NULL};
+    struct record record = {0};
+    run_env(&record, (struct loop_child_spec){.pass = pass, .env = env});
+    assert_non_null(strstr(record.out.at, "GH_TOKEN=geheim"));
+    assert_null(strstr(record.out.at, "ANTHROPIC"));
+    assert_null(strstr(record.out.at, "HONE_ANYTHING"));
+    assert_non_null(strstr(record.out.at, "NEW=1"));
+    assert_non_null(strstr(record.out.at, "PATH=/bin:/usr/bin|"));
+    free_record(&record);
+    record = (struct record){0};
+    run_env(&record, (struct loop_child_spec){.environment = LOOP_WHOLE});
+    assert_non_null(strstr(record.out.at, "SSH_AUTH_SOCK=geheim"));
+    free_record(&record);
+}
+
 static void a_child_inherits_no_descriptor(void **state) {
     (void)state;
     int leak = dup(0);
@@ -441,6 +493,8 @@ int main(void) {
         cmocka_unit_test(a_kill_asks_first_and_then_insists),
         cmocka_unit_test(a_crash_shows_its_signal),
         cmocka_unit_test(limits_reach_the_child),
+        cmocka_unit_test(a_child_that_says_nothing_sees_no_secret),
+        cmocka_unit_test(a_child_sees_what_its_spec_names),
         cmocka_unit_test(a_child_inherits_no_descriptor),
         cmocka_unit_test(an_output_kept_open_by_a_daemon_does_not_hang),
         cmocka_unit_test(freeing_the_loop_ends_its_children),

@@ -298,6 +298,25 @@ static void a_command_is_a_model(void **state) {
     assert_fails(bench, ERR_USAGE, "/no/such/agent");
 }
 
+/* An agent gets the key that its section names, and no other. */
+static void a_command_sees_what_its_section_names(void **state) {
+    struct bench *bench = *state;
+    const char *const says[] = {"sh", "-c", "env | sed s/^/=/", NULL};
+    const char *const names[] = {"AGENT_KEY", NULL};
+    struct model_endpoint endpoint = {.api = "command", .command = says, .temperature = NAN,
+                                      .retries = -1};
+    setenv("AGENT_KEY", "sk-agent", 1);
+    ask_endpoint(bench, &endpoint);
+    assert_null(strstr(bench->text, "AGENT_KEY"));
+    assert_null(strstr(bench->text, "TEST_KEY"));
+    assert_non_null(strstr(bench->text, "=PATH="));
+    endpoint.env = names;
+    ask_endpoint(bench, &endpoint);
+    assert_non_null(strstr(bench->text, "=AGENT_KEY=sk-agent"));
+    assert_null(strstr(bench->text, "TEST_KEY"));
+    unsetenv("AGENT_KEY");
+}
+
 static void answer_for(void *data) {
     struct bench *bench = data;
     assert_true(model_waits_for_person(bench->call));
@@ -470,6 +489,7 @@ int main(void) {
         cmocka_unit_test(bedrock_takes_names_with_colons_and_slashes),
         cmocka_unit_test(bedrock_finds_credentials),
         cmocka_unit_test(a_command_is_a_model),
+        cmocka_unit_test(a_command_sees_what_its_section_names),
         cmocka_unit_test(a_person_is_a_model),
         cmocka_unit_test(many_streams_run_at_once),
         cmocka_unit_test(a_client_is_freed_with_requests_under_way),

@@ -94,7 +94,8 @@ struct transport_command *transport_command_start(struct transport *transport,
     struct buf home = {0};
     buf_printf(&home, "HOME=%s", line.home);
     const char *const env[] = {home.at, NULL};
-    struct loop_child_spec child = {.argv = spec->argv, .env = env, .cwd = line.home,
+    struct loop_child_spec child = {.argv = spec->argv, .environment = LOOP_WHOLE, .env = env,
+                                    .cwd = line.home,
                                     .out = spec->out, .err = spec->err,
                                     .max_line = spec->max_line, .on_output = command_output,
                                     .on_exit = command_exit, .data = command};

@@ -387,8 +387,24 @@ static void a_broken_cache_entry_is_made_again(void **state) {
     free(path);
 }
 
+/* What hone knows of a login is not for the reference's eyes. */
+static void a_reference_sees_no_secret(void **state) {
+    static const char *const names[] = {"ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY", "SSH_AUTH_SOCK",
+                                        "HONE_ANYTHING", "HTTPS_PROXY"};
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        setenv(names[i], "ge-heim", 1);
+    expect_failure(state,
+                   "import os\n" INPUTS FORWARD
+                   "seen = sorted(name for name, value in os.environ.items() if 'heim' in value)\n"
+                   "raise ValueError(f'{len(seen)} secrets: {seen}')\n",
+                   ERR_USAGE, "0 secrets");
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        unsetenv(names[i]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_reference_sees_no_secret),
         cmocka_unit_test(inputs_arrive_and_the_second_time_from_the_cache),
         cmocka_unit_test(a_changed_reference_or_module_beside_it_is_run_again),
         cmocka_unit_test(bfloat16_inputs_are_rounded_to_nearest_even),

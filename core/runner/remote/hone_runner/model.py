@@ -239,7 +239,8 @@ class Contender:
         context = self.context
         argv = [self.fill(word) for word in argv]
         argv[0] = os.path.expanduser(argv[0])
-        env = {key: self.fill(value) for key, value in self.spec.env.items()}
+        env = stage.proxies()           # a model may fetch its weights
+        env.update({key: self.fill(value) for key, value in self.spec.env.items()})
         env.setdefault("NEURON_COMPILE_CACHE_URL", os.path.join(self.cache, "neuron-compile-cache"))
         path = [os.path.dirname(self.path), env.get("PYTHONPATH", "")]
         env["PYTHONPATH"] = os.pathsep.join(part for part in path if part)

@@ -250,7 +250,7 @@ def do_step(step, host, answers):
         folders.write_whole(os.path.join(host.folder, name), text)
     streams = [output.Stream(answers, None, None), output.Stream(answers, None, None)]
     result = stage.Stage(step.name, step.argv, stage.Limits(LIMIT_S)).run(
-        stage.clean_environment(), "/", streams)
+        stage.clean_environment(stage.proxies()), "/", streams)
     if not result.ok:
         answers.log("%s: %s" % (step.name, result.text), "error")
         if step.argv[0] == "sudo" and b"password" in result.err_tail:

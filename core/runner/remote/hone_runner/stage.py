@@ -26,8 +26,11 @@ MEMORY_SIGNS = (b"[F137]", b"MemoryError", b"std::bad_alloc", b"Cannot allocate 
 # What a stage inherits; everything else of the login session could change what is measured.
 INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ",
              "LD_LIBRARY_PATH",
-             "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
+             # How numbers are made: as in hone and in the reference.
+             "OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS",
              "AWS_REGION", "AWS_DEFAULT_REGION", "HF_HOME", "SLURM_JOB_ID", "SLURM_JOBID")
+# The way out, often with a login in it: only for what fetches something.
+PROXIES = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 OUTCOMES = ("ok", "failed", "signalled", "memory", "timeout", "cancelled", "missing")
 
 
@@ -91,6 +94,11 @@ def clean_environment(extra=None, path=(), mark=None):
         else:
             env[name] = str(value)
     return env
+
+
+def proxies():
+    """The variables that name proxies, for tools that fetch something."""
+    return {name: os.environ[name] for name in PROXIES if name in os.environ}
 
 
 def in_child(limits, parent):
