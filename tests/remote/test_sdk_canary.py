@@ -19,7 +19,7 @@ try:
 except ImportError:
     raise unittest.SkipTest("numpy is not installed")
 
-from hone_runner.sdk import bench, canary, execute, verdict
+from hone_runner.sdk import bench, canary, compile as compiling, execute, routes, verdict
 
 sys.path.insert(0, common.HERE)
 
@@ -71,7 +71,7 @@ class Toolchain(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
         self.host = types.SimpleNamespace(chosen=types.SimpleNamespace(path="/opt/x"),
                                           packages={"nki": "0.6.0"}, tools={})
-        self.compiled = []
+        self.compiled, self.seams = [], []
 
     def context(self, session="s"):
         phase = contextlib.nullcontext
@@ -82,22 +82,29 @@ class Toolchain(unittest.TestCase):
             work=os.path.join(self.folder, "work"), cache=os.path.join(self.folder, "cache"),
             folder=types.SimpleNamespace(id="j"))
 
-    def run_canary(self, run=honest, latency=steady, session="s"):
-        """Runs it on a toolchain that computes by `run` and measures `latency`."""
+    def run_canary(self, run=honest, latency=steady, session="s", broken=()):
+        """Runs it on a toolchain that computes by `run` and measures `latency`; broken: {seam: why
+        it does not compile}."""
         context = self.context(session)
         reference = Reference(self.folder)
 
         def execute(program, inputs, results):
             os.makedirs(results, exist_ok=True)
             path = os.path.join(results, "out.bin")
+            self.seam = program.seam
             run(program.kernel.label[len("canary-"):], reference.a, reference.b).tofile(path)
             return [{"path": path, "dtype": "float32", "shape": [128, 512]}]
 
         def compile_kernel(kernel, inputs, hints):
             self.compiled.append(kernel.label)
-            return types.SimpleNamespace(kernel=kernel, dialect="current")
+            seam = ways.compile()["current"][0]
+            self.seams.append(seam)
+            if seam in broken:
+                raise compiling.Refused(broken[seam], about={"seam": seam})
+            return types.SimpleNamespace(kernel=kernel, dialect="current", seam=seam)
 
-        compiler = types.SimpleNamespace(device="trn2", lnc=1, compile=compile_kernel)
+        ways = self.ways = routes.Ways(routes.route_for("standalone", "2.32"))
+        compiler = types.SimpleNamespace(device="trn2", lnc=1, ways=ways, compile=compile_kernel)
 
         @contextlib.contextmanager
         def held():
@@ -115,6 +122,28 @@ class Toolchain(unittest.TestCase):
             self.run_canary(**options)
         self.assertEqual("environment", caught.exception.kind)
         self.assertIn(part, str(caught.exception))
+
+    def test_it_chooses_the_seam_of_the_session(self):
+        texts = "\n".join(self.run_canary(broken={"nir": "a name was moved"}))
+        self.assertRegex(texts, "does not pass by nir: .*a name was moved.*the next way is tried")
+        self.assertRegex(texts, r"kernels compile by context \(a front end")
+        self.assertEqual(("context", ["nir"]), (self.ways.proven, list(self.ways.skipped)))
+        self.assertEqual("context", self.ways.compile()["current"][0])
+        self.assertNotIn("nir", self.ways.compile()["current"])
+        texts = "\n".join(self.run_canary())
+        self.assertIn("passed before in this session; kernels compile by context", texts)
+        self.assertEqual(("context", ["nir"]), (self.ways.proven, list(self.ways.skipped)))
+
+    def test_a_seam_that_compiles_something_else_is_passed_over(self):
+        texts = "\n".join(self.run_canary(run=lambda name, a, b: honest(name, a, b) * np.float32(
+            0 if self.seam in ("nir", "context") else 1)))
+        self.assertIn("does not pass by nir: results from this host cannot be believed", texts)
+        self.assertEqual("executor", self.ways.proven)
+
+    def test_when_no_seam_is_left_the_first_failure_is_told(self):
+        every = routes.CURRENT
+        self.refused("does not compile: by nir", broken={name: "by " + name for name in every})
+        self.assertEqual(set(every), set(self.seams))
 
     def test_an_honest_toolchain_passes_once_for_a_session(self):
         self.assertIn("the canary passes", "\n".join(self.run_canary()))

@@ -182,7 +182,7 @@ class Sdk(unittest.TestCase):
                                                    body))
         folder = os.path.join(self.folder, "neff")
         os.makedirs(folder, exist_ok=True)
-        every = routes.CURRENT + ["ir"]
+        every = list(routes.CURRENT) + ["ir"]
         request = self.write("request.json", json.dumps({
             "kernel": kernel, "name": None, "inputs": os.path.join(self.folder, "inputs"),
             "folder": folder, "target": "trn2", "lnc": 1, "flags": [],
@@ -190,7 +190,7 @@ class Sdk(unittest.TestCase):
             "outputs": [{"dtype": "float32", "shape": [2, 3]}, {"dtype": "float32",
                                                                 "shape": [2]}]}))
         answer = os.path.join(self.folder, "answer.json")
-        env = dict(os.environ, NKI_ARTIFACTS_DIR=folder, PYTHONPATH=os.pathsep.join(
+        env = dict(os.environ, NKI_ARTIFACTS_DIR=os.path.join(folder, "call"), PYTHONPATH=os.pathsep.join(
             [os.path.join(self.folder, "sdk")] + sys.path))
         done = subprocess.run([sys.executable, "-c", "import sys; from hone_runner.sdk import "
                                "worker; worker.main(sys.argv[1:])", "compile", request, answer],
@@ -227,7 +227,8 @@ class Seams(Sdk):
     def test_a_release_with_no_known_way_says_what_was_tried(self):
         found = self.compile("none")
         self.assertEqual((False, "seams"), (found["ok"], found["kind"]))
-        self.assertEqual({"nir", "executor", "frontend", "bir", "simulation", "call", "ir"},
+        self.assertEqual({"nir", "executor", "frontend", "context", "bir", "simulation", "call",
+                          "ir"},
                          {row["seam"] for row in found["tried"]})
 
     def test_an_error_in_the_kernel_is_no_missing_seam(self):
@@ -245,7 +246,7 @@ class Seams(Sdk):
 
     def test_a_dialect_the_environment_must_not_run_is_refused_before_anything_runs(self):
         found = self.compile("nir", "raise SystemExit(3)", module="neuronxcc.nki",
-                             ways={"current": routes.CURRENT})
+                             ways={"current": list(routes.CURRENT)})
         self.assertEqual(("dialect", "legacy"), (found["kind"], found["dialect"]))
 
 
@@ -253,7 +254,7 @@ class Routes(unittest.TestCase):
     def test_the_legacy_namespace_is_never_used_beside_a_newer_one(self):
         route = routes.route_for("standalone", "2.32")
         self.assertNotIn("legacy", route.compile)
-        self.assertNotIn("baremetal", route.run + sum(route.compile.values(), []))
+        self.assertNotIn("baremetal", route.run + sum(map(list, route.compile.values()), []))
         self.assertIn("zeros", route.why["legacy"])
         self.assertEqual("current", routes.canary_dialect(route))
 

@@ -165,7 +165,8 @@ def legacy_sample(device, program, inputs, number):
                "folder": os.path.join(context.work, "benchmark-%s-%d" % (label, number))}
     limits = stage.Limits(context.number("compile_limit_s") + context.number("run_limit_s"), nice=0)
     answer, result = compiling.call_worker(context, compiling.Ask(
-        "benchmark", "nki-benchmark", request, limits, device.variables()))
+        "benchmark", "nki-benchmark", request, limits,
+        device.variables(compiling.own_flags())))
     if not (answer and answer["ok"]):
         raise execute.judge_failure(result, "nki.benchmark")
     us = answer["us"] or read_bench_table(result.read_out().decode("utf-8", "replace"))

@@ -2,16 +2,18 @@
 """Whether the toolchain can be believed. Releases have been seen to return zeros with exit status
 0 and plausible latencies, so once in a session, for each environment and boot, kernels of ours go
 the way of any other: one that is known to be good must pass and measure "no change" against
-itself; one that writes zeros and one that is wrong by a little must fail."""
+itself; one that writes zeros and one that is wrong by a little must fail. By this it also chooses
+the seam (seams.py) of the session: the first by which all that holds."""
 
 import hashlib
 import json
 import os
+import time
 
 from hone_runner import process
 from hone_runner.context import Failed
 
-from . import bench, compile as compiling, execute, reference, verdict
+from . import bench, compile as compiling, execute, reference, seams, verdict
 
 PAIRS = 5
 NOISE = 0.05                # two runs of the same kernel may differ by so much
@@ -88,53 +90,107 @@ def key(context, dialect, device, lnc):
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:40]
 
 
+def seam_text(name):
+    return "%s (%s)" % (name, seams.SEAMS[name].what) if name in seams.SEAMS else str(name)
+
+
+class Unfit(Failed):
+    """What is known of the kernels does not hold by this seam; another one may do."""
+
+    def __init__(self, seam, text):
+        super().__init__("environment", text)
+        self.seam = seam
+
+
 class Canary:
     """One dialect's canary. run() raises Failed in words of what was found."""
 
-    def __init__(self, context, dialect, compiler, held_executor):
+    def __init__(self, context, dialect, compiler, held_executor=None):
         """held_executor: makes (Device, Executor) within a held core; a context manager."""
         self.context, self.dialect, self.compiler = context, dialect, compiler
-        self.held_executor = held_executor
+        self.held_executor, self.ways = held_executor, compiler.ways
         name = key(context, dialect, compiler.device, compiler.lnc)
         self.path = os.path.join(context.cache, "canaries", name + ".json")
 
     def run(self):
         if self.passed():
-            self.context.events.log("the canary passed before in this session")
+            self.context.events.log("the canary passed before in this session; kernels compile by "
+                                    + seam_text(self.ways.proven))
             return
         with self.context.phase("canary"):
             reference_of = self.prepare()
-            programs = {name: self.compile(name, reference_of) for name, _, _ in KERNELS}
-            try:
-                outputs, samples = self.on_device(programs, reference_of)
-            except execute.KernelFailed as fault:
-                raise Failed("environment", "a kernel that is known to be good fails on this host: "
-                             + str(fault))
-            self.judge_outputs(reference_of, outputs)
+            seam, samples = self.choose(lambda: self.attempt(reference_of))
             self.judge_samples(samples)
+            self.ways.prove(seam)
             self.remember()
 
-    def on_device(self, programs, reference_of):
-        """[(kernel, rows of outputs)] and the samples of the good one against itself."""
+    def prove(self):
+        """Chooses a seam by compiling alone, where there is to be no device: whether there is one.
+        That is not remembered, since nothing was run."""
+        if self.passed():
+            return True
+        reference_of = self.prepare()
+        try:
+            self.ways.prove(self.choose(lambda: self.compile("good", reference_of).seam))
+        except Failed:
+            return False
+        return True
+
+    def choose(self, attempt):
+        """What attempt() returns, tried with one seam after another. When none is left, the
+        failure of the first."""
+        first = None
+        while True:
+            try:
+                return attempt()
+            except Unfit as problem:
+                first = first or problem
+                if not problem.seam or not self.ways.skip(problem.seam, str(problem), self.dialect):
+                    raise first
+                self.context.events.log("the canary does not pass by %s: %s; the next way is tried"
+                                        % (problem.seam, problem), "warning")
+
+    def attempt(self, reference_of):
+        """The seam that compiled, and samples of the good kernel against itself."""
+        programs = {name: self.compile(name, reference_of) for name, _, _ in KERNELS}
+        seam = programs["good"].seam
+        try:
+            return seam, self.on_device(programs, reference_of, seam)
+        except execute.KernelFailed as fault:
+            raise Unfit(seam, "a kernel that is known to be good fails on this host: " + str(fault))
+
+    def on_device(self, programs, reference_of, seam):
+        """Runs and judges all three; samples of the good one against itself."""
         inputs = reference_of.inputs_of(SEED)
         with self.held_executor() as (device, executor):
             outputs = [(name, executor.run(programs[name], inputs,
-                                           os.path.join(self.context.work, "canary-" + name)))
+                                           os.path.join(self.context.work, seam + "-canary-" + name)))
                        for name, _, _ in KERNELS]
-            return outputs, self.measure(device, programs["good"], reference_of)
+            self.judge_outputs(reference_of, outputs, seam)
+            return self.measure(device, programs["good"], reference_of)
 
     def passed(self):
+        """Whether it passed before; then the seam of that time is the chosen one."""
         try:
             with open(self.path, encoding="utf-8") as file:
-                return json.load(file).get("passed") is True
+                known = json.load(file)
         except (OSError, ValueError):
             return False
+        if known.get("passed") is not True or known.get("seam") not in seams.SEAMS:
+            return False
+        self.ways.prove(known["seam"], known.get("skipped"))
+        return True
 
     def remember(self):
         """Only that it passed is kept: what failed is tried again with the next job."""
         os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+        host = self.context.environment
         with open(self.path, "w", encoding="utf-8") as file:
-            json.dump({"passed": True, "dialect": self.dialect}, file)
+            json.dump({"passed": True, "dialect": self.dialect, "seam": self.ways.proven,
+                       "skipped": self.ways.skipped, "time": time.time(),
+                       "environment": host.chosen and host.chosen.path,
+                       "packages": host.packages}, file)
+        self.context.events.log("kernels compile by " + seam_text(self.ways.proven))
         self.context.events.log("the canary passes: a good kernel is right, one that writes zeros "
                                 "and one that is wrong by 0.1 % are found out, and it measures no "
                                 "change against itself")
@@ -157,34 +213,34 @@ class Canary:
             return self.compiler.compile(kernel, reference_of.inputs_of(SEED),
                                          reference_of.output_hints(SEED))
         except compiling.Refused as refused:
-            raise Failed("environment", "the toolchain on this host cannot be used: a kernel that "
-                         "is known to be good (%s dialect) does not compile: %s"
-                         % (self.dialect, refused.reason))
+            raise Unfit(refused.about.get("seam"), "the toolchain on this host cannot be used: a "
+                        "kernel that is known to be good (%s dialect) does not compile: %s"
+                        % (self.dialect, refused.reason))
 
     def measure(self, device, program, reference_of):
         clock = bench.Bench(device, program.dialect, quiet=True)
         return clock.take({"incumbent": program, "kernel": program}, reference_of.inputs_of(SEED),
                           PAIRS)
 
-    def judge_outputs(self, reference_of, outputs):
-        compared = self.compared(reference_of, outputs)
+    def judge_outputs(self, reference_of, outputs, seam):
+        compared = self.compared(reference_of, outputs, seam)
         for name, _, has_to_pass in KERNELS:
             matches = compared[name]
             right = verdict.correct([(SEED, matches)], verdict.TOLERANCE)["answer"] == "yes"
             honest = verdict.credible([(SEED, matches)])["answer"] == "yes"
             if has_to_pass and not (right and honest):
-                raise Failed("environment", self.words_bad(matches))
+                raise Unfit(seam, self.words_bad(matches))
             if not has_to_pass and right:
-                raise Failed("environment", "results from this host cannot be believed: a kernel "
-                             "that %s passes the comparison"
-                             % ("writes zeros" if name == "zeros" else "is wrong by 0.1 %"))
+                raise Unfit(seam, "results from this host cannot be believed: a kernel that %s "
+                            "passes the comparison"
+                            % ("writes zeros" if name == "zeros" else "is wrong by 0.1 %"))
 
     @staticmethod
-    def compared(reference_of, outputs):
+    def compared(reference_of, outputs, seam):
         try:
             found = list(reference_of.compare([(SEED, rows) for _, rows in outputs]))
         except reference.KernelFault as fault:
-            raise Failed("environment", "the toolchain on this host cannot be used: %s" % fault)
+            raise Unfit(seam, "the toolchain on this host cannot be used: %s" % fault)
         return {name: matches for (name, _), (_, matches) in zip(outputs, found)}
 
     @staticmethod

@@ -12,9 +12,9 @@ import shutil
 from hone_runner import children, keep, stage
 from hone_runner.context import Failed
 
-from . import advice, arrays, grammar, shown
+from . import advice, arrays, compilerlog, grammar, routes, shown
 
-VERSION = 1                 # of what lies in the cache
+VERSION = 2                 # of what lies in the cache
 MEMORY_SHARE = 0.7          # of the host's memory, for one compiler: over it sshd starves
 
 # Errors of a kernel's process that are the environment's: its packages do not load.
@@ -30,6 +30,14 @@ class Refused(Exception):
         super().__init__(reason)
         telling = [one for one in findings if grammar.exit_status(one.message) is None]
         self.reason, self.findings, self.about = reason, telling, about or {}
+
+
+class NoSeam(Failed):
+    """No seam is there, or every one has another shape: most likely the SDK's fault. A kernel that
+    is known to be good tells whether it is this kernel's."""
+
+    def __init__(self, text):
+        super().__init__("environment", text)
 
 
 class Kernel:
@@ -71,6 +79,7 @@ class Compiler:
 
     def __init__(self, context, route, device, lnc):
         self.context, self.route, self.device, self.lnc = context, route, device, lnc
+        self.ways = routes.Ways(route)
         self.flags = context.settings.get("compile_flags", "").split()
         self.said = set()           # about seams that are not there
 
@@ -78,7 +87,8 @@ class Compiler:
         """Everything that a NEFF depends on."""
         host = self.context.environment
         parts = [VERSION, kernel.text, kernel.name, arrays.signature(meta), self.device, self.lnc,
-                 self.flags, sorted(host.packages.items()), host.chosen and host.chosen.path,
+                 self.flags, own_flags(), self.ways.compile(),
+                 sorted(host.packages.items()), host.chosen and host.chosen.path,
                  host.release, self.route.name]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:40]
 
@@ -113,12 +123,16 @@ class Compiler:
         self.context.events.log("%s: compiled by %s" % (kernel.label, about["seam"]))
 
     def variables(self, folder):
-        return self.context.variables({
-            "NKI_ARTIFACTS_DIR": folder, "NEURON_PLATFORM_TARGET_OVERRIDE": self.device,
+        temporary = os.path.join(folder, "tmp")
+        os.makedirs(temporary, mode=0o700, exist_ok=True)
+        return self.context.variables(dict(own_flags(), **{
+            "TMPDIR": temporary,
+            "NKI_ARTIFACTS_DIR": os.path.join(folder, "call"),
+            "NEURON_PLATFORM_TARGET_OVERRIDE": self.device,
             "NKI_DEBUG_INFO": "True", "NEURON_FRAMEWORK_DEBUG": "1", "XLA_IR_DEBUG": "1",
             "XLA_HLO_DEBUG": "1", "NEURON_RT_VISIBLE_CORES": shown.NO_CORE,
             "NEURON_LOGICAL_NC_CONFIG": str(self.lnc),
-            "NEURON_COMPILE_CACHE_URL": os.path.join(folder, "cache")})
+            "NEURON_COMPILE_CACHE_URL": os.path.join(folder, "cache")}))
 
     def limits(self):
         from hone_runner import environment
@@ -132,20 +146,21 @@ class Compiler:
         folder = os.path.join(self.context.work, "%s-neff-%d" % (kernel.label, number))
         os.makedirs(folder, mode=0o700)
         request = {"kernel": kernel.path, "name": kernel.name, "inputs": inputs, "folder": folder,
-                   "ways": self.route.compile, "target": self.device, "lnc": self.lnc,
-                   "flags": self.flags, "outputs": hints}
+                   "ways": self.ways.compile(), "proven": self.ways.proven,
+                   "target": self.device, "lnc": self.lnc, "flags": self.flags, "outputs": hints}
         answer, result = call_worker(self.context, Ask(
             "compile", kernel.label + "-compile", request, self.limits(), self.variables(folder),
             show=kernel.shown))
+        logs = compilerlog.keep(self.context, kernel, folder, (answer or {}).get("seam"))
         if answer and answer["ok"]:
             return answer
         if answer and answer["kind"] == "dialect":
             raise Refused(self.route.why.get(answer["dialect"], "its dialect is not known here"),
                           about=answer)
-        raise self.explain(kernel, answer, result)
+        raise self.explain(kernel, answer, result, logs)
 
-    def explain(self, kernel, answer, result):
-        """The exception for a try that failed."""
+    def explain(self, kernel, answer, result, logs=()):
+        """The exception for a try that failed. logs: the compiler's own."""
         if answer and answer["kind"] in ("syntax", "unclear"):
             code = "syntax" if answer["kind"] == "syntax" else ""
             line = answer.get("line", 0)
@@ -153,13 +168,16 @@ class Compiler:
             return Refused(where + answer["message"], [grammar.Finding(
                 "error", "trace", code, kernel.path, line, answer["message"])])
         files = [kernel.path]
-        found, reader = shown.findings(result, files)
+        found, reader = shown.findings(result, files, logs)
         error = (answer or {}).get("error") or {}
         if error:
             traced = grammar.read_trace(error["text"], files)
             if traced and all(traced.message != one.message for one in found):
                 found.append(traced)
         causes = grammar.causes(found)
+        if kernel.shown and logs:
+            compilerlog.tell(self.context, logs, any(
+                grammar.exit_status(one.message) is None for one in causes))
         status = error.get("status")
         status = grammar.exit_status(error.get("text", "")) if status is None else status
         status = reader.exit_status if status is None else status
@@ -176,9 +194,11 @@ class Compiler:
             return Failed("environment", "the environment %s does not load: %s; repair it, or "
                           "choose another by the setting environment"
                           % (self.context.environment.chosen.path, error["message"][:300]))
-        if about.get("kind") == "seams" and not causes:
-            return Failed("environment", "no way to compile is known for this SDK (%s): tried %s"
-                          % (self.context.environment.release, said_of(about.get("tried"))))
+        if about.get("kind") == "seams":
+            tried = "tried " + said_of(about.get("tried"))
+            return Refused("no way of compiling here takes it: " + tried, (), about) \
+                if self.ways.proven else NoSeam("no way to compile is known for this SDK (%s): %s"
+                                                % (self.context.environment.release, tried))
         if result.outcome == "memory" or status in (137, -9) or \
                 any(one.category == "memory" for one in causes):
             return Refused(advice.row_of("host-memory").text, causes, about)
@@ -230,11 +250,16 @@ class Compiler:
         return Program(kernel, about, os.path.join(entry, "kernel.neff"), False)
 
 
+def own_flags():
+    """The flags of the person's own login, which compilers append; a stage inherits none."""
+    return {name: os.environ[name] for name in ("NEURON_CC_FLAGS",) if os.environ.get(name)}
+
+
 def is_crash(answer, causes, status):
     """The compiler died, or ended without saying why (status 70 has been seen to come and go)."""
     if any(one.category in ("user", "internal") for one in causes):
         return False
-    if answer is None or any(one.category == "crash" for one in causes):
+    if answer is None or answer["kind"] == "began" or any(one.category == "crash" for one in causes):
         return True
     return status in (70, 134, 139, -6, -11) and all(
         grammar.exit_status(one.message) is not None for one in causes)

@@ -291,8 +291,9 @@ def in_process(how):
         request = {"kernel": kernel.path, "name": kernel.name, "inputs": inputs, "how": how,
                    "folder": folder, "results": results, "lnc": device.lnc,
                    "ways": {program.dialect: [how]}}
-        env = device.variables({"NKI_ARTIFACTS_DIR": folder, "NKI_DEBUG_INFO": "True",
-                                "NEURON_PLATFORM_TARGET_OVERRIDE": context.device})
+        env = device.variables(dict(compiling.own_flags(), NKI_ARTIFACTS_DIR=folder,
+                                    NKI_DEBUG_INFO="True",
+                                    NEURON_PLATFORM_TARGET_OVERRIDE=context.device))
         limits = stage.Limits(context.number("compile_limit_s") + context.number("run_limit_s"))
         answer, result = compiling.call_worker(
             context, compiling.Ask("call", how + "-run", request, limits, env))

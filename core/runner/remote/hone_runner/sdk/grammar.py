@@ -47,6 +47,7 @@ CODE = re.compile(
 BARE_CODE = re.compile(r"\b(NCC_[A-Z]{3,4}\d{3})\b:?\s*(.*)$")
 # Envelopes: how the compiler's process ended, when it says so in words.
 ENVELOPE = re.compile(r"neuronx-cc compilation failed with (-?\d+)|^Error: (-\d+)\s*$"
+                      r"|failed with exit code (-?\d+)"
                       r"|Subcommand returned with exitcode=(-?\d+)"
                       r"|returned non-zero exit status (-?\d+)|died with <Signals\.\w+: (\d+)>")
 
@@ -67,6 +68,10 @@ FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<f
 FINAL = re.compile(r"^(?P<type>[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Warning|Failure))"
                    r"(?:: (?P<text>.*))?$")
 SLUG = re.compile(r"#err-([\w-]+)")
+# What the front end's C++ part says of a place, on standard error alone: MLIR's forms.
+DIAGNOSTIC = re.compile(r'^(?:loc\((?P<where>.+)\)|"?(?P<file>[^":\s][^":]*\.py)"?:(?P<line>\d+)'
+                        r'(?::\d+)?):\s*error:\s*(?P<text>.*)$')
+LOCATION = re.compile(r'"([^"]+)":(\d+)')
 # Between two tracebacks of one failure: the later one is what was raised in the end.
 CHAIN = ("During handling of the above exception", "The above exception was the direct cause")
 HELP = re.compile(r"\s*Info on how to fix: \S+\s*$")
@@ -116,7 +121,7 @@ def exit_status(text):
     if not match:
         return None
     value = int(next(group for group in match.groups() if group is not None))
-    return -value if match.group(5) else value
+    return -value if match.group(match.re.groups) else value
 
 
 def classify(text):
@@ -198,17 +203,34 @@ class Trace:
         return True
 
 
+def is_one_of(path, files):
+    """Whether a path is one of the files, within one that is a folder, or of the same name."""
+    return any(path == f or path.startswith(f.rstrip(os.sep) + os.sep) or
+               os.path.basename(path) == os.path.basename(f) for f in files if f)
+
+
+def diagnostic(text, files):
+    """The finding of a line in which the front end names a place and an error; None. Of the
+    places of an inlined call the kernel's own one is taken."""
+    match = DIAGNOSTIC.match(text)
+    if not match:
+        return None
+    places = LOCATION.findall(match.group("where")) if match.group("where") else \
+        [(match.group("file"), match.group("line"))]
+    file, line = next(((path, int(number)) for path, number in places if is_one_of(path, files)),
+                      ("", 0))
+    if not file and not match.group("where"):
+        return None
+    return Finding("error", "trace", "", file, line, match.group("text").strip()[:MAX_MESSAGE])
+
+
 def locate(frames, text, files):
     """(file, line) of the kernel's own last frame; else a place the message names; else none.
     files: paths and folders that are the kernel's."""
-    def ours(path):
-        return any(path == f or path.startswith(f.rstrip(os.sep) + os.sep) or
-                   os.path.basename(path) == os.path.basename(f) for f in files if f)
-
     inside = re.findall(r'File "([^"]+)", line (\d+)', text)
     for path, line in [(p, int(n)) for p, n in reversed(inside)] + \
             [(f, n) for f, n, _ in reversed(frames)]:
-        if ours(path):
+        if is_one_of(path, files):
             return path, line
     for path, line in PLACE_IN_TEXT.findall(text):
         at = next((f for f in files if f and path.endswith(os.path.basename(f))), None)
@@ -290,12 +312,16 @@ class Reader:
             self.pending[1].append(line.text.strip())
             return []
         found = self.end_code()
+        placed = diagnostic(text, self.files)
+        if placed:
+            return found + self.once(placed)
         status = exit_status(text)
         self.exit_status = self.exit_status if status is None else status
         return found + self.look_further(line)
 
     def is_known(self, text):
         return bool(NOTES.match(text) or ENVELOPE.search(text) or find_status(text) or
+                    DIAGNOSTIC.match(text) or
                     any(p.match(text) for p in PASSES))
 
     def look_further(self, line):

@@ -7,9 +7,10 @@ import time
 
 from hone_runner import output
 
-from . import advice, grammar
+from . import advice, grammar, watch
 
 MAX_PARSED = 16 << 20       # bytes of a stream that are searched for findings
+MAX_TOLD = 1000             # messages that are remembered in order not to be shown twice
 
 # Compiling gives a launch a core that no host has, so that it takes none.
 NO_CORE = "4095"
@@ -27,11 +28,15 @@ class Grammar(output.Grammar):
 
     def __init__(self, doing="compiling"):
         self.doing, self.stage, self.began = doing, "", time.monotonic()
+        self.told = set()           # codes with their messages: a log and a stream both have them
 
     def line(self, text):
         said = text.decode("utf-8", "replace")
+        if said.startswith(watch.MARK):
+            return None
+        said = said[len(watch.PREFIX):] if said.startswith(watch.PREFIX) else said
         line = grammar.classify(said)
-        if line.kind == "dots":
+        if line.kind == "dots" or self.is_told(grammar.find_code(said)):
             return None
         for expression in grammar.PASSES:
             found = expression.search(line.text)
@@ -46,6 +51,13 @@ class Grammar(output.Grammar):
             severity = "error"
         return (severity, said) if said.strip() else None
 
+    def is_told(self, code):
+        """Whether a line with this code was shown before."""
+        if code is None or code in self.told or len(self.told) >= MAX_TOLD:
+            return code in self.told
+        self.told.add(code)
+        return False
+
     def reached(self, name):
         """The compiler's pass and the time so far: how far it is, nobody knows."""
         if name == self.stage:
@@ -54,15 +66,24 @@ class Grammar(output.Grammar):
         return "note", "%s: %s (%.0f s so far)" % (self.doing, name, time.monotonic() - self.began)
 
 
-def findings(result, files=()):
-    """(findings, reader) of a stage that ended: of both streams, each read by itself."""
+def findings(result, files=(), logs=()):
+    """(findings, reader) of a stage that ended: of the compiler's logs, which have messages whole,
+    then of both streams, each read by itself. Of several seams that were tried, the last."""
     found, reader = [], grammar.Reader(files)
-    for path, tail in ((result.out, result.out_tail), (result.err, result.err_tail)):
+    streams = [(path, b"") for path in logs]
+    streams += [(result.out, result.out_tail), (result.err, result.err_tail)]
+    for path, tail in streams:
         own = grammar.Reader(files)
         own.seen = reader.seen
+        mine = []
         for line in lines_of(path, tail):
-            found += own.feed(line)
-        found += own.finish()
+            if line.startswith(watch.MARK):
+                mine, own = [], grammar.Reader(files)
+                own.seen = set(reader.seen)
+                continue
+            mine += own.feed(line)
+        found += mine + own.finish()
+        reader.seen = own.seen
         reader.stage = own.stage or reader.stage
         reader.exit_status = own.exit_status if own.exit_status is not None else reader.exit_status
         reader.cached_failure = reader.cached_failure or own.cached_failure
@@ -78,7 +99,8 @@ def lines_of(path, tail):
         except OSError:
             pass
     for line in data.split(b"\n"):
-        yield line[:grammar.MAX_LINE].decode("utf-8", "replace").rsplit("\r", 1)[-1]
+        text = line[:grammar.MAX_LINE].decode("utf-8", "replace").rsplit("\r", 1)[-1]
+        yield text[len(watch.PREFIX):] if text.startswith(watch.PREFIX) else text
 
 
 def text_of(result):

@@ -49,13 +49,37 @@ def dialect(tree):
     return "unknown"
 
 
-def is_decorated(function):
+def decorators(function):
+    """The decorators that make a kernel of the function."""
+    found = []
     for node in function.decorator_list:
         name = dotted(node.func if isinstance(node, ast.Call) else node)
         if name.split(".")[-1] in ("jit", "baremetal", "benchmark", "profile", "trace") and \
                 (name.startswith("nki") or "." not in name):
-            return True
-    return False
+            found.append(node)
+    return found
+
+
+def is_decorated(function):
+    return bool(decorators(function))
+
+
+def decorator_words(function):
+    """The ast.keyword nodes of those decorators; `**more` has no name and is left out."""
+    return [word for node in decorators(function) if isinstance(node, ast.Call)
+            for word in node.keywords if word.arg]
+
+
+def decorator_lnc(text, name):
+    """The number of physical cores that a kernel's own decorator asks for; None when it asks for
+    none, or the text is no file with such a kernel."""
+    try:
+        words = decorator_words(find_kernel(ast.parse(text), name))
+    except (SyntaxError, ValueError, RecursionError, MemoryError, Unclear):
+        return None
+    values = [word.value.value for word in words
+              if word.arg == "lnc" and isinstance(word.value, ast.Constant)]
+    return values[-1] if values and values[-1] in (1, 2) else None
 
 
 def find_kernel(tree, name):
@@ -91,4 +115,5 @@ def returned_names(function):
 
 
 def parameters(function):
-    return [arg.arg for arg in function.args.args]
+    found = function.args
+    return [arg.arg for arg in found.posonlyargs + found.args + found.kwonlyargs]

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whose an exception is: a seam's that this release does not have in this shape, or the kernel's.
+The traceback decides: an exception with a frame of the kernel's file anywhere in its chain of
+causes is the kernel's, whatever its type; a TypeError, AttributeError or ImportError that was
+raised between our call and the kernel is the toolchain's. And what a chain of exceptions says."""
+
+import os
+import sys
+import traceback
+
+MAX_TEXT = 200000           # characters of a text that are handed on
+MAX_CHAIN = 16              # exceptions of one chain that are looked at
+OWN = os.path.dirname(os.path.abspath(__file__))
+SHAPES = (ImportError, AttributeError, TypeError, NotImplementedError)
+
+
+class NotHere(Exception):
+    """This seam does not exist in this release, or needs what is not known."""
+
+
+def chain(problem):
+    """The exception and those it came from, nearest first; a cause that was hidden by `from None`
+    is still one."""
+    found, left = [], [problem]
+    while left and len(found) < MAX_CHAIN:
+        one = left.pop(0)
+        if one is not None and all(one is not other for other in found):
+            found.append(one)
+            left += [one.__cause__, one.__context__]
+    return found
+
+
+def files_of(problem):
+    """The files of the frames it passed through, ours first, where it was raised last."""
+    return [frame.f_code.co_filename for frame, _ in traceback.walk_tb(problem.__traceback__)]
+
+
+def is_own(path):
+    return os.path.dirname(os.path.abspath(path)) == OWN
+
+
+def is_ours(problem):
+    """An exception raised where the SDK is called, not within: the call does not fit."""
+    files = files_of(problem)
+    return bool(files) and is_own(files[-1])
+
+
+def in_kernel(problem, path):
+    """Whether the kernel's file had a part in it: a frame of it, or its name in what is said."""
+    places = {path, os.path.realpath(path)}
+    for one in chain(problem):
+        if any(name in places or os.path.realpath(name) in places for name in files_of(one)):
+            return True
+        if any(name in str(one) for name in places) or getattr(one, "filename", None) in places:
+            return True
+    return False
+
+
+def is_missing(problem, path, proven=False):
+    """Whether an exception says that a seam is not there, or has another shape, and nothing about
+    the kernel of that path. proven: the seam has compiled a kernel that is known to be good, so
+    that what happens within it is not its own."""
+    if isinstance(problem, NotHere):
+        return True
+    if not isinstance(problem, SHAPES) or in_kernel(problem, path):
+        return False
+    return is_ours(problem) or not proven
+
+
+def trace_of(problem):
+    """The traceback as text, without our own frames at its start."""
+    trace = problem.__traceback__
+    while trace and trace.tb_next and is_own(trace.tb_frame.f_code.co_filename):
+        trace = trace.tb_next
+    return "".join(traceback.format_exception(type(problem), problem, trace))
+
+
+def short(problem):
+    """One line about an exception."""
+    return ("%s: %s" % (type(problem).__name__, str(problem)))[:400].replace("\n", " ")
+
+
+def why_missing(problem):
+    """One line about a seam that was passed over, with the place that refused."""
+    if isinstance(problem, NotHere):
+        return str(problem)
+    frames = traceback.extract_tb(problem.__traceback__)
+    last = frames[-1] if frames else None
+    where = " (%s line %d)" % (os.path.basename(last.filename), last.lineno) \
+        if last and not is_own(last.filename) else ""
+    return short(problem) + where
+
+
+def text_of(value):
+    value = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+    return value[-MAX_TEXT:] if isinstance(value, str) else ""
+
+
+def of_process(problem):
+    """{"status", "stdout", "stderr"} of the child process that a chain of exceptions ends in: the
+    wrappers around subprocess.CalledProcessError drop what it says. {} when there is none."""
+    for one in chain(problem):
+        status = getattr(one, "returncode", None)
+        if isinstance(status, int) and not isinstance(status, bool):
+            return {"status": status, "stdout": text_of(getattr(one, "stdout", None)),
+                    "stderr": text_of(getattr(one, "stderr", None))}
+    return {}
+
+
+def error_of(problem):
+    """An exception for the answer; what its chain says also goes to standard error."""
+    text, said = trace_of(problem), of_process(problem)
+    for part in (said.get("stdout"), said.get("stderr"), text[-MAX_TEXT:]):
+        if part:
+            sys.stderr.write(part if part.endswith("\n") else part + "\n")
+    return dict(said, type=type(problem).__name__, message=str(problem)[:MAX_TEXT],
+                text=text[-MAX_TEXT:])
