@@ -285,7 +285,7 @@ static char *real_path(const char *path) {
 
 static bool write_whole(const char *path, const struct buf *text, struct err *err) {
     char *folder = path_folder(path), *real = real_path(path);
-    bool fine = file_make_dirs(folder, err) && file_write(real, text->at, text->len, err);
+    bool fine = file_make_private(folder, err) && file_write_private(real, text->at, text->len, err);
     free(folder);
     free(real);
     return fine;

@@ -70,7 +70,15 @@ fail:
     return NULL;
 }
 
-bool file_write(const char *path, const void *data, size_t size, struct err *err) {
+static mode_t mode_of(const char *path) {
+    struct stat old;
+    mode_t mask = umask(0);
+    umask(mask);
+    return stat(path, &old) == 0 ? old.st_mode & 07777 : 0666 & ~mask;
+}
+
+/* `mode` 0: of the file that is there, else what the process gives new files. */
+static bool replace(const char *path, struct str text, mode_t mode, struct err *err) {
     struct buf beside = {0};
     buf_printf(&beside, "%s.XXXXXX", path);
     int fd = mkstemp(beside.at);
@@ -79,11 +87,8 @@ bool file_write(const char *path, const void *data, size_t size, struct err *err
         buf_free(&beside);
         return false;
     }
-    struct stat old;
-    mode_t mask = umask(0);
-    umask(mask);
-    mode_t mode = stat(path, &old) == 0 ? old.st_mode & 07777 : 0666 & ~mask;
-    bool ok = write_all(fd, data, size) && fchmod(fd, mode) == 0 && fsync(fd) == 0;
+    bool ok = write_all(fd, text.at, text.len) && fchmod(fd, mode ? mode : mode_of(path)) == 0 &&
+              fsync(fd) == 0;
     if (close(fd) != 0)
         ok = false;
     ok = ok && rename(beside.at, path) == 0;
@@ -93,6 +98,14 @@ bool file_write(const char *path, const void *data, size_t size, struct err *err
     }
     buf_free(&beside);
     return ok;
+}
+
+bool file_write(const char *path, const void *data, size_t size, struct err *err) {
+    return replace(path, (struct str){data, size}, 0, err);
+}
+
+bool file_write_private(const char *path, const void *data, size_t size, struct err *err) {
+    return replace(path, (struct str){data, size}, 0600, err);
 }
 
 bool file_append(const char *path, const void *data, size_t size, struct err *err) {
@@ -116,7 +129,7 @@ bool file_is_dir(const char *path) {
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-bool file_make_dirs(const char *path, struct err *err) {
+static bool make_dirs(const char *path, mode_t mode, struct err *err) {
     char *copy = mem_strdup(path);
     bool ok = true;
     for (char *at = copy + 1; ok && *copy; at++) {
@@ -124,7 +137,7 @@ bool file_make_dirs(const char *path, struct err *err) {
             continue;
         char saved = *at;
         *at = 0;
-        if (mkdir(copy, 0777) != 0 && errno != EEXIST)
+        if (mkdir(copy, mode) != 0 && errno != EEXIST)
             ok = system_error(err, "make the folder", copy);
         *at = saved;
         if (!saved)
@@ -134,6 +147,50 @@ bool file_make_dirs(const char *path, struct err *err) {
     if (ok && !file_is_dir(path))
         return err_set(err, ERR_ENVIRONMENT, "cannot make the folder %s: a file is in the way", path);
     return ok;
+}
+
+bool file_make_dirs(const char *path, struct err *err) {
+    return make_dirs(path, 0777, err);
+}
+
+bool file_make_private(const char *path, struct err *err) {
+    return make_dirs(path, 0700, err);
+}
+
+/* A file system without rights is no reason to stop. */
+static void take_rights(int fd, const struct stat *st) {
+    if (fd >= 0 && st->st_mode & 077 && fchmod(fd, st->st_mode & 07700) != 0)
+        errno = 0;
+}
+
+static void tighten(int above, const char *name, int depth) {
+    struct stat st;
+    if (fstatat(above, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || st.st_uid != geteuid())
+        return;
+    if (!S_ISDIR(st.st_mode)) {
+        /* Not of a link, and not of what somebody puts in its place. */
+        int fd = S_ISREG(st.st_mode) && st.st_mode & 077
+                     ? openat(above, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+                     : -1;
+        take_rights(fd, &st);
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    int fd = openat(above, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    take_rights(fd, &st);
+    DIR *dir = fd >= 0 && depth < MAX_TREE_DEPTH ? fdopendir(fd) : NULL;
+    if (!dir && fd >= 0)
+        close(fd);
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            tighten(dirfd(dir), entry->d_name, depth + 1);
+    if (dir)
+        closedir(dir);
+}
+
+void file_tighten(const char *path) {
+    tighten(AT_FDCWD, path, 0);
 }
 
 static bool remove_tree(const char *path, int depth, struct err *err) {

@@ -15,11 +15,18 @@
 char *file_read(const char *path, size_t limit, size_t *size, struct err *err) CC_MUST_USE;
 /* Replaces the file or leaves the old one as it was: writes beside it, syncs, renames. */
 bool file_write(const char *path, const void *data, size_t size, struct err *err) CC_MUST_USE;
+/* The same for its owner alone, also when it was there with wider rights. */
+bool file_write_private(const char *path, const void *data, size_t size, struct err *err) CC_MUST_USE;
 bool file_append(const char *path, const void *data, size_t size, struct err *err) CC_MUST_USE;
 bool file_exists(const char *path);
 bool file_is_dir(const char *path);
 /* The folder and all its missing parents. */
 bool file_make_dirs(const char *path, struct err *err) CC_MUST_USE;
+/* The same; what is missing is made for its owner alone. What is there stays as it is. */
+bool file_make_private(const char *path, struct err *err) CC_MUST_USE;
+/* Takes the rights of all others from a file, or from a folder with all that is in it, where it is this
+ * user's. Links are not followed; what cannot be changed stays. */
+void file_tighten(const char *path);
 /* The folder with all that is in it; links are removed, not followed. */
 bool file_remove_tree(const char *path, struct err *err) CC_MUST_USE;
 

@@ -23,7 +23,8 @@ bool store_artefact_put(struct store *store, const void *data, size_t size, stru
     char *path = store_artefact_path(store, hash->hex);
     char *folder = path_folder(path);
     bool ok =
-        file_exists(path) || (file_make_dirs(folder, err) && file_write(path, data, size, err));
+        file_exists(path) ||
+              (file_make_private(folder, err) && file_write_private(path, data, size, err));
     free(folder);
     free(path);
     return ok;
@@ -32,7 +33,7 @@ bool store_artefact_put(struct store *store, const void *data, size_t size, stru
 bool store_file_write(struct store *store, const char *name, struct str text, struct err *err) {
     char *path = path_join(store->folder, name);
     char *folder = path_folder(path);
-    bool ok = file_make_dirs(folder, err) && file_write(path, text.at, text.len, err);
+    bool ok = file_make_private(folder, err) && file_write_private(path, text.at, text.len, err);
     free(folder);
     free(path);
     return ok;

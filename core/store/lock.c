@@ -40,7 +40,7 @@ bool store_lock_take(const char *folder, int *descriptor, char **holder, struct 
     *descriptor = -1;
     *holder = NULL;
     char *path = path_join(folder, "lock");
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0) {
         err_set(err, ERR_ENVIRONMENT, "cannot open %s: %s", path, strerror(errno));
         free(path);

@@ -3,6 +3,7 @@
  * is none of its business. */
 #include "store/private.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -64,10 +65,50 @@ static bool version_check(struct store *store, bool *is_new, struct err *err) {
     return true;
 }
 
+/* What hone keeps in a session's folder. */
+static bool is_ours(const char *name) {
+    static const char *const names[] = {"experiments.jsonl", "checkpoints", "optimization_memory",
+                                        "artifacts", "run", "hone.log", "lock"};
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (!strcmp(names[i], name))
+            return true;
+    return !strncmp(name, "session.db", 10);
+}
+
+/* Prompts and kernels are in it: a folder that hone made before it kept them for their owner is closed now.
+ * One that holds other things, too, stays open, and what is hone's in it is closed. */
+static void tighten(const char *folder) {
+    bool all = true;
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+            continue;
+        char *path = path_join(folder, entry->d_name);
+        if (is_ours(entry->d_name))
+            file_tighten(path);
+        else
+            all = false;
+        free(path);
+    }
+    if (dir && all)
+        file_tighten(folder);
+    if (dir)
+        closedir(dir);
+}
+
+/* SQLite gives its other files the rights of this one. */
+static void db_make_private(const char *path) {
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
+}
+
 static bool db_open(struct store *store, struct err *err) {
     char *path = path_join(store->folder, "session.db");
     int flags =
         store->read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    if (!store->read_only)
+        db_make_private(path);
     int code = sqlite3_open_v2(path, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
     bool ok = code == SQLITE_OK;
     if (!ok)
@@ -92,7 +133,7 @@ static bool db_open(struct store *store, struct err *err) {
 
 static bool log_open(struct store *store) {
     char *path = path_join(store->folder, "hone.log");
-    store->log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    store->log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     free(path);
     return store->log >= 0;
 }
@@ -105,12 +146,14 @@ struct store *store_open(const char *folder, bool look_only, struct err *err) {
     store->lock = store->log = -1;
     store->read_only = look_only;
     if (!look_only) {
-        if (!file_make_dirs(folder, err))
+        if (!file_make_private(folder, err))
             goto failed;
         if (!store_lock_take(folder, &store->lock, &store->holder, err))
             goto failed;
         store->read_only = store->lock < 0;
     }
+    if (!store->read_only)
+        tighten(folder);
     if (!db_open(store, err))
         goto failed;
     if (!store->read_only)

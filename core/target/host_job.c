@@ -4,6 +4,7 @@
  * done twice; each stage may be done again after the connection was lost. */
 #include "target/host_job.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 
 #define MAX_RAW ((uint64_t)256 << 20)   /* kept of a job's lines on this machine */
@@ -305,7 +306,8 @@ void host_job_began(struct host_job *job) {
 static void raw_write(struct host_job *job, struct str line) {
     if (!job->raw && job->job->artifact_folder && !job->raw_bytes) {
         char *path = path_join(job->job->artifact_folder, "events.ndjson");
-        job->raw = fopen(path, "w");
+        int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        job->raw = fd >= 0 ? fdopen(fd, "w") : NULL;
         job->raw_bytes = !job->raw; /* then none of it is kept, and it is not tried again */
         free(path);
     }

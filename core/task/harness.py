@@ -279,11 +279,11 @@ class Reference:
 
 def write_arrays(folder, name, values, extra):
     """Writes folder/name with meta.json and data.bin; appears whole or not at all."""
-    os.makedirs(folder, exist_ok=True)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
     final = os.path.join(folder, name)
     beside = f"{final}.{os.getpid()}.tmp"
     shutil.rmtree(beside, ignore_errors=True)
-    os.mkdir(beside)
+    os.mkdir(beside, 0o700)
     try:
         rows = []
         with open(os.path.join(beside, "data.bin"), "wb") as file:

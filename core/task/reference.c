@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define DEFAULT_SEED_S 120.0
@@ -274,6 +275,17 @@ static void send_message(struct task_reference *reference, const cJSON *message)
     buf_free(&text);
 }
 
+/* What references make is theirs who run them; hone made the cache for everybody to read, once. */
+static bool cache_make(const char *folder, struct err *err) {
+    char *root = path_cache("references");
+    struct stat st;
+    bool ok = file_make_private(folder, err);
+    if (ok && stat(root, &st) == 0 && st.st_uid == geteuid() && st.st_mode & 077)
+        (void)!chmod(root, st.st_mode & 07700);
+    free(root);
+    return ok;
+}
+
 static void send_first(struct task_reference *reference) {
     struct request *request = &reference->queue.at[0];
     char *folder = task_cache_seed(reference->cache, request->seed);
@@ -283,7 +295,7 @@ static void send_first(struct task_reference *reference) {
     cJSON_AddStringToObject(message, "op", operation_names[request->operation]);
     cJSON_AddNumberToObject(message, "seed", (double)request->seed);
     cJSON_AddStringToObject(message, "folder", folder);
-    bool ok = file_make_dirs(folder, &err) && add_outputs(request, message, &err);
+    bool ok = cache_make(folder, &err) && add_outputs(request, message, &err);
     if (ok)
         send_message(reference, message);
     cJSON_Delete(message);

@@ -307,7 +307,7 @@ static char *run_folder(struct tune_session *session, const struct tune_attempt 
         snprintf(name, sizeof name, "run/%d.%d", attempt->id, attempt->evaluated + 1);
     char *folder = path_join(store_folder(session->store), name);
     struct err err = {0};
-    if (!file_make_dirs(folder, &err)) {
+    if (!file_make_private(folder, &err)) {
         free(folder);
         return NULL;
     }

@@ -28,7 +28,8 @@ static void work(void *data) {
     ingest->hash = hash_content(bytes, size);
     char *target = path_join(ingest->artifacts, ingest->hash.hex);
     ingest->ok = file_exists(target) ||
-                 (file_make_dirs(ingest->artifacts, &err) && file_write(target, bytes, size, &err));
+                 (file_make_private(ingest->artifacts, &err) &&
+                  file_write_private(target, bytes, size, &err));
     char *folder = path_folder(ingest->path);
     unlink(ingest->path); /* a left-over does no harm */
     rmdir(folder);        /* a host's raw output stays */

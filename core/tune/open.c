@@ -150,7 +150,8 @@ static bool folder_refresh(const char *folder, struct err *err) {
     char *memory_folder = path_folder(memory);
     bool ok = store_set_aside(folder, err);
     if (ok && kept)
-        ok = file_make_dirs(memory_folder, err) && file_write(memory, kept, size, err);
+        ok = file_make_private(memory_folder, err) &&
+             file_write_private(memory, kept, size, err);
     free(memory_folder);
     free(kept);
     free(memory);

@@ -28,7 +28,7 @@ static void recent_write(const cJSON *list) {
     char *path = path_state("recent.json"), *folder = path_folder(path);
     char *text = cJSON_Print(list);
     struct err err = {0};
-    if (text && file_make_dirs(folder, &err) && !file_write(path, text, strlen(text), &err))
+    if (text && file_make_private(folder, &err) && !file_write_private(path, text, strlen(text), &err))
         err.kind = ERR_NONE;
     free(text);
     free(folder);

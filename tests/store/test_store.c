@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The session on disk: events that survive, one writer, versions, a full disk, derived tables.
+#include <dirent.h>
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -292,6 +294,102 @@ static void setting_aside_keeps_the_old_session(void **unused) {
     scratch_end(top);
 }
 
+/* Everything below a folder is its owner's alone. */
+static void assert_private(const char *path) {
+    struct stat st;
+    assert_int_equal(lstat(path, &st), 0);
+    if (!S_ISLNK(st.st_mode) && st.st_mode & 077)
+        fail_msg("%s has mode %o", path, (unsigned)st.st_mode & 07777);
+    DIR *dir = S_ISDIR(st.st_mode) ? opendir(path) : NULL;
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+            continue;
+        char *inner = path_join(path, entry->d_name);
+        assert_private(inner);
+        free(inner);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+static void fill(const char *folder) {
+    struct store *store = open_ok(folder);
+    struct err err = {0};
+    struct hash hash;
+    append_numbered(store, 1, 2);
+    assert_true(store_artefact_put(store, "a prompt", 8, &hash, &err));
+    assert_true(store_file_write(store, "checkpoints/attempt_001.py", STR("x = 1\n"), &err));
+    assert_true(store_file_write(store, "experiments.jsonl", STR("{}\n"), &err));
+    store_log(store, "info", "hello");
+    assert_private(folder);          /* with the files that SQLite has while it is open */
+    store_close(store);
+}
+
+static void a_session_is_its_owners_alone(void **unused) {
+    (void)unused;
+    char *top = scratch(), *folder = path_join(top, "deep/silu");
+    mode_t before = umask(0);
+    fill(folder);
+    assert_private(folder);
+    umask(before);
+    free(folder);
+    scratch_end(top);
+}
+
+static mode_t mode_of(const char *folder, const char *name) {
+    struct stat st;
+    char *path = path_join(folder, name);
+    assert_int_equal(stat(path, &st), 0);
+    free(path);
+    return st.st_mode & 07777;
+}
+
+/* As hone made them before; what a link points to is somebody else's. */
+static void an_old_session_is_closed_when_it_is_opened(void **unused) {
+    (void)unused;
+    char *top = scratch(), *folder = path_join(top, "silu"), *other = path_join(top, "other"),
+         *link = path_join(top, "silu/artifacts/link");
+    struct err err = {0};
+    char command[200];
+    fill(folder);
+    assert_true(file_write(other, "x", 1, &err));
+    assert_int_equal(chmod(other, 0644), 0);
+    assert_int_equal(symlink(other, link), 0);
+    snprintf(command, sizeof command, "chmod -R a+rX %s/silu", top);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(chmod(other, 0644), 0);
+    assert_int_equal(mode_of(top, "silu") & 077, 055);
+    struct store *store = store_open(folder, true, &err);       /* who only looks changes nothing */
+    assert_int_equal(mode_of(top, "silu") & 077, 055);
+    store_close(store);
+    store_close(open_ok(folder));
+    assert_private(folder);
+    assert_int_equal(mode_of(top, "other"), 0644);
+    free(link);
+    free(other);
+    free(folder);
+    scratch_end(top);
+}
+
+/* --session . in a project: its files are not hone's. */
+static void a_folder_with_other_things_stays_open(void **unused) {
+    (void)unused;
+    char *folder = scratch(), *own = path_join(folder, "kernel.py");
+    struct err err = {0};
+    assert_true(file_write(own, "x", 1, &err));
+    assert_true(chmod(folder, 0755) == 0 && chmod(own, 0644) == 0);
+    for (int i = 0; i < 2; i++) {
+        store_close(open_ok(folder));
+        assert_int_equal(mode_of(folder, ""), 0755);
+        assert_int_equal(mode_of(folder, "kernel.py"), 0644);
+        assert_int_equal(mode_of(folder, "session.db"), 0600);
+        assert_int_equal(mode_of(folder, "hone.log"), 0600);
+        assert_int_equal(mode_of(folder, "lock"), 0600);
+    }
+    free(own);
+    scratch_end(folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_come_back_in_order),
@@ -302,6 +400,9 @@ int main(void) {
         cmocka_unit_test(a_full_disk_loses_nothing),
         cmocka_unit_test(derived_tables_answer_queries),
         cmocka_unit_test(artefacts_lie_under_their_hash),
+        cmocka_unit_test(a_session_is_its_owners_alone),
+        cmocka_unit_test(an_old_session_is_closed_when_it_is_opened),
+        cmocka_unit_test(a_folder_with_other_things_stays_open),
         cmocka_unit_test(setting_aside_keeps_the_old_session),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
