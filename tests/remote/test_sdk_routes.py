@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ways of a release: which seam compiles where, what is taken for the kernel's fault, what the
-outputs are called, and the verdict. Each SDK here is a few lines that have one entry point."""
+"""The ways of a release, what kernels and outputs are called, and the verdict."""
 
 import json
 import os
@@ -9,245 +8,11 @@ import struct
 import subprocess
 import sys
 import tempfile
-import textwrap
 import unittest
 
-from hone_runner.sdk import arrays, compile as compiling, execute, routes, source, verdict
-
-BASE = '''
-class Spec:
-    def __init__(self, name, dtype, shape):
-        self.name, self.dtype, self.shape = name, dtype, shape
-
-
-class Compiled:
-    def __init__(self, path, inputs):
-        self.input_specs = [Spec(name, value.dtype, value.shape) for name, value in inputs.items()
-                            if hasattr(value, "dtype")]
-        self.output_specs = [Spec("output_0", "float32", (2, 3)), Spec("output_1", "bf16", (2,))]
-        self.input_output_aliases = {1: "b"}
-        with open(path, "wb") as file:
-            file.write(b"NEFF")
-'''
-INIT = '''
-class Kernel:
-    def __init__(self, func):
-        self.func, self.lnc = func, 1
-
-    def __getitem__(self, lnc):
-        return self
-
-    def __call__(self, *args):
-        return launch(self, *args)
-
-
-def jit(func=None, **options):
-    return Kernel(func) if func else Kernel
-
-
-def launch(kernel, *args):
-    raise NotImplementedError("kernels are not launched alone in this release")
-'''
-OPTIONS = '''
-class CompileOptions:
-    def __init__(self, target="trn1", lnc=1, artifacts_dir=None, output_path="file.neff"):
-        self.target, self.artifacts_dir, self.output_path = target, artifacts_dir, output_path
-'''
-SDKS = {
-    "nir": {
-        "nki/compiler/ncc_driver.py": OPTIONS + '''
-from base import Compiled
-def compile_bir_to_neff(options, bir, input_arrays, argument_names, output_arg_names):
-    assert options.target == "trn2"
-    return Compiled(options.output_path, bir)
-''', "nki/framework/compiled.py": '''
-def compile_kernel_to_nir(kernel, *, inputs, compile_opts, enable_cache=True):
-    kernel.func(**inputs)
-    return inputs
-'''},
-    "executor": {"nki/framework/compiled.py": '''
-import os
-from base import Compiled
-class CompileKernel:
-    def __init__(self, func, artifacts_dir="", _executor=None):
-        self.func, self.artifacts_dir, self.executor = func, artifacts_dir, _executor
-    def __call__(self, *args):
-        self.func(*args)
-        path = os.path.join(self.artifacts_dir, "kernel.neff")
-        return self.executor(Compiled(path, {"a": args[0], "b": args[1]}), {}, {})
-'''},
-    "simulation": {"nki/framework/compiled.py": '''
-import os
-import numpy as np
-from base import Compiled
-class CompileKernel:
-    def __init__(self, func, artifacts_dir="", _enable_simulation=False):
-        self.func, self.artifacts_dir = func, artifacts_dir
-    def __call__(self, *args):
-        self.func(*args)
-        Compiled(os.path.join(self.artifacts_dir, "kernel.neff"), {})
-        return np.zeros((2, 3), np.float32), np.zeros(2, np.float16)
-'''},
-    "frontend": {
-        "nki/compiler/ncc_driver.py": OPTIONS + '''
-from base import Compiled
-class CompiledKernel:
-    @classmethod
-    def from_frontend(cls, result, options):
-        return Compiled(options.output_path, result)
-''', "nki/compiler/frontend.py": '''
-class ParserFrontend:
-    def compile(self, kernel, inputs, target, lnc, artifacts_dir):
-        kernel.func(**inputs)
-        return inputs
-'''},
-    "call": {"nki/__init__.py": INIT + '''
-import os
-def launch(kernel, *args):
-    kernel.func(*args)
-    with open(os.path.join(os.environ["NKI_ARTIFACTS_DIR"], "kernel.neff"), "wb") as file:
-        file.write(b"NEFF")
-    raise RuntimeError("NRT Error NRT_LOAD_NOT_ENOUGH_NC(9): no core 4095")
-'''},
-    "ir": {"neuronxcc/nki_standalone.py": '''
-import os
-class NKI_IR_VERSION:
-    beta2 = 2
-def compile_nki_ir_kernel_to_neff(func, inputs, outputs, target, lnc, folder, version, more):
-    func(**inputs)
-    assert [(o.name, list(o.shape)) for o in outputs] == [("x", [2, 3]), ("y", [2])], outputs
-    with open(os.path.join(folder, "file.neff"), "wb") as file:
-        file.write(b"NEFF")
-''', "neuronxcc/__init__.py": ""},
-    "baremetal": {"neuronxcc/nki/__init__.py": '''
-import subprocess
-def jit(func):
-    return func
-def baremetal(kernel=None, save_neff_name=None, additional_compile_opt=""):
-    def make(function):
-        def call(*args):
-            function(*args)
-            with open(save_neff_name, "wb") as file:
-                file.write(b"NEFF")
-            raise subprocess.CalledProcessError(1, ["neuron-bench"])
-        return call
-    return make
-''', "neuronxcc/__init__.py": ""},
-    "none": {},
-}
-KERNEL = '''
-import %s as nki
-
-
-@nki.jit
-def helper(a):
-    return a
-
-
-@nki.jit
-def kernel(a, b, scale):
-    %s
-    x, y = helper, b
-    return x, y
-'''
-
-
-class Sdk(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="hone-sdk-")
-        self.addCleanup(shutil.rmtree, self.folder)
-        self.write("inputs/data.bin", struct.pack("<6f", *range(6)) + struct.pack("<2H", 16256,
-                                                                                  16384))
-        self.write("inputs/meta.json", json.dumps({"values": [
-            {"kind": "array", "dtype": "float32", "shape": [2, 3], "offset": 0},
-            {"kind": "array", "dtype": "uint16", "shape": [2], "offset": 24},
-            {"kind": "float", "value": (0.5).hex()}]}))
-
-    def write(self, name, data):
-        path = os.path.join(self.folder, name)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb") as file:
-            file.write(data if isinstance(data, bytes) else data.encode())
-        return path
-
-    def compile(self, sdk, body="pass", module=None, ways=None):
-        """What the worker answers, in a process with this SDK."""
-        legacy = sdk == "baremetal"
-        files = {} if legacy else {"nki/__init__.py": INIT, "nki/framework/__init__.py": "",
-                                   "nki/compiler/__init__.py": ""}
-        for name, text in dict(files, **SDKS[sdk]).items():
-            self.write("sdk/" + name, textwrap.dedent(text))
-        self.write("sdk/base.py", BASE)
-        kernel = self.write("kernel.py", KERNEL % (module or ("neuronxcc.nki" if legacy else "nki"),
-                                                   body))
-        folder = os.path.join(self.folder, "neff")
-        os.makedirs(folder, exist_ok=True)
-        every = list(routes.CURRENT) + ["ir"]
-        request = self.write("request.json", json.dumps({
-            "kernel": kernel, "name": None, "inputs": os.path.join(self.folder, "inputs"),
-            "folder": folder, "target": "trn2", "lnc": 1, "flags": [],
-            "ways": ways or {"current": every, "legacy": ["baremetal"], "unknown": every},
-            "outputs": [{"dtype": "float32", "shape": [2, 3]}, {"dtype": "float32",
-                                                                "shape": [2]}]}))
-        answer = os.path.join(self.folder, "answer.json")
-        env = dict(os.environ, NKI_ARTIFACTS_DIR=os.path.join(folder, "call"), PYTHONPATH=os.pathsep.join(
-            [os.path.join(self.folder, "sdk")] + sys.path))
-        done = subprocess.run([sys.executable, "-c", "import sys; from hone_runner.sdk import "
-                               "worker; worker.main(sys.argv[1:])", "compile", request, answer],
-                              env=env,
-                              cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        self.assertEqual(0, done.returncode, done.stdout.decode())
-        with open(answer) as file:
-            return json.load(file)
-
-
-class Seams(Sdk):
-    def test_each_release_is_compiled_by_what_it_has(self):
-        for sdk in SDKS:
-            if sdk == "none":
-                continue
-            with self.subTest(sdk):
-                shutil.rmtree(os.path.join(self.folder, "sdk"), ignore_errors=True)
-                shutil.rmtree(os.path.join(self.folder, "neff"), ignore_errors=True)
-                found = self.compile(sdk)
-                self.assertEqual((True, sdk, "kernel"),
-                                 (found["ok"], found.get("seam"), found["name"]), found)
-                with open(found["neff"], "rb") as file:
-                    self.assertEqual(b"NEFF", file.read())
-
-    def test_names_types_and_aliases_come_from_the_compiler(self):
-        for sdk in ("nir", "executor", "frontend"):
-            found = self.compile(sdk)
-            self.assertEqual(["a", "b"], [row["name"] for row in found["inputs"]][:2])
-            self.assertEqual({"name": "output_1", "dtype": "bfloat16", "shape": [2], "alias": "b"},
-                             found["outputs"][1])
-            shutil.rmtree(os.path.join(self.folder, "sdk"))
-            shutil.rmtree(os.path.join(self.folder, "neff"))
-
-    def test_a_release_with_no_known_way_says_what_was_tried(self):
-        found = self.compile("none")
-        self.assertEqual((False, "seams"), (found["ok"], found["kind"]))
-        self.assertEqual({"nir", "executor", "frontend", "context", "bir", "simulation", "call",
-                          "ir"},
-                         {row["seam"] for row in found["tried"]})
-
-    def test_an_error_in_the_kernel_is_no_missing_seam(self):
-        for body in ('raise TypeError("f() got an unexpected keyword argument \'q\'")',
-                     "import nothing_like_it", "raise NotImplementedError()", "a.no_such_thing"):
-            with self.subTest(body):
-                found = self.compile("nir", body)
-                self.assertEqual((False, "kernel"), (found["ok"], found["kind"]), found)
-                self.assertIn("kernel.py", found["error"]["text"])
-                shutil.rmtree(os.path.join(self.folder, "neff"))
-
-    def test_a_file_that_does_not_parse_names_its_line(self):
-        found = self.compile("nir", "x = (")
-        self.assertEqual(("syntax", True), (found["kind"], found["line"] > 5))
-
-    def test_a_dialect_the_environment_must_not_run_is_refused_before_anything_runs(self):
-        found = self.compile("nir", "raise SystemExit(3)", module="neuronxcc.nki",
-                             ways={"current": list(routes.CURRENT)})
-        self.assertEqual(("dialect", "legacy"), (found["kind"], found["dialect"]))
+from sdks import Sdk
+from hone_runner.sdk import arrays, compile as compiling, execute, routes, seams, source, \
+    verdict
 
 
 class Routes(unittest.TestCase):
@@ -257,6 +22,31 @@ class Routes(unittest.TestCase):
         self.assertNotIn("baremetal", route.run + sum(map(list, route.compile.values()), []))
         self.assertIn("zeros", route.why["legacy"])
         self.assertEqual("current", routes.canary_dialect(route))
+
+    def test_what_a_release_was_seen_with_is_tried_first(self):
+        for route, release, first in (("standalone", "2.29", "frontend"),
+                                      ("standalone", "2.30", "bir"), ("standalone", "2.31", "bir"),
+                                      ("standalone", "2.32", "nir"),
+                                      ("standalone", "2.33", "executor"),
+                                      ("standalone", "2.33+", "executor"),
+                                      ("framework", "2.28", "ir"), ("legacy", "2.26", "baremetal")):
+            found = routes.route_for(route, release)
+            dialect = routes.canary_dialect(found)
+            self.assertEqual(first, found.compile[dialect][0], release)
+            self.assertEqual(sorted(routes.ROUTES[route].compile[dialect]),
+                             sorted(found.compile[dialect]))
+        every = {name for row in routes.ROUTES.values() for names in row.compile.values()
+                 for name in names}
+        self.assertEqual(set(seams.SEAMS), every)
+
+    def test_the_chosen_way_comes_first_and_what_was_found_wanting_is_gone(self):
+        ways = routes.Ways(routes.route_for("standalone", "2.31"))
+        self.assertTrue(ways.skip("bir", "it lies", "current"))
+        ways.prove("call")
+        self.assertEqual("call", ways.compile()["unknown"][0])
+        self.assertNotIn("bir", ways.compile()["current"])
+        self.assertFalse([name for name in routes.CURRENT if name != "bir"
+                          and not ways.skip(name, "", "current")][:-1])
 
     def test_what_is_newer_than_known_is_said_to_be(self):
         self.assertIn("newer than 2.33", routes.route_for("standalone", "2.33+").note)

@@ -123,11 +123,11 @@ class Compiler:
         self.context.events.log("%s: compiled by %s" % (kernel.label, about["seam"]))
 
     def variables(self, folder):
-        temporary = os.path.join(folder, "tmp")
-        os.makedirs(temporary, mode=0o700, exist_ok=True)
+        temporary, artifacts = [os.path.join(folder, name) for name in ("tmp", "call")]
+        for path in (temporary, artifacts):
+            os.makedirs(path, mode=0o700, exist_ok=True)
         return self.context.variables(dict(own_flags(), **{
-            "TMPDIR": temporary,
-            "NKI_ARTIFACTS_DIR": os.path.join(folder, "call"),
+            "TMPDIR": temporary, "NKI_ARTIFACTS_DIR": artifacts,
             "NEURON_PLATFORM_TARGET_OVERRIDE": self.device,
             "NKI_DEBUG_INFO": "True", "NEURON_FRAMEWORK_DEBUG": "1", "XLA_IR_DEBUG": "1",
             "XLA_HLO_DEBUG": "1", "NEURON_RT_VISIBLE_CORES": shown.NO_CORE,
