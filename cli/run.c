@@ -288,6 +288,7 @@ static void attempt_put(cJSON *root, const char *key, const struct run *run, int
     cJSON_AddBoolToObject(object, "floor_modelled", attempt->floor_modelled || attempt->modelled);
     number_or_null(object, "speedup", attempt->speedup);
     cJSON_AddBoolToObject(object, "modelled", attempt->modelled);
+    tune_predicted_put(object, attempt);
     correct_put(object, state, attempt);
 }
 

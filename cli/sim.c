@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cli/settings.h"
 #include "target/target.h"
 
 #define COSTLY_LINES 8
@@ -16,7 +17,10 @@ struct sim {
     const struct cli *cli;
     struct cli_job job;
     struct runner_result result;
-    bool done, shows_progress;
+    struct runner_prediction prediction;        /* of the SDK's compiler, where this machine has one */
+    struct buf unpredicted;                     /* why it has none */
+    struct config *config;
+    bool done, predicted, shows_progress;
 };
 
 /* ---- the evaluation ---------------------------------------------------------------------------- */
@@ -41,13 +45,62 @@ static void on_done(void *data, struct runner_result *result) {
         fputs("\r\033[K", stderr);
 }
 
+/* ---- the compiler's opinion --------------------------------------------------------------------- */
+
+static void on_predict_event(void *data, const struct runner_event *event) {
+    struct sim *sim = data;
+    if (event->kind != RUNNER_LOG)
+        return;
+    buf_clear(&sim->unpredicted);
+    buf_puts(&sim->unpredicted, event->text);   /* the last line says why there is none */
+}
+
+static void on_predicted(void *data, struct runner_result *result) {
+    struct sim *sim = data;
+    sim->prediction = result->prediction;
+    sim->predicted = true;
+    if (result->failure.kind == ERR_NONE)
+        return;
+    buf_clear(&sim->unpredicted);
+    buf_puts(&sim->unpredicted, result->failure.text);
+}
+
+/* Where it is asked; NULL: nowhere. */
+static const char *predictor_of(const struct sim *sim) {
+    const char *set = config_get(sim->config, "defaults", "nki_python", NULL);
+    if (sim->job.job.no_time || (set && strcmp(set, "none") == 0))
+        return NULL;
+    if (set && *set)
+        return set;
+    return runner_finds_nki() ? RUNNER_NKI_FOUND : NULL;
+}
+
+/* It works while the device model does. That it cannot be asked is no failure. */
+static struct runner *predict_start(struct sim *sim, struct loop *loop) {
+    const char *where = predictor_of(sim);
+    struct runner_callbacks callbacks = {on_predict_event, on_predicted, sim};
+    struct err err = {0};
+    struct runner *runner =
+        where ? runner_predict(loop, &sim->job.job, where, &callbacks, &err) : NULL;
+    sim->predicted = !runner;
+    if (err.kind != ERR_NONE)
+        buf_puts(&sim->unpredicted, err.text);
+    return runner;
+}
+
 static bool evaluate(struct sim *sim, struct err *err) {
     struct loop *loop = loop_new();
     struct target *target = target_open(loop, "sim", NULL, err);
     struct runner_callbacks callbacks = {on_event, on_done, sim};
     bool ok = target && target_start(target, &sim->job.job, &callbacks, err);
+    struct runner *predicting = ok ? predict_start(sim, loop) : NULL;
     if (ok)
         loop_run_until(loop, &sim->done, 0);
+    bool of_use = sim->result.verdict.compiles.answer == TASK_YES;
+    if (ok && of_use)
+        loop_run_until(loop, &sim->predicted, 0);
+    if (!sim->predicted)
+        runner_drop(predicting);
     target_free(target);
     loop_free(loop);
     return ok;
@@ -131,6 +184,18 @@ static void add_outputs(cJSON *object, const struct sim *sim) {
     }
 }
 
+static void add_prediction(cJSON *object, const struct runner_prediction *found) {
+    add_known(object, "predicted_us", found->us, found->us > 0);
+    if (!(found->us > 0))
+        return;
+    cJSON_AddStringToObject(object, "predicted_by", found->by);
+    cJSON *engines = cJSON_AddObjectToObject(object, "predicted_utilisation");
+    for (size_t i = 0; i < found->engine_count; i++)
+        add_known(engines, found->engines[i].engine, found->engines[i].percent, true);
+    add_known(object, "predicted_macs", found->macs, true);
+    add_known(object, "predicted_hbm_bytes", found->hbm_bytes, true);
+}
+
 static void print_json(const struct sim *sim) {
     const struct runner_result *result = &sim->result;
     const char *device = sim->job.job.device ? sim->job.job.device : "trn2";
@@ -145,6 +210,7 @@ static void print_json(const struct sim *sim) {
     add_known(object, "latency_us", result->latency_us, result->latency_us > 0);
     add_known(object, "floor_us", result->floor_us, result->floor_us > 0);
     cJSON_AddNumberToObject(object, "instructions", (double)result->instructions);
+    add_prediction(object, &sim->prediction);
     add_metrics(object, result);
     if (cli_has(sim->cli, "save-outputs"))
         add_outputs(object, sim);
@@ -185,6 +251,34 @@ static void print_latency(struct buf *out, const struct runner_result *result) {
         buf_printf(out, " (%s)", result->floor_bound);
     if (result->bound[0])
         buf_printf(out, "; limited by %s", result->bound);
+    buf_putc(out, '\n');
+}
+
+static struct str why_not(const struct buf *said) {
+    static const char start[] = "the compiler predicts nothing: ";
+    struct str text = buf_str(said);
+    if (!str_starts(text, start))
+        return text;
+    return (struct str){text.at + sizeof start - 1, text.len - (sizeof start - 1)};
+}
+
+/* Why there is none is of interest only to who asked for it. */
+static void print_prediction(struct buf *out, const struct sim *sim) {
+    const struct runner_prediction *found = &sim->prediction;
+    const char *set = config_get(sim->config, "defaults", "nki_python", NULL);
+    if (!(found->us > 0)) {
+        if (set && *set && sim->unpredicted.len)
+            buf_printf(out, "compiler  no prediction: " STR_FMT "\n",
+                       STR_ARG(why_not(&sim->unpredicted)));
+        return;
+    }
+    buf_puts(out, "compiler  predicts ");
+    clock_print_duration(out, found->us * 1e-6);
+    buf_printf(out, " (%s)", found->by);
+    for (size_t i = 0, said = 0; i < found->engine_count; i++)
+        if (found->engines[i].percent >= 1)
+            buf_printf(out, "%s%s %.0f %%", said++ ? ", " : ": ", found->engines[i].engine,
+                       found->engines[i].percent);
     buf_putc(out, '\n');
 }
 
@@ -229,6 +323,7 @@ static void print_text(const struct sim *sim) {
     print_judgement(&raw, "correct", &result->verdict.correct);
     print_judgement(&raw, "credible", &result->verdict.credible);
     print_latency(&raw, result);
+    print_prediction(&raw, sim);
     print_outputs(&raw, result);
     print_lines(&raw, sim);
     text_sanitise(&safe, buf_str(&raw));
@@ -256,6 +351,7 @@ static int read_options(struct sim *sim) {
         return cli_wrong_usage(cli, "--save-outputs needs the run that --no-verify leaves out");
     job->output_folder = cli_value(cli, "save-outputs");
     job->all_seeds = true;
+    sim->config = settings_load(NULL, NULL);    /* one that is wrong is for others to complain of */
     sim->shows_progress = isatty(STDERR_FILENO) && isatty(STDOUT_FILENO);
     return CLI_OK;
 }
@@ -295,6 +391,8 @@ int cli_sim(const struct cli *cli) {
     if (status == CLI_OK)
         status = evaluate_and_print(&sim);
     runner_result_free(&sim.result);
+    buf_free(&sim.unpredicted);
+    config_free(sim.config);
     cli_job_close(&sim.job);
     return status;
 }

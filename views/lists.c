@@ -381,7 +381,10 @@ static void add_search_limits(struct views *views) {
     if (place_is_remote(views) || state->prune_from) {
         snprintf(text, sizeof text, "off: every candidate is measured");
         if (state->prune_from)
-            snprintf(text, sizeof text, "above %g times its parent, as modelled", state->prune);
+            snprintf(text, sizeof text, "above %g times its parent, as %s", state->prune,
+                     state->prune_by == TUNE_PRUNE_MODEL      ? "modelled"
+                     : state->prune_by == TUNE_PRUNE_COMPILER ? "its compiler predicts"
+                                                              : "both expect");
         setting = add_text(views, "prune", text, "[search] prune, each time hone starts: on a host, what the "
                                                  "device model finds too slow is not measured");
         snprintf(setting->origin, sizeof setting->origin, "%s",

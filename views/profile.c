@@ -12,6 +12,8 @@ static const struct {
     const char *metric, *label, *unit;
 } rows[] = {
     {"latency", "latency", "us"},
+    {"modelled", "modelled", "us"},     /* of what was measured: the device model's opinion */
+    {"predicted", "predicted", "us"},   /* and the compiler's */
     {"hbm_read_bytes", "HBM read", "bytes"},
     {"hbm_write_bytes", "HBM write", "bytes"},
     {"dma_transfer_count", "transfers", "count"},
@@ -33,6 +35,10 @@ static const struct {
 static double metric(const struct tune_attempt *attempt, const char *name) {
     if (attempt && attempt->instructions > 0 && strcmp(name, "instructions") == 0)
         return (double)attempt->instructions;
+    if (attempt && strcmp(name, "modelled") == 0)
+        return attempt->modelled_us;
+    if (strcmp(name, "predicted") == 0)
+        return tune_predicted(attempt) ? attempt->prediction.us : (double)NAN;
     return attempt ? tune_attempt_metric(attempt, name) : NAN;
 }
 
@@ -239,6 +245,10 @@ static void draw_samples(struct tui_area area, const struct tune_attempt *attemp
         buf_printf(&text, ", %s to %s", show_latency(low).text, show_latency(high).text);
     if (attempt->profile_modelled)
         buf_puts(&text, "; metrics and costs of lines are the device model's");
+    if (tune_predicted(attempt)) {
+        buf_puts(&text, "; its compiler predicts ");
+        tune_predicted_print(&text, attempt);
+    }
     struct tui_rect inside = {0, 1, area.rows, area.cols - 2};
     tui_put_wrapped(tui_area_part(area, inside), 0, buf_str(&text));
     buf_free(&text);

@@ -40,8 +40,11 @@ static void on_exit_runner(void *data, const struct loop_exit *result) {
     free(runner);
 }
 
-/* Three quarters of what is free: the rest is for the screen and for Python. */
+/* Three quarters of what is free: the rest is for the screen and for Python. The runner for hosts
+ * weighs the memory that its stages use by itself; their address space is beyond any measure. */
 static uint64_t memory_for(const struct runner_job *job) {
+    if (job->predict_only)
+        return 0;
     if (!os_can_limit_own_memory() && !job->command)
         return 0;
     if (job->memory_limit)

@@ -9,7 +9,8 @@
 
 const char *events_name(enum runner_event_kind kind) {
     static const char *const names[] = {"phase", "log", "diagnostic", "correctness",
-                                        "sample", "metric", "artifact", "result", "restart"};
+                                        "sample", "metric", "artifact", "result", "restart",
+                                        "prediction"};
     return (size_t)kind < COUNT_OF(names) ? names[kind] : "";
 }
 
@@ -106,6 +107,7 @@ void events_write(const struct runner_event *event) {
         break;
     case RUNNER_RESULT:
     case RUNNER_RESTART:
+    case RUNNER_PREDICTION:     /* this runner has none */
         break;
     }
     write_line(object);

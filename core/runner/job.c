@@ -87,6 +87,7 @@ void runner_job_print(const struct runner_job *job, struct buf *out) {
     add_seeds(object, job);
     add_number(object, "tolerance", job->tolerance);
     add_flag(object, "check_only", job->check_only);
+    add_flag(object, "predict_only", job->predict_only);
     add_flag(object, "no_time", job->no_time);
     add_flag(object, "no_verify", job->no_verify);
     add_flag(object, "all_seeds", job->all_seeds);
@@ -246,6 +247,7 @@ static void read_job(struct reading *reading, struct runner_job *job) {
         complain(reading, "kernel_path", "is missing");
     job->tolerance = get_number(reading, "tolerance", 1e9);
     job->check_only = get_flag(reading, "check_only");
+    job->predict_only = get_flag(reading, "predict_only");
     job->no_time = get_flag(reading, "no_time");
     job->no_verify = get_flag(reading, "no_verify");
     job->all_seeds = get_flag(reading, "all_seeds");

@@ -221,6 +221,35 @@ static void read_artifact(struct runner_reader *reader, const cJSON *object) {
                      .array = artifact.array.dtype == DTYPE_NONE ? NULL : &artifact.array});
 }
 
+static void read_engines(const cJSON *rows, struct runner_prediction *found) {
+    for (const cJSON *row = rows ? rows->child : NULL; row; row = row->next) {
+        if (found->engine_count == RUNNER_MAX_ENGINES)
+            return;
+        if (!cJSON_IsNumber(row) || !row->string || !(row->valuedouble >= 0))
+            continue;
+        struct runner_utilisation *engine = &found->engines[found->engine_count++];
+        copy_name(engine->engine, sizeof engine->engine, row->string);
+        engine->percent = row->valuedouble;
+    }
+}
+
+static void read_prediction(struct runner_reader *reader, const cJSON *object) {
+    const cJSON *optimised = cJSON_GetObjectItemCaseSensitive(object, "optimised");
+    struct runner_prediction found = {
+        .us = number_of(object, "us", 0), .macs = number_of(object, "macs", (double)NAN),
+        .hbm_bytes = number_of(object, "hbm_bytes", (double)NAN),
+        .optimised = cJSON_IsTrue(optimised)    ? RUNNER_OPTIMISED
+                     : cJSON_IsFalse(optimised) ? RUNNER_NOT_OPTIMISED
+                                                : RUNNER_OPTIMISED_UNKNOWN};
+    if (!(found.us > 0) || !isfinite(found.us))
+        return;
+    copy_name(found.by, sizeof found.by, text_of(object, "by"));
+    read_engines(cJSON_GetObjectItemCaseSensitive(object, "utilisation"), &found);
+    reader->result.prediction = found;
+    tell(reader, &(struct runner_event){.kind = RUNNER_PREDICTION,
+                                        .prediction = &reader->result.prediction});
+}
+
 /* ----------------------------------------------------------------------------------- the last one */
 
 static void read_judgement(const cJSON *verdict, const char *name,
@@ -314,7 +343,7 @@ static bool read_event(struct runner_reader *reader, const cJSON *object) {
     typedef void read_fn(struct runner_reader *reader, const cJSON *object);
     static read_fn *const readers[] = {read_phase,  read_log,    read_diagnostic, read_correctness,
                                        read_sample, read_metric, read_artifact,   read_result,
-                                       read_restart};
+                                       read_restart, read_prediction};
     const char *name = text_of(object, "event");
     for (size_t i = 0; i < COUNT_OF(readers); i++) {
         if (strcmp(name, events_name((enum runner_event_kind)i)) == 0) {

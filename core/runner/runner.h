@@ -49,6 +49,8 @@ struct runner_job {
     bool check_only;                    /* no timing, no numbers */
     bool no_time, no_verify;
     bool all_seeds;                     /* go on after the first seed that fails */
+    bool predict_only;                  /* nothing but the compiler's own prediction, where the
+                                         * place has one; the device model has none */
     bool strict;                        /* also what the NKI compiler's Python subset refuses */
     const char *artifact_folder;        /* where profile.json goes; NULL: none is written */
     const char *output_folder;          /* where the kernel's outputs go; NULL: none are written */
@@ -83,6 +85,20 @@ enum runner_event_kind {
     RUNNER_ARTIFACT,            /* name ("profile", "output_0"), text (path), seed, array (outputs) */
     RUNNER_RESULT,              /* the last one */
     RUNNER_RESTART,             /* all begins anew: what came before does not count */
+    RUNNER_PREDICTION,          /* prediction */
+};
+/* What the kernel's own compiler says of it without a device (nki 0.6, of the front half's result):
+ * an opinion, never a measurement. */
+#define RUNNER_MAX_ENGINES 16
+struct runner_prediction {
+    double us;                  /* 0: there is none */
+    char by[40];                /* "nki 0.6.0" */
+    enum { RUNNER_OPTIMISED_UNKNOWN, RUNNER_NOT_OPTIMISED, RUNNER_OPTIMISED } optimised;
+                                /* whether the back end's own optimisations were on: @nki.jit ships
+                                 * the program without */
+    struct runner_utilisation { char engine[24]; double percent; } engines[RUNNER_MAX_ENGINES];
+    size_t engine_count;
+    double macs, hbm_bytes;     /* NAN: not told */
 };
 /* One event. Text belongs to the event and is gone after the callback. */
 struct runner_event {
@@ -95,6 +111,7 @@ struct runner_event {
     enum diag_severity severity;
     const struct diag *diag;
     const struct array *array;  /* an output's dtype and shape; NULL: the artefact is no output */
+    const struct runner_prediction *prediction;
 };
 
 struct runner_seed { int64_t seed; double rel_l2, max_abs; bool passed; };
@@ -129,6 +146,7 @@ struct runner_result {
     char bound[32];                     /* what limits the kernel now: "DMA", "Vector", or "" */
     uint64_t instructions;
     char kernel_name[64], device[16], dialect[16];
+    struct runner_prediction prediction;
     char nki[24];               /* release of the package nki on a host; "" none, or not known */
     VEC(struct runner_metric) metrics;
     VEC(struct runner_phase) phases;
@@ -185,6 +203,22 @@ struct runner *runner_start(struct loop *loop, const struct runner_job *job,
 void runner_cancel(struct runner *runner);
 /* Kills the runner and frees it, without further callbacks; not from within on_event. */
 void runner_drop(struct runner *runner);
+/* The runner for hosts (REMOTE.md) as it is built in, or the file of HONE_RUNNER, for work on it;
+ * free it. NULL and *err when there is none. */
+char *runner_packed(size_t *size, struct err *err) CC_MUST_USE;
+/* The same as a file on this machine, below the cache; its path, to be freed. */
+char *runner_packed_file(struct err *err) CC_MUST_USE;
+/* Whether this machine seems to have an environment with the package nki, where the runner looks
+ * for one by itself. Looks at names of files alone. */
+bool runner_finds_nki(void);
+/* Asks the compiler of this machine for its prediction (the event RUNNER_PREDICTION) in a child.
+ * `python` is an environment's folder or its Python, or RUNNER_NKI_FOUND. That there is no
+ * prediction is no failure: then a log event says why. */
+#define RUNNER_NKI_FOUND "auto"
+#define RUNNER_PREDICT_LIMIT_S 240.0
+struct runner *runner_predict(struct loop *loop, const struct runner_job *job, const char *python,
+                              const struct runner_callbacks *callbacks, struct err *err)
+    CC_MUST_USE;
 /* Compile errors, lints and hardware limits in this process, at once. Shapes come from the job's
  * inputs or from the cache of its reference; without them the source alone is checked. Fills
  * kernel_name, device, dialect, instructions, diagnostics and "compiles" of the result, which the

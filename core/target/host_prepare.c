@@ -7,7 +7,6 @@
 
 #include "target/host_own.h"
 
-#define RUNNER_NAME "runner/hone_runner.pyz"
 #define PROBE_LIMIT_S 180.0         /* the first look into environments on a slow file system */
 #define LOOKED_FOR "python3, /usr/bin/python3 and /opt/aws_neuronx_venv_*/bin/python"
 
@@ -102,25 +101,11 @@ static void on_put(void *data, const struct err *err, bool lost) {
         probe(prepare);
 }
 
-/* The runner that is built in, or the file of HONE_RUNNER, for work on it. */
-static bool runner_load(struct host_file *file, struct err *err) {
-    const char *other = getenv("HONE_RUNNER");
-    if (other && *other) {
-        file->data = file_read(other, 0, &file->size, err);
-        return file->data != NULL;
-    }
-    struct str built = embed_find(RUNNER_NAME);
-    if (!built.at)
-        return err_set(err, ERR_ENVIRONMENT, "this build of hone has no runner for hosts in it");
-    file->data = mem_dup(built.at, built.len);
-    file->size = built.len;
-    return true;
-}
-
 static void put_runner(struct host_prepare *prepare) {
     struct host *host = prepare->host;
     struct err err = {0};
-    if (!runner_load(&prepare->file, &err)) {
+    prepare->file.data = runner_packed(&prepare->file.size, &err);
+    if (!prepare->file.data) {
         prepare_fail(prepare, &err, false);
         return;
     }

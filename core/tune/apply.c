@@ -287,6 +287,7 @@ static void attempt_clear(struct tune_attempt *attempt) {
     attempt->verdict = (struct tune_verdict){0};
     attempt->latency_us = attempt->floor_us = attempt->speedup = attempt->vs_parent = NAN;
     attempt->modelled_us = NAN;
+    attempt->prediction = (struct tune_prediction){0};
     attempt->interval.ratio = attempt->interval.low = attempt->interval.high = NAN;
     attempt->interval.seen = NAN;
     attempt->confirmed = false;
@@ -688,6 +689,7 @@ static const struct {
     {"evaluate", apply_evaluate},
     {"settled", apply_settled},
     {"modelled", tune_modelled_apply},
+    {"predicted", tune_predicted_apply},
     {"seed", apply_seed},
     {"sample", apply_sample},
     {"measured", tune_measured_apply},

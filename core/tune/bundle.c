@@ -19,6 +19,7 @@
 
 #include "tune/bundle.h"
 #include "tune/driver.h"
+#include "tune/predicted.h"
 
 #define ARTEFACT_MAX ((size_t)256 << 20)
 
@@ -133,6 +134,7 @@ static cJSON *attempt_write(const struct tune_attempt *attempt) {
     tune_json_put_number(object, "speedup", attempt->speedup);
     tune_json_put_number(object, "vs_parent", attempt->vs_parent);
     tune_json_put_bool(object, "modelled", attempt->modelled);
+    tune_predicted_put(object, attempt);
     tune_json_put_text(object, "bound_by", attempt->bound_by);
     cJSON_AddItemToObject(object, "plan", tune_plan_write(&attempt->plan));
     put_verdict(object, &attempt->verdict);

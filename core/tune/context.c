@@ -10,6 +10,7 @@
 #include "tune/facts.h"
 #include "tune/memory.h"
 #include "tune/menu.h"
+#include "tune/predicted.h"
 #include "tune/private.h"
 
 #define CONTEXT_NOTES 12 /* the last so many, besides the pinned ones */
@@ -80,6 +81,10 @@ static void profile_print(struct tune_context *context, const char *name,
     us_print(&out, attempt->floor_us);
     if (attempt->floor_modelled)
         buf_puts(&out, " (modelled)");
+    if (tune_predicted(attempt)) {
+        buf_puts(&out, "\nthe compiler predicts: ");
+        tune_predicted_print(&out, attempt);
+    }
     if (attempt->profile_modelled)
         buf_puts(&out, "\nwhat follows comes from the device model, not from the device");
     if (attempt->bound_by)

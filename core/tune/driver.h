@@ -77,6 +77,7 @@ struct tune_session {
     struct tune_inspection *inspections;    /* of candidates, that are under way */
     struct nki_facts *original;     /* of the seed kernel's program; NULL: not known */
     struct tune_beside *beside;     /* the device model beside a measured place */
+    struct tune_opinion *opinion;   /* the compiler's own prediction, asked apart */
     int failures;                   /* evaluations in a row that the target could not do */
     int jobs;                       /* numbers the profile folders */
     struct loop_timer *deadline;    /* gives up what runs before a limit is passed; */
@@ -257,6 +258,17 @@ double tune_beside_latency(const struct tune_session *session, int attempt);
 /* Puts its answer, if there is one, where the measured result has nothing. */
 void tune_beside_fill(struct tune_session *session, int attempt);
 void tune_beside_free(struct tune_session *session);
+
+/* predicted.c: the compiler's prediction of an attempt as an event. */
+void tune_predicted_emit(struct tune_session *session, int attempt,
+                         const struct runner_prediction *found);
+/* How many times its parent's; NAN where one is missing or they are not of the same kind. */
+double tune_predicted_ratio(const struct tune_attempt *attempt, const struct tune_attempt *parent);
+
+/* opinion.c: asks for it, where it is wanted before or beside an evaluation. */
+void tune_opinion_ask(struct tune_session *session, const struct tune_attempt *attempt);
+bool tune_opinion_pends(const struct tune_session *session, int attempt);
+void tune_opinion_free(struct tune_session *session);
 
 /* decide.c: the rest. */
 void tune_score(struct tune_session *session, int attempt);

@@ -226,15 +226,18 @@ static void settle(struct tune_evaluation *evaluation, struct runner_result *res
     tune_advance(session);
 }
 
-/* What is timed waits for the device model's word on it; that comes soon, and mostly came before. */
-static bool waits_for_model(const struct tune_evaluation *evaluation) {
-    return (evaluation->work.step != TUNE_STEP_VERIFY || evaluation->held) &&
-           tune_beside_pends(evaluation->work.session, evaluation->attempt);
+/* What is timed waits for the device model's word on it, and for the compiler's where that is asked
+ * apart; they come soon, and mostly came before. */
+static bool waits_for_word(const struct tune_evaluation *evaluation) {
+    const struct tune_session *session = evaluation->work.session;
+    bool timed = evaluation->work.step != TUNE_STEP_VERIFY || evaluation->held;
+    return (timed && tune_beside_pends(session, evaluation->attempt)) ||
+           ((timed || session->place.modelled) && tune_opinion_pends(session, evaluation->attempt));
 }
 
 static void on_done(void *data, struct runner_result *result) {
     struct tune_evaluation *evaluation = data;
-    if (!evaluation->given_up && waits_for_model(evaluation)) {
+    if (!evaluation->given_up && waits_for_word(evaluation)) {
         evaluation->run = NULL;
         evaluation->result = *result;
         *result = (struct runner_result){0};
@@ -248,15 +251,37 @@ static void on_done(void *data, struct runner_result *result) {
     evaluation_free(evaluation);
 }
 
-/* What the device model times far above its parent is not worth a compile for the device. */
-static bool is_pruned(struct tune_session *session, const struct tune_attempt *attempt) {
+/* How many times its parent's time an attempt is expected to take, by whom it is asked; NAN where
+ * that is not known. Of both the more favourable word counts. */
+static double expected_ratio(const struct tune_session *session, const struct tune_attempt *attempt) {
     const struct tune_attempt *parent = tune_state_attempt(session->state, attempt->parent);
-    double now = tune_beside_latency(session, attempt->id);
-    if (!parent || isnan(now) || !(now > parent->modelled_us * session->prune))
+    if (!parent || session->place.modelled)
+        return NAN;
+    double model = tune_beside_latency(session, attempt->id) / parent->modelled_us;
+    double compiler = tune_predicted_ratio(attempt, parent);
+    switch (session->state->prune_by) {
+    case TUNE_PRUNE_COMPILER:
+        return compiler;
+    case TUNE_PRUNE_BOTH:
+        return isnan(model) || isnan(compiler) ? (double)NAN : fmin(model, compiler);
+    case TUNE_PRUNE_MODEL:
+        break;
+    }
+    return model;
+}
+
+/* What is expected to be far slower than its parent is not worth a compile for the device. */
+static bool is_pruned(struct tune_session *session, const struct tune_attempt *attempt) {
+    static const char *const who[] = {
+        [TUNE_PRUNE_MODEL] = "the device model times it at",
+        [TUNE_PRUNE_COMPILER] = "its compiler predicts",
+        [TUNE_PRUNE_BOTH] = "device model and compiler both expect at least"};
+    double ratio = expected_ratio(session, attempt);
+    if (!(ratio > session->prune))
         return false;
     struct buf why = {0};
-    buf_printf(&why, "not measured: the device model times it at %.2f times its parent, the limit is "
-               "%.2f", now / parent->modelled_us, session->prune);
+    buf_printf(&why, "not measured: %s %.2f times its parent, the limit is %.2f",
+               who[session->state->prune_by], ratio, session->prune);
     decided_emit(session, attempt->id, TUNE_STATUS_REVERT, why.at);
     tune_step_done(session, TUNE_STEP_VERIFY, TUNE_IS_SKIPPED, "%s", why.at);
     buf_free(&why);
@@ -285,7 +310,7 @@ static void hold(struct tune_session *session, const struct tune_attempt *attemp
 
 void tune_evaluation_go_on(struct tune_session *session) {
     struct tune_evaluation *evaluation = session->evaluations;
-    while (evaluation && (evaluation->run || waits_for_model(evaluation)))
+    while (evaluation && (evaluation->run || waits_for_word(evaluation)))
         evaluation = evaluation->next;
     if (!evaluation)
         return;
@@ -409,6 +434,7 @@ void tune_baseline_start(struct tune_session *session) {
         return;
     struct runner_job job = {.seeds = state->seeds.at, .seed_count = state->seeds.len};
     tune_beside_ask(session, &state->attempts.at[0]);
+    tune_opinion_ask(session, &state->attempts.at[0]);
     evaluation_start(session, TUNE_STEP_PROFILE, false, &job);
 }
 
@@ -522,7 +548,10 @@ void tune_verify_go_on(struct tune_session *session) {
     const struct tune_state *state = session->state;
     const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
     tune_beside_ask(session, attempt);
-    if (!isnan(session->prune) && tune_beside_pends(session, attempt->id))
+    tune_opinion_ask(session, attempt);
+    if (!isnan(session->prune) && (tune_beside_pends(session, attempt->id) ||
+                                   (!session->place.modelled &&
+                                    tune_opinion_pends(session, attempt->id))))
         hold(session, attempt);
     else if (isnan(session->prune) || !is_pruned(session, attempt))
         verify_job(session, false);

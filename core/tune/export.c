@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "tune/driver.h"
+#include "tune/predicted.h"
 
 static struct store_cell integer(int64_t value) {
     return (struct store_cell){.is = STORE_INT, .integer = value};
@@ -133,6 +134,7 @@ static void experiment_print(const struct tune_state *state, const struct tune_a
     tune_json_put_text(line, "kernel", attempt->path);
     tune_json_put_number(line, "floor_ms", attempt->floor_us / 1000);
     tune_json_put_bool(line, "modelled", attempt->modelled);
+    tune_predicted_put(line, attempt);
     char *printed = cJSON_PrintUnformatted(line);
     if (printed)
         buf_printf(out, "%s\n", printed);

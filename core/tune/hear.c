@@ -5,6 +5,7 @@
 
 #include "nki/nki.h"
 #include "tune/driver.h"
+#include "tune/predicted.h"
 
 #define MAX_LOG_LINES 4000 /* of one evaluation */
 #define MAX_DIAGNOSTICS 100
@@ -123,6 +124,14 @@ static void on_sample(struct tune_evaluation *evaluation, const struct runner_ev
     buf_free(&text);
 }
 
+static void on_prediction(struct tune_evaluation *evaluation, const struct runner_event *event) {
+    const struct tune_attempt *attempt =
+        tune_state_attempt(evaluation->work.session->state, evaluation->attempt);
+    /* What was asked before stays: candidates are compared by the same compiler's words. */
+    if (!is_known(evaluation) && !tune_predicted(attempt))
+        tune_predicted_emit(evaluation->work.session, evaluation->attempt, event->prediction);
+}
+
 static void on_restart(struct tune_evaluation *evaluation) {
     cJSON *payload = about(evaluation);
     tune_json_put_bool(payload, "seeds", evaluation->work.step != TUNE_STEP_BENCHMARK);
@@ -157,6 +166,9 @@ void tune_evaluation_hear(void *data, const struct runner_event *event) {
         break;
     case RUNNER_RESTART:
         on_restart(evaluation);
+        break;
+    case RUNNER_PREDICTION:
+        on_prediction(evaluation, event);
         break;
     case RUNNER_METRIC:
     case RUNNER_ARTIFACT:

@@ -218,11 +218,30 @@ static double search_number(struct tune_state *state, const struct config *confi
     return config_number(config, "search", key);
 }
 
+/* Where the compiler is asked what it predicts: nowhere here, unless a person said so. */
+static const char *nki_python(struct tune_state *state, const struct config *config) {
+    const char *set = config_get(config, "defaults", "nki_python", NULL);
+    return set && *set && strcmp(set, "none") != 0 ? tune_keep(state, set) : NULL;
+}
+
+static enum tune_prune_by prune_by(const struct config *config) {
+    static const char *const words[] = {[TUNE_PRUNE_MODEL] = "model",
+                                        [TUNE_PRUNE_COMPILER] = "compiler",
+                                        [TUNE_PRUNE_BOTH] = "both"};
+    const char *set = config_get(config, "search", "prune_by", NULL);
+    for (size_t i = 0; set && i < COUNT_OF(words); i++)
+        if (!strcmp(set, words[i]))
+            return (enum tune_prune_by)i;
+    return TUNE_PRUNE_MODEL;
+}
+
 /* What belongs to this process, not to the session. */
 static void limits_read(struct tune_session *session, const struct config *config) {
     struct tune_state *state = session->state;
     state->questions = (int)search_number(state, config, "questions", &state->questions_from);
     state->prune = search_number(state, config, "prune", &state->prune_from);
+    state->prune_by = prune_by(config);
+    state->nki_python = nki_python(state, config);
     session->questions = state->questions;
     session->prune = state->prune;
 }
@@ -278,6 +297,7 @@ void tune_session_close(struct tune_session *session) {
     if (session->proposer)
         tune_work_cancel(session);
     tune_beside_free(session);
+    tune_opinion_free(session);
     if (session->place.free)
         session->place.free(session->place.self);
     evaluations_free(session);

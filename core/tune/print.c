@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "tune/predicted.h"
 #include "tune/private.h"
 
 static cJSON *array_in(cJSON *object, const char *key) {
@@ -196,6 +197,7 @@ static void print_attempts(const struct tune_state *state, cJSON *root) {
         tune_json_put_number(item, "ratio_low", attempt->interval.low);
         tune_json_put_number(item, "ratio_high", attempt->interval.high);
         tune_json_put_bool(item, "confirmed", attempt->confirmed);
+        tune_predicted_put(item, attempt);
         put_int(item, "instructions", (double)attempt->instructions);
         tune_json_put_text(item, "bound_by", attempt->bound_by);
         tune_json_put_text(item, "timeline", attempt->timeline);

@@ -103,6 +103,7 @@ struct tune_attempt *tune_attempt_of(struct tune_state *state, const cJSON *payl
 /* apply_measured.c: events. */
 void tune_measured_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
 void tune_modelled_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+void tune_predicted_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
 void tune_verdict_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
 
 const char *tune_keep(struct tune_state *state, const char *text);      /* a copy; NULL stays */

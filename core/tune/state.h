@@ -110,6 +110,20 @@ struct tune_bound {
     double busy_us, without_us;
 };
 
+/* What the compiler that comes with an SDK predicts without a device (predicted.c). */
+struct tune_utilisation { const char *engine; double percent; };
+struct tune_prediction {
+    double us;                      /* 0: there is none */
+    const char *by;                 /* "nki 0.6.0" */
+    const char *optimised;          /* "on", "off": the back end's optimisations; NULL: not known */
+    const struct tune_utilisation *engines;
+    size_t engine_count;
+    double macs, hbm_bytes;         /* NAN: not told */
+};
+
+/* Whose opinion it is that a candidate is not worth measuring. */
+enum tune_prune_by { TUNE_PRUNE_MODEL, TUNE_PRUNE_COMPILER, TUNE_PRUNE_BOTH };
+
 struct tune_diagnostic {
     int attempt;
     enum diag_severity severity;
@@ -135,6 +149,7 @@ struct tune_attempt {
     int repairs;
     double latency_us, floor_us;
     double modelled_us;             /* of one that was measured: what the device model says; NAN */
+    struct tune_prediction prediction;
     double speedup, vs_parent;      /* against the seed; against the parent */
     struct {                        /* of pairs of samples, as the last verdict has it; NAN: none */
         double ratio, low, high;    /* times faster than the parent, its 95 % interval */
@@ -362,6 +377,8 @@ struct tune_state {
     int questions;                  /* to models at once, at most */
     double prune;                   /* times its parent's modelled time; slower is not measured. NAN */
     const char *questions_from, *prune_from;    /* where that was set */
+    enum tune_prune_by prune_by;
+    const char *nki_python;         /* here, for predictions; NULL: not to be asked */
     const char *streaming;          /* what a model has answered so far; NULL */
     const char *trouble;            /* the disk is full, the target does not answer; NULL */
 

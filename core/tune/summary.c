@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "tune/budget.h"
+#include "tune/predicted.h"
 #include "tune/private.h"
 #include "tune/score.h"
 
@@ -193,6 +194,11 @@ static void best_text(const struct tune_state *state, const char *folder, struct
         clock_print_duration(out, best->floor_us * 1e-6);
     }
     buf_putc(out, '\n');
+    if (tune_predicted(best)) {
+        buf_puts(out, "compiler predicts ");
+        tune_predicted_print(out, best);
+        buf_putc(out, '\n');
+    }
     if (folder)
         buf_printf(out, "kernel   %s/%s\n", folder, best->path ? best->path : "");
 }
@@ -325,6 +331,7 @@ static void ladder_put(cJSON *root, const struct tune_state *state,
         tune_json_put_number(row, "low", attempt->interval.low);
         tune_json_put_number(row, "high", attempt->interval.high);
         cJSON_AddBoolToObject(row, "modelled", attempt->modelled);
+        tune_predicted_put(row, attempt);
         cJSON_AddBoolToObject(row, "confirmed", attempt->confirmed);
     }
 }

@@ -9,6 +9,7 @@
 #include "tune/hunks.h"
 #include "tune/memory.h"
 #include "tune/context.h"
+#include "tune/predicted.h"
 #include "tune/prompt.h"
 #include "tune/proposer.h"
 #include "tune/score.h"

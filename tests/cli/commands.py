@@ -157,7 +157,8 @@ class Sim(Commands):
             out = self.sim(make_task(name, kernel))
             self.assertEqual(list(out), ["kernel", "device", "dialect", "compiles", "correct",
                                          "credible", "seeds", "latency_us", "floor_us",
-                                         "instructions", "metrics", "diagnostics", "elapsed_s"])
+                                         "instructions", "predicted_us", "metrics",
+                                         "diagnostics", "elapsed_s"])
             self.assertEqual(out["dialect"], name)
             self.assertIs(out["compiles"], True)
             self.assertIs(out["correct"], True)

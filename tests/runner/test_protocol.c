@@ -97,7 +97,7 @@ static void a_job_that_is_wrong_is_refused_with_the_field(void **state) {
 /* ---------------------------------------------------------------------------------------- events */
 
 struct heard {
-    int counts[RUNNER_RESTART + 1];
+    int counts[RUNNER_PREDICTION + 1];
     struct buf logs;
 };
 
@@ -318,11 +318,43 @@ static void a_dropped_run_is_silent(void **state) {
     loop_free(loop);
 }
 
+static void a_prediction_is_an_opinion_and_the_last_one_counts(void **state) {
+    (void)state;
+    static const char *const lines[] = {
+        "@hone {\"event\":\"prediction\",\"us\":0,\"by\":\"nki 0.6.0\"}",
+        "@hone {\"event\":\"prediction\",\"us\":\"7\"}",
+        "@hone {\"event\":\"prediction\",\"us\":9}",
+        "@hone {\"event\":\"prediction\",\"us\":12.5,\"by\":\"nki\\u001b 0.6.0\",\"optimised\":false,"
+        "\"utilisation\":{\"pe\":40,\"act\":\"x\",\"pool\":-1,\"dve\":7.5},\"macs\":5,"
+        "\"hbm_bytes\":null}",
+        "@hone {\"event\":\"result\",\"verdict\":{\"compiles\":{\"answer\":\"yes\"}}}",
+    };
+    struct heard heard = {0};
+    struct runner_reader *reader = runner_reader_new(on_event, &heard);
+    for (size_t i = 0; i < COUNT_OF(lines); i++)
+        runner_reader_line(reader, str_of(lines[i]));
+    struct loop_exit exited = {.end = LOOP_EXITED};
+    struct runner_result *result = runner_reader_finish(reader, &exited);
+    const struct runner_prediction *found = &result->prediction;
+    assert_int_equal(heard.counts[RUNNER_PREDICTION], 2);
+    assert_true(found->us == 12.5 && found->macs == 5 && isnan(found->hbm_bytes));
+    assert_int_equal(found->optimised, RUNNER_NOT_OPTIMISED);
+    assert_string_equal(found->by, "nki? 0.6.0");
+    assert_int_equal(found->engine_count, 2);
+    assert_string_equal(found->engines[1].engine, "dve");
+    assert_true(found->engines[1].percent == 7.5);
+    assert_int_equal(result->samples_us.len + result->metrics.len, 0);
+    assert_true(result->latency_us == 0 && !result->modelled);
+    runner_reader_free(reader);
+    buf_free(&heard.logs);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_survives_the_way_there),
         cmocka_unit_test(a_job_without_seeds_gets_the_usual_ones),
         cmocka_unit_test(a_job_that_is_wrong_is_refused_with_the_field),
+        cmocka_unit_test(a_prediction_is_an_opinion_and_the_last_one_counts),
         cmocka_unit_test(events_are_gathered_and_noise_is_log),
         cmocka_unit_test(a_runner_gets_the_job_and_its_result_comes_back),
         cmocka_unit_test(standard_error_is_never_an_event),

@@ -38,7 +38,7 @@ struct fake_run {
     char *source, *incumbent;
     int64_t seeds[TASK_MAX_SEEDS];
     size_t n_seeds;
-    bool no_time, cancelled;
+    bool no_time, predict_only, cancelled;
 };
 struct fake_place {
     struct loop *loop;
@@ -48,7 +48,7 @@ struct fake_place {
     bool measured; /* times come in samples, of the incumbent too */
     bool lucky;    /* what is timed after the second time is as slow as the seed kernel */
     int fails;     /* so many evaluations end as failures of the place */
-    int cancelled, timed;
+    int cancelled, timed, predicted;
     const char *nki;  /* release that it reports; NULL */
     char model[1000]; /* of the last job */
     char occasion[24], last[16]; /* of the last job; what it was about: "time", "seeds", "both" */
@@ -69,11 +69,44 @@ static void fake_samples(struct fake_run *run) {
     }
 }
 
+/* "# predicts 700": of the compiler, in every evaluation that compiles. */
+static void fake_predict(struct fake_run *run, struct runner_result *result) {
+    struct runner_prediction *found = &result->prediction;
+    found->us = fake_number(run->source, "# predicts ", 0);
+    found->optimised = RUNNER_NOT_OPTIMISED;
+    found->macs = found->hbm_bytes = (double)NAN;
+    found->engines[found->engine_count++] = (struct runner_utilisation){"vector", 71.5};
+    snprintf(found->by, sizeof found->by, "nki %g", fake_number(run->source, "# nki ", 0.6));
+    struct runner_event event = {.kind = RUNNER_PREDICTION, .prediction = found};
+    if (found->us > 0 && !run->cancelled && run->callbacks.on_event)
+        run->callbacks.on_event(run->callbacks.data, &event);
+}
+
+static void fake_end_run(struct fake_run *run, struct runner_result *result) {
+    struct fake_run **place = &run->place->runs;
+    while (*place != run)
+        place = &(*place)->next;
+    *place = run->next;
+    run->callbacks.on_done(run->callbacks.data, result);
+    vec_free(&result->metrics);
+    vec_free(&result->lines);
+    vec_free(&result->bounds);
+    free(run->incumbent);
+    free(run->source);
+    free(run);
+}
+
 static void fake_finish(void *data) {
     struct fake_run *run = data;
     struct runner_result result = {0};
     const char *source = run->source;
     bool broken = strstr(source, "# broken"), wrong = strstr(source, "# wrong");
+    if (!broken)
+        fake_predict(run, &result);
+    if (run->predict_only) {
+        fake_end_run(run, &result);
+        return;
+    }
     struct runner_event event = {
         .kind = RUNNER_LOG, .name = "compile", .text = "specialised", .severity = DIAG_NOTE};
     if (!run->cancelled)
@@ -129,17 +162,7 @@ static void fake_finish(void *data) {
     run->place->cancelled += run->cancelled;
     if (run->cancelled)
         result.failure = (struct err){ERR_CANCELLED, "cancelled"};
-    struct fake_run **place = &run->place->runs;
-    while (*place != run)
-        place = &(*place)->next;
-    *place = run->next;
-    run->callbacks.on_done(run->callbacks.data, &result);
-    vec_free(&result.metrics);
-    vec_free(&result.lines);
-    vec_free(&result.bounds);
-    free(run->incumbent);
-    free(run->source);
-    free(run);
+    fake_end_run(run, &result);
 }
 
 static void *fake_start(void *self, const struct runner_job *job,
@@ -153,16 +176,18 @@ static void *fake_start(void *self, const struct runner_job *job,
                              .source = mem_strdup(job->kernel_text),
                              .incumbent = mem_strdup(job->incumbent_text),
                              .n_seeds = job->seed_count,
-                             .no_time = job->no_time};
+                             .no_time = job->no_time,
+                             .predict_only = job->predict_only};
     if (job->seed_count)
         memcpy(run->seeds, job->seeds, job->seed_count * sizeof *job->seeds);
-    place->timed += !job->no_time;
+    place->timed += !job->no_time && !job->predict_only;
+    place->predicted += job->predict_only;
     snprintf(place->model, sizeof place->model, "%s", job->model ? job->model : "");
     snprintf(place->occasion, sizeof place->occasion, "%s", job->occasion ? job->occasion : "");
     snprintf(place->last, sizeof place->last, "%s",
              job->no_time ? "seeds" : job->no_verify ? "time" : "both");
     place->runs = run;
-    place->started++;
+    place->started += !job->predict_only;
     if (!place->slow)
         run->timer = loop_timer_start(place->loop, 0, 0, fake_finish, run);
     return run;

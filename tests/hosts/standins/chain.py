@@ -88,6 +88,7 @@ class Chain(unittest.TestCase):
         running = []
         for line, task in HOSTS.items():
             folder = tasks.make(os.path.join(FOLDER, task), task, lines.DIALECT[line])
+            self.lab.environment.update(HONE_SEARCH_PRUNE="1000", HONE_SEARCH_PRUNE_BY="both")
             running.append((line, folder, self.lab.start(
                 "run", folder, "--target", name_of(line), "--rounds", "1", "--seeds", "0,21",
                 "--json")))
@@ -104,6 +105,9 @@ class Chain(unittest.TestCase):
         self.assertGreater(end["best"]["speedup"], 1.05, (line, end))
         for which in ("baseline", "best"):
             self.as_modelled(end[which], line)
+            self.as_predicted(end[which], line)
+        asked = tasks.read(os.path.join(self.lab.roots[line], "standin", "state", "diary"))
+        self.assertEqual(asked.count('"predict"') > 0, line == "2.32")
 
     def as_modelled(self, attempt, line):
         """What was measured there is what the device model says here."""
@@ -112,6 +116,16 @@ class Chain(unittest.TestCase):
                                "--seeds", "0,21")
         self.assertIs(want["correct"], True)
         self.assertAlmostEqual(attempt["latency_us"] / want["latency_us"], 1, 1)
+
+
+    def as_predicted(self, attempt, line):
+        """The compiler's own word is kept beside, where the release has one; it is another."""
+        if line != "2.32":
+            self.assertNotIn("predicted_us", attempt)
+            return
+        self.assertEqual(attempt["predicted_by"], "nki 0.6.0")
+        self.assertTrue(0.1 < attempt["predicted_us"] / attempt["latency_us"] < 0.95, attempt)
+        self.assertGreater(attempt["predicted_utilisation"]["dma"], 1)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ api         routes of the package nki from kernel to NEFF:
               frontend    nki.compiler.frontend and CompiledKernel.from_frontend
               driver      nki.compiler.driver.compile_to_bir and compile_bir_to_neff
               nir         nki.framework.compiled.compile_kernel_to_nir and
-                          driver._compile_bir_to_neff
+                          driver._compile_bir_to_neff; its result has the compiler's prediction
 explorer    tools' version; its form tells the old tool from the new one
 tools       what is in /opt/aws/neuron/bin; "refuses": it is there and says that its support ended
 views       output formats of view
@@ -133,5 +133,6 @@ SWITCHES = {
     "exec_hang": "the device does not answer within NEURON_RT_EXEC_TIMEOUT",
     "hardware": "an uncorrectable error of the memory",
     "ignores_inputs": "the first result is returned for all later inputs",
+    "prediction": "reading the compiler's prediction gives \"none\", \"fails\" or \"crashes\"",
     "noisy_timing": "latencies differ by this factor from run to run",
 }

@@ -99,6 +99,13 @@ def do_sweep(arguments, answers):
                       answers)
 
 
+def do_predict(arguments, answers):
+    from hone_runner import predictor
+    if arguments:
+        raise Usage("it takes no arguments: the job is on standard input")
+    return predictor.predict(folder.home(), answers)
+
+
 def do_child(arguments, answers):
     """Code of the runner's own that runs in a stage: child MODULE ARGUMENTS..."""
     from hone_runner import children
@@ -118,6 +125,7 @@ COMMANDS = {
     "cancel": (do_cancel, "JOB", "ends a job and all it started"),
     "jobs": (do_jobs, "", "lists the jobs"),
     "sweep": (do_sweep, "DAYS", "deletes jobs that ended, and cache entries, older than that"),
+    "predict": (do_predict, "", "the compiler's prediction for a job on standard input"),
     "child": (do_child, "NAME ...", "a stage's own code; used by the runner itself"),
 }
 

@@ -74,11 +74,19 @@ class Evaluation:
             self.own_seed = next(s for s in iter(lambda: unpredictable.getrandbits(32), None)
                                  if s not in self.seeds)
 
+    def wants(self, what):
+        """Whether a part is wanted; `what` is the member of the job that leaves it out."""
+        return not any(self.job.get(name) for name in ("check_only", "predict_only", what))
+
     def wants_numbers(self):
-        return not (self.job.get("check_only") or self.job.get("no_verify"))
+        return self.wants("no_verify")
 
     def wants_time(self):
-        return not (self.job.get("check_only") or self.job.get("no_time"))
+        return self.wants("no_time")
+
+    def needs_outputs(self):
+        """Whether the way to compile has to be told what comes out."""
+        return self.route.name == "framework" and not self.job.get("predict_only")
 
     def prepare(self):
         """Inputs and expected outputs, in the reference's own process, before the kernel's."""
@@ -89,7 +97,7 @@ class Evaluation:
             self.reference = reference.Reference(self.context, None if inputs else path, inputs)
             self.choose_seeds()
             first = self.seeds[:1]
-            forward = self.wants_numbers() or self.route.name == "framework"
+            forward = self.wants_numbers() or self.needs_outputs()
             own = [self.own_seed] if self.own_seed is not None else []
             wanted = self.seeds + own if self.wants_numbers() else first
             self.reference.prepare(wanted, own, forward)
@@ -98,23 +106,42 @@ class Evaluation:
 
     # -------------------------------------------------------------------------------- compile
 
+    def kernel(self):
+        text = self.job.get("kernel_text")
+        if not isinstance(text, str):
+            raise Failed("usage", "the job has no kernel_text")
+        return compiling.Kernel(self.context, text, self.job.get("kernel_name"),
+                                self.job.get("kernel_path") or "kernel.py")
+
+    def tell_prediction(self, found):
+        """The compiler's own opinion of the kernel's time, where the release has one."""
+        if found:
+            by = "nki " + (self.context.environment.packages.get("nki") or "?")
+            self.events.emit("prediction", by=by, **found)
+
+    def predict(self):
+        """Nothing but the prediction; that there is none is no failure."""
+        compiler = compiling.Compiler(self.context, self.route, self.device, self.lnc)
+        with self.context.phase("predict"):
+            found, why = compiler.predict(self.kernel(), self.reference.inputs_of(self.seeds[0]))
+        self.tell_prediction(found)
+        if not found:
+            self.events.log("the compiler predicts nothing: %s" % why)
+
     def compile(self):
         """The kernel, and the incumbent where one is to be beaten; False: it does not compile."""
         compiler = compiling.Compiler(self.context, self.route, self.device, self.lnc)
         if self.job.get("check_only") is not True:
             self.check_toolchain(compiler)
-        text = self.job.get("kernel_text")
-        if not isinstance(text, str):
-            raise Failed("usage", "the job has no kernel_text")
         with self.context.phase("compile"):
-            kernel = compiling.Kernel(self.context, text, self.job.get("kernel_name"),
-                                      self.job.get("kernel_path") or "kernel.py")
+            kernel = self.kernel()
             try:
                 self.program = self.compile_one(compiler, kernel)
             except compiling.Refused as refused:
                 self.refuse(kernel, refused)
                 return False
             self.verdict["compiles"] = verdict.judgement("yes")
+            self.tell_prediction(self.program.prediction)
             if self.wants_time() and self.job.get("incumbent_text"):
                 self.compile_incumbent(compiler)
         return True
@@ -336,7 +363,9 @@ class Evaluation:
     def run(self):
         self.look()
         self.prepare()
-        if self.compile() and (self.wants_numbers() or self.wants_time()):
+        if self.job.get("predict_only"):
+            self.predict()
+        elif self.compile() and (self.wants_numbers() or self.wants_time()):
             self.on_device()
 
 

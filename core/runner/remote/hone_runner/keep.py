@@ -27,8 +27,12 @@ def jobs(home, answers):
     return 0
 
 
+def days_ago(days):
+    return time.time() - days * DAY_S
+
+
 def sweep(home, days, answers):
-    before = time.time() - days * DAY_S
+    before = days_ago(days)
     count, size = 0, 0
     for one in folders.all_jobs(home):
         freed = sweep_job(one, before)

@@ -301,7 +301,7 @@ def failure(kind, text):
 def end(folder, control, events, result):
     """The last words: the result, then the state."""
     control.uninstall()
-    process.kill_all(lambda: living(process.descendants(os.getpid())))
+    end_children()
     cancelled = (result.get("failure") or {}).get("kind") == "cancelled"
     if cancelled and control.interrupted:       # it may begin anew: no result
         finish(folder, control, events, "interrupted")
@@ -324,6 +324,10 @@ def finish(folder, control, events, state):
     control.state.update(state=state, ended=time.time(), core="")
     control.over()
     control.write()
+
+
+def end_children():
+    process.kill_all(lambda: living(process.descendants(os.getpid())))
 
 
 def living(pids):

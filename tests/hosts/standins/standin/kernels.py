@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What nki.jit makes of a function, by release, and what can be done with it."""
 
+import copy
 import inspect
 import json
 import os
+import signal
 import subprocess
 import time
 
 import numpy as np
 
-from standin import compiler, host, logs, model, neff, runtime
+from standin import compiler, host, logs, model, neff, opinion, runtime
 
 LATER_CALL_S = 0.02         # stands for the 1.3 s of loading and unloading at each call
 
@@ -140,9 +142,12 @@ class CompileOptions:
                  neuronx_cc_args=()):
         self.target, self.lnc, self.output_path = target, lnc, output_path
         self.artifacts_dir, self.neuronx_cc_args = artifacts_dir, neuronx_cc_args
+        self.schedules = True           # the back end's own; @nki.jit switches it off
 
     def disable_backend_optimizations(self):
-        return self
+        plain = copy.copy(self)
+        plain.schedules = False
+        return plain
 
 
 class CompiledKernel:
@@ -215,8 +220,32 @@ def compile_bir_to_neff(bir, compile_opts, inputs=None):
     return compiled_of(compile_opts.output_path, folder)
 
 
+class NirResult(Traced):
+    """What nki 0.6 returns of the front half; its prediction is worked out as it is read."""
+
+    def __init__(self, traced, scheduled):
+        super().__init__(traced)
+        self.scheduled = scheduled
+        for name, value in opinion.predicted(traced["info"], scheduled).items():
+            setattr(self, name, value)
+
+    def __getattribute__(self, name):
+        if name == "total_time_ns":
+            host.note("predict", scheduled=self.scheduled)
+            what = host.switch("prediction", self.traced["source"])
+            if what == "crashes":
+                os.kill(os.getpid(), signal.SIGSEGV)
+            if what == "fails":
+                raise RuntimeError("latency estimation: no cost is known for an instruction")
+            if what == "none":
+                return None
+        return super().__getattribute__(name)
+
+
 def compile_kernel_to_nir(kernel, inputs=None, compile_opts=None, enable_cache=True, frontend=None):
-    return compile_to_bir(kernel, inputs=inputs, compile_opts=compile_opts)
+    """nki.framework.compiled: an NirResult."""
+    bir = compile_to_bir(kernel, inputs=inputs, compile_opts=compile_opts)
+    return NirResult(bir.traced, compile_opts.schedules)
 
 
 # ----------------------------------------------------------------------------------- nki 0.1, 0.2

@@ -12,7 +12,7 @@ import shutil
 from hone_runner import children, keep, stage
 from hone_runner.context import Failed
 
-from . import advice, arrays, compilerlog, grammar, routes, shown
+from . import advice, arrays, compilerlog, grammar, predict, routes, shown
 
 VERSION = 2                 # of what lies in the cache
 MEMORY_SHARE = 0.7          # of the host's memory, for one compiler: over it sshd starves
@@ -69,6 +69,7 @@ class Program:
         self.kernel, self.neff, self.from_cache = kernel, neff, from_cache
         self.name, self.dialect, self.seam = about["name"], about["dialect"], about["seam"]
         self.inputs, self.outputs = about["inputs"], about["outputs"]
+        self.prediction = about.get("prediction")       # predict.read(), or None
 
     def row(self):
         return {"neff": self.neff, "inputs": self.inputs, "outputs": self.outputs}
@@ -122,6 +123,25 @@ class Compiler:
                                         % (row["seam"], row["why"]))
         self.context.events.log("%s: compiled by %s" % (kernel.label, about["seam"]))
 
+    def predict(self, kernel, inputs):
+        """(what the compiler predicts or None, why not); see predict.py. Nothing is raised but by
+        cancelling: it is an opinion."""
+        folder = os.path.join(self.context.work, kernel.label + "-predict")
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        limits = self.limits()
+        limits.wall_s = predict.STAGE_S
+        answer, result = call_worker(self.context, Ask(
+            "predict", kernel.label + "-predict", self.request(kernel, inputs, folder, None),
+            limits, self.variables(folder), show=False))
+        if answer is None:
+            return None, result.text or "its process ended without an answer"
+        return answer.get("prediction"), answer.get("why") or ""
+
+    def request(self, kernel, inputs, folder, hints):
+        return {"kernel": kernel.path, "name": kernel.name, "inputs": inputs, "folder": folder,
+                "ways": self.ways.compile(), "proven": self.ways.proven, "target": self.device,
+                "lnc": self.lnc, "flags": self.flags, "outputs": hints}
+
     def variables(self, folder):
         temporary, artifacts = [os.path.join(folder, name) for name in ("tmp", "call")]
         for path in (temporary, artifacts):
@@ -145,9 +165,7 @@ class Compiler:
         """One try in one process: what the worker answered. Raises Refused, Crashed or Failed."""
         folder = os.path.join(self.context.work, "%s-neff-%d" % (kernel.label, number))
         os.makedirs(folder, mode=0o700)
-        request = {"kernel": kernel.path, "name": kernel.name, "inputs": inputs, "folder": folder,
-                   "ways": self.ways.compile(), "proven": self.ways.proven,
-                   "target": self.device, "lnc": self.lnc, "flags": self.flags, "outputs": hints}
+        request = dict(self.request(kernel, inputs, folder, hints), predict=kernel.shown)
         answer, result = call_worker(self.context, Ask(
             "compile", kernel.label + "-compile", request, self.limits(), self.variables(folder),
             show=kernel.shown))
@@ -233,7 +251,8 @@ class Compiler:
     def keep_program(self, kernel, answer, meta, entry):
         """Puts a fresh NEFF into the cache, whole or not at all; a full disk does no harm."""
         about = {"name": answer["name"], "dialect": answer["dialect"], "seam": answer["seam"],
-                 "inputs": match_inputs(answer, meta), "outputs": usable_outputs(answer["outputs"])}
+                 "inputs": match_inputs(answer, meta), "outputs": usable_outputs(answer["outputs"]),
+                 "prediction": answer.get("prediction")}
         about["sha256"] = sha256(answer["neff"])
         beside = "%s.%d.tmp" % (entry, os.getpid())
         try:

@@ -8,7 +8,7 @@ import json
 import os
 import sys
 
-from . import arrays, blame, source, watch
+from . import arrays, blame, predict, source, watch
 from .call import Call, Mismatch
 from .seams import SEAMS, legacy_flags, legacy_launch
 from .told import find_neff
@@ -147,7 +147,8 @@ def percentile(result):
         return None
 
 
-OPERATIONS = {"compile": do_compile, "call": do_call, "benchmark": do_benchmark}
+OPERATIONS = {"compile": do_compile, "call": do_call, "benchmark": do_benchmark,
+              "predict": predict.answer}
 
 
 def write_answer(path, answer):
@@ -166,7 +167,10 @@ def main(arguments):
         request = json.load(file)
     request["answer"] = answer_path
     sys.path[:] = [entry for entry in sys.path if entry not in ("", os.getcwd())]
-    write_answer(answer_path, OPERATIONS[operation](request))
+    answer = OPERATIONS[operation](request)
+    write_answer(answer_path, answer)
     sys.stdout.flush()
     sys.stderr.flush()
+    if request.get("predict") and answer.get("ok"):
+        write_answer(answer_path, predict.add(request, answer))
     os._exit(0)             # an SDK's exit handlers have been seen to hang or abort

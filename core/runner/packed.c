@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The runner for hosts on this machine: where it lies, and what of a Neuron SDK it could find here.
+ * It asks the SDK's compiler what it thinks of a kernel (the runner's command `predict`), which needs
+ * the wheels and no device. Environments are chosen by the runner itself, as on any host. */
+#include <glob.h>
+#include <stdlib.h>
+
+#include "runner/runner.h"
+
+#define RUNNER_NAME "runner/hone_runner.pyz"
+#define HOME "predict/.hone"            /* below the cache; the runner keeps its own things there */
+#define PACKAGE "/lib*/python3*/site-packages/nki-[0-9]*.dist-info"
+
+char *runner_packed(size_t *size, struct err *err) {
+    const char *other = getenv("HONE_RUNNER");
+    if (other && *other)
+        return file_read(other, 0, size, err);
+    struct str built = embed_find(RUNNER_NAME);
+    if (!built.at) {
+        err_set(err, ERR_ENVIRONMENT, "this build of hone has no runner for hosts in it");
+        return NULL;
+    }
+    *size = built.len;
+    return mem_dup(built.at, built.len);
+}
+
+char *runner_packed_file(struct err *err) {
+    size_t size = 0;
+    char *data = runner_packed(&size, err);
+    if (!data)
+        return NULL;
+    struct hash hash = hash_content(data, size);
+    struct buf name = {0};
+    buf_printf(&name, HOME "/runner/%s.pyz", hash.hex);
+    char *path = path_cache(name.at), *folder = path_folder(path);
+    bool ok = file_exists(path) ||
+              (file_make_dirs(folder, err) && file_write(path, data, size, err));
+    buf_free(&name);
+    free(folder);
+    free(data);
+    if (ok)
+        return path;
+    free(path);
+    return NULL;
+}
+
+static bool has_package(const char *folder) {
+    struct buf pattern = {0};
+    glob_t found = {0};
+    if (str_starts(str_of(folder), "~/"))
+        buf_printf(&pattern, "%s%s" PACKAGE, getenv("HOME") ? getenv("HOME") : "", folder + 1);
+    else
+        buf_printf(&pattern, "%s" PACKAGE, folder);
+    bool has = glob(pattern.at, GLOB_NOSORT, NULL, &found) == 0;
+    globfree(&found);
+    buf_free(&pattern);
+    return has;
+}
+
+/* The places of environment.py; which of them is the best the runner decides. */
+bool runner_finds_nki(void) {
+    static const char *const variables[] = {"VIRTUAL_ENV", "NKI_VENV_PATH"};
+    static const char *const places[] = {"/opt/aws_neuronx_venv_*", "~/aws_neuron_venv_*",
+                                         "~/aws_neuronx_venv_*"};
+    for (size_t i = 0; i < COUNT_OF(variables); i++)
+        if (getenv(variables[i]) && *getenv(variables[i]) && has_package(getenv(variables[i])))
+            return true;
+    for (size_t i = 0; i < COUNT_OF(places); i++)
+        if (has_package(places[i]))
+            return true;
+    return false;
+}
+
+struct runner *runner_predict(struct loop *loop, const struct runner_job *job, const char *python,
+                              const struct runner_callbacks *callbacks, struct err *err) {
+    char *file = runner_packed_file(err);
+    if (!file)
+        return NULL;
+    const char *own = getenv("HONE_PYTHON");
+    const char *const command[] = {own && *own ? own : "python3", file, "predict", NULL};
+    const struct runner_setting environment = {"environment", python};
+    struct runner_job asked = *job;
+    asked.command = command;
+    asked.predict_only = true;
+    asked.settings = &environment;
+    asked.setting_count = strcmp(python, RUNNER_NKI_FOUND) != 0;
+    asked.time_limit_s = RUNNER_PREDICT_LIMIT_S;
+    struct runner *runner = runner_start(loop, &asked, callbacks, err);
+    free(file);
+    return runner;
+}

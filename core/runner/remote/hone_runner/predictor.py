@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command `predict`: one job on standard input, events on standard output, as any runner
+(PROTOCOL.md), but all it does is to ask the compiler for its prediction. It is for a machine
+without a device that has the wheels, hone's own above all; nothing is put into a queue, no core is
+taken, and the job's folder is gone when it ends."""
+
+import json
+import os
+import shutil
+import sys
+
+from hone_runner import context as contexts, emit, folder as folders, keep, process, supervise
+from hone_runner.sdk import source
+
+NAME = "predict-"
+KEEP_DAYS = 7
+
+
+def read_job(stream):
+    data = stream.read(folders.MAX_JOB + 1)
+    try:
+        job = json.loads(data.decode("utf-8")) if len(data) <= folders.MAX_JOB else None
+    except ValueError:
+        job = None
+    if not isinstance(job, dict):
+        raise folders.Refused("standard input is no job: one JSON object is needed", "usage")
+    return job
+
+
+def in_order(job):
+    """The job's own inputs in the order of the kernel's parameters: they are given by name, and
+    passed by place. What is no parameter, or no kernel, is for others to say."""
+    try:
+        tree = source.ast.parse(job["kernel_text"])
+        names = source.parameters(source.find_kernel(tree, job.get("kernel_name")))
+        return sorted(job["inputs"], key=lambda row: names.index(row["name"]))
+    except (KeyError, TypeError, ValueError, SyntaxError, source.Unclear):
+        return job.get("inputs")
+
+
+def tidy(home):
+    """Folders that killed commands left, and what was not used for a week."""
+    for one in folders.all_jobs(home):
+        pid = one.id[len(NAME):].partition("-")[0]
+        if one.id.startswith(NAME) and pid.isdigit() and not process.start_time(int(pid)):
+            shutil.rmtree(one.path, ignore_errors=True)
+    keep.sweep_cache(os.path.join(home, "cache"), keep.days_ago(KEEP_DAYS))
+
+
+def make_folder(home, job):
+    path = os.path.join(home, "jobs", "%s%d-%s" % (NAME, os.getpid(), os.urandom(4).hex()))
+    os.makedirs(path, mode=0o700)
+    folders.write_whole(os.path.join(path, "job.json"), json.dumps(job))
+    return folders.Folder(path).check()
+
+
+def predict(home, answers):
+    """Events up to `result`; exit status 0 whatever came of it."""
+    job = dict(read_job(sys.stdin.buffer), predict_only=True)
+    if job.get("inputs"):
+        job["inputs"] = in_order(job)
+    tidy(home)
+    folder = make_folder(home, job)
+    try:
+        process.adopt_orphans()
+        events = emit.Events(answers.descriptor)
+        events.emit("result", **supervise.outcome(folder, job, None, events))
+    finally:
+        supervise.end_children()
+        shutil.rmtree(folder.path, ignore_errors=True)
+    return 0

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the compiler's front half predicts without a device (nki 0.6): the device model's times as a
+second model would have them. It charges fixed rates by engine and nothing for waiting, so it is
+below the device model by what the engines spend waiting for each other. With the back end's own
+scheduling on it predicts another program, which overlaps more; @nki.jit ships the one without."""
+
+ENGINES = ("tensor", "vector", "scalar", "gpsimd", "dma")
+WAITS = {False: 0.5, True: 0.1}         # the share of waiting that is left; by scheduling
+FLOP_PER_MAC = 2
+
+
+def busy_us(metrics):
+    return {name: 1e6 * metrics.get("%s%s_active_time" % (name, "" if name == "dma" else "_engine"),
+                                    0.0) for name in ENGINES}
+
+
+def predicted(info, scheduled):
+    """The members of NirResult that say so, from what the device model said of a kernel."""
+    busy, metrics = busy_us(info["metrics"]), info["metrics"]
+    most = max(busy.values())
+    total_us = most + WAITS[bool(scheduled)] * max(info["latency_us"] - most, 0.0)
+    percent = {name: 100.0 * us / total_us if total_us else 0.0 for name, us in busy.items()}
+    return {"total_time_ns": total_us * 1000, "estimated_utilization": percent,
+            "mac_count": int(metrics.get("hardware_flops", 0) / FLOP_PER_MAC),
+            "hbm_bytes": int(metrics.get("hbm_read_bytes", 0) + metrics.get("hbm_write_bytes", 0))}
