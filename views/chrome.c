@@ -93,7 +93,10 @@ void chrome_header(struct views *views, struct tui_area area) {
     }
     spent_text(state, pieces[5].text, sizeof pieces[5].text);
     snprintf(pieces[6].text, sizeof pieces[6].text, "%s",
-             state->read_only ? "read-only" : state->running ? "running" : "");
+             state->read_only          ? "read-only"
+             : tune_state_waits(state) ? "waiting"
+             : state->running          ? "running"
+                                       : "");
     struct shown clock = show_clock(views->now_ms, 0);
     struct tui_rect left = {0, 0, 1, area.cols - 7};
     draw_pieces(tui_area_part(bar, left), col, pieces, COUNT_OF(pieces));
@@ -249,7 +252,10 @@ static int running_text(struct views *views, struct tui_area area) {
     col = tui_say(area, 0, col + 2, "%s",
                   show_elapsed(step->started_ms ? views->now_ms - step->started_ms : 0).text);
     struct buf waits = {0};
-    if (place_waits(views, &waits)) {
+    const struct tune_waiting *service = tune_state_waits(state);
+    if (service)
+        tune_waiting_print(service, views->now_ms, &waits);
+    if (service || place_waits(views, &waits)) {
         col = tui_put_short(tui_ink(area, TUI_WAITING), 0,
                             (struct tui_rect){0, col + 2, 1, area.cols - col - 3}, buf_str(&waits));
         buf_free(&waits);

@@ -494,7 +494,7 @@ static const struct command commands[] = {
      TUNE_ACT_FOCUS, lanes_next_open, NULL},
     {"send", "send", "send the question that waits for it to the model", ON(WORKBENCH) | ON(PROMPT),
      TUNE_ACT_SEND, calls_send, NULL},
-    {"retry", "try again", "connect to the host again, now", TUNING, NONE, place_retry,
+    {"retry", "try again", "connect to the host, or ask the model that is waited for, now", TUNING, NONE, place_retry,
      place_can_retry},
     {"timeline", "timeline/roofline", "show cost per line, the engine timeline, the roofline",
      ON(PROFILE), NONE, do_timeline, NULL},

@@ -67,6 +67,8 @@ void place_name(const struct views *views, struct buf *out) {
 
 bool place_can_retry(const struct views *views) {
     const struct target_status *status = status_of(views);
+    if (views->model.retry && views->state && tune_state_waits(views->state))
+        return true;
     return place_is_remote(views) && views->model.retry &&
            (status->state == TARGET_LOST || status->state == TARGET_FAILED ||
             waits_to_retry(status));
@@ -75,8 +77,9 @@ bool place_can_retry(const struct views *views) {
 void place_retry(struct views *views, struct str args, struct views_request *request) {
     (void)args;
     (void)request;
+    bool service = tune_state_waits(views->state);
     views->model.retry(views->model.context);
-    views_say(views, false, "connecting again");
+    views_say(views, false, service ? "asked again" : "connecting again");
 }
 
 bool place_waits(const struct views *views, struct buf *out) {

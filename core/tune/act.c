@@ -129,7 +129,8 @@ static void act_start(struct tune_state *state, const struct tune_action *act) {
 static void act_pause(struct tune_state *state, const struct tune_action *act) {
     (void)act;
     state->running = false;
-    bool gives_up = tune_call_runs(state);
+    bool gives_up = tune_call_runs(state) || tune_state_waits(state);
+    tune_outages_forget(state);
     if (gives_up) {
         tune_steps_rewind(state, state->step);
         tune_lanes_rest(state);

@@ -113,6 +113,7 @@ static void apply_resumed(struct tune_state *state, const cJSON *payload, int64_
         if (state->steps[i].is == TUNE_IS_RUNNING)
             tune_step_reset(&state->steps[i]);
     tune_lanes_rest(state);
+    tune_outages_forget(state);
     tune_calls_break_off(state, wall_ms);
     if (state->wait == TUNE_WAIT_NOTHING)
         tune_wait_set(state, TUNE_WAIT_PAUSED, "opened again; what was under way starts over");
@@ -140,6 +141,8 @@ static void apply_step(struct tune_state *state, const cJSON *payload, int64_t w
     tune_steps_rewind(state, step);
     state->steps[step].is = TUNE_IS_RUNNING;
     state->steps[step].started_ms = wall_ms;
+    state->waiting = (struct tune_waiting){0};
+    state->own->waited_ms = 0;
     tune_lanes_step(state, payload, step);
     tune_wait_set(state, TUNE_WAIT_NOTHING, NULL);
 }
@@ -182,7 +185,8 @@ static void apply_step_end(struct tune_state *state, const cJSON *payload, int64
     view->done = view->total = NAN;
     view->ended_ms = wall_ms;
     if (view->started_ms)
-        tune_step_took(state, step, (double)(wall_ms - view->started_ms) / 1000);
+        tune_step_took(state, step,
+                       (double)(wall_ms - view->started_ms - state->own->waited_ms) / 1000);
     if (!gate_asks(state, step))
         return;
     struct buf text = {0};
@@ -212,6 +216,7 @@ static void apply_stop(struct tune_state *state, const cJSON *payload, int64_t w
     (void)wall_ms;
     state->running = false;
     state->finished = true;
+    tune_outages_forget(state);
     for (int i = 0; i < TUNE_STEPS; i++)
         if (state->steps[i].is == TUNE_IS_RUNNING)
             tune_step_reset(&state->steps[i]);
@@ -219,10 +224,16 @@ static void apply_stop(struct tune_state *state, const cJSON *payload, int64_t w
     tune_wait_set(state, TUNE_WAIT_STOPPED, tune_json_text(payload, "text"));
 }
 
-/* The loop itself pauses: the target or the proposer could not do its part. */
+/* The loop itself pauses: the target or the proposer could not do its part. `again`: what the step did so
+ * far counts no longer. */
 static void apply_pause(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)wall_ms;
     state->running = false;
+    tune_outages_forget(state);
+    if (tune_json_bool(payload, "again")) {
+        tune_steps_rewind(state, state->step);
+        tune_lanes_rest(state);
+    }
     state->stopped_by_environment = tune_json_bool(payload, "environment");
     if (state->wait == TUNE_WAIT_NOTHING)
         tune_wait_set(state, TUNE_WAIT_PAUSED, tune_json_text(payload, "text"));
@@ -683,6 +694,7 @@ static const struct {
     {"sent", tune_call_sent},
     {"answered", tune_call_answered},
     {"unread", tune_call_unread},
+    {"outage", tune_outage_apply},
     {"plan_failed", apply_plan_failed},
     {"attempt", apply_attempt},
     {"anew", apply_anew},

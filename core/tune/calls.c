@@ -37,13 +37,14 @@ static void streaming_set(struct tune_state *state) {
             state->streaming = state->calls.at[i - 1].live.at;
 }
 
-/* What a person wrote for one call goes out with it, and with the one that mends its answer. */
+/* What a person wrote for one call goes out with it, with the one that mends its answer, and with the one
+ * that asks the same again. */
 static void edits_take(struct tune_state *state, struct tune_call *call) {
     enum tune_role role;
     size_t left = 0;
+    int before = call->repeats >= 0 ? call->repeats : call->mends;
     const struct tune_call *mended =
-        call->mends >= 0 && (size_t)call->mends < state->calls.len ? &state->calls.at[call->mends]
-                                                                   : NULL;
+        before >= 0 && (size_t)before < state->calls.len ? &state->calls.at[before] : NULL;
     VEC(struct tune_part_change) edits = {0};
     if (!tune_role_find(call->role, &role))
         return;
@@ -81,11 +82,13 @@ void tune_call_asked(struct tune_state *state, const cJSON *payload, int64_t wal
         .waits = tune_json_bool(payload, "waits"),
         .held = tune_json_bool(payload, "held"),
         .mends = tune_json_int(payload, "mends", -1),
+        .repeats = tune_json_int(payload, "repeats", -1),
     };
     for (size_t i = 0; i < COUNT_OF(numbers); i++)
         *number_at(call, i) = NAN;
     if (!call->held)
         edits_take(state, call);
+    state->waiting.next_ms = 0;
     streaming_set(state);
 }
 
@@ -114,6 +117,7 @@ void tune_call_unread(struct tune_state *state, const cJSON *payload, int64_t wa
         return;
     call->unread = tune_keep(state, tune_json_text(payload, "text"));
     call->said = tune_keep(state, tune_json_text(payload, "said"));
+    call->lost = tune_json_bool(payload, "lost");
 }
 
 void tune_call_answered(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
@@ -122,12 +126,15 @@ void tune_call_answered(struct tune_state *state, const cJSON *payload, int64_t 
         return;
     call->answer = tune_keep(state, tune_json_text(payload, "answer"));
     call->failure = tune_keep(state, tune_json_text(payload, "failure"));
+    call->failed = tune_keep(state, tune_json_text(payload, "failed"));
     call->tries = tune_json_int(payload, "tries", 1);
     call->ended_ms = wall_ms;
     call->waits = call->held = false;
     for (size_t i = 0; i < COUNT_OF(numbers); i++)
         *number_at(call, i) = tune_json_number(payload, numbers[i].key);
     buf_free(&call->live);
+    if (!call->failure)
+        tune_outage_over(state, call->model, wall_ms);
     streaming_set(state);
 }
 
@@ -158,6 +165,8 @@ bool tune_call_runs(const struct tune_state *state) {
     bool asks = state->step == TUNE_STEP_PLAN || state->step == TUNE_STEP_REWRITE;
     if (!asks || state->steps[state->step].is != TUNE_IS_RUNNING)
         return false;
+    if (tune_state_waits(state))
+        return true;
     for (size_t i = state->calls.len; i > 0; i--)
         if (!state->calls.at[i - 1].ended_ms)
             return true;
@@ -210,6 +219,8 @@ int tune_reply_asked(struct tune_reply *reply, const struct tune_question *quest
         cJSON_AddTrueToObject(payload, "held");
     if (question->mends >= 0)
         cJSON_AddNumberToObject(payload, "mends", question->mends);
+    if (question->repeats >= 0)
+        cJSON_AddNumberToObject(payload, "repeats", question->repeats);
     int number = (int)session->state->calls.len;
     bool ok = tune_emit(session, "asked", payload);
     tune_leave(session, before);
@@ -250,13 +261,16 @@ static void said_print(struct str text, struct buf *out) {
     buf_add(out, text.at + end, text.len - end);
 }
 
-void tune_reply_unread(struct tune_reply *reply, int call, struct str text, const char *why) {
+void tune_reply_unread(struct tune_reply *reply, int call, struct str text, const char *why,
+                       bool lost) {
     struct buf said = {0};
     cJSON *payload = cJSON_CreateObject();
     said_print(text, &said);
     cJSON_AddNumberToObject(payload, "call", call);
     tune_json_put_text(payload, "text", why);
     tune_json_put_text(payload, "said", said.at ? said.at : "");
+    if (lost)
+        cJSON_AddTrueToObject(payload, "lost");
     tune_emit(reply->work.session, "unread", payload);
     buf_free(&said);
 }
@@ -318,6 +332,8 @@ void tune_reply_answered(struct tune_reply *reply, int call, const struct model_
     artefact_put(session, payload, "answer", answer->text);
     if (answer->failure.kind != ERR_NONE)
         tune_json_put_text(payload, "failure", answer->failure.text);
+    if (answer->failed != MODEL_FAILED_NOT)
+        tune_json_put_text(payload, "failed", model_failed_word(answer->failed));
     cJSON_AddNumberToObject(payload, "tries", answer->tries);
     tune_budget_guess(session->state, call, answer->text, &values);
     for (size_t i = 0; i < COUNT_OF(numbers); i++)

@@ -29,7 +29,7 @@ static void count_call(struct tune_choice_row *row, const struct tune_call *call
     double parts[] = {call->input, call->output, call->cache_read, call->cache_write};
     double tokens = 0;
     bool counted = !isnan(call->input) || !isnan(call->output);
-    row->asked += call->mends < 0;
+    row->asked += call->mends < 0 && call->repeats < 0;
     if (!call->ended_ms)
         return;
     for (size_t i = 0; i < COUNT_OF(parts) && counted; i++)

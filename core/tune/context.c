@@ -160,18 +160,19 @@ static void notes_print(struct tune_context *context, const struct tune_state *s
     section_add(context, "notes", &out);
 }
 
-static void rejections_print(struct tune_context *context, const struct tune_state *state) {
+/* What the person did not want, or, `by_loop`, what nobody could carry out. */
+static void rejections_print(struct tune_context *context, const struct tune_state *state,
+                             const char *section, bool by_loop) {
     struct buf out = {0};
     for (size_t i = 0; i < state->rejections.len; i++) {
         const struct tune_rejection *rejection = &state->rejections.at[i];
-        if (rejection->hunk)
+        if (rejection->hunk || rejection->by_loop != by_loop)
             continue;
-        buf_printf(&out, "- \"%s\" (round %d, %s): %s\n",
+        buf_printf(&out, "- \"%s\" (round %d): %s\n",
                    rejection->title ? rejection->title : "a kernel", rejection->round,
-                   rejection->by_loop ? "could not be carried out" : "rejected by the person",
                    rejection->reason ? rejection->reason : "no reason given");
     }
-    section_add(context, "rejections", &out);
+    section_add(context, section, &out);
 }
 
 static void declined_print(struct tune_context *context, const struct tune_state *state) {
@@ -407,7 +408,8 @@ static struct tune_context *proposal_context(const struct tune_state *state, int
         lines_print(context, from);
     }
     notes_print(context, state);
-    rejections_print(context, state);
+    rejections_print(context, state, "rejections", false);
+    rejections_print(context, state, "not carried out", true);
     declined_print(context, state);
     tried_print(context, state);
     memory_print(context, state);
@@ -489,9 +491,8 @@ struct tune_context *tune_context_lesson(const struct tune_state *state) {
 
 /* --------------------------------------------------------------------------- one more question */
 
-/* The answer that could not be used, why, and the words that the question before went out with: what is
- * edited since wins over them. */
-static void mend_fill(struct tune_context *context, const struct tune_call *call) {
+/* The words that a question went out with: what is edited since wins over them. */
+static void edits_fill(struct tune_context *context, const struct tune_call *call) {
     for (size_t i = call->n_edits; i > 0; i--) {
         struct tune_part_change change = call->edits[i - 1];
         change.part = keep(context, change.part);
@@ -501,6 +502,10 @@ static void mend_fill(struct tune_context *context, const struct tune_call *call
                 (context->changes.len - 1) * sizeof change);
         context->changes.at[0] = change;
     }
+}
+
+/* The answer that could not be used, and why. */
+static void mend_fill(struct tune_context *context, const struct tune_call *call) {
     text_section(context, "answer", call->said && *call->said ? call->said : "(nothing)");
     text_section(context, "complaint", call->unread);
 }
@@ -509,14 +514,22 @@ static const struct tune_call *call_at(const struct tune_state *state, int numbe
     return number >= 0 && (size_t)number < state->calls.len ? &state->calls.at[number] : NULL;
 }
 
+static bool is_mended(const struct tune_call *call) {
+    return call && call->unread && !call->lost;
+}
+
 struct tune_context *tune_context_question(const struct tune_state *state, enum tune_role role,
                                            int call) {
     const struct tune_call *at = call_at(state, call);
-    const struct tune_call *mended = at && at->held ? call_at(state, at->mends) : at;
+    const struct tune_call *mended = !at || is_mended(at) ? at : call_at(state, at->mends);
     bool lesson = role == TUNE_ROLE_SUMMARISER || role == TUNE_ROLE_REFLECTOR;
     struct tune_context *context =
         lesson ? tune_context_lesson(state) : proposal_context(state, call);
-    if (mended && mended->unread)
+    if (at && at->n_edits)
+        edits_fill(context, at);
+    else if (mended)
+        edits_fill(context, mended);
+    if (is_mended(mended))
         mend_fill(context, mended);
     return context;
 }

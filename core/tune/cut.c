@@ -15,6 +15,7 @@ static const struct {
 } caps[] = {
     {"profile", 160},      {"profile before", 60}, {"cost per line", 60}, {"reference", 400},
     {"notes", 60},         {"rejections", 60},     {"declined", 80},      {"tried before", 80},
+    {"not carried out", 60},
     {"memory", 320},       {"closed directions", 80}, {"api", 120},       {"measured", 80},
     {"what has to be repaired", 120},
 };
@@ -24,7 +25,8 @@ static const struct {
     int least;
 } victims[] = {
     {"dead ends", 0},        {"memory", 0},        {"closed directions", 0}, {"strategies", 0},
-    {"tried before", 4},     {"profile before", 8}, {"notes", 4},            {"answer", 20},
+    {"tried before", 4},     {"not carried out", 4}, {"profile before", 8},  {"notes", 4},
+    {"answer", 20},
     {"api", 12},             {"measured", 8},      {"profile", 12},          {"reference", 40},
     {"limits", 6},           {"declined", 8},      {"rejections", 6},        {"cost per line", 4},
     {"what has to be repaired", 20}, {"slower", 60}, {"faster", 60},         {"kernel", 80},

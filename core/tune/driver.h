@@ -193,6 +193,7 @@ struct tune_question {
     bool waits;                     /* for a person's answer */
     bool held;                      /* until a person sends it; the prompt is not made yet */
     int mends;                      /* the call whose answer could not be used, -1 */
+    int repeats;                    /* the call that came to nothing, and is asked again; -1 */
 };
 struct model_reply;
 int tune_reply_asked(struct tune_reply *reply, const struct tune_question *question);
@@ -200,8 +201,8 @@ int tune_reply_asked(struct tune_reply *reply, const struct tune_question *quest
 void tune_reply_sent(struct tune_reply *reply, int call, const struct tune_question *question);
 /* Whether questions are held. */
 bool tune_reply_holds(const struct tune_reply *reply);
-/* The answer to the call cannot be used, and why. */
-void tune_reply_unread(struct tune_reply *reply, int call, struct str text, const char *why);
+/* The answer to the call cannot be used, and why. `lost`: nothing of it goes back to be mended. */
+void tune_reply_unread(struct tune_reply *reply, int call, struct str text, const char *why, bool lost);
 /* The context of the request as the state is now, in place of the one it began with; `call` as in
  * tune_context_question. */
 const struct tune_context *tune_reply_context(struct tune_reply *reply, enum tune_role role, int call);
@@ -212,6 +213,23 @@ void tune_reply_stream(struct tune_reply *reply, int call, struct str piece, boo
 void tune_reply_answered(struct tune_reply *reply, int call, const struct model_reply *answer);
 /* Which of so many models of a role is to be asked now. */
 size_t tune_reply_turn(const struct tune_reply *reply, enum tune_role role, size_t models);
+
+/* outage.c: a model whose service is out of order. What came of a question is told before: nothing. */
+struct tune_outage_news {
+    enum tune_role role;
+    const char *model, *kind, *text;
+    int call, tries;
+    double pause_s;                 /* until that model may be asked again */
+    const char *next;               /* the model that the question goes to then; */
+    double wait_s;                  /* 0: at once */
+};
+void tune_reply_outage(struct tune_reply *reply, const struct tune_outage_news *news);
+/* Seconds before try number `tries` + 1: `first`, doubled each time up to sixty times as much, a fifth more
+ * or less; no less than the service asks for (NAN: it does not). */
+double tune_outage_pause(double first_s, int tries, double asked_s);
+/* Nobody can answer before a person did something: the loop pauses, the step begins again with start. Nothing
+ * is closed. It is a finishing call. */
+void tune_reply_paused(struct tune_reply *reply, const char *text);
 
 /* evaluate.c: the profile (baseline), verify and benchmark steps. */
 void tune_baseline_start(struct tune_session *session);

@@ -7,17 +7,24 @@
 #include "tune/menu.h"
 #include "tune/private.h"
 
-/* Which question of the round it is. One that mends an answer is the same question again. */
+/* The call whose question this is again, or whose answer it mends; -1. */
+static int same_before(const struct tune_call *call) {
+    return call->repeats >= 0 ? call->repeats : call->mends;
+}
+
+/* Which question of the round it is. One that mends an answer is the same question again, and so is one
+ * that was not answered. */
 static int question_number(const struct tune_state *state, int call) {
     const char *planner = "planner";
     size_t before = call >= 0 && (size_t)call < state->calls.len ? (size_t)call : state->calls.len;
     int count = 0;
-    while (before < state->calls.len && state->calls.at[before].mends >= 0 &&
-           (size_t)state->calls.at[before].mends < before)
-        before = (size_t)state->calls.at[before].mends;
+    while (before < state->calls.len && same_before(&state->calls.at[before]) >= 0 &&
+           (size_t)same_before(&state->calls.at[before]) < before)
+        before = (size_t)same_before(&state->calls.at[before]);
     for (size_t i = 0; i < before; i++) {
         const struct tune_call *at = &state->calls.at[i];
-        count += at->round == state->round && at->mends < 0 && at->role && !strcmp(at->role, planner);
+        count += at->round == state->round && same_before(at) < 0 && at->role &&
+                 !strcmp(at->role, planner);
     }
     return count;
 }

@@ -71,4 +71,6 @@ void tune_session_answer(struct tune_session *session, const char *answer) {
 void tune_session_retry(struct tune_session *session) {
     if (session->place.target)
         target_retry(session->place.target);
+    if (session->proposer && session->proposer->retry)
+        session->proposer->retry(session->proposer->self);
 }

@@ -299,6 +299,9 @@ static void print_calls(const struct tune_state *state, cJSON *root) {
         tune_json_put_bool(item, "held", call->held);
         tune_json_put_text(item, "unread", call->unread);
         put_int(item, "mends", call->mends);
+        put_int(item, "repeats", call->repeats);
+        tune_json_put_text(item, "failed", call->failed);
+        tune_json_put_bool(item, "lost", call->lost);
     }
     list = array_in(root, "parts");
     for (size_t i = 0; i < state->parts.len; i++) {

@@ -78,6 +78,7 @@ struct tune_private {
     int64_t decided_seq;        /* the last event that may have changed what an attempt is */
     struct tune_took took[TUNE_STEPS];
     int64_t clock_ms;           /* when the last event came */
+    int64_t waited_ms;          /* of the step that runs, for services out of order */
     bool round_over;            /* the round was counted; the next one has not begun */
     int sent[TUNE_ROLES];       /* questions that went out */
 };
@@ -170,6 +171,12 @@ void tune_call_asked(struct tune_state *state, const cJSON *payload, int64_t wal
 void tune_call_sent(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
 void tune_call_unread(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
 void tune_call_answered(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+/* outage.c: the event "outage"; a model answered; whatever was waited for, the loop stands. */
+void tune_outage_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+void tune_outage_over(struct tune_state *state, const char *model, int64_t wall_ms);
+void tune_outages_forget(struct tune_state *state);
+/* The row of a model that is out of order; NULL. */
+const struct tune_outage *tune_outage_of(const struct tune_state *state, const char *model);
 /* Calls that ran when the process ended will not be answered any more. */
 void tune_calls_break_off(struct tune_state *state, int64_t wall_ms);
 /* Whether the plan or the rewrite step asks a model now. */

@@ -48,6 +48,8 @@ struct tune_proposer {
     void (*answer)(void *self, int call, struct str text);
     /* The person wants state->calls[call], which is held, to go out; NULL where none ever is. */
     void (*send)(void *self, int call);
+    /* What waits for a service is tried now; NULL where nothing ever waits. */
+    void (*retry)(void *self);
     const struct tune_role_view *roles;     /* who is asked for each role; NULL: no models */
 };
 

@@ -145,7 +145,8 @@ bool tune_session_about(const char *session, char **kernel, char **reference, st
 /* About the place evaluations run at (state->place; `changed` is called when that changes). Watch:
  * somebody looks at it now, so that cores and memory are kept fresh for the next half minute.
  * Answer: to the question it has, NULL declines; the caller wipes its own text. Retry: connect
- * again now. All do nothing where there is no such thing. */
+ * again now; a question that waits for a model's service is asked now, too. All do nothing where there is no
+ * such thing. */
 void tune_session_watch(struct tune_session *session);
 void tune_session_answer(struct tune_session *session, const char *answer);
 void tune_session_retry(struct tune_session *session);

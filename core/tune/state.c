@@ -68,6 +68,7 @@ void tune_state_free(struct tune_state *state) {
     for (size_t i = 0; i < state->calls.len; i++)
         buf_free(&state->calls.at[i].live);
     vec_free(&state->calls);
+    vec_free(&state->outages);
     vec_free(&state->parts);
     free(state->own);
     arena_free(state->arena);

@@ -263,10 +263,28 @@ struct tune_call {
     bool waits;                     /* for a person's answer */
     bool held;                      /* for a person who looks at it before it goes out */
     int mends;                      /* the call whose answer could not be used, -1 */
+    int repeats;                    /* the call that came to nothing, whose question this is again; -1 */
+    const char *failed;             /* how it failed: model_failed_word; NULL */
+    bool lost;                      /* the answer was cut or declined: it is not sent back to be mended */
     const char *unread, *said;      /* why the answer could not be used; what of it goes back; NULL */
     const struct tune_part_change *edits;   /* texts that went out with it instead of the template's */
     size_t n_edits;
     struct buf live;                /* what has come so far, while it runs; not from the log */
+};
+
+/* A model whose service was out of order when it was asked last. */
+struct tune_outage {
+    const char *model;
+    const char *kind, *text;        /* model_failed_word; the last failure in words */
+    int64_t since_ms, last_ms;      /* wall clock: of the first and the last failure in a row */
+    int64_t next_ms;                /* before that it is not asked where another model is there */
+    int tries;                      /* that failed in a row */
+};
+/* A question that waits because no model of its role can be asked. */
+struct tune_waiting {
+    const char *role, *model, *text;        /* the model that is tried next */
+    enum tune_step step;
+    int64_t since_ms, next_ms;      /* wall clock; since 0: nothing waits; next 0: it is tried now */
 };
 
 /* A model that answers for a role. */
@@ -359,6 +377,8 @@ struct tune_state {
     VEC(struct tune_import) imports;
     VEC(struct tune_rejection) rejections;
     VEC(struct tune_call) calls;
+    VEC(struct tune_outage) outages;        /* of models that have not answered since */
+    struct tune_waiting waiting;            /* see tune_state_waits */
     VEC(struct tune_part_change) parts;     /* of prompts, that are off or edited */
     bool holds;                             /* questions to models wait until a person sends them */
     struct tune_budget_view budgets[TUNE_BUDGETS];
@@ -408,6 +428,10 @@ const char *tune_lane_closed(const struct tune_state *state);
 int tune_lanes_open(const struct tune_state *state);
 /* Whether the next round of a beam search starts from the attempt, as far as one knows now. */
 bool tune_beam_has(const struct tune_state *state, int attempt);
+/* What the step that runs waits for: a model whose service is out of order; NULL: for nothing of that kind. */
+const struct tune_waiting *tune_state_waits(const struct tune_state *state);
+/* "waits for NAME, 3.1 min so far, next try in 12 s: why" at that time of the wall clock. */
+void tune_waiting_print(const struct tune_waiting *waiting, int64_t now_ms, struct buf *out);
 /* The plan that is being worked on; NULL. */
 const struct tune_plan *tune_state_plan(const struct tune_state *state);
 

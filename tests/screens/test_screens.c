@@ -111,6 +111,8 @@ static const struct scene model_scenes[] = {
     {"roles-scores", "planned", "6 Tab", NO_PLACE},
     {"plan-costs", "planned", "", NO_PLACE},
     {"summary-models", "stopped", "End", NO_PLACE},
+    {"waits", "waits", "", NO_PLACE},
+    {"waits-calls", "waits", "9 Tab End", NO_PLACE},
 };
 
 /* Beam searches: lanes.events. */

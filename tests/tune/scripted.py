@@ -2,9 +2,12 @@
 """A language model by script: reads a prompt, prints the next answer of its script.
 
 usage: scripted.py SCRIPT STATE; answers stand in SCRIPT between lines "=== ROLE"; which one is next of
-each role is kept in STATE. Roles are told from what the prompt says."""
+each role is kept in STATE. Roles are told from what the prompt says. As many questions as STATE.out says
+are not answered."""
 
 import sys
+
+from out_of_order import answer_or_exit
 
 ROLES = {"You tune kernels": "planner", "You rewrite kernels": "rewriter", "You repair kernels": "fixer",
          "You keep the memory": "summariser", "You review one round": "reflector"}
@@ -13,6 +16,7 @@ ROLES = {"You tune kernels": "planner", "You rewrite kernels": "rewriter", "You 
 def main():
     script, state = sys.argv[1:3]
     prompt = sys.stdin.read()
+    answer_or_exit(state + ".out")
     role = next(name for words, name in ROLES.items() if words in prompt)
     answers, current = {}, None
     with open(script, encoding="utf-8") as file:

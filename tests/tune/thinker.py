@@ -2,6 +2,8 @@
 """A language model whose answer depends on the prompt alone, after a short while that depends on nothing:
 what a session makes of it must not depend on whose answer came first.
 
+usage: thinker.py [STATE]; as many questions as STATE.out says are not answered.
+
 Its kernels say in comments how fast they are (tests/tune/fake.h). Some plans make them slower, some do not
 compile at first, some answers cannot be read at first."""
 
@@ -10,6 +12,8 @@ import re
 import sys
 import time
 import zlib
+
+from out_of_order import answer_or_exit
 
 
 def number(text, most):
@@ -70,6 +74,8 @@ ROLES = {"You tune kernels": plan, "You rewrite kernels": rewrite, "You repair k
 
 def main():
     prompt = sys.stdin.read()
+    if len(sys.argv) > 1:
+        answer_or_exit(sys.argv[1] + ".out")
     answer = next(role for words, role in ROLES.items() if words in prompt)(prompt)
     time.sleep(os.urandom(1)[0] / 255 * 0.02)
     sys.stdout.write(answer)

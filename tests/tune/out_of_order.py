@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A scripted model's service that is out of order: as many questions as a file says are not answered."""
+
+import sys
+
+
+def answer_or_exit(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            left = int(file.read() or 0)
+    except FileNotFoundError:
+        return
+    if left > 0:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(str(left - 1))
+        sys.exit("503 out of order")
