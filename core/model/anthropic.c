@@ -49,7 +49,7 @@ static bool prepare(struct model_call *call, const char *key, struct model_post 
     cJSON_AddStringToObject(body, "model", endpoint->model);
     cJSON_AddNumberToObject(body, "max_tokens", endpoint->max_tokens);
     cJSON_AddTrueToObject(body, "stream");
-    if (isfinite(endpoint->temperature))
+    if (!model_effort_add(call, body) && model_takes_temperature(call))
         cJSON_AddNumberToObject(body, "temperature", endpoint->temperature);
     if (request->system.len)
         cJSON_AddItemToArray(cJSON_AddArrayToObject(body, "system"),
@@ -88,13 +88,32 @@ static void on_start(struct model_call *call, const cJSON *object) {
     model_call_answers(call, model_json_text(message, "model"));
 }
 
-/* A block of text, or of the model's thinking ("thinking_delta", "signature_delta"). */
+/* "text_delta", "thinking_delta", "signature_delta". */
 static void on_delta(struct model_call *call, const cJSON *object) {
     const cJSON *delta = cJSON_GetObjectItemCaseSensitive(object, "delta");
-    const char *text = model_json_text(delta, "text");
-    model_call_thinks(call);
+    const char *text = model_json_text(delta, "text"), *type = model_json_text(delta, "type");
+    if (type && !strcmp(type, "thinking_delta"))
+        model_call_thinks(call);
+    else
+        model_call_lives(call);
     if (text)
         model_call_text(call, str_of(text));
+}
+
+/* "thinking", "redacted_thinking": some models show no more of it. */
+static void on_block(struct model_call *call, const cJSON *object) {
+    const cJSON *block = cJSON_GetObjectItemCaseSensitive(object, "content_block");
+    const char *type = model_json_text(block, "type");
+    if (type && strstr(type, "thinking"))
+        model_call_thinks(call);
+}
+
+/* Newer models say why they declined. */
+static void take_refusal(struct model_call *call, const cJSON *from) {
+    const cJSON *details = cJSON_GetObjectItemCaseSensitive(from, "stop_details");
+    const char *words = model_json_text(details, "explanation");
+    words = words ? words : model_json_text(details, "category");
+    model_call_declines(call, str_of(words ? words : ""));
 }
 
 static void on_message_delta(struct model_call *call, const cJSON *object) {
@@ -103,6 +122,8 @@ static void on_message_delta(struct model_call *call, const cJSON *object) {
     take_usage(call, cJSON_GetObjectItemCaseSensitive(object, "usage"));
     if (reason)
         call->reply.stop = stop_of(reason);
+    if (call->reply.stop == MODEL_STOP_REFUSED)
+        take_refusal(call, delta);
 }
 
 static void on_stop(struct model_call *call, const cJSON *object) {
@@ -140,9 +161,9 @@ static const struct {
     const char *type;
     void (*take)(struct model_call *call, const cJSON *object);
 } events[] = {
-    {"message_start", on_start},           {"content_block_delta", on_delta},
-    {"message_delta", on_message_delta},   {"message_stop", on_stop},
-    {"error", on_error},
+    {"message_start", on_start},         {"content_block_start", on_block},
+    {"content_block_delta", on_delta},   {"message_delta", on_message_delta},
+    {"message_stop", on_stop},           {"error", on_error},
 };
 
 static void event(struct model_call *call, const char *name, struct str data) {
@@ -164,8 +185,12 @@ static bool whole(struct model_call *call, const cJSON *object) {
     for (const cJSON *block = content->child; block; block = block->next)
         if (model_json_text(block, "text"))
             model_call_text(call, str_of(model_json_text(block, "text")));
+        else if (model_json_text(block, "thinking"))
+            model_call_thinks(call);
     take_usage(call, cJSON_GetObjectItemCaseSensitive(object, "usage"));
     model_call_finish(call, stop_of(model_json_text(object, "stop_reason")));
+    if (call->reply.stop == MODEL_STOP_REFUSED)
+        take_refusal(call, object);
     return true;
 }
 

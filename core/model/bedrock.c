@@ -46,9 +46,15 @@ static void print_body(struct model_call *call, struct buf *out) {
         if (caches && message->cache)
             add_cache_point(content);
     }
-    cJSON *inference = cJSON_AddObjectToObject(body, "inferenceConfig");
-    cJSON_AddNumberToObject(inference, "maxTokens", call->kept.endpoint.max_tokens);
-    if (isfinite(call->kept.endpoint.temperature))
+    cJSON *inference = cJSON_AddObjectToObject(body, "inferenceConfig"), *more = cJSON_CreateObject();
+    bool thinks = model_effort_add_bedrock(call, more);
+    if (!model_effort_is_unlimited(more))
+        cJSON_AddNumberToObject(inference, "maxTokens", call->kept.endpoint.max_tokens);
+    if (more->child)
+        cJSON_AddItemToObject(body, "additionalModelRequestFields", more);
+    else
+        cJSON_Delete(more);
+    if (!thinks && model_takes_temperature(call))
         cJSON_AddNumberToObject(inference, "temperature", call->kept.endpoint.temperature);
     model_json_take(body, out);
 }
@@ -207,7 +213,10 @@ static void take_usage(struct model_call *call, const cJSON *usage) {
 static void on_delta(struct model_call *call, const cJSON *object) {
     const cJSON *delta = cJSON_GetObjectItemCaseSensitive(object, "delta");
     const char *text = model_json_text(delta, "text");
-    model_call_thinks(call);            /* also in a "reasoningContent" */
+    if (cJSON_GetObjectItemCaseSensitive(delta, "reasoningContent"))
+        model_call_thinks(call);
+    else
+        model_call_lives(call);
     if (text)
         model_call_text(call, str_of(text));
 }

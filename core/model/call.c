@@ -7,11 +7,6 @@
 
 #include "model/private.h"
 
-#define CONNECT_LIMIT_S 20
-#define FIRST_LIMIT_S 300
-#define STALL_LIMIT_S 120
-#define RETRIES 4
-#define FIRST_WAIT_S 1.0
 #define LONGEST_WAIT_S 60.0
 #define LONGEST_ASKED_S 900.0       /* a service that asks for more is not waited for */
 #define FINISH_S 1.0                /* for token counts and the end, when all was said */
@@ -37,59 +32,6 @@ const char *model_api_key_variable(const char *api) {
     return found ? found->key_variable : NULL;
 }
 
-/* ------------------------------------------------------------------------------- what is asked */
-
-static double or_else(double value, double otherwise) {
-    return value > 0 ? value : otherwise;
-}
-
-static const char *const *keep_words(struct arena *arena, const char *const *words) {
-    size_t count = 0;
-    while (words && words[count])
-        count++;
-    const char **kept = ARENA_ARRAY(arena, const char *, count + 1);
-    for (size_t i = 0; i < count; i++)
-        kept[i] = arena_strdup(arena, words[i]);
-    return kept;
-}
-
-static void keep_endpoint(struct model_kept *kept, const struct model_endpoint *endpoint) {
-    struct arena *arena = kept->arena;
-    struct model_endpoint *own = &kept->endpoint;
-    *own = *endpoint;
-    const char **texts[] = {&own->api, &own->base_url, &own->model, &own->key.environment,
-                            &own->key.command, &own->key.keyring, &own->region, &own->profile,
-                            &own->ca_file, &own->proxy};
-    for (size_t i = 0; i < COUNT_OF(texts); i++)
-        *texts[i] = *texts[i] ? arena_strdup(arena, *texts[i]) : NULL;
-    own->command = keep_words(arena, endpoint->command);
-    own->env = keep_words(arena, endpoint->env);
-    own->max_tokens = endpoint->max_tokens > 0 ? endpoint->max_tokens : MODEL_MAX_TOKENS;
-    own->connect_limit_s = or_else(endpoint->connect_limit_s, CONNECT_LIMIT_S);
-    own->first_limit_s = or_else(endpoint->first_limit_s, FIRST_LIMIT_S);
-    own->stall_limit_s = or_else(endpoint->stall_limit_s, STALL_LIMIT_S);
-    own->retries = endpoint->retries < 0 ? 0 : endpoint->retries ? endpoint->retries : RETRIES;
-    own->retries = MIN_OF(own->retries, MODEL_MAX_TRIES - 1);
-}
-
-static struct str keep_text(struct arena *arena, struct str text) {
-    return (struct str){arena_strndup(arena, text.at ? text.at : "", text.len), text.len};
-}
-
-static void keep_request(struct model_kept *kept, const struct model_request *request) {
-    struct arena *arena = kept->arena = arena_new();
-    keep_endpoint(kept, request->endpoint);
-    kept->request = *request;
-    kept->request.endpoint = &kept->endpoint;
-    kept->request.system = keep_text(arena, request->system);
-    struct model_message *own = ARENA_ARRAY(arena, struct model_message, request->count);
-    for (size_t i = 0; i < request->count; i++) {
-        own[i] = request->messages[i];
-        own[i].text = keep_text(arena, request->messages[i].text);
-    }
-    kept->request.messages = own;
-}
-
 const char *model_call_name(const struct model_call *call) {
     const struct model_endpoint *endpoint = &call->kept.endpoint;
     return endpoint->model ? endpoint->model : endpoint->api;
@@ -113,6 +55,10 @@ static void forget_try(struct model_call *call) {
     call->finished = call->may_pass = call->learnt = false;
     call->retry_after_s = NAN;
     call->wrong = (struct err){0};
+    call->failed = MODEL_FAILED_NOT;
+    call->reply.thought = false;
+    call->reply.thinking = NAN;
+    buf_clear(&call->declined);
     call->first_ns = call->told_ns = 0;
     redact_forget(&call->redact);
 }
@@ -162,14 +108,19 @@ void model_call_text(struct model_call *call, struct str piece) {
                         model_call_name(call));
         return;
     }
-    model_call_thinks(call);
+    model_call_lives(call);
     if (!call->first_ns)
         call->first_ns = call->told_ns;
     take_text(call, piece, false);
 }
 
-void model_call_thinks(struct model_call *call) {
+void model_call_lives(struct model_call *call) {
     call->told_ns = clock_monotonic_ns();
+}
+
+void model_call_thinks(struct model_call *call) {
+    call->reply.thought = true;
+    model_call_lives(call);
 }
 
 void model_call_words(const struct model_call *call, const char *words, char *to, size_t most) {
@@ -191,8 +142,11 @@ void model_call_answers(struct model_call *call, const char *name) {
 
 void model_call_usage(double *field, const cJSON *object, const char *name) {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
-    if (cJSON_IsNumber(item) && item->valuedouble >= 0)
-        *field = item->valuedouble;
+    if (!cJSON_IsNumber(item))
+        return;
+    double count = item->valuedouble;
+    bool possible = count >= 0 && count <= MODEL_MOST_COUNTED && count == floor(count);
+    *field = possible ? count : (double)NAN;
 }
 
 void model_call_finish(struct model_call *call, enum model_stop stop) {
@@ -287,7 +241,7 @@ static double next_wait(const struct model_call *call) {
         return 0;
     if (!isnan(call->retry_after_s))
         return call->retry_after_s;
-    double wait = or_else(call->kept.endpoint.retry_wait_s, FIRST_WAIT_S);
+    double wait = call->kept.endpoint.retry_wait_s;
     for (int i = 1; i < call->reply.tries && wait < LONGEST_WAIT_S; i++)
         wait *= 2;
     double jitter = (double)(clock_monotonic_ns() / 1000 % 1000) / 2000.0 - 0.25;
@@ -414,6 +368,8 @@ static void on_limit(void *data) {
 static void try_begin(struct model_call *call) {
     forget_try(call);
     call->reply.tries++;
+    model_learnt_apply(call);
+    call->reply.max_tokens = call->kept.endpoint.max_tokens;
     call->asked_ns = call->heard_ns = clock_monotonic_ns();
     if (call->api != &model_api_human)
         watch_limits(call, MIN_OF(call->kept.endpoint.first_limit_s,
@@ -459,7 +415,7 @@ struct model_call *model_ask(struct model_client *client, const struct model_req
     call->client = client;
     call->api = model_api_find(request->endpoint->api);
     call->callbacks = *callbacks;
-    keep_request(&call->kept, request);
+    model_keep(&call->kept, request);
     call->reply.usage = (struct model_usage){NAN, NAN, NAN, NAN};
     call->reply.thinking = call->reply.again_s = call->retry_after_s = NAN;
     call->begun_ns = clock_monotonic_ns();

@@ -109,21 +109,6 @@ void model_call_conclude(struct model_call *call) {
 
 /* ------------------------------------------------------------------------------- the next question */
 
-static const char *const efforts[] = {"", "off", "low", "medium", "high", "max"};
-
-const char *model_effort_word(enum model_effort effort) {
-    return efforts[effort];
-}
-
-bool model_effort_find(const char *word, enum model_effort *effort) {
-    for (size_t i = MODEL_EFFORT_OFF; i < COUNT_OF(efforts); i++)
-        if (!strcmp(efforts[i], word)) {
-            *effort = (enum model_effort)i;
-            return true;
-        }
-    return false;
-}
-
 /* A service that decides by itself is told to think a little. */
 static bool think_less(struct model_endpoint *endpoint, struct buf *what) {
     if (endpoint->effort == MODEL_EFFORT_OFF)
@@ -147,7 +132,9 @@ bool model_endpoint_relax(struct model_endpoint *endpoint, const struct model_re
                           struct buf *what) {
     int tokens = endpoint->max_tokens > 0 ? endpoint->max_tokens : MODEL_MAX_TOKENS;
     most = most > 0 ? most : MODEL_MOST_TOKENS;
-    if (reply->stop != MODEL_STOP_CONTEXT && tokens < most) {
+    /* A service that allows no more than it gave would be asked the same again. */
+    bool limited = reply->max_tokens > 0 && reply->max_tokens < tokens;
+    if (reply->stop != MODEL_STOP_CONTEXT && !limited && tokens < most) {
         endpoint->max_tokens = tokens > most / 2 ? most : tokens * 2;
         if (what)
             buf_printf(what, "max_tokens %d", endpoint->max_tokens);

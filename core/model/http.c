@@ -179,6 +179,10 @@ static void judge_status(struct model_transfer *transfer) {
         row++;
     cJSON *object = cJSON_ParseWithLength(transfer->other.at ? transfer->other.at : "",
                                           transfer->other.len);
+    if (model_openai_declines(call, object)) {
+        cJSON_Delete(object);
+        return;
+    }
     const char *words = model_json_error(object);
     struct buf plain = {0};
     if (!words) {

@@ -143,6 +143,7 @@ struct model_reply {
     int tries;
     char model[96];                 /* as the service names what answered; "" */
     double thinking;                /* tokens among usage.output that were thought; NAN: not reported */
+    int max_tokens;                 /* what it was asked with; less than wanted where the service said so */
     bool thought;                   /* it thought before, or instead of, answering */
     double again_s;                 /* how long the service wants to be left alone; NAN: not said */
     enum model_failed failed;

@@ -45,7 +45,10 @@ static bool prepare(struct model_call *call, const char *key, struct model_post 
                  model_goes_without(call, MODEL_WITHOUT_OLD_LIMIT);
     cJSON_AddNumberToObject(body, newer ? "max_completion_tokens" : "max_tokens",
                             endpoint->max_tokens);
-    if (isfinite(endpoint->temperature))
+    const char *effort = model_effort_ask(call);
+    if (effort)
+        cJSON_AddStringToObject(body, "reasoning_effort", effort);
+    if (model_takes_temperature(call))
         cJSON_AddNumberToObject(body, "temperature", endpoint->temperature);
     model_json_take(body, &post->body);
     return true;
@@ -59,6 +62,8 @@ void model_openai_usage(struct model_call *call, const cJSON *usage, const char 
         return;
     snprintf(details, sizeof details, "%s_details", input);
     const cJSON *cache = cJSON_GetObjectItemCaseSensitive(usage, details);
+    snprintf(details, sizeof details, "%s_details", output);
+    const cJSON *thinking = cJSON_GetObjectItemCaseSensitive(usage, details);
     *own = (struct model_usage){NAN, NAN, NAN, NAN};
     model_call_usage(&own->input, usage, input);
     model_call_usage(&own->output, usage, output);
@@ -68,6 +73,11 @@ void model_openai_usage(struct model_call *call, const cJSON *usage, const char 
                     (isnan(own->cache_write) ? 0 : own->cache_write);
     if (own->input >= cached)
         own->input -= cached;
+    else if (own->input < cached)       /* a part is no more than the whole */
+        own->cache_read = own->cache_write = NAN;
+    model_call_usage(&call->reply.thinking, thinking, "reasoning_tokens");
+    if (call->reply.thinking > own->output)
+        call->reply.thinking = NAN;
 }
 
 /* Codes and types of errors that come again however often it is tried; all others may pass. */
@@ -78,15 +88,26 @@ static enum model_failed failed_of(const char *code) {
     } rows[] = {{"insufficient_quota", MODEL_FAILED_KEY}, {"authentication", MODEL_FAILED_KEY},
                 {"permission", MODEL_FAILED_KEY},         {"billing", MODEL_FAILED_KEY},
                 {"invalid_api_key", MODEL_FAILED_KEY},    {"invalid", MODEL_FAILED_REQUEST},
-                {"not_found", MODEL_FAILED_REQUEST},      {"context_length", MODEL_FAILED_REQUEST},
-                {"content_policy", MODEL_FAILED_REQUEST}};
+                {"not_found", MODEL_FAILED_REQUEST},      {"context_length", MODEL_FAILED_REQUEST}};
     for (size_t i = 0; code && i < COUNT_OF(rows); i++)
         if (strstr(code, rows[i].part))
             return rows[i].failed;
     return MODEL_FAILED_OVERLOAD;
 }
 
+bool model_openai_declines(struct model_call *call, const cJSON *object) {
+    const cJSON *error = cJSON_GetObjectItemCaseSensitive(object, "error");
+    const char *code = model_json_text(error, "code"), *words = model_json_error(object);
+    if (!code || !(strstr(code, "content_filter") || strstr(code, "content_policy")))
+        return false;
+    model_call_declines(call, str_of(words ? words : ""));
+    model_call_finish(call, MODEL_STOP_REFUSED);
+    return true;
+}
+
 void model_openai_fail(struct model_call *call, const cJSON *object) {
+    if (model_openai_declines(call, object))
+        return;
     const cJSON *error = cJSON_GetObjectItemCaseSensitive(object, "error");
     const cJSON *from = cJSON_IsObject(error) ? error : object;
     const char *words = model_json_error(object), *code = model_json_text(from, "code");
@@ -110,20 +131,30 @@ static enum model_stop stop_of(const char *reason) {
     return strcmp(reason, "content_filter") ? MODEL_STOP_OTHER : MODEL_STOP_REFUSED;
 }
 
+/* It has several names: reasoning, reasoning_content, reasoning_details, thinking. */
+static bool thinks(const cJSON *delta) {
+    for (const cJSON *part = cJSON_IsObject(delta) ? delta->child : NULL; part; part = part->next)
+        if (strstr(part->string, "reasoning") || !strcmp(part->string, "thinking"))
+            return !cJSON_IsNull(part) && !(cJSON_IsString(part) && !*part->valuestring);
+    return false;
+}
+
 static void take_choice(struct model_call *call, const cJSON *choice, const char *part) {
     const cJSON *delta = cJSON_GetObjectItemCaseSensitive(choice, part);
     const char *text = model_json_text(delta, "content");
     const char *refusal = model_json_text(delta, "refusal");
     const char *reason = model_json_text(choice, "finish_reason");
-    /* What a model thinks has several names: reasoning, reasoning_content. */
-    if (cJSON_IsObject(delta) && delta->child)
+    if (thinks(delta))
         model_call_thinks(call);
+    else if (cJSON_IsObject(delta) && delta->child)
+        model_call_lives(call);
     if (text)
         model_call_text(call, str_of(text));
-    if (reason)
-        model_call_finish(call, stop_of(reason));
     if (refusal && *refusal)
-        call->reply.stop = MODEL_STOP_REFUSED;
+        model_call_declines(call, str_of(refusal));
+    /* One that declines ends as others do. */
+    if (reason)
+        model_call_finish(call, call->declined.len ? MODEL_STOP_REFUSED : stop_of(reason));
 }
 
 static void take_object(struct model_call *call, const cJSON *object, const char *part) {

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a service does not take: servers that speak an interface differ in its newer parts, and say so
- * when they refuse a request. Such a part is left out from then on; what the user set himself is not. */
+/* What a service does not take: servers that speak an interface differ in its newer parts, models in what
+ * they let be set, and they say so when they refuse a request. Such a part is left out from then on, and
+ * the person is told. */
+#include <math.h>
 #include <stdio.h>
 
 #include "model/private.h"
+
+#define LEAST_LIMIT 256         /* a smaller number is no limit of an answer's tokens */
 
 static const struct {
     const char *words;          /* in the refusal */
@@ -15,9 +19,10 @@ static const struct {
     {"cachePoint", MODEL_WITHOUT_CACHE},
     {"cache_control", MODEL_WITHOUT_CACHE},
     {"max_completion_tokens", MODEL_WITHOUT_OLD_LIMIT},
+    {"temperature", MODEL_WITHOUT_TEMPERATURE},
 };
 
-static struct model_learnt *learnt_of(struct model_call *call) {
+struct model_learnt *model_learnt_of(struct model_call *call) {
     struct model_client *client = call->client;
     const struct model_endpoint *endpoint = &call->kept.endpoint;
     char key[sizeof client->learnt.at->key];
@@ -32,16 +37,67 @@ static struct model_learnt *learnt_of(struct model_call *call) {
     return learnt;
 }
 
-bool model_goes_without(struct model_call *call, unsigned part) {
-    return (learnt_of(call)->without & part) != 0;
+void model_learnt_apply(struct model_call *call) {
+    const struct model_learnt *learnt = model_learnt_of(call);
+    int *tokens = &call->kept.endpoint.max_tokens;
+    call->without = learnt->without;
+    call->effort_sent = false;
+    if (learnt->most_tokens && *tokens > learnt->most_tokens)
+        *tokens = learnt->most_tokens;
+}
+
+bool model_goes_without(const struct model_call *call, unsigned part) {
+    return (call->without & part) != 0;
+}
+
+bool model_takes_temperature(const struct model_call *call) {
+    return isfinite(call->kept.endpoint.temperature) &&
+           !model_goes_without(call, MODEL_WITHOUT_TEMPERATURE);
+}
+
+/* The largest number in a text that is less than `than`; 0: none that could be a limit. */
+static int number_below(struct str text, int than) {
+    long long best = 0;
+    for (size_t i = 0; i < text.len;) {
+        long long value = 0;
+        size_t digits = 0;
+        for (; i < text.len && text.at[i] >= '0' && text.at[i] <= '9'; i++, digits++)
+            value = digits < 12 ? value * 10 + (text.at[i] - '0') : than;
+        if (digits && value < than && value > best)
+            best = value;
+        i += !digits;
+    }
+    return best >= LEAST_LIMIT ? (int)best : 0;
+}
+
+static bool has(struct str body, const char *words) {
+    return memmem(body.at, body.len, words, strlen(words));
+}
+
+/* "max_tokens: 100000 > 64000, which is the maximum ...", "too large: 100000. ... at most 16384": fewer
+ * are asked for. */
+static bool learn_most(struct model_call *call, struct model_learnt *learnt, struct str body) {
+    int asked = call->kept.endpoint.max_tokens;
+    bool names_it = has(body, "max_tokens") || has(body, "max_completion_tokens") ||
+                    has(body, "max_output_tokens") || has(body, "maximum tokens");
+    bool too_many = has(body, "too large") || has(body, "maximum") || has(body, "at most") ||
+                    has(body, "exceed");
+    int most = names_it && too_many ? number_below(body, asked) : 0;
+    if (most && (!learnt->most_tokens || most < learnt->most_tokens))
+        learnt->most_tokens = most;
+    return learnt->most_tokens && learnt->most_tokens < asked;
 }
 
 bool model_learn(struct model_call *call, long status, struct str body) {
-    struct model_learnt *learnt = learnt_of(call);
-    unsigned before = learnt->without;
-    bool refused = status == 400 || status == 403 || status == 422;
-    for (size_t i = 0; refused && body.len && i < COUNT_OF(refusals); i++)
-        if (memmem(body.at, body.len, refusals[i].words, strlen(refusals[i].words)))
+    struct model_learnt *learnt = model_learnt_of(call);
+    bool tempered = model_takes_temperature(call);
+    if (!body.len || (status != 400 && status != 403 && status != 422))
+        return false;
+    bool less = learn_most(call, learnt, body), effort = model_effort_refused(call, body);
+    for (size_t i = 0; !less && i < COUNT_OF(refusals); i++)
+        if (has(body, refusals[i].words) &&
+            (tempered || refusals[i].without != MODEL_WITHOUT_TEMPERATURE))
             learnt->without |= refusals[i].without;
-    return learnt->without != before;
+    /* What another request found out meanwhile counts, too. */
+    return less || effort || learnt->without != call->without;
 }

@@ -14,6 +14,8 @@
 #define MODEL_MAX_ANSWER ((size_t)32 << 20)     /* bytes of an answer */
 #define MODEL_MAX_ERROR ((size_t)64 << 10)      /* of what comes instead of one */
 #define MODEL_MAX_TRIES 20
+#define MODEL_EFFORTS (MODEL_EFFORT_MAX + 2)    /* and a number of tokens */
+#define MODEL_MOST_COUNTED 1e9                  /* tokens of one question; more is no count */
 
 /* An endpoint and a conversation with copies of all their texts. */
 struct model_kept {
@@ -21,6 +23,9 @@ struct model_kept {
     struct model_endpoint endpoint;
     struct model_request request;
 };
+
+/* kept.c: makes the copies; arena_free of the arena frees them. */
+void model_keep(struct model_kept *kept, const struct model_request *request);
 
 /* An HTTP request being put together. */
 struct model_post {
@@ -83,6 +88,9 @@ struct model_call {
     enum model_failed failed;           /* the same, sorted */
     bool may_pass;                      /* trying again may help */
     bool learnt;                        /* it is tried again at once, otherwise */
+    unsigned without;                   /* MODEL_WITHOUT_ of this try */
+    int effort_row, effort_step;        /* what it said of thinking, if it did */
+    bool effort_sent;
     bool keyless;                       /* no key went out with this try */
     struct buf text;
     struct buf tail;                    /* bytes of a character that is not whole yet */
@@ -95,6 +103,8 @@ struct model_call {
 struct model_learnt {
     char key[300];
     unsigned without;                   /* MODEL_WITHOUT_ */
+    int steps[MODEL_EFFORTS];           /* forms of each effort that were refused */
+    int most_tokens;                    /* of an answer; 0: not known */
 };
 
 struct model_client {
@@ -109,10 +119,13 @@ struct model_client {
 
 /* call.c: what a try tells. */
 void model_call_text(struct model_call *call, struct str piece);
-/* Something of the answer came that is not shown: the model thinks. */
+/* Something of the answer came that is not shown. */
+void model_call_lives(struct model_call *call);
+/* The same, and it was the model's thinking. */
 void model_call_thinks(struct model_call *call);
 /* The service names the model that answers; NULL: it does not. */
 void model_call_answers(struct model_call *call, const char *name);
+/* Takes a count; one that cannot be counts as not reported. */
 void model_call_usage(double *field, const cJSON *object, const char *name);
 void model_call_finish(struct model_call *call, enum model_stop stop);
 /* The model declines; its words, in pieces. */
@@ -192,10 +205,27 @@ enum {
     MODEL_WITHOUT_USAGE = 1,            /* "stream_options" of Chat Completions */
     MODEL_WITHOUT_CACHE = 2,            /* marks of what is to be cached */
     MODEL_WITHOUT_OLD_LIMIT = 4,        /* "max_tokens": it wants "max_completion_tokens" */
+    MODEL_WITHOUT_TEMPERATURE = 8,
 };
-bool model_goes_without(struct model_call *call, unsigned part);
+struct model_learnt *model_learnt_of(struct model_call *call);
+/* A try begins: with what is known by now. */
+void model_learnt_apply(struct model_call *call);
+bool model_goes_without(const struct model_call *call, unsigned part);
+/* Whether a temperature is set and taken. */
+bool model_takes_temperature(const struct model_call *call);
 /* Looks at a refusal; true when the same request without a part may do better. */
 bool model_learn(struct model_call *call, long status, struct str body);
+
+/* effort.c: the word that OpenAI's interfaces get; NULL: nothing is said of it. */
+const char *model_effort_ask(struct model_call *call);
+/* Puts what Claude gets into a request, or into its additional fields. True: it will think, and wants no
+ * temperature. */
+bool model_effort_add(struct model_call *call, cJSON *to);
+bool model_effort_add_bedrock(struct model_call *call, cJSON *to);
+/* Amazon Nova 2 takes no limit of its answer where it thinks the most. */
+bool model_effort_is_unlimited(const cJSON *fields);
+/* A refusal may be of that: true when another form, or none, may do better. */
+bool model_effort_refused(struct model_call *call, struct str body);
 
 /* keyed.c: which key goes out with this try; false when the try failed for that. */
 bool model_call_trusts(struct model_call *call, enum model_trust *trust);
@@ -214,6 +244,8 @@ const char *model_json_error(const cJSON *object);
  * of the cache are contained in the first. */
 void model_openai_usage(struct model_call *call, const cJSON *usage, const char *input,
                         const char *output);
+/* Whether an error's code says that a filter declined; what it says then counts as a refusal. */
+bool model_openai_declines(struct model_call *call, const cJSON *object);
 /* Fails the try with the object's error; its code says whether trying again may help. */
 void model_openai_fail(struct model_call *call, const cJSON *object);
 

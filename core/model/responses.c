@@ -37,7 +37,10 @@ static bool prepare(struct model_call *call, const char *key, struct model_post 
     cJSON_AddTrueToObject(body, "stream");
     cJSON_AddFalseToObject(body, "store");
     cJSON_AddNumberToObject(body, "max_output_tokens", endpoint->max_tokens);
-    if (isfinite(endpoint->temperature))
+    const char *effort = model_effort_ask(call);
+    if (effort)
+        cJSON_AddStringToObject(cJSON_AddObjectToObject(body, "reasoning"), "effort", effort);
+    if (model_takes_temperature(call))
         cJSON_AddNumberToObject(body, "temperature", endpoint->temperature);
     model_json_take(body, &post->body);
     return true;
@@ -60,18 +63,21 @@ static void on_completed(struct model_call *call, const cJSON *object) {
     model_call_finish(call, call->reply.stop);
 }
 
-static void on_incomplete(struct model_call *call, const cJSON *object) {
-    const cJSON *response = cJSON_GetObjectItemCaseSensitive(object, "response");
+static enum model_stop stop_of_incomplete(const cJSON *response) {
     const char *reason = model_json_text(
         cJSON_GetObjectItemCaseSensitive(response, "incomplete_details"), "reason");
+    return reason && !strcmp(reason, "content_filter") ? MODEL_STOP_REFUSED : MODEL_STOP_LENGTH;
+}
+
+static void on_incomplete(struct model_call *call, const cJSON *object) {
+    const cJSON *response = cJSON_GetObjectItemCaseSensitive(object, "response");
     take_response(call, response);
-    model_call_finish(call, reason && !strcmp(reason, "content_filter") ? MODEL_STOP_REFUSED
-                                                                        : MODEL_STOP_LENGTH);
+    model_call_finish(call, stop_of_incomplete(response));
 }
 
 static void on_refusal(struct model_call *call, const cJSON *object) {
-    (void)object;
-    call->reply.stop = MODEL_STOP_REFUSED;
+    const char *words = model_json_text(object, "delta");
+    model_call_declines(call, str_of(words ? words : ""));
 }
 
 static void on_failed(struct model_call *call, const cJSON *object) {
@@ -88,6 +94,13 @@ static const struct {
     {"response.failed", on_failed},                {"error", on_failed},
 };
 
+/* "response.output_item.added" of an item that is thought. */
+static bool is_reasoning(const cJSON *object) {
+    const char *type =
+        model_json_text(cJSON_GetObjectItemCaseSensitive(object, "item"), "type");
+    return type && !strcmp(type, "reasoning");
+}
+
 static void event(struct model_call *call, const char *name, struct str data) {
     cJSON *object = cJSON_ParseWithLength(data.at, data.len);
     const char *type = model_json_text(object, "type");
@@ -95,8 +108,10 @@ static void event(struct model_call *call, const char *name, struct str data) {
         model_call_fail(call, MODEL_FAILED_GARBLED, "%s: an event of its stream is no JSON",
                         model_call_name(call));
     /* Items, their parts and what is thought; not what only says that it was received. */
-    if (type && (strstr(type, "output") || strstr(type, "part") || strstr(type, "reasoning")))
+    if (type && (strstr(type, "reasoning") || is_reasoning(object)))
         model_call_thinks(call);
+    else if (type && (strstr(type, "output") || strstr(type, "part")))
+        model_call_lives(call);
     for (size_t i = 0; object && i < COUNT_OF(events); i++)
         if (!strcmp(events[i].type, type ? type : name))
             events[i].take(call, object);
@@ -105,10 +120,18 @@ static void event(struct model_call *call, const char *name, struct str data) {
 
 static void take_item(struct model_call *call, const cJSON *item) {
     const cJSON *content = cJSON_GetObjectItemCaseSensitive(item, "content");
+    const char *type = model_json_text(item, "type");
+    if (type && !strcmp(type, "reasoning")) {
+        model_call_thinks(call);
+        return;
+    }
     for (const cJSON *part = cJSON_IsArray(content) ? content->child : NULL; part;
-         part = part->next)
+         part = part->next) {
         if (model_json_text(part, "text"))
             model_call_text(call, str_of(model_json_text(part, "text")));
+        if (model_json_text(part, "refusal"))
+            model_call_declines(call, str_of(model_json_text(part, "refusal")));
+    }
 }
 
 static bool whole(struct model_call *call, const cJSON *object) {
@@ -119,8 +142,8 @@ static bool whole(struct model_call *call, const cJSON *object) {
     for (const cJSON *item = output->child; item; item = item->next)
         take_item(call, item);
     take_response(call, object);
-    model_call_finish(call, status && !strcmp(status, "incomplete") ? MODEL_STOP_LENGTH
-                                                                    : MODEL_STOP_END);
+    model_call_finish(call, status && !strcmp(status, "incomplete") ? stop_of_incomplete(object)
+                                                                    : call->reply.stop);
     return true;
 }
 

@@ -20,6 +20,7 @@ struct tune_models {
     VEC(struct entry) roles[TUNE_ROLES];
     struct model_prices *prices;
     struct tune_role_view views[TUNE_ROLES];
+    struct model_endpoint *asked[TUNE_ROLES];   /* as each role asks them */
 };
 
 /* Who does what nobody was named for. */
@@ -81,6 +82,7 @@ static void section_read(const struct finding *finding, const char *name,
                          struct model_endpoint *endpoint) {
     struct arena *arena = finding->models->arena;
     const char *command = text_of(finding, "command"), *proxy = text_of(finding, "proxy");
+    double thinking = number_of(finding, "thinking_tokens");
     const char *env = text_of(finding, "env");
     *endpoint = (struct model_endpoint){
         .api = text_of(finding, "api"), .base_url = text_of(finding, "base_url"),
@@ -92,12 +94,16 @@ static void section_read(const struct finding *finding, const char *name,
         .command = command ? words_of(arena, command) : NULL,
         .env = env ? words_of(arena, env) : NULL,
         .max_tokens = (int)number_of(finding, "max_tokens"),
+        .thinking_tokens = isnan(thinking) ? 0 : (int)thinking,
         .temperature = number_of(finding, "temperature"),
         .connect_limit_s = number_of(finding, "connect_limit_s"),
         .first_limit_s = number_of(finding, "first_limit_s"),
         .stall_limit_s = number_of(finding, "stall_limit_s"),
         .retry_wait_s = number_of(finding, "retry_wait_s"),
         .price = {NAN, NAN, NAN, NAN, 0}};
+    const char *effort = text_of(finding, "effort");
+    if (effort)
+        model_effort_find(effort, &endpoint->effort);
     int retries = (int)number_of(finding, "retries");
     endpoint->retries = retries ? retries : -1;
     if (!endpoint->model)
@@ -201,6 +207,37 @@ static double prompt_most(const struct entry *entry) {
     return strcmp(entry->endpoint.api, "human") != 0 ? most * 0.95 : 0;
 }
 
+static enum model_effort effort_of(const struct config *config, enum tune_role role) {
+    enum model_effort effort = MODEL_EFFORT_UNSET;
+    char key[40];
+    snprintf(key, sizeof key, "%s_effort", tune_role_word(role));
+    const char *word = config_get(config, "roles", key, NULL);
+    if (word)
+        model_effort_find(word, &effort);
+    return effort;
+}
+
+/* A role's own effort comes before what a model's section says of thinking. */
+static void asked_fill(struct tune_models *models, enum tune_role role, enum model_effort effort) {
+    enum tune_role by = answering(models, role);
+    size_t count = models->roles[by].len;
+    struct model_endpoint *asked = ARENA_ARRAY(models->arena, struct model_endpoint, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        asked[i] = models->roles[by].at[i].endpoint;
+        if (effort == MODEL_EFFORT_UNSET)
+            continue;
+        asked[i].effort = effort;
+        asked[i].thinking_tokens = 0;
+    }
+    models->asked[role] = asked;
+}
+
+static const char *asked_print(struct tune_models *models, const struct model_endpoint *endpoint) {
+    const char *effort = model_effort_word(endpoint->effort);
+    return arena_printf(models->arena, "%s, %s%s%s", endpoint->api, endpoint->model,
+                        *effort ? ", effort " : "", effort);
+}
+
 static void view_fill(struct tune_models *models, enum tune_role role, bool by_gain) {
     enum tune_role by = answering(models, role);
     size_t count = models->roles[by].len;
@@ -209,8 +246,7 @@ static void view_fill(struct tune_models *models, enum tune_role role, bool by_g
         const struct entry *entry = &models->roles[by].at[i];
         list[i] = (struct tune_role_model){
             .name = entry->name,
-            .asked = arena_printf(models->arena, "%s, %s", entry->endpoint.api,
-                                  entry->endpoint.model),
+            .asked = asked_print(models, &models->asked[role][i]),
             .origin = by == role ? entry->origin
                                  : arena_printf(models->arena, "as the %s", tune_role_word(by)),
             .price_input = entry->endpoint.price.input,
@@ -235,6 +271,8 @@ struct tune_models *tune_models_open(const struct config *config, const char *na
         return NULL;
     }
     const char *choose = config_get(config, "roles", "choose", NULL);
+    for (int role = 0; role < TUNE_ROLES; role++)
+        asked_fill(models, (enum tune_role)role, effort_of(config, (enum tune_role)role));
     for (int role = 0; role < TUNE_ROLES; role++)
         view_fill(models, (enum tune_role)role, choose && !strcmp(choose, "gain"));
     return models;
@@ -267,7 +305,7 @@ const char *tune_models_name(const struct tune_models *models, enum tune_role ro
 
 const struct model_endpoint *tune_models_endpoint(const struct tune_models *models,
                                                   enum tune_role role, size_t index) {
-    return &models->roles[answering(models, role)].at[index].endpoint;
+    return &models->asked[role][index];
 }
 
 const struct tune_role_view *tune_models_view(const struct tune_models *models) {

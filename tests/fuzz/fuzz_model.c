@@ -38,12 +38,19 @@ static void check_call(const struct model_call *call, const struct buf *streamed
     check_text(buf_str(&call->text), "an answer is no text");
     check_text(str_of(call->wrong.text), "an error is no text");
     check_text(str_of(call->reply.model), "a model's name is no text");
+    check_text(str_of(call->reply.reason), "a reason is no text");
     if (!str_equal(buf_str(&call->text), buf_str(streamed)))
         HONE_BUG("what streamed is not the answer");
     if (call->wrong.kind != ERR_NONE && !*call->wrong.text)
         HONE_BUG("a failure without a reason");
     if (usage->input < 0 || usage->output < 0 || usage->cache_read < 0 || usage->cache_write < 0)
         HONE_BUG("fewer tokens than none");
+    if (usage->input > MODEL_MOST_COUNTED || usage->output > MODEL_MOST_COUNTED ||
+        usage->cache_read > MODEL_MOST_COUNTED || usage->cache_write > MODEL_MOST_COUNTED ||
+        call->reply.thinking > usage->output || call->reply.thinking < 0)
+        HONE_BUG("a count that cannot be");
+    if ((call->reply.failed != MODEL_FAILED_NOT) != (*call->reply.reason != 0))
+        HONE_BUG("a failure and its reason do not go together");
     for (const char *at = call->wrong.text; *at; at++)
         if (*at == '\x1b')
             HONE_BUG("an error that moves the cursor");
@@ -51,17 +58,20 @@ static void check_call(const struct model_call *call, const struct buf *streamed
 
 static void begin(struct model_call *call, const char *api, struct buf *streamed) {
     *call = (struct model_call){.api = model_api_find(api),
-                                .kept.endpoint.model = "test",
+                                .kept.endpoint = {.model = "test", .max_tokens = 4096},
                                 .callbacks = {.on_text = on_text, .data = streamed},
-                                .reply.usage = {NAN, NAN, NAN, NAN}};
+                                .reply = {.usage = {NAN, NAN, NAN, NAN}, .thinking = NAN}};
     redact_add(&call->redact, STR(SECRET));
 }
 
 static void end(struct model_call *call, struct buf *streamed) {
+    model_call_end_declined(call);
+    model_call_conclude(call);
     check_call(call, streamed);
     redact_forget(&call->redact);
     buf_free(&call->text);
     buf_free(&call->tail);
+    buf_free(&call->declined);
     buf_free(streamed);
 }
 
@@ -156,7 +166,8 @@ static const char *const more[] = {
 static const char *const pieces[] = {
     "\n", "\r", "\r\n\r\n", "data: ", "event: ", ": ", "{", "}", "[", "]", "\"", "null", "-1", "1e999",
     "\\u0000", "\\ud800", "\x1b[2J", "\xff", "\xe2\x9c", "\xef\xbb\xbf", "[DONE]", "\"text\":\"\"",
-    SECRET, "sk-fuzz-0123", "456789abcdef", "99999999999999999999", "\"error\":"};
+    SECRET, "sk-fuzz-0123", "456789abcdef", "99999999999999999999", "\"error\":",
+    "1e18", "\"refusal\":", "\"stop_reason\":", "\"usage\":", "\"reasoning_tokens\":"};
 
 static uint64_t next(uint64_t *state) {
     *state ^= *state << 13;
@@ -189,22 +200,28 @@ static void mutate(struct buf *text, uint64_t *state) {
     *text = changed;
 }
 
+#define EXAMPLES 14
+
 /* Recorded streams, as they travel; the last one as its lines. */
-static void read_examples(struct buf examples[6]) {
+static void read_examples(struct buf examples[EXAMPLES]) {
     static const char *const files[] = {"anthropic.sse", "openai.sse", "compatible.sse",
-                                        "responses.sse", "bedrock.events"};
+                                        "responses.sse", "bedrock.events", "anthropic-thinking.sse",
+                                        "anthropic-refusal.sse", "openai-thinking.sse",
+                                        "openai-refusal.sse", "openai-absurd.sse",
+                                        "responses-thinking.sse", "responses-refusal.sse",
+                                        "bedrock-thinking.events"};
     struct err err = {0};
     for (size_t i = 0; i < COUNT_OF(files); i++)
         frame_read_stream(files[i], &examples[i]);
     char *lines = file_read(HONE_SOURCE_DIR "/tests/model/streams/bedrock.events", 0, NULL, &err);
-    buf_puts(&examples[5], lines ? lines : "");
+    buf_puts(&examples[EXAMPLES - 1], lines ? lines : "");
     free(lines);
 }
 
 int main(int argc, char **argv) {
     long long rounds = 12000;
     uint64_t state = 0x9e3779b97f4a7c15u;
-    struct buf examples[6] = {0};
+    struct buf examples[EXAMPLES] = {0};
     if (argc > 1 && !str_to_int(str_of(argv[1]), &rounds))
         return 2;
     read_examples(examples);

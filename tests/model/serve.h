@@ -169,6 +169,8 @@ CC_UNUSED static void assert_answer(struct bench *bench, const char *api, const 
     assert_string_equal(bench->text, ANSWER);
     assert_string_equal(bench->streamed.at, ANSWER);
     assert_int_equal(bench->reply.stop, MODEL_STOP_END);
+    assert_int_equal(bench->reply.failed, MODEL_FAILED_NOT);
+    assert_string_equal(bench->reply.reason, "");
 }
 
 CC_UNUSED static void assert_fails(struct bench *bench, enum err_kind kind, const char *words) {

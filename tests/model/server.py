@@ -182,6 +182,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if name.startswith("cut-after-"):
             self.do_cut_after(api, int(name[10:]))
             return
+        if name.startswith("asked"):
+            self.do_asked(api, name)
+            return
         getattr(self, "do_" + name.replace("-", "_"), self.do_plain)(api, name)
 
     def proxy_lets(self, host):
@@ -450,6 +453,40 @@ class Handler(http.server.BaseHTTPRequestHandler):
                            b'\'max_completion_tokens\' instead."}}')
         else:
             self.do_plain(api, name)
+
+    def do_asked(self, api, name):
+        """Says how it was asked, if it takes that: the name says what it refuses, in services' words."""
+        body = SEEN[-1]["body"]
+        limits = {**body, **body.get("inferenceConfig", {})}
+        more = {**body, **body.get("additionalModelRequestFields", {})}
+        kind = more.get("thinking", {}).get("type")
+        effort = (more.get("output_config", {}).get("effort") or body.get("reasoning", {}).get("effort")
+                  or more.get("reasoning_effort"))
+        tokens = next((limits[key] for key in ("max_tokens", "max_completion_tokens",
+                                               "max_output_tokens", "maxTokens") if key in limits), None)
+        refusals = {
+            "adaptive": kind == "adaptive" and "adaptive thinking is not supported on this model",
+            "budget": kind in ("enabled", "disabled") and
+            f'"thinking.type.{kind}" is not supported for this model. Use "thinking.type.adaptive"',
+            "max": effort == "max" and "This model does not support effort level 'max'. "
+                                       "Supported levels: high, low, medium.",
+            "word": effort in ("none", "xhigh") and
+            f"Unsupported value: 'reasoning_effort' does not support '{effort}' with this model.",
+            "any": (kind or effort or "reasoningConfig" in more) and
+            "Malformed input request: extraneous key [reasoning] is not permitted",
+            "warm": "temperature" in limits and "'temperature' does not support 0.5 with this model",
+            "much": tokens and tokens > 9000 and
+            f"max_tokens: {tokens} > 9000, which is the maximum allowed number of output tokens"}
+        for part in name.split("-")[1:]:
+            if refusals[part]:
+                self.send(400, json.dumps({"error": {"message": refusals[part]}}).encode())
+                return
+        said = [f"{kind or ''}:{more.get('thinking', {}).get('budget_tokens', '')}", effort or "",
+                more.get("reasoningConfig", {}).get("maxReasoningEffort", ""),
+                str(tokens or ""), str(limits.get("temperature", ""))]
+        self.stream_head(api)
+        for part in api([",".join(said)]):
+            self.wfile.write(part)
 
     def do_says_key(self, api, _):
         """Whether a key came, of whatever kind; whose it was, if it is one of those the tests know."""

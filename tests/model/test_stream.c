@@ -1,16 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams as the services document them (tests/model/streams), cut at every byte. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-#include "model/frame.h"
-#include "model/private.h"
+#include "model/fed.h"
 
 #define ANSWER \
     "Keep w in SBUF \xe2\x9c\x93 across i.\n```python\ns = '\xf0\x9f\x98\x80'\n```\n"
@@ -25,44 +15,6 @@ static const struct {
     {"responses", "responses.sse", {25, 15, 7, 3}},
     {"bedrock", "bedrock.events", {25, 15, 7, 3}},
 };
-
-/* A call that is fed by hand. */
-struct fed {
-    struct model_call call;
-    struct model_stream stream;
-    struct buf streamed;
-    bool expects_failure;
-};
-
-static void on_text(void *data, struct str piece) {
-    struct fed *fed = data;
-    buf_add(&fed->streamed, piece.at, piece.len);
-}
-
-static void fed_begin(struct fed *fed, const char *api) {
-    *fed = (struct fed){.call = {.api = model_api_find(api),
-                                 .kept.endpoint.model = "test",
-                                 .callbacks = {.on_text = on_text, .data = fed},
-                                 .reply.usage = {NAN, NAN, NAN, NAN}}};
-}
-
-static void fed_end(struct fed *fed) {
-    model_stream_free(&fed->stream);
-    buf_free(&fed->call.text);
-    buf_free(&fed->call.tail);
-    buf_free(&fed->streamed);
-}
-
-static bool feed(struct fed *fed, struct str bytes) {
-    bool fine = model_stream_feed(&fed->stream, &fed->call, bytes);
-    if (!fine && !fed->expects_failure)
-        print_error("%s\n", fed->call.wrong.text);
-    return fine;
-}
-
-static void same_number(double is, double wanted) {
-    assert_true(isnan(wanted) ? isnan(is) : is == wanted);
-}
 
 static void assert_whole(const struct fed *fed, size_t row) {
     const struct model_usage *is = &fed->call.reply.usage, *wanted = &streams[row].usage;

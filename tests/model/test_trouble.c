@@ -40,6 +40,7 @@ static void a_stream_that_ends_anywhere_is_no_answer(void **state) {
                 assert_answer(bench, http_apis[a], model);
             else
                 assert_fails(bench, ERR_ENVIRONMENT, "ended in the middle");
+            assert_true(whole || bench->reply.failed == MODEL_FAILED_DISCONNECTED);
             assert_memory_equal(bench->text, ANSWER, strlen(bench->text));
         }
         assert_true(whole);
@@ -81,6 +82,7 @@ static void what_is_wrong_with_the_request_is_said_once(void **state) {
         assert_int_equal(bench->reply.tries, 1);
         ask_often(bench, http_apis[a], "quota");
         assert_fails(bench, ERR_USAGE, "no credit left: You exceeded your quota");
+        assert_int_equal(bench->reply.failed, MODEL_FAILED_KEY);
         assert_int_equal(bench->reply.tries, 1);
     }
 }
@@ -101,9 +103,11 @@ static void ends_have_reasons(void **state) {
         ask_once(bench, http_apis[a], "long");
         assert_int_equal(bench->reply.failure.kind, ERR_NONE);
         assert_int_equal(bench->reply.stop, MODEL_STOP_LENGTH);
+        assert_int_equal(bench->reply.failed, MODEL_FAILED_TRUNCATED);
         ask_once(bench, http_apis[a], "filtered");
         assert_int_equal(bench->reply.failure.kind, ERR_NONE);
         assert_int_equal(bench->reply.stop, MODEL_STOP_REFUSED);
+        assert_int_equal(bench->reply.failed, MODEL_FAILED_REFUSED);
     }
 }
 
@@ -113,6 +117,7 @@ static void silences_have_limits(void **state) {
     for (size_t a = 0; a < COUNT_OF(http_apis); a++) {
         ask_once(bench, http_apis[a], "stall");
         assert_fails(bench, ERR_ENVIRONMENT, "in the middle of the answer nothing more came");
+        assert_int_equal(bench->reply.failed, MODEL_FAILED_STALL);
         ask_once(bench, http_apis[a], "silent");
         assert_fails(bench, ERR_ENVIRONMENT, "no answer began");
         ask_once(bench, http_apis[a], "pings");
