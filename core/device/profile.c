@@ -196,6 +196,10 @@ static void find_floor(struct profiler *p) {
     p->profile->floor_bound = hbm_ns >= p->ideal_pe_ns ? "HBM" : "Tensor";
 }
 
+double device_floor_on(double floor_us, int cores) {
+    return floor_us / MAX_OF(cores, 1);
+}
+
 /* ---- metrics -----------------------------------------------------------------------------------
  */
 

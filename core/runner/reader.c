@@ -322,6 +322,7 @@ static void read_result(struct runner_reader *reader, const cJSON *object) {
     result->latency_us = number_of(object, "latency_us", 0);
     result->floor_us = number_of(object, "floor_us", 0);
     result->device_s = number_of(object, "device_s", 0);
+    result->lnc = (int)whole_of(object, "lnc", 8);
     result->instructions = (uint64_t)whole_of(object, "instructions", 1e15);
     read_lines(cJSON_GetObjectItemCaseSensitive(object, "lines"), result);
     read_bounds(cJSON_GetObjectItemCaseSensitive(object, "bounds"), result);

@@ -145,6 +145,7 @@ struct runner_result {
     char floor_bound[32];               /* what the floor is set by: "HBM", "Tensor", or "" */
     char bound[32];                     /* what limits the kernel now: "DMA", "Vector", or "" */
     uint64_t instructions;
+    int lnc;                    /* physical cores of a launch on a host; 0: not told */
     char kernel_name[64], device[16], dialect[16];
     struct runner_prediction prediction;
     char nki[24];               /* release of the package nki on a host; "" none, or not known */

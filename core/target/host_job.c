@@ -195,7 +195,7 @@ static void job_write(struct host_job *job) {
     struct runner_job sent = *job->job;
     const char *task = arena_printf(arena, "tasks/%s", job->bundle.hash.hex);
     sent.settings = host_settings(host, &sent.setting_count);
-    sent.artifact_folder = NULL;
+    sent.artifact_folder = sent.artifact_folder ? "out" : NULL;     /* of the job's folder there */
     if (sent.reference_path)
         sent.reference_path = host_path(host, arena, arena_printf(arena, "%s/%s", task,
                                                                   job->bundle.reference));

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "device/device.h"
 #include "tune/driver.h"
 
 #define LIMIT_S 120.0
@@ -143,8 +144,8 @@ void tune_beside_fill(struct tune_session *session, int id) {
     cJSON *payload = cJSON_CreateObject();
     cJSON_AddNumberToObject(payload, "attempt", id);
     tune_json_put_number(payload, "latency_us", result->latency_us);
-    tune_json_put_number(payload, "floor_us", result->floor_us > 0 ? result->floor_us
-                                                                         : (double)NAN);
+    double floor_us = device_floor_on(result->floor_us, attempt->lnc);
+    tune_json_put_number(payload, "floor_us", floor_us > 0 ? floor_us : (double)NAN);
     if (!attempt->lines.len) {
         tune_result_put(payload, result);
         tune_json_put_text(payload, "bound_by", *result->bound ? result->bound : NULL);

@@ -90,6 +90,8 @@ static void measured_emit(struct tune_evaluation *evaluation, const struct runne
     tune_json_put_bool(payload, "modelled", result->modelled);
     tune_json_put_text(payload, "bound_by", *result->bound ? result->bound : NULL);
     tune_json_put_text(payload, "nki", *result->nki ? result->nki : NULL);
+    if (result->lnc > 1)
+        cJSON_AddNumberToObject(payload, "lnc", result->lnc);
     tune_result_put(payload, result);
     tune_emit(evaluation->work.session, "measured", payload);
     for (size_t i = 0; i < result->artifacts.len; i++)
@@ -632,6 +634,10 @@ static void speed_judge(struct tune_session *session, const struct tune_attempt 
     struct task_samples theirs = {attempt->parent_samples.at, attempt->parent_samples.len,
                                   attempt->modelled};
     double parent_us = parent ? parent->latency_us : (double)NAN, own_us = attempt->latency_us;
+    /* A host that could not compare its samples has said why. */
+    if (!theirs.count && !attempt->modelled &&
+        attempt->verdict.faster == TUNE_ANSWER_INCONCLUSIVE)
+        return;
     if (!mine.count)
         mine = (struct task_samples){&own_us, 1, attempt->modelled};
     if (!theirs.count)
@@ -659,7 +665,8 @@ static void floor_judge(struct tune_session *session, const struct tune_attempt 
     if (verdict.credible.answer != TASK_NO)
         return;
     task_judge(&verdict.credible, TASK_NO, "measured %.4g us, below the floor of %.4g us, which no "
-               "kernel can pass (modelled)", attempt->latency_us, attempt->floor_us);
+               "kernel can pass (modelled%s)", attempt->latency_us, attempt->floor_us,
+               attempt->lnc > 1 ? ", two cores" : "");
     verdict_emit(session, attempt->id, &verdict);
 }
 
@@ -726,6 +733,10 @@ static void benchmark_settle(struct tune_session *session, struct tune_evaluatio
     }
     measured_emit(evaluation, result);
     tune_beside_fill(session, evaluation->attempt);
+    struct task_verdict verdict = {.faster = result->verdict.faster};
+    if (verdict.faster.answer == TASK_INCONCLUSIVE &&
+        !tune_state_attempt(session->state, evaluation->attempt)->parent_samples.len)
+        verdict_emit(session, evaluation->attempt, &verdict);
     if (!session->halted)
         benchmark_end(session, evaluation->attempt, evaluation->rest);
 }

@@ -147,6 +147,7 @@ struct tune_attempt {
     bool floor_modelled;            /* of one that was measured: the floor is the model's */
     bool profile_modelled;          /* the same for metrics, lines, bounds and timeline */
     int repairs;
+    int lnc;                        /* physical cores it was measured on; 0: not told */
     double latency_us, floor_us;
     double modelled_us;             /* of one that was measured: what the device model says; NAN */
     struct tune_prediction prediction;

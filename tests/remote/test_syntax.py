@@ -15,8 +15,9 @@ FILES = sorted(glob.glob(os.path.join(common.SOURCE, "**", "*.py"), recursive=Tr
     [os.path.join(common.ROOT, "core", "task", "harness.py")]
 MAX_FUNCTION, MAX_FILE, MAX_PARAMETERS, MAX_LINE = 80, 800, 8, 104
 STANDARD = {"argparse", "array", "ast", "bisect", "collections", "contextlib", "copy", "ctypes",
-            "dataclasses", "datetime", "errno", "fcntl", "functools", "getpass", "glob", "grp", "hashlib",
-            "heapq", "importlib", "inspect", "io", "itertools", "json", "linecache", "math",
+            "dataclasses", "datetime", "errno", "fcntl", "functools", "getpass", "glob", "grp",
+            "gzip", "hashlib", "heapq", "importlib", "inspect", "io", "itertools", "json",
+            "linecache", "math",
             "operator",
             "os", "platform", "pwd", "random", "re", "resource", "select", "selectors", "shlex",
             "shutil", "signal", "socket", "stat", "statistics", "string", "struct", "subprocess",

@@ -129,7 +129,7 @@ static void events_are_gathered_and_noise_is_log(void **state) {
         "@hone {\"event\":\"unheard_of\"}",
         "@hone {broken",
         "@hone {\"event\":\"result\",\"kernel_name\":\"k\",\"device\":\"trn2\",\"latency_us\":12.5,"
-        "\"floor_us\":5,\"instructions\":99,\"verdict\":{\"compiles\":{\"answer\":\"yes\"},"
+        "\"floor_us\":5,\"lnc\":2,\"instructions\":99,\"verdict\":{\"compiles\":{\"answer\":\"yes\"},"
         "\"correct\":{\"answer\":\"no\",\"reason\":\"seed 21\"},\"credible\":{\"answer\":\"maybe\"}},"
         "\"lines\":[{\"line\":4,\"us\":3,\"share\":0.25,\"engine\":\"Vector\"}],"
         "\"bounds\":[{\"name\":\"DMA\",\"busy_us\":9}]}",
@@ -152,6 +152,7 @@ static void events_are_gathered_and_noise_is_log(void **state) {
     assert_true(runner_result_metric(result, "total_time", 0) == 1e-3);
     assert_true(runner_result_metric(result, "nothing", 4) == 4);
     assert_int_equal(result->metrics.len, 1);
+    assert_int_equal(result->lnc, 2);
     assert_true(isnan(result->seeds.at[0].rel_l2));
     assert_int_equal(result->diagnostics.warnings, 1);
     assert_null(strchr(result->diagnostics.all.at[0].message, '\x1b'));

@@ -22,6 +22,7 @@ CONFIG = """[cluster here]
 options = --partition=low "--comment=a  word"
 time = 00:10:00
 samples = 5
+warmup_s = 0
 """
 
 

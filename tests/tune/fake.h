@@ -47,6 +47,8 @@ struct fake_place {
     bool slow; /* evaluations never end by themselves */
     bool measured; /* times come in samples, of the incumbent too */
     bool lucky;    /* what is timed after the second time is as slow as the seed kernel */
+    int lnc;       /* physical cores of a launch; 0: not told */
+    const char *doubt; /* why samples cannot be compared: the incumbent's are left out; NULL */
     int fails;     /* so many evaluations end as failures of the place */
     int cancelled, timed, predicted;
     const char *nki;  /* release that it reports; NULL */
@@ -61,7 +63,7 @@ static void fake_samples(struct fake_run *run) {
         double us = (slow ? 1000 : fake_latency(run->source)) + i;
         struct runner_event event = {.kind = RUNNER_SAMPLE, .value = us};
         run->callbacks.on_event(run->callbacks.data, &event);
-        if (!run->incumbent)
+        if (!run->incumbent || run->place->doubt)
             continue;
         event.value = fake_latency(run->incumbent) + 9 - i;
         event.incumbent = true;
@@ -154,6 +156,9 @@ static void fake_finish(void *data) {
     result.device_s = run->place->measured ? 0.125 : 0;
     if (run->place->measured)
         result.floor_us = 0;
+    result.lnc = run->place->lnc;
+    if (run->place->doubt && run->incumbent)
+        task_judge(&result.verdict.faster, TASK_INCONCLUSIVE, "%s", run->place->doubt);
     if (run->place->fails > 0 && run->place->fails--)
         result.failure = (struct err){ERR_ENVIRONMENT, "core 0 does not answer"};
     snprintf(result.kernel_name, sizeof result.kernel_name, "kernel");

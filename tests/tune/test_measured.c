@@ -234,6 +234,57 @@ static void the_device_model_gives_the_floor_and_what_the_host_left_out(void **s
     fake_end(&fake);
 }
 
+/* The seed task's floor as it stands for a kernel that is measured at `latency`. */
+struct at_floor { double floor_us; enum tune_status status; char text[200]; };
+static struct at_floor measured_with(int lnc, double latency) {
+    struct str kernel = embed_find("seeds/silu/kernel.py");
+    struct buf text = {0};
+    buf_printf(&text, STR_FMT "\nNOTE = '# latency %.4f'\n", STR_ARG(kernel), latency);
+    struct fake_plan plan = {.key = "quick", .source = text.at, .size = 0.5};
+    struct fake fake;
+    begin(&fake, &plan, TUNE_GATE_AUTO);
+    fake.place.lnc = lnc;
+    real_task(&fake, "100000");
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
+                                         .index = TUNE_BUDGET_ROUNDS, .number = 1});
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
+    const struct tune_attempt *attempt = tune_state_attempt(fake_state(&fake), 1);
+    struct at_floor found = {attempt->floor_us, attempt->status, ""};
+    if (attempt->verdict.credible_why)
+        snprintf(found.text, sizeof found.text, "%s", attempt->verdict.credible_why);
+    buf_free(&text);
+    fake_end(&fake);
+    return found;
+}
+
+static void two_cores_have_half_the_floor_of_one(void **state) {
+    (void)state;
+    double floor_us = measured_with(1, 50000).floor_us;
+    struct at_floor one = measured_with(1, floor_us * 0.75), two = measured_with(2, floor_us * 0.75);
+    assert_int_equal(one.status, TUNE_STATUS_SUSPECT);
+    assert_float_equal(two.floor_us, floor_us / 2, 1e-9);
+    assert_int_equal(two.status, TUNE_STATUS_KEEP);
+    two = measured_with(2, floor_us * 0.4);
+    assert_int_equal(two.status, TUNE_STATUS_SUSPECT);
+    assert_non_null(strstr(two.text, "(modelled, two cores)"));
+}
+
+static void samples_that_the_host_does_not_compare_are_not_compared(void **state) {
+    (void)state;
+    struct fake fake;
+    begin(&fake, &faster, TUNE_GATE_AUTO);
+    fake.place.doubt = "times are per core, unpaired";
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
+                                         .index = TUNE_BUDGET_ROUNDS, .number = 1});
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
+    const struct tune_attempt *attempt = tune_state_attempt(fake_state(&fake), 1);
+    assert_int_equal(attempt->verdict.faster, TUNE_ANSWER_INCONCLUSIVE);
+    assert_string_equal(attempt->verdict.faster_why, "times are per core, unpaired");
+    assert_int_equal(attempt->status, TUNE_STATUS_INCONCLUSIVE);
+    assert_int_equal(fake_state(&fake)->best, 0);
+    fake_end(&fake);
+}
+
 /* The seed kernel with other tiles; the fake place would find it fast. */
 static char *tiled(const char *tile) {
     struct str kernel = embed_find("seeds/silu/kernel.py");
@@ -377,6 +428,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_kernel_inside_a_model_is_checked_with_one_run_and_timed_with_all),
         cmocka_unit_test(a_kernel_inside_a_model_cannot_be_tuned_on_the_device_model),
         cmocka_unit_test(the_device_model_gives_the_floor_and_what_the_host_left_out),
+        cmocka_unit_test(two_cores_have_half_the_floor_of_one),
+        cmocka_unit_test(samples_that_the_host_does_not_compare_are_not_compared),
         cmocka_unit_test(what_the_model_times_far_above_its_parent_is_not_measured),
         cmocka_unit_test(several_are_measured_at_once_each_on_its_own_occasion),
     };

@@ -69,7 +69,7 @@ class Chain(unittest.TestCase):
     def setUpClass(cls):
         cls.lab = Lab()
         tasks.write(FOLDER + "/conf/hone/config.ini",
-                    "".join("[host %s]\nsamples = 5\n\n" % name_of(line) for line in HOSTS))
+                    "".join("[host %s]\nsamples = 5\nwarmup_s = 0\n\n" % name_of(line) for line in HOSTS))
 
     @classmethod
     def tearDownClass(cls):
@@ -103,11 +103,19 @@ class Chain(unittest.TestCase):
         self.assertFalse(end["best"]["modelled"])
         self.assertTrue(end["best"]["correct"])
         self.assertGreater(end["best"]["speedup"], 1.05, (line, end))
+        self.has_artefacts(end, line)
         for which in ("baseline", "best"):
             self.as_modelled(end[which], line)
             self.as_predicted(end[which], line)
         asked = tasks.read(os.path.join(self.lab.roots[line], "standin", "state", "diary"))
         self.assertEqual(asked.count('"predict"') > 0, line == "2.32")
+
+    def has_artefacts(self, end, line):
+        """What the host made of the seed kernel lies in the session's folder."""
+        session = os.path.dirname(os.path.dirname(end["baseline"]["kernel"]))
+        wanted = {"events.ndjson", "kernel.neff", "profile.ntff", "summary.json"}
+        wanted |= {"launches.ndjson.gz"} if lines.LINES[line]["nrtpy"] else set()
+        self.assertEqual(set(os.listdir(os.path.join(session, "run", "0.1"))), wanted)
 
     def as_modelled(self, attempt, line):
         """What was measured there is what the device model says here."""

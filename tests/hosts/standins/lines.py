@@ -135,4 +135,7 @@ SWITCHES = {
     "ignores_inputs": "the first result is returned for all later inputs",
     "prediction": "reading the compiler's prediction gives \"none\", \"fails\" or \"crashes\"",
     "noisy_timing": "latencies differ by this factor from run to run",
+    "ramp": "seconds for which a core is 2.2 times slower after its reset",
+    "trace_taken": "another one subscribes to the system trace",
+    "trace_loses": "the system trace lacks its last event",
 }

@@ -2,6 +2,7 @@
 """The remote runner on every stand-in gives the verdicts of the embedded target, and says what is
 wrong where something is. verdicts.py HONE RUNNER [NAME OF A TEST]..."""
 
+import gzip
 import json
 import os
 import shutil
@@ -24,7 +25,7 @@ import tasks  # noqa: E402
 HONE, RUNNER = [os.path.abspath(path) for path in (sys.argv[1:3] if len(sys.argv) > 2 else "..")]
 FOLDER = os.path.realpath(tempfile.mkdtemp(prefix="hone-verdicts-"))
 os.environ["XDG_CACHE_HOME"] = os.path.join(FOLDER, "cache")
-SETTINGS = {"samples": "1", "lock_folder": os.path.join(FOLDER, "locks")}
+SETTINGS = {"samples": "1", "warmup_s": "0", "lock_folder": os.path.join(FOLDER, "locks")}
 # Which tasks each line is given: all on the oldest and the newest, one on each of the others.
 MATRIX = {"2.26": tasks.TASKS, "2.27": ("matmul",), "2.28": ("silu",),
           "2.29": ("add_rmsnorm_matmul",),
@@ -200,6 +201,57 @@ class Speed(Base):
                           settings={"samples": "6"})
             self.assertIn(run.answers()["faster"], answers, run.explain())
             self.assertEqual(len([one for one in run.of("sample") if one["of"] == "incumbent"]), 6)
+
+
+class Clocks(Base):
+    """What a launch took, by the clocks that there are."""
+
+    def run_with(self, line, switches, **settings):
+        """A kernel against itself; the embedded target's latency beside it."""
+        home = self.home(line)
+        task = self.task("silu", lines.DIALECT[line])
+        make.set_switches(home.root)
+        self.go(home, task, no_time=True)
+        make.set_switches(home.root, **switches)
+        run = self.go(home, task, incumbent_text=tasks.read(task + "/kernel.py"), no_verify=True,
+                      settings={"samples": "5", **settings}, artifact_folder="out")
+        return run, self.embedded(task, "--seeds", "0,21")["latency_us"]
+
+    def test_with_two_cores_a_launch_takes_the_longer_one_s_time(self):
+        for switches in ({}, {"trace_loses": 1}, {"trace_taken": 1}):
+            run, want = self.run_with("2.33", switches, lnc="2")
+            self.assertEqual(run.result["lnc"], 2)
+            kept = [event for event in run.of("artifact") if event["name"] == "launches"]
+            if not switches:
+                self.assertAlmostEqual(run.result["latency_us"] / want, 1, delta=0.1)
+                self.assertIn("the longest of its cores", run.logs())
+                self.assertIn(run.answers()["faster"], ["no", "inconclusive"])
+                self.check_events(os.path.join(run.folder, kept[0]["path"]))
+                continue
+            self.assertEqual(run.answers()["faster"], "inconclusive", run.explain())
+            self.assertRegex(run.reason("faster"), "per core, unpaired: .*(counterpart|subscriber)")
+            self.assertEqual({one["of"] for one in run.of("sample")}, {"kernel"})
+            self.assertEqual({one["per"] for one in run.of("sample")}, {"per core, unpaired"})
+
+    def check_events(self, path):
+        """The runtime's own events are kept, with two of them for each end of a launch."""
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            rows = [json.loads(line) for line in file]
+        self.assertEqual(len(rows), 10)
+        events = json.loads(rows[0]["trace"])["events"]
+        self.assertEqual(sum(event["event_type"] == "nc_exec_running" for event in events), 800)
+
+    def test_one_core_needs_no_trace(self):
+        run, want = self.run_with("2.33", {"trace_taken": 1})
+        self.assertAlmostEqual(run.result["latency_us"] / want, 1, delta=0.1)
+        self.assertNotIn("unpaired", run.reason("faster"))
+
+    def test_a_core_is_warmed_up_for_seconds_not_for_a_number_of_launches(self):
+        for line in ("2.31", "2.33"):
+            run, want = self.run_with(line, {"ramp": 4}, warmup_s="0")
+            self.assertGreater(run.result["latency_us"] / want, 1.5, line)
+            run, want = self.run_with(line, {"ramp": 4}, warmup_s="4")
+            self.assertAlmostEqual(run.result["latency_us"] / want, 1, delta=0.1, msg=line)
 
 
 class Wrong(Base):

@@ -309,9 +309,14 @@ class Evaluation:
                                       bench.pairs_of(self.context, self.incumbent is not None))
         except execute.KernelFailed as fault:
             raise Failed("kernel", "it failed while it was measured: %s" % fault)
-        if self.incumbent:
+        if self.incumbent and clock.doubt:
+            self.verdict["faster"] = verdict.judgement("inconclusive", clock.doubt)
+        elif self.incumbent:
             self.verdict["faster"] = verdict.faster(self.samples.get("incumbent"),
                                                     self.samples.get("kernel"))
+        traces = os.path.join(self.context.work, bench.TRACES)
+        if self.job.get("artifact_folder") and clock.clock == "nrt" and os.path.exists(traces):
+            measure.keep_file(self.context, "launches", traces, bench.TRACES)
 
     def latency_us(self):
         return verdict.middle(self.samples["kernel"])[1] if self.samples.get("kernel") else 0.0
@@ -350,7 +355,8 @@ class Evaluation:
                    self.job.get("kernel_name") or "",
                    "dialect": program.dialect if program else about.get("dialect") or "unknown",
                    "nki": self.context.environment.packages.get("nki") or "",
-                   "latency_us": self.latency_us(), "floor_us": 0, "floor_bound": "", "bound": "",
+                   "lnc": self.lnc, "latency_us": self.latency_us(),
+                   "floor_us": 0, "floor_bound": "", "bound": "",
                    "instructions": 0, "lines": [], "bounds": []}
         found = self.measured
         if found:

@@ -13,6 +13,7 @@ from standin import host, logs
 FIRST_EXTRA_US = 1000.0     # loading a library for GpSimd, once per loaded NEFF
 HOST_EXTRA_US = 52.0        # a call of the runtime, above the time on the device
 JITTER = 0.004
+RAMP = 2.2                  # how much slower a core is that was reset just now
 STATUS = {1: "NRT_FAILURE", 2: "NRT_INVALID", 4: "NRT_RESOURCE", 5: "NRT_TIMEOUT",
           9: "NRT_LOAD_NOT_ENOUGH_NC", 10: "NRT_UNSUPPORTED_NEFF_VERSION", 1006: "NRT_EXEC_OOB",
           1201: "NRT_EXEC_HW_ERR_HBM_UE"}
@@ -50,7 +51,8 @@ class Model:
                 "TDRV:dmem_alloc_internal  Failed to alloc DEVICE memory: 10485760",
                 "TDRV:log_dev_mem  Wrote nrt memory alloc debug info to "
                 "/tmp/nrt_mem_log_device_0.csv"])
-        self.executions = 0
+        self.executions, self.reset_at, self.worked_s = 0, time.monotonic(), 0.0
+        self.ramp_s = float(host.switch("ramp", source) or 0)
         seed = zlib.crc32(neff.hash.encode()) + host.count("loads", neff.hash) + host.SETUP["seed"]
         self.random = random.Random(seed)
         self.scale = float(host.switch("scale", source) or 1.0)
@@ -65,6 +67,9 @@ class Model:
         if self.random.random() < 0.01:
             us *= 1.05
         self.executions += 1
+        if self.worked_s + time.monotonic() - self.reset_at < self.ramp_s:
+            us *= RAMP
+        self.worked_s += (us + HOST_EXTRA_US) * 1e-6        # which nobody waits for here
         return (us * self.scale) + (FIRST_EXTRA_US if self.executions == 1 else 0)
 
     def execute(self, arrays):

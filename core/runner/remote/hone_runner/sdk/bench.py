@@ -2,10 +2,11 @@
 """Latency samples of a kernel, or of incumbent and kernel in turn (A B B A ...), inside the core
 lock. A sample is the median of one run of many executions after warm-ups, never the first
 execution. Which clock there is depends on the release; the one that was used is said. Samples are
-judged elsewhere."""
+judged elsewhere, but whether they can be compared is known here."""
 
 import glob
 import json
+import math
 import os
 import re
 import shutil
@@ -14,9 +15,14 @@ import statistics
 from hone_runner import stage
 from hone_runner.context import Failed
 
-from . import compile as compiling, execute, keys, shown, summary
+from . import compile as compiling, execute, keys, launches, shown, summary
 
 WARMUP, ITERATIONS = 20, 200
+# A core that was reset, as each process of the runtime does it, is slower for seconds of wall time,
+# whatever the number of executions (seen in public measurements of trn1 and inf2).
+WARMUP_S = 3.0
+MOST_WARMUPS = 200000
+TRACES = "launches.ndjson.gz"       # the runtime's own events, in the job's work folder
 CAPTURE_EXECUTIONS = 20
 PAIRS = 10
 ALONE = 5                   # samples of a kernel without an incumbent
@@ -43,21 +49,29 @@ def order_of(pairs, with_incumbent):
 # ---------------------------------------------------------------------------------- the clocks
 
 
+def warmup_s(context):
+    return context.number("warmup_s", WARMUP_S, 0, 60)
+
+
 def by_nrt(device, programs, inputs, order, tell):
     python, extra = device.nrt_python()
     request = {"models": {who: program.row() for who, program in programs.items()},
-               "inputs": inputs, "order": order, "warmup": WARMUP, "iterations": ITERATIONS}
+               "inputs": inputs, "order": order, "warmup": WARMUP, "iterations": ITERATIONS,
+               "warmup_s": warmup_s(device.context), "lnc": device.lnc,
+               "events": os.path.join(device.context.work, TRACES)}
     answer, result = compiling.call_worker(device.context, compiling.Ask(
         "benchmark", "nrt-benchmark", request, device.limits(len(order)), device.variables(extra),
         python, "nrt"))
     if not (answer and answer["ok"]):
         if answer and answer.get("missing"):
             raise execute.NoWay("there is no nrtpy")
+        if answer and answer.get("unusable"):
+            raise execute.NoWay(answer["error"])
         problem = execute.judge_failure(result, "nrtpy")
         # Whether the core is busy or takes no second model, the next clock finds out.
         raise execute.NoWay(str(problem)) if isinstance(problem, execute.Busy) else problem
-    for who, us in answer["samples"]:
-        tell(who, us)
+    for row in answer["samples"]:
+        tell(row["of"], row["us"], row)
 
 
 def each(sample):
@@ -70,25 +84,55 @@ def each(sample):
     return run
 
 
-def bench_sample(device, program, inputs, number):
-    """One run of neuron-bench: the median of its executions."""
+def by_bench(device, programs, inputs, order, tell):
+    """Runs of neuron-bench: each sample is the median of one."""
+    warmups = {who: bench_warmups(device, program) for who, program in programs.items()}
+    for number, who in enumerate(order):
+        us, _ = execute.patiently(
+            device, lambda: bench_run(device, programs[who], number, warmups[who]))
+        tell(who, us)
+
+
+def bench_warmups(device, program):
+    """How many warm-ups take as long as is wanted: neuron-bench counts them, so a run that is no
+    sample tells how long a call takes."""
+    wanted_s = warmup_s(device.context)
+    if not wanted_s:
+        return WARMUP
+    _, call_us = execute.patiently(device, lambda: bench_run(device, program, "first", WARMUP))
+    return min(max(WARMUP, math.ceil(wanted_s * 1e6 / call_us)), MOST_WARMUPS)
+
+
+def bench_run(device, program, number, warmups):
+    """(the NeuronCore's time, the time of a call of the runtime), medians in microseconds."""
     tool = device.context.environment.tool("neuron-bench")
     if not tool:
         raise execute.NoWay("neuron-bench is not there")
-    folder = os.path.join(device.context.work, "bench-%s-%d" % (program.kernel.label, number))
+    folder = os.path.join(device.context.work, "bench-%s-%s" % (program.kernel.label, number))
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    argv = [tool, "exec", "--warmup=%d" % WARMUP, "--work=%d" % ITERATIONS, "--enable-only-latency",
-            "--fixed-nc-count=1", "--output-directory=" + folder, program.neff]
+    argv = [tool, "exec", "--warmup=%d" % warmups, "--work=%d" % ITERATIONS,
+            "--enable-only-latency", "--fixed-nc-count=1", "--output-directory=" + folder,
+            program.neff]
     result = device.context.stage("bench", argv, device.limits(), env=device.variables(),
                                   cwd=folder, grammar=shown.Grammar("measuring"),
-                                  show=number == 0)
+                                  show=number in (0, "first"))
     if not result.ok:
         raise execute.judge_failure(result, "neuron-bench")
     us = read_bench(folder) or read_bench_table(result.read_out().decode("utf-8", "replace"))
+    call_us = read_bench_call(folder)
     shutil.rmtree(folder, ignore_errors=True)
     if not us:
         raise execute.NoWay("neuron-bench reports no NeuronCore latency")
-    return us
+    return us, max(call_us or us, us)
+
+
+def read_bench_call(folder):
+    """The median time of a call, in microseconds; None: not told."""
+    for path in glob.glob(os.path.join(folder, "**", "info.json"), recursive=True):
+        found = find_member(read_json(path), "latency")
+        if isinstance(found, dict) and keys.number(found.get("50")):
+            return float(found["50"])
+    return None
 
 
 def read_json(path):
@@ -175,26 +219,32 @@ def legacy_sample(device, program, inputs, number):
     return us
 
 
-CLOCK_WAYS = {"nrt": by_nrt, "bench": each(bench_sample), "capture": each(capture_sample),
+CLOCK_WAYS = {"nrt": by_nrt, "bench": by_bench, "capture": each(capture_sample),
               "benchmark": each(legacy_sample)}
 
 
 class Bench:
-    """Takes samples by the first clock that serves. samples: {"kernel": [us], "incumbent":
-    [us]}."""
+    """Takes samples by the first clock that serves. samples: {"kernel": [us], "incumbent": [us]}.
+    doubt: why they cannot be compared, "" when they can."""
 
     def __init__(self, device, dialect, quiet=False):
         self.device, self.quiet = device, quiet
         self.ways = ["nrt", "bench", "capture"] + (["benchmark"] if dialect == "legacy" else [])
-        self.clock = None
-        self.samples = {}
+        self.clock, self.doubt = None, ""
+        self.samples, self.rows = {}, {}
 
-    def tell(self, who, us):
+    def tell(self, who, us, row=None):
+        """row: what else is known of the sample (launches.sample)."""
         if not us > 0:
             raise execute.NoWay("it reports a latency of %r us" % us)
+        if row and not row["comparable"]:
+            self.doubt = "times are %s: %s" % (launches.UNPAIRED, row["why"])
         self.samples.setdefault(who, []).append(us)
-        if not self.quiet:
-            self.device.context.events.emit("sample", us=us, of=who, modelled=False)
+        self.rows.setdefault(who, []).append(row)
+        # What cannot be compared is shown for the kernel alone.
+        if not self.quiet and not (self.doubt and who != "kernel"):
+            more = {"per": launches.UNPAIRED} if self.doubt else {}
+            self.device.context.events.emit("sample", us=us, of=who, modelled=False, **more)
 
     def take(self, programs, inputs, pairs):
         """programs: {"kernel": Program} and maybe "incumbent"."""
@@ -217,11 +267,28 @@ class Bench:
         if not self.samples:
             raise Failed("environment", "the kernel cannot be timed on this host; tried "
                          + "; ".join(problems))
-        each_one = "the median of %d executions after %d warm-ups" % (ITERATIONS, WARMUP)
+        each_one = "the median of %d executions after at least %d warm-ups and %g s" \
+            % (ITERATIONS, WARMUP, warmup_s(self.device.context))
         if self.clock == "capture":
             each_one = "the last of %d executions" % CAPTURE_EXECUTIONS
         events.log("latency by %s: each sample is %s" % (CLOCKS[self.clock], each_one))
+        self.tell_launches(events)
         return self.samples
+
+    def tell_launches(self, events):
+        """What the runtime said of the launches beyond their median."""
+        if self.doubt:
+            events.log("a sample is no launch, and is not compared: " + self.doubt, "warning")
+        for who, rows in self.rows.items():
+            known = [row for row in rows if row and row["span_us"] is not None]
+            if not known or self.quiet:
+                continue
+            us, least, apart, span = [statistics.median(row[name] for row in known) for name in
+                                      ("us", "min_us", "iqr_us", "span_us")]
+            events.log("%s: a launch takes %.3f us%s, at least %.3f us, quartiles %.3f us apart; "
+                       "%.3f us from the earliest start to the latest stop"
+                       % (who, us, "" if self.device.lnc == 1 else " (the longest of its cores)",
+                          least, apart, span))
 
     def enough(self, programs):
         return all(len(self.samples.get(who, ())) >= ALONE for who in programs)

@@ -3,13 +3,15 @@
 its own) or the copy of it within newer nki packages. One process; the models stay loaded, so that a
 sample costs no load. Needs numpy and that layer alone (Neuron SDK documentation, nrtpy)."""
 
+import gzip
+import importlib
 import json
 import os
-import statistics
 import sys
+import time
 import traceback
 
-from . import arrays
+from . import arrays, launches
 
 
 def layer():
@@ -64,12 +66,64 @@ class Loaded:
                                      os.path.join(folder, "output_%d.bin" % i), spec))
         return rows
 
-    def sample_us(self, warmup, iterations):
-        """The median of one benchmark run on the device's own clock."""
-        found = self.model.benchmark(inputs=self.inputs, warmup_iter=warmup,
-                                     benchmark_iter=iterations, mode="device")
+    def allocate(self):
+        """Buffers for the outputs, so that a launch that is timed makes none; None where the layer
+        makes them by itself."""
+        make = getattr(self.model, "allocate_output_tensors", None)
+        return {one.name: one for one in make()} if make else None
+
+    def launch(self, outputs=None):
+        return self.model(inputs=self.inputs, outputs=outputs)
+
+    def sample(self, request, keep):
+        """One run of many launches after warm-ups: a row of launches.sample(). keep(text) is given
+        the events as the runtime told them."""
+        trace, why = open_trace(self.model_class, self.model)
+        if trace is None:
+            return self.sample_by_durations(request, why)
+        outputs = self.allocate()
+        with trace:
+            for _ in range(request["warmup"]):
+                self.launch(outputs)
+            trace.drain_events()
+            for _ in range(request["iterations"]):
+                self.launch(outputs)
+            text = trace.fetch_events_json()
+        keep(text)
+        try:
+            found = launches.of_trace(text, request["lnc"], request["iterations"])
+        except launches.Unusable as problem:
+            return self.sample_by_durations(request, str(problem))
+        return launches.sample([one.us for one in found], [one.span_us for one in found])
+
+    def sample_by_durations(self, request, why):
+        """By the layer's own benchmark, which tells durations without whose they are."""
+        found = self.model.benchmark(inputs=self.inputs, warmup_iter=request["warmup"],
+                                     benchmark_iter=request["iterations"], mode="device")
         durations = list(getattr(found, "durations_ms", None) or ())
-        return 1e3 * (statistics.median(durations) if durations else found.mean_ms)
+        if not durations and request["lnc"] == 1:
+            return launches.sample([1e3 * found.mean_ms])
+        try:
+            values, comparable = launches.of_durations(durations, request["lnc"],
+                                                       request["iterations"])
+        except launches.Unusable as problem:
+            raise launches.Unusable("%s; %s" % (why, problem)) from None
+        return dict(launches.sample(values, comparable=comparable), why=why)
+
+
+def open_trace(model_class, model):
+    """A session of the system trace for the model's core, and why there is none."""
+    package = model_class.__module__.split(".")[0]
+    for name in (model_class.__module__, package + "._nrtpy", package + "._spike", package):
+        try:
+            session = importlib.import_module(name).SystemTraceSession
+        except (ImportError, AttributeError):
+            continue
+        try:
+            return session(getattr(getattr(model, "model_ref", None), "core_id", 0)), ""
+        except Exception as problem:        # a second subscriber, another signature
+            return None, "no system trace (%s: %s)" % (type(problem).__name__, problem)
+    return None, "the layer has no SystemTraceSession"
 
 
 def shaped(array, spec):
@@ -94,19 +148,47 @@ def do_run(request, classes):
     return {"runs": runs}
 
 
+def warm(models, seconds):
+    """Runs the models in turn until the core has been at work that long: after a reset it is slower
+    for seconds, however many launches they are."""
+    end = time.monotonic() + seconds
+    while True:
+        for model in models:
+            model.launch()                              # the first execution is no sample, either
+        if time.monotonic() >= end:
+            return
+
+
+class Kept:
+    """The runtime's events of all samples, a line for each, packed: they are many and alike."""
+
+    def __init__(self, path):
+        self.file = gzip.open(path, "wt", encoding="utf-8") if path else None
+
+    def put(self, who, number, text):
+        if self.file:
+            self.file.write(json.dumps({"of": who, "sample": number, "trace": text}) + "\n")
+
+    def close(self):
+        if self.file:
+            self.file.close()
+
+
 def do_benchmark(request, classes):
-    """Samples in the order asked for: [[who, us]]."""
+    """Samples in the order asked for: rows of launches.sample() with "of"."""
     models = {}
     for name, row in request["models"].items():
         models[name] = Loaded(classes, row, name)
         models[name].set_inputs(request["inputs"])
-        models[name].model(inputs=models[name].inputs)      # the first execution is no sample
-    samples = []
+    warm(models.values(), request["warmup_s"])
+    samples, kept = [], Kept(request.get("events"))
     for who in request["order"]:
-        us = models[who].sample_us(request["warmup"], request["iterations"])
-        samples.append([who, us])
-        print("sample %d of %d: %s %.3f us" % (len(samples), len(request["order"]), who, us),
+        number = len(samples)
+        row = models[who].sample(request, lambda text: kept.put(who, number, text))
+        samples.append(dict(row, of=who))
+        print("sample %d of %d: %s %.3f us" % (len(samples), len(request["order"]), who, row["us"]),
               flush=True)
+    kept.close()
     return {"samples": samples}
 
 
@@ -124,6 +206,7 @@ def main(arguments):
         if not isinstance(problem, ImportError):
             sys.stderr.write("%s: %s\n" % (type(problem).__name__, problem))
         answer = {"ok": False, "missing": isinstance(problem, ImportError),
+                  "unusable": isinstance(problem, launches.Unusable),
                   "error": "%s: %s" % (type(problem).__name__, problem), "text": text}
     with open(answer_path + ".tmp", "w", encoding="utf-8") as file:
         json.dump(answer, file)
