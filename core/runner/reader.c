@@ -332,12 +332,12 @@ static void read_result(struct runner_reader *reader, const cJSON *object) {
 
 /* The job is run once more from the start (its node was restarted): all of it comes again. */
 static void read_restart(struct runner_reader *reader, const cJSON *object) {
-    (void)object;
     runner_result_free(&reader->result);
     reader->result = (struct runner_result){0};
     reader->phase[0] = 0;
     reader->has_result = reader->out_of_memory = false;
-    tell(reader, &(struct runner_event){.kind = RUNNER_RESTART});
+    tell(reader, &(struct runner_event){.kind = RUNNER_RESTART,
+                                        .local = flag_of(object, "fresh")});
 }
 
 static bool read_event(struct runner_reader *reader, const cJSON *object) {

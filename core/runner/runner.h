@@ -84,7 +84,8 @@ enum runner_event_kind {
     RUNNER_METRIC,              /* name, value, unit */
     RUNNER_ARTIFACT,            /* name ("profile", "output_0"), text (path), seed, array (outputs) */
     RUNNER_RESULT,              /* the last one */
-    RUNNER_RESTART,             /* all begins anew: what came before does not count */
+    RUNNER_RESTART,             /* all begins anew: what came before does not count; local: nor is it
+                                 * in the file of events, which is another one now */
     RUNNER_PREDICTION,          /* prediction */
 };
 /* What the kernel's own compiler says of it without a device (nki 0.6, of the front half's result):

@@ -35,6 +35,18 @@ static void gone_read(struct follow *follow, const cJSON *event) {
     buf_free(&safe);
 }
 
+/* Counting goes on in the file it began in. Another one (the folder was lost there, and the job put
+ * and begun again) is told from its start, and what the first one said does not count. */
+static void file_read_id(struct follow *follow, const char *id, double offset) {
+    bool other = follow->file[0] && *id && strcmp(follow->file, id) != 0;
+    if (other || (offset >= 0 && offset < (double)follow->offset)) {
+        follow->offset = offset >= 0 ? (uint64_t)offset : 0;
+        follow->fn(follow->data, STR(RUNNER_SENTINEL "{\"event\":\"restart\",\"fresh\":true}"));
+    }
+    if (*id)
+        snprintf(follow->file, sizeof follow->file, "%s", id);
+}
+
 static bool own_read(struct follow *follow, struct str line) {
     size_t skip = strlen(RUNNER_SENTINEL);
     if (!str_starts(line, RUNNER_SENTINEL) || line.len > LONGEST_OWN)
@@ -44,8 +56,7 @@ static bool own_read(struct follow *follow, struct str line) {
     double offset = host_amount(event, "offset", -1);
     if (own == OWN_FOLLOW && !follow->begun) {
         follow->begun = true;
-        if (offset >= 0 && offset < (double)follow->offset)     /* never: what is told stays told */
-            follow->offset = (uint64_t)offset;
+        file_read_id(follow, host_text(event, "file"), offset);
     }
     follow->fresh = follow->fresh || own == OWN_ALIVE || own == OWN_END || own == OWN_GONE;
     follow->ended = follow->ended || own == OWN_END;

@@ -113,6 +113,7 @@ struct follow {
     void (*fn)(void *data, struct str line);    /* each line of the job once, in order */
     void *data;
     uint64_t offset;                /* whole lines so far, in bytes */
+    char file[40];                  /* the id of the file they are counted in; "": not known */
     uint64_t lines;
     bool begun;                     /* this connection's `follow` came */
     bool fresh;                     /* all that was there came: the first `alive` or `end` */

@@ -406,8 +406,6 @@ static void all_said(struct host_job *job) {
 
 static void again_default(struct host_job *job) {
     host_job_say(job, DIAG_WARNING, "%s; it is begun once more", job->follow.gone);
-    job->follow.offset = 0;
-    runner_reader_line(job->reader, STR(RUNNER_SENTINEL "{\"event\":\"restart\"}"));
     job->stage = JOB_BEGINNING;
     go(job);
 }
@@ -471,7 +469,8 @@ static void on_watch(void *data) {
 static void follow_start(struct host_job *job) {
     char offset[24];
     snprintf(offset, sizeof offset, "%llu", (unsigned long long)job->follow.offset);
-    const char *argv[] = {"follow", job->folder, offset, NULL};
+    const char *file = job->follow.file[0] ? job->follow.file : NULL;
+    const char *argv[] = {"follow", job->folder, offset, file, NULL};
     struct host_call_spec spec = {.argv = argv, .limit_s = -1, .on_bytes = on_bytes,
                                   .on_done = on_followed, .data = job};
     follow_begin(&job->follow);

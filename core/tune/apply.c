@@ -351,7 +351,8 @@ static void apply_anew(struct tune_state *state, const cJSON *payload, int64_t w
     struct tune_attempt *attempt = tune_attempt_of(state, payload);
     if (!attempt)
         return;
-    attempt->heard = 0;
+    if (!tune_json_bool(payload, "goes_on"))
+        attempt->heard = 0;
     attempt->samples.len = attempt->parent_samples.len = 0;
     if (tune_json_bool(payload, "seeds"))
         attempt->seeds.len = 0;

@@ -132,11 +132,15 @@ static void on_prediction(struct tune_evaluation *evaluation, const struct runne
         tune_predicted_emit(evaluation->work.session, evaluation->attempt, event->prediction);
 }
 
-static void on_restart(struct tune_evaluation *evaluation) {
+/* The events of a job that is begun again go on in the same file, and so does their count: a hone that
+ * takes it up later reads all of it, and knows by the count what the log has. */
+static void on_restart(struct tune_evaluation *evaluation, bool other_file) {
     cJSON *payload = about(evaluation);
     tune_json_put_bool(payload, "seeds", evaluation->work.step != TUNE_STEP_BENCHMARK);
+    tune_json_put_bool(payload, "goes_on", !other_file);
     tune_emit(evaluation->work.session, "anew", payload);
-    evaluation->count = evaluation->known = 0;
+    if (other_file)
+        evaluation->count = evaluation->known = 0;
 }
 
 void tune_evaluation_hear(void *data, const struct runner_event *event) {
@@ -165,7 +169,7 @@ void tune_evaluation_hear(void *data, const struct runner_event *event) {
         on_sample(evaluation, event);
         break;
     case RUNNER_RESTART:
-        on_restart(evaluation);
+        on_restart(evaluation, event->local);
         break;
     case RUNNER_PREDICTION:
         on_prediction(evaluation, event);

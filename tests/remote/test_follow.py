@@ -27,6 +27,38 @@ class Follow(common.HostCase):
         with open(self.path(job, "events.ndjson"), "rb") as file:
             return file.read()
 
+    def file_id(self, job):
+        with open(self.path(job, "events.id")) as file:
+            return file.read().strip()
+
+    def test_the_file_keeps_its_id_when_the_job_is_begun_again(self):
+        job = self.job("a", steps=[{"do": "lines", "count": 5}, {"do": "sleep", "seconds": 300}])
+        self.call("start", job)
+        wait_for(lambda: self.events(job).count(b"line") >= 5, "the lines")
+        before = self.events(job)
+        first = self.file_id(job)
+        os.kill(self.state(job)["pid"], 9)
+        self.assertEqual(self.follow(job)[-1]["event"], "gone")
+        self.call("start", job)
+        self.assertEqual(self.file_id(job), first)
+        child = self.spawn("follow", job, str(len(before)), first)
+        self.addCleanup(child.communicate)
+        self.addCleanup(child.kill)
+        said = b""
+        while b"line 4" not in said:
+            said += os.read(child.stdout.fileno(), 65536)
+        self.assertIn(b'"event":"restart"', said)
+        self.assertEqual(said.count(b"line 0"), 1)
+        self.call("cancel", job)
+
+    def test_an_offset_that_was_counted_in_another_file_does_not_count(self):
+        job = self.job("a", steps=[{"do": "lines", "count": 5}])
+        self.finish(job)
+        child = self.spawn("follow", job, "100", "another")
+        out, _ = child.communicate(timeout=120)
+        self.assertEqual(common.events_of(out)[0]["offset"], 0)
+        self.assertEqual(counted(out), self.events(job))
+
     def test_it_says_exactly_the_bytes_of_the_file(self):
         job = self.job("a", steps=[{"do": "lines", "count": 500}])
         self.call("start", job)
@@ -43,7 +75,7 @@ class Follow(common.HostCase):
             at = whole.index(line)
             out = self.raw_follow(job, at)
             self.assertEqual(counted(out), whole[at:])
-            self.assertEqual(common.events_of(out)[0], {"event": "follow", "offset": at})
+            self.assertEqual(common.events_of(out)[0], {"event": "follow", "offset": at, "file": self.file_id(job)})
 
     def test_connections_that_break_lose_nothing_and_repeat_nothing(self):
         job = self.job("a", steps=[{"do": "lines", "count": 200}, {"do": "sleep", "seconds": 0.4},

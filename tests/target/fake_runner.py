@@ -12,6 +12,7 @@ does stands in its kernel's text, one word and its arguments a line:
     artifact BYTES  makes out/profile.json of that size
     damaged         tells a wrong hash for it
     die             the job's process is killed without a result, when it runs for the first time
+    forget          its events and their id are gone then, as if the folder had been lost
     result US       the result; without it there is none
 """
 
@@ -99,6 +100,10 @@ class Work:
             open(mark, "w").close()
             os.kill(os.getpid(), signal.SIGKILL)
 
+    def do_forget(self):
+        if not os.path.exists(os.path.join(self.job, "died")):
+            open(os.path.join(self.job, "forget"), "w").close()
+
     def do_result(self, us):
         self.emit("sample", us=float(us), of="kernel")
         if self.hash:
@@ -134,7 +139,14 @@ def start(job):
         return
     with open(path(job, "job.json")) as file:
         text = json.load(file)["kernel_text"]
-    open(path(job, "events.ndjson"), "w").close()
+    if os.path.exists(path(job, "forget")):
+        os.unlink(path(job, "events.ndjson"))
+    if not os.path.exists(path(job, "events.ndjson")):
+        with open(path(job, "events.id"), "w") as file:
+            file.write(os.urandom(8).hex())
+    with open(path(job, "events.ndjson"), "a") as file:
+        if file.tell():
+            file.write(SENTINEL + '{"event":"restart"}\n')
     if os.fork() == 0:
         os.setsid()
         if os.fork():
@@ -154,8 +166,11 @@ def start(job):
     say("started", pid=0, already=False)
 
 
-def follow(job, offset):
-    say("follow", offset=offset)
+def follow(job, offset, counted_in=""):
+    with open(path(job, "events.id")) as file:
+        name = file.read()
+    offset = 0 if counted_in and counted_in != name else offset
+    say("follow", offset=offset, file=name)
     with open(path(job, "events.ndjson"), "rb") as file:
         file.seek(offset)
         spoke = time.time()
@@ -208,7 +223,7 @@ def main(argv):
     elif argv[0] == "start":
         start(argv[1])
     elif argv[0] == "follow":
-        follow(argv[1], int(argv[2]))
+        follow(argv[1], int(argv[2]), *argv[3:])
     elif argv[0] == "cancel":
         cancel(argv[1])
     else:

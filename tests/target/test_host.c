@@ -11,7 +11,7 @@
 
 struct heard {
     struct loop *loop;
-    int done, next_line, wrong, samples, restarts;
+    int done, next_line, lines, wrong, samples, restarts, other_files;
     struct err failure;
     double latency_us, device_s;
     char *profile;
@@ -36,11 +36,13 @@ static void on_event(void *data, const struct runner_event *event) {
     int number;
     heard->samples += event->kind == RUNNER_SAMPLE;
     heard->restarts += event->kind == RUNNER_RESTART;
+    heard->other_files += event->kind == RUNNER_RESTART && event->local;
     if (event->kind == RUNNER_RESTART)
         heard->next_line = 0;
     if (event->kind == RUNNER_LOG && event->local)
         buf_printf(&heard->local, "%s\n", event->text);
     else if (event->kind == RUNNER_LOG && sscanf(event->text, "line %d", &number) == 1) {
+        heard->lines++;
         heard->wrong += number != heard->next_line;
         heard->next_line = number + 1;
         if (heard->cut_at && number == heard->cut_at)
@@ -258,9 +260,27 @@ static void a_process_that_is_gone_is_begun_once_more(void **state) {
     wait_done(loop, &heard);
     assert_int_equal(heard.failure.kind, ERR_NONE);
     assert_int_equal(heard.restarts, 1);
+    assert_int_equal(heard.other_files, 0);
     assert_int_equal(heard.next_line, 5);
+    assert_int_equal(heard.lines, 10);      /* five of each time, none of them twice */
     assert_true(heard.latency_us == 3);
     assert_non_null(strstr(heard.local.at, "begun once more"));
+    heard_free(&heard);
+    target_free(target);
+    loop_free(loop);
+}
+
+static void events_that_were_lost_there_are_told_from_the_start(void **state) {
+    struct loop *loop = loop_new();
+    struct target *target = begin(state, loop, "lost");
+    struct heard heard = {.loop = loop};
+    start(target, &heard, "forget\nlines 5\ndie\nlines 2\nresult 3\n");
+    wait_done(loop, &heard);
+    assert_int_equal(heard.failure.kind, ERR_NONE);
+    assert_int_equal(heard.other_files, 1);
+    assert_int_equal(heard.restarts, 1);
+    assert_int_equal(heard.wrong, 0);
+    assert_int_equal(heard.lines, 12);
     heard_free(&heard);
     target_free(target);
     loop_free(loop);
@@ -529,6 +549,7 @@ int main(void) {
         cmocka_unit_test(lines_are_whole_and_in_order_when_the_line_is_cut),
         cmocka_unit_test(the_job_of_a_hone_that_was_killed_is_found_again),
         cmocka_unit_test(a_process_that_is_gone_is_begun_once_more),
+        cmocka_unit_test(events_that_were_lost_there_are_told_from_the_start),
         cmocka_unit_test(cancel_ends_that_job_alone_also_after_a_cut),
         cmocka_unit_test(jobs_wait_for_the_first_connection_and_fail_without_hope),
         cmocka_unit_test(questions_reach_the_person_and_a_no_is_final),

@@ -80,9 +80,10 @@ def do_cancel(arguments, answers):
 
 def do_follow(arguments, answers):
     from hone_runner import follow
-    if len(arguments) != 2:
-        raise Usage("it takes the job's folder and an offset")
-    return follow.follow(arguments[0], whole(arguments[1], "the offset"), answers)
+    if len(arguments) not in (2, 3):
+        raise Usage("it takes the job's folder, an offset, and the id of the file it counts in")
+    return follow.follow(arguments[0], whole(arguments[1], "the offset"), answers,
+                         *arguments[2:])
 
 
 def do_jobs(arguments, answers):
@@ -121,7 +122,7 @@ COMMANDS = {
               "what the host lacks; with --apply installs it"),
     "start": (do_start, "JOB", "starts a job, detached"),
     "run": (do_run, "JOB", "runs a job in the foreground"),
-    "follow": (do_follow, "JOB OFFSET", "the events of a job from an offset on"),
+    "follow": (do_follow, "JOB OFFSET [FILE]", "the events of a job from an offset on"),
     "cancel": (do_cancel, "JOB", "ends a job and all it started"),
     "jobs": (do_jobs, "", "lists the jobs"),
     "sweep": (do_sweep, "DAYS", "deletes jobs that ended, and cache entries, older than that"),

@@ -167,6 +167,19 @@ class Folder:
         last = data.rfind(b"\n", 0, len(data) - 1) + 1
         return data.endswith(b"\n") and data.startswith(b'@hone {"event":"result"', last)
 
+    def file_id(self):
+        """What tells this events.ndjson from any other that had or will have its name; "": none."""
+        try:
+            with open(self.file("events.id"), encoding="ascii") as file:
+                return file.read(64).strip()
+        except (OSError, ValueError):
+            return ""
+
+    def name_file(self):
+        """Gives events.ndjson its id, before it is made."""
+        if not os.path.exists(self.file("events.ndjson")):
+            write_whole(self.file("events.id"), os.urandom(16).hex() + "\n")
+
     def beat_age(self):
         """Seconds since the job's process was last heard of, by the clock of the file server."""
         try:

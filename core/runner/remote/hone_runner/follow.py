@@ -59,13 +59,17 @@ class Reader:
         self.offset += len(data)
 
 
-def follow(path, offset, answers):
+def follow(path, offset, answers, counted_in=""):
+    """counted_in: the id of the file in which the offset was counted; when it is another one now,
+    its events are said from the start."""
     try:
         folder = folders.Folder(path).check()
     except folders.Refused as problem:
         answers.emit("gone", offset=offset, text=str(problem))
         return 0
-    answers.emit("follow", offset=offset)
+    name = folder.file_id()
+    offset = 0 if counted_in and counted_in != name else offset
+    answers.emit("follow", offset=offset, file=name)
     reader = Reader(folder.file("events.ndjson"), offset)
     try:
         watch(folder, reader, answers)

@@ -235,6 +235,7 @@ def work(folder, ready):
 
 def open_events(folder):
     path = folder.file("events.ndjson")
+    folder.name_file()
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     size = os.fstat(descriptor).st_size
     if size and os.pread(descriptor, 1, size - 1) != b"\n":
