@@ -78,6 +78,7 @@ int cli_explain(const struct cli *cli);
 int cli_run(const struct cli *cli);
 int cli_sweep(const struct cli *cli);
 int cli_host(const struct cli *cli);
+int cli_conform(const struct cli *cli);
 int cli_config(const struct cli *cli);
 int cli_import(const struct cli *cli);
 int cli_export(const struct cli *cli);

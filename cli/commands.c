@@ -142,7 +142,18 @@ static const struct cli_option host_options[] = {
     {"yes", NULL, NULL, "setup: do not ask.", false},
     {"names", NULL, NULL, "list: the names alone, one a line.", false},
     {"json", NULL, NULL,
-     "list: a JSON list. doctor and setup: one JSON event a line as it comes.", false},
+     "list: a JSON list. doctor and setup: one JSON event a line as it comes. conform: one JSON "
+     "object.", false},
+    OPTIONS_END,
+};
+
+static const struct cli_option conform_options[] = {
+    {"python", "PATH", NULL,
+     "The environment to look at, its folder or its Python. Default: [defaults] nki_python, else the "
+     "active one, else the newest one found.", false},
+    {"save", "FILE", NULL,
+     "Look at nothing: write the program to FILE, for a machine without hone.", false},
+    OPTION_JSON,
     OPTIONS_END,
 };
 
@@ -225,7 +236,7 @@ const struct cli_command cli_commands[] = {
      "helper.TILE=64.\n\n"
      "The session is the one of hone run and of the workbench, where :sweep does the same.",
      sweep_options, 1, 9, false, cli_sweep},
-    {"host", "add|list|doctor|setup [NAME] [USER@ADDRESS]", "hosts and clusters to run kernels on",
+    {"host", "add|list|doctor|setup|conform [NAME] [USER@ADDRESS]", "hosts and clusters to run kernels on",
      "add NAME [USER@ADDRESS] writes a section [host NAME] into your configuration and tries it. "
      "Without an address NAME is looked up in ~/.ssh/config. The first contact shows the host's "
      "fingerprint and asks.\n\n"
@@ -234,8 +245,18 @@ const struct cli_command cli_commands[] = {
      "doctor NAME checks login, environment, versions, tools, cores and who holds them, disk and "
      "clock, and says what to do about each. Exit status 3 when something failed.\n\n"
      "setup NAME shows what a fresh host lacks, with each command and why, and runs them when you "
-     "agree.",
+     "agree.\n\n"
+     "conform NAME compares its SDK with what hone relies on, as hone conform does here.",
      host_options, 1, 3, false, cli_host},
+    {"conform", "", "whether a Neuron SDK is as hone knows it, as a report to send in",
+     "Looks at everything of an SDK that hone relies on: ways to compile, signatures, what errors look "
+     "like, files, flags of tools. It needs the SDK's wheels on this machine and no device, takes a "
+     "minute or two, and leaves nothing behind. hone host conform NAME does the same on a host.\n\n"
+     "Each row is ok, other (there, in another shape) or absent, with what was found; what is not as "
+     "it should be stands in capitals. Run it once for each release of the SDK and open an issue "
+     "with the report. It has versions and names of the SDK's in it, and none of machines, people or "
+     "folders. Exit status 1 when something is not as hone knows it.",
+     conform_options, 0, 0, false, cli_conform},
     {"import", "PATH [TASK|SESSION]", "take over what other agents learnt and tried",
      "PATH is a file or a folder: experiments.jsonl and rewrites.json of nki-kernel-agent or of hone, "
      "executor_results.json and lists of rewrites of AccelOpt, candidates.jsonl of KDA, "

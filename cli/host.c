@@ -126,6 +126,7 @@ static const struct {
     {"list", "", 1, 1, "json names", host_list},
     {"doctor", "NAME", 2, 2, "json", host_doctor},
     {"setup", "NAME", 2, 2, "json yes", host_setup},
+    {"conform", "NAME", 2, 2, "json", host_conform},
 };
 
 static bool has_word(const char *words, const char *word) {
@@ -142,7 +143,7 @@ static int wrong_subcommand(const struct cli *cli) {
         names[i] = commands[i].name;
     const char *near = str_nearest(cli->args.at[0], names);
     return cli_wrong_usage(
-        cli, "there is no hone host %s; there are add, list, doctor and setup%s%s%s",
+        cli, "there is no hone host %s; there are add, list, doctor, setup and conform%s%s%s",
         cli->args.at[0], near ? ". Did you mean " : "", near ? near : "", near ? "?" : "");
 }
 

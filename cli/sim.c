@@ -17,7 +17,7 @@ struct sim {
     const struct cli *cli;
     struct cli_job job;
     struct runner_result result;
-    struct runner_prediction prediction;        /* of the SDK's compiler, where this machine has one */
+    struct runner_prediction prediction;        /* of the SDK's compiler, where one is here */
     struct buf unpredicted;                     /* why it has none */
     struct config *config;
     bool done, predicted, shows_progress;

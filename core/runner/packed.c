@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The runner for hosts on this machine: where it lies, and what of a Neuron SDK it could find here.
- * It asks the SDK's compiler what it thinks of a kernel (the runner's command `predict`), which needs
- * the wheels and no device. Environments are chosen by the runner itself, as on any host. */
+ * It asks the SDK's compiler what it thinks of a kernel (the runner's command `predict`), which
+ * needs the wheels and no device. Environments are chosen by the runner itself, as on any host. */
 #include <glob.h>
 #include <stdlib.h>
 

@@ -34,7 +34,7 @@ static void on_done(void *data, const struct err *err, bool lost) {
 }
 
 static bool takes_settings(const char *command) {
-    static const char *const commands[] = {"probe", "doctor", "setup"};
+    static const char *const commands[] = {"probe", "doctor", "setup", "conform"};
     for (size_t i = 0; i < COUNT_OF(commands); i++)
         if (strcmp(command, commands[i]) == 0)
             return true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asking the compiler what it predicts, apart from an evaluation. A host tells it with each kernel it
- * compiles. On this machine it is asked where a setting names the SDK's wheels; and before a host
- * compiles anything where candidates are pruned by it, here or, without wheels here, by a job for the
- * host that does nothing else. No answer is an answer too: things go on without. */
+/* Asking the compiler what it predicts, apart from an evaluation. A host tells it with each kernel
+ * it compiles. On this machine it is asked where a setting names the SDK's wheels; and before a host
+ * compiles anything where candidates are pruned by it, here or, without wheels here, by a job for
+ * the host that does nothing else. No answer is an answer too: things go on without. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,7 +84,8 @@ static void start(struct question *question, const struct tune_attempt *attempt)
     else
         question->there = session->place.start(session->place.self, &job, &callbacks, &err);
     if (!pends(question))
-        tune_emit_log(session, TUNE_LEVEL_INFO, "predict", "the compiler is not asked: %s", err.text);
+        tune_emit_log(session, TUNE_LEVEL_INFO, "predict", "the compiler is not asked: %s",
+                      err.text);
 }
 
 /* Before a host compiles the kernel only where its opinion counts already then; the seed kernel is

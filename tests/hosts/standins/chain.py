@@ -84,6 +84,15 @@ class Chain(unittest.TestCase):
             self.assertIn(lines.LINES[line]["venvs"][0], out)
             self.assertFalse([row for row in checks if row.get("state") == "failed"])
 
+    def test_their_sdks_are_as_hone_knows_them(self):
+        for line in HOSTS:
+            child = self.lab.start("host", "conform", name_of(line), "--json")
+            out, errors = child.communicate()
+            self.assertEqual(child.returncode, 0, out + errors)
+            report = json.loads(out)
+            self.assertEqual((report["versions"]["line"], report["bad"]), (line, 0))
+            self.assertNotIn(FOLDER, out)
+
     def test_a_kernel_is_tuned_on_hosts_of_two_lines(self):
         running = []
         for line, task in HOSTS.items():

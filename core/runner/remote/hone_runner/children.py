@@ -11,7 +11,8 @@ import sys
 
 # name: module with main(arguments) -> exit status
 CHILDREN = {"reference": "hone_runner.sdk.reference", "worker": "hone_runner.sdk.worker",
-            "nrt": "hone_runner.sdk.nrt", "tables": "hone_runner.sdk.tables"}
+            "nrt": "hone_runner.sdk.nrt", "tables": "hone_runner.sdk.tables",
+            "signatures": "hone_runner.sdk.signatures"}
 
 
 def archive():

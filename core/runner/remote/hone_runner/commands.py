@@ -107,6 +107,20 @@ def do_predict(arguments, answers):
     return predictor.predict(folder.home(), answers)
 
 
+def do_conform(arguments, answers):
+    from hone_runner import conform
+    rest = list(arguments)
+    python = None
+    if "--python" in rest[:-1]:
+        at = rest.index("--python")
+        python = rest[at + 1]
+        del rest[at:at + 2]
+    settings, flags = take_settings(rest, ("--json", "--events"))
+    if python:
+        settings["environment"] = python
+    return conform.conform(settings, flags, answers)
+
+
 def do_child(arguments, answers):
     """Code of the runner's own that runs in a stage: child MODULE ARGUMENTS..."""
     from hone_runner import children
@@ -127,6 +141,8 @@ COMMANDS = {
     "jobs": (do_jobs, "", "lists the jobs"),
     "sweep": (do_sweep, "DAYS", "deletes jobs that ended, and cache entries, older than that"),
     "predict": (do_predict, "", "the compiler's prediction for a job on standard input"),
+    "conform": (do_conform, "[--python PATH] [--json]",
+                "whether this SDK is as hone knows it, to send in; needs no device"),
     "child": (do_child, "NAME ...", "a stage's own code; used by the runner itself"),
 }
 

@@ -6,13 +6,11 @@ taken, and the job's folder is gone when it ends."""
 
 import json
 import os
-import shutil
 import sys
 
-from hone_runner import context as contexts, emit, folder as folders, keep, process, supervise
+from hone_runner import emit, folder as folders, keep, scratch, supervise
 from hone_runner.sdk import source
 
-NAME = "predict-"
 KEEP_DAYS = 7
 
 
@@ -38,34 +36,13 @@ def in_order(job):
         return job.get("inputs")
 
 
-def tidy(home):
-    """Folders that killed commands left, and what was not used for a week."""
-    for one in folders.all_jobs(home):
-        pid = one.id[len(NAME):].partition("-")[0]
-        if one.id.startswith(NAME) and pid.isdigit() and not process.start_time(int(pid)):
-            shutil.rmtree(one.path, ignore_errors=True)
-    keep.sweep_cache(os.path.join(home, "cache"), keep.days_ago(KEEP_DAYS))
-
-
-def make_folder(home, job):
-    path = os.path.join(home, "jobs", "%s%d-%s" % (NAME, os.getpid(), os.urandom(4).hex()))
-    os.makedirs(path, mode=0o700)
-    folders.write_whole(os.path.join(path, "job.json"), json.dumps(job))
-    return folders.Folder(path).check()
-
-
 def predict(home, answers):
     """Events up to `result`; exit status 0 whatever came of it."""
     job = dict(read_job(sys.stdin.buffer), predict_only=True)
     if job.get("inputs"):
         job["inputs"] = in_order(job)
-    tidy(home)
-    folder = make_folder(home, job)
-    try:
-        process.adopt_orphans()
+    keep.sweep_cache(os.path.join(home, "cache"), keep.days_ago(KEEP_DAYS))
+    with scratch.job_folder(home, "predict", job) as folder:
         events = emit.Events(answers.descriptor)
         events.emit("result", **supervise.outcome(folder, job, None, events))
-    finally:
-        supervise.end_children()
-        shutil.rmtree(folder.path, ignore_errors=True)
     return 0

@@ -15,11 +15,15 @@ def busy_us(metrics):
 
 
 def predicted(info, scheduled):
-    """The members of NirResult that say so, from what the device model said of a kernel."""
+    """The members of NirResult that say so, from what the device model said of a kernel; None of
+    one that the back end is going to refuse."""
+    names = ("total_time_ns", "estimated_utilization", "mac_count", "hbm_bytes")
+    if info["latency_us"] is None:
+        return dict.fromkeys(names)
     busy, metrics = busy_us(info["metrics"]), info["metrics"]
     most = max(busy.values())
     total_us = most + WAITS[bool(scheduled)] * max(info["latency_us"] - most, 0.0)
     percent = {name: 100.0 * us / total_us if total_us else 0.0 for name, us in busy.items()}
-    return {"total_time_ns": total_us * 1000, "estimated_utilization": percent,
-            "mac_count": int(metrics.get("hardware_flops", 0) / FLOP_PER_MAC),
-            "hbm_bytes": int(metrics.get("hbm_read_bytes", 0) + metrics.get("hbm_write_bytes", 0))}
+    return dict(zip(names, (
+        total_us * 1000, percent, int(metrics.get("hardware_flops", 0) / FLOP_PER_MAC),
+        int(metrics.get("hbm_read_bytes", 0) + metrics.get("hbm_write_bytes", 0)))))

@@ -107,6 +107,13 @@ def of_process(problem):
     return {}
 
 
+def kind_of(problem):
+    """The class of an exception, with its module where it is not Python's own."""
+    kind = type(problem)
+    return kind.__name__ if kind.__module__ == "builtins" else \
+        "%s.%s" % (kind.__module__, kind.__name__)
+
+
 def error_of(problem):
     """An exception for the answer; what its chain says also goes to standard error."""
     text, said = trace_of(problem), of_process(problem)
@@ -114,4 +121,5 @@ def error_of(problem):
         if part:
             sys.stderr.write(part if part.endswith("\n") else part + "\n")
     return dict(said, type=type(problem).__name__, message=str(problem)[:MAX_TEXT],
+                chain=[kind_of(one) for one in chain(problem)],
                 text=text[-MAX_TEXT:])
