@@ -262,6 +262,16 @@ class Doctor(FakeHost):
         self.assertIn("pid %d" % os.getpid(), checks["cores"]["found"])
         self.assertIn("1 physical cores locked", checks["lock"]["found"])
 
+    def test_cores_that_the_host_does_not_have(self):
+        tools = self.neuron_ls(devices=8, cores=4)
+        for text in ("40-44", "30-40", "32", "5-2", "0-3,3", "0,,1", "all"):
+            row = self.doctor(tools=tools, cores=text)["cores"]
+            self.assertEqual(row["state"], "failed", text)
+            self.assertIn("cores = %s " % text, row["found"])
+            self.assertIn("this host has the logical cores 0-31", row["found"])
+        for text in ("", "0", "0-31", "31,0-3", " 1 - 2 , 5 "):
+            self.assertEqual(self.doctor(tools=tools, cores=text)["cores"]["state"], "ok", text)
+
     def test_leftovers_are_found(self):
         job = self.job("a", steps=[{"do": "stage", "argv": ["/bin/sh", "-c", "setsid sleep 300 & "
                                                             "exec sleep 300"]}])

@@ -252,10 +252,29 @@ class Cores(common.HostCase):
         said = self.finish(self.cores_job("b", settings={"cores": "7", "lnc": "1"}))
         self.assertEqual(self.only(said, "held")[0]["physical"], [7])
 
-    def test_settings_that_cannot_be_met_are_usage(self):
-        for number, settings in enumerate(({"cores": "x"}, {"cores": "9"}, {"lock": "mine"})):
-            said = self.finish(self.cores_job("a%d" % number, settings=settings))
-            self.assertEqual(said[-1]["failure"]["kind"], "usage", settings)
+    def test_cores_that_the_host_does_not_have_are_refused_at_once(self):
+        self.neuron_ls(devices=2, cores=4)
+        for number, (text, part) in enumerate((
+                ("x", "is no list of cores"), (",", "is no list of cores"), ("-1", "is no list"),
+                ("9", "names core 9"), ("40-44", "names core 40-44"), ("6-9", "names core 8-9"),
+                ("0,8,9999", "names core 8,9999"), ("5-2", "has 5-2, which runs backwards"),
+                ("0-3,2-4", "names core 2-3 twice"), ("99999", "is no list"))):
+            said = self.finish(self.cores_job("a%d" % number, settings={"cores": text}))
+            failure = said[-1]["failure"]
+            self.assertEqual((failure["kind"], self.only(said, "phase")), ("usage", []), text)
+            self.assertIn("cores = %s %s" % (text, part), failure["text"])
+            self.assertIn("this host has the logical cores 0-7", failure["text"])
+
+    def test_cores_among_which_there_is_no_place_are_refused_at_once(self):
+        self.neuron_ls(devices=2, cores=4)
+        for number, (text, count) in enumerate((("1-2", 2), ("0-2,5-7", 4), ("", 16))):
+            said = self.finish(self.cores_job("a%d" % number, count, settings={"cores": text}))
+            self.assertEqual(said[-1]["failure"]["kind"], "usage", text)
+            self.assertIn("%d cores side by side" % count, said[-1]["failure"]["text"])
+
+    def test_a_lock_of_an_unknown_kind_is_refused(self):
+        said = self.finish(self.cores_job("a", settings={"lock": "mine"}))
+        self.assertEqual(said[-1]["failure"]["kind"], "usage")
 
     def test_without_the_lock_nothing_is_written_there(self):
         said = self.finish(self.cores_job("a", settings={"lock": "none"}))

@@ -8,7 +8,7 @@ import os
 import time
 import uuid
 
-from hone_runner import devices as device_list, folder as folders, lock as locks
+from hone_runner import allowed, folder as folders, lock as locks
 
 LOOK_S = 5.0                # between two looks at the devices while waiting
 POLL_S = 1.0                # between two looks at the lock
@@ -75,17 +75,7 @@ class Taker:
             raise folders.Refused("this host has no NeuronCore that can be seen%s; is the driver "
                                   "loaded (sudo modprobe neuron)? `hone host doctor` tells more"
                                   % "".join(" (%s)" % one for one in self.devices.warnings[:1]))
-        text = self.context.settings.get("cores", "").strip()
-        wanted = device_list.parse_cores(text) if text else there
-        if wanted is None:
-            raise folders.Refused("the setting cores = %s is no list of cores such as 0-3,8" % text,
-                                  "usage")
-        allowed = [core for core in wanted if core in there]
-        if len(allowed) < self.count:
-            raise folders.Refused("%d cores are needed and the setting cores = %s leaves %d of the "
-                                  "%d of this host" % (self.count, text or "(all)", len(allowed),
-                                                    len(there)), "usage")
-        return set(allowed)
+        return allowed.enough(self.context.settings.get("cores", "").strip(), there, self.count)
 
     def make_lock(self):
         kind = self.context.settings.get("lock", "").strip() or "nki-library"

@@ -9,8 +9,8 @@ import re
 import sys
 import time
 
-from hone_runner import emit, environment, folder as folders, keep, lock as locks, process, \
-    releases, stage
+from hone_runner import allowed, emit, environment, folder as folders, keep, lock as locks, \
+    process, releases, stage
 
 MIN_MEMORY = 8 << 30
 MAX_SKEW_S = 30.0
@@ -172,6 +172,11 @@ class Doctor:
         if not there:
             return "failed", "none" + "".join(" (%s)" % one for one in devices.warnings[:1]), \
                 "without NeuronCores kernels can be compiled and not run; see the check driver"
+        try:
+            allowed.cores(self.settings.get("cores"), there)
+        except folders.Refused as problem:
+            return "failed", str(problem), \
+                "evaluations fail with that: set cores to some of these, or leave it out"
         held = {}
         for core in there:
             holder = devices.holder(core)
