@@ -11,7 +11,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:1] = [os.environ["HONE_RUNNER_PYZ"], os.path.join(ROOT, "core", "task")]
 
-from hone_runner import commands, cores, lock, stage, supervise  # noqa: E402
+from hone_runner import commands, cores, hold, lock_state, stage, supervise  # noqa: E402
 
 
 def do_stage(context, step):
@@ -39,6 +39,20 @@ def do_cores(context, step):
         note(step, "- %s" % held.text())
 
 
+def do_pieces(context, step):
+    """Work on cores in pieces, each a stage of its own."""
+    limits = stage.Limits(step.get("limit_s", 60.0), nice=0)
+
+    def piece():
+        note(step, "+ %s" % held.text())
+        context.stage("work", step["argv"], limits.on(held), env=context.variables({}, held))
+        note(step, "- %s" % held.text())
+    with context.cores(1) as held:
+        for _ in range(step.get("pieces", 1)):
+            held.piece(piece)
+        context.events.emit("held", waited=held.waited)
+
+
 def note(step, text):
     descriptor = os.open(step["diary"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     os.write(descriptor, ("%s %s\n" % (step.get("who", "?"), text)).encode())
@@ -53,7 +67,8 @@ def do_raise(context, step):
     raise {"disk": OSError(28, "No space left on device"), "bug": KeyError("a bug")}[step["what"]]
 
 
-STEPS = {"stage": do_stage, "lines": do_lines, "cores": do_cores, "sleep": do_sleep,
+STEPS = {"stage": do_stage, "lines": do_lines, "cores": do_cores, "pieces": do_pieces,
+         "sleep": do_sleep,
          "raise": do_raise}
 
 
@@ -67,7 +82,8 @@ script = types.ModuleType("hone_runner.script")
 script.evaluate = evaluate
 sys.modules["hone_runner.script"] = script
 supervise.KINDS["script"] = "script"
-for name, module in (("HOLD_S", lock), ("STALE_S", lock), ("RENEW_S", lock), ("COMMIT_S", lock),
+for name, module in (("HOLD_S", lock_state), ("STALE_S", lock_state), ("COMMIT_S", lock_state),
+                     ("RENEW_S", hold), ("LEAVE_S", hold), ("TURN_S", hold), ("LEAST_S", hold),
                      ("BEAT_S", supervise),
                      ("GRACE_S", stage), ("POLL_S", cores)):
     if "HONE_TEST_" + name in os.environ:       # the rules are the same, the times are shorter

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a host has and lacks: probe, doctor and setup on hosts made of files."""
 
+import datetime
 import glob
 import json
 import os
@@ -261,6 +262,38 @@ class Doctor(FakeHost):
                          ("warning", "warning"))
         self.assertIn("pid %d" % os.getpid(), checks["cores"]["found"])
         self.assertIn("1 physical cores locked", checks["lock"]["found"])
+        self.assertRegex(checks["lock"]["found"], r"drained until \d{4}-\d\d-\d\d .* UTC")
+
+    def test_the_lock_is_told_with_who_holds_and_who_waits(self):
+        now = int(common.time.time())
+        row = {"request_cores": 8, "enqueued_ts": now, "ready": True}
+        self.write("locks/infra_version.json", '{"minClientLockingVersion": 5}')
+        self.write("locks/locks.json", json.dumps(
+            {"version": 5, "physical_neuron_cores_lock_timeout": {"0": now + 50, "1": now - 5},
+             "queue": [dict(row, entry_id="a", last_seen_ts=now),
+                       dict(row, entry_id="b", last_seen_ts=now - 100)]}), 0o666)
+        with open(self.path("locks/locks.json")) as file:
+            before = file.read()
+        self.write("locks/events-%s.log" % datetime.date.today().isoformat(), "".join(
+            json.dumps(dict(one, ts=now)) + "\n" for one in (
+                {"event": "COMMIT", "caller": "ann-ci", "cores": [0]}, {"event": "COMMIT"},
+                {"event": "ENQUEUE", "caller": "bob", "entry_id": "a", "position": 0})))
+        row = self.doctor(tools=self.neuron_ls())["lock"]
+        self.assertEqual(row["state"], "ok")
+        self.assertIn(", version 5: 1 physical cores locked (ann-ci), 1 wait (bob)", row["found"])
+        with open(self.path("locks/locks.json")) as file:
+            self.assertEqual(file.read(), before)
+
+    def test_a_lock_that_cannot_be_used_is_told_with_what_to_do(self):
+        self.write("locks/infra_version.json", '{"minClientLockingVersion": 6}')
+        row = self.doctor()["lock"]
+        self.assertEqual(row["state"], "failed")
+        self.assertIn("version 6", row["advice"])
+        os.unlink(self.path("locks/infra_version.json"))
+        os.mkdir(self.path("locks/infra_version.json"))
+        row = self.doctor()["lock"]
+        self.assertEqual(row["state"], "failed")
+        self.assertIn("infra_version.json", row["advice"])
 
     def test_cores_that_the_host_does_not_have(self):
         tools = self.neuron_ls(devices=8, cores=4)

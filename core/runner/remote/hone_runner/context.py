@@ -9,7 +9,7 @@ import contextlib
 import os
 import time
 
-from hone_runner import cores, environment, output, stage
+from hone_runner import cores, environment, hold, output, stage
 
 DEFAULT_LIMITS = {"compile_limit_s": 900.0, "run_limit_s": 120.0}
 
@@ -91,20 +91,26 @@ class Context:
 
     def stage(self, name, argv, limits, env=None, cwd=None, **options):
         """Runs a tool: a stage.Result. Options: grammar (output.Grammar), show (False: nothing of
-        it is shown), stdin (a file). Raises stage.Cancelled when the job is cancelled."""
+        it is shown), stdin (a file). Raises stage.Cancelled when the job is cancelled, hold.TimeUp
+        when the lock of the cores it runs on ended (hold.Held.piece)."""
         self.names[name] = self.names.get(name, 0) + 1
         raw = name if self.names[name] == 1 else "%s-%d" % (name, self.names[name])
         events = self.events if options.get("show", True) else None
         streams = [output.Stream(events, options.get("grammar"),
                                  os.path.join(self.raw, raw + end)) for end in (".out", ".err")]
-        return stage.Stage(name, argv, limits, self.control).run(
-            self.variables() if env is None else env, cwd or self.work, streams,
-            options.get("stdin"))
+        with limits.held.used() if limits.held else contextlib.nullcontext():
+            result = stage.Stage(name, argv, limits, self.control).run(
+                self.variables() if env is None else env, cwd or self.work, streams,
+                options.get("stdin"))
+        if result.outcome == "lock":
+            raise hold.TimeUp(result.text)
+        return result
 
     @contextlib.contextmanager
-    def cores(self, count=None):
-        """Takes `count` logical cores (default 1) for the body: a cores.Held. Emits `phase wait`
-        while they are not free."""
+    def cores(self, count=None, lnc=None):
+        """Takes `count` logical cores (default 1) for the body: a hold.Held. lnc: how many physical
+        cores make one of what will run there, None unknown. Emits `phase wait` while they are not
+        free."""
         wait_s = self.number("wait_limit_s", 3600.0)
-        with cores.take(self, count or 1, wait_s) as held:
+        with cores.take(self, count or 1, lnc, wait_s) as held:
             yield held

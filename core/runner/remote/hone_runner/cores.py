@@ -5,34 +5,18 @@ that another process holds. Nobody is ever ended for a core; one waits and says 
 import contextlib
 import getpass
 import os
+import random
 import time
 import uuid
 
-from hone_runner import allowed, folder as folders, lock as locks
+from hone_runner import (allowed, folder as folders, hold, lock as locks, lock_queue, lock_solver,
+                         lock_state)
 
 LOOK_S = 5.0                # between two looks at the devices while waiting
-POLL_S = 1.0                # between two looks at the lock
+POLL_S = 5.0                # between two looks at the lock, up to a tenth less by chance
+NEAR_S, NEAR = 1.0, 1       # the first two of the queue look more often
+SOON_S = 0.1                # nobody is before us: the second look, at which cores can be taken
 SAY_S = 30.0                # between two lines about the same wait
-EXEC_TIMEOUT_S = 30         # a kernel that runs longer hangs (NEURON_RT_EXEC_TIMEOUT)
-
-
-class Held:
-    """Cores that are ours for now. logical, physical: ids. lost: why they are not any more, or
-    None."""
-
-    def __init__(self, logical, physical, lnc):
-        self.logical, self.physical, self.lnc = logical, physical, lnc
-        self.lost = None
-
-    def text(self):
-        return ",".join(str(core) for core in self.logical)
-
-    def variables(self):
-        """What a process that uses them needs in its environment. Cores are reset: one that another
-        setting of lnc left behind does not work otherwise."""
-        return {"NEURON_RT_VISIBLE_CORES": self.text(), "NEURON_RT_NUM_CORES": None,
-                "NEURON_LOGICAL_NC_CONFIG": str(self.lnc), "NEURON_RT_RESET_CORES": "1",
-                "NEURON_RT_EXEC_TIMEOUT": str(EXEC_TIMEOUT_S)}
 
 
 class Waiting:
@@ -46,7 +30,7 @@ class Waiting:
         if self.began is None:
             self.began = now
             self.events.emit("phase", name="wait", seconds=None)
-        if text != self.text and now - self.said > 2 * POLL_S or now - self.said > SAY_S:
+        if text != self.text and now - self.said > 2 * NEAR_S or now - self.said > SAY_S:
             self.said, self.text = now, text
             self.events.log("waiting for a NeuronCore: " + text)
 
@@ -57,16 +41,19 @@ class Waiting:
 
 
 class Taker:
-    """One attempt to take `count` logical cores."""
+    """Takes `count` logical cores, and again when their time is up. lnc: what they are used with,
+    None where that is not known. held: the hold.Held."""
 
-    def __init__(self, context, count):
-        self.context, self.count = context, count
+    def __init__(self, context, count, lnc, wait_s):
+        self.context, self.count, self.lnc, self.wait_s = context, count, lnc, wait_s
         self.devices = context.environment.devices
         self.waiting = Waiting(context.events)
         self.looked = time.monotonic()
         self.allowed = self.allowed_cores()
+        self.size, self.total = count * self.devices.lnc, self.devices.total
         self.lock = self.make_lock()
-        self.entry = "hone-%s" % uuid.uuid4().hex
+        self.entry, self.queued, self.pause_s, self.why = None, False, SOON_S, ""
+        self.held = hold.Held(self, self.devices.lnc)
 
     def allowed_cores(self):
         """The logical cores that the setting `cores` leaves us."""
@@ -86,18 +73,19 @@ class Taker:
                                   "usage")
         folder = self.context.settings.get("lock_folder") or os.environ.get("HONE_LOCK_FOLDER")
         made = locks.Lock(folder, "hone:%s:%s" % (user(), self.context.folder.id))
-        try:
-            made.prepare()
-        except locks.Unusable as problem:
-            raise folders.Refused(str(problem))
+        made.prepare()
         return made
 
-    def is_free(self, physical):
-        """Whether a block is whole logical cores that we may use and nobody holds."""
+    # --------------------------------------------------------------------------- which serve
+
+    def serves(self, block, held):
+        """Whether a block of physical cores is whole logical cores that we may use, and no process
+        is on them but the one whose lock there still runs."""
         lnc = self.devices.lnc
-        if physical[0] % lnc or any(core in self.devices.holders for core in physical):
+        if block[0] % lnc or any(core in self.devices.holders and core not in held
+                                 for core in block):
             return False
-        return all(core // lnc in self.allowed for core in physical)
+        return all(core // lnc in self.allowed for core in block)
 
     def look(self):
         """A fresh look at the devices, when the last one is some seconds old."""
@@ -105,65 +93,87 @@ class Taker:
             self.devices.look()
             self.looked = time.monotonic()
 
-    def take(self, wait_s):
-        """Waits for the cores: Held."""
-        deadline = time.monotonic() + wait_s
-        while True:
-            block, why = self.ask()
-            if block:
-                return self.got(block)
-            self.waiting.say(why)
+    # ------------------------------------------------------------------------------- waiting
+
+    def take(self):
+        """Waits for the cores; they are in `held` then."""
+        deadline = time.monotonic() + self.wait_s
+        while not self.ask():
             if self.context.control:
                 self.context.control.tick()
             if time.monotonic() > deadline:
                 raise folders.Refused("no NeuronCore became free in %d s: %s; set cores to others, "
-                                      "or wait longer (wait_limit_s)" % (wait_s, why))
-            time.sleep(min(POLL_S, max(wait_s / 10, 0.01)))
+                                      "or wait longer (wait_limit_s)" % (self.wait_s, self.why))
+            time.sleep(min(self.pause_s, max(self.wait_s / 10, 0.01)))
             self.look()
+        self.waiting.over()
+        if self.context.control:
+            self.context.control.holds(self.held.text())
+
+    def again(self):
+        """Gives the cores back and waits for such cores anew."""
+        self.leave()
+        self.take()
 
     def ask(self):
-        """(block of physical cores, None) or (None, why there is none)."""
+        """One try: whether the cores are ours now."""
         if self.lock is None:
-            free = set(self.devices.device_of)
-            block = locks.find_block(free, self.count * self.devices.lnc, self.devices.total,
-                                     self.is_free)
-            return block, self.who() if block is None else None
+            return self.ask_devices()
+        self.entry = self.entry or "hone-%s" % uuid.uuid4().hex
         with self.lock.state() as state:
             if state is None:
-                return None, "another program holds the core lock in %s" % self.lock.folder
-            return self.ask_state(state, int(time.time()))
+                self.wait("another program holds the core lock in %s" % self.lock.folder, NEAR_S)
+                return False
+            now = int(time.time())
+            ask = lock_queue.Ask(self.entry, self.size, self.total, self.lnc, self.serves)
+            answer = lock_queue.poll(state, now, ask)
+            if answer.cores:
+                self.held.put(answer.cores, answer.expiry, answer.reset)
+                self.entry, self.queued = None, False
+                self.remember()
+        if not answer.cores:
+            self.told(answer, state, now)
+        return bool(answer.cores)
 
-    def ask_state(self, state, now):
-        row = state.place(self.entry)
-        if row is None:
-            row = {"entry_id": self.entry, "enqueued_ts": now}
-            state.queue.append(row)
-        row.update(request_cores=self.count * self.devices.lnc, last_seen_ts=now,
-                   ready=self.could_be_free())
-        state.tidy(now)
-        mine = locks.blocks_of(row)
-        if mine and not self.is_free(mine):
-            locks.set_block(row, [], None)
-        state.share_out(now, self.devices.total,
-                        lambda other, block: other is not row or self.is_free(block))
-        until = state.drains_until(now)
-        if until:
-            return None, "the host is being drained for %d s more" % (until - now)
-        mine = locks.blocks_of(row)
-        if not mine:
-            ahead = state.queue.index(row)
-            return None, self.who(state) + ("; %d before us in the queue" % ahead if ahead else "")
-        state.queue.remove(row)
-        self.expiry = now + locks.HOLD_S
-        state.held.update({core: self.expiry for core in mine})
-        self.lock.log("COMMIT", cores=mine, expiry=self.expiry)
-        return mine, None
+    def ask_devices(self):
+        """Without a lock: cores on which no process is."""
+        block = next((one for one in lock_solver.blocks(self.size, self.total)
+                      if self.serves(one, ())), None)
+        if block is None:
+            self.wait(self.who(), NEAR_S)
+            return False
+        self.held.put(block, None, True)
+        return True
 
-    def could_be_free(self):
-        """False while processes without a lock hold all we may use: then we let others pass."""
-        size = self.count * self.devices.lnc
-        return locks.find_block(set(self.devices.device_of), size, self.devices.total,
-                                self.is_free) is not None
+    def told(self, answer, state, now):
+        """What a look that gave no cores means for the next one."""
+        if answer.new and self.queued:
+            self.context.events.log("our place in the queue of the core lock is gone (nothing was "
+                                    "heard of us for a minute, or an older client wrote the file); "
+                                    "we are at its end again", "warning")
+        if answer.new:
+            self.queued = True
+            self.remember()
+        if answer.new and not answer.position and not answer.drains:
+            self.pause_s = SOON_S           # mostly it is ours then, and there is nothing to say
+            self.why = self.who(state)
+            return
+        near = answer.position <= NEAR and not answer.drains
+        self.wait(self.reason(answer, state, now),
+                  NEAR_S if near else POLL_S * random.uniform(0.9, 1))
+
+    def wait(self, why, pause_s):
+        self.why, self.pause_s = why, min(pause_s, POLL_S)
+        self.waiting.say(why)
+
+    def reason(self, answer, state, now):
+        if answer.drains:
+            return "the host is being drained for %d s more" % (answer.drains - now)
+        if answer.torn:
+            return "two programs keep the same core in the queue of the core lock; the one that " \
+                "went is forgotten within a minute"
+        ahead = "; %d before us in the queue" % answer.position if answer.position else ""
+        return self.who(state) + ahead
 
     def who(self, state=None):
         """Who holds what we may use, as a sentence."""
@@ -184,55 +194,65 @@ class Taker:
                 for text, held in list(holders.items())[:4]]
         return "; ".join(rows) or "no %d cores side by side are free" % self.count
 
-    def got(self, block):
-        self.waiting.over()
-        lnc = self.devices.lnc
-        held = Held(sorted({core // lnc for core in block}), block, lnc)
-        control = self.context.control
-        if control:
-            control.holds(held.text())
-            if self.lock:
-                control.periodic.append(lambda: self.renew(held, 0.0))
-        return held
+    # --------------------------------------------------------------------------- giving back
 
-    def renew(self, held, wait_s):
-        """Keeps the lock while it is ours. Called from the heart beat, so it never waits there."""
-        if self.lock.inside or self.expiry - time.time() > locks.RENEW_S or held.lost:
+    def remember(self):
+        """Leaves word of what is ours, for whoever finds that this process was killed."""
+        if self.context.control:
+            self.context.control.has_lock({
+                "folder": self.lock.folder, "entry": self.entry or "",
+                "cores": self.held.physical, "expiry": self.held.expiry})
+
+    def leave(self):
+        """Gives back what is locked, and the place in the queue: nobody need find out by time."""
+        if self.context.control:
+            self.context.control.holds("")
+        if self.lock is None or self.entry is None and self.held.expiry is None:
             return
+        with self.lock.state() as state:
+            if state is None:
+                return                          # it expires by itself
+            self.held.check(state)
+            give_back(state, self.entry, self.held.physical, self.held.expiry)
+        self.entry, self.queued, self.held.expiry = None, False, None
+        if self.context.control:
+            self.context.control.has_lock(None)
+
+    def leave_surely(self):
+        """At the end, also when the job is cancelled in the middle of it. That the lock cannot be
+        written any more is no reason to lose what was measured: it expires by itself."""
         try:
-            with self.lock.state(wait_s) as state:
-                if state is None:
-                    return
-                if any(state.held.get(core) != self.expiry for core in held.physical):
-                    held.lost = "another program took the lock of core %s" % held.text()
-                    return
-                self.expiry = int(time.time()) + locks.HOLD_S
-                state.held.update({core: self.expiry for core in held.physical})
-        except OSError:
-            pass                    # tried again with the next beat
+            self.leave()
+        except folders.Refused as problem:
+            self.context.events.log(str(problem), "warning")
+        except BaseException:
+            self.leave()
+            raise
 
-    def give_back(self, held):
-        control = self.context.control
-        if control:
-            control.periodic.clear()
-            control.holds("")
-        if held is None or self.lock is None:
-            return
-        with self.lock.state() as state:
+
+def give_back(state, entry, cores, expiry):
+    if expiry is not None:
+        state.release(cores, expiry)
+    if entry:
+        state.dequeue(entry)
+
+
+def let_go(memo, host):
+    """Gives back what a job that was killed had, by the word it left in its state. host: on which
+    it ran."""
+    if not isinstance(memo, dict) or host != os.uname().nodename:
+        return
+    folder, entry = memo.get("folder"), memo.get("entry")
+    cores = lock_state.core_list(memo.get("cores"))
+    expiry = lock_state.whole(memo.get("expiry"), None)
+    if not isinstance(folder, str) or not os.path.isdir(folder):
+        return
+    try:
+        with locks.Lock(folder, "hone:%s" % user()).state(5.0) as state:
             if state is not None:
-                mine = [core for core in held.physical if state.held.get(core) == self.expiry]
-                for core in mine:
-                    del state.held[core]
-                self.lock.log("RELEASE", cores=mine)
-
-    def leave_queue(self):
-        """We wait no longer; the next one need not find that out by time."""
-        if self.lock is None:
-            return
-        with self.lock.state() as state:
-            row = state.place(self.entry) if state is not None else None
-            if row is not None:
-                state.queue.remove(row)
+                give_back(state, entry if isinstance(entry, str) else "", cores, expiry)
+    except folders.Refused:
+        pass                        # it expires by itself
 
 
 def user():
@@ -243,18 +263,20 @@ def user():
 
 
 @contextlib.contextmanager
-def take(context, count, wait_s):
-    """Takes `count` logical cores for the body: Held. Raises folder.Refused when they cannot be
-    had, also at the end when they were lost in between: what was measured is not to be trusted."""
-    taker = Taker(context, count)
+def take(context, count, lnc, wait_s):
+    """Takes `count` logical cores for the body: hold.Held. Raises folder.Refused when they cannot
+    be had, also at the end when they were lost in between: what was measured is not to be
+    trusted."""
+    taker = Taker(context, count, lnc, wait_s)
+    control = context.control
     try:
-        held = taker.take(wait_s)
-    except BaseException:
-        taker.leave_queue()
-        raise
-    try:
-        yield held
+        taker.take()
+        if control and taker.lock:
+            control.periodic.append(taker.held.renew)
+        yield taker.held
     finally:
-        taker.give_back(held)
-    if held.lost:
-        raise folders.Refused(held.lost + " while it was in use; evaluate again")
+        if control:
+            control.periodic.clear()
+        taker.leave_surely()
+    if taker.held.lost:
+        raise folders.Refused(taker.held.lost + " while it was in use; evaluate again")

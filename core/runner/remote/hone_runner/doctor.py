@@ -10,7 +10,7 @@ import sys
 import time
 
 from hone_runner import allowed, emit, environment, folder as folders, keep, lock as locks, \
-    process, releases, stage
+    lock_state, process, releases, stage
 
 MIN_MEMORY = 8 << 30
 MAX_SKEW_S = 30.0
@@ -201,7 +201,7 @@ class Doctor:
             return "ok", "%s will be made" % found.folder, ""
         try:
             found.prepare()
-            with found.state(5.0) as state:
+            with found.state(5.0, write=False) as state:
                 if state is None:
                     return "warning", "%s is held" % found.file("atomic_lock"), \
                         "a program holds the lock for long; find it with fuser %s" \
@@ -214,14 +214,19 @@ class Doctor:
     def lock_state(found, state):
         now = time.time()
         until = state.drains_until(now)
-        held = sorted(core for core, end in state.held.items() if end > now)
-        text = "%s: %d physical cores locked, %d wait" % (found.folder, len(held), len(state.queue))
-        callers = sorted({name for core, name in found.callers().items() if core in held and name})
-        if callers:
-            text += " (" + ", ".join(callers[:4]) + ")"
+        held = [core for core, end in state.held.items() if end > now]
+        rows = [row for row in state.queue if now - row["last_seen_ts"] <= lock_state.STALE_S]
+        callers, waiting = found.callers(), found.waiting()
+        text = "%s, version %d: %d physical cores locked%s, %d wait%s" % (
+            found.folder, found.version, len(held), some(callers.get(core) for core in held),
+            len(rows), some(waiting.get(row["entry_id"]) for row in rows))
         if until:
-            return "warning", text + "; drained", "somebody keeps the host free of work for %d s " \
-                "more; evaluations wait" % (until - now)
+            clock = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(until))
+            return "warning", "%s; drained until %s" % (text, clock), "somebody keeps the host " \
+                "free of work for %d s more; evaluations wait" % (until - now)
+        if state.is_torn():
+            return "warning", text + "; two of them keep the same core", "no client of the lock " \
+                "is given cores until one of the two is forgotten, a minute after it went"
         return "ok", text, ""
 
     # ------------------------------------------------------------------------ the machine itself
@@ -276,6 +281,12 @@ class Doctor:
         if size > 20 << 30:
             return "warning", found, "the runner's command `sweep DAYS` deletes old ones"
         return "ok", found, ""
+
+
+def some(names):
+    """The first few different names, in brackets; "" for none."""
+    names = sorted({name for name in names if name})
+    return " (%s%s)" % (", ".join(names[:4]), ", ..." if len(names) > 4 else "") if names else ""
 
 
 def runtime_version():

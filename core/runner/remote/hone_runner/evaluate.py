@@ -190,13 +190,13 @@ class Evaluation:
     def held(self):
         """Cores of ours, with what runs on them: (execute.Device, execute.Executor)."""
         count = max(self.lnc // self.context.environment.devices.lnc, 1)
-        with self.context.cores(count) as held:
+        with self.context.cores(count, self.lnc) as held:
             began = time.monotonic()
             try:
                 device = execute.Device(self.context, held, self.lnc)
                 yield device, execute.Executor(device, self.route.run)
             finally:
-                self.device_s += time.monotonic() - began
+                self.device_s += time.monotonic() - began - held.waited
 
     def on_device(self):
         with self.held() as (device, executor):

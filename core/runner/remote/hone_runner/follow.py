@@ -7,7 +7,7 @@ opened again for each look because only that shows what another machine wrote.""
 import os
 import time
 
-from hone_runner import emit, folder as folders, process
+from hone_runner import cores, emit, folder as folders, process
 
 READ = 4 << 20
 SHORTEST_S, LONGEST_S = 0.01, 0.2
@@ -110,6 +110,7 @@ def why_gone(folder, standing):
         return "the job in %s was not started" % folder.path
     process.end_all(lambda: process.marked(folder.mark))
     state = folder.state() or {}
+    cores.let_go(state.get("lock"), state.get("host"))
     text = "the runner's process %s on %s ended without a result" \
         % (state.get("pid"), emit.clean(state.get("host"), 80))
     if state.get("state") == "interrupted":

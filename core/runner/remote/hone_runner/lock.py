@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lock of cores that users of a shared host agreed on: the scheme of nki-library, version 2.
+"""The lock of cores that users of a shared host agreed on: the scheme of nki-library, versions 2 to
+5. This is its folder: `atomic_lock`, under which `locks.json` is read and written in place; the
+least version that a client must speak; the log of events, which says who holds a core.
 
-One folder that everybody may write to; a file `atomic_lock` under which `locks.json` is read and
-written: physical cores with the time their lock expires, a queue of those who wait (first come,
-first served, each ready one in front is given a block of its own), and a time until which the host
-drains. Nothing says who holds a core but the log of events beside it. A holder that crashes is
-forgotten when its lock expires; one that lives renews it.
+The state is in lock_state.py, the rules of the queue in lock_queue.py. A holder that crashes is
+forgotten when its lock expires.
 Source: aws-neuron/nki-library, test/utils (core_lock_client, core_lock_manager and their
 helpers)."""
 
@@ -15,114 +14,26 @@ import errno
 import fcntl
 import json
 import os
+import pwd
+import signal
 import stat
 import time
 
+from hone_runner import folder as folders
+from hone_runner.lock_state import State, core_list
+
 FOLDER = "/tmp/neuronx-cc/core_locks"
-VERSION = 2
-HOLD_S = 60                 # until a lock that is not renewed expires
-RENEW_S = 40                # renewed when less than this is left
-STALE_S = 60                # until one who waits and was not seen is forgotten
-COMMIT_S = 12               # for one who was given a block to take it
+OLDEST, NEWEST = 2, 5       # versions of the scheme that are spoken here
 FLOCK_S = 30.0
 MAX_FILE = 4 << 20
-MAX_QUEUE = 1000
+TRIES, TRY_S = 5, 0.05      # for a file that somebody is just writing
+DEBUG_EVENTS = ("RESERVE", "SOLVER_OVERFLOW")
+DEBUG_VARIABLE = "CORE_LOCK_DEBUG_EVENTS"
+HELD_BACK = {signal.SIGALRM, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 
 
-class Unusable(Exception):
+class Unusable(folders.Refused):
     """The lock cannot be used; the text says why and what to do."""
-
-
-def whole(value, default=0):
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return int(value) if is_number else default
-
-
-class State:
-    """What locks.json says. Members that are not known here are kept as they are."""
-
-    def __init__(self, data):
-        self.data = data if isinstance(data, dict) else {}
-        held = self.data.get("physical_neuron_cores_lock_timeout")
-        self.held = {int(core): whole(until) for core, until in held.items()
-                     if str(core).isdigit()} if isinstance(held, dict) else {}
-        rows = self.data.get("queue")
-        self.queue = [row for row in rows[:MAX_QUEUE] if isinstance(row, dict)
-                      and isinstance(row.get("entry_id"), str)] if isinstance(rows, list) else []
-
-    def text(self):
-        data = dict(self.data)
-        data.setdefault("version", VERSION)
-        data["physical_neuron_cores_lock_timeout"] = {str(core): until for core, until
-                                                      in sorted(self.held.items())}
-        data.pop("queue", None)
-        if self.queue:
-            data["queue"] = self.queue
-        return json.dumps(data)
-
-    def drains_until(self, now):
-        until = whole(self.data.get("draining_enabled_with_timeout"))
-        return until if until > now else 0
-
-    def place(self, entry_id):
-        """The entry of the queue with this id, None when there is none."""
-        return next((row for row in self.queue if row["entry_id"] == entry_id), None)
-
-    def reserved(self, but=None):
-        return {core for row in self.queue if row is not but for core in blocks_of(row)}
-
-    def tidy(self, now):
-        """Forgets locks that expired, those who went, and blocks that were not taken in time."""
-        self.held = {core: until for core, until in self.held.items() if until > now}
-        self.queue = [row for row in self.queue
-                      if now - whole(row.get("last_seen_ts")) <= STALE_S]
-        if self.drains_until(now):
-            return
-        for row in self.queue:
-            until = whole(row.get("commit_deadline_ts"))
-            if blocks_of(row) and until and now > until:
-                set_block(row, [], None)
-
-    def share_out(self, now, total, fits):
-        """Gives each ready one in the queue a block, in order, until one finds none. fits(row,
-        block) may refuse a block for a row."""
-        if self.drains_until(now):
-            return
-        free = set(range(total)) - set(self.held) - self.reserved()
-        for row in self.queue:
-            if blocks_of(row) or not row.get("ready", False):
-                continue
-            block = find_block(free, whole(row.get("request_cores")), total,
-                               lambda found, row=row: fits(row, found))
-            if block is None:
-                return
-            set_block(row, block, now + COMMIT_S)
-            free -= set(block)
-
-
-def blocks_of(row):
-    found = row.get("reserved_cores") or row.get("reserved_region") or []
-    return [core for core in found if isinstance(core, int)] if isinstance(found, list) else []
-
-
-def set_block(row, block, until):
-    row.pop("reserved_region", None)
-    for name, value in (("reserved_cores", block), ("commit_deadline_ts", until)):
-        if value:
-            row[name] = value
-        else:
-            row.pop(name, None)
-
-
-def find_block(free, count, total, fits):
-    """`count` free cores side by side, aligned to their number; None when there are none."""
-    if not 0 < count <= total:
-        return None
-    for start in range(0, total - count + 1, count):
-        block = list(range(start, start + count))
-        if free.issuperset(block) and fits(block):
-            return block
-    return None
 
 
 class Lock:
@@ -130,42 +41,68 @@ class Lock:
 
     def __init__(self, folder, caller):
         self.folder, self.caller = folder or FOLDER, caller
-        self.inside = False         # in a transaction: a signal handler must not begin another
+        self.version = None         # the least that this host asks of a client
 
     def file(self, name):
         return os.path.join(self.folder, name)
 
     def prepare(self):
         """Makes the folder and its files where they are missing; refuses a version not known."""
-        try:
+        with self.explained():
             make_shared(self.folder)
-            for name in ("atomic_lock", "locks.json"):
-                os.close(self.open(name, os.O_RDWR))
-        except OSError as problem:
-            raise Unusable("the core lock in %s cannot be used: %s (%s); ask whoever owns it to "
-                           "let all users write there, or set lock = none on a host of your own"
-                           % (self.folder, problem.strerror, problem.filename))
-        wanted = self.needed_version()
-        if wanted > VERSION:
+            os.close(self.open("atomic_lock", os.O_RDWR))
+            self.version = self.needed_version()
+            os.close(self.open("locks.json", os.O_RDWR))
+        if self.version > NEWEST:
             raise Unusable("the core lock of this host needs version %d of the scheme and hone "
-                           "speaks version %d: update hone, or set lock = none after asking the "
-                           "others who use the host" % (wanted, VERSION))
+                           "speaks versions %d to %d: update hone, or set lock = none after asking "
+                           "the others who use the host" % (self.version, OLDEST, NEWEST))
+
+    @contextlib.contextmanager
+    def explained(self):
+        """What the system refuses is said as what to do."""
+        try:
+            yield
+        except OSError as problem:
+            raise Unusable(self.advice(problem)) from problem
+
+    def advice(self, problem):
+        path = problem.filename or self.folder
+        text = "the core lock in %s cannot be used: %s (%s)" % (self.folder, problem.strerror, path)
+        if problem.errno not in (errno.EACCES, errno.EPERM):
+            return text + "; put that right, or set lock = none on a host of your own"
+        return "%s; it belongs to %s, who can open it to all users of the host with `chmod 1777 " \
+            "%s; chmod 666 %s %s; chmod 644 %s`. On a host of your own set lock = none" \
+            % (text, owner(path), self.folder, self.file("atomic_lock"), self.file("locks.json"),
+               self.file("infra_version.json"))
 
     def needed_version(self):
-        found = read_object(self.open("infra_version.json", os.O_RDWR))
-        wanted = found.get("minClientLockingVersion")
-        if isinstance(wanted, int):
-            return wanted
-        descriptor = self.open("infra_version.json", os.O_RDWR)
-        write_object(descriptor, json.dumps({"minClientLockingVersion": VERSION}))
-        return VERSION
+        """The least version of the host; made where it is missing, never changed where it is
+        not."""
+        name = "infra_version.json"
+        for _ in range(TRIES):
+            try:
+                found = read_object(self.open(name, os.O_RDONLY, make=False))
+            except FileNotFoundError:
+                break
+            wanted = found.get("minClientLockingVersion")
+            if isinstance(wanted, int) and not isinstance(wanted, bool):
+                return wanted
+            time.sleep(TRY_S)       # it may be that somebody is just writing it
+        descriptor = self.open(name, os.O_RDWR)
+        write_whole(descriptor, json.dumps({"minClientLockingVersion": OLDEST}))
+        return OLDEST
 
-    def open(self, name, flags):
-        """Opens a file of the folder that everybody may write to; makes it where it is missing."""
+    def open(self, name, flags, make=True):
+        """Opens a file of the folder that everybody may write to; makes it where it is missing.
+        Never with O_CREAT what is there: in a sticky folder the system refuses that for files of
+        another user (fs.protected_regular)."""
         path = self.file(name)
         try:
             descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC)
         except FileNotFoundError:
+            if not make:
+                raise
             descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_CREAT, 0o666)
             try:
                 os.fchmod(descriptor, 0o666)
@@ -176,74 +113,137 @@ class Lock:
             raise OSError(errno.EINVAL, "it is no regular file", path)
         return descriptor
 
-    @contextlib.contextmanager
-    def state(self, wait_s=FLOCK_S):
-        """The state under the lock; written when the body ends. None when the lock is not free in
-        time."""
-        guard = self.open("atomic_lock", os.O_RDWR)
-        try:
-            if not flock(guard, wait_s):
-                yield None
-                return
-            self.inside = True
-            found = State(read_object(self.open("locks.json", os.O_RDWR)))
-            yield found
-            write_object(self.open("locks.json", os.O_RDWR), found.text())
-        finally:
-            self.inside = False
-            os.close(guard)
+    def seize(self, wait_s):
+        """The descriptor of the lock's file, locked; None when it is not free in time. Who deletes
+        the file parts those who wait for the old one from those who open the new one."""
+        until = time.monotonic() + wait_s
+        while True:
+            guard = self.open("atomic_lock", os.O_RDWR)
+            try:
+                got = flock(guard, max(until - time.monotonic(), 0))
+                if got and same_file(guard, self.file("atomic_lock")):
+                    guard, kept = None, guard
+                    return kept
+                if not got:
+                    return None
+            finally:
+                if guard is not None:
+                    os.close(guard)
 
-    def log(self, event, **fields):
-        """A line in the day's log of events, which is for people; the state must be locked."""
-        row = {"ts": int(time.time()), "event": event, "caller": self.caller}
-        row.update(fields)
+    @contextlib.contextmanager
+    def state(self, wait_s=FLOCK_S, write=True):
+        """The state under the lock; written when the body ends without an exception, then its
+        events. None when the lock is not free in time. Signals wait until it is over."""
+        with self.explained():
+            guard = self.seize(wait_s)
+        if guard is None:
+            yield None
+            return
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, HELD_BACK)
+        try:
+            with self.explained():
+                found = State(read_object(self.open("locks.json", os.O_RDONLY)))
+            yield found
+            if write:
+                with self.explained():
+                    write_whole(self.open("locks.json", os.O_RDWR), found.text())
+                self.log(found.events)
+        finally:
+            os.close(guard)
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def log(self, events):
+        """Lines in the day's log of events, which is for people; the state must be locked."""
+        debug = os.environ.get(DEBUG_VARIABLE, "").lower() in ("1", "true", "yes", "on")
+        rows = [dict({"ts": int(time.time()), "event": event, "caller": self.caller}, **members)
+                for event, members in events if debug or event not in DEBUG_EVENTS]
+        if not rows:
+            return
         name = "events-%s.log" % datetime.date.today().isoformat()
         try:
-            descriptor = self.open(name, os.O_WRONLY | os.O_APPEND)
+            descriptor = self.open(name, os.O_WRONLY | os.O_APPEND, make=self.may_make_logs())
         except OSError:
             return
         try:
-            os.write(descriptor, json.dumps(row).encode() + b"\n")
+            os.write(descriptor, b"".join(json.dumps(row).encode() + b"\n" for row in rows))
         except OSError:
             pass
         os.close(descriptor)
 
+    def may_make_logs(self):
+        """In a sticky folder of another user a file that we make could not be opened by clients
+        that open with O_CREAT (fs.protected_regular), and they take that for an error."""
+        found = os.stat(self.folder)
+        return not found.st_mode & stat.S_ISVTX or found.st_uid == os.geteuid()
+
     def callers(self):
         """{physical core: who took it last}, from the log of events of today and yesterday."""
         found = {}
-        today = datetime.date.today()
-        for day in (today - datetime.timedelta(1), today):
-            for row in self.events("events-%s.log" % day.isoformat()):
-                cores = row.get("cores")
-                for core in cores if isinstance(cores, list) else []:
-                    if row.get("event") in ("ACQUIRE", "COMMIT") and isinstance(core, int):
-                        found[core] = str(row.get("caller") or "")[:100]
+        for row in self.recent("ACQUIRE", "COMMIT"):
+            found.update({core: caller_of(row) for core in core_list(row.get("cores"))})
         return found
+
+    def waiting(self):
+        """{row of the queue: who made it}, from the same."""
+        return {str(row.get("entry_id")): caller_of(row) for row in self.recent("ENQUEUE")}
+
+    def recent(self, *names):
+        """The events of these names of today and yesterday."""
+        today = datetime.date.today()
+        return [row for day in (today - datetime.timedelta(1), today)
+                for row in self.events("events-%s.log" % day.isoformat())
+                if row.get("event") in names]
 
     def events(self, name):
         try:
-            with open(self.file(name), "rb") as file:
+            with os.fdopen(self.open(name, os.O_RDONLY, make=False), "rb") as file:
                 file.seek(max(os.fstat(file.fileno()).st_size - (256 << 10), 0))
-                lines = file.read().splitlines()
+                lines = file.read(256 << 10).splitlines()
         except OSError:
             return []
         rows = []
         for line in lines:
             try:
                 row = json.loads(line.decode("utf-8", "replace"))
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(row, dict):
                 rows.append(row)
         return rows
 
 
+def caller_of(row):
+    return str(row.get("caller") or "")[:100]
+
+
+def owner(path):
+    """Who could open a path to others: the owner of the nearest that is there."""
+    while not os.path.lexists(path) and path != os.path.dirname(path):
+        path = os.path.dirname(path)
+    try:
+        uid = os.lstat(path).st_uid
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return "the user %d" % uid
+    except OSError:
+        return "another user"
+
+
 def make_shared(folder):
-    """The folder and the one above it, for everybody."""
+    """The folder and the one above it, for everybody: anyone may add a file, and nobody but its
+    owner take one away."""
     for path in (os.path.dirname(folder), folder):
         if not os.path.isdir(path):
             os.makedirs(path, exist_ok=True)
-            os.chmod(path, 0o777)
+            os.chmod(path, 0o1777)
+
+
+def same_file(descriptor, path):
+    try:
+        found, named = os.fstat(descriptor), os.stat(path)
+    except FileNotFoundError:
+        return False
+    return (found.st_dev, found.st_ino) == (named.st_dev, named.st_ino)
 
 
 def flock(descriptor, wait_s):
@@ -266,16 +266,38 @@ def read_object(descriptor):
     """The JSON object in a file that is open; {} for what is none (a torn write heals itself)."""
     with os.fdopen(descriptor, "rb") as file:
         data = file.read(MAX_FILE + 1)
+    if len(data) > MAX_FILE:
+        raise OSError(errno.EFBIG, "it has over %d bytes" % MAX_FILE)
     try:
-        found = json.loads(data.decode("utf-8")) if len(data) <= MAX_FILE else {}
+        found = json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 
 
-def write_object(descriptor, text):
-    """In place: the file stays its owner's."""
-    with os.fdopen(descriptor, "r+b", buffering=0) as file:
-        data = text.encode()
-        file.write(data)
-        file.truncate(len(data))
+def write_whole(descriptor, text):
+    """In place, so that the file stays its owner's. Room for it is had first, and what is shorter
+    than before is filled up with blanks before it is cut: a process that dies between two steps
+    leaves the old text or the new one, since half of one would end everybody's locks."""
+    try:
+        data, size = text.encode(), os.fstat(descriptor).st_size
+        make_room(descriptor, len(data), size)
+        write_at(descriptor, data.ljust(size), 0)
+        os.ftruncate(descriptor, len(data))
+    finally:
+        os.close(descriptor)
+
+
+def make_room(descriptor, wanted, size):
+    """Blanks behind the text there is, which readers pass over."""
+    try:
+        write_at(descriptor, b" " * (wanted - size), size)
+    except OSError:
+        os.ftruncate(descriptor, size)
+        raise
+
+
+def write_at(descriptor, data, at):
+    while data:
+        done = os.pwrite(descriptor, data, at)
+        data, at = data[done:], at + done

@@ -247,7 +247,7 @@ class Contender:
         cwd = os.path.expanduser(self.fill(self.spec.cwd)) or context.work
         if not os.path.isdir(cwd):
             raise usage("cwd = %s is no folder on this host", cwd)
-        limits = stage.Limits(self.spec.limit_s, nice=0 if held else 5)
+        limits = stage.Limits(self.spec.limit_s, nice=0 if held else 5).on(held)
         result = context.stage("%s-%s" % (self.role, name), argv, limits, cwd=cwd,
                                env=context.variables(env, held), grammar=shown.Grammar("the model"))
         if result.outcome == "missing":
@@ -258,7 +258,7 @@ class Contender:
 
     def measure(self, held, counts=True):
         """One run of the model: its values are kept when it counts."""
-        result = self.run("run", self.spec.argv, held)
+        result = held.piece(lambda: self.run("run", self.spec.argv, held))
         try:
             values = parse(self.spec, [text_of(result.out, result.out_tail),
                                        text_of(result.err, result.err_tail)])
@@ -335,12 +335,12 @@ class DeviceClock:
         self.seconds = 0.0
 
     @contextlib.contextmanager
-    def running(self):
+    def running(self, held):
         began = time.monotonic()
         try:
             yield
         finally:
-            self.seconds += time.monotonic() - began
+            self.seconds += time.monotonic() - began - held.waited
 
 
 def run_all(context, spec, kernel, incumbent, clock):
@@ -356,7 +356,7 @@ def run_all(context, spec, kernel, incumbent, clock):
     if asked.get("check_only"):
         answer = verdict.judgement("yes") if spec.prepare else verdict.NOT_ASKED
         return {"verdict": dict(verdict.blank(), compiles=answer)}
-    with context.cores(spec.cores) as held, clock.running():
+    with context.cores(spec.cores) as held, clock.running(held):
         measure(context, spec, both, held)
     return judge(context, spec, kernel, incumbent)
 

@@ -31,7 +31,7 @@ INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ
              "AWS_REGION", "AWS_DEFAULT_REGION", "HF_HOME", "SLURM_JOB_ID", "SLURM_JOBID")
 # The way out, often with a login in it: only for what fetches something.
 PROXIES = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
-OUTCOMES = ("ok", "failed", "signalled", "memory", "timeout", "cancelled", "missing")
+OUTCOMES = ("ok", "failed", "signalled", "memory", "timeout", "cancelled", "missing", "lock")
 
 
 class Cancelled(BaseException):
@@ -42,11 +42,17 @@ class Cancelled(BaseException):
 class Limits:
     """wall_s: seconds. cpu_s, memory_bytes: None for none; memory is that of all processes of the
     stage together. address_bytes: of one process's address space. nice: 0 where time is
-    measured."""
+    measured. held: the cores it runs on (hold.Held), which it leaves when their lock ends."""
+
+    held = None
 
     def __init__(self, wall_s, cpu_s=None, memory_bytes=None, address_bytes=None, nice=5):
         self.wall_s, self.cpu_s, self.nice = wall_s, cpu_s, nice
         self.memory_bytes, self.address_bytes = memory_bytes, address_bytes
+
+    def on(self, held):
+        self.held = held
+        return self
 
 
 class Result:
@@ -144,7 +150,7 @@ class Stage:
         self.limits = limits
         self.control = control
         self.child = None
-        self.ended_by = None            # why we ended it: timeout, memory, cancelled
+        self.ended_by = None            # why we ended it: timeout, memory, lock, cancelled
         self.asked = 0.0                # when
         self.looked = self.weighed = 0.0
 
@@ -244,6 +250,8 @@ class Stage:
             self.control.tick()
         if now > deadline:
             self.end("timeout")
+        elif self.limits.held and self.limits.held.over():
+            self.end("lock")
         elif self.limits.memory_bytes and now - self.weighed > WEIGH_S:
             self.weighed = now
             if self.memory() > self.limits.memory_bytes:
@@ -325,6 +333,9 @@ class Stage:
         if self.ended_by == "memory":
             return "memory", "%s was ended %s: its limit of memory is %d MiB" \
                 % (what, after, self.limits.memory_bytes >> 20)
+        if self.ended_by == "lock":
+            return "lock", "%s was ended %s: the lock of its cores ended, and somebody waits for " \
+                "them or the host drains" % (what, after)
         if self.ended_by:
             return self.ended_by, "%s was ended %s" % (what, after)
         if result.status == 0:

@@ -12,7 +12,7 @@ import time
 import traceback
 
 from hone_runner import context as contexts
-from hone_runner import emit, folder as folders, process, stage
+from hone_runner import cores, emit, folder as folders, process, stage
 
 BEAT_S = 5                  # how often the state's file `beat` changes while a job runs
 RESERVE = 256 << 10         # bytes kept for the last words on a full disk
@@ -91,6 +91,12 @@ class Control:
         self.state["core"] = text
         self.write()
 
+    def has_lock(self, memo):
+        """What is ours in the core lock (cores.Taker), for who finds this process killed; None for
+        nothing."""
+        self.state["lock"] = memo
+        self.write()
+
     def write(self):
         try:
             self.folder.set_state(self.state)
@@ -161,10 +167,12 @@ def leave_session(folder, keep):
 
 
 def clear(folder):
-    """Ends what a job that was killed left running."""
+    """Ends what a job that was killed left running, and gives back the cores it had."""
     pids = process.marked(folder.mark)
     if pids:
         process.end_all(lambda: process.marked(folder.mark))
+    state = folder.state() or {}
+    cores.let_go(state.get("lock"), state.get("host"))
 
 
 def run(path, answers):
@@ -322,7 +330,7 @@ def finish(folder, control, events, state):
     events.release()
     events.sync()
     shutil.rmtree(folder.file("work"), ignore_errors=True)
-    control.state.update(state=state, ended=time.time(), core="")
+    control.state.update(state=state, ended=time.time(), core="", lock=None)
     control.over()
     control.write()
 
@@ -354,7 +362,7 @@ def cancel(path, answers):
             end_job(folder, state)
         clear(folder)
         if folder.standing() not in ("ended", "cancelled"):
-            state.update(state="cancelled", ended=time.time(), core="")
+            state.update(state="cancelled", ended=time.time(), core="", lock=None)
             state.pop("stage", None)
             folder.set_state(state)
     finally:

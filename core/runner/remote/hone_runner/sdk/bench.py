@@ -56,12 +56,37 @@ def warmup_s(context):
 def by_nrt(device, programs, inputs, order, tell):
     python, extra = device.nrt_python()
     request = {"models": {who: program.row() for who, program in programs.items()},
-               "inputs": inputs, "order": order, "warmup": WARMUP, "iterations": ITERATIONS,
+               "inputs": inputs, "warmup": WARMUP, "iterations": ITERATIONS,
                "warmup_s": warmup_s(device.context), "lnc": device.lnc,
-               "events": os.path.join(device.context.work, TRACES)}
-    answer, result = compiling.call_worker(device.context, compiling.Ask(
-        "benchmark", "nrt-benchmark", request, device.limits(len(order)), device.variables(extra),
-        python, "nrt"))
+               "events": os.path.join(device.context.work, "part-" + TRACES),
+               "together": len(programs), "first": 0}
+
+    def piece():
+        request.update(order=order, until=min(device.held.leave_at(), 1e12))
+        return compiling.call_worker(device.context, compiling.Ask(
+            "benchmark", "nrt-benchmark", request, device.limits(len(order)),
+            device.variables(extra), python, "nrt"))
+    while order:
+        answer, result = device.held.piece(piece)
+        check_nrt(answer, result)
+        keep_traces(device.context.work, request["events"])
+        for row in answer["samples"]:
+            tell(row["of"], row["us"], row)
+        order = order[len(answer["samples"]):]
+        request["first"] += len(answer["samples"])
+
+
+def keep_traces(folder, part):
+    """The events of a piece behind those of the ones before: packed files are joined as they
+    are."""
+    if os.path.exists(part):
+        with open(part, "rb") as new, open(os.path.join(folder, TRACES), "ab") as whole:
+            shutil.copyfileobj(new, whole)
+        os.unlink(part)
+
+
+def check_nrt(answer, result):
+    """Raises what is wrong with an answer of the runtime's Python layer."""
     if not (answer and answer["ok"]):
         if answer and answer.get("missing"):
             raise execute.NoWay("there is no nrtpy")
@@ -70,8 +95,8 @@ def by_nrt(device, programs, inputs, order, tell):
         problem = execute.judge_failure(result, "nrtpy")
         # Whether the core is busy or takes no second model, the next clock finds out.
         raise execute.NoWay(str(problem)) if isinstance(problem, execute.Busy) else problem
-    for row in answer["samples"]:
-        tell(row["of"], row["us"], row)
+    if not answer["samples"]:
+        raise execute.NoWay("nrtpy took no sample")
 
 
 def each(sample):
@@ -208,6 +233,7 @@ def legacy_sample(device, program, inputs, number):
                "iterations": ITERATIONS, "flags": context.settings.get("compile_flags", "").split(),
                "folder": os.path.join(context.work, "benchmark-%s-%d" % (label, number))}
     limits = stage.Limits(context.number("compile_limit_s") + context.number("run_limit_s"), nice=0)
+    limits.on(device.held)
     answer, result = compiling.call_worker(context, compiling.Ask(
         "benchmark", "nki-benchmark", request, limits,
         device.variables(compiling.own_flags())))
@@ -315,9 +341,10 @@ def capture_profile(device, program, inputs, folder, dge):
     argv += tool.executions(CAPTURE_EXECUTIONS, CAPTURE_EXECUTIONS)
     argv += ["--enable-dge-notifs"] if dge else []
     argv += device.input_files(program, inputs)
-    env = device.variables({"NEURON_RT_ENABLE_DGE_NOTIFICATIONS": "1"} if dge else {})
-    result = context.stage("profile", argv, device.limits(), env=env, cwd=folder,
-                           grammar=shown.Grammar("profiling"))
+    more = {"NEURON_RT_ENABLE_DGE_NOTIFICATIONS": "1"} if dge else {}
+    result = device.held.piece(lambda: context.stage(
+        "profile", argv, device.limits(), env=device.variables(more), cwd=folder,
+        grammar=shown.Grammar("profiling")))
     if not result.ok:
         raise execute.judge_failure(result, tool.name)
     found = glob.glob(os.path.join(folder, "**", "*.ntff"), recursive=True)
@@ -338,7 +365,7 @@ def view_argv(device, program, ntff, form):
 def view_summary(device, program, ntff):
     """[(node, summary)] of a profile; needs no core."""
     result = device.context.stage("view", view_argv(device, program, ntff, "summary-json"),
-                                  device.limits(4), env=device.variables(),
+                                  device.limits_off(4), env=device.variables(),
                                   cwd=os.path.dirname(ntff), show=False)
     nodes = summary.parse(result.read_out())
     if not nodes:

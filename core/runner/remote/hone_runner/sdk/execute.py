@@ -113,7 +113,11 @@ class Device:
     def limits(self, factor=1.0):
         asked = self.context.settings.get("run_limit_s", "").strip()
         wall = self.context.number("run_limit_s") if asked else CAPTURE_LIMIT_S
-        return stage.Limits(wall * factor, nice=0)
+        return stage.Limits(wall * factor, nice=0).on(self.held)
+
+    def limits_off(self, factor):
+        """Those of a stage that needs no core."""
+        return self.limits(factor).on(None)
 
     def nrt_python(self):
         """(python, extra variables) of an environment with the runtime's Python layer."""
@@ -158,10 +162,11 @@ def last_words(result):
 
 
 def patiently(device, call):
-    """Runs a call again while the core is busy, a few times; nobody is ended for it."""
+    """Runs a call on the cores while they are ours, and again while somebody else is on them, a few
+    times; nobody is ended for it."""
     for attempt in range(BUSY_TRIES):
         try:
-            return call()
+            return device.held.piece(call)
         except Busy as busy:
             text = "%s%s" % (busy, device.holder())
             if attempt + 1 == BUSY_TRIES:
@@ -296,7 +301,7 @@ def in_process(how):
                                     NEURON_PLATFORM_TARGET_OVERRIDE=context.device))
         limits = stage.Limits(context.number("compile_limit_s") + context.number("run_limit_s"))
         answer, result = compiling.call_worker(
-            context, compiling.Ask("call", how + "-run", request, limits, env))
+            context, compiling.Ask("call", how + "-run", request, limits.on(device.held), env))
         if answer and answer["ok"]:
             return answer["outputs"]
         raise judge_failure(result, how)

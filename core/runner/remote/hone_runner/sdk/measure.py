@@ -84,7 +84,7 @@ def read_timeline(device, program, ntff, found):
     for form, name in forms(device, found):
         target = os.path.join(os.path.dirname(ntff), name)
         argv = bench.view_argv(device, program, ntff, form) + ["--output-file", target]
-        result = context.stage("view-" + form, argv, device.limits(4), env=device.variables(),
+        result = context.stage("view-" + form, argv, device.limits_off(4), env=device.variables(),
                                cwd=os.path.dirname(ntff), show=False)
         if not os.path.exists(target):
             problems.append("%s: %s" % (form, result.text or "it wrote nothing"))

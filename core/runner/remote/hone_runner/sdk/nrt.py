@@ -174,16 +174,36 @@ class Kept:
             self.file.close()
 
 
+class Hourglass:
+    """The time until the lock of the core ends. Samples that are compared with each other are
+    `together`, and one of them is not begun where all have no time."""
+
+    def __init__(self, request):
+        self.until, self.together = request.get("until"), request.get("together", 1)
+        self.began, self.longest = time.time(), 0.0
+
+    def allows(self, number):
+        if not number or number % self.together:
+            return True
+        now = time.time()
+        self.longest, self.began = max(self.longest, now - self.began), now
+        return self.until is None or now + 1.2 * self.longest <= self.until
+
+
 def do_benchmark(request, classes):
-    """Samples in the order asked for: rows of launches.sample() with "of"."""
+    """Samples in the order asked for: rows of launches.sample() with "of". Fewer where the lock of
+    the core would end before the next ones, of those that are compared with each other, were
+    taken."""
     models = {}
     for name, row in request["models"].items():
         models[name] = Loaded(classes, row, name)
         models[name].set_inputs(request["inputs"])
     warm(models.values(), request["warmup_s"])
-    samples, kept = [], Kept(request.get("events"))
+    samples, kept, hourglass = [], Kept(request.get("events")), Hourglass(request)
     for who in request["order"]:
-        number = len(samples)
+        if not hourglass.allows(len(samples)):
+            break
+        number = request.get("first", 0) + len(samples)
         row = models[who].sample(request, lambda text: kept.put(who, number, text))
         samples.append(dict(row, of=who))
         print("sample %d of %d: %s %.3f us" % (len(samples), len(request["order"]), who, row["us"]),
