@@ -130,7 +130,8 @@ class Taker:
             if answer.cores:
                 self.held.put(answer.cores, answer.expiry, answer.reset)
                 self.entry, self.queued = None, False
-                self.remember()
+            if answer.cores or answer.new:
+                self.remember()                 # before it stands there for all
         if not answer.cores:
             self.told(answer, state, now)
         return bool(answer.cores)
@@ -151,9 +152,7 @@ class Taker:
             self.context.events.log("our place in the queue of the core lock is gone (nothing was "
                                     "heard of us for a minute, or an older client wrote the file); "
                                     "we are at its end again", "warning")
-        if answer.new:
-            self.queued = True
-            self.remember()
+        self.queued = True
         if answer.new and not answer.position and not answer.drains:
             self.pause_s = SOON_S           # mostly it is ours then, and there is nothing to say
             self.why = self.who(state)

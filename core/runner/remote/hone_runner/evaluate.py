@@ -9,7 +9,7 @@ import os
 import random
 import time
 
-from hone_runner import stage
+from hone_runner import hold, stage
 from hone_runner.context import Failed
 from hone_runner.sdk import (advice, bench, canary, compile as compiling, execute, grammar, measure,
                              reference, routes, source, verdict)
@@ -325,7 +325,7 @@ class Evaluation:
         """The NTFF; None, with a word why, when there is none."""
         try:
             return measure.capture(device, self.program, self.reference.inputs_of(self.seeds[0]))
-        except (execute.NoWay, execute.KernelFailed, execute.Busy, Failed) as problem:
+        except (execute.NoWay, execute.KernelFailed, execute.Busy, Failed, hold.TimeUp) as problem:
             self.events.log("there is no profile: %s" % problem, "warning")
             return None
 

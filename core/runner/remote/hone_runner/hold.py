@@ -94,7 +94,7 @@ class Held:
         try:
             return call()
         except TimeUp as up:
-            raise folders.Refused(
+            raise TimeUp(
                 "%s. In one piece it takes longer than the %d s of a lock, which is made longer "
                 "only while nobody else waits: evaluate when the host is less busy"
                 % (up, lock_state.HOLD_S))

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 
-from hone_runner import children, stage
+from hone_runner import children, hold, stage
 from hone_runner.context import Failed
 
 from . import arrays, bench, compile as compiling, execute, keys, profile, summary
@@ -40,7 +40,7 @@ def capture(device, program, inputs):
     if device.tool.path and device.tool.has("capture", "enable-dge-notifs", True):
         try:
             return bench.capture_profile(device, program, inputs, folder, True)
-        except (execute.NoWay, execute.KernelFailed, execute.Busy, Failed) as problem:
+        except (execute.NoWay, execute.KernelFailed, execute.Busy, Failed, hold.TimeUp) as problem:
             events.log("profiling with DGE notifications failed (%s); without them transfers by "
                        "dynamic DMA are missing" % problem, "warning")
     return bench.capture_profile(device, program, inputs, folder + "-plain", False)
