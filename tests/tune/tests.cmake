@@ -16,3 +16,9 @@ if(TARGET hone)
   set_tests_properties(tune/person_at_the_screens PROPERTIES LABELS session TIMEOUT 300
                        SKIP_RETURN_CODE 77)
 endif()
+# Services of models out of order.
+if(TARGET hone)
+  add_test(NAME tune/outages_of_services
+           COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/tune/outages.py $<TARGET_FILE:hone>)
+  set_tests_properties(tune/outages_of_services PROPERTIES LABELS session TIMEOUT 400)
+endif()
