@@ -127,7 +127,7 @@ static void add_failed(struct views *views, const struct tune_summary *summary) 
         const struct tune_failing *failing = &summary->failed.at[i];
         struct summary_row *row =
             say(views, &heading, TUI_PLAIN, "%3dx %s%s%s", failing->count, failing->what,
-                failing->why ? ": " : "", failing->why ? failing->why : "");
+                tune_failing_between(failing), failing->why ? failing->why : "");
         row->attempt = failing->attempt;
     }
 }

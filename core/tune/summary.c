@@ -16,19 +16,30 @@
 
 /* --------------------------------------------------------------------------------------- counts */
 
-static void fail_add(struct tune_summary *summary, const char *what, int attempt, const char *why) {
+static bool is_same(const char *a, const char *b) {
+    return a == b || (a && b && !strcmp(a, b));
+}
+
+/* `each`: the reason is of this one alone, and the last one's is told. */
+static void fail_add(struct tune_summary *summary, struct tune_failing one) {
     struct tune_failing *row = NULL;
     for (size_t i = 0; i < summary->failed.len && !row; i++)
-        if (!strcmp(summary->failed.at[i].what, what))
+        if (!strcmp(summary->failed.at[i].what, one.what) &&
+            (one.each || is_same(summary->failed.at[i].why, one.why)))
             row = &summary->failed.at[i];
     if (!row) {
         row = vec_push(&summary->failed);
-        *row = (struct tune_failing){.attempt = -1};
-        snprintf(row->what, sizeof row->what, "%s", what);
+        *row = one;
     }
     row->count++;
-    row->attempt = attempt;
-    row->why = why;
+    row->attempt = one.attempt;
+    row->why = one.why;
+}
+
+static void said_add(struct tune_summary *summary, const char *what, int attempt, const char *why) {
+    struct tune_failing one = {.attempt = attempt, .why = why && *why ? why : NULL};
+    snprintf(one.what, sizeof one.what, "%s", what);
+    fail_add(summary, one);
 }
 
 /* The class of what a compiler or a check said of an attempt last. */
@@ -41,19 +52,36 @@ static const char *cause_of(const struct tune_state *state, int attempt) {
     return NULL;
 }
 
+/* What a person said of the attempt when it was rejected; NULL: it was left for something else. */
+static const struct tune_rejection *rejection_of(const struct tune_state *state, int attempt) {
+    for (size_t i = state->rejections.len; i-- > 0;) {
+        const struct tune_rejection *rejection = &state->rejections.at[i];
+        if (rejection->attempt == attempt && !rejection->by_loop && !rejection->hunk)
+            return rejection;
+    }
+    return NULL;
+}
+
 static void count_failed(const struct tune_state *state, const struct tune_attempt *attempt,
                          struct tune_summary *summary) {
     static const char *const words[TUNE_STATUSES] = {[TUNE_STATUS_REVERT] = "not faster",
                                                      [TUNE_STATUS_INCONCLUSIVE] = "inconclusive",
                                                      [TUNE_STATUS_FAILED] = "wrong result",
-                                                     [TUNE_STATUS_REJECTED] = "rejected by you",
+                                                     [TUNE_STATUS_REJECTED] = "left",
                                                      [TUNE_STATUS_SUSPECT] = "not credible"};
-    char what[80];
-    const char *cause = cause_of(state, attempt->id);
-    snprintf(what, sizeof what, "%s", words[attempt->status] ? words[attempt->status] : "other");
+    struct tune_failing one = {.attempt = attempt->id, .each = true, .why = attempt->reason};
+    const struct tune_rejection *rejection = rejection_of(state, attempt->id);
+    const char *cause = cause_of(state, attempt->id), *word = words[attempt->status];
+    if (attempt->status == TUNE_STATUS_REJECTED) {
+        said_add(summary, rejection ? "rejected by you" : word, attempt->id,
+                 rejection ? rejection->reason : attempt->reason);
+        return;
+    }
+    snprintf(one.what, sizeof one.what, "%s", word ? word : "other");
     if (attempt->status == TUNE_STATUS_FAILED && attempt->verdict.compiles != TUNE_ANSWER_YES)
-        snprintf(what, sizeof what, cause ? "does not compile (%.40s)" : "does not compile", cause);
-    fail_add(summary, what, attempt->id, attempt->reason);
+        snprintf(one.what, sizeof one.what, cause ? "does not compile (%.40s)" : "does not compile",
+                 cause);
+    fail_add(summary, one);
 }
 
 /* Of a round that kept several the best is a step up; of a beam, only what was better than all before. */
@@ -85,16 +113,18 @@ static void count_attempts(const struct tune_state *state, struct tune_summary *
     }
     for (size_t i = 0; i < state->rejections.len; i++) {
         const struct tune_rejection *rejection = &state->rejections.at[i];
-        if (rejection->attempt < 0)
-            fail_add(summary, rejection->by_loop ? "plan not carried out" : "rejected by you", -1,
+        if (rejection->attempt < 0 && !rejection->hunk)
+            said_add(summary, rejection->by_loop ? "plan not carried out" : "plan rejected by you", -1,
                      rejection->reason);
     }
 }
 
 static int by_count(const void *a, const void *b) {
     const struct tune_failing *one = a, *two = b;
-    return one->count != two->count ? (one->count < two->count) - (one->count > two->count)
-                                    : strcmp(one->what, two->what);
+    int by_what = strcmp(one->what, two->what);
+    if (one->count != two->count)
+        return (one->count < two->count) - (one->count > two->count);
+    return by_what ? by_what : strcmp(one->why ? one->why : "", two->why ? two->why : "");
 }
 
 static void add(double *sum, double value) {
@@ -127,7 +157,7 @@ static void count_calls(const struct tune_state *state, struct tune_summary *sum
             add(&row->tokens, call->guess_answer + call->estimate);
         row->guessed = row->guessed || !isnan(call->guess_answer) || !isnan(call->guess_dollars);
         if (call->failure)
-            fail_add(summary, "question failed", -1, call->failure);
+            said_add(summary, "question failed", -1, call->failure);
     }
 }
 
@@ -244,13 +274,17 @@ static void learnt_text(const struct tune_state *state, const struct tune_summar
         buf_printf(out, "%-8s and %zu notes before\n", "", from);
 }
 
+const char *tune_failing_between(const struct tune_failing *row) {
+    return !row->why ? "" : row->each && row->count > 1 ? ", the last one: " : ": ";
+}
+
 static void failed_text(const struct tune_summary *summary, struct buf *out) {
     const char *heading = "failed";
     for (size_t i = 0; i < summary->failed.len; i++) {
         const struct tune_failing *row = &summary->failed.at[i];
         line_begin(out, &heading);
         buf_printf(out, "%dx %s", row->count, row->what);
-        buf_puts(out, row->why ? ", the last one: " : "");
+        buf_puts(out, tune_failing_between(row));
         line_put(out, row->why);
         buf_putc(out, '\n');
     }

@@ -11,11 +11,14 @@ struct tune_rung {
     int attempt;
     char strategy[80]; /* as the scores name it */
 };
-/* What did not become one, and plans and questions that came to nothing, by why. */
+/* What did not become one, and plans and questions that came to nothing, by why. What was said in words,
+ * by a person or a service, is a row for each of the reasons: it belongs to all that the row counts. What was
+ * measured or compiled has a reason of its own each time. */
 struct tune_failing {
-    char what[80];      /* "do not compile (user)", "are not faster" */
+    char what[80];      /* "does not compile (user)", "not faster" */
     int count, attempt; /* attempt: the last one, -1: none */
-    const char *why;    /* of the last one; NULL */
+    bool each;          /* why is of the last one only */
+    const char *why;    /* NULL */
 };
 struct tune_cost {
     const char *role, *model;
@@ -33,6 +36,8 @@ struct tune_summary {
 /* Free with tune_summary_free. */
 void tune_summary_make(const struct tune_state *state, struct tune_summary *summary);
 void tune_summary_free(struct tune_summary *summary);
+/* What stands between `what` and `why`. */
+const char *tune_failing_between(const struct tune_failing *row);
 
 /* How much faster than its parent: "1.21x (95 %: 1.19 to 1.23)", "1.21x (modelled)". */
 void tune_ratio_print(struct buf *out, const struct tune_attempt *attempt);
