@@ -168,3 +168,32 @@ void text_sanitise(struct buf *out, struct str text) {
         text.len--;
     }
 }
+
+const char *text_typewriter(uint32_t code, const char **name) {
+    static const struct {
+        uint32_t first, last;
+        const char *name, *typed;
+    } rows[] = {
+        {0x00a0, 0x00a0, "a non-breaking space", " "}, {0x00ab, 0x00ab, "a typographic quote", "\""},
+        {0x00ad, 0x00ad, "a soft hyphen", ""},         {0x00b4, 0x00b4, "an accent", "'"},
+        {0x00bb, 0x00bb, "a typographic quote", "\""}, {0x00d7, 0x00d7, "a multiplication sign", "*"},
+        {0x00f7, 0x00f7, "a division sign", "/"},      {0x2000, 0x200a, "a typographic space", " "},
+        {0x200b, 0x200d, "an invisible character", ""}, {0x2010, 0x2011, "a typographic hyphen", "-"},
+        {0x2012, 0x2015, "a dash", "-"},               {0x2018, 0x201b, "a curly quote", "'"},
+        {0x201c, 0x201f, "a curly quote", "\""},       {0x2026, 0x2026, "an ellipsis", "..."},
+        {0x202f, 0x202f, "a non-breaking space", " "}, {0x2032, 0x2032, "a prime", "'"},
+        {0x205f, 0x205f, "a typographic space", " "},  {0x2060, 0x2060, "an invisible character", ""},
+        {0x2212, 0x2212, "a typographic minus", "-"},  {0x2217, 0x2217, "a typographic asterisk", "*"},
+        {0x2260, 0x2260, "a sign for unequal", "!="},  {0x2264, 0x2264, "a sign for at most", "<="},
+        {0x2265, 0x2265, "a sign for at least", ">="}, {0x3000, 0x3000, "a wide space", " "},
+        {0xfeff, 0xfeff, "an invisible character", ""},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        if (code < rows[i].first || code > rows[i].last)
+            continue;
+        if (name)
+            *name = rows[i].name;
+        return rows[i].typed;
+    }
+    return NULL;
+}

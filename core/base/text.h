@@ -40,4 +40,8 @@ size_t text_columns(struct str text);
  * end it is dropped itself. Apply it once, where text enters from a file, a child or the net. */
 void text_sanitise(struct buf *out, struct str text);
 
+/* What a keyboard has in place of a character that word processors and models put into code: "-" for
+ * U+2212, and in *name "a typographic minus". NULL for any other; "" where it is to be left out. */
+const char *text_typewriter(uint32_t code, const char **name);
+
 #endif

@@ -343,6 +343,19 @@ static void lex_operator(struct lexer *lx, size_t len) {
     lx->at = end;
 }
 
+/* What word processors and models write for what a keyboard has. */
+static void fault_stray(struct lexer *lx, struct nki_span span, uint32_t code) {
+    const char *name = "", *typed = text_typewriter(code, &name);
+    if (!typed)
+        nki_fault(lx->faults, span,
+                  "found the character U+%04X, which has no meaning outside strings and comments", code);
+    else if (!*typed)
+        nki_fault(lx->faults, span, "found %s (U+%04X); leave it out", name, code);
+    else
+        nki_fault(lx->faults, span, "found %s (U+%04X); write %s", name, code,
+                  *typed == ' ' ? "a plain blank" : typed);
+}
+
 static void lex_stray(struct lexer *lx) {
     uint32_t start = lx->at, code = 0;
     uint32_t len = lexer_utf8(lx->text + start, lx->end - start, &code);
@@ -359,10 +372,7 @@ static void lex_stray(struct lexer *lx) {
     else if (c > 0x20 && c < 0x7f)
         nki_fault(lx->faults, span, "found '%c', which has no meaning here", c);
     else
-        nki_fault(lx->faults, span,
-                  "found the character U+%04X, which has no meaning outside "
-                  "strings and comments",
-                  code);
+        fault_stray(lx, span, code);
 }
 
 static void lex_newline(struct lexer *lx) {

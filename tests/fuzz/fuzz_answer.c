@@ -143,6 +143,8 @@ static const char *const examples[] = {
     "<<<<<<< SEARCH\n        y = load(x, i)\n=======\n        y = load(x, 2 * i)\n>>>>>>> REPLACE\n",
     "```diff\n--- a/kernel.py\n+++ b/kernel.py\n@@ -5,2 +5,2 @@\n     for i in range(4):\n-        y = "
     "load(x, i)\n+        y = load(x, i + 1)\n```\n",
+    "<<<<<<< SEARCH\n   6          y = load(x, i)\n=======\n   6          y = load(x, 0)\n   7  z\n"
+    ">>>>>>> REPLACE\n<<<<<<< SEARCH\n7: store(y, \xe2\x88\x92i)\n=======\n7: z\n>>>>>>> REPLACE\n",
     "title: Load once\nsummary: what is read again stays\nslow: load(x)\nfast: w = load(x)\napplies: loops\n",
     "diagnosis: right\nlesson: DMA was the limit\n",
     "TILE_N in 128, 256, 512 TILE_K=64..512 helper.width 3@4",

@@ -278,9 +278,7 @@ static const struct {
     {"print 'a'\n",
      "1:7: found a string, expected an operator or the end of the statement"},
     {"x = \xe2\x80\x9c""a\xe2\x80\x9d\n",
-     "1:5: found the character U+201C, which has no meaning outside strings and "
-     "comments\n1:9: found the character U+201D, which has no meaning outside strings "
-     "and comments"},
+     "1:5: found a curly quote (U+201C); write \"\n1:9: found a curly quote (U+201D); write \""},
     {"if x:\n\ty\n        z\n",
      "3:9: this line is indented with tabs where its block uses blanks (or the other way "
      "round); use one of them throughout"},

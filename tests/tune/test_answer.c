@@ -167,6 +167,56 @@ static void what_cannot_be_applied_says_why(void **state) {
     assert_refused(BLOCK("def kernel(x):\n", "def other(x):\n"), "kernel is gone");
 }
 
+/* Identical blocks: for one place once, for as many places as there are of them each. */
+static void a_block_that_stands_twice_is_one(void **state) {
+    (void)state;
+    static const char changed[] = "import nki\n\n@nki.jit\ndef kernel(x):\n    for i in range(4):\n"
+                                  "        y = load(x, 0)\n        store(y, i)\n    return y\n";
+    assert_kernel(BLOCK("y = load(x, i)\n", "y = load(x, 0)\n")
+                      "Once more, all of it:\n" BLOCK("y = load(x, i)\n", "y = load(x, 0)\n"), changed);
+    assert_kernel(BLOCK("store(y, i)\n", "store(y, i)\nstore(y, i)\n")
+                      BLOCK("store(y, i)\nstore(y, i)\n", "store(y, i)\n"), KERNEL);
+    assert_kernel(BLOCK("store(y, i)\n", "store(y, 0)\nstore(y, 0)\n") BLOCK("store(y, 0)\n", "store(y, i)\n")
+                      BLOCK("store(y, 0)\n", "store(y, i)\n"),
+                  "import nki\n\n@nki.jit\ndef kernel(x):\n    for i in range(4):\n        y = load(x, i)\n"
+                  "        store(y, i)\n        store(y, i)\n    return y\n");
+}
+
+/* As the prompt shows them, and as people and tools do. */
+static void copied_line_numbers_are_dropped(void **state) {
+    (void)state;
+    static const char changed[] = "import nki\n\n@nki.jit\ndef kernel(x):\n    for i in range(4):\n"
+                                  "        y = load(x, 0)\n        z = y\n        store(y, i)\n"
+                                  "    return y\n";
+    assert_kernel(BLOCK("   6          y = load(x, i)\n   7          store(y, i)\n",
+                        "   6          y = load(x, 0)\n   7          z = y\n   8          store(y, i)\n"),
+                  changed);
+    assert_kernel(BLOCK("  6 |         y = load(x, i)\n  7 |         store(y, i)\n",
+                        "  6 |         y = load(x, 0)\n  6 |         z = y\n  7 |         store(y, i)\n"),
+                  changed);
+    assert_kernel(BLOCK("6: y = load(x, i)\n", "y = load(x, 0)\nz = y\n"), changed);
+    assert_kernel("```python\n   1  import nki\n   2\n   3  @nki.jit\n   4  def kernel(x):\n"
+                  "   5      return x\n```\n",
+                  "import nki\n\n@nki.jit\ndef kernel(x):\n    return x\n");
+}
+
+static void what_may_be_no_line_number_stays(void **state) {
+    (void)state;
+    assert_kernel(BLOCK("6: y = load(x, i)\n", "128: 64,\n256: 64,\n"),
+                  "import nki\n\n@nki.jit\ndef kernel(x):\n    for i in range(4):\n        128: 64,\n"
+                  "        256: 64,\n        store(y, i)\n    return y\n");
+    assert_refused(BLOCK("6: y = load(x, i)\n9: store(y, i)\n", "z\n"), "not in the kernel");
+}
+
+static void what_no_keyboard_types_is_explained(void **state) {
+    (void)state;
+    assert_refused(BLOCK("y = load(x, \u2212i)\n", "z\n"),
+                   "line 1 of it has a typographic minus (U+2212) at column 13; write -");
+    assert_refused(BLOCK("for i in range(4):\ny\u00a0= load(x, i)\n", "z\n"),
+                   "line 2 of it has a non-breaking space (U+00A0) at column 2; write a plain blank");
+    assert_refused(BLOCK("y = load(\u201cx\u201d, i)\n", "z\n"), "a curly quote (U+201C)");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(labelled_lines_are_a_plan),
@@ -178,6 +228,10 @@ int main(void) {
         cmocka_unit_test(search_and_replace_blocks_change_the_kernel),
         cmocka_unit_test(a_unified_diff_changes_the_kernel),
         cmocka_unit_test(what_cannot_be_applied_says_why),
+        cmocka_unit_test(a_block_that_stands_twice_is_one),
+        cmocka_unit_test(copied_line_numbers_are_dropped),
+        cmocka_unit_test(what_may_be_no_line_number_stays),
+        cmocka_unit_test(what_no_keyboard_types_is_explained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
