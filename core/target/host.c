@@ -99,8 +99,33 @@ static double pause_of(const struct host *host) {
     return pause_s * (0.8 + 0.4 * (double)(hash_quick(&now, sizeof now) % 1000) / 1000);
 }
 
+static void give_up(struct host *host, const struct err *why) {
+    host->failure = *why;
+    host->board->status.retry_ms = 0;
+    target_show(host->board, TARGET_FAILED, "%s", why->text);
+    host_jobs_failed(host, why);
+}
+
+/* A host that never answered may not be there at all: somebody has to look, however long nobody did. With
+ * jobs over there it is waited for, see host_jobs_lost. */
+static bool never_reached(struct host *host, const struct err *why) {
+    double limit_s = host_number(host, "reach_limit_s", 120);
+    double tried_s = (double)(clock_monotonic_ns() - host->since_ns) * 1e-9;
+    struct err err = {0};
+    if (host->was_ready || tried_s < limit_s)
+        return false;
+    err_set(&err, ERR_ENVIRONMENT, "%s was not reached in %.0f s and %d tries (%.200s). Is it on, is its "
+            "address right? hone host check %s says more; start, or the same command, tries again. "
+            "reach_limit_s of [host NAME] says how long", host->spec.name, tried_s, host->tries,
+            why->text, host->spec.name);
+    give_up(host, &err);
+    return true;
+}
+
 static void pause_then_retry(struct host *host, const struct err *why) {
     host->tries++;
+    if (never_reached(host, why))
+        return;
     double pause_s = pause_of(host);
     host->retry = loop_timer_start(host->loop, (uint64_t)(pause_s * 1000), 0, on_retry, host);
     host->board->status.retry_ms = clock_wall_ms() + (int64_t)(pause_s * 1000);
@@ -110,13 +135,6 @@ static void pause_then_retry(struct host *host, const struct err *why) {
     else
         target_show(host->board, TARGET_CONNECTING, "no connection to %s yet (%.300s)",
                     host->spec.name, why->text);
-}
-
-static void give_up(struct host *host, const struct err *why) {
-    host->failure = *why;
-    host->board->status.retry_ms = 0;
-    target_show(host->board, TARGET_FAILED, "%s", why->text);
-    host_jobs_failed(host, why);
 }
 
 /* The transport is gone or about to be: everything on it has ended or ends here. */
@@ -228,6 +246,8 @@ struct transport *host_transport_open(const struct host *host, struct loop *loop
 static bool begin(struct host *host, struct err *err) {
     host->failure = (struct err){0};
     host->board->status.retry_ms = 0;
+    if (!host->tries)
+        host->since_ns = clock_monotonic_ns();
     struct transport_callbacks callbacks = {.on_ready = on_ready, .on_question = on_question,
                                             .on_note = on_note, .on_closed = on_closed,
                                             .data = host};
@@ -339,6 +359,7 @@ void host_answer(struct host *host, const char *answer) {
     if (!host->board->asks || !host->transport)
         return;
     forget_question(host);
+    host->since_ns = clock_monotonic_ns();
     target_show(host->board, TARGET_CONNECTING, "connecting to %s", host->spec.name);
     transport_answer(host->transport, answer);
 }

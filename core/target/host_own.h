@@ -23,6 +23,7 @@ struct host {
     bool was_ready;                 /* what goes wrong now is a connection lost */
     int64_t lost_ms;                /* wall clock; since when there is no connection */
     int tries;                      /* in a row that did not end in HOST_READY */
+    uint64_t since_ns;              /* the first of them; a person's answer begins anew */
     struct loop_timer *retry, *refresh, *breaking;
     struct err breaking_why;
     struct host_prepare *prepare;   /* while PREPARING */

@@ -203,7 +203,9 @@ static bool place_failed(struct tune_session *session, struct tune_evaluation *e
         session->failures = session->place.modelled ? session->failures : 0;
         return false;
     }
-    if (failure->kind == ERR_ENVIRONMENT && session->failures++ == 0) {
+    const struct target_status *place = session->place_view.status;
+    bool gave_up = place && place->state == TARGET_FAILED;      /* it has tried for long enough */
+    if (failure->kind == ERR_ENVIRONMENT && !gave_up && session->failures++ == 0) {
         tune_emit_log(session, TUNE_LEVEL_WARNING, "host", "%s; it is tried once more",
                       failure->text);
         by_step[evaluation->work.step].start(session);

@@ -371,6 +371,41 @@ static void jobs_wait_for_the_first_connection_and_fail_without_hope(void **stat
     loop_free(loop);
 }
 
+/* It says when it tries next, stops, and a person has it tried again. */
+static void a_host_that_is_never_reached_is_given_up(void **state) {
+    struct loop *loop = loop_new();
+    struct err err = {0};
+    struct config *config = config_load(NULL, &err);
+    assert_true(config_set(config, "host double", "reach_limit_s", "1", &err));
+    target_free(begin(state, loop, "never"));
+    struct target_options options = {.config = config};
+    line.cut = true;
+    struct target *target = target_open(loop, "double", &options, &err);
+    assert_non_null(target);
+    struct heard heard = {.loop = loop};
+    start(target, &heard, "result 1\n");
+    wait_done(loop, &heard);
+    assert_int_equal(heard.failure.kind, ERR_ENVIRONMENT);
+    assert_non_null(strstr(heard.failure.text, "was not reached"));
+    assert_non_null(strstr(heard.failure.text, "hone host check double"));
+    assert_int_equal(target_look(target)->state, TARGET_FAILED);
+    assert_int_equal(target_look(target)->retry_ms, 0);
+    assert_true(line.opened > 1);
+    heard_free(&heard);
+    line.cut = false;
+    target_retry(target);
+    wait_state(loop, target, TARGET_READY);
+    /* Once it was there it is waited for. */
+    line_cut(true);
+    bool never = false;
+    loop_run_until(loop, &never, 2500);
+    assert_int_equal(target_look(target)->state, TARGET_LOST);
+    assert_true(target_look(target)->retry_ms > 0);
+    target_free(target);
+    loop_free(loop);
+    config_free(config);
+}
+
 static void questions_reach_the_person_and_a_no_is_final(void **state) {
     struct loop *loop = loop_new();
     struct target *target = begin(state, loop, "asks");
@@ -552,6 +587,7 @@ int main(void) {
         cmocka_unit_test(events_that_were_lost_there_are_told_from_the_start),
         cmocka_unit_test(cancel_ends_that_job_alone_also_after_a_cut),
         cmocka_unit_test(jobs_wait_for_the_first_connection_and_fail_without_hope),
+        cmocka_unit_test(a_host_that_is_never_reached_is_given_up),
         cmocka_unit_test(questions_reach_the_person_and_a_no_is_final),
         cmocka_unit_test(without_python_or_numpy_it_says_what_to_do),
         cmocka_unit_test(a_full_disk_a_skewed_clock_and_a_missing_sdk_are_told),
