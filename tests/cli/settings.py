@@ -127,6 +127,7 @@ class Host(Settings):
                             (["host", "list", "x"], "one argument too many"),
                             (["host", "list", "--yes"], "makes no sense"),
                             (["host", "doctor", "sim"], "device model"),
+                            (["host", "conform", "sim"], "device model"),
                             (["host", "doctor", "nowhere"], "there is no target nowhere")):
             self.assertIn(words, self.hone(*args, status=2))
 
@@ -134,11 +135,12 @@ class Host(Settings):
         self.write("[host trn2]\n[cluster hpc]\n")
         script = (f"eval \"$('{HONE}' completion bash)\"\n"
                   "t() { COMP_WORDS=(\"$@\") COMP_CWORD=$(($#-1)); _hone; echo ${COMPREPLY[@]}; }\n"
-                  "t hone host ''; t hone host doctor t; t hone run --target ''; t hone run x")
+                  "t hone host ''; t hone host doctor t; t hone host conform t; "
+                  "t hone run --target ''; t hone run x")
         env = {**self.env, "PATH": os.path.dirname(HONE) + ":" + self.env["PATH"]}
         done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True)
         self.assertEqual(done.stdout.splitlines(),
-                         ["add list doctor setup", "trn2", "sim trn2 hpc", ""])
+                         ["add list doctor setup conform", "trn2", "trn2", "sim trn2 hpc", ""])
 
 
 if __name__ == "__main__":
