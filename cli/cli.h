@@ -79,6 +79,7 @@ int cli_run(const struct cli *cli);
 int cli_sweep(const struct cli *cli);
 int cli_host(const struct cli *cli);
 int cli_conform(const struct cli *cli);
+int cli_model(const struct cli *cli);
 int cli_config(const struct cli *cli);
 int cli_import(const struct cli *cli);
 int cli_export(const struct cli *cli);

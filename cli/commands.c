@@ -157,6 +157,12 @@ static const struct cli_option conform_options[] = {
     OPTIONS_END,
 };
 
+static const struct cli_option model_options[] = {
+    {"names", NULL, NULL, "list: the names alone, one a line.", false},
+    {"json", NULL, NULL, "list: a JSON list. test: one JSON event a line as it comes.", false},
+    OPTIONS_END,
+};
+
 static const struct cli_option config_options[] = {
     {"path", NULL, NULL, "Print where your own file is (it need not exist).", false},
     {"reference", NULL, NULL, "Print all there is to set, as Markdown.", false},
@@ -257,6 +263,14 @@ const struct cli_command cli_commands[] = {
      "with the report. It has versions and names of the SDK's in it, and none of machines, people or "
      "folders. Exit status 1 when something is not as hone knows it.",
      conform_options, 0, 0, false, cli_conform},
+    {"model", "test|list [NAME]", "whether language models can be asked",
+     "test NAME tries a model as it would be asked: its key, its address, and one short answer, which "
+     "costs some tokens. It says of each step whether it worked and what to do. NAME is a [model NAME], "
+     "SERVICE/MODEL, or several with commas; default: those of [roles]. Exit status 3 when something "
+     "failed. hone run tries keys and addresses by itself before it begins, without a question.\n\n"
+     "list shows the models of your configuration, where they are asked and where their keys come from; "
+     "it connects to nothing.",
+     model_options, 1, 2, false, cli_model},
     {"import", "PATH [TASK|SESSION]", "take over what other agents learnt and tried",
      "PATH is a file or a folder: experiments.jsonl and rewrites.json of nki-kernel-agent or of hone, "
      "executor_results.json and lists of rewrites of AccelOpt, candidates.jsonl of KDA, "

@@ -19,6 +19,11 @@ static void add_spaced(struct buf *out, const char *choices) {
 
 #define HOST_NAMES "$(hone host list --names 2>/dev/null)"
 
+/* Commands whose second argument is a name that one of their own subcommands lists. */
+static bool has_names(const struct cli_command *command) {
+    return !strcmp(command->name, "host") || !strcmp(command->name, "model");
+}
+
 /* Words that the first argument is one of: "bash|zsh|fish"; false when it is anything. */
 static bool words_of(const struct cli_command *command, struct str *words) {
     struct str rest = str_of(command->args);
@@ -36,8 +41,9 @@ static void bash_arguments(struct buf *out, const struct cli_command *command) {
         add_spaced(out, copy);
         buf_puts(out, "\"\n");
     }
-    if (strcmp(command->name, "host") == 0)
-        buf_puts(out, "        [ \"$COMP_CWORD\" -eq 3 ] && names=\"" HOST_NAMES "\"\n");
+    if (has_names(command))
+        buf_printf(out, "        [ \"$COMP_CWORD\" -eq 3 ] && names=\"$(hone %s list --names "
+                   "2>/dev/null)\"\n", command->name);
 }
 
 static void bash_command(struct buf *out, const struct cli_command *command) {
@@ -102,8 +108,9 @@ static void fish_arguments(struct buf *out, const struct cli_command *command) {
     snprintf(copy, sizeof copy, STR_FMT, STR_ARG(words));
     buf_printf(out, "complete -c hone -f -n '__fish_seen_subcommand_from %s' -a '", command->name);
     add_spaced(out, copy);
-    buf_printf(out, "%s'\n", strcmp(command->name, "host") == 0
-                                 ? " (hone host list --names 2>/dev/null)" : "");
+    if (has_names(command))
+        buf_printf(out, " (hone %s list --names 2>/dev/null)", command->name);
+    buf_puts(out, "'\n");
 }
 
 static void fish_command(struct buf *out, const struct cli_command *command) {

@@ -724,6 +724,37 @@ static bool somebody_answers(struct run *run, struct err *err) {
     return true;
 }
 
+struct trying {
+    struct run *run;
+    bool done;
+    struct err err;
+};
+
+static void on_tried(void *data, const struct err *err) {
+    struct trying *trying = data;
+    trying->err = *err;
+    trying->done = true;
+    loop_stop(trying->run->loop);
+}
+
+/* Before any work: a run does not end after its profile for a key that is not there. */
+static bool models_answer(struct run *run, struct err *err) {
+    const char *names = tune_session_state(run->session)->proposer;
+    struct trying trying = {.run = run};
+    struct tune_preflight_hooks hooks = {.on_done = on_tried, .data = &trying};
+    if (!tune_session_state(run->session)->roles)
+        return true;
+    struct tune_preflight *preflight =
+        tune_preflight_start(run->loop, run->config, names, false, &hooks, err);
+    if (preflight)
+        loop_run(run->loop);
+    tune_preflight_free(preflight);
+    if (trying.err.kind != ERR_NONE)
+        err_set(err, trying.err.kind, "%.350s (hone model test %.60s says more)",
+                trying.err.text, names);
+    return err->kind == ERR_NONE;
+}
+
 static int end_status(const struct run *run) {
     const struct tune_state *state = tune_session_state(run->session);
     if (run->interrupted)
@@ -737,11 +768,15 @@ static int end_status(const struct run *run) {
 
 static int serve(struct run *run) {
     struct err err = {0};
-    tune_session_on_event(run->session, on_event, run);
-    tune_session_on_change(run->session, on_change, run);
     run->interrupt = loop_signal_start(run->loop, SIGINT, on_signal, run);
     run->terminate = loop_signal_start(run->loop, SIGTERM, on_signal, run);
     run->hangup = loop_signal_start(run->loop, SIGHUP, on_signal, run);
+    if (!models_answer(run, &err))
+        return cli_fail(run->cli, &err);
+    if (run->interrupted)
+        return EXIT_INTERRUPTED;
+    tune_session_on_event(run->session, on_event, run);
+    tune_session_on_change(run->session, on_change, run);
     if (!somebody_answers(run, &err) || !start(run, &err))
         return cli_fail(run->cli, &err);
     loop_post(run->loop, look, run);

@@ -30,6 +30,7 @@ struct workbench {
     struct tui_term *term;
     struct views *views;
     struct tune_session *session;
+    struct tune_preflight *preflight;   /* of the session's models; NULL */
     struct tune_options options;
     struct config *config;              /* outlives the session */
     enum target_state noted;            /* of the place, for the list of hosts */
@@ -158,6 +159,26 @@ static void set_model(struct workbench *bench) {
     views_set_model(bench->views, &model);
 }
 
+static void on_models(void *data, const struct err *err) {
+    struct workbench *bench = data;
+    if (err->kind == ERR_NONE)
+        return;
+    views_say(bench->views, true, "%.400s (hone model test says more)", err->text);
+    on_change(bench);
+}
+
+/* In the background: a person looks around first. */
+static void try_models(struct workbench *bench) {
+    const struct tune_state *state = tune_session_state(bench->session);
+    struct tune_preflight_hooks hooks = {.on_done = on_models, .data = bench};
+    struct err err = {0};
+    tune_preflight_free(bench->preflight);
+    bench->preflight = NULL;
+    if (state->roles && !state->read_only)
+        bench->preflight = tune_preflight_start(bench->loop, bench->config, state->proposer, false,
+                                                &hooks, &err);
+}
+
 static bool open_session(struct workbench *bench, const char *task, struct err *err) {
     struct tune_options options = bench->options;
     struct config *config = settings_load(task, err);
@@ -170,6 +191,7 @@ static bool open_session(struct workbench *bench, const char *task, struct err *
     if (!bench->session)
         return false;
     tune_session_on_change(bench->session, on_change, bench);
+    try_models(bench);
     return true;
 }
 
@@ -179,6 +201,8 @@ static void list_recent(struct workbench *bench) {
 }
 
 static void leave_session(struct workbench *bench) {
+    tune_preflight_free(bench->preflight);
+    bench->preflight = NULL;
     tune_session_close(bench->session);
     bench->session = NULL;
     list_recent(bench);
@@ -382,6 +406,7 @@ static void listen_to_all(struct workbench *bench) {
 static void close_all(struct workbench *bench) {
     tui_term_free(bench->term);
     views_free(bench->views);
+    tune_preflight_free(bench->preflight);
     tune_session_close(bench->session);
     loop_timer_stop(bench->frame);
     loop_timer_stop(bench->settle);

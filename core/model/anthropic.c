@@ -195,6 +195,7 @@ static bool whole(struct model_call *call, const cJSON *object) {
 }
 
 const struct model_api model_api_anthropic = {
-    .name = "anthropic", .is_service = true, .key_variable = "ANTHROPIC_API_KEY", .framing = MODEL_SSE,
+    .name = "anthropic", .is_service = true, .key_variable = "ANTHROPIC_API_KEY",
+    .address = ADDRESS, .framing = MODEL_SSE,
     .prepare = prepare, .event = event, .whole = whole, .start = model_keyed_start,
     .stop = model_keyed_stop};

@@ -46,7 +46,8 @@ static void print_body(struct model_call *call, struct buf *out) {
         if (caches && message->cache)
             add_cache_point(content);
     }
-    cJSON *inference = cJSON_AddObjectToObject(body, "inferenceConfig"), *more = cJSON_CreateObject();
+    cJSON *inference = cJSON_AddObjectToObject(body, "inferenceConfig");
+    cJSON *more = cJSON_CreateObject();
     bool thinks = model_effort_add_bedrock(call, more);
     if (!model_effort_is_unlimited(more))
         cJSON_AddNumberToObject(inference, "maxTokens", call->kept.endpoint.max_tokens);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "model/private.h"
 
@@ -63,7 +64,8 @@ static void on_exit_command(void *data, const struct loop_exit *exit) {
     struct buf how = {0};
     loop_exit_print(exit, &how);
     struct str said = str_trim(buf_str(&running->said));
-    enum model_failed failed = exit->end == LOOP_TIMED_OUT ? MODEL_FAILED_USELESS : MODEL_FAILED_GARBLED;
+    enum model_failed failed =
+        exit->end == LOOP_TIMED_OUT ? MODEL_FAILED_USELESS : MODEL_FAILED_GARBLED;
     if (exit->end == LOOP_EXITED && exit->status == 0 && call->text.len)
         model_call_finish(call, MODEL_STOP_END);
     else if (exit->end == LOOP_EXITED && exit->status == 0)
@@ -87,8 +89,38 @@ static void name_environment(const struct model_endpoint *endpoint, const char *
     names[count] = NULL;
 }
 
+/* As the system looks for it when it is started. */
+static bool is_there(const char *program) {
+    struct str rest = str_of(getenv("PATH")), folder;
+    if (strchr(program, '/'))
+        return access(program, X_OK) == 0;
+    bool found = false;
+    while (!found && str_next(&rest, ':', &folder)) {
+        struct buf path = {0};
+        folder = folder.len ? folder : STR(".");
+        buf_printf(&path, STR_FMT "/%s", STR_ARG(folder), program);
+        found = access(path.at, X_OK) == 0 && !file_is_dir(path.at);
+        buf_free(&path);
+    }
+    return found;
+}
+
+static void command_look(struct model_call *call) {
+    const char *program = call->kept.endpoint.command[0];
+    if (is_there(program))
+        model_call_finish(call, MODEL_STOP_END);
+    else
+        model_call_fail(call, MODEL_FAILED_REQUEST, "the program %s is not there, or cannot be run",
+                        program);
+    model_call_end_try(call);
+}
+
 static void command_start(struct model_call *call) {
     const struct model_endpoint *endpoint = &call->kept.endpoint;
+    if (call->kept.request.only_connects) {
+        command_look(call);
+        return;
+    }
     struct running *running = mem_alloc(1, sizeof *running);
     struct buf prompt = {0};
     struct err err = {0};
@@ -126,7 +158,12 @@ const struct model_api model_api_command = {
 
 /* A person takes the time it takes; the answer comes by model_answer. */
 static void human_start(struct model_call *call) {
-    model_call_note(call, "the prompt waits for your answer");
+    if (!call->kept.request.only_connects) {
+        model_call_note(call, "the prompt waits for your answer");
+        return;
+    }
+    model_call_finish(call, MODEL_STOP_END);
+    model_call_end_try(call);
 }
 
 bool model_waits_for_person(const struct model_call *call) {

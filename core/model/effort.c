@@ -77,7 +77,7 @@ static const struct {
 static int budget_of(const struct model_endpoint *endpoint) {
     static const int usual[] = {[MODEL_EFFORT_LOW] = 2048, [MODEL_EFFORT_MEDIUM] = 8192,
                                 [MODEL_EFFORT_HIGH] = 16384, [MODEL_EFFORT_MAX] = 32768};
-    int wanted = endpoint->thinking_tokens > 0 ? endpoint->thinking_tokens : usual[endpoint->effort];
+    int given = endpoint->thinking_tokens, wanted = given > 0 ? given : usual[endpoint->effort];
     int most = endpoint->max_tokens - MAX_OF(endpoint->max_tokens / 4, 1);
     return MIN_OF(MAX_OF(wanted, LEAST_BUDGET), most);
 }

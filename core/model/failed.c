@@ -78,18 +78,20 @@ static void say_cut(struct model_call *call, char *to, size_t size) {
     if (reply->stop == MODEL_STOP_CONTEXT)
         snprintf(to, size, "%.80s: prompt and answer together filled the model's context", name);
     else if (empty)
-        snprintf(to, size, "%.80s: thinking used up max_tokens (%d); nothing of an answer came", name,
-                 most);
+        snprintf(to, size, "%.80s: thinking used up max_tokens (%d); nothing of an answer came",
+                 name, most);
     else if (reply->thinking > 0)
-        snprintf(to, size, "%.80s: the answer was cut at max_tokens (%d); %.0f of them were thinking",
-                 name, most, reply->thinking);
+        snprintf(to, size,
+                 "%.80s: the answer was cut at max_tokens (%d); %.0f of them were thinking", name,
+                 most, reply->thinking);
     else
         snprintf(to, size, "%.80s: the answer was cut at max_tokens (%d)", name, most);
 }
 
 static void say_declined(struct model_call *call, char *to, size_t size) {
     const char *words = call->declined.len ? call->declined.at : "";
-    snprintf(to, size, "%.80s declined to answer%s%s", model_call_name(call), *words ? ": " : "", words);
+    snprintf(to, size, "%.80s declined to answer%s%s", model_call_name(call),
+             *words ? ": " : "", words);
 }
 
 void model_call_conclude(struct model_call *call) {

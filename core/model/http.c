@@ -221,6 +221,26 @@ static void read_whole(struct model_transfer *transfer) {
     cJSON_Delete(object);
 }
 
+/* A server of one's own was not started, or a network lets nothing out but by its proxy. */
+static void judge_unreached(struct model_transfer *transfer, CURLcode code, const char *detail) {
+    struct model_call *call = transfer->call;
+    const char *url = transfer->post.url.at, *host = strstr(url, "://");
+    host = host ? host + 3 : url;
+    int size = (int)(host - url + (ptrdiff_t)strcspn(host, "/?#"));
+    bool silent = code == CURLE_COULDNT_CONNECT || code == CURLE_OPERATION_TIMEDOUT;
+    if (*transfer->proxy || !(silent || code == CURLE_COULDNT_RESOLVE_HOST))
+        model_call_fail(call, MODEL_FAILED_UNREACHED, "%s: %s", model_call_name(call), detail);
+    else if (model_is_this_machine(url))
+        model_call_fail(call, MODEL_FAILED_UNREACHED,
+                        "%s: nothing answers at %.*s: is the server running? (%s)",
+                        model_call_name(call), size, url, detail);
+    else
+        model_call_fail(call, MODEL_FAILED_UNREACHED,
+                        "%s: %.*s cannot be reached (%s). If this network wants a proxy, name it "
+                        "in HTTPS_PROXY or as proxy of the model",
+                        model_call_name(call), size, url, detail);
+}
+
 static void judge_error(struct model_transfer *transfer, CURLcode code) {
     struct model_call *call = transfer->call;
     struct buf detail = {0};
@@ -233,9 +253,9 @@ static void judge_error(struct model_transfer *transfer, CURLcode code) {
     bool midway = call->first_ns != 0;
     double connected_s = 0;
     curl_easy_getinfo(transfer->easy, CURLINFO_PRETRANSFER_TIME, &connected_s);
-    bool unreached = connected_s <= 0;
-    model_call_fail(call, unreached ? MODEL_FAILED_UNREACHED : MODEL_FAILED_DISCONNECTED, "%s: %s%s",
-                    model_call_name(call),
+    if (connected_s <= 0)
+        judge_unreached(transfer, code, detail.at);
+    model_call_fail(call, MODEL_FAILED_DISCONNECTED, "%s: %s%s", model_call_name(call),
                     midway ? "the connection broke in the middle of the answer: " : "", detail.at);
     buf_free(&detail);
 }
@@ -256,6 +276,8 @@ static void end_transfer(struct model_transfer *transfer, CURLcode code) {
         look_at_head(transfer, (struct str){0});
     if (call->wrong.kind != ERR_NONE || call->finished)
         ;       /* settled by what the stream said */
+    else if (code == CURLE_OK && call->kept.request.only_connects)
+        model_call_finish(call, MODEL_STOP_END);
     else if (code != CURLE_OK)
         judge_error(transfer, code);
     else if (transfer->status != 200)
@@ -453,6 +475,8 @@ void model_http_start(struct model_call *call, struct model_post *post) {
     set_transfer(transfer->easy, transfer);
     set_request(transfer->easy, &transfer->post);
     model_proxy_set(transfer->easy, &call->kept.endpoint, transfer->post.url.at, transfer->proxy);
+    if (call->kept.request.only_connects)
+        curl_easy_setopt(transfer->easy, CURLOPT_CONNECT_ONLY, 1L);
     call->transfer = transfer;
     curl_multi_add_handle(call->client->multi, transfer->easy);
 }

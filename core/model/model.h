@@ -99,6 +99,9 @@ struct model_request {
     bool cache_system;
     const struct model_message *messages;
     size_t count;
+    /* Nothing is sent: the key is fetched and the connection made, or the program looked for, and the
+     * reply has no text. */
+    bool only_connects;
 };
 
 /* Tokens as the service reports them; NAN: not reported. `input` counts what was neither read from
@@ -181,6 +184,9 @@ void model_cancel(struct model_call *call);
 /* The interface "human": whether this call waits for a person, and the person's answer. */
 bool model_waits_for_person(const struct model_call *call);
 void model_answer(struct model_call *call, struct str text);
+/* Where a key comes from, and where the model is asked, in words without secrets. */
+void model_key_print(const struct model_endpoint *endpoint, struct buf *out);
+void model_address_print(const struct model_endpoint *endpoint, struct buf *out);
 /* A conversation as one text, as commands and persons get it. */
 void model_print_conversation(const struct model_request *request, struct buf *out);
 

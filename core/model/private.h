@@ -48,7 +48,7 @@ enum model_framing { MODEL_SSE, MODEL_FRAMES };
 struct model_api {
     const char *name;
     bool is_service;                /* over HTTP; a model must be named */
-    const char *key_variable;
+    const char *key_variable, *address;
     enum model_framing framing;
     /* Puts the request together; `key` is "" where none is needed. */
     bool (*prepare)(struct model_call *call, const char *key, struct model_post *post,

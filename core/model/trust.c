@@ -63,13 +63,18 @@ bool model_is_this_machine(const char *address) {
     return place_of(address, &place) && is_here(place.host);
 }
 
+static bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
 /* "us-west-2", "us-gov-east-1"; not "s3" or "s3-us-west-2", where anybody may have a name. */
 static bool is_region(struct str label) {
     size_t letters = 0;
-    while (letters < label.len && ((label.at[letters] | 0x20) >= 'a' && (label.at[letters] | 0x20) <= 'z'))
+    while (letters < label.len && is_letter(label.at[letters]))
         letters++;
-    return letters == 2 && label.len > 3 && label.at[2] == '-' && !memchr(label.at, '.', label.len) &&
-           label.at[label.len - 1] >= '0' && label.at[label.len - 1] <= '9';
+    char last = label.len ? label.at[label.len - 1] : 0;
+    return letters == 2 && label.len > 3 && label.at[2] == '-' && last >= '0' && last <= '9' &&
+           !memchr(label.at, '.', label.len);
 }
 
 static bool fits(const char *host, const char *head, const char *tail) {
@@ -116,7 +121,7 @@ bool model_trust_find(const struct model_endpoint *endpoint, enum model_trust *t
     if (!known)
         return err_set(err, ERR_USAGE, "the base_url is no URL");
     return err_set(err, ERR_USAGE,
-                   "no key goes to %.100s over plain http, where it could be read on the way. Use https, "
-                   "or bring the port here (ssh -L) and ask localhost; a server that wants no key needs "
-                   "none of key_env, key_command and key_keyring", place.host);
+                   "no key goes to %.100s over plain http, where it could be read on the way. Use "
+                   "https, or bring the port here (ssh -L) and ask localhost; a server that wants "
+                   "no key needs none of key_env, key_command and key_keyring", place.host);
 }

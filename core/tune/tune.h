@@ -19,5 +19,6 @@
 #include "tune/choose.h"
 #include "tune/summary.h"
 #include "tune/session.h"
+#include "tune/preflight.h"
 
 #endif

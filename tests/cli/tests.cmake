@@ -9,3 +9,6 @@ set_tests_properties(cli/endless PROPERTIES LABELS session TIMEOUT 300)
 add_test(NAME cli/settings COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/settings.py
          $<TARGET_FILE:hone>)
 set_tests_properties(cli/settings PROPERTIES LABELS unit TIMEOUT 120)
+add_test(NAME cli/models COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/models.py
+         $<TARGET_FILE:hone>)
+set_tests_properties(cli/models PROPERTIES LABELS session TIMEOUT 300)

@@ -25,7 +25,8 @@ static bool make_certificate(struct secure *secure) {
              "-subj /CN=hone -addext subjectAltName=DNS:models.test,DNS:gateway.test,DNS:login.test,"
              "DNS:refused.test,DNS:api.anthropic.com,DNS:*.anthropic.com.evil.test,"
              "DNS:api.openai.com,DNS:*.api.openai.com,DNS:*.api.openai.com.evil.test,"
-             "DNS:bedrock-runtime.us-west-2.amazonaws.com,DNS:*.s3.amazonaws.com,IP:127.0.0.1 -keyout key.pem -out ca.pem >/dev/null 2>&1 && "
+             "DNS:bedrock-runtime.us-west-2.amazonaws.com,DNS:*.s3.amazonaws.com,IP:127.0.0.1 "
+             "-keyout key.pem -out ca.pem >/dev/null 2>&1 && "
              "cat ca.pem key.pem >both.pem", secure->folder);
     return system(command) == 0;
 }
