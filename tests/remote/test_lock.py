@@ -100,7 +100,7 @@ class Cores(common.HostCase):
         self.assertEqual([row.split()[0] for row in self.entries()[::2]], ["job0", "job1", "job2"])
 
     def test_a_holder_that_crashed_is_forgotten_when_its_lock_expires(self):
-        self.env.update(HONE_TEST_HOLD_S="3")
+        self.env.update(HONE_TEST_HOLD_S="8")
         first = self.cores_job("a", crash=True)
         self.call("start", first)
         wait_for(lambda: self.entries(), "the core")
@@ -131,7 +131,7 @@ class Cores(common.HostCase):
 
     # ------------------------------------------------------------------- longer than one lock
 
-    SHORT = {"HONE_TEST_HOLD_S": "3", "HONE_TEST_LEAVE_S": "1", "HONE_TEST_RENEW_S": "2",
+    SHORT = {"HONE_TEST_HOLD_S": "8", "HONE_TEST_LEAVE_S": "1", "HONE_TEST_RENEW_S": "6",
              "HONE_TEST_BEAT_S": "1", "HONE_TEST_LEAST_S": "0.1"}
 
     def pieces_job(self, name, pieces=1, **more):
