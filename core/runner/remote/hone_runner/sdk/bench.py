@@ -69,18 +69,20 @@ def by_nrt(device, programs, inputs, order, tell):
     while order:
         answer, result = device.held.piece(piece)
         check_nrt(answer, result)
-        keep_traces(device.context.work, request["events"])
+        keep_traces(device.context.work, request)
         for row in answer["samples"]:
             tell(row["of"], row["us"], row)
         order = order[len(answer["samples"]):]
         request["first"] += len(answer["samples"])
 
 
-def keep_traces(folder, part):
-    """The events of a piece behind those of the ones before: packed files are joined as they
-    are."""
+def keep_traces(folder, request):
+    """The events of a piece behind those of the pieces before, and in the place of those of an
+    earlier benchmark (the canary's): packed files are joined as they are."""
+    part = request["events"]
     if os.path.exists(part):
-        with open(part, "rb") as new, open(os.path.join(folder, TRACES), "ab") as whole:
+        mode = "ab" if request["first"] else "wb"
+        with open(part, "rb") as new, open(os.path.join(folder, TRACES), mode) as whole:
             shutil.copyfileobj(new, whole)
         os.unlink(part)
 
