@@ -74,8 +74,34 @@
       "The target's release is older than the name. Do without it, or take a newer release there.") \
     X(C_IMPORT, "hone-candidate-import", ERROR, 0, \
       "a candidate may not import '{}'", \
-      "A kernel needs NKI and what computes constants: nki, neuronxcc, nkilib, numpy, math, " \
-      "functools, itertools, typing, enum, dataclasses. Remove the import.") \
+      "A kernel needs NKI and what computes constants: nki, neuronxcc, nkilib, numpy's arithmetic, " \
+      "math, functools, itertools, operator, typing, enum, dataclasses, and files of the task that " \
+      "keep to the same. Remove the import.") \
+    X(C_NAME, "hone-candidate-name", ERROR, 0, \
+      "'{}' is not among what a candidate may use", \
+      "Candidates keep to a list: NKI, arithmetic of numpy and math, Python's plain builtins and " \
+      "containers, what the file itself defines. Compute it with those.") \
+    X(C_ATTRIBUTE, "hone-candidate-attribute", ERROR, 0, \
+      "the attribute '{}' is not among what a candidate may reach", \
+      "Attributes are those of tensors, arrays, numbers, text and containers, and those that the " \
+      "file's own classes define.") \
+    X(C_MODULE, "hone-candidate-module", ERROR, 0, \
+      "a candidate may not hand around the module '{}'", \
+      "Write module.name where the name is needed.") \
+    X(C_ASSIGN, "hone-candidate-assign", ERROR, 0, \
+      "a candidate may not change '{}', which is not its own", \
+      "Modules and what they hold stay as they are; use a local variable.") \
+    X(C_USE, "hone-candidate-use", ERROR, 0, \
+      "a candidate may not use '{}' in this way", \
+      "type() is for comparing, Enum and other classes for class statements, getattr() for names " \
+      "that stand there, nki.jit for the kernel with plain options.") \
+    X(C_FORM, "hone-candidate-form", ERROR, 0, \
+      "a candidate may not have {}", \
+      "A kernel is plain Python in plain ASCII names; write it without.") \
+    X(C_KEPT, "hone-candidate-kept", ERROR, 0, \
+      "'{}' comes from code that only the original kernel may have", \
+      "The kernel that all began with goes beyond the list there. What stands unchanged may stay; " \
+      "new code may not use it unless the person allows it (:allow).") \
     X(C_CALL, "hone-candidate-call", ERROR, 0, \
       "a candidate may not use '{}'", \
       "It runs, changes or measures code around the kernel. Write what is meant directly.") \

@@ -1,130 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a kernel that somebody proposed may not do, from its source: reach for anything but its
- * arguments, run code that is not there to be read, keep state, treat one shape or some contents in
- * another way. It is no sandbox: what it cannot see is up to the runner's limits, the data flow of
- * the program (facts.c) and the verdict. What the original kernel does is its owner's business. */
-#include "nki/lint.h"
+/* What a kernel that somebody proposed is held against, from its source: the list of what it may name
+ * and reach (guard.c), and how it could cheat with that: keep state, treat one shape or some contents in
+ * another way. It is no sandbox: behind it are the runner's wall, the data flow of the program
+ * (facts.c) and the verdict. What the original kernel does is its owner's business. */
+#include "nki/guard.h"
 
-/* ---- imports --------------------------------------------------------------------------------- */
-
-static const char *const modules[] = {
-    "nki",  "neuronxcc",  "nkilib",     "neuronx_nki", "numpy",       "math",       "cmath",
-    "enum", "functools",  "itertools",  "typing",      "dataclasses", "abc",        "operator",
-    "numbers", "collections", "typing_extensions", "__future__", "ml_dtypes",
-};
-
-/* Parts of allowed modules that read files or load code. */
-static const char *const back_doors[] = {
-    "numpy.ctypeslib", "numpy.f2py",  "numpy.distutils", "numpy.testing", "numpy.lib",
-    "numpy.memmap",    "numpy.load",  "numpy.save",      "numpy.savez",   "numpy.loadtxt",
-    "numpy.savetxt",   "numpy.fromfile", "numpy.genfromtxt", "numpy.DataSource",
-    "numpy.fromregex",
-};
-
-/* What runs or measures kernels: the candidate is the kernel, not the measurement. */
-static const char *const host_side[] = {
-    "nki.simulate", "nki.simulate_kernel", "nki.benchmark", "nki.profile", "nki.baremetal",
-};
-
-/* Whether `name` is `whole` or something in it. */
-static bool is_within(struct str name, const char *whole) {
-    size_t len = strlen(whole);
-    return name.len >= len && memcmp(name.at, whole, len) == 0 &&
-           (name.len == len || name.at[len] == '.');
-}
-
-static bool is_in(struct str name, const char *const *list, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (is_within(name, list[i]))
-            return true;
-    return false;
-}
-
-static void check_module(struct lint *lint, const struct nki_node *node, struct str name) {
-    if (!is_in(name, modules, COUNT_OF(modules)))
-        lint_name(lint, LINT_C_IMPORT, node, name);
-    else if (is_in(name, back_doors, COUNT_OF(back_doors)))
-        lint_name(lint, LINT_C_FILE, node, name);
-    else if (is_in(name, host_side, COUNT_OF(host_side)))
-        lint_name(lint, LINT_C_CALL, node, name);
-}
-
-static void check_import(struct lint *lint, const struct nki_node *node) {
-    for (uint32_t i = 0; i < node->import.names.len; i++)
-        check_module(lint, node->import.names.at[i], node->import.names.at[i]->alias.name);
-}
-
-static void check_import_from(struct lint *lint, const struct nki_node *node) {
-    struct buf name = {0};
-    if (node->import_from.level) {
-        lint_name(lint, LINT_C_IMPORT, node, nki_node_text(lint->tree, node));
-        return;
-    }
-    for (uint32_t i = 0; i < node->import_from.names.len; i++) {
-        struct str module = node->import_from.module;
-        struct str part = node->import_from.names.at[i]->alias.name;
-        buf_clear(&name);
-        buf_printf(&name, STR_FMT "." STR_FMT, STR_ARG(module), STR_ARG(part));
-        check_module(lint, node, buf_str(&name));
-    }
-    buf_free(&name);
-}
-
-/* ---- calls and names ------------------------------------------------------------------------- */
-
-static const char *const code_builtins[] = {
-    "eval", "exec", "compile", "__import__", "breakpoint", "input", "globals", "locals", "vars",
-    "setattr", "delattr", "memoryview", "exit", "quit", "__builtins__", "__loader__", "__spec__",
-};
-
-static void check_name(struct lint *lint, const struct nki_node *node) {
-    struct str name = node->name.id;
-    if (node->context != NKI_LOAD || !lint_is_builtin(lint, name))
-        return;
-    if (str_is(name, "open") || str_is(name, "__file__"))
-        lint_name(lint, LINT_C_FILE, node, name);
-    else if (is_in(name, code_builtins, COUNT_OF(code_builtins)))
-        lint_name(lint, LINT_C_CALL, node, name);
-}
-
-/* getattr with a name that is put together at run time reaches everything. */
-static void check_getattr(struct lint *lint, const struct nki_node *call) {
-    const struct nki_node *func = call->call.func;
-    if (func->kind != NKI_NAME || !str_is(func->name.id, "getattr") ||
-        !lint_is_builtin(lint, func->name.id) || call->call.args.len < 2)
-        return;
-    const struct nki_node *what = call->call.args.at[1];
-    bool is_plain = what->kind == NKI_CONSTANT && what->constant.type == NKI_CONST_STRING &&
-                    !str_starts(what->constant.text, "__");
-    if (!is_plain)
-        lint_name(lint, LINT_C_CALL, call, nki_node_text(lint->tree, call));
-}
-
-static const char *const internals[] = {
-    "f_back", "f_globals", "f_locals", "f_code", "gi_frame", "tb_frame", "cr_frame", "ag_frame",
-};
-static const char *const harmless[] = {
-    "__name__", "__doc__", "__init__", "__post_init__", "__len__", "__getitem__", "__repr__",
-    "__version__",
-};
-
-static void check_attribute(struct lint *lint, const struct nki_node *node) {
-    struct str attr = node->attribute.attr;
-    bool is_dunder = str_starts(attr, "__") && str_ends(attr, "__") &&
-                     !is_in(attr, harmless, COUNT_OF(harmless));
-    struct buf name = {0};
-    if (is_dunder || is_in(attr, internals, COUNT_OF(internals)))
-        lint_name(lint, LINT_C_INTERNALS, node, attr);
-    else if (str_is(attr, "tofile"))
-        lint_name(lint, LINT_C_FILE, node, attr);
-    else if (!lint_canonical(lint, node, &name))
-        ;
-    else if (is_in(buf_str(&name), back_doors, COUNT_OF(back_doors)))
-        lint_name(lint, LINT_C_FILE, node, buf_str(&name));
-    else if (is_in(buf_str(&name), host_side, COUNT_OF(host_side)))
-        lint_name(lint, LINT_C_CALL, node, buf_str(&name));
-    buf_free(&name);
-}
+/* ---- state -------------------------------------------------------------------------------------- */
 
 static void check_global(struct lint *lint, const struct nki_node *node) {
     for (uint32_t i = 0; i < node->global.len; i++)
@@ -224,12 +105,8 @@ static void check_subscript(struct lint *lint, const struct nki_node *node) {
 
 typedef void (*check_fn)(struct lint *lint, const struct nki_node *node);
 static const check_fn checks[NKI_KIND_COUNT] = {
-    [NKI_IMPORT] = check_import, [NKI_IMPORT_FROM] = check_import_from,
-    [NKI_NAME] = check_name,     [NKI_CALL] = check_getattr,
-    [NKI_GLOBAL] = check_global, [NKI_ATTRIBUTE] = check_attribute,
-    [NKI_ARG] = check_arg,       [NKI_IF] = check_if,
-    [NKI_WHILE] = check_while,   [NKI_IF_EXP] = check_if_exp,
-    [NKI_SUBSCRIPT] = check_subscript,
+    [NKI_GLOBAL] = check_global, [NKI_ARG] = check_arg,       [NKI_IF] = check_if,
+    [NKI_WHILE] = check_while,   [NKI_IF_EXP] = check_if_exp, [NKI_SUBSCRIPT] = check_subscript,
 };
 
 static const char *const narrow[] = {
@@ -244,15 +121,15 @@ static void check_type(struct lint *lint, const struct nki_node *node) {
         name = node->attribute.attr;
     else if (node->kind == NKI_CONSTANT && node->constant.type == NKI_CONST_STRING)
         name = node->constant.text;
-    if (name.len && is_in(name, narrow, COUNT_OF(narrow)))
-        lint_name(lint, LINT_C_NARROW, node, name);
+    for (size_t i = 0; i < COUNT_OF(narrow); i++)
+        if (str_is(name, narrow[i]))
+            lint_name(lint, LINT_C_NARROW, node, name);
 }
 
 static void find(const struct nki_tree *tree, const struct nki_candidate_options *options,
                  struct diag_list *diags) {
     struct nki_lint_options none = {0};
     struct lint lint = {.tree = tree, .options = &none, .diags = diags};
-    lint_bindings(&lint);
     for (uint32_t i = 0; i < tree->n_nodes; i++) {
         const struct nki_node *node = tree->nodes[i];
         if (checks[node->kind])
@@ -260,8 +137,6 @@ static void find(const struct nki_tree *tree, const struct nki_candidate_options
         if (options->looks_for_types)
             check_type(&lint, node);
     }
-    map_free(&lint.aliases);
-    map_free(&lint.bound);
 }
 
 static void check_dialect(const struct nki_tree *tree, const struct nki_tree *original,
@@ -316,6 +191,59 @@ static void find_errors(const struct nki_tree *tree, const char *release, struct
     diag_free(&all);
 }
 
+/* ---- the list ---------------------------------------------------------------------------------- */
+
+static void report(struct lint *lint, const struct guard_finding *finding) {
+    const struct nki_node *node = finding->node;
+    struct nki_span span = nki_span_of(node);
+    if (node->kind == NKI_ATTRIBUTE)    /* a chain may go over many lines; it is this part of it */
+        span = node->attribute.attr_span;
+    lint_report(lint, finding->rule, span, (struct lint_detail){.name = finding->name});
+}
+
+/* What the file does beyond the list; the findings of `original` come with an excuse where they stand as
+ * they did there. */
+static void find_beyond(const struct nki_tree *tree, const struct nki_tree *original,
+                        const struct nki_candidate_options *options, struct diag_list *diags) {
+    struct nki_lint_options none = {0};
+    struct lint lint = {.tree = tree, .options = &none, .diags = diags};
+    struct guard_files files = {.kernel = options->path, .reference = options->reference};
+    struct guard guard = {.tree = tree, .original = original, .release = options->release,
+                          .files = &files, .path = options->path};
+    struct map tainted = {0};
+    guard_run(&guard);
+    if (original && !original->errors)
+        guard_excuse(&guard, &tainted);
+    for (size_t i = 0; i < guard.found.len; i++)
+        if (!guard.found.at[i].excused)
+            report(&lint, &guard.found.at[i]);
+    map_free(&tainted);
+    guard_free(&guard);
+    guard_files_free(&files);
+}
+
+void nki_lint_beyond(const struct nki_tree *tree, const struct nki_candidate_options *options,
+                     struct diag_list *diags) {
+    size_t first = diags->all.len;
+    if (tree->errors)
+        return;
+    find_beyond(tree, NULL, options, diags);
+    nki_sort_findings(diags, first);
+}
+
+static void add_beyond(const struct nki_tree *tree, const struct nki_candidate_options *options,
+                       struct diag_list *diags) {
+    struct diag_list found = {0}, before = {0};
+    const struct nki_tree *original = options->original;
+    bool is_allowed = options->allows_original && original && !original->errors;
+    find_beyond(tree, is_allowed ? NULL : original, options, &found);
+    if (is_allowed)
+        find_beyond(original, NULL, options, &before);
+    take_new(&found, &before, diags);
+    diag_free(&found);
+    diag_free(&before);
+}
+
 void nki_lint_candidate(const struct nki_tree *tree, const struct nki_candidate_options *options,
                         struct diag_list *diags) {
     const struct nki_tree *original = options->original;
@@ -323,6 +251,7 @@ void nki_lint_candidate(const struct nki_tree *tree, const struct nki_candidate_
     size_t first = diags->all.len;
     if (tree->errors)
         return;
+    add_beyond(tree, options, diags);
     find(tree, options, &found);
     find_errors(tree, options->release, &found);
     if (original && !original->errors) {

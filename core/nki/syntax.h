@@ -471,14 +471,23 @@ void nki_lint(const struct nki_tree *tree, const struct nki_lint_options *option
 /* A rewrite of a kernel that somebody else proposed. */
 struct nki_candidate_options {
     const struct nki_tree *original;    /* ? the kernel it comes from */
+    bool allows_original;           /* what the original uses beyond the list, the candidate may, too */
     bool looks_for_types;           /* also narrower types by name, where a program cannot tell */
     const char *release;            /* ? as in nki_lint_options */
+    const char *path;               /* ? of the kernel: files beside it may be imported, but not */
+    const char *reference;          /* ? this one */
 };
-/* What a candidate may not do, on top of nki_lint's errors: read anything but its arguments, run
- * other code, keep state, go another way for one shape or by contents. What the original does
- * likewise is not reported. Needs the sources alone; nothing for a tree with syntax errors. */
+/* What a candidate may not do, on top of nki_lint's errors: use anything but what core/nki/allow.def
+ * lists and what the file defines itself, keep state, go another way for one shape or by contents. What
+ * the original does likewise is not reported; beyond the list that means: what stands at the top of the
+ * file unchanged (all uses of the same names with allows_original). Reads the helper files that are
+ * imported, else nothing; nothing for a tree with syntax errors. */
 void nki_lint_candidate(const struct nki_tree *tree, const struct nki_candidate_options *options,
                         struct diag_list *diags);
+/* What a kernel uses beyond the list, whoever wrote it: what a person is shown of the one that all begins
+ * with. `original` is not looked at. */
+void nki_lint_beyond(const struct nki_tree *tree, const struct nki_candidate_options *options,
+                     struct diag_list *diags);
 
 /* One row of the lint table, for `hone explain`. */
 struct nki_lint_rule {

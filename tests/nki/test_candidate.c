@@ -59,7 +59,7 @@ static void what_reaches_past_the_arguments_is_found_in_both_dialects(void **sta
         {"def f(x):\n  exec('x')\n  return __import__('os')\n", "call call"},
         {"def f(x, n):\n  return getattr(x, 'sh' + n)\n", "call"},
         {"def f(x):\n  return getattr(x, 'shape')\n", ""},
-        {"def f():\n  return open('reference.py').read()\n", "file"},
+        {"def f():\n  return open('reference.py').read()\n", "file attribute"},
         {"def f():\n  return np.load('y.npy'), np.zeros(3)\n", "file"},
         {"from numpy import fromfile\n", "file"},
         {"def f(x):\n  return nki.simulate_kernel(f, x)\n", "call"},

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a candidate reads and reaches: every name, and every attribute on the way from it, has to be on
+ * the list. A module stands only in front of a name that is taken from it, never as a value: then no
+ * value leads to one, and attributes of values need their names looked at alone. */
+#include "nki/guard.h"
+
+/* ---- what is said about a name that is not on the list -------------------------------------------- */
+
+static const struct {
+    const char *name;
+    enum lint_rule rule;
+} told[] = {
+    {"open", LINT_C_FILE},              {"__file__", LINT_C_FILE},
+    {"numpy.load", LINT_C_FILE},        {"numpy.save", LINT_C_FILE},
+    {"numpy.savez", LINT_C_FILE},       {"numpy.loadtxt", LINT_C_FILE},
+    {"numpy.savetxt", LINT_C_FILE},     {"numpy.fromfile", LINT_C_FILE},
+    {"numpy.genfromtxt", LINT_C_FILE},  {"numpy.fromregex", LINT_C_FILE},
+    {"numpy.memmap", LINT_C_FILE},      {"numpy.DataSource", LINT_C_FILE},
+    {"tofile", LINT_C_FILE},            {"dump", LINT_C_FILE},
+    {"eval", LINT_C_CALL},              {"exec", LINT_C_CALL},
+    {"compile", LINT_C_CALL},           {"__import__", LINT_C_CALL},
+    {"breakpoint", LINT_C_CALL},        {"input", LINT_C_CALL},
+    {"globals", LINT_C_CALL},           {"locals", LINT_C_CALL},
+    {"vars", LINT_C_CALL},              {"setattr", LINT_C_CALL},
+    {"delattr", LINT_C_CALL},           {"memoryview", LINT_C_CALL},
+    {"exit", LINT_C_CALL},              {"quit", LINT_C_CALL},
+    {"getattr", LINT_C_CALL},           {"type", LINT_C_CALL},
+    {"nki.simulate", LINT_C_CALL},      {"nki.simulate_kernel", LINT_C_CALL},
+    {"nki.benchmark", LINT_C_CALL},     {"nki.profile", LINT_C_CALL},
+    {"nki.baremetal", LINT_C_CALL},     {"f_back", LINT_C_INTERNALS},
+    {"f_globals", LINT_C_INTERNALS},    {"f_builtins", LINT_C_INTERNALS},
+    {"f_locals", LINT_C_INTERNALS},     {"f_code", LINT_C_INTERNALS},
+    {"gi_frame", LINT_C_INTERNALS},     {"tb_frame", LINT_C_INTERNALS},
+    {"cr_frame", LINT_C_INTERNALS},     {"ag_frame", LINT_C_INTERNALS},
+    {"gi_code", LINT_C_INTERNALS},
+};
+
+enum lint_rule guard_rule_of(struct str name, enum lint_rule otherwise) {
+    struct buf known = {0};
+    enum lint_rule rule = otherwise;
+    allow_module_name(name, &known);
+    for (size_t i = 0; i < COUNT_OF(told); i++)
+        if (str_is(buf_str(&known), told[i].name))
+            rule = told[i].rule;
+    if (rule == otherwise && guard_is_dunder(name))
+        rule = LINT_C_INTERNALS;
+    buf_free(&known);
+    return rule;
+}
+
+/* ---- where a name stands --------------------------------------------------------------------------- */
+
+static const struct nki_node *attribute_of(const struct nki_node *node) {
+    const struct nki_node *parent = node->parent;
+    return parent && parent->kind == NKI_ATTRIBUTE && parent->attribute.value == node ? parent
+                                                                                     : NULL;
+}
+
+static const struct nki_node *call_of(const struct nki_node *node) {
+    const struct nki_node *parent = node->parent;
+    return parent && parent->kind == NKI_CALL && parent->call.func == node ? parent : NULL;
+}
+
+/* Whether all arguments of a call stand there: no *x, no **x. */
+static bool is_plain_call(const struct nki_node *call) {
+    for (uint32_t i = 0; i < call->call.args.len; i++)
+        if (call->call.args.at[i]->kind == NKI_STARRED)
+            return false;
+    for (uint32_t i = 0; i < call->call.keywords.len; i++)
+        if (!call->call.keywords.at[i]->keyword.name.len)
+            return false;
+    return true;
+}
+
+/* Whether it is an argument of one of Python's own functions. */
+static bool is_called_by(const struct guard *guard, const struct nki_node *argument,
+                         const char *const *names) {
+    const struct nki_node *call = argument->parent;
+    bool is = false;
+    if (!call || call->kind != NKI_CALL || call->call.func == argument ||
+        call->call.func->kind != NKI_NAME)
+        return false;
+    struct str id = call->call.func->name.id;
+    for (; *names; names++)
+        is |= str_is(id, *names);
+    return is && !guard->stars.len && !map_find(&guard->bound, id) &&
+           !map_find(&guard->imports, id);
+}
+
+static const char *const asks[] = {"isinstance", "issubclass", NULL};
+static const char *const prints[] = {"str", "repr", "print", "isinstance", "issubclass", NULL};
+
+bool guard_is_type_place(const struct nki_node *node) {
+    for (const struct nki_node *at = node; at->parent; at = at->parent) {
+        const struct nki_node *up = at->parent;
+        if ((up->kind == NKI_ARG && up->arg.annotation == at) ||
+            (up->kind == NKI_FUNCTION_DEF && up->function_def.returns == at) ||
+            (up->kind == NKI_ANN_ASSIGN && up->ann_assign.annotation == at))
+            return true;
+        if (nki_is_statement(up) || up->kind == NKI_ARG || up->kind == NKI_CALL ||
+            up->kind == NKI_LAMBDA)
+            return false;
+    }
+    return false;
+}
+
+/* The node with the brackets, unions and tuples of types around it. */
+static const struct nki_node *whole_type(const struct nki_node *node) {
+    while (node->parent &&
+           (node->parent->kind == NKI_SUBSCRIPT || node->parent->kind == NKI_TUPLE ||
+            node->parent->kind == NKI_BIN_OP))
+        node = node->parent;
+    return node;
+}
+
+/* The class of an isinstance, a part of an annotation, or of another name for one. */
+static bool is_asked(const struct guard *guard, const struct nki_node *node) {
+    const struct nki_node *whole = whole_type(node);
+    return guard->in_text || guard_is_type_place(node) || is_called_by(guard, whole, asks) ||
+           (whole != node && whole->parent->kind == NKI_ASSIGN);
+}
+
+static bool is_base(const struct nki_node *node) {
+    const struct nki_node *whole = whole_type(node), *class = whole->parent;
+    for (uint32_t i = 0; class->kind == NKI_CLASS_DEF && i < class->class_def.bases.len; i++)
+        if (class->class_def.bases.at[i] == whole)
+            return true;
+    return false;
+}
+
+static bool is_type_asked(const struct guard *guard, const struct nki_node *node) {
+    const struct nki_node *call = call_of(node);
+    if (!call)
+        return is_asked(guard, node);
+    if (call->call.args.len != 1 || call->call.keywords.len || !is_plain_call(call))
+        return false;
+    const struct nki_node *name = attribute_of(call);
+    return call->parent->kind == NKI_COMPARE || call->parent->kind == NKI_FORMATTED_VALUE ||
+           is_called_by(guard, call, prints) ||
+           (name && (str_is(name->attribute.attr, "__name__") ||
+                     str_is(name->attribute.attr, "__qualname__")));
+}
+
+static bool is_decorator(const struct nki_node *node) {
+    const struct nki_node *up = node->parent;
+    if (up->kind == NKI_FUNCTION_DEF)
+        for (uint32_t i = 0; i < up->function_def.decorators.len; i++)
+            if (up->function_def.decorators.at[i] == node)
+                return true;
+    return false;
+}
+
+/* What says where files go, or what tools are told, is the person's: as the original has it. */
+static bool is_jit_keyword(const struct guard *guard, const struct nki_node *keyword) {
+    struct str name = keyword->keyword.name;
+    static const char *const host_modes[] = {"baremetal", "benchmark", "profile"};
+    const struct nki_node *value = keyword->keyword.value;
+    bool is_text = value->kind == NKI_CONSTANT && value->constant.type == NKI_CONST_STRING;
+    bool is_mode = str_is(name, "mode");
+    if (map_find(&guard->decorations, nki_node_text(guard->tree, keyword)))
+        return true;
+    for (size_t i = 0; is_mode && is_text && i < COUNT_OF(host_modes); i++)
+        if (str_is(value->constant.text, host_modes[i]))
+            return false;
+    return allow_word(&guard->allow, ALLOW_JIT_KEYWORD, name) && (!is_mode || is_text);
+}
+
+static bool is_jit(const struct guard *guard, const struct nki_node *node) {
+    const struct nki_node *call = call_of(node);
+    if (!call)
+        return is_decorator(node);
+    if (!is_plain_call(call))
+        return false;
+    for (uint32_t i = 0; i < call->call.keywords.len; i++)
+        if (!is_jit_keyword(guard, call->call.keywords.at[i]))
+            return false;
+    return true;
+}
+
+/* ---- getattr and hasattr ---------------------------------------------------------------------------- */
+
+/* The attribute's name of getattr(x, "name"); NULL when it is not written there. */
+static const struct nki_node *named_attribute(const struct nki_node *call) {
+    const struct nki_node *what = call->call.args.len > 1 ? call->call.args.at[1] : NULL;
+    bool is_plain = what && is_plain_call(call) && !call->call.keywords.len &&
+                    what->kind == NKI_CONSTANT && what->constant.type == NKI_CONST_STRING;
+    return is_plain ? what : NULL;
+}
+
+static bool has_attribute(const struct guard *guard, struct str name, bool may_be_own) {
+    if (guard_is_dunder(name))
+        return allow_word(&guard->allow, ALLOW_DUNDER_READ, name) != ALLOW_NOT;
+    return allow_word(&guard->allow, ALLOW_ATTRIBUTE, name) ||
+           (may_be_own && map_find(&guard->own, name));
+}
+
+static bool is_hasattr(const struct nki_node *call) {
+    return call->call.func->kind == NKI_NAME && str_is(call->call.func->name.id, "hasattr");
+}
+
+/* A module's name has been looked at with the module. */
+static bool is_module_name(const struct guard *guard, const struct nki_node *node) {
+    const struct guard_target *target =
+        node->kind == NKI_NAME ? map_get(&guard->imports, node->name.id) : NULL;
+    for (; target; target = target->next)
+        if (target->kind != GUARD_MODULE)
+            return false;
+    return node->kind == NKI_NAME && (map_find(&guard->imports, node->name.id) ||
+                                      (!map_find(&guard->bound, node->name.id) &&
+                                       allow_convention(&guard->allow, node->name.id)));
+}
+
+static bool is_named(const struct guard *guard, const struct nki_node *node) {
+    const struct nki_node *call = call_of(node);
+    const struct nki_node *what = call ? named_attribute(call) : NULL;
+    if (!what)
+        return false;
+    return is_hasattr(call) ? !guard_is_dunder(what->constant.text)
+                            : is_module_name(guard, call->call.args.at[0]) ||
+                                  has_attribute(guard, what->constant.text, true);
+}
+
+/* getattr(nl, "float8_e4m3"), seen from the module in it. */
+static const struct nki_node *asked_of(const struct guard *guard, const struct nki_node *module) {
+    static const char *const both[] = {"getattr", "hasattr", NULL};
+    bool is_asked = is_called_by(guard, module, both) && module->parent->call.args.len &&
+                    module->parent->call.args.at[0] == module;
+    return is_asked ? named_attribute(module->parent) : NULL;
+}
+
+bool guard_use_fits(struct guard *guard, const struct nki_node *node, enum allow_use use) {
+    switch (use) {
+    case ALLOW_NOT:
+        return false;
+    case ALLOW_ANY:
+        return true;
+    case ALLOW_CALLED:
+        return call_of(node) && is_plain_call(node->parent);
+    case ALLOW_TYPE:
+        return is_type_asked(guard, node);
+    case ALLOW_ASKED:
+        return is_asked(guard, node);
+    case ALLOW_CLASS:
+        return is_asked(guard, node) || is_base(node);
+    case ALLOW_NAMED:
+        return is_named(guard, node);
+    case ALLOW_JIT:
+        return is_jit(guard, node);
+    }
+    return false;
+}
+
+/* ---- attributes of values ---------------------------------------------------------------------------- */
+
+/* "{} of {}".format(...): fields without a dot or an index reach nothing. */
+static bool is_plain_format(const struct nki_node *node) {
+    const struct nki_node *text = node->attribute.value;
+    bool inside = false;
+    if (!str_is(node->attribute.attr, "format") || text->kind != NKI_CONSTANT ||
+        text->constant.type != NKI_CONST_STRING || !call_of(node))
+        return false;
+    for (size_t i = 0; i < text->constant.text.len; i++) {
+        char c = text->constant.text.at[i];
+        if (c == '{')
+            inside = true;
+        else if (c == '}' || c == ':')
+            inside = false;
+        else if (inside && (c == '.' || c == '['))
+            return false;
+    }
+    return true;
+}
+
+void guard_attribute(struct guard *guard, const struct nki_node *node, bool may_be_own) {
+    struct str name = node->attribute.attr;
+    bool is_own = may_be_own && map_find(&guard->own, name);
+    bool is_read = node->context == NKI_LOAD;
+    if (is_read ? has_attribute(guard, name, may_be_own) || is_plain_format(node) : is_own)
+        return;
+    guard_add(guard, guard_rule_of(name, LINT_C_ATTRIBUTE), node, name);
+}
+
+static void check_attributes(struct guard *guard, const struct nki_node *base, bool may_be_own) {
+    const struct nki_node *next;
+    for (; (next = attribute_of(base)); base = next)
+        guard_attribute(guard, next, may_be_own);
+}
+
+/* ---- what comes from an import ------------------------------------------------------------------------ */
+
+static bool is_known_module(const struct guard *guard, const struct buf *name) {
+    struct buf known = {0};
+    allow_module_name(buf_str(name), &known);
+    bool is = allow_is_module(&guard->allow, buf_str(&known));
+    buf_free(&known);
+    return is;
+}
+
+static enum allow_use use_in(const struct guard *guard, const struct buf *module, struct str name) {
+    struct buf known = {0};
+    allow_module_name(buf_str(module), &known);
+    enum allow_use use = allow_member(&guard->allow, buf_str(&known), name);
+    buf_free(&known);
+    return use;
+}
+
+static struct str kept(struct guard *guard, const struct buf *text) {
+    return str_of(arena_strndup(guard->arena, text->at, text->len));
+}
+
+static void check_member(struct guard *guard, const struct nki_node *node, enum allow_use use,
+                         struct str name) {
+    if (!guard_use_fits(guard, node, use))
+        guard_add(guard, guard_rule_of(name, LINT_C_USE), node, name);
+    check_attributes(guard, node, false);
+}
+
+static void check_asked(struct guard *guard, const struct nki_node *node,
+                        const struct nki_node *what, struct buf *module) {
+    bool is_asked_for = !guard_is_dunder(what->constant.text) && is_hasattr(node->parent);
+    if (is_asked_for || use_in(guard, module, what->constant.text) == ALLOW_ANY)
+        return;
+    buf_printf(module, "." STR_FMT, STR_ARG(what->constant.text));
+    guard_add(guard, guard_rule_of(buf_str(module), LINT_C_NAME), node, kept(guard, module));
+}
+
+/* Follows the attributes from a module to what is taken from it. */
+static void check_module(struct guard *guard, const struct nki_node *node, const char *name) {
+    struct buf module = {0};
+    buf_puts(&module, name);
+    for (const struct nki_node *next;; node = next) {
+        next = attribute_of(node);
+        const struct nki_node *what = next ? NULL : asked_of(guard, node);
+        if (what)
+            check_asked(guard, node, what, &module);
+        else if (!next)
+            guard_add(guard, LINT_C_MODULE, node, kept(guard, &module));
+        if (!next)
+            break;
+        struct str attr = next->attribute.attr;
+        enum allow_use use = use_in(guard, &module, attr);
+        buf_printf(&module, "." STR_FMT, STR_ARG(attr));
+        bool is_module = is_known_module(guard, &module);
+        if (is_module && next->context == NKI_LOAD)
+            continue;
+        if (next->context != NKI_LOAD)
+            guard_add(guard, LINT_C_ASSIGN, next, kept(guard, &module));
+        else if (use)
+            check_member(guard, next, use, kept(guard, &module));
+        else
+            guard_add(guard, guard_rule_of(buf_str(&module), LINT_C_NAME), next,
+                      kept(guard, &module));
+        break;
+    }
+    buf_free(&module);
+}
+
+static void check_helper(struct guard *guard, const struct nki_node *node,
+                         const struct guard_helper *helper) {
+    const struct nki_node *next = attribute_of(node);
+    if (!next)
+        guard_add(guard, LINT_C_MODULE, node, nki_node_text(guard->tree, node));
+    else if (next->context != NKI_LOAD)
+        guard_add(guard, LINT_C_ASSIGN, next, nki_node_text(guard->tree, next));
+    else if (!map_find(&helper->exports, next->attribute.attr))
+        guard_add(guard, LINT_C_NAME, next, nki_node_text(guard->tree, next));
+    else
+        check_attributes(guard, next, true);
+}
+
+static void check_target(struct guard *guard, const struct nki_node *node,
+                         const struct guard_target *target) {
+    if (target->kind == GUARD_MODULE)
+        check_module(guard, node, target->name);
+    else if (target->kind == GUARD_MEMBER)
+        check_member(guard, node, target->use, str_of(target->name));
+    else if (target->kind == GUARD_HELPER)
+        check_helper(guard, node, target->helper);
+    else if (target->kind == GUARD_HELPER_MEMBER)
+        check_attributes(guard, node, true);
+    else
+        guard_add(guard, guard_rule_of(str_of(target->name), LINT_C_NAME), node,
+                  str_of(target->name));
+}
+
+/* ---- names ------------------------------------------------------------------------------------------ */
+
+/* from x import *: what x has of that name, as far as it is on the list. */
+static bool is_of_star(struct guard *guard, const struct nki_node *node) {
+    for (size_t i = 0; i < guard->stars.len; i++) {
+        struct guard_target *star = &guard->stars.at[i];
+        struct buf module = {0};
+        buf_puts(&module, star->name);
+        bool is = star->kind == GUARD_HELPER
+                      ? map_find(&star->helper->exports, node->name.id) != NULL
+                      : star->kind == GUARD_MODULE &&
+                            guard_use_fits(guard, node, use_in(guard, &module, node->name.id));
+        buf_free(&module);
+        if (is)
+            return true;
+    }
+    return false;
+}
+
+static void check_plain(struct guard *guard, const struct nki_node *node) {
+    struct str id = node->name.id;
+    enum allow_use use = allow_word(&guard->allow, ALLOW_BUILTIN, id);
+    bool is_python = allow_word(&guard->allow, ALLOW_OTHER_BUILTIN, id) != ALLOW_NOT;
+    bool is_bound = map_find(&guard->bound, id) || map_find(&guard->free, id);
+    const char *module = is_bound && !map_find(&guard->free, id) ? NULL : allow_convention(&guard->allow, id);
+    if (module && !guard->stars.len) {
+        check_module(guard, node, module);
+        return;
+    }
+    bool is_fine = use == ALLOW_ANY || (is_bound && !is_python && !guard_is_dunder(id)) ||
+                   (is_python && guard_is_local(guard, node)) ||
+                   guard_use_fits(guard, node, use) || is_of_star(guard, node);
+    if (!is_fine)
+        guard_add(guard, guard_rule_of(id, use ? LINT_C_USE : LINT_C_NAME), node, id);
+    check_attributes(guard, node, true);
+}
+
+static void check_name(struct guard *guard, const struct nki_node *node) {
+    const struct guard_target *target = map_get(&guard->imports, node->name.id);
+    if (node->context != NKI_LOAD)
+        return;
+    if (!target)
+        check_plain(guard, node);
+    for (; target; target = target->next)
+        check_target(guard, node, target);
+}
+
+static bool begins_with_name(const struct nki_node *attribute) {
+    const struct nki_node *base = attribute;
+    while (base->kind == NKI_ATTRIBUTE)
+        base = base->attribute.value;
+    return base->kind == NKI_NAME;
+}
+
+void guard_names(struct guard *guard) {
+    for (uint32_t i = 0; i < guard->tree->n_nodes; i++) {
+        const struct nki_node *node = guard->tree->nodes[i];
+        if (node->kind == NKI_NAME)
+            check_name(guard, node);
+        else if (node->kind == NKI_ATTRIBUTE && !begins_with_name(node))
+            guard_attribute(guard, node, true);
+    }
+}
