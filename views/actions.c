@@ -416,6 +416,12 @@ void act_precision(struct views *views, struct str args, struct views_request *r
     act_text(views, TUNE_ACT_SET_PRECISION, args);
 }
 
+void act_allow(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    views_act(views, &(struct tune_action){.kind = TUNE_ACT_ALLOW});
+}
+
 /* ---- notes and memory ------------------------------------------------------------------------- */
 
 void act_pin(struct views *views, struct str args, struct views_request *request) {

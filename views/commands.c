@@ -602,6 +602,8 @@ static const struct command commands[] = {
      TUNE_ACT_SET_TOLERANCE, act_tolerance, NULL},
     {"precision", "", "set the precision policy: precision keep|any", TUNING,
      TUNE_ACT_SET_PRECISION, act_precision, NULL},
+    {"allow", "", "allow candidates what the first kernel uses beyond their list (see the log)",
+     TUNING, TUNE_ACT_ALLOW, act_allow, NULL},
     {"workbench", "", "screen 1: kernel, proposal, device and profile at once", TUNING, NONE,
      do_workbench, NULL},
     {"kernel", "", "screen 2: the whole kernel with what each line costs", TUNING, NONE, do_kernel,

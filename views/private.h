@@ -234,6 +234,7 @@ void act_sweep(struct views *views, struct str args, struct views_request *reque
 void act_budget(struct views *views, struct str args, struct views_request *request);
 void act_tolerance(struct views *views, struct str args, struct views_request *request);
 void act_precision(struct views *views, struct str args, struct views_request *request);
+void act_allow(struct views *views, struct str args, struct views_request *request);
 void act_take(struct views *views, struct str args, struct views_request *request);
 void act_pin(struct views *views, struct str args, struct views_request *request);
 void act_drop(struct views *views, struct str args, struct views_request *request);

@@ -476,6 +476,15 @@ static void act_precision(struct tune_state *state, const struct tune_action *ac
     state->by_hand |= TUNE_BY_HAND_PRECISION;
 }
 
+static bool can_allow(const struct tune_state *state) {
+    return !state->allows_seed;
+}
+
+static void act_allow(struct tune_state *state, const struct tune_action *act) {
+    (void)act;
+    state->allows_seed = true;
+}
+
 static struct tune_note *note_of(struct tune_state *state, const struct tune_action *act) {
     return act->index >= 0 && (size_t)act->index < state->notes.len ? &state->notes.at[act->index]
                                                                     : NULL;
@@ -645,6 +654,7 @@ static const struct {
     [TUNE_ACT_ANSWER] = {can_answer, act_answer, TUNE_UNDO_NONE},
     [TUNE_ACT_HOLD] = {can_always, act_hold, TUNE_UNDO_SETTINGS},
     [TUNE_ACT_SEND] = {can_send, act_send, TUNE_UNDO_NONE},
+    [TUNE_ACT_ALLOW] = {can_allow, act_allow, TUNE_UNDO_SETTINGS},
 };
 
 bool tune_can(const struct tune_state *state, enum tune_action_kind kind) {

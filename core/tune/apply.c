@@ -77,6 +77,9 @@ static void apply_session(struct tune_state *state, const cJSON *payload, int64_
     double keep = tune_json_number(payload, "menu_keep");
     if (!isnan(keep))
         state->menu_keep = keep;
+    const char *names = tune_json_text(payload, "seed_names");
+    if (names)
+        state->allows_seed = !strcmp(names, "yes");
     seeds_set(state, tune_json_at(payload, "seeds"));
     const cJSON *origins = tune_json_at(payload, "origins");
     if (cJSON_IsObject(origins))

@@ -242,6 +242,8 @@ bool tune_not_again(const struct tune_attempt *attempt);
  * tune_verify_refuse comes of it, at once or later. The second gives up one that is under way. */
 struct tune_inspection;
 void tune_inspect(struct tune_session *session);
+/* Tells in the log what the kernel it all begins with uses beyond what candidates may. */
+void tune_beyond_tell(struct tune_session *session);
 void tune_inspect_cancel(struct tune_inspection *inspection);
 /* Whose work it is, and the next one. */
 const struct tune_work *tune_inspection_work(const struct tune_inspection *inspection);

@@ -437,6 +437,7 @@ void tune_baseline_start(struct tune_session *session) {
     if (!attempt_emit(session, 0, -1, state->kernel_source, "seed"))
         return;
     struct runner_job job = {.seeds = state->seeds.at, .seed_count = state->seeds.len};
+    tune_beyond_tell(session);
     tune_beside_ask(session, &state->attempts.at[0]);
     tune_opinion_ask(session, &state->attempts.at[0]);
     evaluation_start(session, TUNE_STEP_PROFILE, false, &job);

@@ -20,9 +20,9 @@ struct tune_inspection {
     struct tune_work work;          /* its session NULL: nobody waits for it any more */
     struct tune_inspection *next;   /* in session->inspections */
     struct arena *arena;
-    const char *path, *function, *source, *original;
+    const char *path, *reference, *function, *source, *original;
     const char *device, *release;   /* release: NKI on the target; NULL */
-    bool keeps_precision;
+    bool keeps_precision, allows_original;
     struct task_inputs *values;     /* shapes; NULL: not known */
     struct nki_input *inputs;
     struct nki_facts *facts;        /* of the original; made by the first inspection */
@@ -88,15 +88,16 @@ static void work(void *data) {
     struct tune_inspection *own = data;
     struct diag_list ignored = {0};
     struct nki_tree *original = nki_parse(own->path, str_of(own->original), &ignored);
-    /* Where the parser does not take the kernel it all began with, it is no judge of others. */
-    struct nki_tree *tree = nki_parse(own->path, str_of(own->source),
-                                      original->errors ? &ignored : &own->diags);
+    /* Held to the list also where the kernel it all began with does not parse: what the parser does
+     * not take cannot be looked at, and is not run. */
+    struct nki_tree *tree = nki_parse(own->path, str_of(own->source), &own->diags);
     struct nki_candidate_options options = {.original = original,
+                                            .allows_original = own->allows_original,
                                             .release = own->release,
-                                            .looks_for_types =
-                                                own->keeps_precision && !own->values};
-    if (!original->errors)
-        nki_lint_candidate(tree, &options, &own->diags);
+                                            .looks_for_types = own->keeps_precision && !own->values,
+                                            .path = own->path,
+                                            .reference = own->reference};
+    nki_lint_candidate(tree, &options, &own->diags);
     if (own->values && !own->diags.errors && !original->errors)
         check_program(own, tree, original);
     nki_tree_free(original);
@@ -202,16 +203,54 @@ static struct tune_inspection *inspection_new(struct tune_session *session) {
     own->work = tune_work_of(session, TUNE_STEP_VERIFY);
     own->arena = arena_new();
     own->path = keep(own, state->kernel_path ? state->kernel_path : "kernel.py");
+    own->reference = keep(own, state->reference_path);
     own->function = keep(own, state->function);
     own->source = keep(own, attempt->source);
     own->original = keep(own, state->attempts.at[0].source);
     own->device = keep(own, state->device ? state->device : "trn2");
     own->release = keep(own, state->nki);
+    own->allows_original = state->allows_seed;
     own->keeps_precision = !state->precision || strcmp(state->precision, "any") != 0;
     if (session->original)
         own->facts = mem_dup(session->original, sizeof *own->facts);
     inputs_find(own, state);
     return own;
+}
+
+/* ---- the kernel it all begins with ------------------------------------------------------------- */
+
+#define MAX_TOLD 6
+
+static void tell_beyond(struct tune_session *session, const struct diag_list *found) {
+    struct buf text = {0};
+    size_t count = found->all.len, told = MIN_OF(count, MAX_TOLD);
+    for (size_t i = 0; i < told; i++)
+        buf_printf(&text, "%sline %d: %s", i ? "; " : "", found->all.at[i].line,
+                   found->all.at[i].message);
+    if (count > told)
+        buf_printf(&text, "; and %zu more", count - told);
+    tune_emit_log(session, TUNE_LEVEL_WARNING, "guard",
+                  "the kernel itself goes beyond what candidates may use (%s). %s", text.at,
+                  session->state->allows_seed
+                      ? "It is allowed to candidates, too"
+                      : "It stays where it stands; new code may not use it unless you allow it "
+                        "(:allow, or seed_names = yes)");
+    buf_free(&text);
+}
+
+void tune_beyond_tell(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    struct diag_list ignored = {0}, found = {0};
+    const char *path = state->kernel_path ? state->kernel_path : "kernel.py";
+    struct nki_tree *tree = nki_parse(path, str_of(state->kernel_source), &ignored);
+    struct nki_candidate_options options = {.release = state->nki, .path = path,
+                                            .reference = state->reference_path};
+    nki_lint_beyond(tree, &options, &found);
+    if (found.all.len)
+        tell_beyond(session, &found);
+    nki_tree_free(tree);
+    diag_free(&ignored);
+    diag_free(&found);
 }
 
 void tune_inspect(struct tune_session *session) {

@@ -234,6 +234,16 @@ static void limits_raise(const struct source *source, const struct tune_state *s
         cJSON_DeleteItemFromObject(source->payload, "limits");
 }
 
+/* Only where it is set: asking is what happens anyway. */
+static void seed_names_put(const struct source *source) {
+    struct config_origin origin;
+    const char *set = config_get(source->options->config, "defaults", "seed_names", &origin);
+    if (!set || strcmp(set, "yes") != 0)
+        return;
+    tune_json_put_text(source->payload, "seed_names", set);
+    origin_put(source, "seed_names", &origin);
+}
+
 bool tune_options_begin(cJSON *payload, const struct tune_options *options, struct err *err) {
     struct source source = {options, payload, cJSON_CreateObject()};
     text_put(&source, "target", options->target);
@@ -242,6 +252,7 @@ bool tune_options_begin(cJSON *payload, const struct tune_options *options, stru
     const char *search = value_of(&source, "search", options->search);
     struct tune_width width = search_put(&source, search);
     text_put(&source, "precision", options->precision);
+    seed_names_put(&source);
     number_put(&source, "tolerance", options->tolerance);
     number_put(&source, "rounds", options->rounds);
     if (isnan(tune_json_number(payload, "rounds"))) {

@@ -45,7 +45,7 @@ struct tune_settings {
     enum tune_gate gates[TUNE_STEPS];
     const char *precision;
     unsigned by_hand;
-    bool holds;
+    bool holds, allows_seed;
 };
 struct tune_parts {
     struct tune_part_change *at;

@@ -80,7 +80,9 @@ struct tune_options {
     X(RESTORE_PART, "restore-part", "role part", true)  /* the template's words again */ \
     X(ANSWER, "answer", "index text", false)            /* a person's, to a call that waits */ \
     X(HOLD, "hold", "", true)                           /* questions wait to be sent, or not: toggles */ \
-    X(SEND, "send", "index", false)                     /* a call that is held */
+    X(SEND, "send", "index", false)                     /* a call that is held */ \
+    X(ALLOW, "allow", "", true)                         /* candidates what the seed kernel uses \
+                                                         * beyond the list of the guard */
 
 #define X(id, name, fields, undoable) TUNE_ACT_##id,
 enum tune_action_kind { TUNE_ACTION_TABLE(X) TUNE_ACTIONS };

@@ -340,6 +340,7 @@ struct tune_state {
     const char *model;              /* JSON: the kernel is timed inside a model; NULL: on its own */
     const char *precision, *target, *device, *proposer, *search;
     const char *nki;                /* release of NKI on the target, "0.3.0"; NULL: not known, or sim */
+    bool allows_seed;               /* what the seed kernel uses beyond the list, candidates may, too */
     double tolerance;
     double menu_keep;               /* share of the strategies that a planner is shown */
     VEC(int64_t) seeds;

@@ -92,7 +92,7 @@ static void flow_put(struct tune_state *state, const struct tune_flow *flow) {
 static void settings_take(const struct tune_state *state, struct tune_settings *settings) {
     *settings = (struct tune_settings){
         .rounds = state->rounds, .tolerance = state->tolerance, .precision = state->precision,
-        .by_hand = state->by_hand, .holds = state->holds};
+        .by_hand = state->by_hand, .holds = state->holds, .allows_seed = state->allows_seed};
     for (int i = 0; i < TUNE_BUDGETS; i++)
         settings->limits[i] = state->budgets[i].limit;
     for (int i = 0; i < TUNE_STEPS; i++)
@@ -105,6 +105,7 @@ static void settings_put(struct tune_state *state, const struct tune_settings *s
     state->precision = settings->precision;
     state->by_hand = settings->by_hand;
     state->holds = settings->holds;
+    state->allows_seed = settings->allows_seed;
     for (int i = 0; i < TUNE_BUDGETS; i++)
         state->budgets[i].limit = settings->limits[i];
     for (int i = 0; i < TUNE_STEPS; i++)

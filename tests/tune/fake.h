@@ -19,7 +19,7 @@
 #include "tune/private.h"
 #include "tune/tune.h"
 
-/* What a kernel's comments say: "# latency 900", "# hbm 100", "# broken", "# wrong", "# crash". */
+/* What a text in a kernel says, a line each: "# latency 900", "# hbm 100", "# broken", "# wrong", "# crash". */
 static double fake_number(const char *source, const char *what, double missing) {
     const char *at = strstr(source, what);
     return at ? strtod(at + strlen(what), NULL) : missing;
@@ -298,7 +298,7 @@ static void fake_begin(struct fake *fake, const struct fake_plan *plans, size_t 
     *fake = (struct fake){.folder = mem_strdup("/tmp/hone_tune_XXXXXX"), .place = place};
     assert_non_null(mkdtemp(fake->folder));
     setenv("XDG_STATE_HOME", fake->folder, 1);
-    fake_file(fake->folder, "kernel.py", "def kernel():\n    # latency 1000\n    # hbm 1000\n");
+    fake_file(fake->folder, "kernel.py", "def kernel(): x = '''\n    # latency 1000\n    # hbm 1000\n'''\n");
     fake_file(fake->folder, "reference.py", "def get_inputs(): pass\n");
     fake->loop = loop_new();
     fake->place.loop = fake->loop;

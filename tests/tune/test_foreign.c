@@ -510,7 +510,7 @@ static void import_twice(void **unused) {
 }
 
 static const struct fake_plan plans[] = {
-    {.key = "one", .source = "def kernel():\n    # latency 700\n    # hbm 500\n", .size = 0.5},
+    {.key = "one", .source = "def kernel(): x = '''\n    # latency 700\n    # hbm 500\n'''\n", .size = 0.5},
 };
 
 static char *read_in(const char *folder, const char *name) {

@@ -88,6 +88,84 @@ static void the_release_that_the_target_reports_counts(void **unused) {
     }
 }
 
+/* A kernel that the parser does not take, as the one that all begins with, and one of a harness. */
+#define ODD "match 1:\n    case _:\n        pass\n"
+#define HARNESS "import os\n\n\ndef tell():\n    os.getpid()\n\n\n"
+#define OLD_KERNEL "import nki\n\n\n@nki.jit\ndef kernel(x):\n    return x\n"
+#define NEW_KERNEL(line) "import nki\n\n\n@nki.jit\ndef kernel(x):\n    " line "\n    return x\n" \
+                         "# latency 500\n"
+
+static void begin_with(struct fake *fake, const struct fake_plan *plan, const char *original) {
+    begin(fake, plan);
+    tune_session_close(fake->session);
+    fake_file(fake->folder, "kernel.py", original);
+    fake_open(fake);
+    fake_act(fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
+                                        .index = TUNE_BUDGET_ROUNDS, .number = 1});
+}
+
+static enum tune_status status_after(const char *original, const char *source, bool allows) {
+    const struct fake_plan plan = {"it", source, NAN, NULL};
+    struct fake fake;
+    begin_with(&fake, &plan, original);
+    if (allows)
+        fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_ALLOW});
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
+    enum tune_status status = fake_state(&fake)->attempts.at[1].status;
+    assert_int_equal(fake.place.started > 1, status == TUNE_STATUS_KEEP);
+    fake_end(&fake);
+    return status;
+}
+
+static void there_is_no_way_past_the_list(void **unused) {
+    (void)unused;
+    static const char bad[] = NEW_KERNEL("open('reference.py')");
+    /* Where the kernel that all began with does not parse, too; and what does not parse is not run. */
+    assert_int_equal(status_after(ODD, bad, false), TUNE_STATUS_FAILED);
+    assert_int_equal(status_after(ODD, NEW_KERNEL("y = x"), false), TUNE_STATUS_KEEP);
+    assert_int_equal(status_after(ODD, ODD "# latency 500\n", false), TUNE_STATUS_FAILED);
+    assert_int_equal(status_after(kernel, ODD "# latency 500\n", false), TUNE_STATUS_FAILED);
+}
+
+static void what_the_first_kernel_uses_is_for_candidates_once_it_is_allowed(void **unused) {
+    (void)unused;
+    static const char keeps[] = HARNESS NEW_KERNEL("y = x");
+    static const char uses[] = HARNESS NEW_KERNEL("os.getpid()");
+    assert_int_equal(status_after(HARNESS OLD_KERNEL, keeps, false), TUNE_STATUS_KEEP);
+    assert_int_equal(status_after(HARNESS OLD_KERNEL, uses, false), TUNE_STATUS_FAILED);
+    assert_int_equal(status_after(HARNESS OLD_KERNEL, uses, true), TUNE_STATUS_KEEP);
+}
+
+static bool is_told(const struct tune_state *state, const char *words) {
+    for (size_t i = 0; i < state->logs.len; i++)
+        if (strstr(state->logs.at[i].text, words))
+            return true;
+    return false;
+}
+
+static void the_person_is_shown_it_and_can_take_the_word_back(void **unused) {
+    (void)unused;
+    const struct fake_plan plan = {"it", HARNESS NEW_KERNEL("os.getpid()"), NAN, NULL};
+    struct fake fake;
+    begin_with(&fake, &plan, HARNESS OLD_KERNEL);
+    const struct tune_state *state = fake_state(&fake);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_ALLOW});
+    assert_true(state->allows_seed);
+    assert_false(fake_try(&fake, (struct tune_action){.kind = TUNE_ACT_ALLOW}));
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_UNDO});
+    assert_false(fake_state(&fake)->allows_seed);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
+    state = fake_state(&fake);
+    assert_true(is_told(state, "line 1: a candidate may not import 'os'"));
+    assert_true(is_told(state, ":allow"));
+    assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_FAILED);
+    fake_end(&fake);
+    begin_with(&fake, &plan, kernel);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
+    assert_false(is_told(fake_state(&fake), "goes beyond what candidates may use"));
+    fake_end(&fake);
+}
+
 /* ---- with shapes: the program is looked at, on a worker thread ---------------------------------- */
 
 static void replace(struct buf *text, const char *what, const char *by) {
@@ -185,6 +263,9 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_candidate_that_cheats_is_not_run_and_goes_into_a_repair_turn),
         cmocka_unit_test(one_that_cannot_be_repaired_fails_and_costs_nothing),
         cmocka_unit_test(the_release_that_the_target_reports_counts),
+        cmocka_unit_test(there_is_no_way_past_the_list),
+        cmocka_unit_test(what_the_first_kernel_uses_is_for_candidates_once_it_is_allowed),
+        cmocka_unit_test(the_person_is_shown_it_and_can_take_the_word_back),
         cmocka_unit_test(the_program_tells_what_the_source_hides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

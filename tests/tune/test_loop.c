@@ -4,7 +4,7 @@
 #include "tune/fake.h"
 
 #define SOURCE(latency, hbm, more)                                                                 \
-    "def kernel():\n    # latency " latency "\n    # hbm " hbm "\n    # " more "\n"
+    "def kernel(): x = '''\n    # latency " latency "\n    # hbm " hbm "\n    # " more "\n'''\n"
 
 static void run(struct fake *fake) {
     fake_act(fake, (struct tune_action){.kind = TUNE_ACT_START});
@@ -199,7 +199,7 @@ static void a_wrong_seed_kernel_stops_at_once(void **unused) {
     struct fake fake;
     fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
     tune_session_close(fake.session);
-    fake_file(fake.folder, "kernel.py", "def kernel():\n    # wrong\n");
+    fake_file(fake.folder, "kernel.py", "def kernel(): x = '''\n    # wrong\n'''\n");
     fake.options.fresh = true;
     fake_open(&fake);
     run(&fake);

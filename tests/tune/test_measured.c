@@ -6,7 +6,7 @@
 #include "runner/runner.h"
 
 static const struct fake_plan faster = {
-    .key = "faster", .source = "def kernel():\n    # latency 800\n    # hbm 500\n", .size = 0.5};
+    .key = "faster", .source = "def kernel(): x = '''\n    # latency 800\n    # hbm 500\n'''\n", .size = 0.5};
 
 static void begin(struct fake *fake, const struct fake_plan *plan, enum tune_gate gate) {
     fake_measured = true;
@@ -64,7 +64,7 @@ static void a_winner_that_does_not_win_again_is_not_the_incumbent(void **state) 
 static void overlapping_samples_are_inconclusive(void **state) {
     (void)state;
     static const struct fake_plan same = {
-        .key = "same", .source = "def kernel():\n    # latency 998\n    # hbm 500\n", .size = 0.5};
+        .key = "same", .source = "def kernel(): x = '''\n    # latency 998\n    # hbm 500\n'''\n", .size = 0.5};
     struct fake fake;
     begin(&fake, &same, TUNE_GATE_AUTO);
     fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,

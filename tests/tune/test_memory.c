@@ -168,8 +168,8 @@ static void merged_and_deleted(void **unused) {
 }
 
 static const struct fake_plan worse[] = {
-    {.key = "one", .source = "def kernel():\n    # latency 1400\n", .size = 0.5},
-    {.key = "two", .source = "def kernel():\n    # latency 700\n", .size = 0.5},
+    {.key = "one", .source = "def kernel(): x = '''\n    # latency 1400\n'''\n", .size = 0.5},
+    {.key = "two", .source = "def kernel(): x = '''\n    # latency 700\n'''\n", .size = 0.5},
 };
 
 static void remember(const char *folder, const char *text) {

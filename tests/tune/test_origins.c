@@ -3,7 +3,7 @@
 // a person and changed back by undo. [defaults] count for new sessions alone.
 #include "tune/fake.h"
 
-static const struct fake_plan plans[] = {{"first", "def kernel():\n    # latency 800\n", 0.4, NULL}};
+static const struct fake_plan plans[] = {{"first", "def kernel(): x = '''\n    # latency 800\n'''\n", 0.4, NULL}};
 
 static void assert_origin(const struct fake *fake, const char *name, unsigned bit,
                           const char *expected) {

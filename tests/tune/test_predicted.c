@@ -6,7 +6,8 @@
 #include "runner/runner.h"
 
 #define KERNEL(latency, predicts, more) \
-    "def kernel():\n    # latency " latency "\n    # hbm 500\n    # predicts " predicts "\n" more
+    "def kernel(): x = '''\n    # latency " latency "\n    # hbm 500\n    # predicts " predicts \
+    "\n" more "'''\n"
 
 static const struct fake_plan plan = {
     .key = "faster", .source = KERNEL("800", "700.5", ""), .size = 0.5};
@@ -92,7 +93,7 @@ static void a_candidate_that_is_predicted_far_slower_is_not_measured(void **stat
         {KERNEL("800", "1500", ""), "compiler", true, 1},       /* 1.67 times, the limit is 1.5 */
         {KERNEL("800", "1300", ""), "compiler", false, 1},
         {KERNEL("800", "1500", "    # nki 0.7\n"), "compiler", false, 1},   /* not comparable */
-        {"def kernel():\n    # latency 800\n    # hbm 500\n", "compiler", false, 1},
+        {"def kernel(): x = '''\n    # latency 800\n    # hbm 500\n'''\n", "compiler", false, 1},
         {KERNEL("800", "1500", ""), "both", false, 1},          /* the device model says nothing */
         {KERNEL("800", "1500", ""), "model", false, 0},
     };

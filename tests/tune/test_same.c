@@ -22,7 +22,7 @@ static void an_equal_kernel_is_not_run_again(void **unused) {
         {"slow", KERNEL("1100", "    return tile\n"), 0.4, NULL},
         {"again", KERNEL("500", "    '''Faster.'''\n\n    return (tile)  # really\n"), 0.4, NULL},
         {"renamed", "def kernel():\n    # latency 400\n    t = 128\n    return t\n", 0.4, NULL},
-        {"nothing", "def kernel():\n    # latency 1000\n    # hbm 1000\n\n", 0.4, NULL},
+        {"nothing", "def kernel(): x = '''\n    # latency 1000\n    # hbm 1000\n'''\n\n", 0.4, NULL},
         {"empty", "\n", 0.4, NULL},
         {"other", KERNEL("900", "    return tile + 1\n"), 0.4, NULL},
         {"other again", KERNEL("800", "    return (tile + 1)\n"), 0.4, NULL}};
