@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Search/replace blocks and unified diffs out of a model's answer, and putting them into the kernel where
- * their meaning is certain. Pure text; whether it compiles is found out by others. */
+/* Search/replace blocks and unified diffs out of a model's answer, and putting them into the kernel
+ * where their meaning is certain. Pure text; whether it compiles is found out by others. */
 #include "tune/answer_edits.h"
 
 #include <ctype.h>
@@ -70,7 +70,8 @@ static void find_blocks(struct str answer, struct tune_edits *edits) {
     edits->open = where != OUTSIDE;
 }
 
-/* ----------------------------------------------------------------------------------- unified diff */
+/* ----------------------------------------------------------------------------------- unified diff
+ * */
 
 /* Hunks become search/replace pairs: line numbers of models are not to be trusted, context is. */
 static void find_hunks(struct str answer, struct tune_edits *edits) {
@@ -98,14 +99,18 @@ static void find_hunks(struct str answer, struct tune_edits *edits) {
     }
 }
 
+static bool is_copy(const struct tune_edit *one, const struct tune_edit *two) {
+    return str_equal(buf_str(&one->search), buf_str(&two->search)) &&
+           str_equal(buf_str(&one->replace), buf_str(&two->replace));
+}
+
 /* Models repeat themselves: the same block once more says nothing new. */
 static void drop_copies(struct tune_edits *edits) {
     size_t kept = 0;
     for (size_t i = 0; i < edits->list.len; i++) {
         struct tune_edit *edit = &edits->list.at[i];
         size_t k = 0;
-        while (k < kept && !(str_equal(buf_str(&edits->list.at[k].search), buf_str(&edit->search)) &&
-                             str_equal(buf_str(&edits->list.at[k].replace), buf_str(&edit->replace))))
+        while (k < kept && !is_copy(&edits->list.at[k], edit))
             k++;
         if (k == kept) {
             edits->list.at[kept++] = *edit;
@@ -125,7 +130,8 @@ void tune_edits_find(struct str answer, struct tune_edits *edits) {
     drop_copies(edits);
 }
 
-/* -------------------------------------------------------------------------------- applying edits */
+/* -------------------------------------------------------------------------------- applying edits
+ * */
 
 struct lines {
     VEC(struct str) at;
@@ -150,7 +156,8 @@ static struct str no_end(struct str line) {
     return line;
 }
 
-/* How exactly a place must match: as it is, without blanks at line ends, without the indentation. */
+/* How exactly a place must match: as it is, without blanks at line ends, without the indentation.
+ * */
 enum likeness { EXACT, NO_ENDS, NO_INDENT, LIKENESSES };
 
 static bool line_matches(struct str have, struct str want, enum likeness likeness) {
@@ -251,8 +258,8 @@ static bool is_typographic(const struct applying *applying, struct err *err) {
             if (!typed)
                 continue;
             return !err_set(err, ERR_KERNEL,
-                            "block %zu: its search text is not in the kernel: line %zu of it has %s "
-                            "(U+%04X) at column %zu; write %s, in the new lines, too",
+                            "block %zu: its search text is not in the kernel: line %zu of it "
+                            "has %s (U+%04X) at column %zu; write %s, in the new lines, too",
                             applying->number, i + 1, name, code, column,
                             *typed == ' ' ? "a plain blank" : *typed ? typed : "nothing there");
         }
@@ -277,7 +284,8 @@ static bool not_there(const struct applying *applying, size_t places, struct err
 }
 
 /* Puts the replacement at each of the places; they do not overlap. */
-static void write_at(const struct applying *applying, const struct places *places, struct buf *out) {
+static void write_at(const struct applying *applying, const struct places *places,
+                     struct buf *out) {
     struct str want = first_text(&applying->want);
     size_t next = 0;
     for (size_t k = 0; k < places->count; k++) {
@@ -309,8 +317,8 @@ static bool is_nowhere(const struct applying *applying) {
     return !places.count;
 }
 
-/* The lines of the kernel were copied with their numbers: then new lines that are numbered on from there
- * have theirs by mistake, too. Nothing changes where that is not certain. */
+/* The lines of the kernel were copied with their numbers: then new lines that are numbered on from
+ * there have theirs by mistake, too. Nothing changes where that is not certain. */
 static void numbers_drop(struct applying *applying, const struct tune_edit *edit) {
     struct tune_numbered search, replace;
     if (!applying->want.at.len || !is_nowhere(applying) ||
@@ -328,8 +336,8 @@ static void numbers_drop(struct applying *applying, const struct tune_edit *edit
 }
 
 /* One edit; an empty search puts its text at the end. */
-static bool apply_edit(struct str source, const struct tune_edit *edit, size_t number, struct buf *out,
-                       struct err *err) {
+static bool apply_edit(struct str source, const struct tune_edit *edit, size_t number,
+                       struct buf *out, struct err *err) {
     struct applying applying = {.number = number, .times = edit->copies + 1};
     lines_split(source, &applying.have);
     lines_split(buf_str(&edit->search), &applying.want);

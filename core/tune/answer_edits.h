@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes to a kernel as models write them: search/replace blocks and unified diffs. Private to tune's
- * readers of answers. */
+/* Changes to a kernel as models write them: search/replace blocks and unified diffs. Private to
+ * tune's readers of answers. */
 #ifndef HONE_TUNE_ANSWER_EDITS_H
 #define HONE_TUNE_ANSWER_EDITS_H
 
@@ -16,20 +16,22 @@ struct tune_edits {
 };
 /* The blocks of an answer, else the hunks of its diff; the same ones once. */
 void tune_edits_find(struct str answer, struct tune_edits *edits);
-/* Each of them where its search text stands. False and *err (kernel) that tells the model what to write
- * instead: the text stands nowhere, or several times. */
+/* Each of them where its search text stands. False and *err (kernel) that tells the model what to
+ * write instead: the text stands nowhere, or several times. */
 bool tune_edits_apply(const struct tune_edits *edits, const char *source, struct buf *out,
                       struct err *err) CC_MUST_USE;
 void tune_edits_free(struct tune_edits *edits);
 
-/* Line numbers that were copied with the lines, as prompts and people show them: "  12  code", "12 | code",
- * "12: code". */
+/* Line numbers that were copied with the lines, as prompts and people show them: "  12  code", "12
+ * | code", "12: code". */
 struct tune_numbered {
     char mark;                  /* '|', ':', or ' ' for two blanks */
     long long first, last;
 };
-/* Whether every line that is not empty has a number, all in the same way and none smaller than the one
- * before; `in_turn`: each one more than the one before. Then the text without them is appended to *out. */
-bool tune_numbers_strip(struct str text, bool in_turn, struct tune_numbered *numbered, struct buf *out);
+/* Whether every line that is not empty has a number, all in the same way and none smaller than the
+ * one before; `in_turn`: each one more than the one before. Then the text without them is appended
+ * to *out. */
+bool tune_numbers_strip(struct str text, bool in_turn, struct tune_numbered *numbered,
+                        struct buf *out);
 
 #endif

@@ -6,8 +6,8 @@
 
 #define MAX_DIGITS 7
 
-/* The line behind its number; false when it begins with none. A line that is empty but for its number may
- * have lost the blanks behind it. */
+/* The line behind its number; false when it begins with none. A line that is empty but for its
+ * number may have lost the blanks behind it. */
 static bool number_take(struct str line, char *mark, long long *number, struct str *rest) {
     size_t at = 0, digits = 0;
     while (at < line.len && line.at[at] == ' ')
@@ -37,13 +37,15 @@ static bool number_take(struct str line, char *mark, long long *number, struct s
     return two;
 }
 
-static bool follows(const struct tune_numbered *numbered, bool in_turn, char mark, long long number) {
+static bool follows(const struct tune_numbered *numbered, bool in_turn, char mark,
+                    long long number) {
     bool first = !numbered->first;
     bool counts = first || (in_turn ? number == numbered->last + 1 : number >= numbered->last);
     return counts && number > 0 && (!mark || !numbered->mark || mark == numbered->mark);
 }
 
-bool tune_numbers_strip(struct str text, bool in_turn, struct tune_numbered *numbered, struct buf *out) {
+bool tune_numbers_strip(struct str text, bool in_turn, struct tune_numbered *numbered,
+                        struct buf *out) {
     struct str line, rest = {0};
     size_t before = out->len;
     bool fine = true;

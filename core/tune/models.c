@@ -308,6 +308,10 @@ const struct model_endpoint *tune_models_endpoint(const struct tune_models *mode
     return &models->asked[role][index];
 }
 
+double tune_models_context(const struct tune_models *models, enum tune_role role, size_t index) {
+    return models->roles[answering(models, role)].at[index].context_tokens;
+}
+
 const struct tune_role_view *tune_models_view(const struct tune_models *models) {
     return models->views;
 }

@@ -21,6 +21,8 @@ size_t tune_models_count(const struct tune_models *models, enum tune_role role);
 const char *tune_models_name(const struct tune_models *models, enum tune_role role, size_t index);
 const struct model_endpoint *tune_models_endpoint(const struct tune_models *models,
                                                   enum tune_role role, size_t index);
+/* Tokens of prompt and answer together that it takes. */
+double tune_models_context(const struct tune_models *models, enum tune_role role, size_t index);
 /* All roles, for the screens; it lives as long as `models`. */
 const struct tune_role_view *tune_models_view(const struct tune_models *models);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Models whose services are out of order, in the log and in the state: since when, how often they were
- * tried, when they are asked again, and what waits for them. What came of a question then is nothing: no
- * plan is closed, nothing is remembered. Who is asked instead is again.c's. */
+/* Models whose services are out of order, in the log and in the state: since when, how often they
+ * were tried, when they are asked again, and what waits for them. What came of a question then is
+ * nothing: no plan is closed, nothing is remembered. Who is asked instead is again.c's. */
 #include <math.h>
 
 #include "tune/driver.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A question on its way to a model: composed from the state as it is, held for a person who wants to see
- * it, sent, and heard until the answer is there. What the answer says is request_read.c's. */
+/* A question on its way to a model: composed from the state as it is, held for a person who wants
+ * to see it, sent, and heard until the answer is there. What the answer says is request_read.c's.
+ * */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +45,8 @@ void tune_request_fail(struct request *self, const char *text) {
     tune_reply_failed(reply, words);
 }
 
-/* ------------------------------------------------------------------------------- what comes back */
+/* ------------------------------------------------------------------------------- what comes back
+ * */
 
 static void on_text(void *data, struct str piece) {
     struct request *self = data;
@@ -87,7 +89,8 @@ static void on_done(void *data, const struct model_reply *answer) {
         tune_request_read(self, answer);
 }
 
-/* --------------------------------------------------------------------------------------- composing */
+/* --------------------------------------------------------------------------------------- composing
+ * */
 
 /* The whole of what goes out, as it is kept and shown. */
 static void print_all(const struct request *self, struct buf *out) {
@@ -109,8 +112,8 @@ static bool is_human(const struct request *self) {
     return !strcmp(tune_request_endpoint(self)->api, "human");
 }
 
-/* Services want a message of the user first, and each one with a text: where a person switched off too
- * much for that, what is left moves together. */
+/* Services want a message of the user first, and each one with a text: where a person switched off
+ * too much for that, what is left moves together. */
 static void join(struct tune_prompt_messages *texts) {
     if (!texts->again.len)
         buf_clear(&texts->answer);
@@ -124,8 +127,8 @@ static void join(struct tune_prompt_messages *texts) {
     buf_clear(&texts->system);
 }
 
-/* What goes out, from the state as it is now; false when it is more than the model takes. `held`: the
- * question was put already. */
+/* What goes out, from the state as it is now; false when it is more than the model takes. `held`:
+ * the question was put already. */
 static bool compose(struct request *self, bool held) {
     const struct tune_role_view *view = &self->owner->proposer.roles[self->role];
     int call = held ? self->number : self->repeats >= 0 ? self->repeats : self->mends;
@@ -140,7 +143,8 @@ static bool compose(struct request *self, bool held) {
     return fits;
 }
 
-/* ------------------------------------------------------------------------------------------ sending */
+/* ------------------------------------------------------------------------------------------
+ * sending */
 
 /* What stands for an answer where none was asked for. */
 static void not_sent(struct request *self, enum err_kind kind, const char *why) {
@@ -232,7 +236,8 @@ static void go_out(struct request *self, struct tune_question *question, bool he
     if (!question->held && !affords(self, question, &endpoint))
         return;
     if (!question->held && is_same_again(self, &endpoint)) {
-        refuse(self, "the answer was cut, and what is left of a limit does not pay for a longer one");
+        refuse(self, "the answer was cut, and what is left of a limit does not pay for a longer "
+                     "one");
         return;
     }
     if (held)

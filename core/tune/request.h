@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A question to a language model, until it is answered: several turns, and where services are out of order
- * or answers useless, several models. Private to tune. */
+/* A question to a language model, until it is answered: several turns, and where services are out
+ * of order or answers useless, several models. Private to tune. */
 #ifndef HONE_TUNE_REQUEST_H
 #define HONE_TUNE_REQUEST_H
 
@@ -37,16 +37,18 @@ struct request {
     bool speaks;                    /* a piece of the answer came */
     bool seen;                      /* a person looked at the question and sent it */
     bool waits;                     /* for a service; nothing is under way */
-    bool *out;                      /* models of the role that cannot answer this question, whenever */
-    struct model_endpoint changed;  /* after an answer that was cut; api NULL: as the settings say */
-    struct { int max_tokens, thinking_tokens; enum model_effort effort; } asked;    /* the last time */
+    bool *out;                      /* models of the role that cannot answer it, whenever */
+    struct model_endpoint changed;  /* after a cut answer; api NULL: as the settings say */
+    struct model_reply cut;         /* how that was: only what says how it was cut */
+    int taken;                      /* max_tokens that the service took then */
+    struct { int max_tokens, thinking_tokens; enum model_effort effort; } asked;    /* last */
     enum tune_trouble trouble;      /* of the answer that was read last */
     bool sent_back[TUNE_TROUBLES];
     struct tune_prompt_messages texts;
 };
 
-/* request.c: writes the question down and sends it, unless the person wants to see it first. `held`: the
- * person did, and sends it now. */
+/* request.c: writes the question down and sends it, unless the person wants to see it first.
+ * `held`: the person did, and sends it now. */
 void tune_request_ask(struct request *self, bool held);
 /* How it is asked: as the settings say, or changed after an answer that was cut. */
 const struct model_endpoint *tune_request_endpoint(const struct request *self);
@@ -63,8 +65,8 @@ void tune_request_read(struct request *self, const struct model_reply *answer);
 
 /* request_again.c: asks the first model, or the next that may answer; waits where none may now. */
 void tune_request_begin(struct request *self, size_t first);
-/* No answer came, or none that counts: the question goes out again, otherwise, to another model, or later;
- * where no model can answer it the loop pauses with `text`. */
+/* No answer came, or none that counts: the question goes out again, otherwise, to another model, or
+ * later; where no model can answer it the loop pauses with `text`. */
 void tune_request_lost(struct request *self, const struct model_reply *answer);
 void tune_request_unanswerable(struct request *self, const char *text);
 /* The answer was cut: once more with more room for it, never the same. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A question that was not answered. A service that is out of order says nothing about what was asked: the
- * next model of the role is asked, else the question waits, with growing pauses, up to a limit. An answer
- * that was cut is asked for with more room. A model that declines, or cannot be asked at all, is out for
- * this question. When no model is left the loop pauses with the reason: no plan is closed for any of it. */
+/* A question that was not answered. A service that is out of order says nothing about what was
+ * asked: the next model of the role is asked, else the question waits, with growing pauses, up to a
+ * limit. An answer that was cut is asked for with more room. A model that declines, or cannot be
+ * asked at all, is out for this question. When no model is left the loop pauses with the reason: no
+ * plan is closed for any of it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,8 @@ static size_t count_of(const struct request *self) {
     return tune_models_count(self->owner->models, self->role);
 }
 
-/* A lesson is worth waiting for where the loop would wait for the same model next; else hone writes it. */
+/* A lesson is worth waiting for where the loop would wait for the same model next; else hone writes
+ * it. */
 static bool is_worth_waiting(const struct request *self) {
     const struct tune_models *models = self->owner->models;
     bool worth = !is_lesson(self);
@@ -35,7 +37,8 @@ static bool is_worth_waiting(const struct request *self) {
     return worth;
 }
 
-/* ------------------------------------------------------------------------------------ which model */
+/* ------------------------------------------------------------------------------------ which model
+ * */
 
 /* When a model may be asked again; 0: now. */
 static int64_t due_of(const struct request *self, size_t which) {
@@ -44,8 +47,8 @@ static int64_t due_of(const struct request *self, size_t which) {
     return row && row->next_ms > clock_wall_ms() ? row->next_ms : 0;
 }
 
-/* The first from `from` on, in turns, that may be asked now, else the one that may be soonest; NOBODY: none
- * can answer this question at all. */
+/* The first from `from` on, in turns, that may be asked now, else the one that may be soonest;
+ * NOBODY: none can answer this question at all. */
 static size_t choose(const struct request *self, size_t from, int64_t *due_ms) {
     size_t count = count_of(self), best = NOBODY;
     for (size_t i = 0; i < count; i++) {
@@ -86,7 +89,8 @@ void tune_request_begin(struct request *self, size_t first) {
     tune_request_ask(self, false);
 }
 
-/* --------------------------------------------------------------------------------------- waiting */
+/* --------------------------------------------------------------------------------------- waiting
+ * */
 
 static bool tries(const struct models_proposer *owner) {
     for (const struct request *at = owner->requests; at; at = at->next)
@@ -160,7 +164,8 @@ void tune_requests_wake_soon(struct models_proposer *owner) {
     owner->timer = loop_timer_start(owner->loop, 0, 0, on_wake, owner);
 }
 
-/* ---------------------------------------------------------------------------------- no answer came */
+/* ---------------------------------------------------------------------------------- no answer came
+ * */
 
 /* Waited long enough, or the service itself says that it takes longer than that. */
 static void pause_for(struct request *self, const struct tune_outage_news *news) {
@@ -171,8 +176,8 @@ static void pause_for(struct request *self, const struct tune_outage_news *news)
                                                         : "; hone waited for ");
     tune_amount_print(&text, TUNE_BUDGET_WALL_S,
                       news->wait_s > self->owner->limit_s ? news->wait_s : self->owner->limit_s);
-    buf_puts(&text, ". Nothing is lost: start, or the same command, asks again. How long hone waits is "
-                    "outage_limit_s of [roles]");
+    buf_puts(&text, ". Nothing is lost: start, or the same command, asks again. How long hone waits "
+                    "is outage_limit_s of [roles]");
     tune_request_forget(self);
     tune_reply_paused(reply, text.at);
     buf_free(&text);
@@ -193,8 +198,8 @@ static void news_fill(struct request *self, const struct model_reply *answer,
     news->pause_s = fmax(news->pause_s, 0.001);
 }
 
-/* Who is asked then, and when: another model that may be asked, else whichever may be first. False: that
- * would be after the limit. */
+/* Who is asked then, and when: another model that may be asked, else whichever may be first. False:
+ * that would be after the limit. */
 static bool next_find(struct request *self, struct tune_outage_news *news, size_t *next) {
     const struct tune_waiting *waiting = &state_of(self)->waiting;
     int64_t now_ms = clock_wall_ms(), due_ms = 0;
@@ -278,9 +283,50 @@ void tune_request_unanswerable(struct request *self, const char *text) {
     buf_free(&words);
 }
 
+/* The most tokens of an answer that fit beside this prompt; no less than the settings allow. */
+static int room_of(const struct request *self) {
+    const struct tune_state *state = state_of(self);
+    double context = tune_models_context(self->owner->models, self->role, self->which);
+    double prompt = self->number >= 0 && (size_t)self->number < state->calls.len
+                        ? state->calls.at[self->number].estimate
+                        : 0;
+    double most = fmin(context - 1.1 * prompt, MODEL_MOST_TOKENS);
+    return most > 1 ? (int)most : 1;
+}
+
+/* Once more otherwise, after an answer that was cut; false: there is nothing left to change. */
+static bool ask_otherwise(struct request *self, struct model_endpoint endpoint, int most,
+                          const char *why) {
+    struct buf words = {0}, what = {0};
+    bool fine = model_endpoint_relax(&endpoint, &self->cut, most, &what);
+    if (fine) {
+        buf_printf(&words, "%s; asks again with %s", why, what.at);
+        tune_reply_log(self->reply, words.at);
+        self->changed = endpoint;
+        self->repeats = self->number;
+        tune_request_ask(self, false);
+    }
+    buf_free(&words);
+    buf_free(&what);
+    return fine;
+}
+
+/* A service that does not take more tokens for an answer: then with as many as before, and less
+ * thinking. */
+static bool takes_no_more(struct request *self, const struct model_reply *answer) {
+    struct model_endpoint endpoint = self->changed;
+    if (answer->failed != MODEL_FAILED_REQUEST || !endpoint.api ||
+        endpoint.max_tokens <= self->taken)
+        return false;
+    endpoint.max_tokens = self->taken;
+    return ask_otherwise(self, endpoint, self->taken, answer->reason);
+}
+
 void tune_request_lost(struct request *self, const struct model_reply *answer) {
     if (model_failed_is_outage(answer->failed))
         out_of_order(self, answer);
+    else if (takes_no_more(self, answer))
+        return;
     else if (answer->failed == MODEL_FAILED_REFUSED && is_lesson(self))
         tune_request_fail(self, answer->reason);
     else
@@ -289,20 +335,16 @@ void tune_request_lost(struct request *self, const struct model_reply *answer) {
 
 void tune_request_cut(struct request *self, const struct model_reply *answer) {
     struct model_endpoint endpoint = *tune_request_endpoint(self);
-    struct buf what = {0};
-    if (!model_endpoint_relax(&endpoint, answer, 0, &what)) {
-        buf_printf(&what, "%s; more is not allowed: give its [model] more max_tokens, or let it think "
-                   "less", answer->reason);
-        tune_request_unanswerable(self, what.at);
-        buf_free(&what);
-        return;
-    }
     struct buf words = {0};
-    buf_printf(&words, "%s; asks again with %s", answer->reason, what.at);
-    tune_reply_log(self->reply, words.at);
+    int tokens = endpoint.max_tokens > 0 ? endpoint.max_tokens : MODEL_MAX_TOKENS;
+    self->cut = (struct model_reply){
+        .stop = answer->stop, .thinking = answer->thinking, .thought = answer->thought};
+    self->taken = tokens;
+    if (ask_otherwise(self, endpoint, MAX_OF(room_of(self), tokens), answer->reason))
+        return;
+    buf_printf(&words,
+               "%s; more is not allowed: give its [model] more max_tokens, or let it think less",
+               answer->reason);
+    tune_request_unanswerable(self, words.at);
     buf_free(&words);
-    buf_free(&what);
-    self->changed = endpoint;
-    self->repeats = self->number;
-    tune_request_ask(self, false);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a model answered, read as plans, as a kernel or as a lesson. What cannot be read goes back for one
- * more turn; what was cut or declined does not count as an answer. */
+/* What a model answered, read as plans, as a kernel or as a lesson. What cannot be read goes back
+ * for one more turn; what was cut or declined does not count as an answer. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -116,7 +116,8 @@ void tune_request_read(struct request *self, const struct model_reply *answer) {
         return;
     struct models_proposer *owner = self->owner;
     bool lost = answer->failed != MODEL_FAILED_NOT;
-    tune_reply_unread(self->reply, self->number, answer->text, lost ? answer->reason : err.text, lost);
+    tune_reply_unread(self->reply, self->number, answer->text, lost ? answer->reason : err.text,
+                      lost);
     if (!tune_request_is_under_way(owner, self))
         return;
     if (answer->failed == MODEL_FAILED_TRUNCATED)

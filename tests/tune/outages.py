@@ -34,7 +34,7 @@ class Model(http.server.BaseHTTPRequestHandler):
     """Chat Completions. The questions of a role are answered as the list of its troubles says, then well."""
 
     protocol_version = "HTTP/1.1"
-    seen, troubles, answered = [], {}, 0
+    seen, troubles, answered, most = [], {}, 0, 10 ** 9
 
     def log_message(self, *_):
         pass
@@ -48,10 +48,13 @@ class Model(http.server.BaseHTTPRequestHandler):
         how = how if how.get("model", request["model"]) == request["model"] else {}
         if role:
             Model.seen.append({"role": role, "prompt": prompt, "model": request["model"],
+                               "effort": request.get("reasoning_effort"),
                                "most": request.get("max_completion_tokens") or request.get("max_tokens")})
         number = Model.answered // 2
         text = (PLAN.format(AMOUNTS[number % 2]) if role == "planner" else
                 "```python\n" + KERNEL.replace("32", str(WIDER[number % 2])) + "```\n")
+        if role and Model.seen[-1]["most"] > Model.most:
+            how = {"status": 400, "says": "max_tokens is too large"}
         if "status" in how:
             self.refuse(how)
             return
@@ -100,7 +103,7 @@ class Outages(unittest.TestCase):
         self.task = pathlib.Path(tempfile.mkdtemp(prefix="task-", dir=FOLDER))
         (self.task / "kernel.py").write_text(KERNEL)
         (self.task / "reference.py").write_text(REFERENCE)
-        Model.seen, Model.troubles, Model.answered = [], {}, 0
+        Model.seen, Model.troubles, Model.answered, Model.most = [], {}, 0, 10 ** 9
         self.configure("m")
 
     def configure(self, planner, limit_s=30):
@@ -202,6 +205,15 @@ class Outages(unittest.TestCase):
         told = " ".join(event["text"] for event in self.of("unread"))
         self.assertIn("16384", told)
         self.assertIn("thinking", told)
+        self.nothing_is_closed()
+
+    def test_a_service_that_takes_no_more_tokens_is_asked_to_think_less(self):
+        Model.most = 16384
+        Model.troubles = {"planner": [{"ends": "length", "text": "", "tokens": 16384, "thought": 16384}]}
+        end = self.run_hone("--rounds", 1)
+        self.assertIn("rounds are done", end["reason"])
+        self.assertEqual([(seen["most"], seen["effort"]) for seen in Model.seen][:3],
+                         [(16384, None), (32768, None), (16384, "low")])
         self.nothing_is_closed()
 
     def test_an_answer_that_is_always_cut_ends_with_a_pause(self):

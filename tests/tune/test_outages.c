@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Services of models that are out of order in the middle of a session: nothing is closed for it, nothing is
- * learnt from it, and what comes of the session is what would have come without. */
+/* Services of models that are out of order in the middle of a session: nothing is closed for it,
+ * nothing is learnt from it, and what comes of the session is what would have come without. */
 #include "tune/fake.h"
 
 #define WAIT_S 0.002        /* the first pause: 5 s of an hour are so long here */
@@ -32,7 +32,8 @@ static void model(struct outage *outage, const char *name, const char *script) {
 }
 
 /* `limit_s`: how long is waited, in seconds of the test. */
-static void begin(struct outage *outage, const char *script, const char *planners, const char *limit_s) {
+static void begin(struct outage *outage, const char *script, const char *planners,
+                  const char *limit_s) {
     struct fake *fake = &outage->fake;
     struct err err = {0};
     fake_begin(fake, NULL, 0, TUNE_GATE_AUTO);
@@ -70,7 +71,8 @@ static void end(struct outage *outage) {
     "=== planner\ntitle: plan " name "\nwhat: change number " name "\nmetric: hbm_read_bytes\n" \
     "direction: down\nsize: 40 %\n"
 #define EDIT(from, to) \
-    "=== rewriter\n<<<<<<< SEARCH\n    # latency " from "\n=======\n    # latency " to "\n>>>>>>> REPLACE\n"
+    "=== rewriter\n<<<<<<< SEARCH\n    # latency " from "\n=======\n    # latency " to \
+    "\n>>>>>>> REPLACE\n"
 #define ROUNDS \
     PLAN("one") PLAN("two") PLAN("three") EDIT("1000", "900") EDIT("900", "800") EDIT("800", "700")
 
@@ -291,6 +293,14 @@ static void no_lane_is_closed_by_an_outage(void **unused) {
     buf_free(&had);
 }
 
+/* So long that only a person, or another process, has it tried again. */
+static void waits_long(struct outage *outage) {
+    set(outage, "roles", "outage_wait_s", "3000");
+    tune_session_close(outage->fake.session);
+    outage->fake.place = (struct fake_place){.loop = outage->fake.loop};
+    fake_open(&outage->fake);
+}
+
 static bool waits(struct fake *fake) {
     for (int i = 0; i < 2000 && !tune_state_waits(fake_state(fake)); i++)
         loop_run_until(fake->loop, &(bool){false}, 5);
@@ -303,10 +313,7 @@ static void what_waits_says_so_and_is_tried_at_once_for_a_person(void **unused) 
     struct err err = {0};
     struct buf text = {0};
     begin(&outage, ROUNDS, "one", "1e6");
-    set(&outage, "roles", "outage_wait_s", "3000");
-    tune_session_close(outage.fake.session);
-    outage.fake.place = (struct fake_place){.loop = outage.fake.loop};
-    fake_open(&outage.fake);
+    waits_long(&outage);
     goes_out(&outage, "one", 1);
     struct tune_session *session = outage.fake.session;
     assert_true(tune_session_act(session, &(struct tune_action){.kind = TUNE_ACT_START}, &err));
@@ -333,10 +340,7 @@ static void a_pause_ends_the_waiting(void **unused) {
     struct outage outage;
     struct err err = {0};
     begin(&outage, ROUNDS, "one", "1e6");
-    set(&outage, "roles", "outage_wait_s", "3000");
-    tune_session_close(outage.fake.session);
-    outage.fake.place = (struct fake_place){.loop = outage.fake.loop};
-    fake_open(&outage.fake);
+    waits_long(&outage);
     goes_out(&outage, "one", 1);
     struct tune_session *session = outage.fake.session;
     assert_true(tune_session_act(session, &(struct tune_action){.kind = TUNE_ACT_START}, &err));
@@ -359,7 +363,8 @@ static void a_process_that_ends_while_it_waits_loses_nothing(void **unused) {
     struct err err = {0};
     undisturbed(&wanted);
     begin(&outage, ROUNDS, "one", "1e6");
-    goes_out(&outage, "one", 3);
+    waits_long(&outage);
+    goes_out(&outage, "one", 1);
     assert_true(tune_session_act(outage.fake.session,
                                  &(struct tune_action){.kind = TUNE_ACT_START}, &err));
     assert_true(waits(&outage.fake));
