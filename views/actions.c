@@ -252,7 +252,7 @@ void act_run(struct views *views, struct str args, struct views_request *request
     (void)args;
     (void)request;
     bool pause = tune_can(views->state, TUNE_ACT_PAUSE) && !tune_can(views->state, TUNE_ACT_START);
-    bool asks = calls_running(views->state) > 0;
+    bool asks = calls_running(views->state) > 0 || tune_state_waits(views->state);
     if (views_act(views, &(struct tune_action){.kind = pause ? TUNE_ACT_PAUSE : TUNE_ACT_START}) &&
         pause)
         views_say(views, false, asks ? "the question was given up; s asks it again"

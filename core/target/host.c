@@ -4,6 +4,7 @@
  * preparation host_prepare.c's, jobs host_job.c's. */
 #include "target/host_own.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -106,13 +107,16 @@ static void give_up(struct host *host, const struct err *why) {
     host_jobs_failed(host, why);
 }
 
-/* A host that never answered may not be there at all: somebody has to look, however long nobody did. With
- * jobs over there it is waited for, see host_jobs_lost. */
+static double tried_for(const struct host *host) {
+    return (double)(clock_monotonic_ns() - host->since_ns) * 1e-9;
+}
+
+/* A host that never answered may not be there at all: somebody has to look. One that did is waited
+ * for. */
 static bool never_reached(struct host *host, const struct err *why) {
-    double limit_s = host_number(host, "reach_limit_s", 120);
-    double tried_s = (double)(clock_monotonic_ns() - host->since_ns) * 1e-9;
+    double tried_s = tried_for(host);
     struct err err = {0};
-    if (host->was_ready || tried_s < limit_s)
+    if (host->was_ready || tried_s < host_number(host, "reach_limit_s", 120))
         return false;
     err_set(&err, ERR_ENVIRONMENT, "%s was not reached in %.0f s and %d tries (%.200s). Is it on, is its "
             "address right? hone host check %s says more; start, or the same command, tries again. "
@@ -127,6 +131,9 @@ static void pause_then_retry(struct host *host, const struct err *why) {
     if (never_reached(host, why))
         return;
     double pause_s = pause_of(host);
+    if (!host->was_ready)           /* the last try is when the time is up */
+        pause_s = fmin(pause_s, host_number(host, "reach_limit_s", 120) - tried_for(host) + 0.01);
+    pause_s = fmax(pause_s, 0.01);
     host->retry = loop_timer_start(host->loop, (uint64_t)(pause_s * 1000), 0, on_retry, host);
     host->board->status.retry_ms = clock_wall_ms() + (int64_t)(pause_s * 1000);
     if (host->was_ready)
