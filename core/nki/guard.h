@@ -77,6 +77,7 @@ enum lint_rule guard_rule_of(struct str name, enum lint_rule otherwise);
 void guard_bindings(struct guard *guard);       /* guard_bind.c: imports, bound, own, typed */
 /* "__x__", and "_x_" as enum has them: names that Python looks for by itself. */
 bool guard_is_dunder(struct str name);
+bool guard_is_self(const struct nki_node *base);    /* the first parameter of the method around */
 bool guard_in_class(const struct nki_node *node);   /* straight in the body of a class */
 /* Whether a name that is read there can only mean a variable of a function around it. */
 bool guard_is_local(struct guard *guard, const struct nki_node *name);

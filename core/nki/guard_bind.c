@@ -43,6 +43,12 @@ static enum allow_use member_use(const struct guard *guard, struct str module, s
     return use;
 }
 
+/* The module may not get there, or lose the name again: then it is Python's. */
+static void check_name(struct guard *guard, const struct nki_node *alias, struct str name) {
+    if (allow_word(&guard->allow, ALLOW_OTHER_BUILTIN, name))
+        guard_add(guard, guard_rule_of(name, LINT_C_NAME), alias, name);
+}
+
 static void bind_import(struct guard *guard, struct str name, struct guard_target target) {
     struct map_entry *entry = map_put(&guard->imports, name);
     struct guard_target *copy = ARENA_NEW(guard->arena, struct guard_target);
@@ -70,6 +76,7 @@ static void bind_module(struct guard *guard, const struct nki_node *alias) {
         target.kind = GUARD_HELPER;
     else
         guard_add(guard, guard_rule_of(module, LINT_C_IMPORT), alias, module);
+    check_name(guard, alias, name.len ? name : whole);
     bind_import(guard, name.len ? name : whole, target);
 }
 
@@ -121,7 +128,9 @@ static void bind_from(struct guard *guard, const struct nki_node *from) {
             struct str told = from->import_from.module.len ? str_of(target.name) : name;
             guard_add(guard, guard_rule_of(told, LINT_C_IMPORT), alias, told);
         }
-        bind_import(guard, alias->alias.asname.len ? alias->alias.asname : name, target);
+        name = alias->alias.asname.len ? alias->alias.asname : name;
+        check_name(guard, alias, name);
+        bind_import(guard, name, target);
     }
 }
 
@@ -145,7 +154,7 @@ static void own_add(struct guard *guard, const struct nki_node *node, struct str
 }
 
 /* self.x = ... in a method: its first parameter. */
-static bool is_self(const struct nki_node *base) {
+bool guard_is_self(const struct nki_node *base) {
     const struct nki_node *function = nki_enclosing(base, NKI_FUNCTION_DEF);
     if (base->kind != NKI_NAME || !function || function->parent->kind != NKI_CLASS_DEF)
         return false;
@@ -191,7 +200,7 @@ static void bind_other(struct guard *guard, const struct nki_node *node) {
     else if (node->kind == NKI_EXCEPT_HANDLER && node->except_handler.name.len)
         map_put(&guard->bound, node->except_handler.name);
     else if (node->kind == NKI_ATTRIBUTE && node->context == NKI_STORE &&
-             is_self(node->attribute.value))
+             guard_is_self(node->attribute.value))
         own_add(guard, node, node->attribute.attr);
     else if (func && func->kind == NKI_NAME && str_is(func->name.id, "namedtuple") &&
              node->call.args.len > 1)

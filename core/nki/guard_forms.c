@@ -143,12 +143,14 @@ static bool in_function(const struct nki_node *node) {
 }
 
 /* An enumeration with members cannot be called to make another one, with names from text. */
-static bool has_member(const struct nki_node *class) {
+static bool has_member(const struct guard *guard, const struct nki_node *class) {
     for (uint32_t i = 0; i < class->class_def.body.len; i++) {
         const struct nki_node *node = class->class_def.body.at[i];
         const struct nki_node *value = node->kind == NKI_ASSIGN ? node->assign.value : NULL;
         bool is_call = value && value->kind == NKI_CALL && value->call.func->kind == NKI_NAME &&
-                       str_is(value->call.func->name.id, "auto");
+                       str_is(value->call.func->name.id, "auto") &&
+                       map_find(&guard->imports, STR("auto")) &&
+                       !map_find(&guard->bound, STR("auto"));
         if (value && node->assign.targets.at[0]->kind == NKI_NAME &&
             node->assign.targets.at[0]->name.id.at[0] != '_' &&
             (is_call || value->kind == NKI_CONSTANT || value->kind == NKI_TUPLE))
@@ -207,7 +209,7 @@ static void check_function(struct guard *guard, const struct nki_node *node) {
 
 static void check_class(struct guard *guard, const struct nki_node *node) {
     for (uint32_t i = 0; i < node->class_def.bases.len; i++)
-        if (is_enum(guard, node->class_def.bases.at[i]) && !has_member(node))
+        if (is_enum(guard, node->class_def.bases.at[i]) && !has_member(guard, node))
             add_form(guard, node, "an enumeration without members");
     check_letters(guard, node, node->class_def.name);
     check_dunder(guard, node, node->class_def.name, false);

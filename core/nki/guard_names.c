@@ -104,28 +104,44 @@ bool guard_is_type_place(const struct nki_node *node) {
     return false;
 }
 
-/* The node with the brackets, unions and tuples of types around it. */
-static const struct nki_node *whole_type(const struct nki_node *node) {
-    while (node->parent &&
-           (node->parent->kind == NKI_SUBSCRIPT || node->parent->kind == NKI_TUPLE ||
-            node->parent->kind == NKI_BIN_OP))
-        node = node->parent;
-    return node;
-}
-
-/* The class of an isinstance, a part of an annotation, or of another name for one. */
+/* The class of an isinstance, or one of a tuple of them; a part of an annotation, which is made of
+ * types alone (guard_forms.c). Brackets and | elsewhere may be methods of anything. */
 static bool is_asked(const struct guard *guard, const struct nki_node *node) {
-    const struct nki_node *whole = whole_type(node);
-    return guard->in_text || guard_is_type_place(node) || is_called_by(guard, whole, asks) ||
-           (whole != node && whole->parent->kind == NKI_ASSIGN);
+    if (guard->in_text || guard_is_type_place(node))
+        return true;
+    while (node->parent->kind == NKI_TUPLE)
+        node = node->parent;
+    return is_called_by(guard, node, asks);
 }
 
+/* A base of a class: Enum, Generic[T]. */
 static bool is_base(const struct nki_node *node) {
-    const struct nki_node *whole = whole_type(node), *class = whole->parent;
+    bool is_generic = node->parent->kind == NKI_SUBSCRIPT && node->parent->subscript.value == node;
+    const struct nki_node *whole = is_generic ? node->parent : node, *class = whole->parent;
     for (uint32_t i = 0; class->kind == NKI_CLASS_DEF && i < class->class_def.bases.len; i++)
         if (class->class_def.bases.at[i] == whole)
             return true;
     return false;
+}
+
+/* Another type(...) or one of Python's own: == with anything else hands the class to its __eq__. */
+static bool is_type_itself(const struct guard *guard, const struct nki_node *node) {
+    if (node->kind == NKI_CALL)
+        node = node->call.func;
+    return node->kind == NKI_NAME && !map_find(&guard->bound, node->name.id) &&
+           !map_find(&guard->imports, node->name.id) &&
+           allow_word(&guard->allow, ALLOW_BUILTIN, node->name.id);
+}
+
+static bool is_compared(const struct guard *guard, const struct nki_node *compare) {
+    bool is = is_type_itself(guard, compare->compare.left);
+    for (uint32_t i = 0; i < compare->compare.comparators.len; i++) {
+        uint8_t op = compare->compare.ops[i];
+        is &= op == NKI_CMP_EQ || op == NKI_CMP_NOT_EQ || op == NKI_CMP_IS ||
+              op == NKI_CMP_IS_NOT;
+        is &= is_type_itself(guard, compare->compare.comparators.at[i]);
+    }
+    return is;
 }
 
 static bool is_type_asked(const struct guard *guard, const struct nki_node *node) {
@@ -135,7 +151,8 @@ static bool is_type_asked(const struct guard *guard, const struct nki_node *node
     if (call->call.args.len != 1 || call->call.keywords.len || !is_plain_call(call))
         return false;
     const struct nki_node *name = attribute_of(call);
-    return call->parent->kind == NKI_COMPARE || call->parent->kind == NKI_FORMATTED_VALUE ||
+    return (call->parent->kind == NKI_COMPARE && is_compared(guard, call->parent)) ||
+           call->parent->kind == NKI_FORMATTED_VALUE ||
            is_called_by(guard, call, prints) ||
            (name && (str_is(name->attribute.attr, "__name__") ||
                      str_is(name->attribute.attr, "__qualname__")));
@@ -169,7 +186,7 @@ static bool is_jit(const struct guard *guard, const struct nki_node *node) {
     const struct nki_node *call = call_of(node);
     if (!call)
         return is_decorator(node);
-    if (!is_plain_call(call))
+    if (!is_plain_call(call) || call->call.args.len > 1)
         return false;
     for (uint32_t i = 0; i < call->call.keywords.len; i++)
         if (!is_jit_keyword(guard, call->call.keywords.at[i]))
@@ -275,7 +292,10 @@ void guard_attribute(struct guard *guard, const struct nki_node *node, bool may_
     struct str name = node->attribute.attr;
     bool is_own = may_be_own && map_find(&guard->own, name);
     bool is_read = node->context == NKI_LOAD;
-    if (is_read ? has_attribute(guard, name, may_be_own) || is_plain_format(node) : is_own)
+    /* What others' objects have, too, is changed on the own object only. */
+    bool is_theirs = allow_word(&guard->allow, ALLOW_ATTRIBUTE, name) != ALLOW_NOT;
+    if (is_read ? has_attribute(guard, name, may_be_own) || is_plain_format(node)
+                : is_own && (!is_theirs || guard_is_self(node->attribute.value)))
         return;
     guard_add(guard, guard_rule_of(name, LINT_C_ATTRIBUTE), node, name);
 }
@@ -414,7 +434,7 @@ static void check_plain(struct guard *guard, const struct nki_node *node) {
     }
     bool is_fine = use == ALLOW_ANY || (is_bound && !is_python && !guard_is_dunder(id)) ||
                    (is_python && guard_is_local(guard, node)) ||
-                   guard_use_fits(guard, node, use) || is_of_star(guard, node);
+                   guard_use_fits(guard, node, use) || (!is_python && is_of_star(guard, node));
     if (!is_fine)
         guard_add(guard, guard_rule_of(id, use ? LINT_C_USE : LINT_C_NAME), node, id);
     check_attributes(guard, node, true);
