@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 from sdks import Sdk
@@ -102,8 +103,71 @@ class Outputs(unittest.TestCase):
             file.write(data)
 
     def collect(self, said, outputs, as_npy=False):
-        program = type("Program", (), {"outputs": outputs})()
-        return execute.collect(program, execute.SAVED.findall(said), self.folder, as_npy)
+        program = types.SimpleNamespace(outputs=outputs)
+        return execute.collect(program, outputs or [], execute.SAVED.findall(said), self.folder,
+                               as_npy)
+
+    def capture(self, saves, outputs=None, hints=None, flags=("save-output", "save-output-npy")):
+        """Outputs by a tool that writes what `saves` has for as_npy: bytes, or None: it fails."""
+        asked, said = [], []
+
+        def stage(name, argv, limits, **options):
+            as_npy = "--save-output-npy" in argv
+            asked.append(as_npy)
+            data = saves[as_npy]
+            if data is not None:
+                self.write("o.npy" if as_npy else "o.bin", data)
+            text = b'saved output "o" as "o.%s"\n' % (b"npy" if as_npy else b"bin")
+            return types.SimpleNamespace(
+                ok=data is not None, outcome="failed", status=1, text="with exit status 1",
+                seconds=1, read_out=lambda: text, out_tail=b"", out=None, err=None,
+                err_tail=b"" if data is not None else b"FATA[0001] unsupported dtype bfloat16\n",
+                tail=lambda lines=20: ["unsupported dtype bfloat16"])
+        tool = types.SimpleNamespace(path="tool", name="tool", version="1",
+                                     executions=lambda number, nth: [],
+                                     has=lambda command, flag, unless=True: flag in flags)
+        events = types.SimpleNamespace(log=lambda text, severity="note": said.append(text))
+        device = types.SimpleNamespace(
+            tool=tool, context=types.SimpleNamespace(stage=stage, events=events),
+            input_files=lambda program, inputs: [], limits=lambda: None, variables=lambda: {})
+        program = types.SimpleNamespace(neff="k.neff", outputs=outputs, hints=hints)
+        rows = execute.capture(device, program, "inputs", self.folder)
+        with open(rows[0]["path"], "rb") as file:
+            return (rows[0]["dtype"], rows[0]["shape"], file.read()), asked
+
+    BF16 = {"dtype": "bfloat16", "shape": [2]}
+    CODES = b"\x80\x3f\x00\x40"
+
+    @staticmethod
+    def npy(descr, shape, data):
+        head = "{'descr': %r, 'fortran_order': False, 'shape': %r, }\n" % (descr, shape)
+        return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + data
+
+    def test_a_tool_that_cannot_save_bf16_as_npy_saves_it_raw(self):
+        found, asked = self.capture({True: None, False: self.CODES}, hints=[self.BF16])
+        self.assertEqual((found, asked), (("bfloat16", [2], self.CODES), [True, False]))
+
+    def test_a_tool_without_npy_is_read_by_what_the_reference_returns(self):
+        found, asked = self.capture({False: self.CODES}, hints=[self.BF16], flags=("save-output",))
+        self.assertEqual((found, asked), (("bfloat16", [2], self.CODES), [False]))
+
+    def test_bytes_without_a_type_get_the_one_that_is_known(self):
+        for descr, dtype, data in (("|V2", "bfloat16", self.CODES), ("<V2", "float16", self.CODES),
+                                   ("|V1", "float8_e5m2", b"ab")):
+            npy = self.npy(descr, (2,), data)
+            found, _ = self.capture({True: npy}, hints=[{"dtype": dtype, "shape": [2]}])
+            self.assertEqual(found, (dtype, [2], data))
+        found, _ = self.capture({True: self.npy("|V2", (2,), self.CODES)},
+                                hints=[{"dtype": "float32", "shape": [2]}])
+        self.assertEqual(found[0], "bfloat16")
+
+    def test_a_size_that_is_not_the_reference_s_is_not_the_kernels_fault(self):
+        for saves in ({True: None, False: b"abc"}, {True: b"nonsense", False: b"abc"},
+                      {True: self.npy([("a", "<f4")], (2,), b""), False: b"abc"}):
+            with self.assertRaises(execute.NoWay):
+                self.capture(saves, hints=[self.BF16])
+        with self.assertRaises(execute.NoWay):
+            self.capture({}, hints=None, flags=("save-output",))
 
     def test_saved_outputs_are_found_by_the_lines_that_name_them(self):
         self.write("out", b"\0" * 8)

@@ -69,6 +69,7 @@ class Program:
         self.kernel, self.neff, self.from_cache = kernel, neff, from_cache
         self.name, self.dialect, self.seam = about["name"], about["dialect"], about["seam"]
         self.inputs, self.outputs = about["inputs"], about["outputs"]
+        self.hints = None           # types and shapes of the reference's outputs, where it has some
         self.prediction = about.get("prediction")       # predict.read(), or None
 
     def row(self):
@@ -100,13 +101,16 @@ class Compiler:
         found = self.cached(kernel, entry)
         if found:
             self.context.events.log("%s: compiled before, taken from the cache" % kernel.label)
+            found.hints = hints
             return found
         crashed = None
         for attempt in range(2):
             try:
                 about = self.attempt(kernel, inputs, hints, attempt)
                 self.tell(kernel, about)
-                return self.keep_program(kernel, about, meta, entry)
+                program = self.keep_program(kernel, about, meta, entry)
+                program.hints = hints
+                return program
             except Crashed as crash:
                 crashed = crash
                 if not attempt:

@@ -181,17 +181,43 @@ def patiently(device, call):
 # ------------------------------------------------------------------------------------- capture
 
 
+def forms_of(tool, program):
+    """How the outputs can be saved: [(as .npy files, what they are)]. Raw files say nothing of
+    themselves: they need what the compiler tells, else what the reference returns. Not every tool
+    has .npy, and those that have it lack it for types that numpy has not."""
+    if program.outputs:
+        return [(False, program.outputs)]
+    hints = [dict(one, name="output_%d" % i) for i, one in enumerate(program.hints or ())]
+    forms = [(True, hints)] if tool.has("capture", "save-output-npy", False) else []
+    forms += [(False, hints)] if hints else []
+    if not forms:
+        raise NoWay("the compiler does not tell the shapes of the outputs, and %s does not save "
+                    "them" % tool.name)
+    return forms
+
+
 def capture(device, program, inputs, results):
     """One execution of the NEFF with a seed's inputs: rows of raw outputs."""
-    tool, context = device.tool, device.context
+    tool = device.tool
     if not tool.path:
         raise NoWay("neither neuron-explorer nor neuron-profile is there")
     if not tool.has("capture", "save-output"):
         raise NoWay("%s %s cannot save outputs" % (tool.name, tool.version))
-    as_npy = not program.outputs and tool.has("capture", "save-output-npy", False)
-    if not program.outputs and not as_npy:
-        raise NoWay("the compiler does not tell the shapes of the outputs, and %s does not save "
-                    "them" % tool.name)
+    forms = forms_of(tool, program)
+    for as_npy, specs in forms:
+        try:
+            said = capture_once(device, program, inputs, results, as_npy)
+            return collect(program, specs, said, results, as_npy)
+        except NoWay as problem:
+            if (as_npy, specs) == forms[-1]:
+                raise
+            device.context.events.log("outputs as .npy files do not serve: %s" % problem)
+    return None
+
+
+def capture_once(device, program, inputs, results, as_npy):
+    """[(name, file)] of the outputs it saved."""
+    tool, context = device.tool, device.context
     os.makedirs(results, mode=0o700, exist_ok=True)
     argv = [tool.path, "capture", "--neff", program.neff, "-s", os.path.join(results, "none.ntff"),
             "--save-output"] + tool.executions(1, 0)
@@ -203,38 +229,40 @@ def capture(device, program, inputs, results):
     if not result.ok:
         raise judge_failure(result, tool.name)
     said = result.read_out().decode("utf-8", "replace")
-    said += result.err_tail.decode("utf-8", "replace")
-    return collect(program, SAVED.findall(said), results, as_npy)
+    return SAVED.findall(said + result.err_tail.decode("utf-8", "replace"))
 
 
-def collect(program, saved, folder, as_npy):
+def collect(program, specs, saved, folder, as_npy):
     """The saved files as rows of outputs: by the names of the specs, else in order."""
     files = {name: place if os.path.isabs(place) else os.path.join(folder, place)
              for name, place in reversed(saved)}
     if not saved:
         raise NoWay("the profiler saved no outputs")
+    order = list(dict.fromkeys(name for name, _ in saved))
     if as_npy:
-        order = list(dict.fromkeys(name for name, _ in saved))
-        return [from_npy(files[name]) for name in order]
+        return [from_npy(files[name], specs[i] if i < len(specs) else None)
+                for i, name in enumerate(order)]
     rows = []
-    for i, spec in enumerate(program.outputs):
+    for i, spec in enumerate(specs):
         path = files.get(spec.get("alias") or spec["name"]) or files.get(spec["name"])
-        if path is None and len(files) == len(program.outputs):
-            path = files[list(dict.fromkeys(name for name, _ in saved))[i]]
+        if path is None and len(files) == len(specs):
+            path = files[order[i]]
         if path is None or not os.path.isfile(path):
             raise NoWay("output %d (%s) was not saved" % (i, spec["name"]))
-        rows.append(check_size(path, spec, i))
+        rows.append(check_size(path, spec, i, bool(program.outputs)))
     return rows
 
 
-def check_size(path, spec, index):
+def check_size(path, spec, index, told=True):
+    """told: by the compiler; else the reference's, which the kernel's need not be."""
     wanted, size = arrays.byte_size(spec["dtype"], spec["shape"]), os.path.getsize(path)
     if size != wanted and is_npy(path):
         row = from_npy(path)
         return dict(row, dtype=spec["dtype"], shape=spec["shape"])
     if size != wanted:
-        raise KernelFailed("output %d has %d bytes, and %s of %s has %d"
-                           % (index, size, spec["dtype"], tuple(spec["shape"]), wanted))
+        kind = KernelFailed if told else NoWay
+        raise kind("output %d has %d bytes, and %s of %s has %d"
+                   % (index, size, spec["dtype"], tuple(spec["shape"]), wanted))
     return {"path": path, "dtype": spec["dtype"], "shape": spec["shape"]}
 
 
@@ -243,28 +271,45 @@ def is_npy(path):
         return file.read(6) == b"\x93NUMPY"
 
 
-def from_npy(path):
-    """The raw content of an .npy file beside it, with what its header says."""
+def from_npy(path, hint=None):
+    """The raw content of an .npy file beside it, with what its header says. What numpy has no type
+    for stands there as bytes without one: then the hint's counts where it is as large."""
+    if not os.path.isfile(path):
+        raise NoWay("%s is not there" % os.path.basename(path))
     with open(path, "rb") as file:
         magic = file.read(8)
         if magic[:6] != b"\x93NUMPY":
             raise NoWay("%s is no .npy file" % os.path.basename(path))
         length = struct.unpack("<H", file.read(2))[0] if magic[6] == 1 else \
             struct.unpack("<I", file.read(4))[0]
-        head = ast.literal_eval(file.read(min(length, 65536)).decode("latin-1"))
+        try:
+            head = ast.literal_eval(file.read(min(length, 65536)).decode("latin-1").strip())
+            dtype, shape = npy_dtype(head["descr"], hint), [int(side) for side in head["shape"]]
+            if head["fortran_order"] and len(shape) > 1:
+                raise ValueError("its columns come first")
+        except (ValueError, SyntaxError, KeyError, TypeError) as problem:
+            raise NoWay("the head of %s is not understood: %s"
+                        % (os.path.basename(path), problem)) from None
         raw = path + ".raw"
         with open(raw, "wb") as out:
             for chunk in iter(lambda: file.read(1 << 20), b""):
                 out.write(chunk)
-    return {"path": raw, "dtype": npy_dtype(head["descr"]), "shape": list(head["shape"])}
+    return {"path": raw, "dtype": dtype, "shape": shape}
 
 
-def npy_dtype(descr):
-    kind, size = re.match(r"[<>|=]?([a-zA-Z])(\d+)", str(descr)).groups()
+def npy_dtype(descr, hint=None):
+    found = re.match(r"[<>|=]?([a-zA-Z])(\d+)$", descr if isinstance(descr, str) else "")
+    if not found:
+        raise ValueError("no type %s" % (descr,))
+    kind, size = found.group(1), int(found.group(2))
     names = {"f": "float%d", "i": "int%d", "u": "uint%d"}
     if kind == "b":
         return "bool"
-    return names[kind] % (8 * int(size)) if kind in names else VOID.get(int(size), "uint8")
+    if kind in names:
+        return names[kind] % (8 * size)
+    if hint and arrays.ITEM_BYTES.get(hint["dtype"]) == size:
+        return hint["dtype"]
+    return VOID.get(size, "uint8")
 
 
 # -------------------------------------------------------------------------------- other ways
