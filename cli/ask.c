@@ -23,7 +23,7 @@ struct ask {
     struct loop_watch *watch;
     struct loop_timer *decline; /* there is no terminal */
     struct termios saved;
-    bool open, hidden;
+    bool open, hidden, secret;
     char shown[512]; /* the question of the place that is open */
 };
 
@@ -77,8 +77,9 @@ static void on_line(void *data, int events) {
     while (len && (line[len - 1] == '\n' || line[len - 1] == '\r'))
         len--;
     line[len] = 0;
+    bool is_empty = got <= 0 || (!len && ask->secret);
     ask_forget(ask);
-    ask->answer(ask->data, len ? line : NULL);
+    ask->answer(ask->data, is_empty ? NULL : line);
     explicit_bzero(line, sizeof line);
 }
 
@@ -121,6 +122,7 @@ void ask_put(struct ask *ask, const char *text, bool secret, const char *otherwi
     struct buf safe = {0};
     ask_forget(ask);
     ask->open = true;
+    ask->secret = secret;
     text_sanitise(&safe, str_trim(str_of(text)));
     while (secret && safe.len && safe.at[safe.len - 1] == ':')
         safe.at[--safe.len] = 0;

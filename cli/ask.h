@@ -7,8 +7,9 @@
 
 struct loop;
 struct ask;
-/* `answer` gets what was typed, or NULL when it was declined (Ctrl-D, an empty line, no terminal to
- * ask at); the text is wiped after the call. It never comes from within a call of this. */
+/* `answer` gets what was typed, or NULL when it was declined (Ctrl-D, no terminal to ask at, an empty
+ * line where a secret is asked for); the text is wiped after the call. It never comes from within a
+ * call of this. */
 struct ask *ask_new(struct loop *loop, void (*answer)(void *data, const char *text), void *data)
     CC_MUST_USE;
 /* Puts the terminal back as it was. Accepts NULL. */

@@ -152,14 +152,22 @@ bool reach_ask(struct reach *reach, const struct target_ask_spec *spec, struct e
 static void on_confirmed(void *data, const char *text) {
     struct reach *reach = data;
     reach->over = true;
-    reach->yes = text && (strcmp(text, "yes") == 0 || strcmp(text, "y") == 0);
+    reach->reply = text ? str_reply(str_of(text)) : STR_NO;
 }
 
 bool reach_confirm(struct reach *reach, const char *text, const char *otherwise) {
     struct ask *ask = ask_new(reach->loop, on_confirmed, reach);
-    reach->over = reach->yes = false;
-    ask_put(ask, text, false, otherwise);
-    loop_run_until(reach->loop, &reach->over, 0);
+    struct buf again = {0};
+    buf_printf(&again, "Please answer yes or no. %s", text);
+    reach->reply = STR_UNCLEAR;
+    for (int i = 0; i < STR_REPLIES && reach->reply == STR_UNCLEAR; i++) {
+        reach->over = false;
+        ask_put(ask, i ? again.at : text, false, otherwise);
+        loop_run_until(reach->loop, &reach->over, 0);
+        if (reach->interrupted)
+            break;
+    }
     ask_free(ask);
-    return reach->yes;
+    buf_free(&again);
+    return reach->reply == STR_YES;
 }

@@ -374,9 +374,12 @@ static void answer(struct run *run, struct str text) {
         loop_stop(run->loop);
         return;
     }
-    bool known = str_is(text, "y") || str_starts(text, "n");
-    if (str_starts(text, "n")) {
-        struct str rest = str_trim((struct str){text.at + 1, text.len - 1});
+    struct str rest = text, word = STR("");
+    (void)!str_next(&rest, ' ', &word);
+    rest = str_trim(rest);
+    enum str_reply reply = str_reply(word);
+    bool known = reply == STR_YES && !rest.len;
+    if (reply == STR_NO) {
         known = lane_take(run, &rest, &err);
         buf_add(&reason, rest.at, rest.len);
         action = (struct tune_action){.kind = TUNE_ACT_REJECT, .text = reason.at ? reason.at : ""};
@@ -468,7 +471,7 @@ static void send_or_end(struct run *run, struct str text) {
     if (str_is(text, "q")) {
         run->end = "ended by you; the same command goes on";
         loop_stop(run->loop);
-    } else if (!str_is(text, "y")) {
+    } else if (str_reply(text) != STR_YES) {
         say(run, "?", "y sends the question, q ends; the workbench lets you edit it (hone TASK)");
     } else {
         struct tune_action action = {.kind = TUNE_ACT_SEND, .index = run->shown};

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 bool str_equal(struct str a, struct str b) {
     return a.len == b.len && (a.len == 0 || memcmp(a.at, b.at, a.len) == 0);
@@ -32,6 +33,17 @@ struct str str_trim(struct str text) {
     while (text.len && isspace((unsigned char)text.at[text.len - 1]))
         text.len--;
     return text;
+}
+
+enum str_reply str_reply(struct str text) {
+    static const struct { const char *word; enum str_reply reply; } words[] = {
+        {"yes", STR_YES}, {"y", STR_YES}, {"no", STR_NO}, {"n", STR_NO}};
+    text = str_trim(text);
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (strlen(words[i].word) == text.len &&
+            strncasecmp(text.at, words[i].word, text.len) == 0)
+            return words[i].reply;
+    return STR_UNCLEAR;
 }
 
 bool str_next(struct str *rest, char separator, struct str *part) {

@@ -33,6 +33,11 @@ bool str_next(struct str *rest, char separator, struct str *part);
 /* Whole-text numbers; false when the text is anything else or out of range. */
 bool str_to_int(struct str text, long long *value) CC_MUST_USE;
 bool str_to_double(struct str text, double *value) CC_MUST_USE;
+/* What a person says to a question that wants yes or no: yes or y, no or n, in any case of letters;
+ * anything else, also nothing, is neither, and is to be asked about again. */
+enum str_reply { STR_UNCLEAR, STR_YES, STR_NO };
+enum str_reply str_reply(struct str text);
+#define STR_REPLIES 3           /* how often an unclear one is asked about before it counts as no */
 /* The name nearest to `text`, for "did you mean"; NULL if none is near. `names` ends with NULL. */
 const char *str_nearest(const char *text, const char *const *names);
 

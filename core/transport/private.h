@@ -100,6 +100,8 @@ struct transport {
     void *own;                          /* the way's part */
     bool open;                          /* ops->open was called and ops->close was not */
     bool asking;                        /* a question is open */
+    int unclear;                        /* answers to it that were neither yes nor no */
+    struct transport_question question; /* the last one; no secret is in it */
     bool announcing;                    /* callbacks are running */
     struct err why;                     /* of the end */
     VEC(struct transport_event) events;

@@ -252,7 +252,7 @@ void transport_ready(struct transport *transport) {
     add_event(transport, EVENT_READY);
 }
 
-void transport_ask(struct transport *transport, const struct transport_question *question) {
+static void put_question(struct transport *transport, const struct transport_question *question) {
     transport->asking = true;
     if (transport->callbacks.on_question)
         add_event(transport, EVENT_QUESTION)->question = mem_dup(question, sizeof *question);
@@ -260,10 +260,33 @@ void transport_ask(struct transport *transport, const struct transport_question 
         add_event(transport, EVENT_DECLINED);
 }
 
+void transport_ask(struct transport *transport, const struct transport_question *question) {
+    transport->unclear = 0;
+    transport->question = *question;
+    put_question(transport, question);
+}
+
+static void ask_once_more(struct transport *transport) {
+    struct transport_question question = transport->question;
+    snprintf(question.text, sizeof question.text, "Please answer yes or no. %.480s",
+             transport->question.text);
+    put_question(transport, &question);
+}
+
 void transport_answer(struct transport *transport, const char *answer) {
     if (!transport->asking || transport->state == TRANSPORT_ENDED)
         return;
     transport->asking = false;
+    if (answer && transport->question.ask == TRANSPORT_ASK_HOST_KEY) {
+        enum str_reply reply = str_reply(str_of(answer));
+        if (reply == STR_UNCLEAR && ++transport->unclear < STR_REPLIES) {
+            ask_once_more(transport);
+            return;
+        }
+        answer = reply == STR_YES ? "yes" : "no";
+    } else if (answer && !*answer && !transport->question.secret) {
+        answer = NULL;
+    }
     transport->ops->answer(transport, answer);
 }
 

@@ -64,8 +64,9 @@ struct transport *transport_open_ssh(struct loop *loop, const struct transport_h
 /* This machine. `home` is where relative remote paths begin and commands start; NULL: $HOME. */
 struct transport *transport_open_local(struct loop *loop, const char *home,
                                        const struct transport_callbacks *callbacks) CC_MUST_USE;
-/* The answer to the question that is open; NULL declines. The text is wiped by the transport in its
- * own copy; the caller wipes its own. */
+/* The answer to the question that is open; NULL declines. What is neither yes nor no at a host's key
+ * is asked about again, at most STR_REPLIES times in all. The text is wiped by the transport in its own
+ * copy; the caller wipes its own. */
 void transport_answer(struct transport *transport, const char *answer);
 /* Ends the connection and all on it, without further callbacks. Accepts NULL. Not from within a
  * callback of this transport other than on_closed. */

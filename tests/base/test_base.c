@@ -41,6 +41,16 @@ static void a_map_finds_what_was_put_and_keeps_the_order(void **state) {
     map_free(&map);
 }
 
+static void a_reply_is_yes_or_no_or_unclear(void **state) {
+    (void)state;
+    static const struct { const char *text; enum str_reply reply; } rows[] = {
+        {"yes", STR_YES}, {" Y\n", STR_YES}, {"YES", STR_YES}, {"no", STR_NO}, {"N", STR_NO},
+        {"", STR_UNCLEAR}, {"maybe", STR_UNCLEAR}, {"yess", STR_UNCLEAR}, {"nope", STR_UNCLEAR},
+        {"yes no", STR_UNCLEAR}, {"ye", STR_UNCLEAR}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        assert_int_equal(str_reply(str_of(rows[i].text)), rows[i].reply);
+}
+
 static void numbers_are_whole_texts(void **state) {
     (void)state;
     long long value;
@@ -105,6 +115,7 @@ static void durations_have_three_digits(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_reply_is_yes_or_no_or_unclear),
         cmocka_unit_test(arena_memory_is_zeroed_and_aligned),
         cmocka_unit_test(a_map_finds_what_was_put_and_keeps_the_order),
         cmocka_unit_test(numbers_are_whole_texts),

@@ -129,6 +129,8 @@ static void answer_all(struct terminal *terminal, bool first_contact) {
     if (first_contact) {
         expect(terminal, "trn2 asks");
         expect(terminal, "SHA256:");
+        terminal_type(terminal, "maybe\r");
+        expect(terminal, "Please answer yes or no.");
         terminal_type(terminal, "yes\r");
     }
     expect(terminal, "passphrase");
@@ -180,6 +182,8 @@ static void the_command_line_asks_without_echo(void **state) {
         "host", "add", "trn2", address, "--identity", lab_key(scene->lab, "locked"), NULL};
     struct terminal *terminal = start(scene, args);
     expect(terminal, "SHA256:");
+    terminal_type(terminal, "\r");
+    expect(terminal, "Please answer yes or no.");
     terminal_type(terminal, "yes\r");
     expect(terminal, "(not shown):");
     terminal_type(terminal, LAB_PASSPHRASE "\r");

@@ -120,9 +120,21 @@ static void an_unknown_host_key_is_asked_about_and_remembered(void **state) {
     expect(&scene, NULL, ERR_CANCELLED, SCENE_HOST);
     scene.answers[0] = "no";
     expect(&scene, NULL, ERR_CANCELLED, SCENE_HOST);
-    scene.answers[0] = "yes";
+    scene.answers[0] = "maybe";                         /* neither: asked again, but not for ever */
+    scene.answers[1] = "";
+    scene.answers[2] = "what?";
+    assert_false(scene_connect(&scene, NULL));
+    assert_int_equal(scene.asked, 3);
+    assert_non_null(strstr(scene.questions.at, "Please answer yes or no. The"));
+    assert_int_equal(scene.why.kind, ERR_CANCELLED);
+    scene_disconnect(&scene);
+    scene.answers[1] = NULL;
+    assert_false(scene_connect(&scene, NULL));
+    assert_int_equal(scene.asked, 2);
+    scene_disconnect(&scene);
+    scene.answers[1] = " Yes ";
     must_connect(&scene, NULL);
-    assert_int_equal(scene.asked, 1);
+    assert_int_equal(scene.asked, 2);
     assert_int_equal(scene.last_ask, TRANSPORT_ASK_HOST_KEY);
     assert_non_null(strstr(scene.questions.at, "SHA256:"));
     scene_disconnect(&scene);
