@@ -237,6 +237,26 @@ class Doctor(FakeHost):
         self.assertIn("different releases",
                       self.doctor(tools=self.path("tools"))["driver"]["advice"])
 
+    def test_the_way_that_kernels_compile_is_named(self):
+        path = self.venv("/opt/aws_neuronx_venv_x", nki="0.6.0", numpy="2.0")
+        self.assertIn("chooses one; in this order: nir, context", self.doctor()["seam"]["found"])
+        row = {"passed": True, "seam": "context", "skipped": {}, "time": 1764000000.0,
+               "environment": path, "packages": {"nki": "0.6.0", "numpy": "2.0"}}
+        newest = dict(row, seam="executor", skipped={"nir": "TypeError: lower() takes 1"},
+                      time=1764000600.0)
+        for name, one in (("a", row), ("b", newest), ("c", dict(newest, seam="no such")),
+                          ("d", dict(newest, time="now")), ("e", dict(newest, packages={}))):
+            self.write(".hone/cache/canaries/%s.json" % name, json.dumps(one))
+        self.write(".hone/cache/canaries/f.json", "[")
+        check = self.doctor()["seam"]
+        self.assertEqual("warning", check["state"])
+        self.assertRegex(check["found"], r"^executor \(CompileKernel with .*\), chosen by the canary "
+                         r"of 2025-11-24 16:10 UTC; not by nir: TypeError: lower")
+        os.unlink(self.path(".hone/cache/canaries/b.json"))
+        check = self.doctor()["seam"]
+        self.assertEqual("ok", check["state"])
+        self.assertRegex(check["found"], "^context .* of 2025-11-24 16:00 UTC$")
+
     def test_a_clock_that_is_off(self):
         self.assertEqual(self.doctor(clock=str(common.time.time() - 400))["clock"]["state"],
                          "warning")

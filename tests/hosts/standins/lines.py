@@ -7,14 +7,15 @@ cc, nrtpy   versions of neuronx-cc and nrtpy (in an environment of its own)
 venvs       folders under /opt, the first has the kernels' packages
 legacy      what neuronxcc.nki does: "works", "zeros" (imports, exits with 0, returns zeros), None:
             gone
-api         routes of the package nki from kernel to NEFF:
+api         routes of the package nki from kernel to NEFF, in the shape of that release:
               framework   a standalone call is NotImplementedError; neuronxcc.nki_standalone
                           compiles
               call        a call with numpy arrays compiles and runs, NKI_ARTIFACTS_DIR keeps the
                           NEFF
               compile     nki.framework.compiled.CompileKernel
               frontend    nki.compiler.frontend and CompiledKernel.from_frontend
-              driver      nki.compiler.driver.compile_to_bir and compile_bir_to_neff
+              context     the same within nki_ir_context, to which its result belongs
+              driver      nki.compiler.driver.compile_to_bir, a pair, and compile_bir_to_neff
               nir         nki.framework.compiled.compile_kernel_to_nir and
                           driver._compile_bir_to_neff; its result has the compiler's prediction
 explorer    tools' version; its form tells the old tool from the new one
@@ -69,7 +70,7 @@ LINES = {
         "driver": "2.27.4.0", "pandas": False},
     "2.30": {
         "nki": "0.4.0", "cc": "2.25.3371.0+f524f9d7", "nrtpy": None, "legacy": "zeros",
-        "api": ("call", "compile", "frontend"),
+        "api": ("call", "compile", "context"),
         "venvs": ("aws_neuronx_venv_pytorch_2_9_nxd_inference", "aws_neuronx_venv_pytorch_2_9"),
         "explorer": "2.30.60.0-3d8e1b0", "tools": BOTH_TOOLS, "refuses": ("neuron-profile",),
         "views": TEXT + ("parquet",), "exec_time": True, "schema": "7.2.0", "rows": "tables",
@@ -84,7 +85,7 @@ LINES = {
         "driver": "2.29.5.0", "pandas": True},
     "2.32": {
         "nki": "0.6.0", "cc": "2.27.5120.0+ab33d0e1", "nrtpy": "2.34.11.0", "legacy": "zeros",
-        "api": ("call", "compile", "nir"),
+        "api": ("call", "compile", "nir", "context"),
         "venvs": ("aws_neuronx_venv_pytorch_inference_vllm_0_24_0_1_1_0",
                   "aws_neuronx_venv_jax_0_10"),
         "explorer": "2.32.0.498-b1f3998", "tools": NEW_TOOLS, "refuses": (),
@@ -134,6 +135,8 @@ SWITCHES = {
     "hardware": "an uncorrectable error of the memory",
     "ignores_inputs": "the first result is returned for all later inputs",
     "prediction": "reading the compiler's prediction gives \"none\", \"fails\" or \"crashes\"",
+    "other_shape": "names of routes (\"api\" above) whose calls have another shape",
+    "lying_seam": "name of a route whose NEFFs write zeros",
     "noisy_timing": "latencies differ by this factor from run to run",
     "ramp": "seconds for which a core is 2.2 times slower after its reset",
     "trace_taken": "another one subscribes to the system trace",

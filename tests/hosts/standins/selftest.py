@@ -39,6 +39,16 @@ spec.loader.exec_module(module)
 kernel, folder = module.kernel, sys.argv[2]
 x = np.zeros((256, 512), np.float32)
 """
+# How the exception of a captured compiler ends; its log is in the folder that was named.
+CHAIN = """
+import sys
+def told(kind, problem, trace):
+    sys.__excepthook__(kind, problem, trace)
+    for one in (problem.__cause__, problem.__context__):
+        for part in ("stdout", "stderr"):
+            sys.stderr.write(str(getattr(one, part, b"") or b""))
+sys.excepthook = told
+"""
 ROUTES = {
     "legacy": LOAD + """
 import neuronxcc.nki as nki
@@ -76,12 +86,31 @@ made = CompiledKernel.from_frontend(result, CompileOptions(
     target="trn2", lnc=1, output_path=folder + "/kernel.neff", artifacts_dir=folder))
 assert made.neff_path == folder + "/kernel.neff"
 """,
-    "driver": LOAD + """
-from nki.compiler.driver import CompileOptions, compile_bir_to_neff, compile_to_bir
+    "context": LOAD + """
+from nki.compiler.frontend import TracerFrontend
+from nki.compiler.ncc_driver import CompiledKernel, CompileOptions
+try:
+    from nki._backends.context import nki_ir_context
+except ImportError:
+    from nki.compiler.driver import nki_ir_context
 options = CompileOptions(target="trn2", lnc=1, output_path=folder + "/kernel.neff",
                          artifacts_dir=folder)
-bir = compile_to_bir(kernel, inputs={"x": x}, compile_opts=options)
-compile_bir_to_neff(bir, options, {"x": x})
+with nki_ir_context() as context:
+    result = TracerFrontend().compile(context, kernel, inputs={"x": x}, target="trn2", lnc=1)
+    CompiledKernel.from_frontend(result, options, tensor_inputs={"x": x})
+try:
+    CompiledKernel.from_frontend(result, options, tensor_inputs={"x": x})
+except RuntimeError as problem:
+    assert "context" in str(problem)
+""",
+    "driver": LOAD + """
+from nki.compiler.driver import CompileOptions, compile_bir_to_neff, compile_to_bir
+from nki.compiler.frontend import TracerFrontend
+options = CompileOptions(target="trn2", lnc=1, output_path=folder + "/kernel.neff",
+                         artifacts_dir=folder)
+bir, result = compile_to_bir(kernel, frontend=TracerFrontend(), inputs={"x": x},
+                             compile_opts=options)
+compile_bir_to_neff(options, bir, [x], ["x"], [one.name for one in result.descriptor.output_specs])
 """,
     "nir": LOAD + """
 from nki.compiler.driver import _compile_bir_to_neff
@@ -104,9 +133,10 @@ found = [route for route, module, name in (
     ("legacy", "neuronxcc.nki", "baremetal"), ("call", "nki", "simulate"),
     ("framework", "neuronxcc.nki_standalone", "compile_nki_ir_kernel_to_neff"),
     ("compile", "nki.framework.compiled", "CompileKernel"),
-    ("frontend", "nki.compiler.frontend", "ParserFrontend"),
     ("driver", "nki.compiler.driver", "compile_bir_to_neff"),
     ("nir", "nki.framework.compiled", "compile_kernel_to_nir")) if has(module, name)]
+if has("nki.compiler.ncc_driver", "CompiledKernel"):
+    found.append("frontend" if has("nki.compiler.frontend", "ParserFrontend") else "context")
 print(*sorted(found))
 """
 
@@ -142,10 +172,21 @@ class Host:
     def compile(self, kernel, folder, route=None, **options):
         """Runs a route; (the process, the NEFF's path)."""
         route = route or (self.row["api"] or ("legacy",))[0]
-        os.makedirs(folder, exist_ok=True)
-        done = self.run([os.path.join(self.venv, "bin", "python"), "-c", ROUTES[route], kernel,
-                         folder], **options)
+        if folder:
+            os.makedirs(folder, exist_ok=True)
+        done = self.run([os.path.join(self.venv, "bin", "python"), "-c", CHAIN + ROUTES[route],
+                         kernel, folder], **options)
         return done, os.path.join(folder, "kernel.neff")
+
+    @staticmethod
+    def said(done, folder):
+        """What the compiler said, printed or in its log."""
+        path = os.path.join(folder, "log-neuron-cc.txt")
+        log = ""
+        if os.path.exists(path):
+            with open(path, encoding="utf-8", errors="replace") as file:
+                log = file.read()
+        return done.stdout + done.stderr + log
 
 
 def fresh(name):
@@ -294,18 +335,23 @@ class Everywhere(Base):
         for line in ("2.29", "2.31"):
             host = self.host(line)
             folder = fresh("wide")
-            tasks.write(folder + "/kernel.py", big_tile(tasks.kernel(SILU, "current")))
-            done, neff = host.compile(folder + "/kernel.py", folder + "/out")
-            self.assertIn("returned non-zero exit status 70", done.stderr, done.stdout)
-            self.assertRegex(done.stdout, r"\[(NCC_)?[A-Z]{3,4}\d{3}\]")
-            self.assertFalse(os.path.exists(neff))
+            tasks.write(folder + "/kernel.py", tasks.big_tile(tasks.kernel(SILU, "current")))
+            for route in host.row["api"]:
+                out = os.path.join(folder, route)
+                done, neff = host.compile(folder + "/kernel.py", out, route)
+                self.assertIn("NCCError: neuronx-cc failed with exit code 70", done.stderr)
+                self.assertIn("returned non-zero exit status 70", done.stderr, done.stdout)
+                self.assertNotRegex(done.stdout + done.stderr, r"\[NCC_[A-Z]{3,4}\d{3}\]")
+                self.assertRegex(host.said(done, out), r"\[NCC_[A-Z]{3,4}\d{3}\]")
+                self.assertFalse(os.path.exists(neff))
 
-
-def big_tile(text):
-    """The kernel with one tile more than SBUF holds."""
-    return text.replace("    for m in", "    big = nl.ndarray((128, 70000), dtype=nl.float32, "
-                        "buffer=nl.sbuf)\n    nisa.memset(dst=big, value=0.0)\n    nisa.dma_copy("
-                        "dst=y[0:128, 0:512], src=big[0:128, 0:512])\n    for m in", 1)
+    def test_a_folder_that_was_not_named_is_thrown_away_with_its_log(self):
+        host = self.host("2.31")
+        folder = fresh("thrown")
+        tasks.write(folder + "/kernel.py", tasks.big_tile(tasks.kernel(SILU, "current")))
+        done, _ = host.compile(folder + "/kernel.py", "", "call", env={"TMPDIR": folder})
+        self.assertRegex(done.stderr, "see %s/nki_[^/]*/log-neuron-cc.txt" % folder)
+        self.assertEqual(sorted(set(os.listdir(folder)) - {"__pycache__"}), ["kernel.py"])
 
 
 class Traps(Base):
@@ -439,9 +485,10 @@ class Switches(Base):
                 ({"stale_cache": 1}, "Got a cached failed neff"))):
             host.switches(**switch)
             limit = "ulimit -v 1500000; exec \"$@\"" if "host_oom" in switch else "exec \"$@\""
+            out = folder + "/%d" % number
             done = host.run(["/bin/sh", "-c", limit, "sh", host.venv + "/bin/python", "-c",
-                             ROUTES["compile"], folder + "/kernel.py", folder + "/%d" % number])
-            self.assertIn(part, done.stdout + done.stderr, switch)
+                             CHAIN + ROUTES["compile"], folder + "/kernel.py", out])
+            self.assertIn(part, host.said(done, out), switch)
             self.assertEqual(done.returncode == 0, "flood" in switch or "garbage" in switch, switch)
         host.switches(stale_cache=1)
         done, _ = host.compile(folder + "/kernel.py", folder + "/own", "compile",
@@ -456,9 +503,11 @@ class Switches(Base):
                                     folder + "/kernel.py", folder + "/out"], start_new_session=True,
                                    stdout=subprocess.PIPE, env={"PATH": "/usr/bin:/bin"},
                                    cwd=folder)
-        for text in process.stdout:
-            if b"Running SBAllocator" in text:
+        log = os.path.join(folder, "out", "log-neuron-cc.txt")
+        for _ in range(1200):
+            if os.path.exists(log) and "Running SBAllocator" in tasks.read(log):
                 break
+            time.sleep(0.05)
         else:
             self.fail("it did not hang")
         os.killpg(process.pid, signal.SIGKILL)

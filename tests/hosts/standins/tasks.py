@@ -81,6 +81,22 @@ BAD = {
 }
 
 
+def with_decorator(folder, words):
+    """silu in the current dialect, its decorator told something; a parameter has a default."""
+    made = make(folder, "silu", "current", ("@nki.jit\ndef kernel(x):",
+                                            "@nki.jit%s\ndef kernel(x, one=1.0):" % words))
+    path = os.path.join(made, "kernel.py")
+    write(path, read(path).replace("operand0=1.0", "operand0=one"))
+    return made
+
+
+def big_tile(text):
+    """A kernel with one tile more than SBUF holds, which the back end finds."""
+    return text.replace("    for m in", "    big = nl.ndarray((128, 70000), dtype=nl.float32, "
+                        "buffer=nl.sbuf)\n    nisa.memset(dst=big, value=0.0)\n    nisa.dma_copy("
+                        "dst=y[0:128, 0:512], src=big[0:128, 0:512])\n    for m in", 1)
+
+
 def bad(folder, what, dialect):
     return make(folder, "silu", dialect, BAD[what][dialect == "current"])
 

@@ -11,6 +11,7 @@ import time
 
 from hone_runner import allowed, emit, environment, folder as folders, keep, lock as locks, \
     lock_state, process, releases, stage
+from hone_runner.sdk import canary, routes
 
 MIN_MEMORY = 8 << 30
 MAX_SKEW_S = 30.0
@@ -119,6 +120,26 @@ class Doctor:
         if host.route == "framework":
             return "warning", found, "this line has no way of its own to run a kernel; take 2.29 " \
                 "or newer where you can"
+        return "ok", found, ""
+
+    def seam(self):
+        """By which of the SDK's ways kernels compile, as the last canary chose it."""
+        route = routes.route_for(self.host.route, self.host.release)
+        if route is None:
+            return "ok", "no kernel compiles here (see the check nki)", ""
+        known = canary.last(os.path.join(self.home, "cache"), self.host)
+        if known is None:
+            order = route.compile[routes.canary_dialect(route)]
+            return "ok", "the canary of the first evaluation chooses one; in this order: " \
+                + ", ".join(order), ""
+        found = "%s, chosen by the canary of %s" % (canary.seam_text(known["seam"]), time.strftime(
+            "%Y-%m-%d %H:%M UTC", time.gmtime(known["time"])))
+        skipped = known["skipped"]
+        if skipped:
+            return "warning", "%s; not by %s" % (found, "; ".join(
+                "%s: %s" % row for row in skipped.items())), \
+                "what hone knows of this SDK does not hold by those ways; results by the chosen " \
+                "one are right. If this SDK is newer than hone, update hone"
         return "ok", found, ""
 
     def tools(self):
@@ -306,9 +327,8 @@ def agree(driver, runtime, tools):
     return len(minors) <= 1 or min(minors) < 25
 
 
-CHECKS = ("login", "session", "python", "numpy", "environment", "nki", "tools", "driver", "cores",
-          "lock",
-          "disk", "memory", "temporary", "clock", "leftovers")
+CHECKS = ("login", "session", "python", "numpy", "environment", "nki", "seam", "tools", "driver",
+          "cores", "lock", "disk", "memory", "temporary", "clock", "leftovers")
 
 
 def doctor(home, settings, answers):

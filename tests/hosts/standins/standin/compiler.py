@@ -2,9 +2,11 @@
 """From a Python function and its arguments to a NEFF: traces by asking hone, then runs the
 stand-in of neuronx-cc as a process of its own, as the SDK does."""
 
+import contextlib
 import inspect
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,10 +19,16 @@ from standin import host, model, raising
 FIRST_IMPORT_S = 0.05       # stands for the first compilation's 8 s
 
 
-class Job:
-    """What is compiled: the function, its arguments by name, for which target."""
+class NCCError(Exception):
+    """nki.compiler._errors.NCCError: what the exception of a captured neuronx-cc is wrapped in."""
 
-    def __init__(self, function, arguments, lnc=1, target=None, legacy=False, names=None):
+
+class Job:
+    """What is compiled: the function, its arguments by name, for which target. told: what the
+    compiler was told beyond that."""
+
+    def __init__(self, function, arguments, lnc=1, target=None, legacy=False, names=None,
+                 told=None, by=""):
         self.function = function
         self.file = os.path.abspath(inspect.getsourcefile(function)
                                     or function.__code__.co_filename)
@@ -38,7 +46,9 @@ class Job:
         self.info = {
             "kernel": function.__name__, "source_file": self.file, "scalars": scalars, "lnc": lnc,
             "target": target, "generation": model.GENERATIONS[target], "legacy": legacy,
-            "outputs": names, "zeros": legacy and host.LINE["legacy"] == "zeros",
+            "outputs": names, "told": {name: str(value) for name, value in (told or {}).items()},
+            "zeros": legacy and host.LINE["legacy"] == "zeros" or
+                     by == host.switch("lying_seam", self.source),
             "inputs": [{"name": name, "dtype": model.dtype_of(array), "shape": list(array.shape)}
                        for name, array in arrays.items()]}
 
@@ -60,8 +70,6 @@ class Job:
 
     def build(self, folder, neff):
         """Traces and compiles into `folder`; the NEFF's path."""
-        host.note("compile", kernel=self.info["kernel"], neff=neff, target=self.info["target"],
-                  lnc=self.info["lnc"], folder=folder)
         return backend(self.trace(), folder, neff)
 
 
@@ -83,12 +91,34 @@ def dialect_rules(job):
                              "used in Beta-2 kernels"}, job.file, job.info["kernel"], False)
 
 
+def is_captured(info):
+    """Whether the release keeps what neuronx-cc prints to itself; the legacy namespace shows it."""
+    return not info["legacy"] and (host.LINE["nki"] or "") >= "0.3"
+
+
 def backend(traced, folder, neff):
-    """neuronx-cc on what was traced. Raises subprocess.CalledProcessError with its output."""
+    """neuronx-cc on what was traced, in a work folder. Raises subprocess.CalledProcessError; where
+    the output is captured, an NCCError from it, and the text is in log-neuron-cc.txt alone."""
+    info = traced["info"]
+    host.note("compile", kernel=info["kernel"], neff=neff, target=info["target"], lnc=info["lnc"],
+              folder=folder, told=info["told"], flags=os.environ.get("NEURON_CC_FLAGS", ""))
     os.makedirs(folder, exist_ok=True)
+    if not is_captured(info):
+        return run(traced, folder, neff)
+    try:
+        return run(traced, folder, neff)
+    except subprocess.CalledProcessError as problem:
+        raise NCCError("neuronx-cc failed with exit code %d, see %s for details"
+                       % (problem.returncode, os.path.join(folder, "log-neuron-cc.txt"))) \
+            from problem
+
+
+def run(traced, folder, neff):
+    captured = is_captured(traced["info"])
     if os.path.exists(os.path.join(folder, "sg00")):
         message = "[ERROR] [NCC_IDRV077] artifacts already exist in %s" % folder
-        print(message)
+        if not captured:
+            print(message)
         raise subprocess.CalledProcessError(70, ["neuronx-cc"], message + "\n", "")
     bir = os.path.join(folder, "bir.json")
     with open(bir, "w", encoding="utf-8", errors="surrogateescape") as file:
@@ -97,15 +127,30 @@ def backend(traced, folder, neff):
                "--framework",
                "XLA", bir, "--target", traced["info"]["target"], "--lnc=%d" % traced["info"]["lnc"],
                "--output=%s" % neff, "--verbose=info"]
+    if captured:
+        command.append("--logfile=log-neuron-cc.txt")
     if not os.access(command[0], os.X_OK):
         command[0] = "neuronx-cc"
     sys.stdout.flush()
-    done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, check=False)
-    if done.returncode:
-        raise subprocess.CalledProcessError(done.returncode, command)
+    subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, check=True,
+                   capture_output=captured)
     return neff
 
 
 def work_folder():
-    """A folder that is thrown away, where NKI_ARTIFACTS_DIR does not say where to keep it."""
+    """A folder for a compilation of the legacy namespace, which leaves it there."""
     return tempfile.mkdtemp(prefix="neuroncc_compile_workdir_")
+
+
+@contextlib.contextmanager
+def work(artifacts_dir):
+    """The work folder of a compilation: the one that is named, else one that is thrown away."""
+    if artifacts_dir:
+        os.makedirs(artifacts_dir, exist_ok=True)
+        yield artifacts_dir
+        return
+    folder = tempfile.mkdtemp(prefix="nki_")
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """What nki.jit makes of a function, by release, and what can be done with it."""
 
-import copy
+import dataclasses
 import inspect
 import json
 import os
-import signal
 import subprocess
 import time
 
 import numpy as np
 
-from standin import compiler, host, logs, model, neff, opinion, runtime
+from standin import compiler, driver, host, logs, model, neff, runtime
 
+NKI = host.LINE["nki"] or ""
 LATER_CALL_S = 0.02         # stands for the 1.3 s of loading and unloading at each call
 
 
@@ -49,42 +49,72 @@ def run_once(path, arguments):
 
 # ------------------------------------------------------------------------------------ nki >= 0.3
 
+# Options that the decorator takes, by release; from 0.7 on it takes any other keyword, too.
+KEYWORDS = ("mode", "lnc", "schedule", "address_rotation", "barrier_check") \
+    if "0.6" <= NKI < "0.7" else ("mode",)
 
+
+@dataclasses.dataclass(frozen=True)
 class Kernel:
-    """The object nki.jit returns from 0.3 on."""
+    """The object nki.jit returns from 0.3 on. lnc None: NEURON_LOGICAL_NC_CONFIG says it."""
 
-    def __init__(self, func, lnc=1):
-        self.func, self.lnc = func, lnc
-        self.__name__, self.__doc__ = func.__name__, func.__doc__
+    func: object = None
+    lnc: object = None
+    schedule: object = None
+    address_rotation: bool = True
+    barrier_check: bool = False
+    compile_config: object = None
+    specialization_config: object = None
+
+    @property
+    def __name__(self):
+        return self.func.__name__
 
     def __getitem__(self, lnc):
-        return Kernel(self.func, int(lnc[0] if isinstance(lnc, tuple) else lnc))
+        return dataclasses.replace(self, lnc=int(lnc[0] if isinstance(lnc, tuple) else lnc))
+
+    def cores(self):
+        return self.lnc or int(os.environ.get("NEURON_LOGICAL_NC_CONFIG") or 1)
+
+    def told(self):
+        """What of its decorator's options is not as usual, for the diary."""
+        return {one.name: getattr(self, one.name) for one in dataclasses.fields(Kernel)
+                if one.name not in ("func", "lnc") and getattr(self, one.name) != one.default}
 
     def __call__(self, *args, **kwargs):
         arguments = bind(self.func, args, kwargs)
+        driver.moved("call")
         if not any(isinstance(value, np.ndarray) for value in arguments.values()):
             raise TypeError("nki.jit: cannot tell the framework from the arguments of %s: pass "
                             "torch.Tensor, jax.Array or np.ndarray" % self.func.__name__)
         if os.environ.get("NKI_SIMULATOR") == "1":
             return simulate(self)(*args, **kwargs)
-        folder = os.environ.get("NKI_ARTIFACTS_DIR") or compiler.work_folder()
-        path = os.path.join(folder, "kernel.neff")
-        compiler.Job(self.func, arguments, self.lnc).build(folder, path)
-        time.sleep(LATER_CALL_S)
-        return run_once(path, arguments)
+        with compiler.work(os.environ.get("NKI_ARTIFACTS_DIR")) as folder:
+            path = os.path.join(folder, "kernel.neff")
+            compiler.Job(self.func, arguments, self.cores(), told=self.told(),
+                         by="call").build(folder, path)
+            time.sleep(LATER_CALL_S)
+            return run_once(path, arguments)
 
-    def _to_subclass(self, kind):
-        return kind(func=self.func, lnc=self.lnc)
+    if NKI >= "0.6":
+        def _to_subclass(self, kind, **fields):
+            mine = {one.name: getattr(self, one.name) for one in dataclasses.fields(self)}
+            return kind(**dict(mine, **fields))
+    else:
+        def _to_subclass(self, kind):
+            return kind(func=self.func, lnc=self.lnc)
 
 
 def jit(function=None, **options):
     if "platform_target" in options:
         raise TypeError("nki.jit() got an unexpected keyword argument 'platform_target'; set "
                         "NEURON_PLATFORM_TARGET_OVERRIDE instead")
+    other = [name for name in options if name not in KEYWORDS]
+    if other and NKI < "0.7":
+        raise TypeError("nki.jit() got an unexpected keyword argument '%s'" % other[0])
     options.pop("mode", None)
-    if options:
-        raise TypeError("nki.jit() got an unexpected keyword argument '%s'" % next(iter(options)))
-    return Kernel(function) if function else Kernel
+    options.setdefault("lnc", None if NKI >= "0.7" else 1)
+    return Kernel(function, **options) if function else lambda one: Kernel(one, **options)
 
 
 def simulate(kernel):
@@ -93,7 +123,7 @@ def simulate(kernel):
 
     def call(*args, **kwargs):
         arguments = bind(func, args, kwargs)
-        job = compiler.Job(func, arguments, getattr(kernel, "lnc", 1))
+        job = compiler.Job(func, arguments, getattr(kernel, "lnc", None) or 1)
         traced = job.trace()
 
         class Neff:
@@ -103,149 +133,31 @@ def simulate(kernel):
     return call
 
 
+@dataclasses.dataclass(frozen=True)
 class CompileKernel(Kernel):
     """nki.framework.compiled.CompileKernel: compiles at the call, runs nothing."""
 
-    def __init__(self, func=None, lnc=1, target=None, artifacts_dir=None, **options):
-        if host.LINE["nki"] < "0.6" and "_enable_simulation" in options:
-            options.pop("_enable_simulation")
-        options.pop("_enable_simulation", None)
-        if options:
-            raise TypeError("CompileKernel.__init__() got an unexpected keyword argument '%s'"
-                            % next(iter(options)))
-        super().__init__(getattr(func, "func", func), lnc)
-        self.target = target
-        self.artifacts_dir = artifacts_dir or os.environ.get("NKI_ARTIFACTS_DIR") or \
-            compiler.work_folder()
+    target: object = None
+    artifacts_dir: object = None
+    _enable_simulation: bool = False
 
     def __call__(self, *args, **kwargs):
-        path = os.path.join(self.artifacts_dir, "kernel.neff")
-        job = compiler.Job(self.func, bind(self.func, args, kwargs), self.lnc, self.target)
-        job.build(self.artifacts_dir, path)
-        return compiled_of(path, self.artifacts_dir)
+        driver.moved("compile")
+        given = self.artifacts_dir or os.environ.get("NKI_ARTIFACTS_DIR")
+        with compiler.work(given) as folder:
+            path = os.path.join(folder, "kernel.neff")
+            job = compiler.Job(self.func, bind(self.func, args, kwargs), self.cores(), self.target,
+                               told=self.told(), by="compile")
+            job.build(folder, path)
+            return driver.compiled_of(path, folder)
 
     def _compile_opts(self):
-        return CompileOptions(target=self.target or "trn2", lnc=self.lnc,
-                              output_path=os.path.join(self.artifacts_dir, "kernel.neff"),
-                              artifacts_dir=self.artifacts_dir)
-
-
-class Spec:
-    """Name, shape and type of a tensor of a compiled kernel."""
-
-    def __init__(self, name, shape=None, dtype=None):
-        self.name, self.shape, self.dtype = name, shape, dtype
-
-
-class CompileOptions:
-    def __init__(self, target="trn2", lnc=1, output_path="file.neff", artifacts_dir=None,
-                 neuronx_cc_args=()):
-        self.target, self.lnc, self.output_path = target, lnc, output_path
-        self.artifacts_dir, self.neuronx_cc_args = artifacts_dir, neuronx_cc_args
-        self.schedules = True           # the back end's own; @nki.jit switches it off
-
-    def disable_backend_optimizations(self):
-        plain = copy.copy(self)
-        plain.schedules = False
-        return plain
-
-
-class CompiledKernel:
-    """nki.compiler.ncc_driver.CompiledKernel."""
-
-    def __init__(self, neff_path, artifacts_dir=None, output_specs=(), input_output_aliases=None):
-        self.neff_path, self.artifacts_dir = neff_path, artifacts_dir
-        self.output_specs = list(output_specs)
-        self.input_output_aliases = input_output_aliases or {}
-
-    @staticmethod
-    def from_frontend(result, options):
-        folder = options.artifacts_dir or os.path.dirname(options.output_path)
-        compiler.backend(result.traced, folder, options.output_path)
-        return compiled_of(options.output_path, folder)
-
-
-def specs_of(source, info):
-    """What comes out: names alone on lines whose objects tell no more."""
-    if not host.LINE["nrtpy"]:
-        return [Spec("output_0")]
-
-    class Neff:
-        pass
-    Neff.source, Neff.info = source, info
-    try:
-        found = model.execute(Neff, {})
-    except model.Unusable:
-        return [Spec("output_0")]
-    return [Spec("output_%d" % i, array.shape, dtype) for i, (dtype, array) in enumerate(found)]
-
-
-def compiled_of(path, folder):
-    made = neff.Neff(path)
-    return CompiledKernel(path, folder, specs_of(made.source, made.info))
-
-
-class Frontend:
-    """nki.compiler.frontend.ParserFrontend and TracerFrontend."""
-
-    def __init__(self, enable_backend_opt=False):
-        self.enable_backend_opt = enable_backend_opt
-
-    def compile(self, *args, inputs, target="trn2", lnc=1, **options):
-        func = getattr(args[-1], "func", args[-1])
-        return Traced(compiler.Job(func, dict(inputs), lnc, target).trace())
-
-
-class Traced:
-    """What a front end returns, under the several names it has had."""
-
-    def __init__(self, traced):
-        self.traced, self.module = traced, None
-        inputs = [Spec(**row) for row in traced["info"]["inputs"]]
-        outputs = specs_of(traced["source"], traced["info"])
-        self.descriptor = type("Descriptor", (), {"input_specs": inputs, "output_specs": outputs})()
-        self.mlir_time = 0.01
-
-
-def compile_to_bir(kernel, frontend=None, inputs=None, compile_opts=None):
-    """nki.compiler.driver.compile_to_bir."""
-    return Frontend().compile(kernel, inputs=inputs, target=compile_opts.target,
-                              lnc=compile_opts.lnc)
-
-
-def compile_bir_to_neff(bir, compile_opts, inputs=None):
-    """nki.compiler.driver.compile_bir_to_neff: failure is CalledProcessError with the output."""
-    folder = compile_opts.artifacts_dir or os.path.dirname(compile_opts.output_path)
-    compiler.backend(bir.traced, folder, compile_opts.output_path)
-    return compiled_of(compile_opts.output_path, folder)
-
-
-class NirResult(Traced):
-    """What nki 0.6 returns of the front half; its prediction is worked out as it is read."""
-
-    def __init__(self, traced, scheduled):
-        super().__init__(traced)
-        self.scheduled = scheduled
-        for name, value in opinion.predicted(traced["info"], scheduled).items():
-            setattr(self, name, value)
-
-    def __getattribute__(self, name):
-        if name == "total_time_ns":
-            host.note("predict", scheduled=self.scheduled)
-            what = host.switch("prediction", self.traced["source"])
-            if what == "crashes":
-                os.kill(os.getpid(), signal.SIGSEGV)
-            if what == "fails":
-                raise RuntimeError("latency estimation: no cost is known for an instruction")
-            if what == "none":
-                return None
-        return super().__getattribute__(name)
-
-
-def compile_kernel_to_nir(kernel, inputs=None, compile_opts=None, enable_cache=True, frontend=None):
-    """nki.framework.compiled: an NirResult."""
-    bir = compile_to_bir(kernel, inputs=inputs, compile_opts=compile_opts)
-    return NirResult(bir.traced, compile_opts.schedules)
+        told = ("--schedule=%s" % self.schedule,) if self.schedule else ()
+        return driver.CompileOptions(
+            target=self.target or "trn2", lnc=self.cores(), artifacts_dir=self.artifacts_dir,
+            output_path=os.path.join(self.artifacts_dir or "", "kernel.neff"),
+            address_rotation=self.address_rotation, enable_barrier_checker=self.barrier_check,
+            neuronx_cc_backend_opts=told).disable_backend_optimizations()
 
 
 # ----------------------------------------------------------------------------------- nki 0.1, 0.2

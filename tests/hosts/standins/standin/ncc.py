@@ -32,12 +32,12 @@ def die(how):
     """134: aborts. 137: killed, and says so. -9: killed by a signal."""
     code = int(how)
     if code == 134:
-        logs.say("[F134] neuronx-cc terminated abnormally" + TICKET)
+        logs.say("[F134] neuronx-cc terminated abnormally" + TICKET, sys.stderr)
         sys.exit(134)
     if code == 137:
         logs.say("[F137] neuronx-cc was forcibly killed - This most commonly occurs due to "
                  "insufficient system memory. Using a smaller data type, dimensions, batch size, "
-                 "or a larger instance type may help.")
+                 "or a larger instance type may help.", sys.stderr)
         sys.exit(137)
     sys.stdout.flush()
     os.kill(os.getpid(), signal.SIGKILL)
@@ -123,10 +123,15 @@ def main():
     commands = parser.add_subparsers(dest="command")
     one = commands.add_parser("compile")
     one.add_argument("file")
-    for name in ("--framework", "--target", "--lnc", "--output", "--verbose"):
+    for name in ("--framework", "--target", "--lnc", "--output", "--verbose", "--logfile"):
         one.add_argument(name)
     options, _ = parser.parse_known_args()
     if options.version:
         logs.say("NeuronX Compiler version %s\n\nPython version 3.11.2" % host.LINE["cc"])
         return 0
-    return compile_file(options) if options.command == "compile" else 1
+    if options.command != "compile":
+        return 1
+    if options.logfile:             # what would be printed is there, and there alone
+        file = os.open(options.logfile, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        os.dup2(file, sys.stdout.fileno())
+    return compile_file(options)

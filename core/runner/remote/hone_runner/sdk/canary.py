@@ -10,7 +10,7 @@ import json
 import os
 import time
 
-from hone_runner import process
+from hone_runner import folder as folders, process
 from hone_runner.context import Failed
 
 from . import bench, compile as compiling, execute, reference, seams, verdict
@@ -94,6 +94,20 @@ def seam_text(name):
     return "%s (%s)" % (name, seams.SEAMS[name].what) if name in seams.SEAMS else str(name)
 
 
+def last(cache, host):
+    """What the newest canary that passed in this environment remembered, below the folder .hone/
+    cache; None where there is none."""
+    rows = []
+    folder = os.path.join(cache, "canaries")
+    for name in os.listdir(folder) if os.path.isdir(folder) else ():
+        row = folders.read_json(os.path.join(folder, name), 1 << 20)
+        if isinstance(row, dict) and isinstance(row.get("time"), float) and host.chosen and \
+                row.get("seam") in seams.SEAMS and isinstance(row.get("skipped"), dict) and \
+                row.get("environment") == host.chosen.path and row.get("packages") == host.packages:
+            rows.append(row)
+    return max(rows, key=lambda row: row["time"], default=None)
+
+
 class Unfit(Failed):
     """What is known of the kernels does not hold by this seam; another one may do."""
 
@@ -163,9 +177,8 @@ class Canary:
         """Runs and judges all three; samples of the good one against itself."""
         inputs = reference_of.inputs_of(SEED)
         with self.held_executor() as (device, executor):
-            outputs = [(name, executor.run(programs[name], inputs,
-                                           os.path.join(self.context.work, seam + "-canary-" + name)))
-                       for name, _, _ in KERNELS]
+            outputs = [(name, executor.run(programs[name], inputs, os.path.join(
+                self.context.work, seam + "-canary-" + name))) for name, _, _ in KERNELS]
             self.judge_outputs(reference_of, outputs, seam)
             return self.measure(device, programs["good"], reference_of)
 

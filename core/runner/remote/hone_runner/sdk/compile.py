@@ -83,6 +83,7 @@ class Compiler:
         self.context, self.route, self.device, self.lnc = context, route, device, lnc
         self.ways = routes.Ways(route)
         self.flags = context.settings.get("compile_flags", "").split()
+        self.attempts = 0
         self.said = set()           # about seams that are not there
 
     def key(self, kernel, meta):
@@ -106,7 +107,7 @@ class Compiler:
         crashed = None
         for attempt in range(2):
             try:
-                about = self.attempt(kernel, inputs, hints, attempt)
+                about = self.attempt(kernel, inputs, hints)
                 self.tell(kernel, about)
                 program = self.keep_program(kernel, about, meta, entry)
                 program.hints = hints
@@ -165,9 +166,10 @@ class Compiler:
         memory = int(wanted) if wanted else int(total * MEMORY_SHARE) or None
         return stage.Limits(self.context.number("compile_limit_s"), memory_bytes=memory)
 
-    def attempt(self, kernel, inputs, hints, number):
+    def attempt(self, kernel, inputs, hints):
         """One try in one process: what the worker answered. Raises Refused, Crashed or Failed."""
-        folder = os.path.join(self.context.work, "%s-neff-%d" % (kernel.label, number))
+        self.attempts += 1              # also of a canary that is compiled by one way and another
+        folder = os.path.join(self.context.work, "%s-neff-%d" % (kernel.label, self.attempts))
         os.makedirs(folder, mode=0o700)
         request = dict(self.request(kernel, inputs, folder, hints), predict=kernel.shown)
         answer, result = call_worker(self.context, Ask(
@@ -282,7 +284,8 @@ def is_crash(answer, causes, status):
     """The compiler died, or ended without saying why (status 70 has been seen to come and go)."""
     if any(one.category in ("user", "internal") for one in causes):
         return False
-    if answer is None or answer["kind"] == "began" or any(one.category == "crash" for one in causes):
+    if answer is None or answer["kind"] == "began" or \
+            any(one.category == "crash" for one in causes):
         return True
     return status in (70, 134, 139, -6, -11) and all(
         grammar.exit_status(one.message) is not None for one in causes)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-from standin import host, kernels
+from standin import driver, host
 
 if "frontend" in host.LINE["api"]:
-    ParserFrontend = TracerFrontend = kernels.Frontend
+    ParserFrontend = driver.Frontend
+if set(host.LINE["api"]) & {"context", "driver"}:
+    TracerFrontend = driver.Frontend

@@ -3,5 +3,5 @@
 
 from standin import host
 
-if not set(host.LINE["api"]) & {"compile", "nir", "frontend", "driver"}:
+if not set(host.LINE["api"]) & {"compile", "nir", "frontend", "context", "driver"}:
     raise ModuleNotFoundError("No module named 'nki.framework'", name="nki.framework")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """nki.framework.compiled: what is in it moves from release to release."""
 
-from standin import host, kernels
+from standin import driver, host, kernels
 
 if "compile" in host.LINE["api"]:
     CompileKernel = StandaloneKernel = kernels.CompileKernel
 if "nir" in host.LINE["api"]:
-    compile_kernel_to_nir = kernels.compile_kernel_to_nir
+    compile_kernel_to_nir = driver.compile_kernel_to_nir
