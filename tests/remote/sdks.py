@@ -250,8 +250,9 @@ class Sdk(unittest.TestCase):
         answer = os.path.join(self.folder, "answer.json")
         self.temporary = os.path.join(self.folder, "tmp")
         os.makedirs(self.temporary, exist_ok=True)
-        env = dict(os.environ, TMPDIR=self.temporary, NKI_ARTIFACTS_DIR=os.path.join(folder, "call"), PYTHONPATH=os.pathsep.join(
-            [os.path.join(self.folder, "sdk")] + sys.path))
+        env = dict(os.environ, TMPDIR=self.temporary,
+                   NKI_ARTIFACTS_DIR=os.path.join(folder, "call"), PYTHONPATH=os.pathsep.join(
+                       [os.path.join(self.folder, "sdk")] + sys.path))
         done = subprocess.run([sys.executable, "-c", "import sys; from hone_runner.sdk import "
                                "worker; worker.main(sys.argv[1:])", "compile", request, answer],
                               env=env,
@@ -341,7 +342,7 @@ def make(options, inputs):
     write(options.output_path, dataclasses.asdict(options), inputs)
 '''
 MODERN_COMPILED = '''
-import dataclasses, os
+import dataclasses, inspect, os
 import nki
 from base import write
 
@@ -436,8 +437,7 @@ def modern(seam, options_told=True):
     """The modules of a current SDK that has this seam. options_told False: the kernel's launch
     does not make the compiler's options."""
     files = {"nki/__init__.py": MODERN_INIT, "nki/compiler/ncc_driver.py": MODERN_OPTIONS,
-             "nki/framework/compiled.py": MODERN_COMPILED.replace("import dataclasses, os",
-                                                                  "import dataclasses, inspect, os"),
+             "nki/framework/compiled.py": MODERN_COMPILED,
              "nki/compiler/driver.py": "", "base.py": MODERN_BASE}
     if seam == "call" or not options_told:
         files["nki/framework/compiled.py"] = ""

@@ -250,8 +250,8 @@ class Doctor(FakeHost):
         self.write(".hone/cache/canaries/f.json", "[")
         check = self.doctor()["seam"]
         self.assertEqual("warning", check["state"])
-        self.assertRegex(check["found"], r"^executor \(CompileKernel with .*\), chosen by the canary "
-                         r"of 2025-11-24 16:10 UTC; not by nir: TypeError: lower")
+        self.assertRegex(check["found"], r"^executor \(CompileKernel with .*\), chosen by the "
+                         r"canary of 2025-11-24 16:10 UTC; not by nir: TypeError: lower")
         os.unlink(self.path(".hone/cache/canaries/b.json"))
         check = self.doctor()["seam"]
         self.assertEqual("ok", check["state"])

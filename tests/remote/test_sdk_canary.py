@@ -71,7 +71,7 @@ class Toolchain(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
         self.host = types.SimpleNamespace(chosen=types.SimpleNamespace(path="/opt/x"),
                                           packages={"nki": "0.6.0"}, tools={})
-        self.compiled, self.seams = [], []
+        self.compiled, self.seams, self.absent = [], [], None
 
     def context(self, session="s"):
         phase = contextlib.nullcontext
@@ -99,6 +99,8 @@ class Toolchain(unittest.TestCase):
             self.compiled.append(kernel.label)
             seam = ways.compile()["current"][0]
             self.seams.append(seam)
+            if broken and seam == self.absent:
+                raise compiling.NoSeam("no way to compile is known")
             if seam in broken:
                 raise compiling.Refused(broken[seam], about={"seam": seam})
             return types.SimpleNamespace(kernel=kernel, dialect="current", seam=seam)
@@ -145,6 +147,12 @@ class Toolchain(unittest.TestCase):
         self.refused("does not compile: by nir", broken={name: "by " + name for name in every})
         self.assertEqual(set(every), set(self.seams))
 
+    def test_when_the_other_seams_are_not_there_the_first_failure_is_told(self):
+        self.absent = "context"
+        self.refused("does not compile: by nir", broken={"nir": "by nir"})
+        self.absent = "nir"
+        self.refused("no way to compile is known", broken={"context": ""})
+
     def test_an_honest_toolchain_passes_once_for_a_session(self):
         self.assertIn("the canary passes", "\n".join(self.run_canary()))
         self.assertEqual(3, len(self.compiled))
@@ -171,6 +179,7 @@ class Toolchain(unittest.TestCase):
         def run(name, a, b):
             raise execute.KernelFailed("no memory")
         self.refused("known to be good fails on this host: no memory", run=run)
+        self.assertEqual({"nir"}, set(self.seams))
 
     def test_nan(self):
         self.refused("NaN", run=lambda name, a, b: a * np.float32("nan"))

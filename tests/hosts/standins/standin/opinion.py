@@ -22,7 +22,7 @@ def predicted(info, scheduled):
         return dict.fromkeys(names)
     busy, metrics = busy_us(info["metrics"]), info["metrics"]
     most = max(busy.values())
-    total_us = most + WAITS[bool(scheduled)] * max((info["latency_us"] or 0.0) - most, 0.0)
+    total_us = most + WAITS[bool(scheduled)] * max(info["latency_us"] - most, 0.0)
     percent = {name: 100.0 * us / total_us if total_us else 0.0 for name, us in busy.items()}
     return dict(zip(names, (
         total_us * 1000, percent, int(metrics.get("hardware_flops", 0) / FLOP_PER_MAC),

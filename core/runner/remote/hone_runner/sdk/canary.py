@@ -163,15 +163,21 @@ class Canary:
                     raise first
                 self.context.events.log("the canary does not pass by %s: %s; the next way is tried"
                                         % (problem.seam, problem), "warning")
+            except compiling.NoSeam:
+                if first is None:
+                    raise
+                raise first         # no other way is there
 
     def attempt(self, reference_of):
-        """The seam that compiled, and samples of the good kernel against itself."""
+        """The seam that compiled, and samples of the good kernel against itself. A device that
+        fails is no seam's fault: it would fail, or hang, by each of them."""
         programs = {name: self.compile(name, reference_of) for name, _, _ in KERNELS}
         seam = programs["good"].seam
         try:
             return seam, self.on_device(programs, reference_of, seam)
         except execute.KernelFailed as fault:
-            raise Unfit(seam, "a kernel that is known to be good fails on this host: " + str(fault))
+            raise Failed("environment", "a kernel that is known to be good fails on this host: "
+                         + str(fault))
 
     def on_device(self, programs, reference_of, seam):
         """Runs and judges all three; samples of the good one against itself."""
