@@ -201,6 +201,33 @@ class Probe(FakeHost):
         self.assertEqual((len(host["cores"]), host["driver"], host["instance"], host["lnc"]),
                          (8, "2.31.7.0", "trn2.48xlarge", 2))
 
+    def test_sysfs_is_read_wherever_a_driver_has_it(self):
+        layouts = (("devices/virtual/neuron_device/neuron%d/", "neuron_core%d/stats",
+                    "info/architecture/instance_type"),
+                   ("class/neuron_device/neuron%d/", "neuron_core%d/stats", "instance_type"),
+                   ("class/neuron_device/neuron%d/", "cores/neuron_core%d/info/x",
+                    "info/instance_type"),
+                   ("class/neuron_device/neuron%d/", "core_count", "info/instance_type"))
+        for number, (device, core, instance) in enumerate(layouts):
+            root = "root-%d" % number
+            self.env["HONE_ROOT"] = self.path(root)
+            for one in range(2):
+                base = root + "/sys/" + device % one
+                self.write(base + instance, "trn2.48xlarge\n")
+                for part in range(8):
+                    self.write(base + (core % part if "%" in core else core), "8\n")
+            host = self.probe()
+            self.assertEqual((len(host["cores"]), [row["device"] for row in host["cores"]][::4],
+                              host["instance"]), (8, [0, 1], "trn2.48xlarge"), layouts[number])
+
+    def test_what_sysfs_does_not_show_is_unknown(self):
+        for name in ("neuron0/power/utilization", "neuron1/core_count", "neuron_extra/x",
+                     "neuron2/a/b/c/d/neuron_core0/x"):
+            self.write("root/sys/class/neuron_device/" + name, "nonsense\n")
+        host = self.probe()
+        self.assertEqual((host["cores"], host["instance"]), ([], None))
+        self.assertIn("3 devices without saying how many cores", " ".join(host["warnings"]))
+
     def test_a_neuron_ls_that_fails_hangs_or_talks_nonsense_is_a_warning(self):
         for text in ("echo 'Unable to determine Neuron Driver version' >&2; exit 1",
                      "head -c 100000 /dev/urandom"):

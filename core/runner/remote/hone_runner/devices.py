@@ -12,7 +12,12 @@ import re
 
 from hone_runner import process, stage
 
-SYSFS = "/sys/devices/virtual/neuron_device"
+# Where drivers show themselves, oldest first. Driver 2.31 (SDK 2.33) moved nodes, and not every one of
+# its places is published: each is looked for in all of them, and what is in none is unknown.
+SYSFS = ("/sys/devices/virtual/neuron_device", "/sys/class/neuron_device")
+CORE_COUNTS = ("core_count", "info/core_count", "info/architecture/core_count")
+INSTANCES = ("info/architecture/instance_type", "info/instance_type", "instance_type")
+CORE_DEPTH = 3              # folders of cores lie at most so deep below their device
 LNC_FILE = "/opt/aws/neuron/logical_nc_config"
 MAX_CORES = 1024
 BUSY_WORD = "in use"
@@ -57,6 +62,34 @@ def parse_list(text):
         if rows:
             return rows, around
     return [], around
+
+
+def sysfs_line(path, names):
+    """The first of these files below a device's folder that says something; "" when none does."""
+    return next(filter(None, (first_line(os.path.join(path, name)) for name in names)), "")
+
+
+def sysfs_devices():
+    """[(number, folder)] by the first place that has some."""
+    for base in map(rooted, SYSFS):
+        try:
+            names = os.listdir(base)
+        except OSError:
+            continue
+        numbers = sorted(int(name[6:]) for name in names if re.match(r"^neuron\d{1,3}$", name))
+        if numbers:
+            return [(number, os.path.join(base, "neuron%d" % number)) for number in numbers[:256]]
+    return []
+
+
+def sysfs_cores(path):
+    """How many physical cores a device shows, as folders or as a number; 0: it does not say."""
+    found = set()
+    for folder, below, _ in os.walk(path):
+        found.update(name for name in below if re.match(r"^neuron_core\d{1,3}$", name))
+        if os.path.relpath(folder, path).count(os.sep) >= CORE_DEPTH - 2:
+            below[:] = []
+    return min(len(found) or whole(sysfs_line(path, CORE_COUNTS), 0), 64)
 
 
 class Holder:
@@ -177,22 +210,19 @@ class Devices:
         return {one * config + part for one in ids for part in range(config)} if ids else None
 
     def add_sysfs(self):
-        """Without neuron-ls: devices and cores by their folders; who holds them is not known."""
-        base = rooted(SYSFS)
-        try:
-            names = sorted(os.listdir(base), key=lambda name: (len(name), name))
-        except OSError:
-            return
-        for name in names[:256]:
-            found = re.match(r"^neuron(\d{1,3})$", name)
-            if not found:
-                continue
-            cores = [entry for entry in os.listdir(os.path.join(base, name))
-                     if re.match(r"^neuron_core\d+$", entry)]
+        """Without neuron-ls: devices and cores by what the driver shows; who holds them is not
+        known, and neither may be how many cores there are."""
+        found = sysfs_devices()
+        silent = [number for number, path in found if not sysfs_cores(path)]
+        for number, path in found:
             first = len(self.device_of)
-            self.device_of.update({first + part: int(found.group(1)) for part in range(len(cores))})
-            self.instance = self.instance or first_line(
-                os.path.join(base, name, "info/architecture/instance_type")) or None
+            count = min(sysfs_cores(path), MAX_CORES - first)
+            self.device_of.update({first + part: number for part in range(count)})
+            self.instance = self.instance or sysfs_line(path, INSTANCES) or None
+        if silent:
+            self.warnings.append("The driver shows %d device%s without saying how many cores there "
+                                 "are: install aws-neuronx-tools, whose neuron-ls says it."
+                                 % (len(silent), "" if len(silent) == 1 else "s"))
 
     def choose_lnc(self):
         """The setting, what neuron-ls says, the environment, the host's file, the default."""
