@@ -30,8 +30,9 @@ static void find_shapes(const struct runner_job *job, struct err *err) {
     }
     struct loop *loop = loop_new();
     struct shapes shapes = {0};
+    struct task_reference_limits limits = {.wall = &job->wall};
     struct task_reference *reference =
-        task_reference_open(loop, job->reference_path, NULL, &shapes.err);
+        task_reference_open(loop, job->reference_path, &limits, &shapes.err);
     if (reference) {
         task_reference_prepare(reference, 0, on_inputs, &shapes);
         loop_run_until(loop, &shapes.done, 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What sim and check have in common: the task, the options that make a job, printing findings. */
 #include "cli/job.h"
+#include "cli/settings.h"
 
 #include <cjson/cJSON.h>
 #include <stdio.h>
@@ -132,12 +133,18 @@ int cli_job_open(const struct cli *cli, struct cli_job *job) {
     job->job.model = job->task->model;
     job->job.device = cli_value(cli, "device");
     job->job.strict = cli_has(cli, "strict");
+    job->config = settings_load(cli->args.at[0], &err);
+    if (!job->config)
+        return cli_fail(cli, &err);
+    job->job.wall = (struct task_walling){.level = config_get(job->config, "wall", "level", NULL),
+                                          .shown = config_get(job->config, "wall", "read", NULL)};
     int status = read_inputs(cli, job);
     return status == CLI_OK ? read_seeds(cli, job) : status;
 }
 
 void cli_job_close(struct cli_job *job) {
     task_free(job->task);
+    config_free(job->config);
     for (size_t i = 0; i < job->files.len; i++)
         free(job->files.at[i]);
     vec_free(&job->files);

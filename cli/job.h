@@ -9,6 +9,7 @@
 
 struct cli_job {
     struct task *task;
+    struct config *config;      /* the job's wall points into it */
     struct runner_job job;
     VEC(struct runner_input) inputs;
     VEC(char *) files;          /* names that the inputs point to */

@@ -206,6 +206,7 @@ static void print_json(const struct sim *sim) {
     cli_json_answer(object, "compiles", result->verdict.compiles.answer);
     cli_json_answer(object, "correct", result->verdict.correct.answer);
     cli_json_answer(object, "credible", result->verdict.credible.answer);
+    cJSON_AddStringToObject(object, "wall", result->wall);
     add_seeds(object, result);
     add_known(object, "latency_us", result->latency_us, result->latency_us > 0);
     add_known(object, "floor_us", result->floor_us, result->floor_us > 0);
@@ -322,6 +323,8 @@ static void print_text(const struct sim *sim) {
     print_judgement(&raw, "compiles", &result->verdict.compiles);
     print_judgement(&raw, "correct", &result->verdict.correct);
     print_judgement(&raw, "credible", &result->verdict.credible);
+    if (result->wall[0])
+        buf_printf(&raw, "wall      %s\n", result->wall);
     print_latency(&raw, result);
     print_prediction(&raw, sim);
     print_outputs(&raw, result);

@@ -15,6 +15,7 @@ if(HONE_SANITIZE)
   target_link_options(hone_flags INTERFACE -fsanitize=address,undefined)
 elseif(HONE_COVERAGE)
   target_compile_options(hone_flags INTERFACE -O0 -g --coverage)
+  target_compile_definitions(hone_flags INTERFACE HONE_COVERAGE_FOLDER="${CMAKE_BINARY_DIR}")
   target_link_options(hone_flags INTERFACE --coverage)
 elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
   # At -O3 gcc 12 takes values that a function sets only when it returns true for uninitialised; the

@@ -39,6 +39,7 @@ c ssh openssh-client
 c ip iproute2
 c /usr/sbin/slurmctld slurm-wlm
 c /usr/sbin/munged munge
+c bwrap bubblewrap
 "
 
 setup_has_numpy() {

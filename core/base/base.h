@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/os.h"
+#include "base/wall.h"
 #include "base/dtype.h"
 #include "base/embed.h"
 

@@ -219,6 +219,29 @@ static bool remove_tree(const char *path, int depth, struct err *err) {
     return ok;
 }
 
+static uint64_t tree_bytes(const char *path, int depth) {
+    struct stat st;
+    if (lstat(path, &st) != 0 || depth > MAX_TREE_DEPTH)
+        return 0;
+    uint64_t bytes = (uint64_t)st.st_blocks * 512;
+    DIR *dir = S_ISDIR(st.st_mode) ? opendir(path) : NULL;
+    const struct dirent *entry;
+    while (dir && (entry = readdir(dir))) {
+        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+            continue;
+        char *child = path_join(path, entry->d_name);
+        bytes += tree_bytes(child, depth + 1);
+        free(child);
+    }
+    if (dir)
+        closedir(dir);
+    return bytes;
+}
+
+uint64_t file_tree_bytes(const char *path) {
+    return tree_bytes(path, 0);
+}
+
 bool file_remove_tree(const char *path, struct err *err) {
     return remove_tree(path, 0, err);
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/cc.h"
 #include "base/err.h"
@@ -29,6 +30,9 @@ bool file_make_private(const char *path, struct err *err) CC_MUST_USE;
 void file_tighten(const char *path);
 /* The folder with all that is in it; links are removed, not followed. */
 bool file_remove_tree(const char *path, struct err *err) CC_MUST_USE;
+
+/* Bytes that the files in the folder take on the disk, as far as they can be seen. */
+uint64_t file_tree_bytes(const char *path);
 
 /* New strings; free with free. */
 char *path_join(const char *folder, const char *name) CC_MUST_USE;

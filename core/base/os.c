@@ -26,6 +26,14 @@ bool os_limit_cpu(double seconds) {
     return lower_limit(RLIMIT_CPU, whole, whole + 1);
 }
 
+bool os_limit_files(uint64_t bytes) {
+    return lower_limit(RLIMIT_CORE, 0, 0) && lower_limit(RLIMIT_FSIZE, (rlim_t)bytes, (rlim_t)bytes);
+}
+
+bool os_limit_processes(unsigned count) {
+    return !count || lower_limit(RLIMIT_NPROC, count, count);
+}
+
 bool os_can_limit_own_memory(void) {
 #ifdef __SANITIZE_ADDRESS__
     return false;

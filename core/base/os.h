@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What differs between operating systems. os_linux.c and os_other.c are the only files that know
+/* What differs between operating systems. os_linux*.c and os_other.c are the only files that know
  * which one it is; where a system cannot do a thing, the function says so or does the next best. */
 #ifndef HONE_BASE_OS_H
 #define HONE_BASE_OS_H
@@ -24,6 +24,23 @@ void os_prefer_large_pages(void *memory, uint64_t bytes);
 /* Bytes of a block that malloc gave, for wiping it; 0: the system does not tell. */
 size_t os_block_size(void *block);
 
+/* Processes and threads of this user; 0: not known. */
+unsigned os_count_processes(void);
+/* How many processes descend from the process; 0 where the system does not tell. */
+size_t os_count_descendants(pid_t root);
+/* Kills what descends from the process, nearest first, but not itself: also what left its group. */
+void os_end_descendants(pid_t root);
+/* Other programs of this user cannot look into this process any more (memory, environment). */
+void os_keep_private(void);
+/* Whether a wall of that level can be had here (wall.h). Starts a process for the stronger ones. */
+struct wall;
+bool os_wall_works(int level);
+/* The seccomp program of a wall in memory (free it) and, for bubblewrap, as a descriptor to be closed;
+ * -1 where there is none. `owner` is the process that what is behind the wall must not signal. */
+struct os_filter;
+struct os_filter *os_wall_filter(int level, pid_t owner) CC_MUST_USE;
+int os_filter_open(const struct os_filter *filter);
+
 /* The following may be called between fork and exec: they only make system calls. */
 
 /* Makes the system kill this process when `parent` dies; false when the parent is dead already.
@@ -37,5 +54,15 @@ bool os_limit_cpu(double seconds);
 /* Whether a program built like this one can live with a limit on its address space: those built
  * with AddressSanitizer reserve terabytes of it. */
 bool os_can_limit_own_memory(void);
+
+/* Limits of a child behind a wall: size of files, processes (0: none), no core files. */
+bool os_limit_files(uint64_t bytes);
+bool os_limit_processes(unsigned count);
+/* Puts this process behind the wall, but for bubblewrap's, which is a command line. Returns in the
+ * process that is to become the program, which may be a grandchild of this one: the processes between
+ * pass its end on. False with errno when it cannot be had. */
+bool os_wall_enter(const struct wall *wall, const struct os_filter *filter);
+/* Orphans below this process become its children, where the system can. */
+void os_adopt_orphans(void);
 
 #endif

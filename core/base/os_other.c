@@ -55,6 +55,45 @@ void os_prefer_large_pages(void *memory, uint64_t bytes) {
     (void)bytes;
 }
 
+unsigned os_count_processes(void) {
+    return 0;
+}
+
+size_t os_count_descendants(pid_t root) {
+    (void)root;
+    return 0;
+}
+
+void os_end_descendants(pid_t root) {
+    (void)root;
+}
+
+void os_keep_private(void) {
+}
+
+void os_adopt_orphans(void) {
+}
+
+bool os_wall_works(int level) {
+    return level <= WALL_LIMITS;
+}
+
+struct os_filter *os_wall_filter(int level, pid_t owner) {
+    (void)level;
+    (void)owner;
+    return NULL;
+}
+
+int os_filter_open(const struct os_filter *filter) {
+    (void)filter;
+    return -1;
+}
+
+bool os_wall_enter(const struct wall *wall, const struct os_filter *filter) {
+    (void)filter;
+    return wall->level <= WALL_LIMITS;
+}
+
 #else
 typedef int os_other_is_not_used;
 #endif

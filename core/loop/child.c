@@ -36,7 +36,9 @@ struct loop_child {
     int lingered;
     uint64_t started_ns;
     size_t writes;
-    bool reaped, killed, timed_out, forgotten, close_input;
+    uint64_t heard;                     /* bytes of its outputs */
+    enum wall_level wall;
+    bool reaped, killed, timed_out, flooded, forgotten, close_input;
     int wait_status;
     double elapsed_s;
 };
@@ -46,6 +48,8 @@ struct plan {
     char *const *argv;
     char **env;
     const struct loop_child_spec *spec;
+    struct os_filter *filter;   /* of the wall; NULL: none */
+    int filter_fd;              /* the same for bubblewrap; -1: none */
     int fds[3];
     int report;                 /* where a failed exec writes its errno */
     pid_t parent;
@@ -69,7 +73,7 @@ static void default_signals(void) {
 
 static CC_NORETURN void become_child(struct plan *plan) {
     const struct loop_child_spec *spec = plan->spec;
-    if (spec->own_session)
+    if (spec->own_session || spec->wall)
         setsid();
     else if (!spec->interactive)
         setpgid(0, 0);
@@ -85,6 +89,10 @@ static CC_NORETURN void become_child(struct plan *plan) {
         give_up(plan);
     if (!os_limit_memory(spec->memory_limit) || !os_limit_cpu(spec->cpu_limit_s))
         give_up(plan);
+    if (spec->wall && !os_wall_enter(spec->wall, plan->filter))
+        give_up(plan);
+    if (plan->filter_fd >= 0)
+        fcntl(plan->filter_fd, F_SETFD, 0);
     environ = plan->env;
     execvp(plan->argv[0], plan->argv);
     give_up(plan);
@@ -145,7 +153,7 @@ static pid_t launch(struct plan *plan) {
     int failed = pid < 0 ? errno : 0;
     close(report[1]);
     if (pid > 0) {
-        if (!plan->spec->interactive && !plan->spec->own_session)
+        if (!plan->spec->interactive && !plan->spec->own_session && !plan->spec->wall)
             setpgid(pid, pid);          /* also here: a kill may come before the child did it */
         ssize_t n;
         do
@@ -161,15 +169,34 @@ static pid_t launch(struct plan *plan) {
     return failed ? -1 : pid;
 }
 
+static pid_t launch_behind(const struct loop_child_spec *spec, struct plan *plan) {
+    struct wall_command command = {0};
+    if (spec->wall)
+        plan->filter = os_wall_filter(spec->wall->level, getpid());
+    if (spec->wall && spec->wall->level == WALL_BUBBLEWRAP) {
+        plan->filter_fd = os_filter_open(plan->filter);
+        wall_command_make(spec->wall, plan->argv, plan->filter_fd, &command);
+        plan->argv = command.argv.at;
+    }
+    pid_t pid = launch(plan);
+    int code = errno;
+    close_fd(&plan->filter_fd);
+    free(plan->filter);
+    wall_command_free(&command);
+    errno = code;
+    return pid;
+}
+
 static pid_t launch_spec(const struct loop_child_spec *spec, int theirs[3]) {
     union {
         const char *const *in;
         char *const *out;
     } argv = {spec->argv};
-    struct plan plan = {.argv = argv.out, .spec = spec, .env = loop_make_environment(spec)};
+    struct plan plan = {.argv = argv.out, .spec = spec, .env = loop_make_environment(spec),
+                        .filter_fd = -1};
     for (int i = 0; i < 3; i++)
         plan.fds[i] = theirs[i];
-    pid_t pid = launch(&plan);
+    pid_t pid = launch_behind(spec, &plan);
     int code = errno;
     free(plan.env);
     errno = code;
@@ -246,10 +273,23 @@ static void pause_reading(struct loop_child *child, int which) {
         child->resume = loop_timer_start(child->loop, 0, 0, on_resume, child);
 }
 
+static void end_group(struct loop_child *child, uint64_t grace_ms);
+
+static void count_output(struct loop_child *child, uint64_t bytes) {
+    child->heard += bytes;
+    if (!child->spec.output_limit || child->heard <= child->spec.output_limit || child->flooded)
+        return;
+    child->flooded = true;
+    if (!child->reaped)
+        end_group(child, 0);
+}
+
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf) {
     struct loop_child *child = stream->data;
     int which = which_output(child, stream);
     bool raw = child->outputs[which].mode == LOOP_RAW;
+    if (n > 0)
+        count_output(child, (uint64_t)n);
     if (n > 0 && !raw)
         pause_reading(child, which);
     if (n > 0 && raw)
@@ -330,21 +370,32 @@ static void signal_group(struct loop_child *child, int signum) {
     if (child->spec.interactive) {
         if (!child->reaped)
             kill(child->pid, signum);
-    } else {
-        kill(-child->pid, signum);
+        return;
     }
+    /* Without a process tree of its own: what left the group is found while its parents live. */
+    bool by_hand = child->wall && child->wall < WALL_NAMESPACES;
+    if (by_hand && !child->reaped && signum == SIGKILL)
+        os_end_descendants(child->pid);
+    /* A child behind a wall of ours may not have made a group. */
+    if (kill(-child->pid, signum) != 0 && errno == ESRCH && !child->reaped)
+        kill(child->pid, signum);
 }
 
 static void fill_exit(const struct loop_child *child, struct loop_exit *result) {
     *result = (struct loop_exit){.elapsed_s = child->elapsed_s};
-    if (WIFSIGNALED(child->wait_status)) {
+    /* Between hone and what is in namespaces stands a process that tells signals as shells do. */
+    int status = WEXITSTATUS(child->wait_status);
+    bool told = child->wall >= WALL_NAMESPACES && status > 128 && status < 128 + NSIG;
+    if (WIFSIGNALED(child->wait_status) || told) {
         result->end = LOOP_SIGNALLED;
-        result->signum = WTERMSIG(child->wait_status);
+        result->signum = told ? status - 128 : WTERMSIG(child->wait_status);
     } else {
-        result->status = WEXITSTATUS(child->wait_status);
+        result->status = status;
     }
     if (child->timed_out)
         result->end = LOOP_TIMED_OUT;
+    else if (child->flooded)
+        result->end = LOOP_FLOODED;
     else if (child->killed)
         result->end = LOOP_KILLED;
 }
@@ -486,6 +537,8 @@ static struct loop_child *new_child(struct loop *loop, const struct loop_child_s
     child->spec = *spec;
     child->spec.argv = child->spec.env = child->spec.pass = NULL;
     child->spec.cwd = NULL;
+    child->spec.wall = NULL;
+    child->wall = spec->wall ? spec->wall->level : WALL_NONE;
     child->spec.input = NULL;
     if (!child->spec.max_line)
         child->spec.max_line = DEFAULT_MAX_LINE;
@@ -506,8 +559,10 @@ struct loop_child *loop_child_start(struct loop *loop, const struct loop_child_s
     if (pid < 0) {
         for (int i = 0; i < 3; i++)
             close_fd(&ours[i]);
-        err_set(err, ERR_ENVIRONMENT, "cannot start %s%s%s: %s", spec->argv[0],
-                spec->cwd ? " in " : "", spec->cwd ? spec->cwd : "", strerror(code));
+        err_set(err, ERR_ENVIRONMENT, "cannot start %s%s%s%s%s: %s", spec->argv[0],
+                spec->cwd ? " in " : "", spec->cwd ? spec->cwd : "",
+                spec->wall ? " behind the wall " : "",
+                spec->wall ? wall_name(spec->wall->level) : "", strerror(code));
         return NULL;
     }
     struct loop_child *child = new_child(loop, spec, pid);
@@ -540,6 +595,9 @@ void loop_exit_print(const struct loop_exit *result, struct buf *out) {
         break;
     case LOOP_TIMED_OUT:
         buf_printf(out, "no end within %.3g s", result->elapsed_s);
+        break;
+    case LOOP_FLOODED:
+        buf_puts(out, "ended for printing without end");
         break;
     case LOOP_KILLED:
         buf_puts(out, "cancelled");

@@ -50,9 +50,17 @@ static bool is_seen(const char *entry, const struct loop_child_spec *spec) {
 
 char **loop_make_environment(const struct loop_child_spec *spec) {
     VEC(char *) env = {0};
+    char *const *walls = spec->wall ? spec->wall->environment : NULL;
+    union {
+        char *const *in;
+        const char *const *out;
+    } names = {walls};
     for (char **entry = environ; entry && *entry; entry++)
-        if (is_seen(*entry, spec) && !is_changed(*entry, spec->env))
+        if (is_seen(*entry, spec) && !is_changed(*entry, spec->env) &&
+            !is_changed(*entry, names.out))
             *vec_push(&env) = *entry;
+    for (; walls && *walls; walls++)
+        *vec_push(&env) = *walls;
     for (const char *const *change = spec->env; change && *change; change++) {
         union {
             const char *in;

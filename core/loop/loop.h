@@ -72,6 +72,7 @@ enum loop_end {
     LOOP_SIGNALLED,     /* by a signal that hone did not send: signum (SIGKILL is most often the
                          * kernel's out-of-memory killer, SIGXCPU the cpu limit) */
     LOOP_TIMED_OUT,     /* over time_limit_s; its group was killed */
+    LOOP_FLOODED,       /* over output_limit; its group was killed */
     LOOP_KILLED,        /* by loop_child_kill */
 };
 struct loop_exit {
@@ -103,6 +104,9 @@ struct loop_child_spec {
     enum loop_output out, err;
     bool secret;                        /* what LOOP_RAW read is wiped after on_output */
     size_t max_line;                    /* longer lines come in pieces; 0: 1 MiB */
+    uint64_t output_limit;              /* bytes of both outputs together; 0: none */
+    const struct wall *wall;            /* chosen; NULL: none. Needed until loop_child_start returns,
+                                         * its folder until on_exit. The child has no terminal then */
     double time_limit_s;                /* 0: none */
     uint64_t memory_limit;              /* bytes of address space, where the system can; 0: none */
     double cpu_limit_s;                 /* 0: none */

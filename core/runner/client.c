@@ -4,19 +4,36 @@
 #include "device/device.h"
 #include "runner/runner.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define MAX_EVENT_BYTES ((size_t)16 << 20)
 #define MIN_MEMORY ((uint64_t)1 << 30)
 #define CANCEL_GRACE_MS 0
+#define OUTPUT_LIMIT ((uint64_t)1 << 30)    /* profiles are files */
 
 struct runner {
+    struct loop *loop;
     struct loop_child *child;
     struct runner_reader *reader;
     struct runner_callbacks callbacks;
+    struct wall *wall;          /* NULL: another program, which is trusted */
+    struct buf job;             /* as it is sent */
+    char *self;
+    const char *const *command; /* argv of another program; NULL: hone itself */
+    double time_limit_s;
+    uint64_t memory_limit;
     int pid;
     bool skipping[2];           /* inside a line that was too long, per output */
 };
+
+static void runner_free(struct runner *runner) {
+    runner_reader_free(runner->reader);
+    wall_free(runner->wall);
+    buf_free(&runner->job);
+    free(runner->self);
+    free(runner);
+}
 
 static void on_output(void *data, enum loop_stream stream, struct str text, bool whole) {
     struct runner *runner = data;
@@ -31,13 +48,42 @@ static void on_output(void *data, enum loop_stream stream, struct str text, bool
         runner_reader_noise(runner->reader, text);
 }
 
+static bool launch(struct runner *runner, struct err *err);
+
+static void tidy(void *data) {
+    (void)data;
+    task_cache_tidy();
+}
+
+static void nothing(void *data) {
+    (void)data;
+}
+
+/* What the runner cannot do from behind its wall. */
+static void after_evaluation(const struct runner *runner, struct runner_result *result) {
+    if (!runner->wall)
+        return;
+    snprintf(result->wall, sizeof result->wall, "%s", wall_name(runner->wall->level));
+    if (result->python[0])
+        task_python_remember(result->python);
+    loop_job_start_owned(runner->loop, tidy, nothing, NULL);
+}
+
+/* The wall itself could not be put up: with the next weaker one, unless the settings forbid it. */
+static bool goes_on(struct runner *runner, const struct loop_exit *result) {
+    return runner->wall && !runner_reader_heard(runner->reader) && result->end == LOOP_EXITED &&
+           result->status == 1 && wall_weaken(runner->wall) && launch(runner, NULL);
+}
+
 static void on_exit_runner(void *data, const struct loop_exit *result) {
     struct runner *runner = data;
+    if (goes_on(runner, result))
+        return;
     task_scratch_clean(runner->pid);
-    runner->callbacks.on_done(runner->callbacks.data,
-                              runner_reader_finish(runner->reader, result));
-    runner_reader_free(runner->reader);
-    free(runner);
+    struct runner_result *gathered = runner_reader_finish(runner->reader, result);
+    after_evaluation(runner, gathered);
+    runner->callbacks.on_done(runner->callbacks.data, gathered);
+    runner_free(runner);
 }
 
 /* Three quarters of what is free: the rest is for the screen and for Python. The runner for hosts
@@ -53,39 +99,99 @@ static uint64_t memory_for(const struct runner_job *job) {
     return free_bytes ? MAX_OF(free_bytes / 4 * 3, MIN_MEMORY) : 0;
 }
 
-struct runner *runner_start(struct loop *loop, const struct runner_job *job,
-                            const struct runner_callbacks *callbacks, struct err *err) {
-    char *self = job->command ? NULL : os_executable_path();
-    if (!self && !job->command) {
-        err_set(err, ERR_ENVIRONMENT, "hone cannot find its own program file to start a runner");
-        return NULL;
-    }
-    const char *const own[] = {self, "runner", NULL};
-    struct buf text = {0};
-    runner_job_print(job, &text);
-    buf_putc(&text, '\n');
+static void show_folder_of(struct wall *wall, const char *path) {
+    char *folder = path_folder(path);
+    if (file_exists(path))
+        wall_add_folder(wall, folder);
+    wall_add(wall, path, WALL_READ);
+    free(folder);
+}
+
+static void show_to_write(struct wall *wall, const char *folder) {
+    if (folder && file_make_dirs(folder, NULL))
+        wall_add(wall, folder, WALL_WRITE);
+}
+
+static struct wall *wall_for(const struct runner_job *job, const char *self, struct err *err) {
+    struct wall *wall = wall_new();
+    wall_add(wall, self, WALL_READ);
+    if (job->kernel_path)
+        show_folder_of(wall, job->kernel_path);
+    if (job->reference_path)
+        task_wall_add(wall, job->reference_path, job->wall.shown);
+    for (size_t i = 0; i < job->input_count; i++)
+        wall_add(wall, job->inputs[i].file, WALL_READ);
+    show_to_write(wall, job->artifact_folder);
+    show_to_write(wall, job->output_folder);
+#ifdef HONE_COVERAGE_FOLDER
+    show_to_write(wall, HONE_COVERAGE_FOLDER);
+#endif
+    if (wall_choose(wall, job->wall.level, err))
+        return wall;
+    wall_free(wall);
+    return NULL;
+}
+
+/* "XDG_CACHE_HOME=...": behind a wall HOME is another folder. */
+static char *cache_variable(void) {
+    char *own = path_cache(NULL), *folder = path_folder(own);
+    struct buf line = {0};
+    buf_printf(&line, "XDG_CACHE_HOME=%s", folder);
+    free(own);
+    free(folder);
+    return buf_take(&line);
+}
+
+static bool launch(struct runner *runner, struct err *err) {
     static const char *const pass[] = {"HONE_PYTHON", "HONE_CACHE_LIMIT", NULL};
-    const char *const env[] = {device_blas_environment(), NULL};
+    const char *const own[] = {runner->self, "runner", NULL};
+    char *cache = cache_variable(), *base = task_user_base();
+    const char *blas = device_blas_environment();
+    const char *const env[] = {cache, base, blas, NULL};
+    struct loop_child_spec spec = {
+        .argv = runner->command ? runner->command : own, .pass = pass, .env = env,
+        .input = runner->job.at, .input_len = runner->job.len, .out = LOOP_LINES, .err = LOOP_LINES,
+        .max_line = MAX_EVENT_BYTES, .output_limit = OUTPUT_LIMIT, .wall = runner->wall,
+        .time_limit_s = runner->time_limit_s, .memory_limit = runner->memory_limit,
+        .cpu_limit_s = runner->wall ? runner->time_limit_s * os_cpu_count() : 0,
+        .on_output = on_output, .on_exit = on_exit_runner, .data = runner};
+    do
+        runner->child = loop_child_start(runner->loop, &spec, err);
+    while (!runner->child && runner->wall && wall_weaken(runner->wall));
+    free(cache);
+    free(base);
+    if (runner->child)
+        runner->pid = loop_child_pid(runner->child);
+    return runner->child != NULL;
+}
+
+static struct runner *runner_new(struct loop *loop, const struct runner_job *job,
+                                 const struct runner_callbacks *callbacks) {
     struct runner *runner = mem_alloc(1, sizeof *runner);
+    runner->loop = loop;
     runner->callbacks = *callbacks;
     runner->reader = runner_reader_new(callbacks->on_event, callbacks->data);
-    struct loop_child_spec spec = {
-        .argv = job->command ? job->command : own, .pass = pass, .env = env, .input = text.at,
-        .input_len = text.len,
-        .out = LOOP_LINES, .err = LOOP_LINES, .max_line = MAX_EVENT_BYTES,
-        .time_limit_s = job->time_limit_s > 0 ? job->time_limit_s : RUNNER_TIME_LIMIT_S,
-        .memory_limit = memory_for(job), .on_output = on_output, .on_exit = on_exit_runner,
-        .data = runner};
-    runner->child = loop_child_start(loop, &spec, err);
-    buf_free(&text);
-    free(self);
-    if (!runner->child) {
-        runner_reader_free(runner->reader);
-        free(runner);
-        return NULL;
-    }
-    runner->pid = loop_child_pid(runner->child);
+    runner->command = job->command;
+    runner->self = job->command ? NULL : os_executable_path();
+    runner->time_limit_s = job->time_limit_s > 0 ? job->time_limit_s : RUNNER_TIME_LIMIT_S;
+    runner->memory_limit = memory_for(job);
+    runner_job_print(job, &runner->job);
+    buf_putc(&runner->job, '\n');
     return runner;
+}
+
+struct runner *runner_start(struct loop *loop, const struct runner_job *job,
+                            const struct runner_callbacks *callbacks, struct err *err) {
+    struct runner *runner = runner_new(loop, job, callbacks);
+    bool ok = job->command != NULL;
+    if (!job->command && !runner->self)
+        err_set(err, ERR_ENVIRONMENT, "hone cannot find its own program file to start a runner");
+    else if (!job->command)
+        ok = (runner->wall = wall_for(job, runner->self, err)) != NULL;
+    if (ok && launch(runner, err))
+        return runner;
+    runner_free(runner);
+    return NULL;
 }
 
 void runner_cancel(struct runner *runner) {
@@ -99,6 +205,5 @@ void runner_drop(struct runner *runner) {
     loop_child_forget(runner->child);
     loop_child_kill(runner->child, CANCEL_GRACE_MS);
     task_scratch_clean(runner->pid);
-    runner_reader_free(runner->reader);
-    free(runner);
+    runner_free(runner);
 }

@@ -36,6 +36,9 @@ bool evaluation_tell_diags(struct evaluation *evaluation) {
 }
 
 void evaluation_finish(struct evaluation *evaluation) {
+    const char *python =
+        evaluation->reference ? task_reference_python(evaluation->reference) : NULL;
+    snprintf(evaluation->result.python, sizeof evaluation->result.python, "%s", python ? python : "");
     if (evaluation->inputs_s > 0)
         events_phase("inputs", evaluation->inputs_s);
     events_result(&evaluation->result);
@@ -89,7 +92,9 @@ static void on_first_inputs(void *data, struct task_inputs *inputs, const struct
 
 static void ask_reference(struct evaluation *evaluation) {
     struct err err = {0};
-    struct task_reference_limits limits = {.memory_bytes = evaluation->job.memory_limit};
+    const struct task_walling inside = {.level = "inside"};
+    struct task_reference_limits limits = {.memory_bytes = evaluation->job.memory_limit,
+                                           .wall = getenv("HONE_WALL") ? &inside : NULL};
     evaluation->reference = task_reference_open(
         evaluation->loop, evaluation->job.reference_path, &limits, &err);
     if (evaluation->reference)
@@ -236,7 +241,16 @@ static void free_evaluation(struct evaluation *evaluation) {
     arena_free(evaluation->arena);
 }
 
+/* The reference is a child of this process: it must not look into it, nor outlive it. */
+static void stand_apart(void) {
+    const char *wall = getenv("HONE_WALL");
+    os_keep_private();
+    if (wall && strcmp(wall, wall_name(WALL_BUBBLEWRAP)) == 0)
+        (void)!os_limit_processes(wall_processes());
+}
+
 int runner_main(void) {
+    stand_apart();
     struct evaluation evaluation = {.arena = arena_new(), .loop = loop_new()};
     struct err err = {0};
     if (read_job(&evaluation, &err)) {
@@ -247,5 +261,6 @@ int runner_main(void) {
         events_result(&evaluation.result);
     }
     free_evaluation(&evaluation);
+    os_end_descendants(getpid());
     return 0;
 }

@@ -188,6 +188,9 @@ void events_result(const struct runner_result *result) {
     add_text(object, "kernel_name", result->kernel_name);
     add_text(object, "device", result->device);
     add_text(object, "dialect", result->dialect);
+    add_text(object, "wall", result->wall);
+    if (result->python[0])
+        add_text(object, "python", result->python);
     add_verdict(object, &result->verdict);
     add_number(object, "tolerance", result->tolerance);
     add_number(object, "latency_us", result->latency_us);

@@ -315,6 +315,8 @@ static void read_result(struct runner_reader *reader, const cJSON *object) {
     copy_name(result->kernel_name, sizeof result->kernel_name, text_of(object, "kernel_name"));
     copy_name(result->device, sizeof result->device, text_of(object, "device"));
     copy_name(result->dialect, sizeof result->dialect, text_of(object, "dialect"));
+    copy_name(result->wall, sizeof result->wall, text_of(object, "wall"));
+    copy_name(result->python, sizeof result->python, text_of(object, "python"));
     copy_name(result->nki, sizeof result->nki, text_of(object, "nki"));
     copy_name(result->floor_bound, sizeof result->floor_bound, text_of(object, "floor_bound"));
     copy_name(result->bound, sizeof result->bound, text_of(object, "bound"));
@@ -354,6 +356,10 @@ static bool read_event(struct runner_reader *reader, const cJSON *object) {
         }
     }
     return false;
+}
+
+bool runner_reader_heard(const struct runner_reader *reader) {
+    return reader->events > 0;
 }
 
 void runner_reader_noise(struct runner_reader *reader, struct str line) {
@@ -410,6 +416,9 @@ static void settle(struct runner_reader *reader, const struct loop_exit *result)
                 "%.3g s (it was in the phase \"%s\")", result->elapsed_s, phase);
         if (!own)
             blame_kernel(reader, failure->text);
+    } else if (result->end == LOOP_FLOODED) {
+        err_set(failure, ERR_ENVIRONMENT, "the evaluation printed without end in the phase \"%s\"; it "
+                "was ended", phase);
     } else if (reader->out_of_memory || (result->end == LOOP_SIGNALLED && result->signum == 9)) {
         err_set(failure, ERR_KERNEL, "the evaluation ran out of memory in the phase \"%s\"", phase);
         blame_kernel(reader, failure->text);

@@ -54,6 +54,7 @@ struct runner_job {
     bool strict;                        /* also what the NKI compiler's Python subset refuses */
     const char *artifact_folder;        /* where profile.json goes; NULL: none is written */
     const char *output_folder;          /* where the kernel's outputs go; NULL: none are written */
+    struct task_walling wall;           /* around the embedded runner. Not sent */
     const char *const *command;         /* argv of another runner on this machine; NULL: hone itself.
                                          * Not part of the job that is sent */
     /* What remote runners need (REMOTE.md). */
@@ -149,6 +150,8 @@ struct runner_result {
     int lnc;                    /* physical cores of a launch on a host; 0: not told */
     char kernel_name[64], device[16], dialect[16];
     struct runner_prediction prediction;
+    char wall[16];              /* what stood around kernel and reference (wall_name); "" not told */
+    char python[256];           /* of the embedded runner: one that took looking for; "" */
     char nki[24];               /* release of the package nki on a host; "" none, or not known */
     VEC(struct runner_metric) metrics;
     VEC(struct runner_phase) phases;
@@ -180,6 +183,8 @@ struct runner_reader *runner_reader_new(runner_event_fn *fn, void *data);
 void runner_reader_free(struct runner_reader *reader);
 /* A line of output. What does not begin with the sentinel, or is no event, becomes a log event. */
 void runner_reader_line(struct runner_reader *reader, struct str line);
+/* Whether it said anything that is an event. */
+bool runner_reader_heard(const struct runner_reader *reader);
 /* A line of its standard error, which is never an event. */
 void runner_reader_noise(struct runner_reader *reader, struct str line);
 /* The runner ended: settles what is missing, such as the verdict of a runner that was killed. The

@@ -8,6 +8,7 @@
 
 struct sim {
     struct loop *loop;
+    struct task_walling wall;       /* what the settings say; their text */
 };
 
 static bool sim_takes(const char *name, const struct target_options *options) {
@@ -22,10 +23,13 @@ static void sim_list(const struct target_options *options, struct buf *out) {
 
 static void *sim_open(struct loop *loop, const char *name, const struct target_options *options,
                       struct target_board *board, struct err *err) {
-    (void)name, (void)options, (void)err;
+    (void)name, (void)err;
     struct sim *sim = mem_alloc(1, sizeof *sim);
     int cores = os_cpu_count();
     sim->loop = loop;
+    if (options->config)
+        sim->wall = (struct task_walling){config_get(options->config, "wall", "level", NULL),
+                                          config_get(options->config, "wall", "read", NULL)};
     snprintf(board->info.what, sizeof board->info.what, "device model on this machine, %d core%s",
              cores, cores == 1 ? "" : "s");
     board->info.modelled = true;
@@ -46,7 +50,10 @@ static void *sim_start(void *self, const struct runner_job *job,
                 "model cannot: give --target with a host or a cluster");
         return NULL;
     }
-    return runner_start(sim->loop, job, callbacks, err);
+    struct runner_job walled = *job;
+    if (!walled.wall.level)
+        walled.wall = sim->wall;
+    return runner_start(sim->loop, &walled, callbacks, err);
 }
 
 static void sim_cancel(void *run) {

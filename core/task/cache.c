@@ -335,6 +335,10 @@ static void remove_oldest(struct entries *entries, uint64_t limit, const char *k
     }
 }
 
+void task_cache_tidy(void) {
+    task_cache_trim(0, NULL);
+}
+
 void task_cache_trim(uint64_t limit, const char *keep) {
     char *root = path_cache("references");
     struct entries entries = {0};
@@ -354,4 +358,15 @@ void task_cache_trim(uint64_t limit, const char *keep) {
         free(entries.all.at[i].path);
     vec_free(&entries.all);
     free(root);
+}
+
+/* What references make is theirs who run them; hone made the cache for everybody to read, once. */
+bool task_cache_make(const char *folder, struct err *err) {
+    char *root = path_cache("references");
+    struct stat st;
+    bool ok = file_make_private(folder, err);
+    if (ok && stat(root, &st) == 0 && st.st_uid == geteuid() && st.st_mode & 077)
+        (void)!chmod(root, st.st_mode & 07700);
+    free(root);
+    return ok;
 }

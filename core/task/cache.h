@@ -18,4 +18,7 @@ struct task_inputs *task_cache_load(const char *seed_folder, bool shapes_only) C
  * HONE_CACHE_LIMIT, or 8 GiB); `keep` stays. */
 void task_cache_trim(uint64_t limit, const char *keep);
 
+/* The folder with all above it, for this user alone. */
+bool task_cache_make(const char *folder, struct err *err) CC_MUST_USE;
+
 #endif

@@ -2,20 +2,28 @@
 /* Finding a Python that imports numpy, and keeping one with the harness in it. The probe is the
  * harness itself, so that a Python that works is started once. The requests are reference.c's. */
 #include "task/python.h"
+#include "task/cache.h"
+#include "task/enclosure.h"
 
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 
 #define READY_LIMIT_MS 60000
 #define TAIL_BYTES 2000
+#define OUTPUT_LIMIT ((uint64_t)64 << 20)
+#define WATCH_MS 250
+#define DISK_LIMIT ((uint64_t)10 << 30)        /* the whole cache is smaller */
 
 struct python {
     struct loop *loop;
     char *reference_path;
     uint64_t memory_bytes;
+    char *wall_level, *shown;   /* as in struct task_walling */
+    struct wall *wall;          /* of the child that runs; NULL: none of its own */
     struct python_callbacks callbacks;
     struct loop_child *child;
-    struct loop_timer *timer;
+    struct loop_timer *timer, *watch;
+    char *cache;                /* where the reference may write on the disk */
     bool ready;
     VEC(char *) candidates;
     size_t candidate;
@@ -51,25 +59,44 @@ static void list_candidates(struct python *python) {
     free(path);
 }
 
-static void remember(const struct python *python) {
-    if (python->candidate == 0 || getenv("HONE_PYTHON"))
-        return;
+void task_python_remember(const char *good) {
     char *folder = path_cache("");
     char *path = path_cache("python");
-    const char *good = python->candidates.at[python->candidate];
+    char *known = file_read(path, 4096, NULL, NULL);
     /* Only a shortcut for the next start: without it all works as well. */
-    if (file_make_dirs(folder, NULL))
+    if (!(known && strcmp(known, good) == 0) && file_make_dirs(folder, NULL))
         (void)!file_write(path, good, strlen(good), NULL);
+    free(known);
     free(path);
     free(folder);
 }
 
-struct python *python_new(struct loop *loop, const char *reference_path, uint64_t memory_bytes,
+static void remember(const struct python *python) {
+    if (python->candidate > 0 && !getenv("HONE_PYTHON"))
+        task_python_remember(python->candidates.at[python->candidate]);
+}
+
+void python_add_places(struct wall *wall) {
+    struct python python = {0};
+    list_candidates(&python);
+    for (size_t i = 0; i < python.candidates.len; i++) {
+        enclosure_add_python(wall, python.candidates.at[i]);
+        free(python.candidates.at[i]);
+    }
+    vec_free(&python.candidates);
+}
+
+struct python *python_new(struct loop *loop, const char *reference_path,
+                          const struct task_reference_limits *limits,
                           const struct python_callbacks *callbacks) {
     struct python *python = mem_alloc(1, sizeof *python);
+    const struct task_walling *wall = limits ? limits->wall : NULL;
     python->loop = loop;
     python->reference_path = mem_strdup(reference_path);
-    python->memory_bytes = memory_bytes;
+    python->memory_bytes = limits ? limits->memory_bytes : 0;
+    python->wall_level = mem_strdup(wall && wall->level ? wall->level : "auto");
+    python->cache = task_cache_of(reference_path, NULL);
+    python->shown = mem_strdup(wall ? wall->shown : NULL);
     python->callbacks = *callbacks;
     list_candidates(python);
     return python;
@@ -84,6 +111,10 @@ void python_stop(struct python *python) {
     }
     python->child = NULL;
     python->ready = false;
+    loop_timer_stop(python->watch);
+    python->watch = NULL;
+    wall_free(python->wall);
+    python->wall = NULL;
 }
 
 void python_free(struct python *python) {
@@ -96,7 +127,15 @@ void python_free(struct python *python) {
     buf_free(&python->tried);
     buf_free(&python->tail);
     free(python->reference_path);
+    free(python->cache);
+    free(python->wall_level);
+    free(python->shown);
     free(python);
+}
+
+const char *python_found(const struct python *python) {
+    bool found = python->ready && python->candidate > 0 && !getenv("HONE_PYTHON");
+    return found ? python->candidates.at[python->candidate] : NULL;
 }
 
 bool python_is_ready(const struct python *python) {
@@ -209,24 +248,78 @@ static void on_exit_child(void *data, const struct loop_exit *result) {
     buf_free(&how);
 }
 
+/* False and *err where the settings demand a wall that cannot be had. */
+static bool make_wall(struct python *python, struct err *err) {
+    if (strcmp(python->wall_level, "inside") == 0)
+        return true;
+    python->wall = wall_new();
+    task_wall_add(python->wall, python->reference_path, python->shown);
+    return wall_choose(python->wall, python->wall_level, err);
+}
+
+/* Limits that no system call has: how many processes there are, and what lies on the disk. */
+static void watch(void *data) {
+    struct python *python = data;
+    struct err err = {0};
+    if (!python->child)
+        return;
+    pid_t pid = loop_child_pid(python->child);
+    const char *folder = python->wall && python->wall->owns_folder ? python->wall->folder : NULL;
+    uint64_t bytes = python->cache ? file_tree_bytes(python->cache) : 0;
+    bytes += folder ? file_tree_bytes(folder) : 0;
+    if (os_count_descendants(pid) > wall_processes())
+        err_set(&err, ERR_USAGE, "the reference started over %u processes; it was ended",
+                wall_processes());
+    else if (bytes > DISK_LIMIT)
+        err_set(&err, ERR_USAGE, "the reference wrote over %llu GB; it was ended",
+                (unsigned long long)(DISK_LIMIT >> 30));
+    if (err.kind == ERR_NONE)
+        return;
+    os_end_descendants(pid);
+    python_stop(python);
+    if (bytes > DISK_LIMIT)
+        (void)!file_remove_tree(python->cache, NULL);
+    python->callbacks.on_end(python->callbacks.data, &err);
+}
+
+static void launch(struct python *python, struct err *err) {
+    struct str harness = embed_find("core/task/harness.py");
+    const char *argv[] = {python->candidates.at[python->candidate], "-c", harness.at,
+                          python->reference_path, NULL};
+    char *base = task_user_base();
+    const char *env[] = {"PYTHONDONTWRITEBYTECODE=1", "PYTHONIOENCODING=utf-8", "HONE_WALL",
+                         "XDG_CACHE_HOME", python->wall ? base : NULL, NULL};
+    struct loop_child_spec spec = {
+        .argv = argv, .env = env, .keep_input = true, .out = LOOP_LINES, .err = LOOP_LINES,
+        .memory_limit = python->memory_bytes, .output_limit = OUTPUT_LIMIT, .wall = python->wall,
+        .on_output = on_output, .on_exit = on_exit_child, .data = python};
+    do
+        python->child = loop_child_start(python->loop, &spec, err);
+    while (!python->child && python->wall && wall_weaken(python->wall));
+    free(base);
+    if (python->child && !python->watch)
+        python->watch = loop_timer_start(python->loop, WATCH_MS, WATCH_MS, watch, python);
+}
+
 static void start_candidate(void *data) {
     struct python *python = data;
+    struct err err = {0};
     python->timer = NULL;
     if (python->candidate == python->candidates.len) {
         fail(python);
         return;
     }
-    struct str harness = embed_find("core/task/harness.py");
-    const char *argv[] = {python->candidates.at[python->candidate], "-c", harness.at,
-                          python->reference_path, NULL};
-    const char *env[] = {"PYTHONDONTWRITEBYTECODE=1", "PYTHONIOENCODING=utf-8", NULL};
-    struct loop_child_spec spec = {
-        .argv = argv, .env = env, .keep_input = true, .out = LOOP_LINES, .err = LOOP_LINES,
-        .memory_limit = python->memory_bytes, .on_output = on_output, .on_exit = on_exit_child,
-        .data = python};
-    struct err err = {0};
     buf_clear(&python->tail);
-    python->child = loop_child_start(python->loop, &spec, &err);
+    if (!enclosure_has_program(python->candidates.at[python->candidate])) {
+        next_candidate(python, "No such file or directory");
+        return;
+    }
+    if (!python->wall && !make_wall(python, &err)) {
+        python->candidate = 0;
+        python->callbacks.on_end(python->callbacks.data, &err);
+        return;
+    }
+    launch(python, &err);
     if (!python->child) {
         const char *colon = strrchr(err.text, ':');
         next_candidate(python, colon ? colon + 2 : err.text);

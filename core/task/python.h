@@ -14,11 +14,16 @@ struct python_callbacks {
     void (*on_end)(void *data, const struct err *err);
     void *data;
 };
-struct python *python_new(struct loop *loop, const char *reference_path, uint64_t memory_bytes,
+/* `wall` as in task.h, copied. */
+struct python *python_new(struct loop *loop, const char *reference_path,
+                          const struct task_reference_limits *limits,
                           const struct python_callbacks *callbacks);
+/* Shows every Python that may be tried to a wall. */
+void python_add_places(struct wall *wall);
 void python_free(struct python *python);        /* accepts NULL; no callbacks any more */
 /* Starts it if it does not run; on_ready or on_end follows, never before this returns. */
 void python_start(struct python *python);
+const char *python_found(const struct python *python);
 bool python_is_ready(const struct python *python);
 void python_send(struct python *python, struct str line);
 /* Ends the child without a callback. */

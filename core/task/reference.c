@@ -44,6 +44,7 @@ struct task_reference {
     struct loop_timer *pump_timer;
     struct err failed;              /* what a forward ahead of its comparison ended with: the
                                      * comparisons that follow need not find it out again */
+    bool apart;                     /* Python has a wall of its own */
     bool in_callback, dead;
 };
 
@@ -250,10 +251,16 @@ static cJSON *print_output(const struct array *output, const char *path) {
     return row;
 }
 
-static bool add_outputs(const struct request *request, cJSON *message, struct err *err) {
+/* Where the kernel's outputs lie for Python to see: its own wall shows it this part of the cache. */
+static const char *scratch_of(const struct task_reference *reference) {
+    return reference->apart ? reference->cache : NULL;
+}
+
+static bool add_outputs(const struct task_reference *reference, cJSON *message, struct err *err) {
+    const struct request *request = &reference->queue.at[0];
     cJSON *rows = cJSON_AddArrayToObject(message, "outputs");
     for (size_t i = 0; i < request->output_count; i++) {
-        char *path = task_scratch_write(&request->outputs[i], err);
+        char *path = task_scratch_write(&request->outputs[i], scratch_of(reference), err);
         if (!path)
             return false;
         cJSON_AddItemToArray(rows, print_output(&request->outputs[i], path));
@@ -275,17 +282,6 @@ static void send_message(struct task_reference *reference, const cJSON *message)
     buf_free(&text);
 }
 
-/* What references make is theirs who run them; hone made the cache for everybody to read, once. */
-static bool cache_make(const char *folder, struct err *err) {
-    char *root = path_cache("references");
-    struct stat st;
-    bool ok = file_make_private(folder, err);
-    if (ok && stat(root, &st) == 0 && st.st_uid == geteuid() && st.st_mode & 077)
-        (void)!chmod(root, st.st_mode & 07700);
-    free(root);
-    return ok;
-}
-
 static void send_first(struct task_reference *reference) {
     struct request *request = &reference->queue.at[0];
     char *folder = task_cache_seed(reference->cache, request->seed);
@@ -295,13 +291,13 @@ static void send_first(struct task_reference *reference) {
     cJSON_AddStringToObject(message, "op", operation_names[request->operation]);
     cJSON_AddNumberToObject(message, "seed", (double)request->seed);
     cJSON_AddStringToObject(message, "folder", folder);
-    bool ok = cache_make(folder, &err) && add_outputs(request, message, &err);
+    bool ok = task_cache_make(folder, &err) && add_outputs(reference, message, &err);
     if (ok)
         send_message(reference, message);
     cJSON_Delete(message);
     free(folder);
     if (!ok) {
-        task_scratch_clean((int)getpid());
+        task_scratch_forget(scratch_of(reference));
         finish(reference, NULL, NULL, &err);
     }
 }
@@ -364,11 +360,16 @@ struct task_reference *task_reference_open(struct loop *loop, const char *path,
     reference->path = path_absolute(path);
     reference->cache = cache;
     reference->seed_s = limits && limits->seed_s > 0 ? limits->seed_s : DEFAULT_SEED_S;
+    const struct task_walling *wall = limits ? limits->wall : NULL;
+    reference->apart = !(wall && wall->level && strcmp(wall->level, "inside") == 0);
     struct python_callbacks callbacks = {.on_ready = on_ready, .on_answer = on_answer,
                                          .on_end = on_end, .data = reference};
-    reference->python = python_new(loop, reference->path, limits ? limits->memory_bytes : 0,
-                                   &callbacks);
+    reference->python = python_new(loop, reference->path, limits, &callbacks);
     return reference;
+}
+
+const char *task_reference_python(const struct task_reference *reference) {
+    return python_found(reference->python);
 }
 
 void task_reference_prepare(struct task_reference *reference, int64_t seed, task_inputs_fn *fn,

@@ -37,10 +37,10 @@ static bool write_file(int fd, const char *data, size_t size) {
     return true;
 }
 
-char *task_scratch_write(const struct array *array, struct err *err) {
+char *task_scratch_write(const struct array *array, const char *folder, struct err *err) {
     size_t bytes = array_bytes(array);
     struct buf path = {0};
-    buf_printf(&path, "%s/hone-%d-XXXXXX", scratch_folder(bytes), (int)getpid());
+    buf_printf(&path, "%s/hone-%d-XXXXXX", folder ? folder : scratch_folder(bytes), (int)getpid());
     int fd = mkstemp(path.at);
     bool ok = fd >= 0 && write_file(fd, array->data, bytes);
     int code = errno;
@@ -75,4 +75,13 @@ void task_scratch_clean(int pid) {
     snprintf(prefix, sizeof prefix, "hone-%d-", pid);
     clean_folder("/dev/shm", prefix);
     clean_folder(disk_folder(), prefix);
+}
+
+void task_scratch_forget(const char *folder) {
+    char prefix[32];
+    snprintf(prefix, sizeof prefix, "hone-%d-", (int)getpid());
+    if (folder)
+        clean_folder(folder, prefix);
+    else
+        task_scratch_clean((int)getpid());
 }

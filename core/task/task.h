@@ -97,6 +97,13 @@ struct task_reference;
 struct task_reference_limits {
     double seed_s;              /* for one request; 0: 120 s */
     uint64_t memory_bytes;      /* 0: none */
+    const struct task_walling *wall;    /* NULL: the strongest there is */
+};
+/* The wall that the settings ask for. */
+struct task_walling {
+    const char *level;          /* NULL: "auto"; "inside": this process is behind one already, and so
+                                 * is all that it starts */
+    const char *shown;          /* further folders that a reference may read, with : between; NULL */
 };
 /* Python is started with the first request that the cache cannot answer: HONE_PYTHON when it is
  * set, else the first that imports numpy of python3 on PATH and the usual places. */
@@ -121,6 +128,16 @@ typedef void task_compare_fn(void *data, const struct task_comparison *compariso
 void task_reference_compare(struct task_reference *reference, int64_t seed,
                             const struct array *outputs, size_t count, task_compare_fn *fn,
                             void *data);
+/* Shows what a reference and its Python need to a wall, and where its inputs are kept. */
+void task_wall_add(struct wall *wall, const char *reference_path, const char *shown);
+/* "PYTHONUSERBASE=...", where pip put what was installed for this user; a new string. */
+char *task_user_base(void) CC_MUST_USE;
+/* The Python in use when it was not the first that was tried; NULL: none, or it was. */
+const char *task_reference_python(const struct task_reference *reference);
+/* The Python that a runner found to be of use: tried first by the next one. */
+void task_python_remember(const char *path);
+/* Removes the least recently used seeds of all references until the cache fits its limit. */
+void task_cache_tidy(void);
 /* Removes what a process that was killed in the middle of a comparison left in the scratch folder. */
 void task_scratch_clean(int pid);
 

@@ -59,7 +59,8 @@ static struct tune_beside *beside_of(struct tune_session *session) {
         return session->beside;
     struct tune_beside *beside = mem_alloc(1, sizeof *beside);
     beside->session = session;
-    beside->target = target_open(session->loop, "sim", NULL, NULL);
+    struct target_options options = {.config = session->config};
+    beside->target = target_open(session->loop, "sim", &options, NULL);
     session->beside = beside;
     return beside;
 }

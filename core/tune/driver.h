@@ -62,6 +62,7 @@ struct tune_session {
     struct loop *loop;
     struct store *store;
     struct tune_state *state;
+    const struct config *config;    /* that it was opened with; NULL: none */
     struct tune_place place;
     struct tune_place_view place_view;
     struct tune_proposer *proposer;

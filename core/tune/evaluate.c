@@ -89,6 +89,7 @@ static void measured_emit(struct tune_evaluation *evaluation, const struct runne
     cJSON_AddNumberToObject(payload, "instructions", (double)result->instructions);
     tune_json_put_bool(payload, "modelled", result->modelled);
     tune_json_put_text(payload, "bound_by", *result->bound ? result->bound : NULL);
+    tune_json_put_text(payload, "wall", *result->wall ? result->wall : NULL);
     tune_json_put_text(payload, "nki", *result->nki ? result->nki : NULL);
     if (result->lnc > 1)
         cJSON_AddNumberToObject(payload, "lnc", result->lnc);

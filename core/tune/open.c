@@ -255,6 +255,7 @@ struct tune_session *tune_session_open(const struct tune_options *options, struc
         return NULL;
     struct tune_session *session = mem_alloc(1, sizeof *session);
     session->loop = loop;
+    session->config = options->config;
     session->lane = -1;
     session->proposer = options->use;
     if (options->place)
