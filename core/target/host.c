@@ -62,7 +62,8 @@ const struct runner_setting *host_settings(const struct host *host, size_t *coun
 static void settings_gather(struct host *host) {
     static const char *const keys[] = {"environment", "cores", "lnc", "samples", "warmup_s",
                                        "compile_limit_s", "run_limit_s", "tools", "compile_flags",
-                                       "lock", "python"};
+                                       "lock", "python", "wall", "wall_network",
+                                       "wall_read"};
     cJSON *object = cJSON_CreateObject();
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
         const char *value = host_setting(host, keys[i]);

@@ -15,7 +15,7 @@ struct slurm_ask {
 
 /* Checks of a machine that runs kernels. */
 static bool is_of_nodes(const char *name) {
-    static const char *const names[] = {"driver", "cores", "lock", "environment", "nki", "tools"};
+    static const char *const names[] = {"driver", "cores", "lock", "wall", "environment", "nki", "tools"};
     for (size_t i = 0; i < COUNT_OF(names); i++)
         if (strcmp(names[i], name) == 0)
             return true;

@@ -156,7 +156,7 @@ class Sim(Commands):
         for name, kernel in (("legacy", LEGACY), ("current", CURRENT)):
             out = self.sim(make_task(name, kernel))
             self.assertEqual(list(out), ["kernel", "device", "dialect", "compiles", "correct",
-                                         "credible", "seeds", "latency_us", "floor_us",
+                                         "credible", "wall", "seeds", "latency_us", "floor_us",
                                          "instructions", "predicted_us", "metrics",
                                          "diagnostics", "elapsed_s"])
             self.assertEqual(out["dialect"], name)
@@ -170,6 +170,16 @@ class Sim(Commands):
             self.assertGreaterEqual(out["instructions"], 12)
             self.assertGreater(out["metrics"]["total_time"], 0)
             self.assertGreater(out["elapsed_s"]["total"], 0)
+
+    def test_a_demanded_wall_stands_or_nothing_runs(self):
+        task = make_task("legacy", LEGACY)
+        out = self.sim(task, "--seeds", "3", env={"HONE_WALL_LEVEL": "limits"})
+        self.assertEqual(out["wall"], "limits")
+        self.assertIn(self.sim(task, "--seeds", "3")["wall"],
+                      ("limits", "landlock", "namespaces", "bubblewrap"))
+        done = run("sim", task, env={"HONE_WALL_LEVEL": "bubblewrap", "PATH": "/nowhere"})
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("install bubblewrap", done.stderr)
 
     def test_the_text_says_the_same(self):
         done = run("sim", make_task("legacy", LEGACY), "--seeds", "7")

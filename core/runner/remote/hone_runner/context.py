@@ -7,9 +7,10 @@ tool through context.stage and takes cores through context.cores."""
 
 import contextlib
 import os
+import sys
 import time
 
-from hone_runner import cores, environment, hold, output, stage
+from hone_runner import children, cores, environment, hold, output, stage, wall as walls
 
 DEFAULT_LIMITS = {"compile_limit_s": 900.0, "run_limit_s": 120.0}
 
@@ -44,6 +45,8 @@ class Context:
             os.makedirs(path, mode=0o700, exist_ok=True)
         self.names = {}
         self.found = None
+        self.level = None           # of the wall; None: none was needed yet
+        self.references = []        # where they were found, for the wall
 
     def number(self, name, default=None, low=0.0, high=86400.0):
         """A setting that is a number; what is none, or out of bounds, is a failure of usage."""
@@ -89,18 +92,62 @@ class Context:
         os.makedirs(path, mode=0o700, exist_ok=True)
         return path
 
+    # ------------------------------------------------------------------------------------ the wall
+
+    def shown(self):
+        """What a stage behind a wall sees of the folders that are hidden there."""
+        places = [(self.work, True), (os.path.join(self.cache, "inputs"), True),
+                  (children.archive(), False), (os.environ.get("HONE_ROOT"), True)]
+        places += [(path, False) for one in self.references for path in walls.beside(one)]
+        files = [row.get("file") for row in self.job.get("inputs") or () if isinstance(row, dict)]
+        places += [(name, False) for name in files if isinstance(name, str)]
+        places += [(name, False) for name in self.settings.get("wall_read", "").split(":")]
+        pythons = [self.environment.python, sys.executable]
+        if self.environment.chosen:
+            places.append((self.environment.chosen.path, False))
+        return places + [(path, False) for python in pythons if python
+                         for path in walls.python_places(python)]
+
+    def wall(self, level=None):
+        network = self.settings.get("wall_network", "").lower() in ("yes", "true", "1", "on")
+        return walls.Wall(level or self.wall_level, self.shown(), network)
+
+    @property
+    def wall_level(self):
+        """What stands around candidates and references on this host; found out once. A demanded wall
+        that cannot be had is a failure."""
+        if self.level is None:
+            os.makedirs(os.path.join(self.cache, "inputs"), mode=0o700, exist_ok=True)
+            try:
+                self.level = walls.choose(
+                    self.settings.get("wall", "auto"),
+                    lambda one: walls.works(self.wall(one), ("test", "-w", self.work)))
+            except walls.Unavailable as problem:
+                raise Failed("environment", str(problem)) from None
+        return self.level
+
+    def behind_wall(self, env):
+        """The variables of a stage behind a wall: a home folder of its own."""
+        home = os.path.join(self.work, "home")
+        os.makedirs(home, mode=0o700, exist_ok=True)
+        base = os.environ.get("PYTHONUSERBASE") or os.path.expanduser("~/.local")
+        return dict(env, HOME=home, PYTHONUSERBASE=base)
+
     def stage(self, name, argv, limits, env=None, cwd=None, **options):
         """Runs a tool: a stage.Result. Options: grammar (output.Grammar), show (False: nothing of
-        it is shown), stdin (a file). Raises stage.Cancelled when the job is cancelled, hold.TimeUp
-        when the lock of the cores it runs on ended (hold.Held.piece)."""
+        it is shown), stdin (a file), wall (True: it runs what hone did not write). Raises
+        stage.Cancelled when the job is cancelled, hold.TimeUp when the lock of the cores it runs on
+        ended (hold.Held.piece)."""
         self.names[name] = self.names.get(name, 0) + 1
         raw = name if self.names[name] == 1 else "%s-%d" % (name, self.names[name])
         events = self.events if options.get("show", True) else None
         streams = [output.Stream(events, options.get("grammar"),
                                  os.path.join(self.raw, raw + end)) for end in (".out", ".err")]
+        env = self.variables() if env is None else env
+        wall = self.wall() if options.get("wall") else None
         with limits.held.used() if limits.held else contextlib.nullcontext():
-            result = stage.Stage(name, argv, limits, self.control).run(
-                self.variables() if env is None else env, cwd or self.work, streams,
+            result = stage.Stage(name, argv, limits, self.control, wall).run(
+                self.behind_wall(env) if wall else env, cwd or self.work, streams,
                 options.get("stdin"))
         if result.outcome == "lock":
             raise hold.TimeUp(result.text)

@@ -10,7 +10,7 @@ import sys
 import time
 
 from hone_runner import allowed, emit, environment, folder as folders, keep, lock as locks, \
-    lock_state, process, releases, stage
+    lock_state, process, releases, stage, wall as walls
 from hone_runner.sdk import canary, routes
 
 MIN_MEMORY = 8 << 30
@@ -250,6 +250,18 @@ class Doctor:
                 "is given cores until one of the two is forgotten, a minute after it went"
         return "ok", text, ""
 
+    def wall(self):
+        """What would stand around candidates and references (wall.py)."""
+        try:
+            level = walls.choose(self.settings.get("wall", "auto"),
+                                 lambda one: walls.works(walls.Wall(one, [(self.home, True)])))
+        except walls.Unavailable as problem:
+            return "failed", "none that is allowed", str(problem)
+        if level == "limits":
+            return "warning", "limits alone", "a reference or a candidate that means harm can read " \
+                "what you can, and use the network: install bubblewrap, or allow user namespaces"
+        return "ok", level, ""
+
     # ------------------------------------------------------------------------ the machine itself
 
     def disk(self):
@@ -328,7 +340,7 @@ def agree(driver, runtime, tools):
 
 
 CHECKS = ("login", "session", "python", "numpy", "environment", "nki", "seam", "tools", "driver",
-          "cores", "lock", "disk", "memory", "temporary", "clock", "leftovers")
+          "cores", "lock", "wall", "disk", "memory", "temporary", "clock", "leftovers")
 
 
 def doctor(home, settings, answers):

@@ -349,7 +349,7 @@ class Evaluation:
 
     def result(self):
         program, about = self.program, self.about
-        members = {"device_s": round(self.device_s, 3),
+        members = {"wall": self.context.level or "", "device_s": round(self.device_s, 3),
                    "verdict": self.verdict, "tolerance": self.tolerance, "device": self.device,
                    "kernel_name": program.name if program else about.get("name") or
                    self.job.get("kernel_name") or "",

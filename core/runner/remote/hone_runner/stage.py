@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stage: one tool in a process group of its own, with limits, and nothing left behind.
+"""A stage: one tool in a process group of its own, with limits, and nothing left behind; behind a wall
+(wall.py) where what it runs comes from a candidate or a reference.
 
 The runner reads what it says, waits, ends it in time, and tells apart the ways it can end. Stages
 run one at a time. What a stage is for, the caller knows."""
@@ -107,7 +108,7 @@ def proxies():
     return {name: os.environ[name] for name in PROXIES if name in os.environ}
 
 
-def in_child(limits, parent):
+def in_child(limits, parent, wall=None, cwd=None):
     """What the child does to itself before it becomes the tool."""
     def prepare():
         process.prctl(process.PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -124,6 +125,8 @@ def in_child(limits, parent):
                 file.write("500")
         except OSError:
             pass
+        if wall is not None:
+            wall.enter(cwd)
     return prepare
 
 
@@ -144,8 +147,9 @@ class Stage:
     """One run of a tool. `control` has tick() (called ten times a second; it raises Cancelled when
     the stage has to end), began(pid) and over()."""
 
-    def __init__(self, name, argv, limits, control=None):
+    def __init__(self, name, argv, limits, control=None, wall=None):
         self.result = Result(name)
+        self.wall = wall                # wall.Wall; None: the host's own tools
         self.argv = [os.fspath(part) for part in argv]
         self.limits = limits
         self.control = control
@@ -184,15 +188,25 @@ class Stage:
     def start(self, env, cwd, stdin):
         source = open(stdin, "rb") if stdin else subprocess.DEVNULL
         try:
-            self.child = subprocess.Popen(
-                self.argv, env=env, cwd=cwd, stdin=source, stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE, start_new_session=True, close_fds=True,
-                preexec_fn=in_child(self.limits, os.getpid()))
+            self.child = self.launch(env, cwd, source)
         finally:
             if stdin:
                 source.close()
         if self.control:
             self.control.began(self.child.pid)
+
+    def launch(self, env, cwd, source):
+        program = self.wall.open_filter() if self.wall else None
+        argv = self.wall.command(self.argv, cwd, program) if self.wall else self.argv
+        try:
+            return subprocess.Popen(
+                argv, env=env, cwd=cwd, stdin=source, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, start_new_session=True, close_fds=True,
+                pass_fds=() if program is None else (program,),
+                preexec_fn=in_child(self.limits, os.getpid(), self.wall, cwd))
+        finally:
+            if program is not None:
+                os.close(program)
 
     def pump(self, streams, deadline):
         with selectors.DefaultSelector() as selector:
@@ -320,6 +334,8 @@ class Stage:
             result.signal = signal.SIGKILL
         elif code < 0:
             result.signal = -code
+        elif self.wall and self.wall.has_own_processes() and 128 < code < 192 and code != 137:
+            result.signal = code - 128      # what stands between tells it as shells do
         else:
             result.status = code
         result.outcome, result.text = self.judge()

@@ -353,7 +353,7 @@ def call_worker(context, ask):
     python = ask.python or context.environment.python
     argv = children.argv(python, ask.child, ask.operation, asked, said)
     result = context.stage(ask.name, argv, ask.limits, env=ask.env, show=ask.show,
-                           grammar=shown.Grammar(ask.name))
+                           grammar=shown.Grammar(ask.name), wall=ask.child == "worker")
     try:
         with open(said, encoding="utf-8") as file:
             return json.load(file), result

@@ -52,6 +52,7 @@ class Reference:
     def __init__(self, context, path=None, inputs=None, scope="inputs"):
         self.context, self.scope = context, scope
         self.path = path and find(context, path)
+        context.references += [self.path] if self.path else []
         self.inputs = inputs
         self.python = context.environment.python_with_numpy()
         key = content_key(self.path, self.python) if self.path else \
@@ -125,7 +126,7 @@ class Reference:
             os.unlink(said)
         limit = self.context.number("reference_limit_s", 120.0 * len(requests) + 60)
         result = self.context.stage(name, children.argv(self.python, "reference", asked, said),
-                                    stage.Limits(limit))
+                                    stage.Limits(limit), wall=True)
         answers = read_answers(said)
         if len(answers) < len(requests) and not (answers and not answers[-1]["ok"]):
             what = self.path and os.path.basename(self.path) or "the inputs"
