@@ -67,7 +67,9 @@ static enum allow_use get(const struct map *map, struct str key) {
 static void member_put(struct allow *allow, const char *module, struct str name,
                        enum allow_use use) {
     struct buf key = {0};
-    buf_printf(&key, "%s." STR_FMT, module, STR_ARG(name));
+    buf_puts(&key, module);
+    buf_putc(&key, '.');
+    buf_add(&key, name.at, name.len);
     put(&allow->members, buf_str(&key), use);
     buf_free(&key);
 }

@@ -149,8 +149,8 @@ static bool compose(struct request *self, bool held) {
 /* What stands for an answer where none was asked for. */
 static void not_sent(struct request *self, enum err_kind kind, const char *why) {
     struct model_reply none = {.usage = {NAN, NAN, NAN, NAN}, .dollars = NAN, .first_s = NAN,
-                               .elapsed_s = NAN, .failure = {.kind = kind}};
-    snprintf(none.failure.text, sizeof none.failure.text, "not sent: %s", why);
+                               .elapsed_s = NAN};
+    err_set(&none.failure, kind, "not sent: %s", why);
     answered(self, &none);
 }
 
