@@ -48,8 +48,10 @@ static const struct {
 };
 
 /* Uses are kept as pointers into this, so that a map's value tells them. */
-static const enum allow_use uses[] = {ALLOW_NOT,   ALLOW_ANY,   ALLOW_CALLED, ALLOW_TYPE,
-                                      ALLOW_ASKED, ALLOW_CLASS, ALLOW_NAMED, ALLOW_JIT};
+static const enum allow_use uses[] = {
+    ALLOW_NOT,   ALLOW_ANY,  ALLOW_CALLED,    ALLOW_TYPE,  ALLOW_ASKED,
+    ALLOW_CLASS, ALLOW_ENUM, ALLOW_DECORATOR, ALLOW_NAMED, ALLOW_JIT,
+};
 
 static void put(struct map *map, struct str key, enum allow_use use) {
     union {

@@ -13,6 +13,8 @@ enum allow_use {
     ALLOW_TYPE,
     ALLOW_ASKED,
     ALLOW_CLASS,
+    ALLOW_ENUM,
+    ALLOW_DECORATOR,
     ALLOW_NAMED,
     ALLOW_JIT,
 };

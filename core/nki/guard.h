@@ -77,16 +77,32 @@ enum lint_rule guard_rule_of(struct str name, enum lint_rule otherwise);
 void guard_bindings(struct guard *guard);       /* guard_bind.c: imports, bound, own, typed */
 /* "__x__", and "_x_" as enum has them: names that Python looks for by itself. */
 bool guard_is_dunder(struct str name);
-bool guard_is_self(const struct nki_node *base);    /* the first parameter of the method around */
 bool guard_in_class(const struct nki_node *node);   /* straight in the body of a class */
+/* self.x = ... in a method: its first parameter. */
+bool guard_is_self(const struct nki_node *base);
 /* Whether a name that is read there can only mean a variable of a function around it. */
 bool guard_is_local(struct guard *guard, const struct nki_node *name);
 
 void guard_names(struct guard *guard);          /* guard_names.c: what is read and reached */
 /* Whether the use at `node` (a name, or the attribute that ends at a member) is one of `use`. */
 bool guard_use_fits(struct guard *guard, const struct nki_node *node, enum allow_use use);
-bool guard_is_type_place(const struct nki_node *node);
 void guard_attribute(struct guard *guard, const struct nki_node *node, bool may_be_own);
+
+/* The attribute that is taken from the node, the call of it; NULL. */
+const struct nki_node *guard_attribute_of(const struct nki_node *node);
+const struct nki_node *guard_call_of(const struct nki_node *node);
+bool guard_is_plain_call(const struct nki_node *call);  /* all arguments stand there: no *x, **x */
+/* Whether it is an argument of one of Python's own functions; `names` ends with NULL. */
+bool guard_is_called_by(const struct guard *guard, const struct nki_node *argument,
+                        const char *const *names);
+
+bool guard_is_type_place(const struct nki_node *node);  /* guard_types.c: in an annotation */
+/* Whether a class that makes classes, or one that is only asked for, stays where the use is. */
+bool guard_type_fits(struct guard *guard, const struct nki_node *node, enum allow_use use);
+/* Whether it decorates a class of the file, with nothing of the file's own in between. */
+bool guard_decorates_own(const struct guard *guard, const struct nki_node *node);
+/* The import that a name stands for, when nothing else binds it; NULL. */
+const struct guard_target *guard_import_of(const struct guard *guard, const struct nki_node *node);
 
 void guard_forms(struct guard *guard);          /* guard_forms.c: definitions, text, annotations */
 /* Excuses what stands as in the original; guard_kept.c. Adds to *tainted the names that only such

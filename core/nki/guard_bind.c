@@ -153,10 +153,18 @@ static void own_add(struct guard *guard, const struct nki_node *node, struct str
         map_put(&guard->own, name);
 }
 
-/* self.x = ... in a method: its first parameter. */
+static bool is_static(const struct nki_node *function) {
+    const struct nki_list *all = &function->function_def.decorators;
+    for (uint32_t i = 0; i < all->len; i++)
+        if (all->at[i]->kind == NKI_NAME && str_is(all->at[i]->name.id, "staticmethod"))
+            return true;
+    return false;
+}
+
 bool guard_is_self(const struct nki_node *base) {
     const struct nki_node *function = nki_enclosing(base, NKI_FUNCTION_DEF);
-    if (base->kind != NKI_NAME || !function || function->parent->kind != NKI_CLASS_DEF)
+    if (base->kind != NKI_NAME || !function || function->parent->kind != NKI_CLASS_DEF ||
+        is_static(function))
         return false;
     const struct nki_list *args = &function->function_def.args->arguments.args;
     return args->len && str_equal(args->at[0]->arg.name, base->name.id);

@@ -142,31 +142,50 @@ static bool in_function(const struct nki_node *node) {
            (nki_enclosing(node, NKI_FUNCTION_DEF) || nki_enclosing(node, NKI_LAMBDA));
 }
 
-/* An enumeration with members cannot be called to make another one, with names from text. */
-static bool has_member(const struct guard *guard, const struct nki_node *class) {
-    for (uint32_t i = 0; i < class->class_def.body.len; i++) {
-        const struct nki_node *node = class->class_def.body.at[i];
-        const struct nki_node *value = node->kind == NKI_ASSIGN ? node->assign.value : NULL;
-        bool is_call = value && value->kind == NKI_CALL && value->call.func->kind == NKI_NAME &&
-                       str_is(value->call.func->name.id, "auto") &&
-                       map_find(&guard->imports, STR("auto")) &&
-                       !map_find(&guard->bound, STR("auto"));
-        if (value && node->assign.targets.at[0]->kind == NKI_NAME &&
-            node->assign.targets.at[0]->name.id.at[0] != '_' &&
-            (is_call || value->kind == NKI_CONSTANT || value->kind == NKI_TUPLE))
-            return true;
-    }
-    return false;
-}
-
-static bool is_enum(const struct guard *guard, const struct nki_node *base) {
+static bool is_of_enum(const struct guard *guard, const struct nki_node *base, const char *end) {
     const struct nki_node *first = base->kind == NKI_ATTRIBUTE ? base->attribute.value : base;
+    struct str name = base->kind == NKI_ATTRIBUTE ? base->attribute.attr : (struct str){0};
     const struct guard_target *target =
         first->kind == NKI_NAME ? map_get(&guard->imports, first->name.id) : NULL;
     for (; target; target = target->next)
-        if (target->name && (str_is(str_of(target->name), "enum") ||
-                             str_starts(str_of(target->name), "enum.")))
+        if (target->name &&
+            ((str_is(str_of(target->name), "enum") && str_ends(name, end)) ||
+             (str_starts(str_of(target->name), "enum.") && str_ends(str_of(target->name), end))))
             return true;
+    return false;
+}
+
+static bool has_base(const struct guard *guard, const struct nki_node *class, const char *end) {
+    bool has = false;
+    for (uint32_t i = 0; i < class->class_def.bases.len; i++)
+        has |= is_of_enum(guard, class->class_def.bases.at[i], end);
+    return has;
+}
+
+/* An enumeration with members cannot be called to make another one, with names from text. No flag
+ * and several of them at once are not members to Python. */
+static bool is_member(const struct guard *guard, const struct nki_node *value, bool is_flag) {
+    const struct guard_target *made =
+        value->kind == NKI_CALL ? guard_import_of(guard, value->call.func) : NULL;
+    int64_t bits = value->kind == NKI_CONSTANT ? value->constant.integer : 0;
+    if (made)
+        return made->kind == GUARD_MEMBER && !made->next &&
+               str_is(str_of(made->name), "enum.auto");
+    if (!is_flag)
+        return value->kind == NKI_CONSTANT || value->kind == NKI_TUPLE;
+    return value->kind == NKI_CONSTANT && value->constant.type == NKI_CONST_INT && bits > 0 &&
+           (bits & (bits - 1)) == 0;
+}
+
+static bool has_member(const struct guard *guard, const struct nki_node *class) {
+    bool is_flag = has_base(guard, class, "Flag");
+    for (uint32_t i = 0; i < class->class_def.body.len; i++) {
+        const struct nki_node *node = class->class_def.body.at[i];
+        const struct nki_node *value = node->kind == NKI_ASSIGN ? node->assign.value : NULL;
+        if (value && node->assign.targets.at[0]->kind == NKI_NAME &&
+            node->assign.targets.at[0]->name.id.at[0] != '_' && is_member(guard, value, is_flag))
+            return true;
+    }
     return false;
 }
 
@@ -208,9 +227,8 @@ static void check_function(struct guard *guard, const struct nki_node *node) {
 }
 
 static void check_class(struct guard *guard, const struct nki_node *node) {
-    for (uint32_t i = 0; i < node->class_def.bases.len; i++)
-        if (is_enum(guard, node->class_def.bases.at[i]) && !has_member(guard, node))
-            add_form(guard, node, "an enumeration without members");
+    if (has_base(guard, node, "") && !has_member(guard, node))
+        add_form(guard, node, "an enumeration without members");
     check_letters(guard, node, node->class_def.name);
     check_dunder(guard, node, node->class_def.name, false);
     for (uint32_t i = 0; i < node->class_def.keywords.len; i++)
@@ -267,6 +285,18 @@ static void check_from(struct guard *guard, const struct nki_node *node) {
     check_letters(guard, node, node->import_from.module);
 }
 
+/* A letter by its name is not resolved here, so the text is another one to Python. */
+static void check_text(struct guard *guard, const struct nki_node *node) {
+    struct str text = node->constant.text;
+    if (node->constant.type != NKI_CONST_STRING)
+        return;
+    for (size_t i = 0; i + 2 < text.len; i++)
+        if (!memcmp(text.at + i, "\\N{", 3)) {
+            add_form(guard, node, "a letter by its name (\\N{...})");
+            return;
+        }
+}
+
 typedef void (*check_fn)(struct guard *guard, const struct nki_node *node);
 static const check_fn checks[NKI_KIND_COUNT] = {
     [NKI_FUNCTION_DEF] = check_function, [NKI_CLASS_DEF] = check_class,
@@ -277,7 +307,7 @@ static const check_fn checks[NKI_KIND_COUNT] = {
     [NKI_ANN_ASSIGN] = check_ann_assign, [NKI_SUBSCRIPT] = check_subscript,
     [NKI_AWAIT] = check_coroutine,       [NKI_FOR] = check_coroutine,
     [NKI_WITH] = check_coroutine,        [NKI_COMPREHENSION] = check_coroutine,
-    [NKI_IMPORT_FROM] = check_from,
+    [NKI_IMPORT_FROM] = check_from,      [NKI_CONSTANT] = check_text,
 };
 
 /* ---- the file ------------------------------------------------------------------------------------------ */

@@ -50,19 +50,18 @@ enum lint_rule guard_rule_of(struct str name, enum lint_rule otherwise) {
 
 /* ---- where a name stands --------------------------------------------------------------------------- */
 
-static const struct nki_node *attribute_of(const struct nki_node *node) {
+const struct nki_node *guard_attribute_of(const struct nki_node *node) {
     const struct nki_node *parent = node->parent;
     return parent && parent->kind == NKI_ATTRIBUTE && parent->attribute.value == node ? parent
                                                                                      : NULL;
 }
 
-static const struct nki_node *call_of(const struct nki_node *node) {
+const struct nki_node *guard_call_of(const struct nki_node *node) {
     const struct nki_node *parent = node->parent;
     return parent && parent->kind == NKI_CALL && parent->call.func == node ? parent : NULL;
 }
 
-/* Whether all arguments of a call stand there: no *x, no **x. */
-static bool is_plain_call(const struct nki_node *call) {
+bool guard_is_plain_call(const struct nki_node *call) {
     for (uint32_t i = 0; i < call->call.args.len; i++)
         if (call->call.args.at[i]->kind == NKI_STARRED)
             return false;
@@ -72,8 +71,7 @@ static bool is_plain_call(const struct nki_node *call) {
     return true;
 }
 
-/* Whether it is an argument of one of Python's own functions. */
-static bool is_called_by(const struct guard *guard, const struct nki_node *argument,
+bool guard_is_called_by(const struct guard *guard, const struct nki_node *argument,
                          const char *const *names) {
     const struct nki_node *call = argument->parent;
     bool is = false;
@@ -85,77 +83,6 @@ static bool is_called_by(const struct guard *guard, const struct nki_node *argum
         is |= str_is(id, *names);
     return is && !guard->stars.len && !map_find(&guard->bound, id) &&
            !map_find(&guard->imports, id);
-}
-
-static const char *const asks[] = {"isinstance", "issubclass", NULL};
-static const char *const prints[] = {"str", "repr", "print", "isinstance", "issubclass", NULL};
-
-bool guard_is_type_place(const struct nki_node *node) {
-    for (const struct nki_node *at = node; at->parent; at = at->parent) {
-        const struct nki_node *up = at->parent;
-        if ((up->kind == NKI_ARG && up->arg.annotation == at) ||
-            (up->kind == NKI_FUNCTION_DEF && up->function_def.returns == at) ||
-            (up->kind == NKI_ANN_ASSIGN && up->ann_assign.annotation == at))
-            return true;
-        if (nki_is_statement(up) || up->kind == NKI_ARG || up->kind == NKI_CALL ||
-            up->kind == NKI_LAMBDA)
-            return false;
-    }
-    return false;
-}
-
-/* The class of an isinstance, or one of a tuple of them; a part of an annotation, which is made of
- * types alone (guard_forms.c). Brackets and | elsewhere may be methods of anything. */
-static bool is_asked(const struct guard *guard, const struct nki_node *node) {
-    if (guard->in_text || guard_is_type_place(node))
-        return true;
-    while (node->parent->kind == NKI_TUPLE)
-        node = node->parent;
-    return is_called_by(guard, node, asks);
-}
-
-/* A base of a class: Enum, Generic[T]. */
-static bool is_base(const struct nki_node *node) {
-    bool is_generic = node->parent->kind == NKI_SUBSCRIPT && node->parent->subscript.value == node;
-    const struct nki_node *whole = is_generic ? node->parent : node, *class = whole->parent;
-    for (uint32_t i = 0; class->kind == NKI_CLASS_DEF && i < class->class_def.bases.len; i++)
-        if (class->class_def.bases.at[i] == whole)
-            return true;
-    return false;
-}
-
-/* Another type(...) or one of Python's own: == with anything else hands the class to its __eq__. */
-static bool is_type_itself(const struct guard *guard, const struct nki_node *node) {
-    if (node->kind == NKI_CALL)
-        node = node->call.func;
-    return node->kind == NKI_NAME && !map_find(&guard->bound, node->name.id) &&
-           !map_find(&guard->imports, node->name.id) &&
-           allow_word(&guard->allow, ALLOW_BUILTIN, node->name.id);
-}
-
-static bool is_compared(const struct guard *guard, const struct nki_node *compare) {
-    bool is = is_type_itself(guard, compare->compare.left);
-    for (uint32_t i = 0; i < compare->compare.comparators.len; i++) {
-        uint8_t op = compare->compare.ops[i];
-        is &= op == NKI_CMP_EQ || op == NKI_CMP_NOT_EQ || op == NKI_CMP_IS ||
-              op == NKI_CMP_IS_NOT;
-        is &= is_type_itself(guard, compare->compare.comparators.at[i]);
-    }
-    return is;
-}
-
-static bool is_type_asked(const struct guard *guard, const struct nki_node *node) {
-    const struct nki_node *call = call_of(node);
-    if (!call)
-        return is_asked(guard, node);
-    if (call->call.args.len != 1 || call->call.keywords.len || !is_plain_call(call))
-        return false;
-    const struct nki_node *name = attribute_of(call);
-    return (call->parent->kind == NKI_COMPARE && is_compared(guard, call->parent)) ||
-           call->parent->kind == NKI_FORMATTED_VALUE ||
-           is_called_by(guard, call, prints) ||
-           (name && (str_is(name->attribute.attr, "__name__") ||
-                     str_is(name->attribute.attr, "__qualname__")));
 }
 
 static bool is_decorator(const struct nki_node *node) {
@@ -183,10 +110,10 @@ static bool is_jit_keyword(const struct guard *guard, const struct nki_node *key
 }
 
 static bool is_jit(const struct guard *guard, const struct nki_node *node) {
-    const struct nki_node *call = call_of(node);
+    const struct nki_node *call = guard_call_of(node);
     if (!call)
         return is_decorator(node);
-    if (!is_plain_call(call) || call->call.args.len > 1)
+    if (!guard_is_plain_call(call) || call->call.args.len > 1)
         return false;
     for (uint32_t i = 0; i < call->call.keywords.len; i++)
         if (!is_jit_keyword(guard, call->call.keywords.at[i]))
@@ -199,7 +126,7 @@ static bool is_jit(const struct guard *guard, const struct nki_node *node) {
 /* The attribute's name of getattr(x, "name"); NULL when it is not written there. */
 static const struct nki_node *named_attribute(const struct nki_node *call) {
     const struct nki_node *what = call->call.args.len > 1 ? call->call.args.at[1] : NULL;
-    bool is_plain = what && is_plain_call(call) && !call->call.keywords.len &&
+    bool is_plain = what && guard_is_plain_call(call) && !call->call.keywords.len &&
                     what->kind == NKI_CONSTANT && what->constant.type == NKI_CONST_STRING;
     return is_plain ? what : NULL;
 }
@@ -228,7 +155,7 @@ static bool is_module_name(const struct guard *guard, const struct nki_node *nod
 }
 
 static bool is_named(const struct guard *guard, const struct nki_node *node) {
-    const struct nki_node *call = call_of(node);
+    const struct nki_node *call = guard_call_of(node);
     const struct nki_node *what = call ? named_attribute(call) : NULL;
     if (!what)
         return false;
@@ -240,7 +167,7 @@ static bool is_named(const struct guard *guard, const struct nki_node *node) {
 /* getattr(nl, "float8_e4m3"), seen from the module in it. */
 static const struct nki_node *asked_of(const struct guard *guard, const struct nki_node *module) {
     static const char *const both[] = {"getattr", "hasattr", NULL};
-    bool is_asked = is_called_by(guard, module, both) && module->parent->call.args.len &&
+    bool is_asked = guard_is_called_by(guard, module, both) && module->parent->call.args.len &&
                     module->parent->call.args.at[0] == module;
     return is_asked ? named_attribute(module->parent) : NULL;
 }
@@ -252,13 +179,14 @@ bool guard_use_fits(struct guard *guard, const struct nki_node *node, enum allow
     case ALLOW_ANY:
         return true;
     case ALLOW_CALLED:
-        return call_of(node) && is_plain_call(node->parent);
+        return guard_call_of(node) && guard_is_plain_call(node->parent);
     case ALLOW_TYPE:
-        return is_type_asked(guard, node);
     case ALLOW_ASKED:
-        return is_asked(guard, node);
     case ALLOW_CLASS:
-        return is_asked(guard, node) || is_base(node);
+    case ALLOW_ENUM:
+        return guard_type_fits(guard, node, use);
+    case ALLOW_DECORATOR:
+        return guard_decorates_own(guard, node);
     case ALLOW_NAMED:
         return is_named(guard, node);
     case ALLOW_JIT:
@@ -274,7 +202,7 @@ static bool is_plain_format(const struct nki_node *node) {
     const struct nki_node *text = node->attribute.value;
     bool inside = false;
     if (!str_is(node->attribute.attr, "format") || text->kind != NKI_CONSTANT ||
-        text->constant.type != NKI_CONST_STRING || !call_of(node))
+        text->constant.type != NKI_CONST_STRING || !guard_call_of(node))
         return false;
     for (size_t i = 0; i < text->constant.text.len; i++) {
         char c = text->constant.text.at[i];
@@ -302,7 +230,7 @@ void guard_attribute(struct guard *guard, const struct nki_node *node, bool may_
 
 static void check_attributes(struct guard *guard, const struct nki_node *base, bool may_be_own) {
     const struct nki_node *next;
-    for (; (next = attribute_of(base)); base = next)
+    for (; (next = guard_attribute_of(base)); base = next)
         guard_attribute(guard, next, may_be_own);
 }
 
@@ -349,7 +277,7 @@ static void check_module(struct guard *guard, const struct nki_node *node, const
     struct buf module = {0};
     buf_puts(&module, name);
     for (const struct nki_node *next;; node = next) {
-        next = attribute_of(node);
+        next = guard_attribute_of(node);
         const struct nki_node *what = next ? NULL : asked_of(guard, node);
         if (what)
             check_asked(guard, node, what, &module);
@@ -377,7 +305,7 @@ static void check_module(struct guard *guard, const struct nki_node *node, const
 
 static void check_helper(struct guard *guard, const struct nki_node *node,
                          const struct guard_helper *helper) {
-    const struct nki_node *next = attribute_of(node);
+    const struct nki_node *next = guard_attribute_of(node);
     if (!next)
         guard_add(guard, LINT_C_MODULE, node, nki_node_text(guard->tree, node));
     else if (next->context != NKI_LOAD)
