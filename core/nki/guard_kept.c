@@ -116,19 +116,55 @@ static bool runs_at_import(const struct guard *guard, const struct nki_node *sta
     return false;
 }
 
+/* Whether what the statement binds may be changed without being bound again. */
+static bool is_mutable(const struct nki_node *statement) {
+    const struct nki_node *value = statement->kind == NKI_ASSIGN       ? statement->assign.value
+                                   : statement->kind == NKI_ANN_ASSIGN ? statement->ann_assign.value
+                                                                       : NULL;
+    return statement->kind == NKI_CLASS_DEF ||
+           (value && value->kind != NKI_CONSTANT && value->kind != NKI_ATTRIBUTE &&
+            value->kind != NKI_BIN_OP && value->kind != NKI_UNARY_OP);
+}
+
+/* Names that a new statement imports anew, and values of kept ones that it gets hold of where it
+ * runs with the import. */
+static void told_by(const struct guard *guard, const struct nki_node *statement,
+                    const struct map *mutable, struct map *names) {
+    for (uint32_t i = statement->id; i <= statement->last; i++) {
+        const struct nki_node *node = guard->tree->nodes[i];
+        struct str name = {0};
+        if (node->kind == NKI_FUNCTION_DEF || node->kind == NKI_LAMBDA)
+            i = node->last;
+        else if (node->kind == NKI_ALIAS)
+            name = node->alias.asname.len ? node->alias.asname : node->alias.name;
+        else if (node->kind == NKI_NAME && node->context == NKI_LOAD &&
+                 map_find(mutable, node->name.id))
+            name = node->name.id;
+        if (name.len)
+            map_put(names, name);
+    }
+}
+
 /* What new statements bind that can tell kept code what to do: values; and functions, where kept code
  * beyond the list runs with the import. Called later they keep to the list like everything new. */
 static void new_values(const struct guard *guard, const struct statement *all, struct map *names) {
     uint32_t count = guard->tree->module->module.body.len;
     bool runs = false;
+    struct map mutable = {0};
     for (uint32_t i = 0; i < count; i++)
         runs |= all[i].is_kept && all[i].is_marked && runs_at_import(guard, all[i].node);
     for (uint32_t i = 0; i < count; i++) {
         const struct nki_node *node = all[i].node;
         bool defines = node->kind == NKI_FUNCTION_DEF || node->kind == NKI_CLASS_DEF;
+        if (all[i].is_kept && is_mutable(node))
+            bound_by(guard, node, put, &mutable);
         if (!all[i].is_kept && (runs || !defines))
             bound_by(guard, node, put, names);
     }
+    for (uint32_t i = 0; i < count; i++)
+        if (!all[i].is_kept)
+            told_by(guard, all[i].node, &mutable, names);
+    map_free(&mutable);
 }
 
 static bool reads_any(struct guard *guard, const struct nki_node *statement,

@@ -354,12 +354,14 @@ static void check_plain(struct guard *guard, const struct nki_node *node) {
     struct str id = node->name.id;
     enum allow_use use = allow_word(&guard->allow, ALLOW_BUILTIN, id);
     bool is_python = allow_word(&guard->allow, ALLOW_OTHER_BUILTIN, id) != ALLOW_NOT;
-    bool is_bound = map_find(&guard->bound, id) || map_find(&guard->free, id);
-    const char *module = is_bound && !map_find(&guard->free, id) ? NULL : allow_convention(&guard->allow, id);
-    if (module && !guard->stars.len) {
+    bool is_own = map_find(&guard->bound, id), is_free = map_find(&guard->free, id);
+    const char *module = is_own && !is_free ? NULL : allow_convention(&guard->allow, id);
+    if (module && !is_of_star(guard, node)) {
         check_module(guard, node, module);
         return;
     }
+    /* With a star what a harness binds may be a module of the star's; a module is not called. */
+    bool is_bound = is_own || (is_free && (!guard->stars.len || guard_call_of(node)));
     bool is_fine = use == ALLOW_ANY || (is_bound && !is_python && !guard_is_dunder(id)) ||
                    (is_python && guard_is_local(guard, node)) ||
                    guard_use_fits(guard, node, use) || (!is_python && is_of_star(guard, node));

@@ -103,6 +103,7 @@ static void what_honest_kernels_write_passes(void **state) {
     "def main():\n    return run(FLAG)\n" \
     "def tools():\n    return np.random.rand(4)\n"
 #define KERNEL "def kernel(x):\n    return x\n"
+#define STAR "from nki.language import *\n"
 #define OTHER "def kernel(x):\n    y = x\n    return y\n"
 
 static void what_stands_unchanged_stays_and_is_not_for_new_code(void **state) {
@@ -127,6 +128,25 @@ static void what_stands_unchanged_stays_and_is_not_for_new_code(void **state) {
          "import os\ndef x():\n    return 'a'\ndef main():\n    os.system(x())\n", ""},
         {"import os\nclass T:\n    def f(self):\n        os.system('a')\n" KERNEL
          "T().f()\n", "import os\nclass T:\n    def f(self):\n        os.system('a')\n" KERNEL, "kept:7"},
+        {"import os\nX = ['a']\nX[0] = 'b'\nos.system(X[0])\n" OTHER,
+         "import os\nX = ['a']\nos.system(X[0])\n" KERNEL, "name:4"},
+        {"import os\nX = ['a']\nY = X\nY.append('b')\nos.system(X[0])\n" OTHER,
+         "import os\nX = ['a']\nos.system(X[0])\n" KERNEL, "name:5"},
+        {"import os\nclass X:\n    a = 'a'\nX.a = 'b'\nos.system(X.a)\n" OTHER,
+         "import os\nclass X:\n    a = 'a'\nos.system(X.a)\n" KERNEL, "name:5"},
+        {"import os\nfrom math import pi as X\nos.system(X)\n" OTHER,
+         "import os\nX = 'a'\nos.system(X)\n" KERNEL, "name:3"},
+        {"import os\nX = ['a']\nos.system(X[0])\nN = 4 * len('a')\n" OTHER,
+         "import os\nX = ['a']\nos.system(X[0])\n" KERNEL, ""},
+        /* a star does not turn what a harness binds into anything */
+        {STAR "class A:\n    load = None\ndef kernel(x):\n    return np.load(x)\n",
+         "def kernel(x):\n    return np.abs(x)\n", "file:5"},
+        {STAR "def kernel(x):\n    return getattr(np, 'load')(x)\n",
+         "def kernel(x):\n    return np.abs(x)\n", "module:3"},
+        {STAR "def kernel(x):\n    return os.remove(x)\n",
+         "def kernel(x):\n    return os.path(x)\n", "name:3"},
+        {STAR "def kernel(x):\n    return tile_of(np.abs(x)), 2\n",
+         "def kernel(x):\n    return np.sqrt(tile_of(x))\n", ""},
         /* names that nobody binds: a harness does, or it is an error; not Python's own */
         {"def kernel(x):\n    return tile_of(x), 2\n", "def kernel(x):\n    return tile_of(x)\n", ""},
         {"def kernel(x):\n    return exec(x), 2\n", "def kernel(x):\n    return exec(x)\n", "call:2"},
