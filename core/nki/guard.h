@@ -26,6 +26,7 @@ struct guard_target {
     const char *name;                       /* as it is imported: "neuronxcc.nki.language" */
     const struct guard_helper *helper;
     struct guard_target *next;              /* the same name, imported as something else */
+    uint32_t id;                            /* of a star's node */
 };
 
 struct guard_finding {
@@ -80,6 +81,8 @@ bool guard_is_dunder(struct str name);
 bool guard_in_class(const struct nki_node *node);   /* straight in the body of a class */
 /* self.x = ... in a method: its first parameter. */
 bool guard_is_self(const struct nki_node *base);
+/* Whether the name that is read there is the file's own, whatever a star before it brings. */
+bool guard_is_own(struct guard *guard, const struct nki_node *name);
 /* Whether a name that is read there can only mean a variable of a function around it. */
 bool guard_is_local(struct guard *guard, const struct nki_node *name);
 

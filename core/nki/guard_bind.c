@@ -102,9 +102,22 @@ static struct guard_target part_of(struct guard *guard, const struct nki_node *f
     return target;
 }
 
+/* What an earlier import gave another name may be the star's by that name. */
+static void check_renamed(struct guard *guard, const struct nki_node *from) {
+    for (size_t i = 0; i < guard->imports.len; i++) {
+        const struct guard_target *target = guard->imports.entries[i].value;
+        struct str name = {guard->imports.entries[i].key, guard->imports.entries[i].key_len};
+        const char *dot = target->name ? strrchr(target->name, '.') : NULL;
+        if (target->kind == GUARD_MEMBER && !(dot && str_is(name, dot + 1)))
+            guard_add(guard, LINT_C_IMPORT, from, name);
+    }
+}
+
 static void bind_star(struct guard *guard, const struct nki_node *from) {
     struct str module = from->import_from.module;
-    struct guard_target target = {.name = arena_strndup(guard->arena, module.at, module.len)};
+    struct guard_target target = {.name = arena_strndup(guard->arena, module.at, module.len),
+                                  .id = from->id};
+    check_renamed(guard, from);
     if (!from->import_from.level && is_module(guard, module))
         target.kind = GUARD_MODULE;
     else if (module.len &&
@@ -351,5 +364,46 @@ bool guard_is_local(struct guard *guard, const struct nki_node *name) {
             return true;
         }
     }
+    return false;
+}
+
+static bool has_target(const struct nki_list *targets, struct str name) {
+    for (uint32_t i = 0; i < targets->len; i++) {
+        const struct nki_node *node = targets->at[i];
+        if ((node->kind == NKI_NAME && str_equal(node->name.id, name)) ||
+            ((node->kind == NKI_TUPLE || node->kind == NKI_LIST) &&
+             has_target(&node->list.elts, name)))
+            return true;
+    }
+    return false;
+}
+
+/* A statement straight in the file that binds the name for sure. */
+static bool binds_surely(const struct nki_node *statement, struct str name) {
+    switch ((enum nki_kind)statement->kind) {
+    case NKI_FUNCTION_DEF:
+        return str_equal(statement->function_def.name, name);
+    case NKI_CLASS_DEF:
+        return str_equal(statement->class_def.name, name);
+    case NKI_ASSIGN:
+        return has_target(&statement->assign.targets, name);
+    default:
+        return false;
+    }
+}
+
+bool guard_is_own(struct guard *guard, const struct nki_node *name) {
+    const struct nki_list *body = &guard->tree->module->module.body;
+    uint32_t star = 0;
+    if (!map_find(&guard->bound, name->name.id))
+        return false;
+    for (size_t i = 0; i < guard->stars.len; i++)
+        star = MAX_OF(star, guard->stars.at[i].id);
+    if (!star || guard->in_text || guard_is_local(guard, name))
+        return true;
+    for (uint32_t i = 0; i < body->len && body->at[i]->id < name->id; i++)
+        if (body->at[i]->id > star && !nki_contains(body->at[i], name) &&
+            binds_surely(body->at[i], name->name.id))
+            return true;
     return false;
 }

@@ -263,12 +263,15 @@ static void check_member(struct guard *guard, const struct nki_node *node, enum 
     check_attributes(guard, node, false);
 }
 
+/* A module by its name in text or through a star would be a value, as others are. */
 static void check_asked(struct guard *guard, const struct nki_node *node,
                         const struct nki_node *what, struct buf *module) {
-    bool is_asked_for = !guard_is_dunder(what->constant.text) && is_hasattr(node->parent);
-    if (is_asked_for || use_in(guard, module, what->constant.text) == ALLOW_ANY)
+    struct str name = what->constant.text;
+    bool is_asked_for = !guard_is_dunder(name) && is_hasattr(node->parent);
+    bool is_value = use_in(guard, module, name) == ALLOW_ANY;
+    buf_printf(module, "." STR_FMT, STR_ARG(name));
+    if (is_asked_for || (is_value && !is_known_module(guard, module)))
         return;
-    buf_printf(module, "." STR_FMT, STR_ARG(what->constant.text));
     guard_add(guard, guard_rule_of(buf_str(module), LINT_C_NAME), node, kept(guard, module));
 }
 
@@ -333,18 +336,25 @@ static void check_target(struct guard *guard, const struct nki_node *node,
 
 /* ---- names ------------------------------------------------------------------------------------------ */
 
+static bool is_of_module(struct guard *guard, const struct nki_node *node, const char *name) {
+    struct buf module = {0};
+    buf_puts(&module, name);
+    enum allow_use use = use_in(guard, &module, node->name.id);
+    buf_printf(&module, "." STR_FMT, STR_ARG(node->name.id));
+    /* Bases that are enumerations are known by their imports. */
+    bool is = use != ALLOW_ENUM && !is_known_module(guard, &module) &&
+              guard_use_fits(guard, node, use);
+    buf_free(&module);
+    return is;
+}
+
 /* from x import *: what x has of that name, as far as it is on the list. */
 static bool is_of_star(struct guard *guard, const struct nki_node *node) {
     for (size_t i = 0; i < guard->stars.len; i++) {
-        struct guard_target *star = &guard->stars.at[i];
-        struct buf module = {0};
-        buf_puts(&module, star->name);
-        bool is = star->kind == GUARD_HELPER
-                      ? map_find(&star->helper->exports, node->name.id) != NULL
-                      : star->kind == GUARD_MODULE &&
-                            guard_use_fits(guard, node, use_in(guard, &module, node->name.id));
-        buf_free(&module);
-        if (is)
+        const struct guard_target *star = &guard->stars.at[i];
+        if (star->kind == GUARD_HELPER ? map_find(&star->helper->exports, node->name.id) != NULL
+                                       : star->kind == GUARD_MODULE &&
+                                             is_of_module(guard, node, star->name))
             return true;
     }
     return false;
@@ -354,7 +364,7 @@ static void check_plain(struct guard *guard, const struct nki_node *node) {
     struct str id = node->name.id;
     enum allow_use use = allow_word(&guard->allow, ALLOW_BUILTIN, id);
     bool is_python = allow_word(&guard->allow, ALLOW_OTHER_BUILTIN, id) != ALLOW_NOT;
-    bool is_own = map_find(&guard->bound, id), is_free = map_find(&guard->free, id);
+    bool is_own = guard_is_own(guard, node), is_free = map_find(&guard->free, id);
     const char *module = is_own && !is_free ? NULL : allow_convention(&guard->allow, id);
     if (module && !is_of_star(guard, node)) {
         check_module(guard, node, module);
