@@ -79,6 +79,45 @@ static void mark(struct guard *guard, struct statement *statement, struct map *t
     statement->is_marked = true;
 }
 
+/* Whether what the statement binds may be changed without being bound again. */
+static bool is_mutable(const struct nki_node *statement) {
+    const struct nki_node *value = statement->kind == NKI_ASSIGN       ? statement->assign.value
+                                   : statement->kind == NKI_ANN_ASSIGN ? statement->ann_assign.value
+                                                                       : NULL;
+    return statement->kind == NKI_CLASS_DEF ||
+           (value && value->kind != NKI_CONSTANT && value->kind != NKI_ATTRIBUTE &&
+            value->kind != NKI_BIN_OP && value->kind != NKI_UNARY_OP);
+}
+
+/* X[0] = ..., X.append(...): what kept code beyond the list may put its own into. */
+static bool is_filled(const struct nki_node *name) {
+    const struct nki_node *up = name->parent;
+    bool is_item = up->kind == NKI_SUBSCRIPT && up->subscript.value == name &&
+                   up->context == NKI_STORE;
+    bool is_called = up->kind == NKI_ATTRIBUTE && up->parent->kind == NKI_CALL &&
+                     up->parent->call.func == up;
+    return is_item || is_called;
+}
+
+/* Lists and dicts that kept code fills may hold what is not for new code: a register of functions. */
+static void find_filled(struct guard *guard, struct statement *all, struct map *tainted) {
+    uint32_t count = guard->tree->module->module.body.len;
+    struct map mutable = {0};
+    for (uint32_t i = 0; i < count; i++)
+        if (all[i].is_kept && all[i].node->kind != NKI_CLASS_DEF && is_mutable(all[i].node))
+            bound_by(guard, all[i].node, put, &mutable);
+    for (uint32_t i = 0; i < guard->tree->n_nodes; i++) {
+        const struct nki_node *node = guard->tree->nodes[i];
+        if (node->kind != NKI_NAME || !map_find(&mutable, node->name.id) || !is_filled(node) ||
+            guard_is_local(guard, node))
+            continue;
+        const struct statement *statement = statement_of(guard, all, node);
+        if (statement && statement->is_kept)
+            map_put(tainted, node->name.id);
+    }
+    map_free(&mutable);
+}
+
 /* Kept statements that read what others of them bound become theirs. True when there was one more. */
 static bool spread(struct guard *guard, struct statement *all, struct map *tainted) {
     size_t before = tainted->len;
@@ -114,16 +153,6 @@ static bool runs_at_import(const struct guard *guard, const struct nki_node *sta
             i = node->last;
     }
     return false;
-}
-
-/* Whether what the statement binds may be changed without being bound again. */
-static bool is_mutable(const struct nki_node *statement) {
-    const struct nki_node *value = statement->kind == NKI_ASSIGN       ? statement->assign.value
-                                   : statement->kind == NKI_ANN_ASSIGN ? statement->ann_assign.value
-                                                                       : NULL;
-    return statement->kind == NKI_CLASS_DEF ||
-           (value && value->kind != NKI_CONSTANT && value->kind != NKI_ATTRIBUTE &&
-            value->kind != NKI_BIN_OP && value->kind != NKI_UNARY_OP);
 }
 
 /* Names that a new statement imports anew, and values of kept ones that it gets hold of where it
@@ -200,6 +229,8 @@ void guard_excuse(struct guard *guard, struct map *tainted) {
         if (statement && statement->is_kept)
             mark(guard, statement, tainted);
     }
+    if (tainted->len)
+        find_filled(guard, all, tainted);
     while (spread(guard, all, tainted))
         ;
     new_values(guard, all, &changed);

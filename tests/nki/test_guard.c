@@ -103,6 +103,9 @@ static void what_honest_kernels_write_passes(void **state) {
     "def main():\n    return run(FLAG)\n" \
     "def tools():\n    return np.random.rand(4)\n"
 #define KERNEL "def kernel(x):\n    return x\n"
+#define REGISTER \
+    "import os\nALL = {}\ndef register(f):\n    ALL['run'] = f\n    return f\n@register\n" \
+    "def run(c):\n    return os.system(c)\n"
 #define STAR "from nki.language import *\n"
 #define OTHER "def kernel(x):\n    y = x\n    return y\n"
 
@@ -138,6 +141,8 @@ static void what_stands_unchanged_stays_and_is_not_for_new_code(void **state) {
          "import os\nX = 'a'\nos.system(X)\n" KERNEL, "name:3"},
         {"import os\nX = ['a']\nos.system(X[0])\nN = 4 * len('a')\n" OTHER,
          "import os\nX = ['a']\nos.system(X[0])\n" KERNEL, ""},
+        {REGISTER "def kernel(x):\n    return ALL['run']('id')\n", REGISTER KERNEL, "kept:10"},
+        {REGISTER OTHER, REGISTER KERNEL, ""},
         /* a star does not turn what a harness binds into anything */
         {STAR "class A:\n    load = None\ndef kernel(x):\n    return np.load(x)\n",
          "def kernel(x):\n    return np.abs(x)\n", "file:5"},
