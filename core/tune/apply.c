@@ -513,6 +513,8 @@ static void apply_diagnostic(struct tune_state *state, const cJSON *payload, int
     struct buf text = {0};
     buf_printf(&text, "%s:%d:%d: %s: %s", diag.file ? path_base(diag.file) : "kernel", diag.line,
                diag.column, diag_severity_name(diag.severity), diag.message ? diag.message : "");
+    if (diag.code && diag.code[0])
+        buf_printf(&text, " [%s]", diag.code);      /* what hone explain takes */
     log_add(state, log, "check", text.at);
     buf_free(&text);
 }
