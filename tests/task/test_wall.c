@@ -324,6 +324,40 @@ static void honest_references_work(void **state) {
     close_place(&place);
 }
 
+/* An environment in a home folder is a folder that is shown with links in it that lead out of it. */
+static void an_environment_of_links_works(void **state) {
+    static const char python[] = "/usr/bin/python3";
+    struct place place = {0};
+    char *before = mem_strdup(getenv("PATH"));
+    struct buf search = {0};
+    open_place(state, &place);
+    char *link = put(state, "home/venv/bin/python3", "");
+    char *folder = path_join(place.home, "venv/bin");
+    buf_printf(&search, "%s:/usr/bin:/bin", folder);
+    unlink(link);
+    assert_int_equal(symlink(python, link), 0);
+    setenv("PATH", search.at, 1);
+    for (size_t w = 0; w < COUNT_OF(walls) && access(python, X_OK) == 0; w++) {
+        struct buf text = {0};
+        buf_printf(&text, "# %s\nimport numpy as np\ndef get_inputs():\n    return [np.ones(4)]\n"
+                   "def forward(x):\n    return x\n", walls[w]);
+        char *path = put(state, "task/reference.py", text.at);
+        struct err err = {0};
+        if (has_wall(walls[w]))
+            err = run_reference(path, walls[w], NULL, 50);
+        if (err.kind != ERR_NONE)
+            fail_msg("behind %s: %s", walls[w], err.text);
+        buf_free(&text);
+        free(path);
+    }
+    setenv("PATH", before, 1);
+    buf_free(&search);
+    free(before);
+    free(folder);
+    free(link);
+    close_place(&place);
+}
+
 /* The home folder as the task's own: what is in it is seen, but for names with a dot. */
 static void a_task_in_the_home_folder_shows_no_keys(void **state) {
     struct place place = {0};
@@ -374,6 +408,7 @@ int main(void) {
         cmocka_unit_test(processes_are_counted),
         cmocka_unit_test(memory_is_limited),
         cmocka_unit_test(honest_references_work),
+        cmocka_unit_test(an_environment_of_links_works),
         cmocka_unit_test(a_task_in_the_home_folder_shows_no_keys),
         cmocka_unit_test(a_wall_that_cannot_be_had_is_said),
     };
