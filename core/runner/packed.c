@@ -78,12 +78,19 @@ struct runner *runner_predict(struct loop *loop, const struct runner_job *job, c
         return NULL;
     const char *own = getenv("HONE_PYTHON");
     const char *const command[] = {own && *own ? own : "python3", file, "predict", NULL};
-    const struct runner_setting environment = {"environment", python};
+    /* What hone knows of the wall here, by the names that hosts have for it. */
+    const struct runner_setting known[] = {{"wall", job->wall.level}, {"wall_read", job->wall.shown},
+                                           {"environment", python}};
+    struct runner_setting settings[COUNT_OF(known)];
+    size_t count = 0;
+    for (size_t i = 0; i < COUNT_OF(known); i++)
+        if (known[i].value && strcmp(known[i].value, RUNNER_NKI_FOUND) != 0)
+            settings[count++] = known[i];
     struct runner_job asked = *job;
     asked.command = command;
     asked.predict_only = true;
-    asked.settings = &environment;
-    asked.setting_count = strcmp(python, RUNNER_NKI_FOUND) != 0;
+    asked.settings = settings;
+    asked.setting_count = count;
     asked.time_limit_s = RUNNER_PREDICT_LIMIT_S;
     struct runner *runner = runner_start(loop, &asked, callbacks, err);
     free(file);

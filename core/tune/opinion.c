@@ -76,7 +76,9 @@ static void start(struct question *question, const struct tune_attempt *attempt)
                              .kernel_name = state->function, .device = state->device,
                              .reference_path = state->reference_path, .session = state->id,
                              .seeds = state->seeds.at, .seed_count = MIN_OF(state->seeds.len, 1),
-                             .occasion = occasion, .predict_only = true};
+                             .occasion = occasion, .predict_only = true,
+                             .wall = {config_get(session->config, "wall", "level", NULL),
+                                      config_get(session->config, "wall", "read", NULL)}};
     struct runner_callbacks callbacks = {NULL, on_done, question};
     struct err err = {0};
     if (state->nki_python)

@@ -6,6 +6,7 @@ import socket
 import sys
 import time
 import unittest
+from unittest import mock
 
 import common
 from hone_runner import output, process, stage, wall
@@ -44,7 +45,9 @@ class Walls(common.HostCase):
         self.secret = self.path("login", ".ssh", "id_x")
         self.work = self.path("login", ".hone", "jobs", "one", "work")
         os.makedirs(os.path.dirname(self.secret))
+        self.inputs = self.path("login", ".hone", "cache", "inputs")
         os.makedirs(self.work)
+        os.makedirs(self.inputs)
         with open(self.secret, "w") as file:
             file.write("secret")
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -57,7 +60,7 @@ class Walls(common.HostCase):
         super().tearDown()
 
     def wall(self, level, network=False):
-        return wall.Wall(level, [(self.work, True)], network)
+        return wall.Wall(level, [(self.work, True), (self.inputs, False)], network, (self.work,))
 
     def levels(self, least="limits"):
         for level in LEVELS[LEVELS.index(least):]:
@@ -88,6 +91,45 @@ class Walls(common.HostCase):
                 with self.subTest(name=name, level=level):
                     result = self.attempt(level, body)
                     self.assertEqual(result.status, 3, result.tail())
+
+    def test_what_the_verdict_rests_on_is_read_and_not_written(self):
+        path = os.path.join(self.inputs, "outputs.raw")
+        with open(path, "w") as file:
+            file.write("expected")
+        for level in self.levels("landlock"):
+            with self.subTest(level=level):
+                result = self.attempt(level, "assert open(%r).read() == 'expected'; "
+                                             "open(%r, 'w')" % (path, path))
+                self.assertEqual(result.status, 3, result.tail())
+        with open(path) as file:
+            self.assertEqual(file.read(), "expected")
+
+    def test_packages_in_work_are_seen(self):
+        site, package = self.path("login", "venv", "lib"), self.path("login", "src", "nki-fork")
+        for folder in (site, package):
+            os.makedirs(folder)
+        with open(os.path.join(site, "fork.pth"), "w") as file:
+            file.write("import sys; sys.exit()\n# a remark\n../../src/nki-fork\n/nowhere\n")
+        found = wall.linked_places([site])
+        self.assertEqual([os.path.realpath(path) for path in found], [os.path.realpath(package)])
+
+    def exceeds(self, part, limit, value, body):
+        for level in self.levels():
+            with self.subTest(level=level), mock.patch.object(wall, limit, value):
+                result = self.attempt(level, body + "; import time; time.sleep(60)")
+                self.assertEqual(result.outcome, "failed")
+                self.assertIn(part, result.text)
+                self.assertLess(result.seconds, 50)
+
+    def test_processes_without_number_are_ended(self):
+        self.exceeds("it had over 12 processes", "PROCESSES", 12,
+                     "[os.fork() for _ in range(5)]")
+
+    def test_a_disk_that_is_filled_by_many_files_ends_it(self):
+        self.exceeds("it wrote over 0 GiB", "WORK_BYTES", 1 << 20,
+                     "[open(WORK + '/%d' % i, 'wb').write(bytes(1 << 19)) for i in range(8)]")
+        self.exceeds("it left over 30 files", "WORK_FILES", 30,
+                     "[open(WORK + '/n%d' % i, 'wb').close() for i in range(40)]")
 
     def test_the_network_is_there_where_the_setting_says_so(self):
         for level in self.levels():

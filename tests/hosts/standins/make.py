@@ -145,6 +145,15 @@ def set_switches(root, **switches):
     write(os.path.join(root, "standin", "switches.json"), json.dumps(switches))
 
 
+def bring(program, path):
+    """A program in the root, where it is seen behind walls wherever it was built."""
+    try:
+        os.link(program, path)
+    except OSError:
+        shutil.copy2(program, path)
+    return path
+
+
 def make_root(root, line, hone, numpy=True, memory=None):
     """`numpy` False: the environments lack it. memory: a folder in which the device model's
     answers are kept for all roots that name it."""
@@ -157,8 +166,8 @@ def make_root(root, line, hone, numpy=True, memory=None):
         shutil.copytree(os.path.join(HERE, "standin"), os.path.join(library(root), "standin"),
                         ignore=shutil.ignore_patterns("__pycache__"))
         write(os.path.join(root, "standin", "setup.json"), json.dumps(
-            {"line": line, "row": row, "hone": os.path.abspath(hone), "seed": 1,
-             "memory": memory}))
+            {"line": line, "row": row, "hone": bring(hone, os.path.join(root, "standin", "hone")),
+             "seed": 1, "memory": memory}))
         set_switches(root)
         make_environments(root, row, numpy_version() if numpy else "")
         make_tools(root, row)

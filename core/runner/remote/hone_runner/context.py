@@ -12,6 +12,7 @@ import time
 
 from hone_runner import children, cores, environment, hold, output, stage, wall as walls
 
+MEMORY_SHARE = 0.7          # of the host's memory, for one stage: over it sshd starves
 DEFAULT_LIMITS = {"compile_limit_s": 900.0, "run_limit_s": 120.0}
 
 
@@ -94,9 +95,10 @@ class Context:
 
     # ------------------------------------------------------------------------------------ the wall
 
-    def shown(self):
-        """What a stage behind a wall sees of the folders that are hidden there."""
-        places = [(self.work, True), (os.path.join(self.cache, "inputs"), True),
+    def shown(self, refers):
+        """What a stage behind a wall sees of the folders that are hidden there. What is computed for
+        the verdict is written by the reference (`refers`) and nobody else."""
+        places = [(self.work, True), (os.path.join(self.cache, "inputs"), refers),
                   (children.archive(), False), (os.environ.get("HONE_ROOT"), True)]
         places += [(path, False) for one in self.references for path in walls.beside(one)]
         files = [row.get("file") for row in self.job.get("inputs") or () if isinstance(row, dict)]
@@ -104,13 +106,15 @@ class Context:
         places += [(name, False) for name in self.settings.get("wall_read", "").split(":")]
         pythons = [self.environment.python, sys.executable]
         if self.environment.chosen:
-            places.append((self.environment.chosen.path, False))
+            path = self.environment.chosen.path
+            linked = walls.linked_places(environment.package_folders(path)[0])
+            places += [(one, False) for one in [path] + linked]
         return places + [(path, False) for python in pythons if python
                          for path in walls.python_places(python)]
 
-    def wall(self, level=None):
+    def wall(self, level=None, refers=False):
         network = self.settings.get("wall_network", "").lower() in ("yes", "true", "1", "on")
-        return walls.Wall(level or self.wall_level, self.shown(), network)
+        return walls.Wall(level or self.wall_level, self.shown(refers), network, (self.work,))
 
     @property
     def wall_level(self):
@@ -126,6 +130,11 @@ class Context:
                 raise Failed("environment", str(problem)) from None
         return self.level
 
+    def most_memory(self):
+        """Bytes that a stage of what hone did not write may take; None: not known."""
+        wanted = self.job.get("memory_limit")
+        return int(wanted) if wanted else int(environment.memory()[0] * MEMORY_SHARE) or None
+
     def behind_wall(self, env):
         """The variables of a stage behind a wall: a home folder of its own."""
         home = os.path.join(self.work, "home")
@@ -135,16 +144,18 @@ class Context:
 
     def stage(self, name, argv, limits, env=None, cwd=None, **options):
         """Runs a tool: a stage.Result. Options: grammar (output.Grammar), show (False: nothing of
-        it is shown), stdin (a file), wall (True: it runs what hone did not write). Raises
-        stage.Cancelled when the job is cancelled, hold.TimeUp when the lock of the cores it runs on
-        ended (hold.Held.piece)."""
+        it is shown), stdin (a file), wall ("candidate", "reference": whose code it runs, which hone
+        did not write). Raises stage.Cancelled when the job is cancelled, hold.TimeUp when the lock
+        of the cores it runs on ended (hold.Held.piece)."""
         self.names[name] = self.names.get(name, 0) + 1
         raw = name if self.names[name] == 1 else "%s-%d" % (name, self.names[name])
         events = self.events if options.get("show", True) else None
         streams = [output.Stream(events, options.get("grammar"),
                                  os.path.join(self.raw, raw + end)) for end in (".out", ".err")]
         env = self.variables() if env is None else env
-        wall = self.wall() if options.get("wall") else None
+        wall = self.wall(refers=options["wall"] == "reference") if options.get("wall") else None
+        if wall and limits.memory_bytes is None:
+            limits.memory_bytes = self.most_memory()
         with limits.held.used() if limits.held else contextlib.nullcontext():
             result = stage.Stage(name, argv, limits, self.control, wall).run(
                 self.behind_wall(env) if wall else env, cwd or self.work, streams,

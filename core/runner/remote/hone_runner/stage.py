@@ -154,7 +154,8 @@ class Stage:
         self.limits = limits
         self.control = control
         self.child = None
-        self.ended_by = None            # why we ended it: timeout, memory, lock, cancelled
+        self.ended_by = None            # why we ended it: timeout, memory, excess, lock, cancelled
+        self.excess = None              # of what it had too much, in words
         self.asked = 0.0                # when
         self.looked = self.weighed = 0.0
 
@@ -266,16 +267,24 @@ class Stage:
             self.end("timeout")
         elif self.limits.held and self.limits.held.over():
             self.end("lock")
-        elif self.limits.memory_bytes and now - self.weighed > WEIGH_S:
+        elif (self.limits.memory_bytes or self.wall) and now - self.weighed > WEIGH_S:
             self.weighed = now
-            if self.memory() > self.limits.memory_bytes:
-                self.end("memory")
+            self.weigh([self.child.pid] + process.descendants(self.child.pid))
 
-    def memory(self):
-        """Resident bytes of the stage's processes."""
+    def weigh(self, pids):
+        if self.limits.memory_bytes and self.memory(pids) > self.limits.memory_bytes:
+            self.end("memory")
+        elif self.wall:
+            self.excess = self.wall.excess(len(pids))
+            if self.excess:
+                self.end("excess")
+
+    @staticmethod
+    def memory(pids):
+        """Resident bytes of the processes."""
         page = resource.getpagesize()
         total = 0
-        for pid in [self.child.pid] + process.descendants(self.child.pid):
+        for pid in pids:
             fields = process.read_proc(pid, "statm").split()
             total += int(fields[1]) * page if len(fields) > 1 else 0
         return total
@@ -352,6 +361,8 @@ class Stage:
         if self.ended_by == "lock":
             return "lock", "%s was ended %s: the lock of its cores ended, and somebody waits for " \
                 "them or the host drains" % (what, after)
+        if self.ended_by == "excess":
+            return "failed", "%s was ended %s: %s" % (what, after, self.excess)
         if self.ended_by:
             return self.ended_by, "%s was ended %s" % (what, after)
         if result.status == 0:

@@ -24,7 +24,12 @@ MISSING = {"bubblewrap": "install bubblewrap on the host (apt-get install bubble
                          "kernel.apparmor_restrict_unprivileged_userns)",
            "landlock": "the host needs Linux 5.13 or newer with Landlock switched on"}
 FILE_BYTES = 64 << 30           # of any file; NEFFs and captures are large
+WORK_BYTES = 64 << 30           # of all that lies in folders which may be written
+WORK_FILES = 200000             # how many files there
 SCRATCH_BYTES = 8 << 30         # of /tmp, of /dev/shm
+PTH_BYTES = 1 << 16
+PROCESSES = 2048                # compilers start some for each processor
+THREADS = 16384                 # beside those that the login runs already; root is not held to it
 # What belongs to a login, or leads to its programs (sockets): empty behind a wall.
 HIDDEN = ("/home", "/root", "/tmp", "/var/tmp", "/run")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
@@ -66,17 +71,30 @@ class Unavailable(Exception):
 
 class Wall:
     """What a stage sees. shown: [(path, whether it may be written)]. network: whether the host's may
-    be used. devices: whether the NeuronCores are there."""
+    be used. own: those folders whose contents are weighed while it runs."""
 
-    def __init__(self, level="limits", shown=(), network=False):
+    def __init__(self, level="limits", shown=(), network=False, own=()):
         self.level, self.network = level, network
         self.shown = [(os.path.abspath(path), writable) for path, writable in shown
                       if path and os.path.exists(path)]
+        self.own = [os.path.abspath(path) for path in own]
         self.hidden = [path for path in hidden_places() if os.path.isdir(path)]
         self.nodes = sorted(set(DEVICES) | set(glob.glob("/dev/neuron*")))
 
     def has_own_processes(self):
         return self.level in ("namespaces", "bubblewrap")
+
+    def excess(self, processes):
+        """What a stage with so many processes has too much of, as words; None."""
+        if processes > PROCESSES:
+            return "it had over %d processes" % PROCESSES
+        room, files = WORK_BYTES, WORK_FILES
+        for path in self.own:
+            size, count = written(path, files)
+            room, files = room - size, files - count
+        if files <= 0:
+            return "it left over %d files" % WORK_FILES
+        return "it wrote over %d GiB" % (WORK_BYTES >> 30) if room < 0 else None
 
     # ------------------------------------------------------------------------------- bubblewrap
 
@@ -136,7 +154,9 @@ class Wall:
     def enter(self, cwd):
         """Puts this process, a fork that is about to become the stage, behind the wall. Raises
         OSError; may return in a grandchild, whose end the processes between pass on."""
-        resource.setrlimit(resource.RLIMIT_FSIZE, lowered(resource.RLIMIT_FSIZE, FILE_BYTES))
+        for what, limit in ((resource.RLIMIT_FSIZE, FILE_BYTES),
+                            (resource.RLIMIT_NPROC, own_threads() + THREADS)):
+            resource.setrlimit(what, lowered(what, limit))
         if self.level == "namespaces":
             self.enter_namespaces(cwd)
         if self.level == "bubblewrap":
@@ -212,6 +232,35 @@ class Wall:
         mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
 
 
+def own_threads():
+    """How many threads this user's processes have."""
+    count = 0
+    for pid in process.everyone():
+        try:
+            found = os.stat("/proc/%d/task" % pid)
+        except OSError:
+            continue
+        if found.st_uid == os.getuid():
+            count += max(found.st_nlink - 2, 1)
+    return count
+
+
+def written(folder, most):
+    """(bytes on the disk, how many entries) of what lies in the folder; `most` entries are looked
+    at."""
+    size = count = 0
+    for where, folders, files in os.walk(folder):
+        for name in files + folders:
+            try:
+                size += os.lstat(os.path.join(where, name)).st_blocks * 512
+            except OSError:
+                pass
+            count += 1
+            if count >= most:
+                return size, count
+    return size, count
+
+
 def hidden_places():
     home = os.path.expanduser("~")
     rows = list(HIDDEN)
@@ -244,6 +293,21 @@ def python_places(python):
         python = os.path.normpath(os.path.join(os.path.dirname(python), os.readlink(python)))
     base = os.environ.get("PYTHONUSERBASE") or os.path.expanduser("~/.local")
     return places + [os.path.join(base, "lib")]
+
+
+def linked_places(folders):
+    """The folders that .pth files in these folders of packages add: packages in work, mostly."""
+    places = []
+    for file in [file for folder in folders
+                 for file in sorted(glob.glob(os.path.join(glob.escape(folder), "*.pth")))]:
+        try:
+            with open(file, encoding="utf-8", errors="replace") as lines:
+                rows = [line.strip() for line in lines.read(PTH_BYTES).splitlines()]
+        except OSError:
+            continue
+        places += [os.path.join(os.path.dirname(file), row) for row in rows
+                   if row and not row.startswith(("#", "import ", "import\t"))]
+    return [path for path in places if os.path.isdir(path)]
 
 
 def put_back(path, descriptor, writable):

@@ -15,7 +15,6 @@ from hone_runner.context import Failed
 from . import advice, arrays, compilerlog, grammar, predict, routes, shown
 
 VERSION = 2                 # of what lies in the cache
-MEMORY_SHARE = 0.7          # of the host's memory, for one compiler: over it sshd starves
 
 # Errors of a kernel's process that are the environment's: its packages do not load.
 BROKEN = ("No module named 'nki", "No module named 'neuronxcc", "No module named 'numpy", "libnrt",
@@ -160,11 +159,8 @@ class Compiler:
             "NEURON_COMPILE_CACHE_URL": os.path.join(folder, "cache")}))
 
     def limits(self):
-        from hone_runner import environment
-        total = environment.memory()[0]
-        wanted = self.context.job.get("memory_limit")
-        memory = int(wanted) if wanted else int(total * MEMORY_SHARE) or None
-        return stage.Limits(self.context.number("compile_limit_s"), memory_bytes=memory)
+        return stage.Limits(self.context.number("compile_limit_s"),
+                            memory_bytes=self.context.most_memory())
 
     def attempt(self, kernel, inputs, hints):
         """One try in one process: what the worker answered. Raises Refused, Crashed or Failed."""
@@ -353,7 +349,8 @@ def call_worker(context, ask):
     python = ask.python or context.environment.python
     argv = children.argv(python, ask.child, ask.operation, asked, said)
     result = context.stage(ask.name, argv, ask.limits, env=ask.env, show=ask.show,
-                           grammar=shown.Grammar(ask.name), wall=ask.child == "worker")
+                           grammar=shown.Grammar(ask.name),
+                           wall="candidate" if ask.child == "worker" else None)
     try:
         with open(said, encoding="utf-8") as file:
             return json.load(file), result

@@ -126,7 +126,7 @@ class Reference:
             os.unlink(said)
         limit = self.context.number("reference_limit_s", 120.0 * len(requests) + 60)
         result = self.context.stage(name, children.argv(self.python, "reference", asked, said),
-                                    stage.Limits(limit), wall=True)
+                                    stage.Limits(limit), wall="reference")
         answers = read_answers(said)
         if len(answers) < len(requests) and not (answers and not answers[-1]["ok"]):
             what = self.path and os.path.basename(self.path) or "the inputs"
