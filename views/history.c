@@ -299,6 +299,13 @@ static void siblings_draw(struct views *views, struct tui_area area) {
     buf_free(&text);
 }
 
+/* What the verdict is worth: also what stood around the code that hone did not write. */
+static void detail_title(const struct views *views, char *out, size_t size) {
+    const struct tune_attempt *attempt = tune_state_attempt(views->state, history_attempt(views));
+    const char *wall = attempt ? attempt->wall : NULL;
+    snprintf(out, size, "verdict%s%s", wall ? "  wall: " : "", wall ? wall : "");
+}
+
 /* The numbers behind "faster", of a kernel that was measured. */
 static void interval_print(const struct views *views, char *out, size_t size) {
     const struct tune_attempt *attempt = tune_state_attempt(views->state, history_attempt(views));
@@ -307,6 +314,15 @@ static void interval_print(const struct views *views, char *out, size_t size) {
         snprintf(out, size, "%.3fx to %.3fx%s  ±%.1f %% would be seen", attempt->interval.low,
                  attempt->interval.high, attempt->confirmed ? ", twice" : "",
                  attempt->interval.seen * 100);
+}
+
+static void draw_below(struct views *views, struct tui_area area) {
+    char title[60], right[120];
+    detail_title(views, title, sizeof title);
+    interval_print(views, right, sizeof right);
+    struct tui_area below = tui_frame(area, false, title, right);
+    draw_detail(views, below);
+    siblings_draw(views, tui_area_part(below, (struct tui_rect){5, 0, 1, below.cols}));
 }
 
 void history_draw(struct views *views, struct tui_area area) {
@@ -339,12 +355,7 @@ void history_draw(struct views *views, struct tui_area area) {
     tui_list_draw_bar(&views->history_list, list);
     if (views->history.len == 0)
         tui_say(tui_ink(list, TUI_DIM), 1, 2, "no attempts yet; s starts the loop");
-    if (detail) {
-        struct tui_rect rest = {body.rows - detail, 0, detail, body.cols};
-        char right[120];
-        interval_print(views, right, sizeof right);
-        struct tui_area below = tui_frame(tui_area_part(body, rest), false, "verdict", right);
-        draw_detail(views, below);
-        siblings_draw(views, tui_area_part(below, (struct tui_rect){5, 0, 1, below.cols}));
-    }
+    if (detail)
+        draw_below(views, tui_area_part(body, (struct tui_rect){body.rows - detail, 0, detail,
+                                                                  body.cols}));
 }

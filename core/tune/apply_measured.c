@@ -66,6 +66,7 @@ void tune_measured_apply(struct tune_state *state, const cJSON *payload, int64_t
     attempt->floor_us = tune_json_number(payload, "floor_us");
     attempt->instructions = tune_json_int64(payload, "instructions", 0);
     attempt->lnc = (int)tune_json_int64(payload, "lnc", 0);
+    attempt->wall = tune_keep(state, tune_json_text(payload, "wall"));
     attempt->modelled = tune_json_bool(payload, "modelled");
     attempt->bound_by = tune_keep(state, tune_json_text(payload, "bound_by"));
     if (tune_json_text(payload, "nki"))

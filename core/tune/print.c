@@ -191,6 +191,7 @@ static void print_attempts(const struct tune_state *state, cJSON *root) {
         tune_json_put_text(item, "reason", attempt->reason);
         tune_json_put_bool(item, "modelled", attempt->modelled);
         put_int(item, "lnc", attempt->lnc);
+        tune_json_put_text(item, "wall", attempt->wall);
         tune_json_put_number(item, "latency_us", attempt->latency_us);
         tune_json_put_number(item, "floor_us", attempt->floor_us);
         tune_json_put_number(item, "speedup", attempt->speedup);

@@ -148,6 +148,7 @@ struct tune_attempt {
     bool profile_modelled;          /* the same for metrics, lines, bounds and timeline */
     int repairs;
     int lnc;                        /* physical cores it was measured on; 0: not told */
+    const char *wall;               /* behind which it and its reference ran; NULL: not told */
     double latency_us, floor_us;
     double modelled_us;             /* of one that was measured: what the device model says; NAN */
     struct tune_prediction prediction;
