@@ -420,8 +420,10 @@ static bool make_root(const struct wall *wall) {
     bool ok = begin_root() && make_devices() && mkdir(NEW_ROOT "/proc", 0555) == 0 &&
               mount("proc", NEW_ROOT "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0 &&
               mkdir(NEW_ROOT "/tmp", 01777) == 0 && scratch_at(NEW_ROOT "/tmp", 01777);
-    for (size_t i = 0; ok && i < wall->places.len; i++)
-        ok = show(wall->places.at[i].source, wall->places.at[i].path, wall->places.at[i].use);
+    for (size_t i = 0; ok && i < wall->places.len; i++) {
+        const char *path = wall_goes_to(wall, i);
+        ok = !path || show(wall->places.at[i].source, path, wall->places.at[i].use);
+    }
     return ok && end_root(wall);
 }
 

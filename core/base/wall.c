@@ -138,6 +138,22 @@ void wall_add_folder(struct wall *wall, const char *path) {
     free(sessions);
 }
 
+/* Whether what the places before this one show holds the path already. */
+static bool is_shown(const struct wall *wall, size_t before, const char *path) {
+    enum wall_use use = WALL_HIDE;
+    for (size_t i = 0; i < before; i++)
+        if (is_below(path, wall->places.at[i].path))
+            use = wall->places.at[i].use;
+    return use == WALL_READ;
+}
+
+const char *wall_goes_to(const struct wall *wall, size_t index) {
+    const struct wall_place *place = &wall->places.at[index];
+    if (place->use != WALL_READ || !is_shown(wall, index, place->path))
+        return place->path;
+    return is_shown(wall, index, place->source) ? NULL : place->source;
+}
+
 /* ---------------------------------------------------------------------------------- which level */
 
 /* A root that is one only to itself reads no more than others may: what belongs to somebody else and
@@ -266,29 +282,11 @@ static bool put_link(const struct wall_place *place, struct wall_command *comman
     return true;
 }
 
-/* Whether what the places before this one show holds the path already. */
-static bool is_shown(const struct wall *wall, size_t before, const char *path) {
-    enum wall_use use = WALL_HIDE;
-    for (size_t i = 0; i < before; i++)
-        if (is_below(path, wall->places.at[i].path))
-            use = wall->places.at[i].use;
-    return use == WALL_READ;
-}
-
-/* Where a place goes; NULL: it is there. In a folder that is shown a link is one as well, and bwrap
- * mounts nothing on links: what it leads to is shown where that lies. */
-static const char *goes_to(const struct wall *wall, size_t index) {
-    const struct wall_place *place = &wall->places.at[index];
-    if (place->use != WALL_READ || !is_shown(wall, index, place->path))
-        return place->path;
-    return is_shown(wall, index, place->source) ? NULL : place->source;
-}
-
 static void put_place(const struct wall *wall, size_t index, struct wall_command *command) {
     static const char *const options[] = {
         [WALL_READ] = "--ro-bind-try", [WALL_WRITE] = "--bind-try", [WALL_HIDE] = "--tmpfs"};
     const struct wall_place *place = &wall->places.at[index];
-    const char *path = goes_to(wall, index);
+    const char *path = wall_goes_to(wall, index);
     if (!path || place->use == WALL_LIST || put_link(place, command))
         return;
     put(command, options[place->use]);

@@ -58,6 +58,9 @@ void wall_add(struct wall *wall, const char *path, enum wall_use use);
 /* A folder of the user's to read. Where it is or holds the home folder, what is in it is shown one by
  * one, without names that begin with a dot: keys lie there. hone's own sessions are never shown. */
 void wall_add_folder(struct wall *wall, const char *path);
+/* Where a place is mounted; NULL: what was shown before it holds it. In a folder that is shown a link
+ * is one as well, and what it leads to is shown where that lies: nothing is mounted on links. */
+const char *wall_goes_to(const struct wall *wall, size_t index);
 /* The strongest level that works here, or the one of that name ("auto": the strongest); false and
  * *err (environment) with what is missing. Runs small programs of the system for some milliseconds. */
 bool wall_choose(struct wall *wall, const char *wanted, struct err *err);

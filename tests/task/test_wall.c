@@ -324,8 +324,9 @@ static void honest_references_work(void **state) {
     close_place(&place);
 }
 
-/* An environment in a home folder is a folder that is shown with links in it that lead out of it. */
-static void an_environment_of_links_works(void **state) {
+/* An environment in a home folder is a folder that is shown with links in it that lead out of it; a
+ * task may be one of links, too. */
+static void links_out_of_what_is_shown_work(void **state) {
     static const char python[] = "/usr/bin/python3";
     struct place place = {0};
     char *before = mem_strdup(getenv("PATH"));
@@ -341,14 +342,18 @@ static void an_environment_of_links_works(void **state) {
         struct buf text = {0};
         buf_printf(&text, "# %s\nimport numpy as np\ndef get_inputs():\n    return [np.ones(4)]\n"
                    "def forward(x):\n    return x\n", walls[w]);
-        char *path = put(state, "task/reference.py", text.at);
+        char *real = put(state, "elsewhere/reference.py", text.at);
+        char *path = put(state, "links/reference.py", "");
         struct err err = {0};
+        unlink(path);
+        assert_int_equal(symlink(real, path), 0);
         if (has_wall(walls[w]))
             err = run_reference(path, walls[w], NULL, 50);
         if (err.kind != ERR_NONE)
             fail_msg("behind %s: %s", walls[w], err.text);
         buf_free(&text);
         free(path);
+        free(real);
     }
     setenv("PATH", before, 1);
     buf_free(&search);
@@ -408,7 +413,7 @@ int main(void) {
         cmocka_unit_test(processes_are_counted),
         cmocka_unit_test(memory_is_limited),
         cmocka_unit_test(honest_references_work),
-        cmocka_unit_test(an_environment_of_links_works),
+        cmocka_unit_test(links_out_of_what_is_shown_work),
         cmocka_unit_test(a_task_in_the_home_folder_shows_no_keys),
         cmocka_unit_test(a_wall_that_cannot_be_had_is_said),
     };
