@@ -6,36 +6,7 @@
 
 #include <stdlib.h>
 
-/* folder/a/b.py or folder/a/b/__init__.py; NULL when there is neither. Free the result. */
-static char *find_file(const char *folder, struct str dotted) {
-    struct buf path = {0};
-    struct str part;
-    buf_puts(&path, folder);
-    while (str_next(&dotted, '.', &part))
-        buf_printf(&path, "/" STR_FMT, STR_ARG(part));
-    size_t stem = path.len;
-    buf_puts(&path, ".py");
-    if (file_exists(path.at) && !file_is_dir(path.at))
-        return buf_take(&path);
-    path.len = stem;
-    buf_puts(&path, "/__init__.py");
-    if (file_exists(path.at))
-        return buf_take(&path);
-    buf_free(&path);
-    return NULL;
-}
-
-static char *folder_up(const char *path, uint32_t up) {
-    char *folder = path_folder(path);
-    while (up-- > 0) {
-        const char *last = path_base(folder);
-        bool plain = strcmp(last, ".") != 0 && strcmp(last, "..") != 0;
-        char *parent = plain ? path_folder(folder) : path_join(folder, "..");
-        free(folder);
-        folder = parent;
-    }
-    return folder;
-}
+#include "nki/import_path.h"
 
 static void export(struct guard_helper *helper, struct str name, const struct map *tainted) {
     if (name.len && !map_find(tainted, name) && !guard_is_dunder(name) &&
@@ -97,9 +68,7 @@ const struct guard_helper *guard_helper_find(struct guard *guard, struct str dot
     if (!files || !guard->path || level > 8 || dotted.len > 500 ||
         guard->depth >= GUARD_MAX_DEPTH || files->all.len >= GUARD_MAX_HELPERS)
         return NULL;
-    char *folder = folder_up(guard->path, level ? level - 1 : 0);
-    char *path = find_file(folder, dotted);
-    free(folder);
+    char *path = nki_import_path(guard->path, dotted, level ? level - 1 : 0);
     if (!path)
         return NULL;
     if (is_same_file(path, files->kernel) || is_same_file(path, files->reference)) {

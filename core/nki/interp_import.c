@@ -3,6 +3,7 @@
  * cannot be evaluated (a harness needs torch, say) leaves its names without value, which matters
  * only to a kernel that uses them. Imports find hone's own modules, the API side's, files beside
  * the importing one, and else a name that is good for everything but being used. */
+#include "nki/import_path.h"
 #include "nki/interp.h"
 
 #include <stdlib.h>
@@ -170,25 +171,6 @@ static bool load_unit(struct interp *in, const struct nki_node *node, const char
     return !in->failure.set && unit_run(in, *unit);
 }
 
-/* folder/a/b.py or folder/a/b/__init__.py; NULL when there is neither. Free the result. */
-static char *find_file(const char *folder, struct str dotted) {
-    struct buf path = {0};
-    buf_puts(&path, folder);
-    struct str part;
-    while (str_next(&dotted, '.', &part))
-        buf_printf(&path, "/" STR_FMT, STR_ARG(part));
-    size_t stem = path.len;
-    buf_puts(&path, ".py");
-    if (file_exists(path.at) && !file_is_dir(path.at))
-        return buf_take(&path);
-    path.len = stem;
-    buf_puts(&path, "/__init__.py");
-    if (file_exists(path.at))
-        return buf_take(&path);
-    buf_free(&path);
-    return NULL;
-}
-
 /* A module in a file, searched from the importing file's folder, `up` folders higher. *found
  * false without error when there is no such file. */
 static bool import_file(struct interp *in, const struct nki_node *node, struct str dotted,
@@ -196,16 +178,7 @@ static bool import_file(struct interp *in, const struct nki_node *node, struct s
     *found = false;
     if (up > 20 || dotted.len > 1000)
         return true;
-    char *folder = path_folder(in->frame->unit->path);
-    while (up-- > 0) {
-        const char *last = path_base(folder);
-        bool plain = strcmp(last, ".") != 0 && strcmp(last, "..") != 0;
-        char *parent = plain ? path_folder(folder) : path_join(folder, "..");
-        free(folder);
-        folder = parent;
-    }
-    char *path = find_file(folder, dotted);
-    free(folder);
+    char *path = nki_import_path(in->frame->unit->path, dotted, up);
     if (!path)
         return true;
     struct unit *unit = loaded_unit(in, path);

@@ -2,6 +2,7 @@
 /* Search/replace blocks and unified diffs out of a model's answer, and putting them into the kernel
  * where their meaning is certain. Pure text; whether it compiles is found out by others. */
 #include "tune/answer_edits.h"
+#include "tune/answer_lines.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -15,24 +16,6 @@ void tune_edits_free(struct tune_edits *edits) {
         buf_free(&edits->list.at[i].replace);
     }
     vec_free(&edits->list);
-}
-
-static void add_line(struct buf *out, struct str line) {
-    buf_add(out, line.at ? line.at : "", line.len);
-    buf_putc(out, '\n');
-}
-
-/* str_next sees an empty part behind the last line end; a line end ends a line here. */
-static struct str without_last_end(struct str text) {
-    if (text.len && text.at[text.len - 1] == '\n')
-        text.len--;
-    return text;
-}
-
-static struct str without_return(struct str line) {
-    if (line.len && line.at[line.len - 1] == '\r')
-        line.len--;
-    return line;
 }
 
 /* ------------------------------------------------------------------------ search/replace blocks */

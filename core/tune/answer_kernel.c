@@ -6,26 +6,9 @@
 
 #include "tune/answer.h"
 #include "tune/answer_edits.h"
+#include "tune/answer_lines.h"
 
 #define MAX_ANSWER ((size_t)16 << 20)
-
-static void add_line(struct buf *out, struct str line) {
-    buf_add(out, line.at ? line.at : "", line.len);
-    buf_putc(out, '\n');
-}
-
-/* str_next sees an empty part behind the last line end; a line end ends a line here. */
-static struct str without_last_end(struct str text) {
-    if (text.len && text.at[text.len - 1] == '\n')
-        text.len--;
-    return text;
-}
-
-static struct str without_return(struct str line) {
-    if (line.len && line.at[line.len - 1] == '\r')
-        line.len--;
-    return line;
-}
 
 static bool has_def(struct str text, const char *function) {
     struct str line;
