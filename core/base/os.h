@@ -41,6 +41,13 @@ struct os_filter;
 struct os_filter *os_wall_filter(int level, pid_t owner) CC_MUST_USE;
 int os_filter_open(const struct os_filter *filter);
 
+/* Where groups of processes can be made that never have more than so many of them and their threads,
+ * also where they are root's; NULL: nowhere. Free the result. */
+char *os_groups_find(void) CC_MUST_USE;
+/* Ends what the first process of each group in there left when it ended, and removes the group.
+ * Accepts NULL. */
+void os_groups_sweep(const char *groups);
+
 /* The following may be called between fork and exec: they only make system calls. */
 
 /* Makes the system kill this process when `parent` dies; false when the parent is dead already.
@@ -55,6 +62,8 @@ bool os_limit_cpu(double seconds);
  * with AddressSanitizer reserve terabytes of it. */
 bool os_can_limit_own_memory(void);
 
+/* Puts this process, and all that it will start, into a group of its own. */
+bool os_group_enter(const char *groups, unsigned processes);
 /* Limits of a child behind a wall: size of files, processes (0: none), no core files. */
 bool os_limit_files(uint64_t bytes);
 bool os_limit_processes(unsigned count);

@@ -277,6 +277,7 @@ static bool enter_landlock(const struct wall *wall) {
 
 /* ------------------------------------------------------------------------------------ namespaces */
 
+#define GROUP_TASKS 128         /* threads of hone itself behind the wall */
 #define NEW_ROOT "/new"            /* below an empty root of their own */
 #define OLD_ROOT "/old"
 
@@ -466,6 +467,8 @@ static bool enter_namespaces(const struct wall *wall) {
 /* ---------------------------------------------------------------------------------------- levels */
 
 bool os_wall_enter(const struct wall *wall, const struct os_filter *filter) {
+    if (wall->groups)           /* where it cannot be, the watch of the reference counts alone */
+        (void)os_group_enter(wall->groups, GROUP_TASKS + wall_processes());
     if (wall->level == WALL_NAMESPACES && !enter_namespaces(wall))
         return false;
     os_adopt_orphans();

@@ -59,6 +59,20 @@ unsigned os_count_processes(void) {
     return 0;
 }
 
+char *os_groups_find(void) {
+    return NULL;
+}
+
+void os_groups_sweep(const char *groups) {
+    (void)groups;
+}
+
+bool os_group_enter(const char *groups, unsigned processes) {
+    (void)groups;
+    (void)processes;
+    return false;
+}
+
 size_t os_count_descendants(pid_t root) {
     (void)root;
     return 0;

@@ -60,6 +60,8 @@ void wall_free(struct wall *wall) {
     vec_free(&wall->places);
     for (size_t i = 0; i < COUNT_OF(wall->environment); i++)
         free(wall->environment[i]);
+    os_groups_sweep(wall->groups);
+    free(wall->groups);
     free(wall->folder);
     free(wall->here);
     free(wall);
@@ -225,6 +227,8 @@ static bool settle(struct wall *wall, enum wall_level level, struct err *err) {
     wall->level = level;
     wall->processes = level < WALL_NAMESPACES && geteuid() != 0
                           ? os_count_processes() + wall_processes() : 0;
+    if (geteuid() == 0 && !wall->groups)
+        wall->groups = os_groups_find();
     free(wall->folder);
     wall->folder = NULL;
     if (!make_folder(wall, err))

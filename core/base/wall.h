@@ -40,6 +40,7 @@ struct wall {
     char *folder;               /* HOME and TMPDIR behind the wall: of the wall's own, empty */
     bool owns_folder;           /* it is a real folder, removed with the wall */
     char *environment[4];       /* "HOME=...", to be set for the child; ends with NULL */
+    char *groups;               /* where one is made that counts processes, for root; NULL: nowhere */
     bool demanded;              /* this level or none */
     uint64_t file_bytes;        /* of any file that is written */
     unsigned processes;         /* of this user, all of them; 0: the wall counts by itself */
