@@ -125,6 +125,18 @@ class Walls(common.HostCase):
         self.exceeds("it had over 12 processes", "PROCESSES", 12,
                      "[os.fork() for _ in range(5)]")
 
+    def test_processes_without_end_are_ended(self):
+        if os.geteuid() == 0 and wall.groups() is None:
+            self.skipTest("root, and no control groups to make here")
+        for level in self.levels():
+            with self.subTest(level=level), mock.patch.object(wall, "PROCESSES", 200), \
+                    mock.patch.object(wall, "THREADS", 400):
+                result = self.attempt(level, """
+    while True:
+        os.fork()""")
+                self.assertNotEqual(result.outcome, "ok")
+                self.assertLess(result.seconds, 55)
+
     def test_a_disk_that_is_filled_by_many_files_ends_it(self):
         self.exceeds("it wrote over 0 GiB", "WORK_BYTES", 1 << 20,
                      "[open(WORK + '/%d' % i, 'wb').write(bytes(1 << 19)) for i in range(8)]")

@@ -29,7 +29,7 @@ WORK_FILES = 200000             # how many files there
 SCRATCH_BYTES = 8 << 30         # of /tmp, of /dev/shm
 PTH_BYTES = 1 << 16
 PROCESSES = 2048                # compilers start some for each processor
-THREADS = 16384                 # beside those that the login runs already; root is not held to it
+THREADS = 1024 + 64 * (os.cpu_count() or 1)     # of a stage; beside those that the login has
 # What belongs to a login, or leads to its programs (sockets): empty behind a wall.
 HIDDEN = ("/home", "/root", "/tmp", "/var/tmp", "/run")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
@@ -154,6 +154,8 @@ class Wall:
     def enter(self, cwd):
         """Puts this process, a fork that is about to become the stage, behind the wall. Raises
         OSError; may return in a grandchild, whose end the processes between pass on."""
+        if os.geteuid() == 0:
+            enter_group(THREADS)
         for what, limit in ((resource.RLIMIT_FSIZE, FILE_BYTES),
                             (resource.RLIMIT_NPROC, own_threads() + THREADS)):
             resource.setrlimit(what, lowered(what, limit))
@@ -230,6 +232,47 @@ class Wall:
             put_back(path, descriptor, writable)
         mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777")
         mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+
+
+def groups():
+    """Where control groups can be made that count processes, the only limit of them that holds for
+    root (cgroups(7), both versions); None."""
+    try:
+        with open("/proc/self/cgroup", encoding="utf-8") as file:
+            rows = [line.rstrip("\n").split(":", 2) for line in file]
+    except OSError:
+        return None
+    for key, where in (("pids", "/sys/fs/cgroup/pids"), ("", "/sys/fs/cgroup")):
+        for row in rows:
+            path = where + (row[2] if len(row) > 2 and row[2] != "/" else "")
+            if len(row) > 2 and row[1] == key and os.access(path, os.W_OK):
+                return path
+    return None
+
+
+def enter_group(tasks):
+    """Puts this process into a group of its own of so many processes and threads; where that cannot
+    be, a stage's watch counts alone. Groups whose first process ended are removed when empty."""
+    base = groups()
+    if base is None:
+        return
+    for name in os.listdir(base):
+        number = name[len("hone-"):]
+        if name.startswith("hone-") and number.isdigit() and not process.start_time(int(number)):
+            try:
+                os.rmdir(os.path.join(base, name))
+            except OSError:
+                pass
+    path = os.path.join(base, "hone-%d" % os.getpid())
+    try:
+        os.makedirs(path, mode=0o700, exist_ok=True)
+        write(os.path.join(path, "pids.max"), "%d" % tasks)
+        write(os.path.join(path, "cgroup.procs"), "0")
+    except OSError:
+        try:
+            os.rmdir(path)
+        except OSError:
+            pass
 
 
 def own_threads():
