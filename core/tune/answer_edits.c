@@ -53,8 +53,7 @@ static void find_blocks(struct str answer, struct tune_edits *edits) {
     edits->open = where != OUTSIDE;
 }
 
-/* ----------------------------------------------------------------------------------- unified diff
- * */
+/* --------------------------------------------------------------------------------- unified diff */
 
 /* Hunks become search/replace pairs: line numbers of models are not to be trusted, context is. */
 static void find_hunks(struct str answer, struct tune_edits *edits) {
@@ -113,8 +112,7 @@ void tune_edits_find(struct str answer, struct tune_edits *edits) {
     drop_copies(edits);
 }
 
-/* -------------------------------------------------------------------------------- applying edits
- * */
+/* ------------------------------------------------------------------------------- applying edits */
 
 struct lines {
     VEC(struct str) at;
@@ -139,8 +137,8 @@ static struct str no_end(struct str line) {
     return line;
 }
 
-/* How exactly a place must match: as it is, without blanks at line ends, without the indentation.
- * */
+/* How exactly a place must match: as it is, without blanks at line ends, without the
+ * indentation. */
 enum likeness { EXACT, NO_ENDS, NO_INDENT, LIKENESSES };
 
 static bool line_matches(struct str have, struct str want, enum likeness likeness) {

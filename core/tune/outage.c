@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Models whose services are out of order, in the log and in the state: since when, how often they
  * were tried, when they are asked again, and what waits for them. What came of a question then is
- * nothing: no plan is closed, nothing is remembered. Who is asked instead is again.c's. */
+ * nothing: no plan is closed, nothing is remembered. Who is asked instead is request_again.c's. */
 #include <math.h>
 
 #include "tune/driver.h"
@@ -12,7 +12,7 @@
 
 /* ------------------------------------------------------------------------------------ the state */
 
-static struct tune_outage *row_of(struct tune_state *state, const char *model) {
+static struct tune_outage *row_of(const struct tune_state *state, const char *model) {
     for (size_t i = 0; model && i < state->outages.len; i++)
         if (!strcmp(state->outages.at[i].model, model))
             return &state->outages.at[i];
@@ -20,10 +20,7 @@ static struct tune_outage *row_of(struct tune_state *state, const char *model) {
 }
 
 const struct tune_outage *tune_outage_of(const struct tune_state *state, const char *model) {
-    for (size_t i = 0; model && i < state->outages.len; i++)
-        if (!strcmp(state->outages.at[i].model, model))
-            return &state->outages.at[i];
-    return NULL;
+    return row_of(state, model);
 }
 
 static int64_t ms_of(const cJSON *payload, const char *key) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A question on its way to a model: composed from the state as it is, held for a person who wants
- * to see it, sent, and heard until the answer is there. What the answer says is request_read.c's.
- * */
+ * to see it, sent, and heard until the answer is there. What the answer says is
+ * request_read.c's. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,8 +45,7 @@ void tune_request_fail(struct request *self, const char *text) {
     tune_reply_failed(reply, words);
 }
 
-/* ------------------------------------------------------------------------------- what comes back
- * */
+/* ------------------------------------------------------------------------------ what comes back */
 
 static void on_text(void *data, struct str piece) {
     struct request *self = data;
@@ -89,8 +88,7 @@ static void on_done(void *data, const struct model_reply *answer) {
         tune_request_read(self, answer);
 }
 
-/* --------------------------------------------------------------------------------------- composing
- * */
+/* ------------------------------------------------------------------------------------ composing */
 
 /* The whole of what goes out, as it is kept and shown. */
 static void print_all(const struct request *self, struct buf *out) {

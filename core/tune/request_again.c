@@ -37,8 +37,7 @@ static bool is_worth_waiting(const struct request *self) {
     return worth;
 }
 
-/* ------------------------------------------------------------------------------------ which model
- * */
+/* ---------------------------------------------------------------------------------- which model */
 
 /* When a model may be asked again; 0: now. */
 static int64_t due_of(const struct request *self, size_t which) {
@@ -89,8 +88,7 @@ void tune_request_begin(struct request *self, size_t first) {
     tune_request_ask(self, false);
 }
 
-/* --------------------------------------------------------------------------------------- waiting
- * */
+/* -------------------------------------------------------------------------------------- waiting */
 
 static bool tries(const struct models_proposer *owner) {
     for (const struct request *at = owner->requests; at; at = at->next)
@@ -164,8 +162,7 @@ void tune_requests_wake_soon(struct models_proposer *owner) {
     owner->timer = loop_timer_start(owner->loop, 0, 0, on_wake, owner);
 }
 
-/* ---------------------------------------------------------------------------------- no answer came
- * */
+/* ------------------------------------------------------------------------------- no answer came */
 
 /* Waited long enough, or the service itself says that it takes longer than that. */
 static void pause_for(struct request *self, const struct tune_outage_news *news) {
