@@ -4,6 +4,6 @@
 #include "cli/cli.h"
 
 int main(int argc, char **argv) {
-    os_keep_private();              /* keys pass through its memory */
+    os_keep_private(); /* keys pass through its memory */
     return cli_main(argc, argv);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hone check: findings about a kernel, like a compiler prints them. In this process and at once; only
- * a reference whose shapes are not in the cache yet is run first. */
+/* hone check: findings about a kernel, like a compiler prints them. In this process and at once;
+ * only a reference whose shapes are not in the cache yet is run first. */
 #include "cli/job.h"
 
 #include <cjson/cJSON.h>
@@ -16,7 +16,7 @@ static void on_inputs(void *data, struct task_inputs *inputs, const struct err *
     shapes->done = true;
     if (err)
         shapes->err = *err;
-    task_inputs_free(inputs);       /* it is in the cache now */
+    task_inputs_free(inputs); /* it is in the cache now */
 }
 
 /* Has the reference put its shapes into the cache, unless they are there. */
@@ -74,7 +74,7 @@ int cli_check(const struct cli *cli) {
     if (status == CLI_OK) {
         find_shapes(&job.job, &no_shapes);
         if (no_shapes.kind != ERR_NONE)
-            cli_fail(cli, &no_shapes);      /* the source is checked all the same */
+            cli_fail(cli, &no_shapes); /* the source is checked all the same */
         if (!runner_check(&job.job, &result, &err)) {
             status = cli_fail(cli, &err);
         } else {
@@ -83,9 +83,9 @@ int cli_check(const struct cli *cli) {
                 print_json(&job, &result, elapsed_s);
             else
                 print_text(&job, &result);
-            status = result.diagnostics.errors      ? CLI_KERNEL_FAILED
-                     : no_shapes.kind != ERR_NONE   ? err_exit_status(&no_shapes)
-                                                    : CLI_OK;
+            status = result.diagnostics.errors    ? CLI_KERNEL_FAILED
+                     : no_shapes.kind != ERR_NONE ? err_exit_status(&no_shapes)
+                                                  : CLI_OK;
         }
     }
     runner_result_free(&result);

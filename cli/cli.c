@@ -36,8 +36,7 @@ bool cli_has(const struct cli *cli, const char *name) {
     return cli_value_at(cli, name, 0) != NULL;
 }
 
-bool cli_number(const struct cli *cli, const char *name, double least, double most,
-                double *value) {
+bool cli_number(const struct cli *cli, const char *name, double least, double most, double *value) {
     const char *text = cli_value(cli, name);
     if (!text)
         return true;
@@ -223,7 +222,7 @@ static int run_main(struct cli *cli, int argc, char **argv) {
         return run_command(cli, argc - 2, argv + 2);
     if (is_unknown(first))
         return unknown_command(first);
-    cli->command = cli_find("");            /* hone [TASK] */
+    cli->command = cli_find(""); /* hone [TASK] */
     return run_command(cli, argc - 1, argv + 1);
 }
 

@@ -9,23 +9,23 @@
 enum { CLI_OK = 0, CLI_KERNEL_FAILED = 1, CLI_WRONG_USAGE = 2, CLI_ENVIRONMENT_FAILED = 3 };
 
 struct cli_option {
-    const char *name;           /* "device", without dashes; NULL ends a list */
-    const char *value;          /* what stands for its value in help: "FILE"; NULL: a flag */
-    const char *choices;        /* "trn1|trn2|trn3": the values allowed; NULL: any */
-    const char *help;           /* one or two sentences */
-    bool repeats;               /* may be given several times */
+    const char *name;    /* "device", without dashes; NULL ends a list */
+    const char *value;   /* what stands for its value in help: "FILE"; NULL: a flag */
+    const char *choices; /* "trn1|trn2|trn3": the values allowed; NULL: any */
+    const char *help;    /* one or two sentences */
+    bool repeats;        /* may be given several times */
 };
 
 struct cli;
 struct cli_command {
-    const char *name;           /* "sim"; NULL ends the table; "" is what runs without a command */
-    const char *args;           /* "KERNEL|TASK", "[TASK]", "" */
-    const char *summary;        /* one line */
-    const char *text;           /* paragraphs for help and manual, separated by empty lines */
+    const char *name;    /* "sim"; NULL ends the table; "" is what runs without a command */
+    const char *args;    /* "KERNEL|TASK", "[TASK]", "" */
+    const char *summary; /* one line */
+    const char *text;    /* paragraphs for help and manual, separated by empty lines */
     const struct cli_option *options;
     int least_args, most_args;
-    bool hidden;                /* not in help and completion */
-    int (*run)(const struct cli *cli);      /* the exit status */
+    bool hidden;                       /* not in help and completion */
+    int (*run)(const struct cli *cli); /* the exit status */
 };
 extern const struct cli_command cli_commands[];
 
@@ -36,7 +36,7 @@ const struct cli_command *cli_find(const char *name);
 
 struct cli_given {
     const struct cli_option *option;
-    const char *value;          /* NULL for a flag */
+    const char *value; /* NULL for a flag */
 };
 struct cli {
     const struct cli_command *command;
@@ -54,7 +54,8 @@ const char *cli_value_at(const struct cli *cli, const char *name, size_t index);
  * or lies outside least..most. */
 bool cli_number(const struct cli *cli, const char *name, double least, double most, double *value);
 
-/* Options --wall, --device-time, --tokens and --dollars into limits by enum tune_budget; as cli_number. */
+/* Options --wall, --device-time, --tokens and --dollars into limits by enum tune_budget; as
+ * cli_number. */
 bool cli_limits(const struct cli *cli, double *limits);
 
 /* Prints "hone sim: ..." to stderr and returns the exit status that follows from the kind. */
@@ -63,13 +64,13 @@ int cli_wrong_usage(const struct cli *cli, const char *format, ...) CC_PRINTF(2,
 
 /* ---- printed from the table ---------------------------------------------------------------- */
 
-void cli_print_help(const struct cli_command *command, struct buf *out);    /* NULL: all of hone */
+void cli_print_help(const struct cli_command *command, struct buf *out); /* NULL: all of hone */
 void cli_print_man(struct buf *out);
 /* False when hone knows no completion for that shell. */
 bool cli_print_completion(const char *shell, struct buf *out);
 void cli_print_version(struct buf *out);
 
-/* ---- the commands of this folder ------------------------------------------------------------- */
+/* ---- the commands of this folder ------------------------------------------------------------ */
 
 int cli_workbench(const struct cli *cli);
 int cli_sim(const struct cli *cli);

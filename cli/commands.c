@@ -3,33 +3,56 @@
  * help, manual and completion is in help.c, man.c and completion.c. */
 #include "cli/cli.h"
 
-#define OPTION_DEVICE \
-    {"device", "NAME", "trn1|trn2|trn3", "The generation of the device model. Default: trn2.", false}
-#define OPTION_REFERENCE \
-    {"reference", "FILE", NULL, \
-     "The reference: a Python file with get_inputs() and forward(). Default: reference.py beside " \
-     "kernel.py.", false}
-#define OPTION_KERNEL_NAME \
-    {"kernel-name", "NAME", NULL, "The function to take, where the file has several kernels.", false}
-#define OPTION_INPUT \
-    {"input", "NAME=SHAPE:DTYPE", NULL, \
-     "An input instead of a reference: x=4096x1024:float32, a number (eps=1e-5), a file " \
-     "(x=x.npy, x=codes.npy:bfloat16), raw numbers (x=x.bin:4096x1024:bfloat16). Once for each " \
-     "parameter.", true}
+#define OPTION_DEVICE                                                                             \
+    {                                                                                             \
+        "device", "NAME", "trn1|trn2|trn3", "The generation of the device model. Default: trn2.", \
+            false                                                                                 \
+    }
+#define OPTION_REFERENCE                                                                           \
+    {                                                                                              \
+        "reference", "FILE", NULL,                                                                 \
+            "The reference: a Python file with get_inputs() and forward(). Default: reference.py " \
+            "beside "                                                                              \
+            "kernel.py.",                                                                          \
+            false                                                                                  \
+    }
+#define OPTION_KERNEL_NAME                                                                        \
+    {                                                                                             \
+        "kernel-name", "NAME", NULL, "The function to take, where the file has several kernels.", \
+            false                                                                                 \
+    }
+#define OPTION_INPUT                                                                               \
+    {                                                                                              \
+        "input", "NAME=SHAPE:DTYPE", NULL,                                                         \
+            "An input instead of a reference: x=4096x1024:float32, a number (eps=1e-5), a file "   \
+            "(x=x.npy, x=codes.npy:bfloat16), raw numbers (x=x.bin:4096x1024:bfloat16). Once for " \
+            "each "                                                                                \
+            "parameter.",                                                                          \
+            true                                                                                   \
+    }
 #define OPTION_STRICT \
-    {"strict", NULL, NULL, "Also report what the NKI compiler's subset of Python refuses.", false}
-#define OPTION_TARGET \
-    {"target", "NAME", NULL, \
-     "Where kernels run: sim (the device model on this machine), a host or a cluster of the " \
-     "configuration, a name of ~/.ssh/config, user@host. Default: [defaults] target, else sim.", \
-     false}
-#define OPTION_PROPOSER \
-    {"proposer", "NAME", NULL, \
-     "Who proposes: rewriter (no model), models (those of [roles]), a [model NAME], SERVICE/MODEL, " \
-     "or human: you are asked. Default: [defaults] proposer, else rewriter.", \
-     false}
-#define OPTION_JSON {"json", NULL, NULL, "Print one JSON object instead of text.", false}
-#define OPTIONS_END {NULL, NULL, NULL, NULL, false}
+    { "strict", NULL, NULL, "Also report what the NKI compiler's subset of Python refuses.", false }
+#define OPTION_TARGET                                                                              \
+    {                                                                                              \
+        "target", "NAME", NULL,                                                                    \
+            "Where kernels run: sim (the device model on this machine), a host or a cluster of "   \
+            "the "                                                                                 \
+            "configuration, a name of ~/.ssh/config, user@host. Default: [defaults] target, else " \
+            "sim.",                                                                                \
+            false                                                                                  \
+    }
+#define OPTION_PROPOSER                                                                      \
+    {                                                                                        \
+        "proposer", "NAME", NULL,                                                            \
+            "Who proposes: rewriter (no model), models (those of [roles]), a [model NAME], " \
+            "SERVICE/MODEL, "                                                                \
+            "or human: you are asked. Default: [defaults] proposer, else rewriter.",         \
+            false                                                                            \
+    }
+#define OPTION_JSON \
+    { "json", NULL, NULL, "Print one JSON object instead of text.", false }
+#define OPTIONS_END \
+    { NULL, NULL, NULL, NULL, false }
 
 static const struct cli_option sim_options[] = {
     OPTION_REFERENCE,
@@ -38,13 +61,16 @@ static const struct cli_option sim_options[] = {
     {"seeds", "LIST", NULL, "Seeds of the inputs to verify with. Default: 0,21,42,63,84.", false},
     {"tolerance", "X", NULL,
      "Relative L2 up to which the kernel counts as correct. Default: TOLERANCE of the reference, "
-     "else 2e-5.", false},
+     "else 2e-5.",
+     false},
     {"no-verify", NULL, NULL, "Leave the numbers out: compile and time only.", false},
     {"no-time", NULL, NULL, "Leave the timing out: compile and verify only.", false},
     OPTION_INPUT,
     {"save-outputs", "FOLDER", NULL,
-     "Write what the kernel returns to FOLDER/output_0.npy and on; where there is a reference, in a "
-     "folder for each seed. bfloat16 and fp8 are written as their codes.", false},
+     "Write what the kernel returns to FOLDER/output_0.npy and on; where there is a reference, in "
+     "a "
+     "folder for each seed. bfloat16 and fp8 are written as their codes.",
+     false},
     {"profile", "FILE", NULL, "Write the profile with its timeline to FILE (JSON).", false},
     {"time-limit", "SECONDS", NULL, "End the evaluation after this time. Default: 600.", false},
     OPTION_STRICT,
@@ -57,21 +83,28 @@ static const struct cli_option check_options[] = {
     OPTION_STRICT,    OPTION_JSON,   OPTIONS_END,
 };
 
-#define OPTION_SEARCH \
-    {"search", "NAME", NULL, \
-     "greedy: one direction at a time. beam:PARENTS,PLANS,REWRITES, as beam:2,3: each round starts from " \
-     "several attempts, with several plans for each, and models write each plan several times; what is " \
-     "left out comes from [search]. Default: [defaults] search, else greedy.", false}
+#define OPTION_SEARCH                                                                            \
+    {                                                                                            \
+        "search", "NAME", NULL,                                                                  \
+            "greedy: one direction at a time. beam:PARENTS,PLANS,REWRITES, as beam:2,3: each "   \
+            "round starts from "                                                                 \
+            "several attempts, with several plans for each, and models write each plan several " \
+            "times; what is "                                                                    \
+            "left out comes from [search]. Default: [defaults] search, else greedy.",            \
+            false                                                                                \
+    }
 
 /* All of them stop the loop before they are passed. */
-#define OPTIONS_LIMITS \
-    {"wall", "SECONDS", NULL, \
-     "Limit of the time the loop works by itself. For this and the three below: so much more in a " \
-     "session that exists. Default: [budgets] of the configuration, else none.", false}, \
-    {"device-time", "SECONDS", NULL, "Limit of the time on the device, or of the device model.", \
-     false}, \
-    {"tokens", "N", NULL, "Limit of the tokens of questions and answers.", false}, \
-    {"dollars", "X", NULL, "Limit of what models cost; each of them needs a price.", false},
+#define OPTIONS_LIMITS                                                                            \
+    {"wall", "SECONDS", NULL,                                                                     \
+     "Limit of the time the loop works by itself. For this and the three below: so much more in " \
+     "a "                                                                                         \
+     "session that exists. Default: [budgets] of the configuration, else none.",                  \
+     false},                                                                                      \
+        {"device-time", "SECONDS", NULL,                                                          \
+         "Limit of the time on the device, or of the device model.", false},                      \
+        {"tokens", "N", NULL, "Limit of the tokens of questions and answers.", false},            \
+        {"dollars", "X", NULL, "Limit of what models cost; each of them needs a price.", false},
 
 static const struct cli_option workbench_options[] = {
     OPTION_REFERENCE,
@@ -80,10 +113,11 @@ static const struct cli_option workbench_options[] = {
     OPTION_PROPOSER,
     OPTION_SEARCH,
     {"rounds", "N", NULL, "Stop after this many rounds. Default: 50, 10 with a beam.", false},
-    OPTIONS_LIMITS
-    {"gate", "GATE", "ask|auto|auto-green",
-     "What stands after each step: ask waits for you, auto goes on, auto-green goes on when the "
-     "step came out well. Default: ask.", false},
+    OPTIONS_LIMITS{
+        "gate", "GATE", "ask|auto|auto-green",
+        "What stands after each step: ask waits for you, auto goes on, auto-green goes on when the "
+        "step came out well. Default: ask.",
+        false},
     {"session", "FOLDER", NULL, "Where the session is kept. Default: .hone/TASK beside the kernel.",
      false},
     {"fresh", NULL, NULL, "Start anew; the old session is moved aside, not deleted.", false},
@@ -92,12 +126,14 @@ static const struct cli_option workbench_options[] = {
 };
 
 static const struct cli_option run_options[] = {
-    {"rounds", "N", NULL, "Rounds to go at most, more of them in a session that exists. Default: 50, 10 with "
+    {"rounds", "N", NULL,
+     "Rounds to go at most, more of them in a session that exists. Default: 50, 10 with "
      "a beam.",
      false},
     {"gate", "WHEN", "ask|auto|auto-green",
      "Who decides after each step: a person at this terminal, the loop, or the loop where the step "
-     "came out well. Default: auto.", false},
+     "came out well. Default: auto.",
+     false},
     OPTION_DEVICE,
     OPTION_TARGET,
     OPTION_PROPOSER,
@@ -106,9 +142,10 @@ static const struct cli_option run_options[] = {
     {"seeds", "LIST", NULL, "Seeds of the inputs to verify with. Default: 0,21,42,63,84.", false},
     {"tolerance", "X", NULL,
      "Relative L2 up to which a kernel counts as correct. Default: TOLERANCE of the reference, "
-     "else 2e-5.", false},
-    OPTIONS_LIMITS
-    {"session", "DIR", NULL, "The session's folder. Default: .hone/TASK beside the kernel.", false},
+     "else 2e-5.",
+     false},
+    OPTIONS_LIMITS{"session", "DIR", NULL,
+                   "The session's folder. Default: .hone/TASK beside the kernel.", false},
     {"fresh", NULL, NULL,
      "Begin anew: a session that is there is moved aside, its optimisation memory stays.", false},
     {"json", NULL, NULL, "Print one JSON event a line; the last one is \"end\".", false},
@@ -128,7 +165,8 @@ static const struct cli_option sweep_options[] = {
 static const struct cli_option host_options[] = {
     {"port", "PORT", NULL, "add: the port of its SSH server.", false},
     {"identity", "FILE", NULL, "add: the private key to log in with.", false},
-    {"client", "NAME", "auto|libssh2|ssh", "add: what carries the connection. Default: auto.", false},
+    {"client", "NAME", "auto|libssh2|ssh", "add: what carries the connection. Default: auto.",
+     false},
     {"device", "NAME", "trn1|trn2|trn3", "add: the generation of its NeuronCores. Default: trn2.",
      false},
     {"environment", "FOLDER", NULL,
@@ -143,14 +181,17 @@ static const struct cli_option host_options[] = {
     {"names", NULL, NULL, "list: the names alone, one a line.", false},
     {"json", NULL, NULL,
      "list: a JSON list. doctor and setup: one JSON event a line as it comes. conform: one JSON "
-     "object.", false},
+     "object.",
+     false},
     OPTIONS_END,
 };
 
 static const struct cli_option conform_options[] = {
     {"python", "PATH", NULL,
-     "The environment to look at, its folder or its Python. Default: [defaults] nki_python, else the "
-     "active one, else the newest one found.", false},
+     "The environment to look at, its folder or its Python. Default: [defaults] nki_python, else "
+     "the "
+     "active one, else the newest one found.",
+     false},
     {"save", "FILE", NULL,
      "Look at nothing: write the program to FILE, for a machine without hone.", false},
     OPTION_JSON,
@@ -171,7 +212,8 @@ static const struct cli_option config_options[] = {
 };
 
 static const struct cli_option import_options[] = {
-    {"session", "FOLDER", NULL, "The session's folder. Default: .hone/TASK beside the kernel.", false},
+    {"session", "FOLDER", NULL, "The session's folder. Default: .hone/TASK beside the kernel.",
+     false},
     OPTION_REFERENCE,
     OPTION_JSON,
     OPTIONS_END,
@@ -191,7 +233,8 @@ static const struct cli_option no_options[] = {OPTIONS_END};
 
 const struct cli_command cli_commands[] = {
     {"", "[TASK]", "open the workbench",
-     "TASK is a folder with kernel.py and reference.py, a kernel file with --reference, or the name "
+     "TASK is a folder with kernel.py and reference.py, a kernel file with --reference, or the "
+     "name "
      "of a seed. Without TASK: the recent sessions and the seeds to choose from; the first time, "
      "the seed add_rmsnorm_matmul.\n\n"
      "A session is kept on disk and goes on where it was left.",
@@ -215,34 +258,47 @@ const struct cli_command cli_commands[] = {
     {"run", "TASK", "tune a kernel without a screen",
      "Runs the loop: profile, plan, rewrite, verify, benchmark, decide, summarise, reflect, until "
      "the rounds are done, a limit would be passed by what is next, nothing is left to propose, or "
-     "several rounds in a row brought nothing. It ends with a summary: best, ladder of attempts, what "
+     "several rounds in a row brought nothing. It ends with a summary: best, ladder of attempts, "
+     "what "
      "failed, what was learnt, what it cost. "
      "A session that exists goes on; an interrupted one loses nothing.\n\n"
-     "TASK is a folder with kernel.py and reference.py, a kernel file with --reference, or the name "
+     "TASK is a folder with kernel.py and reference.py, a kernel file with --reference, or the "
+     "name "
      "of a seed. The best kernel is in the session's folder, its path in the last event.\n\n"
      "Each question to a model is printed with its role, the model, tokens in and out, dollars and "
      "seconds, as far as they were reported. With --proposer human you are asked: the question "
-     "is printed, your answer is read from standard input up to a line with nothing but a dot, or to the "
-     "end of the input. A pipe or a file may hold several answers, one after the other; with --json the "
-     "question is an event of its own. Where nobody can answer, the run ends at the start and says so.\n\n"
-     "With --search beam:B,N,K a round follows several directions, its lanes: up to B attempts to start "
-     "from, N plans for each, each written K times by models; --rounds is how many rounds, 10 if not said. "
-     "Lines say which attempt they are about (#7), or which lane before it has a number. At a gate y "
+     "is printed, your answer is read from standard input up to a line with nothing but a dot, or "
+     "to the "
+     "end of the input. A pipe or a file may hold several answers, one after the other; with "
+     "--json the "
+     "question is an event of its own. Where nobody can answer, the run ends at the start and says "
+     "so.\n\n"
+     "With --search beam:B,N,K a round follows several directions, its lanes: up to B attempts to "
+     "start "
+     "from, N plans for each, each written K times by models; --rounds is how many rounds, 10 if "
+     "not said. "
+     "Lines say which attempt they are about (#7), or which lane before it has a number. At a gate "
+     "y "
      "approves all lanes, n LANE REASON rejects one. With --json the events lanes, lanes_assign, "
-     "lane_fan, lane, lane_end and beam tell of them; events about one lane have its number, from 0, as "
+     "lane_fan, lane, lane_end and beam tell of them; events about one lane have its number, from "
+     "0, as "
      "\"lane\".",
      run_options, 1, 1, false, cli_run},
     {"sweep", "TASK [NAME=VALUES]...", "try values of a kernel's named constants",
-     "hone sweep TASK TILE_N=128,256,512 makes an attempt of each value: the constant is changed in the "
+     "hone sweep TASK TILE_N=128,256,512 makes an attempt of each value: the constant is changed "
+     "in the "
      "kernel that the session goes on from, verified, measured and decided about like any other "
-     "attempt, and a table tells what came of it. Several constants give all combinations, at most 64; "
+     "attempt, and a table tells what came of it. Several constants give all combinations, at most "
+     "64; "
      "64..512 is 64,128,256,512; a name alone tries powers of two around its value.\n\n"
-     "Without names the constants that can be swept are listed: integers bound once, at module level, "
+     "Without names the constants that can be swept are listed: integers bound once, at module "
+     "level, "
      "in a function, or as a helper's default. One of several functions is named with it: "
      "helper.TILE=64.\n\n"
      "The session is the one of hone run and of the workbench, where :sweep does the same.",
      sweep_options, 1, 9, false, cli_sweep},
-    {"host", "add|list|doctor|setup|conform [NAME] [USER@ADDRESS]", "hosts and clusters to run kernels on",
+    {"host", "add|list|doctor|setup|conform [NAME] [USER@ADDRESS]",
+     "hosts and clusters to run kernels on",
      "add NAME [USER@ADDRESS] writes a section [host NAME] into your configuration and tries it. "
      "Without an address NAME is looked up in ~/.ssh/config. The first contact shows the host's "
      "fingerprint and asks.\n\n"
@@ -255,36 +311,49 @@ const struct cli_command cli_commands[] = {
      "conform NAME compares its SDK with what hone relies on, as hone conform does here.",
      host_options, 1, 3, false, cli_host},
     {"conform", "", "whether a Neuron SDK is as hone knows it, as a report to send in",
-     "Looks at everything of an SDK that hone relies on: ways to compile, signatures, what errors look "
-     "like, files, flags of tools. It needs the SDK's wheels on this machine and no device, takes a "
+     "Looks at everything of an SDK that hone relies on: ways to compile, signatures, what errors "
+     "look "
+     "like, files, flags of tools. It needs the SDK's wheels on this machine and no device, takes "
+     "a "
      "minute or two, and leaves nothing behind. hone host conform NAME does the same on a host.\n\n"
-     "Each row is ok, other (there, in another shape) or absent, with what was found; what is not as "
+     "Each row is ok, other (there, in another shape) or absent, with what was found; what is not "
+     "as "
      "it should be stands in capitals. Run it once for each release of the SDK and open an issue "
-     "with the report. It has versions and names of the SDK's in it, and none of machines, people or "
+     "with the report. It has versions and names of the SDK's in it, and none of machines, people "
+     "or "
      "folders. Exit status 1 when something is not as hone knows it.",
      conform_options, 0, 0, false, cli_conform},
     {"model", "test|list [NAME]", "whether language models can be asked",
-     "test NAME tries a model as it would be asked: its key, its address, and one short answer, which "
-     "costs some tokens. It says of each step whether it worked and what to do. NAME is a [model NAME], "
-     "SERVICE/MODEL, or several with commas; default: those of [roles]. Exit status 3 when something "
+     "test NAME tries a model as it would be asked: its key, its address, and one short answer, "
+     "which "
+     "costs some tokens. It says of each step whether it worked and what to do. NAME is a [model "
+     "NAME], "
+     "SERVICE/MODEL, or several with commas; default: those of [roles]. Exit status 3 when "
+     "something "
      "failed. hone run tries keys and addresses by itself before it begins, without a question.\n\n"
-     "list shows the models of your configuration, where they are asked and where their keys come from; "
+     "list shows the models of your configuration, where they are asked and where their keys come "
+     "from; "
      "it connects to nothing.",
      model_options, 1, 2, false, cli_model},
     {"import", "PATH [TASK|SESSION]", "take over what other agents learnt and tried",
-     "PATH is a file or a folder: experiments.jsonl and rewrites.json of nki-kernel-agent or of hone, "
+     "PATH is a file or a folder: experiments.jsonl and rewrites.json of nki-kernel-agent or of "
+     "hone, "
      "executor_results.json and lists of rewrites of AccelOpt, candidates.jsonl of KDA, "
      "candidates-iter-N and eval-results-iter-N of Autocomp; plans and kernels that stand in files "
-     "beside them are read, too. TASK is the task they are for; default: the one in this folder.\n\n"
+     "beside them are read, too. TASK is the task they are for; default: the one in this "
+     "folder.\n\n"
      "Experiences come in as proposed, each with its file and line, and so do lists of directions "
      "that did not work; approve them on screen 8. Attempts go into the history, to be read only. "
      "What is damaged is named and skipped. Nothing in the files is run.",
      import_options, 1, 2, false, cli_import},
     {"export", "TASK|SESSION", "write a session as a folder for others",
-     "The folder holds the best kernel with its reference and its model.ini, every attempt with its "
-     "numbers, profiles, prompts, answers and decisions, and experiments.jsonl and rewrites.json as "
+     "The folder holds the best kernel with its reference and its model.ini, every attempt with "
+     "its "
+     "numbers, profiles, prompts, answers and decisions, and experiments.jsonl and rewrites.json "
+     "as "
      "other NKI agents read them. hone sim FOLDER evaluates it again. Folders of this machine are "
-     "written as . (the task's), session and ~, and what [env] of model.ini has of secrets by their "
+     "written as . (the task's), session and ~, and what [env] of model.ini has of secrets by "
+     "their "
      "names is left out; sources, prompts and answers are as they are.",
      export_options, 1, 1, false, cli_export},
     {"config", "[TASK]", "show every setting and where it came from",

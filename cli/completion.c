@@ -42,8 +42,10 @@ static void bash_arguments(struct buf *out, const struct cli_command *command) {
         buf_puts(out, "\"\n");
     }
     if (has_names(command))
-        buf_printf(out, "        [ \"$COMP_CWORD\" -eq 3 ] && names=\"$(hone %s list --names "
-                   "2>/dev/null)\"\n", command->name);
+        buf_printf(out,
+                   "        [ \"$COMP_CWORD\" -eq 3 ] && names=\"$(hone %s list --names "
+                   "2>/dev/null)\"\n",
+                   command->name);
 }
 
 static void bash_command(struct buf *out, const struct cli_command *command) {
@@ -119,8 +121,8 @@ static void fish_command(struct buf *out, const struct cli_command *command) {
     buf_putc(out, '\n');
     fish_arguments(out, command);
     for (const struct cli_option *row = command->options; row->name; row++) {
-        buf_printf(out, "complete -c hone -n '__fish_seen_subcommand_from %s' -l %s",
-                   command->name, row->name);
+        buf_printf(out, "complete -c hone -n '__fish_seen_subcommand_from %s' -l %s", command->name,
+                   row->name);
         if (row->choices) {
             buf_puts(out, " -x -a '");
             add_spaced(out, row->choices);

@@ -45,8 +45,12 @@ static int run_local(const struct cli *cli, const char *file, const char *python
     argv[count] = NULL;
     struct local local = {0};
     struct err err = {0};
-    struct loop_child_spec spec = {.argv = argv, .interactive = true, .out = LOOP_INHERIT,
-                                   .err = LOOP_INHERIT, .on_exit = on_exit_local, .data = &local};
+    struct loop_child_spec spec = {.argv = argv,
+                                   .interactive = true,
+                                   .out = LOOP_INHERIT,
+                                   .err = LOOP_INHERIT,
+                                   .on_exit = on_exit_local,
+                                   .data = &local};
     struct loop *loop = loop_new();
     bool fine = loop_child_start(loop, &spec, &err) != NULL;
     if (fine)
@@ -123,8 +127,8 @@ int host_conform(const struct cli *cli) {
     if (!config)
         return cli_fail(cli, &err);
     bool json = cli_has(cli, "json");
-    bool fine = reach_open(&reach, cli->args.at[1], config, json, &err) &&
-                ask(&reach, json, &remote, &err);
+    bool fine =
+        reach_open(&reach, cli->args.at[1], config, json, &err) && ask(&reach, json, &remote, &err);
     int status = remote.bad ? CLI_KERNEL_FAILED : CLI_OK;
     if (!fine)
         status = reach.interrupted ? CLI_ENVIRONMENT_FAILED : cli_fail(cli, &err);

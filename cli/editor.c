@@ -26,8 +26,8 @@ static const char *editor_command(void) {
 
 /* Editors that take +N before the file's name. */
 static bool takes_line(const char *command) {
-    static const char *const known[] = {"vi", "vim", "nvim", "nano", "emacs", "emacsclient", "micro",
-                                        "kak", "joe", "ne", "view", "mg"};
+    static const char *const known[] = {"vi",    "vim", "nvim", "nano", "emacs", "emacsclient",
+                                        "micro", "kak", "joe",  "ne",   "view",  "mg"};
     struct str rest = str_of(command), word = {"", 0};
     str_next(&rest, ' ', &word);
     const char *slash = word.len ? memrchr(word.at, '/', word.len) : NULL;
@@ -102,9 +102,13 @@ struct editor *editor_start(struct loop *loop, const char *name, const char *tex
             argv[4] = where;
             argv[5] = editor->path;
         }
-        const struct loop_child_spec spec = {
-            .argv = argv, .environment = LOOP_WHOLE, .interactive = true, .out = LOOP_INHERIT, .err = LOOP_INHERIT,
-            .on_exit = on_exit_of, .data = editor};
+        const struct loop_child_spec spec = {.argv = argv,
+                                             .environment = LOOP_WHOLE,
+                                             .interactive = true,
+                                             .out = LOOP_INHERIT,
+                                             .err = LOOP_INHERIT,
+                                             .on_exit = on_exit_of,
+                                             .data = editor};
         child = loop_child_start(loop, &spec, err);
     }
     buf_free(&script);

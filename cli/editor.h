@@ -7,8 +7,8 @@
 #include "loop/loop.h"
 
 struct editor;
-/* The text as the editor left it, NULL when it failed or was given up (then *err says why). `path` is
- * the file; it is removed after the call unless it returns false. */
+/* The text as the editor left it, NULL when it failed or was given up (then *err says why). `path`
+ * is the file; it is removed after the call unless it returns false. */
 typedef bool editor_fn(void *data, const char *text, const char *path, const struct err *err);
 
 /* Starts $VISUAL, $EDITOR or vi on a private file of that name with the text in it. The caller has

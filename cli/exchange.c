@@ -53,7 +53,7 @@ int cli_export(const struct cli *cli) {
     return ok ? CLI_OK : cli_fail(cli, &err);
 }
 
-/* --------------------------------------------------------------------------------------- import */
+/* -------------------------------------------------------------------------------------- import */
 
 struct into {
     char *kernel, *reference, *session;

@@ -7,7 +7,7 @@
 #include "nki/nki.h"
 
 static void print_one(const struct nki_code *code) {
-    const char *name = strstr(code->what, "{}");    /* a lint's: whatever it found */
+    const char *name = strstr(code->what, "{}"); /* a lint's: whatever it found */
     printf("%s: ", code->code);
     if (name)
         printf("%.*sNAME%s", (int)(name - code->what), code->what, name + 2);

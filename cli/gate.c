@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What waits at a gate as text: plans in full, candidates as the lines that change; of every lane where
- * a round follows several directions. What is answered is run.c's. */
+/* What waits at a gate as text: plans in full, candidates as the lines that change; of every lane
+ * where a round follows several directions. What is answered is run.c's. */
 #include "cli/gate.h"
 
 static void lines_print(struct buf *out, const char *source, int first, int count, char mark) {
@@ -61,6 +61,6 @@ void gate_print(const struct tune_state *state, struct buf *out) {
         plan_print(out, plan);
     if (state->wait_step == TUNE_STEP_REWRITE && state->candidate.exists)
         candidate_print(out, state, &state->candidate);
-    buf_printf(out, "%s is done. y approves, n REASON rejects, q ends:",
-               tune_step_word(state->wait_step));
+    buf_printf(
+        out, "%s is done. y approves, n REASON rejects, q ends:", tune_step_word(state->wait_step));
 }

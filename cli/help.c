@@ -60,7 +60,9 @@ static void print_options(struct buf *out, const struct cli_command *command) {
     for (const struct cli_option *row = command->options; row->name; row++) {
         char left[80];
         snprintf(left, sizeof left, "--%s%s%s", row->name, row->value ? " " : "",
-                 row->choices ? row->choices : row->value ? row->value : "");
+                 row->choices ? row->choices
+                 : row->value ? row->value
+                              : "");
         print_option(out, left, row->help);
     }
     print_option(out, "--help", "Show this.");

@@ -11,7 +11,8 @@ int host_setup(const struct cli *cli);
 int host_conform(const struct cli *cli);
 /* host_list.c */
 int host_list(const struct cli *cli);
-/* Prints text of a host, made safe: "  NAME  found", wrapped at the terminal's edge for `indent`. */
+/* Prints text of a host, made safe: "  NAME  found", wrapped at the terminal's edge for
+ * `indent`. */
 void host_say(int indent, const char *text);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- options ---------------------------------------------------------------------------------- */
+/* ---- options -------------------------------------------------------------------------------- */
 
 static bool parse_shape(struct str text, struct runner_input *input) {
     struct str side;
@@ -21,8 +21,8 @@ static bool parse_shape(struct str text, struct runner_input *input) {
     return input->ndim > 0;
 }
 
-/* The part of "FILE:SHAPE:DTYPE" that names the file: up to the last .npy or .bin that ends the text
- * or a part of it. Empty: it is no file. */
+/* The part of "FILE:SHAPE:DTYPE" that names the file: up to the last .npy or .bin that ends the
+ * text or a part of it. Empty: it is no file. */
 static struct str file_of(struct str text) {
     static const char *const endings[] = {".npy", ".bin"};
     for (size_t len = text.len; len > 4; len--)
@@ -94,8 +94,10 @@ static int read_inputs(const struct cli *cli, struct cli_job *job) {
     for (size_t i = 0; (text = cli_value_at(cli, "input", i)); i++) {
         struct runner_input input = {0};
         if (i == RUNNER_MAX_INPUTS || !parse_input(job, text, &input))
-            return cli_wrong_usage(cli, "--input must look like x=4096x1024:float32, eps=1e-5, "
-                                   "x=x.npy or x=x.bin:4096x1024:bfloat16, not '%s'", text);
+            return cli_wrong_usage(cli,
+                                   "--input must look like x=4096x1024:float32, eps=1e-5, "
+                                   "x=x.npy or x=x.bin:4096x1024:bfloat16, not '%s'",
+                                   text);
         *vec_push(&job->inputs) = input;
     }
     job->job.inputs = job->inputs.at;
@@ -110,8 +112,10 @@ static int read_seeds(const struct cli *cli, struct cli_job *job) {
         long long seed;
         if (job->seed_count == TASK_MAX_SEEDS || !str_to_int(str_trim(one), &seed) || seed < 0 ||
             seed > 4294967295)
-            return cli_wrong_usage(cli, "--seeds must be up to %d numbers such as 0,21,42, "
-                                   "not '%s'", TASK_MAX_SEEDS, text);
+            return cli_wrong_usage(cli,
+                                   "--seeds must be up to %d numbers such as 0,21,42, "
+                                   "not '%s'",
+                                   TASK_MAX_SEEDS, text);
         job->seeds[job->seed_count++] = seed;
     }
     if (job->seed_count) {
@@ -151,7 +155,7 @@ void cli_job_close(struct cli_job *job) {
     vec_free(&job->inputs);
 }
 
-/* ---- findings --------------------------------------------------------------------------------- */
+/* ---- findings ------------------------------------------------------------------------------- */
 
 static struct str line_of(const struct task *task, int number) {
     struct str rest = {task->kernel_text, task->kernel_len}, line = {NULL, 0};
@@ -197,7 +201,7 @@ void cli_print_diags(const struct diag_list *diags, const struct task *task, str
     buf_free(&text);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------- */
+/* ---- JSON ----------------------------------------------------------------------------------- */
 
 cJSON *cli_json_diags(const struct diag_list *diags) {
     cJSON *rows = cJSON_CreateArray();

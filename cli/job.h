@@ -9,10 +9,10 @@
 
 struct cli_job {
     struct task *task;
-    struct config *config;      /* the job's wall points into it */
+    struct config *config; /* the job's wall points into it */
     struct runner_job job;
     VEC(struct runner_input) inputs;
-    VEC(char *) files;          /* names that the inputs point to */
+    VEC(char *) files; /* names that the inputs point to */
     int64_t seeds[TASK_MAX_SEEDS];
     size_t seed_count;
 };

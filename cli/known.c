@@ -25,7 +25,8 @@ static void save(const cJSON *all) {
     char *path = path_state("hosts.json"), *folder = path_folder(path);
     char *text = cJSON_Print(all);
     struct err err;
-    if (text && file_make_private(folder, &err) && !file_write_private(path, text, strlen(text), &err))
+    if (text && file_make_private(folder, &err) &&
+        !file_write_private(path, text, strlen(text), &err))
         fprintf(stderr, "hone: %s\n", err.text);
     free(text);
     free(folder);

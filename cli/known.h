@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How hosts and clusters were when hone last had to do with them: hosts.json in the state folder. */
+/* How hosts and clusters were when hone last had to do with them: hosts.json in the state
+ * folder. */
 #ifndef HONE_CLI_KNOWN_H
 #define HONE_CLI_KNOWN_H
 

@@ -67,7 +67,8 @@ static const struct {
      "Keys of language models, where the configuration names no other source. For Bedrock "
      "AWS_ACCESS_KEY_ID and the others that AWS's tools use, or AWS_BEARER_TOKEN_BEDROCK."},
     {"HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY",
-     "The way to language models, but for servers on this machine; [model NAME] proxy comes first."},
+     "The way to language models, but for servers on this machine; [model NAME] proxy comes "
+     "first."},
     {"SSL_CERT_FILE", "Authorities to trust of language models' servers, instead of the system's; "
                       "[model NAME] ca_file comes first."},
     {"XDG_CONFIG_HOME, XDG_CACHE_HOME, XDG_STATE_HOME",
@@ -75,7 +76,7 @@ static const struct {
 };
 
 static const char *const statuses[] = {
-    "0", "Done.", "1", "The kernel failed: it does not compile, or it is not correct.",
+    "0", "Done.",        "1", "The kernel failed: it does not compile, or it is not correct.",
     "2", "Wrong usage.", "3", "The environment failed: Python, a host, the disk.",
 };
 
@@ -90,9 +91,10 @@ void cli_print_man(struct buf *out) {
     add_paragraphs(out, "$XDG_CONFIG_HOME/hone/config.ini, and .hone/config.ini beside a task, are "
                         "INI files: [section] lines, key = value lines, # comments. hone config "
                         "shows what is set and where.");
-    add_paragraphs(out, "$XDG_CONFIG_HOME/hone/prices.ini says what language models cost: [MODEL] "
-                        "lines, and input, output, cache_read and cache_write in dollars per million "
-                        "tokens, for prompts of at most up_to tokens.");
+    add_paragraphs(out,
+                   "$XDG_CONFIG_HOME/hone/prices.ini says what language models cost: [MODEL] "
+                   "lines, and input, output, cache_read and cache_write in dollars per million "
+                   "tokens, for prompts of at most up_to tokens.");
     settings_print_man(out, add);
     buf_puts(out, ".SH ENVIRONMENT\n");
     for (size_t i = 0; i < COUNT_OF(variables); i++) {

@@ -12,7 +12,7 @@
 #include "model/model.h"
 #include "tune/tune.h"
 
-#define STEP_COLUMN 10          /* after the state */
+#define STEP_COLUMN 10 /* after the state */
 #define TEXT_COLUMN 20
 
 /* -- list ------------------------------------------------------------------------------------- */
@@ -49,7 +49,8 @@ static bool list_one(const struct config *config, const char *name, cJSON *list,
     model_address_print(one.endpoint, &address);
     model_key_print(one.endpoint, &key);
     const char *model = one.endpoint->model ? one.endpoint->model : "";
-    struct row row = {name, one.endpoint->api, model, model_effort_word(one.endpoint->effort),
+    struct row row = {name,       one.endpoint->api,
+                      model,      model_effort_word(one.endpoint->effort),
                       address.at, key.at};
     if (list)
         row_json(list, &row);
@@ -90,7 +91,7 @@ static int model_list(const struct cli *cli) {
 
 struct test {
     bool json, done;
-    char model[80];             /* whose heading was printed last */
+    char model[80]; /* whose heading was printed last */
     struct err err;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Standard input of hone run: puts together lines and answers. It does not know what they are about,
- * and reads nothing but what has come. */
+/* Standard input of hone run: puts together lines and answers. It does not know what they are
+ * about, and reads nothing but what has come. */
 #include "cli/person.h"
 
 #include <errno.h>
@@ -10,17 +10,17 @@
 
 #include "loop/loop.h"
 
-#define MOST ((size_t)16 << 20)     /* bytes that wait to be taken */
+#define MOST ((size_t)16 << 20) /* bytes that wait to be taken */
 
 struct person {
     struct loop *loop;
     struct loop_watch *watch;
     struct person_hooks hooks;
-    struct buf come;        /* lines that were not taken yet */
+    struct buf come; /* lines that were not taken yet */
     struct buf answer;
-    int call;               /* that the answer is for; -1 */
-    bool typed;             /* at a terminal */
-    bool over;              /* the input ended; a terminal's only until more is typed */
+    int call;   /* that the answer is for; -1 */
+    bool typed; /* at a terminal */
+    bool over;  /* the input ended; a terminal's only until more is typed */
     bool taking, ended;
 };
 
@@ -136,8 +136,8 @@ static void read_whole(struct person *person) {
 
 struct person *person_new(struct loop *loop, const struct person_hooks *hooks) {
     struct person *person = mem_alloc(1, sizeof *person);
-    *person = (struct person){
-        .loop = loop, .hooks = *hooks, .call = -1, .typed = isatty(STDIN_FILENO)};
+    *person =
+        (struct person){.loop = loop, .hooks = *hooks, .call = -1, .typed = isatty(STDIN_FILENO)};
     person->watch = loop_watch_start(loop, STDIN_FILENO, LOOP_READABLE, on_readable, person);
     if (!person->watch)
         read_whole(person);
@@ -157,8 +157,9 @@ void person_hold(struct person *person, bool held) {
     if (!person || !person->typed || person->ended || held == !person->watch)
         return;
     loop_watch_stop(person->watch);
-    person->watch = held ? NULL : loop_watch_start(person->loop, STDIN_FILENO, LOOP_READABLE,
-                                                   on_readable, person);
+    person->watch =
+        held ? NULL
+             : loop_watch_start(person->loop, STDIN_FILENO, LOOP_READABLE, on_readable, person);
 }
 
 void person_ask(struct person *person, int call) {

@@ -14,11 +14,11 @@ struct reach {
     struct target *target;
     struct ask *ask;
     struct loop_signal *interrupt, *terminate;
-    char said[400];                 /* the last sentence about the connection */
-    bool quiet;                     /* says nothing about the way there */
+    char said[400]; /* the last sentence about the connection */
+    bool quiet;     /* says nothing about the way there */
     bool settled, interrupted;
-    bool waits;                     /* in reach_wait: being settled is the end */
-    bool over;                      /* what the loop is served for */
+    bool waits; /* in reach_wait: being settled is the end */
+    bool over;  /* what the loop is served for */
     bool asked_done;
     enum str_reply reply;
     struct err asked_err;
@@ -33,7 +33,8 @@ int reach_close(struct reach *reach, int status);
 bool reach_wait(struct reach *reach, struct err *err);
 /* Runs a command of the runner there to its end; on_done of the spec is this function's. */
 bool reach_ask(struct reach *reach, const struct target_ask_spec *spec, struct err *err);
-/* A question that "yes" agrees to; what is neither yes nor no is asked about again; false without a terminal, which is then said with `otherwise`. */
+/* A question that "yes" agrees to; what is neither yes nor no is asked about again; false without a
+ * terminal, which is then said with `otherwise`. */
 bool reach_confirm(struct reach *reach, const char *text, const char *otherwise);
 
 #endif

@@ -36,7 +36,7 @@ struct run {
     uint64_t started_ns;
     const char *end; /* why it ended before the loop did; NULL */
     bool json, asks, interrupted, prompted;
-    bool looks;      /* look() comes soon */
+    bool looks;       /* look() comes soon */
     int shown, given; /* the question that was shown last, and answered last; -1 */
 };
 
@@ -60,7 +60,8 @@ static void line_end(struct run *run, struct buf *line) {
     buf_free(line);
 }
 
-/* Which of several directions an event is about: "#7", before it has a number "lane 3". `lane` -1: all. */
+/* Which of several directions an event is about: "#7", before it has a number "lane 3". `lane` -1:
+ * all. */
 static void who_print(const struct tune_state *state, int lane, int attempt, struct buf *out) {
     bool several = state->lanes.len || state->width.parents > 1 || state->width.plans > 1 ||
                    state->width.rewrites > 1;
@@ -160,7 +161,9 @@ static void say_assigned(struct run *run, const cJSON *payload) {
         if (lane->step != TUNE_STEP_PLAN)
             continue;
         buf_printf(&text, "of #%d: %s", lane->parent,
-                   lane->closed ? lane->closed : plan && plan->title ? plan->title : "-");
+                   lane->closed          ? lane->closed
+                   : plan && plan->title ? plan->title
+                                         : "-");
         say_of(run, (int)i, -1, "plan", text.at);
         buf_free(&text);
     }
@@ -224,16 +227,11 @@ static void say_answered(struct run *run, const cJSON *payload) {
 static const struct {
     const char *type;
     void (*say)(struct run *run, const cJSON *payload);
-} told[] = {{"log", say_log},
-            {"diagnostic", say_diagnostic},
-            {"step_end", say_step},
-            {"lane_end", say_lane_end},
-            {"attempt", say_attempt},
-            {"lanes_assign", say_assigned},
-            {"asked", say_asked},
-            {"answered", say_answered},
-            {"stop", say_stop},
-            {"pause", say_stop}};
+} told[] = {{"log", say_log},         {"diagnostic", say_diagnostic},
+            {"step_end", say_step},   {"lane_end", say_lane_end},
+            {"attempt", say_attempt}, {"lanes_assign", say_assigned},
+            {"asked", say_asked},     {"answered", say_answered},
+            {"stop", say_stop},       {"pause", say_stop}};
 
 static void on_event(void *data, int64_t seq, const char *type, const char *json) {
     struct run *run = data;
@@ -251,7 +249,7 @@ static void on_event(void *data, int64_t seq, const char *type, const char *json
     cJSON_Delete(payload);
 }
 
-/* ------------------------------------------------------------------------------- what came of it */
+/* ----------------------------------------------------------------------------- what came of it */
 
 static void number_or_null(cJSON *object, const char *key, double value) {
     if (isfinite(value))
@@ -360,8 +358,8 @@ static bool lane_take(struct run *run, struct str *text, struct err *err) {
         return err_set(err, ERR_USAGE, "lane %lld is closed: %s", number,
                        state->lanes.at[number - 1].closed);
     *text = str_trim(rest);
-    return tune_session_act(run->session, &(struct tune_action){.kind = TUNE_ACT_FOCUS,
-                                                                .index = (int)number - 1}, err);
+    return tune_session_act(
+        run->session, &(struct tune_action){.kind = TUNE_ACT_FOCUS, .index = (int)number - 1}, err);
 }
 
 static void answer(struct run *run, struct str text) {
@@ -455,7 +453,8 @@ static void question_show(struct run *run, int number) {
     if (run->json) {
         question_json(run, number, &text);
     } else {
-        buf_printf(&line, "\n---- question %d, to the %s ----\n\n%s\n---- ", number, call->role, text.at);
+        buf_printf(&line, "\n---- question %d, to the %s ----\n\n%s\n---- ", number, call->role,
+                   text.at);
         if (call->held)
             buf_printf(&line, "not sent yet, to %s, about %.0f tokens: y sends it, q ends ----",
                        call->model, call->estimate);
@@ -490,8 +489,10 @@ static bool question_waits(struct run *run) {
         if ((!call->waits && !call->held) || (int)i == run->given)
             continue;
         if (!run->person || (call->held && !run->asks)) {
-            run->end = call->held ? "a question waits to be sent: look at it in the workbench (hone TASK)"
-                                  : "a question waits for a person: answer it in the workbench (hone TASK)";
+            run->end =
+                call->held
+                    ? "a question waits to be sent: look at it in the workbench (hone TASK)"
+                    : "a question waits for a person: answer it in the workbench (hone TASK)";
             loop_stop(run->loop);
             return true;
         }
@@ -510,7 +511,7 @@ static void look(void *data);
 
 static bool on_wants_line(void *data) {
     const struct run *run = data;
-    return run->prompted && !ask_is_open(run->ask);     /* what is typed now answers that */
+    return run->prompted && !ask_is_open(run->ask); /* what is typed now answers that */
 }
 
 static void on_line(void *data, struct str line) {
@@ -528,8 +529,9 @@ static void on_person_answer(void *data, int call, struct str text) {
     struct buf copy = {0};
     buf_add(&copy, text.at ? text.at : "", text.len);
     run->given = call;
-    if (!tune_session_act(run->session, &(struct tune_action){.kind = TUNE_ACT_ANSWER, .index = call,
-                                                              .text = copy.at}, &err)) {
+    if (!tune_session_act(
+            run->session,
+            &(struct tune_action){.kind = TUNE_ACT_ANSWER, .index = call, .text = copy.at}, &err)) {
         say(run, "?", err.text);
         run->given = -1;
     }
@@ -543,7 +545,7 @@ static void on_input_end(void *data, const char *why) {
     loop_stop(run->loop);
 }
 
-/* ---------------------------------------------------------------------------------- the command */
+/* --------------------------------------------------------------------------------- the command */
 
 /* After every change: is there anything left to wait for? */
 static void look(void *data) {
@@ -612,8 +614,8 @@ static void follow_place(struct run *run) {
     bool changed = status->state != run->noted;
     person_hold(run->person, place->asks && place->asks->text[0]);
     ask_follow(run->ask, place->asks);
-    /* It comes back to the same sentence with every try; the first time is enough, unless it may never have
-     * been there, which does not take long. */
+    /* It comes back to the same sentence with every try; the first time is enough, unless it may
+     * never have been there, which does not take long. */
     bool again = strcmp(run->said.at ? run->said.at : "", status->text) != 0;
     bool waits = status->retry_ms && status->retry_ms != run->retry_ms &&
                  (again || status->state == TARGET_CONNECTING);
@@ -692,8 +694,8 @@ static bool start(struct run *run, struct err *err) {
     if (!tune_budget_is_priced(state, &why))
         err_set(err, ERR_USAGE, "%s", why.at);
     buf_free(&why);
-    return err->kind == ERR_NONE && (state->wait == TUNE_WAIT_GATE ||
-                                     tune_session_act(run->session, &action, err));
+    return err->kind == ERR_NONE &&
+           (state->wait == TUNE_WAIT_GATE || tune_session_act(run->session, &action, err));
 }
 
 static bool person_is_asked(const struct tune_state *state) {
@@ -707,20 +709,25 @@ static bool person_is_asked(const struct tune_state *state) {
 /* Reads standard input when somebody there is asked; false when nobody could answer. */
 static bool somebody_answers(struct run *run, struct err *err) {
     const struct tune_state *state = tune_session_state(run->session);
-    const struct person_hooks hooks = {.wants_line = on_wants_line, .line = on_line,
-                                       .answer = on_person_answer, .ended = on_input_end, .data = run};
+    const struct person_hooks hooks = {.wants_line = on_wants_line,
+                                       .line = on_line,
+                                       .answer = on_person_answer,
+                                       .ended = on_input_end,
+                                       .data = run};
     bool asked = person_is_asked(state);
     run->shown = run->given = -1;
     if (asked && !person_is_there())
-        return err_set(err, ERR_USAGE,
-                       "a person is asked (human), and nobody can answer: standard input is neither a "
-                       "terminal nor a pipe. Answer there, or in the workbench (hone %s)",
-                       run->cli->args.at[0]);
+        return err_set(
+            err, ERR_USAGE,
+            "a person is asked (human), and nobody can answer: standard input is neither a "
+            "terminal nor a pipe. Answer there, or in the workbench (hone %s)",
+            run->cli->args.at[0]);
     if (state->holds && state->roles && !run->asks)
-        return err_set(err, ERR_USAGE,
-                       "in this session questions to models wait until you send them, and there is no "
-                       "terminal: use the workbench (hone %s), where h on screen 9 ends that",
-                       run->cli->args.at[0]);
+        return err_set(
+            err, ERR_USAGE,
+            "in this session questions to models wait until you send them, and there is no "
+            "terminal: use the workbench (hone %s), where h on screen 9 ends that",
+            run->cli->args.at[0]);
     if (asked || run->asks)
         run->person = person_new(run->loop, &hooks);
     person_hold(run->person, ask_is_open(run->ask));
@@ -753,8 +760,8 @@ static bool models_answer(struct run *run, struct err *err) {
         loop_run(run->loop);
     tune_preflight_free(preflight);
     if (trying.err.kind != ERR_NONE)
-        err_set(err, trying.err.kind, "%.350s (hone model test %.60s says more)",
-                trying.err.text, names);
+        err_set(err, trying.err.kind, "%.350s (hone model test %.60s says more)", trying.err.text,
+                names);
     return err->kind == ERR_NONE;
 }
 

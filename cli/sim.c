@@ -17,13 +17,13 @@ struct sim {
     const struct cli *cli;
     struct cli_job job;
     struct runner_result result;
-    struct runner_prediction prediction;        /* of the SDK's compiler, where one is here */
-    struct buf unpredicted;                     /* why it has none */
+    struct runner_prediction prediction; /* of the SDK's compiler, where one is here */
+    struct buf unpredicted;              /* why it has none */
     struct config *config;
     bool done, predicted, shows_progress;
 };
 
-/* ---- the evaluation ---------------------------------------------------------------------------- */
+/* ---- the evaluation ------------------------------------------------------------------------- */
 
 static void on_event(void *data, const struct runner_event *event) {
     struct sim *sim = data;
@@ -45,14 +45,14 @@ static void on_done(void *data, struct runner_result *result) {
         fputs("\r\033[K", stderr);
 }
 
-/* ---- the compiler's opinion --------------------------------------------------------------------- */
+/* ---- the compiler's opinion ----------------------------------------------------------------- */
 
 static void on_predict_event(void *data, const struct runner_event *event) {
     struct sim *sim = data;
     if (event->kind != RUNNER_LOG)
         return;
     buf_clear(&sim->unpredicted);
-    buf_puts(&sim->unpredicted, event->text);   /* the last line says why there is none */
+    buf_puts(&sim->unpredicted, event->text); /* the last line says why there is none */
 }
 
 static void on_predicted(void *data, struct runner_result *result) {
@@ -106,7 +106,7 @@ static bool evaluate(struct sim *sim, struct err *err) {
     return ok;
 }
 
-/* ---- the profile's file ------------------------------------------------------------------------- */
+/* ---- the profile's file --------------------------------------------------------------------- */
 
 /* A folder beside the file, so that the finished profile is renamed into place. */
 static char *profile_folder(const char *file, struct err *err) {
@@ -132,7 +132,7 @@ static bool place_profile(const struct sim *sim, const char *file, const char *f
     return ok;
 }
 
-/* ---- JSON --------------------------------------------------------------------------------------- */
+/* ---- JSON ----------------------------------------------------------------------------------- */
 
 static void add_known(cJSON *object, const char *name, double value, bool known) {
     if (known && isfinite(value))
@@ -233,7 +233,7 @@ static void explain_answers(struct sim *sim) {
                      "not %s: %s", rows[i].name, rows[i].judgement->reason);
 }
 
-/* ---- text --------------------------------------------------------------------------------------- */
+/* ---- text ----------------------------------------------------------------------------------- */
 
 static void print_judgement(struct buf *out, const char *name,
                             const struct task_judgement *judgement) {
@@ -335,7 +335,7 @@ static void print_text(const struct sim *sim) {
     buf_free(&safe);
 }
 
-/* ---- the command -------------------------------------------------------------------------------- */
+/* ---- the command ---------------------------------------------------------------------------- */
 
 static int read_options(struct sim *sim) {
     const struct cli *cli = sim->cli;
@@ -354,7 +354,7 @@ static int read_options(struct sim *sim) {
         return cli_wrong_usage(cli, "--save-outputs needs the run that --no-verify leaves out");
     job->output_folder = cli_value(cli, "save-outputs");
     job->all_seeds = true;
-    sim->config = settings_load(NULL, NULL);    /* one that is wrong is for others to complain of */
+    sim->config = settings_load(NULL, NULL); /* one that is wrong is for others to complain of */
     sim->shows_progress = isatty(STDERR_FILENO) && isatty(STDOUT_FILENO);
     return CLI_OK;
 }
@@ -375,8 +375,7 @@ static int evaluate_and_print(struct sim *sim) {
         free(folder);
         return cli_fail(sim->cli, &err);
     }
-    if (folder && !place_profile(sim, file, folder, &err) &&
-        sim->result.failure.kind == ERR_NONE)
+    if (folder && !place_profile(sim, file, folder, &err) && sim->result.failure.kind == ERR_NONE)
         sim->result.failure = err;
     free(folder);
     if (cli_has(sim->cli, "json")) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hone sweep: values of a kernel's named constants, each an attempt of the task's session, and a table
- * of what came of them. Without values: which constants there are. What decides about an attempt is
- * the loop's. */
+/* hone sweep: values of a kernel's named constants, each an attempt of the task's session, and a
+ * table of what came of them. Without values: which constants there are. What decides about an
+ * attempt is the loop's. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <signal.h>
@@ -24,13 +24,13 @@ struct sweep_run {
     struct loop *loop;
     struct tune_session *session;
     struct ask *ask;
-    struct buf text;                /* the values, as they were typed */
-    struct tune_sweep sweep;        /* base -1 until it began */
+    struct buf text;         /* the values, as they were typed */
+    struct tune_sweep sweep; /* base -1 until it began */
     struct err err;
     bool begun, interrupted, looks;
 };
 
-/* ---- what there is to sweep ------------------------------------------------------------------- */
+/* ---- what there is to sweep ----------------------------------------------------------------- */
 
 static void constant_put(cJSON *list, const struct tune_constant *row, const int64_t *values,
                          size_t count) {
@@ -80,7 +80,7 @@ static int constants_list(const struct cli *cli) {
     return status;
 }
 
-/* ---- nobody else proposes anything meanwhile -------------------------------------------------- */
+/* ---- nobody else proposes anything meanwhile ------------------------------------------------ */
 
 static void no_plan(void *self, const struct tune_context *context, struct tune_reply *reply) {
     (void)self, (void)context;
@@ -93,7 +93,7 @@ static void no_kernel(void *self, const struct tune_context *context, const stru
     tune_reply_failed(reply, "hone sweep carries out sweeps only");
 }
 
-/* ---- the run ---------------------------------------------------------------------------------- */
+/* ---- the run -------------------------------------------------------------------------------- */
 
 static const struct tune_state *state_of(const struct sweep_run *run) {
     return tune_session_state(run->session);
@@ -209,12 +209,14 @@ static bool start(struct sweep_run *run) {
         return err_set(&run->err, ERR_ENVIRONMENT, "this session is held by %s; use :sweep there",
                        state->held_by);
     if (state->wait == TUNE_WAIT_GATE)
-        return err_set(&run->err, ERR_USAGE, "in this session something waits for your decision: "
-                       "decide in the workbench (hone %s) first", run->cli->args.at[0]);
+        return err_set(&run->err, ERR_USAGE,
+                       "in this session something waits for your decision: "
+                       "decide in the workbench (hone %s) first",
+                       run->cli->args.at[0]);
     return state->incumbent >= 0 || tune_session_act(run->session, &action, &run->err);
 }
 
-/* ---- what came of it -------------------------------------------------------------------------- */
+/* ---- what came of it ------------------------------------------------------------------------ */
 
 static void number_put(cJSON *object, const char *key, double value) {
     if (isfinite(value))

@@ -16,10 +16,10 @@
 #include "tune/tune.h"
 #include "views/views.h"
 
-#define FRAME_MS 16             /* between frames that follow a change of the session */
-#define MOVING_MS 100           /* between frames of a spinner */
-#define CLOCK_MS 30000          /* the clock shows minutes */
-#define ESCAPE_MS 25            /* how long an escape byte waits for the rest of a key */
+#define FRAME_MS 16    /* between frames that follow a change of the session */
+#define MOVING_MS 100  /* between frames of a spinner */
+#define CLOCK_MS 30000 /* the clock shows minutes */
+#define ESCAPE_MS 25   /* how long an escape byte waits for the rest of a key */
 #define MAX_ARTEFACT (128u << 20)
 #define FIRST_SEED "seeds/add_rmsnorm_matmul"
 
@@ -30,13 +30,13 @@ struct workbench {
     struct tui_term *term;
     struct views *views;
     struct tune_session *session;
-    struct tune_preflight *preflight;   /* of the session's models; NULL */
+    struct tune_preflight *preflight; /* of the session's models; NULL */
     struct tune_options options;
-    struct config *config;              /* outlives the session */
-    enum target_state noted;            /* of the place, for the list of hosts */
+    struct config *config;   /* outlives the session */
+    enum target_state noted; /* of the place, for the list of hosts */
     struct tune_recent *recent;
     size_t n_recent;
-    char *task;                         /* the one that a VIEWS_OPEN named */
+    char *task; /* the one that a VIEWS_OPEN named */
     struct loop_watch *input;
     struct loop_signal *signals[COUNT_OF(signals)];
     struct loop_timer *frame, *settle, *moving, *clock;
@@ -46,7 +46,7 @@ struct workbench {
 
 static void draw(struct workbench *bench);
 
-/* ---- frames ----------------------------------------------------------------------------------- */
+/* ---- frames --------------------------------------------------------------------------------- */
 
 static void on_frame(void *data) {
     struct workbench *bench = data;
@@ -116,7 +116,7 @@ static void on_change(void *data) {
     bench->frame = loop_timer_start(bench->loop, delay, 0, on_frame, bench);
 }
 
-/* ---- the session ------------------------------------------------------------------------------ */
+/* ---- the session ---------------------------------------------------------------------------- */
 
 static bool on_act(void *data, const struct tune_action *action, struct err *err) {
     struct workbench *bench = data;
@@ -151,11 +151,16 @@ static char *on_artefact(void *data, const char *hash) {
 }
 
 static void set_model(struct workbench *bench) {
-    const struct views_model model = {
-        .state = bench->session ? tune_session_state(bench->session) : NULL,
-        .act = on_act, .artefact = on_artefact, .answer = on_answer, .retry = on_retry,
-        .watch = on_watch, .context = bench,
-        .recent = bench->recent, .n_recent = bench->n_recent};
+    const struct views_model model = {.state = bench->session ? tune_session_state(bench->session)
+                                                              : NULL,
+                                      .act = on_act,
+                                      .artefact = on_artefact,
+                                      .answer = on_answer,
+                                      .retry = on_retry,
+                                      .watch = on_watch,
+                                      .context = bench,
+                                      .recent = bench->recent,
+                                      .n_recent = bench->n_recent};
     views_set_model(bench->views, &model);
 }
 
@@ -175,8 +180,8 @@ static void try_models(struct workbench *bench) {
     tune_preflight_free(bench->preflight);
     bench->preflight = NULL;
     if (state->roles && !state->read_only)
-        bench->preflight = tune_preflight_start(bench->loop, bench->config, state->proposer, false,
-                                                &hooks, &err);
+        bench->preflight =
+            tune_preflight_start(bench->loop, bench->config, state->proposer, false, &hooks, &err);
 }
 
 static bool open_session(struct workbench *bench, const char *task, struct err *err) {
@@ -220,7 +225,7 @@ static void switch_session(struct workbench *bench, const char *task) {
         views_say(bench->views, true, "%s", err.text);
 }
 
-/* ---- the editor ------------------------------------------------------------------------------- */
+/* ---- the editor ----------------------------------------------------------------------------- */
 
 static void on_input(void *data, int events);
 
@@ -229,8 +234,8 @@ static bool on_edited(void *data, const char *text, const char *path, const stru
     struct err wrong = {0};
     bench->editing = false;
     tui_term_reclaim(bench->term);
-    bench->input = loop_watch_start(bench->loop, tui_term_fd(bench->term), LOOP_READABLE, on_input,
-                                    bench);
+    bench->input =
+        loop_watch_start(bench->loop, tui_term_fd(bench->term), LOOP_READABLE, on_input, bench);
     bool taken = views_edited(bench->views, text, &wrong);
     if (!text)
         views_say(bench->views, true, "%s", err->text);
@@ -253,37 +258,26 @@ static void edit(struct workbench *bench, const struct views_request *request) {
         return;
     }
     tui_term_reclaim(bench->term);
-    bench->input = loop_watch_start(bench->loop, tui_term_fd(bench->term), LOOP_READABLE, on_input,
-                                    bench);
+    bench->input =
+        loop_watch_start(bench->loop, tui_term_fd(bench->term), LOOP_READABLE, on_input, bench);
     views_edited(bench->views, NULL, &err);
     views_say(bench->views, true, "%s", err.text);
 }
 
-/* ---- keys and signals ------------------------------------------------------------------------- */
+/* ---- keys and signals ----------------------------------------------------------------------- */
 
 static void serve(struct workbench *bench, const struct views_request *request) {
     switch (request->wish) {
-    case VIEWS_NOTHING:
-        break;
-    case VIEWS_QUIT:
-        loop_stop(bench->loop);
-        break;
-    case VIEWS_SUSPEND:
-        tui_term_suspend(bench->term);
-        break;
+    case VIEWS_NOTHING: break;
+    case VIEWS_QUIT: loop_stop(bench->loop); break;
+    case VIEWS_SUSPEND: tui_term_suspend(bench->term); break;
     case VIEWS_REPAINT:
         tui_term_release(bench->term);
         tui_term_reclaim(bench->term);
         break;
-    case VIEWS_EDIT:
-        edit(bench, request);
-        break;
-    case VIEWS_OPEN:
-        switch_session(bench, request->task);
-        break;
-    case VIEWS_LEAVE:
-        leave_session(bench);
-        break;
+    case VIEWS_EDIT: edit(bench, request); break;
+    case VIEWS_OPEN: switch_session(bench, request->task); break;
+    case VIEWS_LEAVE: leave_session(bench); break;
     }
 }
 
@@ -349,13 +343,11 @@ static void on_signal(void *data, int signum) {
             break;
         loop_stop(bench->loop);
         break;
-    default:
-        loop_stop(bench->loop);
-        break;
+    default: loop_stop(bench->loop); break;
     }
 }
 
-/* ---- start and end ---------------------------------------------------------------------------- */
+/* ---- start and end -------------------------------------------------------------------------- */
 
 static bool make_views(struct workbench *bench, struct err *err) {
     char *path = path_config("keys"), *keys = NULL;
@@ -398,8 +390,8 @@ static bool open_terminal(struct workbench *bench, struct err *err) {
 static void listen_to_all(struct workbench *bench) {
     for (size_t i = 0; i < COUNT_OF(signals); i++)
         bench->signals[i] = loop_signal_start(bench->loop, signals[i], on_signal, bench);
-    bench->input = loop_watch_start(bench->loop, tui_term_fd(bench->term), LOOP_READABLE, on_input,
-                                    bench);
+    bench->input =
+        loop_watch_start(bench->loop, tui_term_fd(bench->term), LOOP_READABLE, on_input, bench);
     bench->clock = loop_timer_start(bench->loop, CLOCK_MS, CLOCK_MS, on_moving, bench);
 }
 
@@ -425,12 +417,12 @@ static bool run(const struct tune_options *options, struct err *err) {
     struct workbench bench = {.options = *options, .loop = loop_new()};
     bool fine = make_views(&bench, err);
     if (fine && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
-        fine = open_terminal(&bench, err);      /* says what to do instead */
+        fine = open_terminal(&bench, err); /* says what to do instead */
     fine = fine && open_first(&bench, err) && (bench.term || open_terminal(&bench, err));
     if (fine) {
         set_model(&bench);
         listen_to_all(&bench);
-        tui_term_resize(bench.term);            /* it may have changed before anybody listened */
+        tui_term_resize(bench.term); /* it may have changed before anybody listened */
         draw(&bench);
         loop_run(bench.loop);
     }
@@ -455,6 +447,7 @@ int cli_workbench(const struct cli *cli) {
     if (!cli_number(cli, "rounds", 1, 1000000, &rounds) || !cli_limits(cli, options.limits))
         return CLI_WRONG_USAGE;
     options.rounds = (int)rounds;
-    options.gate_set = cli_has(cli, "gate") && tune_gate_find(cli_value(cli, "gate"), &options.gate);
+    options.gate_set =
+        cli_has(cli, "gate") && tune_gate_find(cli_value(cli, "gate"), &options.gate);
     return run(&options, &err) ? CLI_OK : cli_fail(cli, &err);
 }

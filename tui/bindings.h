@@ -6,7 +6,7 @@
 #include "tui/keys.h"
 
 struct tui_binding {
-    char context[16];           /* "any" or the name of a place */
+    char context[16]; /* "any" or the name of a place */
     struct tui_key key;
     char command[32];
 };

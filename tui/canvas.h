@@ -12,7 +12,7 @@ struct tui_rect {
 
 /* One column of one row. The second column of a wide character has width 0 and no text. */
 struct tui_cell {
-    char text[20];              /* UTF-8, a character with its marks; not terminated */
+    char text[20]; /* UTF-8, a character with its marks; not terminated */
     uint8_t len, width;
     struct tui_style style;
 };
@@ -37,7 +37,7 @@ void tui_canvas_print(const struct tui_canvas *canvas, bool styles, struct buf *
 struct tui_area {
     struct tui_canvas *canvas;
     int row, col, rows, cols;
-    struct tui_style style;     /* what tui_say draws with, and what clearing fills with */
+    struct tui_style style; /* what tui_say draws with, and what clearing fills with */
 };
 struct tui_area tui_area_all(struct tui_canvas *canvas);
 struct tui_area tui_area_part(struct tui_area area, struct tui_rect part);
@@ -51,8 +51,7 @@ struct tui_area tui_paper(struct tui_area area, enum tui_role paper);
 int tui_put(struct tui_area area, int row, int col, struct str text);
 int tui_say(struct tui_area area, int row, int col, const char *format, ...) CC_PRINTF(4, 5);
 /* As tui_say, but the text ends at column `end` (exclusive). Returns the column it starts at. */
-int tui_say_right(struct tui_area area, int row, int end, const char *format, ...)
-    CC_PRINTF(4, 5);
+int tui_say_right(struct tui_area area, int row, int end, const char *format, ...) CC_PRINTF(4, 5);
 /* As tui_put within `cols` columns: text that does not fit ends with an ellipsis. */
 int tui_put_short(struct tui_area area, int row, struct tui_rect span, struct str text);
 /* Draws text over several rows, broken between words; returns the number of rows it takes, which

@@ -54,8 +54,8 @@ void tui_chart_sparkline(struct tui_area area, const double *values, size_t coun
         if (!isfinite(values[i]))
             continue;
         int level = (int)within((values[i] - low) / span * 8, 0, 7);
-        struct str glyph = area.canvas->ascii ? (struct str){&ascii[level], 1}
-                                              : str_of(heights[level + 1]);
+        struct str glyph =
+            area.canvas->ascii ? (struct str){&ascii[level], 1} : str_of(heights[level + 1]);
         tui_put(area, 0, (int)(i - skip), glyph);
     }
 }
@@ -77,8 +77,7 @@ void tui_chart_dot(struct tui_area area, int x, int y) {
     tui_put(area, row, col, (struct str){glyph, len});
 }
 
-bool tui_chart_steps(struct tui_area area, const double *values, size_t count,
-                     enum tui_role role) {
+bool tui_chart_steps(struct tui_area area, const double *values, size_t count, enum tui_role role) {
     double low, high;
     if (count < 2 || area.cols < 2 || area.rows < 1 || !range_of(values, count, &low, &high))
         return false;

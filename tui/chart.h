@@ -34,11 +34,11 @@ void tui_chart_interval(struct tui_area area, struct tui_interval interval, stru
 
 struct tui_mark {
     double x, y;
-    const char *glyph;          /* one column */
+    const char *glyph; /* one column */
     enum tui_role role;
 };
-/* A roofline on logarithmic axes: y = min(peak, slope * x). The range of x covers the ridge point and
- * every mark; marks lie over the line. Both roof values are positive. Axis labels are drawn. */
+/* A roofline on logarithmic axes: y = min(peak, slope * x). The range of x covers the ridge point
+ * and every mark; marks lie over the line. Both roof values are positive. Axis labels are drawn. */
 struct tui_roofline {
     double peak, slope;
     const char *x_unit, *y_unit;

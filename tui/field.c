@@ -154,21 +154,17 @@ static void move_line(struct tui_field *field, int step) {
 static enum tui_answer edit(struct tui_field *field, struct tui_key key) {
     static const struct {
         uint32_t control, code;
-    } same[] = {{'a', TUI_KEY_HOME}, {'e', TUI_KEY_END}, {'b', TUI_KEY_LEFT}, {'f', TUI_KEY_RIGHT},
-                {'p', TUI_KEY_UP}, {'n', TUI_KEY_DOWN}, {'d', TUI_KEY_DELETE},
-                {'h', TUI_KEY_BACKSPACE}};
+    } same[] = {{'a', TUI_KEY_HOME},   {'e', TUI_KEY_END},      {'b', TUI_KEY_LEFT},
+                {'f', TUI_KEY_RIGHT},  {'p', TUI_KEY_UP},       {'n', TUI_KEY_DOWN},
+                {'d', TUI_KEY_DELETE}, {'h', TUI_KEY_BACKSPACE}};
     uint32_t code = key.code;
     for (size_t i = 0; i < COUNT_OF(same) && key.modifiers == TUI_CTRL; i++)
         if (same[i].control == key.code)
             code = same[i].code;
     bool word = key.modifiers != 0 && code == key.code;
     switch (code) {
-    case TUI_KEY_HOME:
-        field->cursor = line_start(field);
-        break;
-    case TUI_KEY_END:
-        field->cursor = line_end(field);
-        break;
+    case TUI_KEY_HOME: field->cursor = line_start(field); break;
+    case TUI_KEY_END: field->cursor = line_end(field); break;
     case TUI_KEY_LEFT:
         field->cursor = word ? word_start(field, field->cursor) : previous_at(field, field->cursor);
         break;
@@ -181,28 +177,23 @@ static enum tui_answer edit(struct tui_field *field, struct tui_key key) {
             return recall(field, code == TUI_KEY_UP ? -1 : 1);
         move_line(field, code == TUI_KEY_UP ? -1 : 1);
         break;
-    case TUI_KEY_DELETE:
-        return erase(field, field->cursor, next_at(field, field->cursor));
+    case TUI_KEY_DELETE: return erase(field, field->cursor, next_at(field, field->cursor));
     case TUI_KEY_BACKSPACE:
-        return erase(field, word ? word_start(field, field->cursor)
-                                 : previous_at(field, field->cursor), field->cursor);
+        return erase(field,
+                     word ? word_start(field, field->cursor) : previous_at(field, field->cursor),
+                     field->cursor);
     }
     return TUI_ANSWER_OPEN;
 }
 
 static enum tui_answer control(struct tui_field *field, struct tui_key key) {
     switch (key.code) {
-    case 'k':
-        return erase(field, field->cursor, line_end(field));
-    case 'u':
-        return erase(field, line_start(field), field->cursor);
-    case 'w':
-        return erase(field, word_start(field, field->cursor), field->cursor);
+    case 'k': return erase(field, field->cursor, line_end(field));
+    case 'u': return erase(field, line_start(field), field->cursor);
+    case 'w': return erase(field, word_start(field, field->cursor), field->cursor);
     case 'c':
-    case 'g':
-        return TUI_ANSWER_CANCELLED;
-    default:
-        return edit(field, key);
+    case 'g': return TUI_ANSWER_CANCELLED;
+    default: return edit(field, key);
     }
 }
 
@@ -213,8 +204,8 @@ static enum tui_answer type(struct tui_field *field, struct tui_key key) {
         return control(field, key);
     if (key.modifiers & TUI_ALT) {
         if (key.code == 'b' || key.code == 'f')
-            field->cursor = key.code == 'b' ? word_start(field, field->cursor)
-                                            : word_end(field, field->cursor);
+            field->cursor =
+                key.code == 'b' ? word_start(field, field->cursor) : word_end(field, field->cursor);
         return TUI_ANSWER_OPEN;
     }
     char bytes[4];
@@ -238,12 +229,9 @@ enum tui_answer tui_field_event(struct tui_field *field, const struct tui_event 
         }
         remember(field);
         return TUI_ANSWER_DONE;
-    case TUI_KEY_ESCAPE:
-        return TUI_ANSWER_CANCELLED;
-    case TUI_KEY_TAB:
-        return TUI_ANSWER_COMPLETE;
-    default:
-        return type(field, event->key);
+    case TUI_KEY_ESCAPE: return TUI_ANSWER_CANCELLED;
+    case TUI_KEY_TAB: return TUI_ANSWER_COMPLETE;
+    default: return type(field, event->key);
     }
 }
 

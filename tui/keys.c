@@ -17,7 +17,7 @@ static const struct {
 #define X(id, name) {TUI_KEY_##id, name},
     TUI_KEY_TABLE(X)
 #undef X
-    {' ', "Space"},
+        {' ', "Space"},
 };
 
 bool tui_key_equal(struct tui_key a, struct tui_key b) {
@@ -42,8 +42,8 @@ bool tui_key_parse(struct str name, struct tui_key *key) {
             key->code = named[i].code;
     if (key->code)
         return true;
-    return name.len > 0 && text_decode(name, &key->code) == name.len &&
-           key->code != TEXT_INVALID && !text_is_unsafe(key->code);
+    return name.len > 0 && text_decode(name, &key->code) == name.len && key->code != TEXT_INVALID &&
+           !text_is_unsafe(key->code);
 }
 
 void tui_key_print(struct tui_key key, struct buf *out) {
@@ -64,7 +64,7 @@ void tui_key_print(struct tui_key key, struct buf *out) {
 
 struct tui_decoder {
     struct buf bytes;
-    size_t start;               /* bytes before it are used up */
+    size_t start; /* bytes before it are used up */
     struct buf paste;
     bool pasting;
 };
@@ -90,8 +90,7 @@ void tui_decoder_feed(struct tui_decoder *decoder, const void *bytes, size_t siz
 }
 
 static struct str waiting(const struct tui_decoder *decoder) {
-    return (struct str){decoder->bytes.at + decoder->start,
-                        decoder->bytes.len - decoder->start};
+    return (struct str){decoder->bytes.at + decoder->start, decoder->bytes.len - decoder->start};
 }
 
 bool tui_decoder_waits(const struct tui_decoder *decoder) {
@@ -104,9 +103,9 @@ static uint32_t key_of_letter(char letter) {
         char letter;
         uint32_t code;
     } table[] = {
-        {'A', TUI_KEY_UP}, {'B', TUI_KEY_DOWN}, {'C', TUI_KEY_RIGHT}, {'D', TUI_KEY_LEFT},
-        {'H', TUI_KEY_HOME}, {'F', TUI_KEY_END}, {'Z', TUI_KEY_TAB}, {'P', TUI_KEY_F1},
-        {'Q', TUI_KEY_F2}, {'R', TUI_KEY_F3}, {'S', TUI_KEY_F4}, {'M', TUI_KEY_ENTER},
+        {'A', TUI_KEY_UP},   {'B', TUI_KEY_DOWN}, {'C', TUI_KEY_RIGHT}, {'D', TUI_KEY_LEFT},
+        {'H', TUI_KEY_HOME}, {'F', TUI_KEY_END},  {'Z', TUI_KEY_TAB},   {'P', TUI_KEY_F1},
+        {'Q', TUI_KEY_F2},   {'R', TUI_KEY_F3},   {'S', TUI_KEY_F4},    {'M', TUI_KEY_ENTER},
     };
     for (size_t i = 0; i < COUNT_OF(table); i++)
         if (table[i].letter == letter)
@@ -119,11 +118,11 @@ static uint32_t key_of_number(int number) {
         int number;
         uint32_t code;
     } table[] = {
-        {1, TUI_KEY_HOME}, {2, TUI_KEY_INSERT}, {3, TUI_KEY_DELETE}, {4, TUI_KEY_END},
-        {5, TUI_KEY_PAGE_UP}, {6, TUI_KEY_PAGE_DOWN}, {7, TUI_KEY_HOME}, {8, TUI_KEY_END},
-        {11, TUI_KEY_F1}, {12, TUI_KEY_F2}, {13, TUI_KEY_F3}, {14, TUI_KEY_F4},
-        {15, TUI_KEY_F5}, {17, TUI_KEY_F6}, {18, TUI_KEY_F7}, {19, TUI_KEY_F8},
-        {20, TUI_KEY_F9}, {21, TUI_KEY_F10}, {23, TUI_KEY_F11}, {24, TUI_KEY_F12},
+        {1, TUI_KEY_HOME},    {2, TUI_KEY_INSERT},    {3, TUI_KEY_DELETE}, {4, TUI_KEY_END},
+        {5, TUI_KEY_PAGE_UP}, {6, TUI_KEY_PAGE_DOWN}, {7, TUI_KEY_HOME},   {8, TUI_KEY_END},
+        {11, TUI_KEY_F1},     {12, TUI_KEY_F2},       {13, TUI_KEY_F3},    {14, TUI_KEY_F4},
+        {15, TUI_KEY_F5},     {17, TUI_KEY_F6},       {18, TUI_KEY_F7},    {19, TUI_KEY_F8},
+        {20, TUI_KEY_F9},     {21, TUI_KEY_F10},      {23, TUI_KEY_F11},   {24, TUI_KEY_F12},
     };
     for (size_t i = 0; i < COUNT_OF(table); i++)
         if (table[i].number == number)
@@ -149,7 +148,7 @@ static bool mouse_event(const int *numbers, bool press, struct tui_event *event)
         return true;
     }
     event->kind = TUI_EVENT_CLICK;
-    return (button & 0x23) == 0;    /* the left button, pressed, not dragged */
+    return (button & 0x23) == 0; /* the left button, pressed, not dragged */
 }
 
 /* Reads "\e[ < numbers letter"; returns its length, 0 when it is not complete. */
@@ -164,7 +163,7 @@ static size_t take_csi(struct str text, struct tui_event *event, bool *known) {
         } else if (c == ';') {
             count++;
         } else if ((unsigned char)c < 0x20 || (unsigned char)c > 0x7e) {
-            return at;                      /* broken off: what follows is something new */
+            return at; /* broken off: what follows is something new */
         } else if (c >= 0x40) {
             break;
         }
@@ -188,17 +187,12 @@ static size_t take_csi(struct str text, struct tui_event *event, bool *known) {
 static struct tui_key control_key(unsigned char byte) {
     switch (byte) {
     case '\r':
-    case '\n':
-        return (struct tui_key){TUI_KEY_ENTER, 0};
-    case '\t':
-        return (struct tui_key){TUI_KEY_TAB, 0};
+    case '\n': return (struct tui_key){TUI_KEY_ENTER, 0};
+    case '\t': return (struct tui_key){TUI_KEY_TAB, 0};
     case 0x7f:
-    case 0x08:
-        return (struct tui_key){TUI_KEY_BACKSPACE, 0};
-    case 0:
-        return (struct tui_key){' ', TUI_CTRL};
-    default:
-        return (struct tui_key){byte < 0x1b ? byte + 'a' - 1u : byte + '@' + 0u, TUI_CTRL};
+    case 0x08: return (struct tui_key){TUI_KEY_BACKSPACE, 0};
+    case 0: return (struct tui_key){' ', TUI_CTRL};
+    default: return (struct tui_key){byte < 0x1b ? byte + 'a' - 1u : byte + '@' + 0u, TUI_CTRL};
     }
 }
 
@@ -294,7 +288,7 @@ bool tui_decoder_next(struct tui_decoder *decoder, bool final, struct tui_event 
                                        : take_character(text, final, event, &known);
         if (len == 0)
             return false;
-        explicit_bzero(decoder->bytes.at + decoder->start, len);    /* it may be of a passphrase */
+        explicit_bzero(decoder->bytes.at + decoder->start, len); /* it may be of a passphrase */
         decoder->start += len;
         if (known)
             return true;

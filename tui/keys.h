@@ -6,19 +6,40 @@
 #include "base/base.h"
 
 /* X(ID, name). Keys that are no characters; their codes lie above Unicode. */
-#define TUI_KEY_TABLE(X) \
-    X(ENTER, "Enter") X(TAB, "Tab") X(ESCAPE, "Esc") X(BACKSPACE, "Backspace") \
-    X(DELETE, "Delete") X(INSERT, "Insert") X(UP, "Up") X(DOWN, "Down") X(LEFT, "Left") \
-    X(RIGHT, "Right") X(HOME, "Home") X(END, "End") X(PAGE_UP, "PageUp") \
-    X(PAGE_DOWN, "PageDown") X(F1, "F1") X(F2, "F2") X(F3, "F3") X(F4, "F4") X(F5, "F5") \
-    X(F6, "F6") X(F7, "F7") X(F8, "F8") X(F9, "F9") X(F10, "F10") X(F11, "F11") X(F12, "F12")
+#define TUI_KEY_TABLE(X)      \
+    X(ENTER, "Enter")         \
+    X(TAB, "Tab")             \
+    X(ESCAPE, "Esc")          \
+    X(BACKSPACE, "Backspace") \
+    X(DELETE, "Delete")       \
+    X(INSERT, "Insert")       \
+    X(UP, "Up")               \
+    X(DOWN, "Down")           \
+    X(LEFT, "Left")           \
+    X(RIGHT, "Right")         \
+    X(HOME, "Home")           \
+    X(END, "End")             \
+    X(PAGE_UP, "PageUp")      \
+    X(PAGE_DOWN, "PageDown")  \
+    X(F1, "F1")               \
+    X(F2, "F2")               \
+    X(F3, "F3")               \
+    X(F4, "F4")               \
+    X(F5, "F5")               \
+    X(F6, "F6")               \
+    X(F7, "F7")               \
+    X(F8, "F8")               \
+    X(F9, "F9")               \
+    X(F10, "F10")             \
+    X(F11, "F11")             \
+    X(F12, "F12")
 
 enum tui_key_code {
     TUI_KEY_FIRST_ = 0x110000,
 #define X(id, name) TUI_KEY_##id,
     TUI_KEY_TABLE(X)
 #undef X
-    TUI_KEY_LAST_
+        TUI_KEY_LAST_
 };
 
 enum tui_modifier { TUI_CTRL = 1, TUI_ALT = 2, TUI_SHIFT = 4 };
@@ -38,10 +59,10 @@ enum tui_event_kind { TUI_EVENT_KEY, TUI_EVENT_PASTE, TUI_EVENT_CLICK, TUI_EVENT
 
 struct tui_event {
     enum tui_event_kind kind;
-    struct tui_key key;         /* KEY */
-    struct str paste;           /* PASTE: raw bytes, valid until the next call of the decoder */
-    int row, col;               /* CLICK, WHEEL: from 0 */
-    int wheel;                  /* WHEEL: -1 up, 1 down */
+    struct tui_key key; /* KEY */
+    struct str paste;   /* PASTE: raw bytes, valid until the next call of the decoder */
+    int row, col;       /* CLICK, WHEEL: from 0 */
+    int wheel;          /* WHEEL: -1 up, 1 down */
 };
 
 /* Decodes what terminals send. Sequences that mean nothing are dropped whole; a paste of more than

@@ -26,8 +26,8 @@ static void share_out(int room, const struct tui_share *shares, size_t count, in
 
 #define MAX_PARTS 16
 
-static void split(int start, int length, const struct tui_share *shares, size_t count,
-                  int overlap, int (*parts)[2]) {
+static void split(int start, int length, const struct tui_share *shares, size_t count, int overlap,
+                  int (*parts)[2]) {
     int sizes[MAX_PARTS] = {0};
     count = MIN_OF(count, (size_t)MAX_PARTS);
     share_out(MAX_OF(length + overlap * ((int)count - 1), 0), shares, count, sizes);

@@ -80,8 +80,8 @@ void tui_tabs_draw(struct tui_area area, const char *const *names, int count, in
     int col = 0;
     for (int i = 0; i < count; i++) {
         bool on = i == chosen;
-        struct tui_area look = on ? tui_paper(tui_ink(area, TUI_STRONG), TUI_PAPER_PICKED)
-                                  : tui_ink(area, TUI_DIM);
+        struct tui_area look =
+            on ? tui_paper(tui_ink(area, TUI_STRONG), TUI_PAPER_PICKED) : tui_ink(area, TUI_DIM);
         int end = tui_say(look, 0, col, on && area.canvas->ascii ? "[%s]" : " %s ", names[i]);
         if (spots)
             spots[i] = (struct tui_rect){area.row, area.col + col, 1, end - col};

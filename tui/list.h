@@ -6,14 +6,20 @@
 #include "tui/canvas.h"
 
 struct tui_list {
-    int cursor, top;            /* row numbers of the whole */
-    int count, rows;            /* how many there are, and how many fit; set by tui_list_fit */
-    bool follow;                /* stay at the end while rows are added */
+    int cursor, top; /* row numbers of the whole */
+    int count, rows; /* how many there are, and how many fit; set by tui_list_fit */
+    bool follow;     /* stay at the end while rows are added */
 };
 
 enum tui_move {
-    TUI_MOVE_UP, TUI_MOVE_DOWN, TUI_MOVE_PAGE_UP, TUI_MOVE_PAGE_DOWN, TUI_MOVE_HALF_UP,
-    TUI_MOVE_HALF_DOWN, TUI_MOVE_FIRST, TUI_MOVE_LAST,
+    TUI_MOVE_UP,
+    TUI_MOVE_DOWN,
+    TUI_MOVE_PAGE_UP,
+    TUI_MOVE_PAGE_DOWN,
+    TUI_MOVE_HALF_UP,
+    TUI_MOVE_HALF_DOWN,
+    TUI_MOVE_FIRST,
+    TUI_MOVE_LAST,
 };
 
 /* Takes over the sizes and moves the window so that the cursor is in it. Call before drawing. */

@@ -7,9 +7,9 @@
 #include "tui/list.h"
 
 struct tui_menu_row {
-    const char *name, *key, *text;  /* key and text may be "" */
-    int value;                      /* what tui_menu_chosen returns */
-    bool dim;                       /* shown, but not possible now */
+    const char *name, *key, *text; /* key and text may be "" */
+    int value;                     /* what tui_menu_chosen returns */
+    bool dim;                      /* shown, but not possible now */
 };
 /* {0} is closed. The rows belong to the caller and live as long as the menu is open. */
 struct tui_menu {
@@ -17,7 +17,7 @@ struct tui_menu {
     int count;
     struct tui_field filter;
     struct tui_list list;
-    VEC(int) shown;                 /* indexes into rows */
+    VEC(int) shown; /* indexes into rows */
 };
 void tui_menu_open(struct tui_menu *menu, const struct tui_menu_row *rows, int count);
 void tui_menu_free(struct tui_menu *menu);

@@ -33,8 +33,8 @@ void tui_note_draw(struct tui_area area, const char *title, struct str text,
     int cols = width_for(area);
     struct tui_area measure = tui_area_part(area, (struct tui_rect){0, 0, 0, cols - 4});
     int rows = text.len ? tui_put_wrapped(measure, 0, text) + 1 : 0;
-    struct tui_area inside = tui_popup_draw(area, rows + 7, cols, title,
-                                            "Enter done   M-Enter new line   Esc cancel");
+    struct tui_area inside =
+        tui_popup_draw(area, rows + 7, cols, title, "Enter done   M-Enter new line   Esc cancel");
     tui_put_wrapped(tui_ink(inside, TUI_DIM), 0, text);
     struct tui_rect rect = {rows, 0, inside.rows - rows, inside.cols};
     tui_field_draw(field, tui_area_part(inside, rect));

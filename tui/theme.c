@@ -11,7 +11,7 @@
 
 static const struct {
     const char *name;
-    short colors[3][2];     /* dark, light, 16: foreground, background */
+    short colors[3][2]; /* dark, light, 16: foreground, background */
     unsigned attributes;
 } roles[] = {
 #define X(id, name, df, db, lf, lb, sf, sb, attributes) \

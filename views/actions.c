@@ -14,7 +14,7 @@ static void act_text(struct views *views, enum tune_action_kind kind, struct str
     free(copy);
 }
 
-/* ---- texts that $EDITOR changes --------------------------------------------------------------- */
+/* ---- texts that $EDITOR changes ------------------------------------------------------------- */
 
 static void open_editor(struct views *views, struct tune_action action, const char *name, int line,
                         struct views_request *request) {
@@ -86,8 +86,8 @@ void act_edit(struct views *views, struct str args, struct views_request *reques
 void act_write(struct views *views, struct str args, struct views_request *request) {
     (void)args;
     const struct tune_attempt *incumbent = views_incumbent(views);
-    const char *source = incumbent && incumbent->source ? incumbent->source
-                                                        : views->state->kernel_source;
+    const char *source =
+        incumbent && incumbent->source ? incumbent->source : views->state->kernel_source;
     buf_clear(&views->edit_text);
     buf_puts(&views->edit_text, source ? source : "");
     int line = views->panes[PANE_KERNEL].cursor + 1;
@@ -115,7 +115,7 @@ bool views_edited(struct views *views, const char *text, struct err *err) {
     return true;
 }
 
-/* ---- decisions with a reason ------------------------------------------------------------------ */
+/* ---- decisions with a reason ---------------------------------------------------------------- */
 
 void act_approve(struct views *views, struct str args, struct views_request *request) {
     if (tune_can(views->state, TUNE_ACT_SEND) && !tune_can(views->state, TUNE_ACT_APPROVE))
@@ -140,12 +140,14 @@ static void ask_reject_lane(struct views *views) {
         buf_printf(&text, "Why? What was %s of lane %d is dropped; the others are not touched.",
                    state->wait_step == TUNE_STEP_REFLECT ? "noted" : "learnt", lane);
     else if (others)
-        buf_printf(&text, "Why? The reason goes into the context of later proposals. Lane %d is closed; "
-                   "%d other%s wait%s here as before.", lane, others, others == 1 ? "" : "s",
-                   others == 1 ? "s" : "");
+        buf_printf(&text,
+                   "Why? The reason goes into the context of later proposals. Lane %d is closed; "
+                   "%d other%s wait%s here as before.",
+                   lane, others, others == 1 ? "" : "s", others == 1 ? "s" : "");
     else
-        buf_puts(&text, "Why? The reason goes into the context of later proposals. It is the last lane "
-                        "that is open: the round ends and the loop pauses.");
+        buf_puts(&text,
+                 "Why? The reason goes into the context of later proposals. It is the last lane "
+                 "that is open: the round ends and the loop pauses.");
     views_ask_note(views, title, text.at, "", reject_with);
     buf_free(&text);
 }
@@ -177,7 +179,8 @@ static void another_with(struct views *views, struct str text, struct views_requ
 
 void act_another(struct views *views, struct str args, struct views_request *request) {
     enum tune_wait wait = views->state->wait;
-    bool takes = wait == TUNE_WAIT_GATE || (views->view == VIEW_LANES && wait != TUNE_WAIT_REJECTED);
+    bool takes =
+        wait == TUNE_WAIT_GATE || (views->view == VIEW_LANES && wait != TUNE_WAIT_REJECTED);
     if (takes && !lanes_take_cursor(views))
         return;
     if (args.len || !tune_can(views->state, TUNE_ACT_ANOTHER)) {
@@ -185,17 +188,19 @@ void act_another(struct views *views, struct str args, struct views_request *req
         return;
     }
     bool lanes = lanes_any(views) && views->state->wait == TUNE_WAIT_GATE;
-    views_ask_note(views, "another proposal",
-                   lanes ? "What should be different? (may be left empty) Only this lane begins anew; "
-                           "the others wait."
-                         : "What should be different? (may be left empty)", "", another_with);
+    views_ask_note(
+        views, "another proposal",
+        lanes ? "What should be different? (may be left empty) Only this lane begins anew; "
+                "the others wait."
+              : "What should be different? (may be left empty)",
+        "", another_with);
 }
 
 static void revert_to(struct views *views, struct str text, struct views_request *request) {
     (void)text;
     (void)request;
-    if (views_act(views, &(struct tune_action){.kind = TUNE_ACT_REVERT,
-                                               .attempt = views->answer_index}))
+    if (views_act(views,
+                  &(struct tune_action){.kind = TUNE_ACT_REVERT, .attempt = views->answer_index}))
         views_show(views, VIEW_WORKBENCH);
 }
 
@@ -207,8 +212,10 @@ static void revert_beam_print(const struct tune_state *state, int id, struct buf
         buf_printf(out, "The beam of %d is given up: the", (int)state->beam.len);
     else
         buf_puts(out, "The");
-    buf_printf(out, " next round starts from #%d alone, and the beam is what comes of it. Nothing is "
-               "deleted, and u takes it back.", id);
+    buf_printf(out,
+               " next round starts from #%d alone, and the beam is what comes of it. Nothing is "
+               "deleted, and u takes it back.",
+               id);
 }
 
 static void ask_revert(struct views *views, int id) {
@@ -255,8 +262,9 @@ void act_run(struct views *views, struct str args, struct views_request *request
     bool asks = calls_running(views->state) > 0 || tune_state_waits(views->state);
     if (views_act(views, &(struct tune_action){.kind = pause ? TUNE_ACT_PAUSE : TUNE_ACT_START}) &&
         pause)
-        views_say(views, false, asks ? "the question was given up; s asks it again"
-                                     : "pauses after the step that runs; s goes on");
+        views_say(views, false,
+                  asks ? "the question was given up; s asks it again"
+                       : "pauses after the step that runs; s goes on");
 }
 
 static void overrule_with(struct views *views, struct str text, struct views_request *request) {
@@ -284,8 +292,7 @@ static void choose_plan(struct views *views, struct str text, struct views_reque
     (void)request;
     long long index;
     if (str_to_int(text, &index))
-        views_act(views,
-                  &(struct tune_action){.kind = TUNE_ACT_CHOOSE_PLAN, .index = (int)index});
+        views_act(views, &(struct tune_action){.kind = TUNE_ACT_CHOOSE_PLAN, .index = (int)index});
 }
 
 void act_plans(struct views *views, struct str args, struct views_request *request) {
@@ -310,21 +317,21 @@ void act_take(struct views *views, struct str args, struct views_request *reques
     const struct tune_candidate *candidate = &views->state->candidate;
     if (done && !*why && (size_t)views->hunk < candidate->hunks.len &&
         candidate->hunks.at[views->hunk].left)
-        views_say(views, false, "left out; :take WHY leaves it out with a reason that models are told");
+        views_say(views, false,
+                  "left out; :take WHY leaves it out with a reason that models are told");
 }
 
-/* ---- settings --------------------------------------------------------------------------------- */
+/* ---- settings ------------------------------------------------------------------------------- */
 
-#define GATE_QUESTIONS (TUNE_STEPS + 1)     /* the row of the menu after those of the steps */
+#define GATE_QUESTIONS (TUNE_STEPS + 1) /* the row of the menu after those of the steps */
 
 static void next_gate(struct views *views, struct str text, struct views_request *request) {
     long long step;
     if (!str_to_int(text, &step) || step < 0 || step > GATE_QUESTIONS)
         return;
     enum tune_gate gate = views->state->steps[step < TUNE_STEPS ? step : 0].gate;
-    struct tune_action action = {.kind = TUNE_ACT_SET_GATE,
-                                 .step = (enum tune_step)step,
-                                 .gate = (gate + 1) % TUNE_GATES};
+    struct tune_action action = {
+        .kind = TUNE_ACT_SET_GATE, .step = (enum tune_step)step, .gate = (gate + 1) % TUNE_GATES};
     if (step == GATE_QUESTIONS)
         action = (struct tune_action){.kind = TUNE_ACT_HOLD};
     views_act(views, &action);
@@ -337,8 +344,8 @@ static void next_gate(struct views *views, struct str text, struct views_request
 void act_gates(struct views *views, struct str args, struct views_request *request) {
     (void)args;
     (void)request;
-    static const char *const meaning[TUNE_GATES] = {
-        "waits for you", "goes on by itself", "goes on by itself when it came out well"};
+    static const char *const meaning[TUNE_GATES] = {"waits for you", "goes on by itself",
+                                                    "goes on by itself when it came out well"};
     views->rows.len = 0;
     views_menu_row(views, TUNE_STEPS, "", "all steps", "set every gate to the next setting");
     for (int i = 0; i < TUNE_STEPS; i++) {
@@ -378,8 +385,8 @@ void act_gate(struct views *views, struct str args, struct views_request *reques
     else if (!tune_gate_find(gate_word.at, &gate))
         views_say(views, true, "a gate is ask, auto or auto-green");
     else
-        views_act(views, &(struct tune_action){.kind = TUNE_ACT_SET_GATE, .step = step,
-                                               .gate = gate});
+        views_act(views,
+                  &(struct tune_action){.kind = TUNE_ACT_SET_GATE, .step = step, .gate = gate});
     buf_free(&step_word);
     buf_free(&gate_word);
 }
@@ -396,8 +403,8 @@ void act_budget(struct views *views, struct str args, struct views_request *requ
     else if (!str_is(args, "none") && !str_to_double(args, &number))
         views_say(views, true, "say a number or none: budget rounds 20");
     else
-        views_act(views, &(struct tune_action){.kind = TUNE_ACT_SET_BUDGET, .index = (int)budget,
-                                               .number = number});
+        views_act(views, &(struct tune_action){
+                             .kind = TUNE_ACT_SET_BUDGET, .index = (int)budget, .number = number});
     buf_free(&word);
 }
 
@@ -407,8 +414,7 @@ void act_tolerance(struct views *views, struct str args, struct views_request *r
     if (!str_to_double(args, &number))
         views_say(views, true, "say a number: tolerance 2e-5");
     else
-        views_act(views,
-                  &(struct tune_action){.kind = TUNE_ACT_SET_TOLERANCE, .number = number});
+        views_act(views, &(struct tune_action){.kind = TUNE_ACT_SET_TOLERANCE, .number = number});
 }
 
 void act_precision(struct views *views, struct str args, struct views_request *request) {
@@ -422,20 +428,20 @@ void act_allow(struct views *views, struct str args, struct views_request *reque
     views_act(views, &(struct tune_action){.kind = TUNE_ACT_ALLOW});
 }
 
-/* ---- notes and memory ------------------------------------------------------------------------- */
+/* ---- notes and memory ----------------------------------------------------------------------- */
 
 void act_pin(struct views *views, struct str args, struct views_request *request) {
     (void)args;
     (void)request;
-    views_act(views, &(struct tune_action){.kind = TUNE_ACT_PIN_NOTE,
-                                           .index = views->notes_list.cursor});
+    views_act(views,
+              &(struct tune_action){.kind = TUNE_ACT_PIN_NOTE, .index = views->notes_list.cursor});
 }
 
 void act_drop(struct views *views, struct str args, struct views_request *request) {
     (void)args;
     (void)request;
-    views_act(views, &(struct tune_action){.kind = TUNE_ACT_DROP_NOTE,
-                                           .index = views->notes_list.cursor});
+    views_act(views,
+              &(struct tune_action){.kind = TUNE_ACT_DROP_NOTE, .index = views->notes_list.cursor});
 }
 
 void act_memory_approve(struct views *views, struct str args, struct views_request *request) {
@@ -448,8 +454,9 @@ void act_memory_approve(struct views *views, struct str args, struct views_reque
     /* The one that the loop waits for: then it goes on, too. */
     bool waits = item && state->wait == TUNE_WAIT_GATE && state->wait_step == TUNE_STEP_SUMMARISE &&
                  item->attempt == state->current && !item->imported;
-    views_act(views, &(struct tune_action){
-                         .kind = waits ? TUNE_ACT_APPROVE : TUNE_ACT_APPROVE_MEMORY, .index = index});
+    views_act(views,
+              &(struct tune_action){.kind = waits ? TUNE_ACT_APPROVE : TUNE_ACT_APPROVE_MEMORY,
+                                    .index = index});
 }
 
 static bool may_approve(const struct views *views, size_t index) {
@@ -465,8 +472,8 @@ static void approve_fitting(struct views *views, struct str text, struct views_r
     for (size_t i = 0; ok && i < views->state->memory.len; i++) {
         if (!may_approve(views, i))
             continue;
-        ok = views_act(views, &(struct tune_action){.kind = TUNE_ACT_APPROVE_MEMORY,
-                                                    .index = (int)i});
+        ok = views_act(views,
+                       &(struct tune_action){.kind = TUNE_ACT_APPROVE_MEMORY, .index = (int)i});
         count += ok;
     }
     if (ok)
@@ -481,9 +488,10 @@ void act_memory_approve_all(struct views *views, struct str args, struct views_r
     struct buf text = {0};
     for (size_t i = 0; i < views->state->memory.len; i++)
         count += may_approve(views, i);
-    buf_printf(&text, "Approve %d experience%s that %s proposed and fit%s this kernel? Prompts have "
-               "them from then on, the newest first.", count, count == 1 ? "" : "s",
-               count == 1 ? "is" : "are", count == 1 ? "s" : "");
+    buf_printf(&text,
+               "Approve %d experience%s that %s proposed and fit%s this kernel? Prompts have "
+               "them from then on, the newest first.",
+               count, count == 1 ? "" : "s", count == 1 ? "is" : "are", count == 1 ? "s" : "");
     if (count)
         views_ask_confirm(views, "approve", text.at, approve_fitting);
     else

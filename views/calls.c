@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define STABLE 4096             /* a long text is cut at multiples of it, so that lines stay put */
+#define STABLE 4096 /* a long text is cut at multiples of it, so that lines stay put */
 #define SCISSORS "# ---- your answer stands above this line; below is what is asked ----"
 
-/* ---- which ----------------------------------------------------------------------------------- */
+/* ---- which ---------------------------------------------------------------------------------- */
 
 static bool runs(const struct tune_call *call) {
     return !call->ended_ms;
@@ -108,7 +108,7 @@ void calls_previous(struct views *views, struct str args, struct views_request *
     look_at_next(views, -1);
 }
 
-/* ---- drawing --------------------------------------------------------------------------------- */
+/* ---- drawing -------------------------------------------------------------------------------- */
 
 static double tokens_so_far(const struct tune_call *call) {
     return tune_tokens_estimate(buf_str(&call->live));
@@ -144,7 +144,10 @@ static void draw_row(const struct views *views, struct tui_area area, int row, i
     bool here = number == chosen(views), person = call->waits || call->held;
     int right = area.cols - 1, middle = MAX_OF(right - 24, 12);
     tui_say(tui_ink(area, TUI_KEY), row, 0, "%s", here ? "›" : " ");
-    tui_say(tui_ink(area, state_role(call)), row, 1, "%s", person ? "◆" : call->live.len ? "▶" : "·");
+    tui_say(tui_ink(area, state_role(call)), row, 1, "%s",
+            person           ? "◆"
+            : call->live.len ? "▶"
+                             : "·");
     struct tui_area ink = here ? tui_ink(area, TUI_STRONG) : area;
     tui_put_short(ink, row, (struct tui_rect){0, 3, 1, 10}, str_of(call->role));
     struct buf who = {0};
@@ -159,19 +162,21 @@ static void draw_row(const struct views *views, struct tui_area area, int row, i
 }
 
 /* Where one runs: a line about it. */
-static void draw_one(const struct views *views, struct tui_area area, const struct tune_call *call) {
+static void draw_one(const struct views *views, struct tui_area area,
+                     const struct tune_call *call) {
     struct buf text = {0}, line = {0};
     lane_print(call, &line);
-    buf_printf(&line, "%s %s  %s  %s", call->role ? call->role : "-", call->model ? call->model : "-",
-               show_elapsed(views->now_ms - call->asked_ms).text, state_word(call, &text));
+    buf_printf(&line, "%s %s  %s  %s", call->role ? call->role : "-",
+               call->model ? call->model : "-", show_elapsed(views->now_ms - call->asked_ms).text,
+               state_word(call, &text));
     tui_put_short(tui_ink(area, TUI_ACTIVE), 0, (struct tui_rect){0, 1, 1, area.cols - 2},
                   buf_str(&line));
     buf_free(&text);
     buf_free(&line);
 }
 
-/* Where several run: a row for each, as many as leave room for the text of the one looked at, and a rule
- * that says which it is. Returns the rows taken. */
+/* Where several run: a row for each, as many as leave room for the text of the one looked at, and a
+ * rule that says which it is. Returns the rows taken. */
 static int draw_several(const struct views *views, struct tui_area area, int number, int count) {
     const struct tune_state *state = views->state;
     int shown = MIN_OF(count, MAX_OF(area.rows - 7, 1)), place = 0, at = 0;
@@ -248,7 +253,8 @@ static void draw_held(struct tui_area area, const struct tune_state *state,
                       const struct tune_call *call) {
     struct tui_area inner = tui_area_part(area, (struct tui_rect){0, 1, area.rows, area.cols - 2});
     struct buf text = {0};
-    buf_printf(&text, "◆ Not sent yet, about %s tokens: S sends it, 9 shows it part by part and lets "
+    buf_printf(&text,
+               "◆ Not sent yet, about %s tokens: S sends it, 9 shows it part by part and lets "
                "you edit it, s gives it up.\n",
                show_count(call->estimate).text);
     if (call->mends >= 0 && (size_t)call->mends < state->calls.len)
@@ -258,7 +264,8 @@ static void draw_held(struct tui_area area, const struct tune_state *state,
     buf_free(&text);
 }
 
-/* While other lanes ask, one that has something to show shows it; what a person has to do comes first. */
+/* While other lanes ask, one that has something to show shows it; what a person has to do comes
+ * first. */
 static bool lane_has_more(const struct views *views) {
     const struct tune_state *state = views->state;
     return state->lanes.len && meant(views) < 0 && waiting(views) < 0 && !calls_held(views, NULL) &&
@@ -268,8 +275,8 @@ static bool lane_has_more(const struct views *views) {
 
 bool calls_draw(struct views *views, struct tui_area area) {
     int number = chosen(views);
-    bool elsewhere = (views->step >= 0 && views->step != (int)views->state->step) ||
-                     lane_has_more(views);
+    bool elsewhere =
+        (views->step >= 0 && views->step != (int)views->state->step) || lane_has_more(views);
     if (number < 0 || elsewhere || area.rows < 2)
         return false;
     const struct tune_call *call = &views->state->calls.at[number];
@@ -326,7 +333,7 @@ bool calls_doing(const struct views *views, struct buf *out) {
     return true;
 }
 
-/* ---- a person answers ------------------------------------------------------------------------ */
+/* ---- a person answers ----------------------------------------------------------------------- */
 
 static void answer_with(struct views *views, struct str text, struct views_request *request) {
     (void)request;

@@ -75,13 +75,13 @@ void chrome_header(struct views *views, struct tui_area area) {
     int col = tui_say(tui_ink(bar, TUI_BRAND), 0, 1, "hone") + 2;
     const struct tune_attempt *best = tune_state_attempt(state, state->best);
     struct piece pieces[7] = {{.role = TUI_STRONG, .rank = 0}, {.role = TUI_PLAIN, .rank = 3},
-                              {.role = TUI_PLAIN, .rank = 1}, {.role = TUI_PLAIN, .rank = 1},
-                              {.role = TUI_GOOD, .rank = 0}, {.role = TUI_DIM, .rank = 4},
+                              {.role = TUI_PLAIN, .rank = 1},  {.role = TUI_PLAIN, .rank = 1},
+                              {.role = TUI_GOOD, .rank = 0},   {.role = TUI_DIM, .rank = 4},
                               {.role = TUI_DIM, .rank = 6}};
     snprintf(pieces[0].text, sizeof pieces[0].text, "%s", state->task ? state->task : "-");
     place_piece(views, area.cols, &pieces[1]);
     for (size_t i = 2; i < COUNT_OF(pieces) && pieces[1].rank == 0; i++)
-        pieces[i].rank++;       /* a lost connection matters more than numbers */
+        pieces[i].rank++; /* a lost connection matters more than numbers */
     snprintf(pieces[2].text, sizeof pieces[2].text, "round %d/%d", state->round, state->rounds);
     if (best && isfinite(best->latency_us)) {
         snprintf(pieces[3].text, sizeof pieces[3].text, "best %s",
@@ -103,28 +103,28 @@ void chrome_header(struct views *views, struct tui_area area) {
     tui_say_right(tui_ink(bar, TUI_DIM), 0, area.cols - 1, "%s", clock.text);
 }
 
-/* ---- steps ------------------------------------------------------------------------------------ */
+/* ---- steps ---------------------------------------------------------------------------------- */
 
 static const struct {
     const char *glyph;
     enum tui_role role;
 } step_looks[TUNE_STEP_STATES] = {
-    [TUNE_IS_WAITING] = {"·", TUI_DIM},  [TUNE_IS_RUNNING] = {"▶", TUI_ACTIVE},
-    [TUNE_IS_OK] = {"✓", TUI_GOOD},      [TUNE_IS_FAILED] = {"✗", TUI_BAD},
+    [TUNE_IS_WAITING] = {"·", TUI_DIM}, [TUNE_IS_RUNNING] = {"▶", TUI_ACTIVE},
+    [TUNE_IS_OK] = {"✓", TUI_GOOD},     [TUNE_IS_FAILED] = {"✗", TUI_BAD},
     [TUNE_IS_SKIPPED] = {"−", TUI_DIM},
 };
 
 static void step_text(const struct views *views, int i, bool wide, struct buf *out) {
     const struct tune_step_view *step = &views->state->steps[i];
-    bool running = step->is == TUNE_IS_RUNNING, waits = views->state->wait == TUNE_WAIT_GATE &&
-                                                        (int)views->state->wait_step == i;
+    bool running = step->is == TUNE_IS_RUNNING,
+         waits = views->state->wait == TUNE_WAIT_GATE && (int)views->state->wait_step == i;
     const char *glyph = waits ? "◆" : step_looks[step->is].glyph;
     buf_printf(out, "%s%s%s", glyph, wide ? " " : "", tune_step_word((enum tune_step)i));
     int64_t ms = (running ? views->now_ms : step->ended_ms) - step->started_ms;
     bool counts = running && lanes_any(views) && step->total > 0;
     if (counts)
         buf_printf(out, " %.0f/%.0f", step->done, step->total);
-    if (counts && !wide)                        /* how long it takes is said below */
+    if (counts && !wide) /* how long it takes is said below */
         return;
     if (step->started_ms && (running || (wide && step->ended_ms && ms >= 100)))
         buf_printf(out, " %s", show_elapsed(ms).text);
@@ -173,7 +173,7 @@ void chrome_steps(struct views *views, struct tui_area area) {
     buf_free(&gate);
 }
 
-/* ---- plan and status -------------------------------------------------------------------------- */
+/* ---- plan and status ------------------------------------------------------------------------ */
 
 static void held_text(struct tui_area area, const struct tune_plan *plan, int *end) {
     static const struct {
@@ -186,7 +186,8 @@ static void held_text(struct tui_area area, const struct tune_plan *plan, int *e
     };
     if (looks[plan->held].text)
         *end = tui_say_right(tui_ink(area, looks[plan->held].role), 0, area.cols - 1, "%s",
-                             looks[plan->held].text) - 2;
+                             looks[plan->held].text) -
+               2;
 }
 
 void plan_prediction(const struct tune_plan *plan, struct buf *out) {
@@ -203,14 +204,18 @@ void plan_prediction(const struct tune_plan *plan, struct buf *out) {
 static void draw_step(struct views *views, struct tui_area area) {
     const struct tune_step_view *step = &views->state->steps[views->step];
     int col = tui_say(tui_ink(area, TUI_STRONG), 0, 1, "%s",
-                      tune_step_word((enum tune_step)views->step)) + 2;
+                      tune_step_word((enum tune_step)views->step)) +
+              2;
     col = tui_say(tui_ink(area, step_looks[step->is].role), 0, col, "%s",
-                  tune_step_is_word(step->is)) + 2;
+                  tune_step_is_word(step->is)) +
+          2;
     if (step->ended_ms)
         col = tui_say(tui_ink(area, TUI_DIM), 0, col, "%s",
-                      show_elapsed(step->ended_ms - step->started_ms).text) + 2;
+                      show_elapsed(step->ended_ms - step->started_ms).text) +
+              2;
     int end = tui_say_right(tui_ink(area, TUI_DIM), 0, area.cols - 1, "gate: %s",
-                            tune_gate_word(step->gate)) - 2;
+                            tune_gate_word(step->gate)) -
+              2;
     const char *text = step->summary ? step->summary : step->doing ? step->doing : "";
     tui_put_short(area, 0, (struct tui_rect){0, col, 1, end - col}, str_of(text));
 }
@@ -263,10 +268,11 @@ static int running_text(struct views *views, struct tui_area area) {
     }
     struct buf asks = {0};
     if (calls_doing(views, &asks))
-        col = tui_put_short(tune_can(state, TUNE_ACT_ANSWER) || tune_can(state, TUNE_ACT_SEND)
-                                ? tui_ink(area, TUI_WAITING)
-                                : area, 0,
-                            (struct tui_rect){0, col + 2, 1, area.cols - col - 3}, buf_str(&asks));
+        col =
+            tui_put_short(tune_can(state, TUNE_ACT_ANSWER) || tune_can(state, TUNE_ACT_SEND)
+                              ? tui_ink(area, TUI_WAITING)
+                              : area,
+                          0, (struct tui_rect){0, col + 2, 1, area.cols - col - 3}, buf_str(&asks));
     buf_free(&asks);
     if (step->doing)
         col = tui_say(area, 0, col + 2, "%s", step->doing);
@@ -282,7 +288,8 @@ static int running_text(struct views *views, struct tui_area area) {
     return col;
 }
 
-/* Whether how the place is comes before what the loop says. At a gate it does not: the head has it. */
+/* Whether how the place is comes before what the loop says. At a gate it does not: the head has
+ * it. */
 static bool place_matters(const struct views *views) {
     const struct tune_state *state = views->state;
     const struct target_status *status = place_in_trouble(views) ? state->place->status : NULL;
@@ -327,8 +334,8 @@ void chrome_status(struct views *views, struct tui_area area) {
         const char *glyph;
         enum tui_role role;
     } looks[TUNE_WAITS] = {
-        [TUNE_WAIT_NOTHING] = {"", TUI_PLAIN},    [TUNE_WAIT_GATE] = {"◆", TUI_WAITING},
-        [TUNE_WAIT_PAUSED] = {"■", TUI_WARN},     [TUNE_WAIT_REJECTED] = {"■", TUI_WARN},
+        [TUNE_WAIT_NOTHING] = {"", TUI_PLAIN},   [TUNE_WAIT_GATE] = {"◆", TUI_WAITING},
+        [TUNE_WAIT_PAUSED] = {"■", TUI_WARN},    [TUNE_WAIT_REJECTED] = {"■", TUI_WARN},
         [TUNE_WAIT_STOPPED] = {"■", TUI_STRONG},
     };
     struct tui_rect line = {0, 1, 1, area.cols - 2};
@@ -340,8 +347,8 @@ void chrome_status(struct views *views, struct tui_area area) {
     } else if (place_matters(views)) {
         tui_put_short(tui_ink(area, place_role(views)), 0, line,
                       str_of(state->place->status->text));
-    } else if (state->wait == TUNE_WAIT_NOTHING && state->steps[state->step].is ==
-                                                       TUNE_IS_RUNNING) {
+    } else if (state->wait == TUNE_WAIT_NOTHING &&
+               state->steps[state->step].is == TUNE_IS_RUNNING) {
         running_text(views, area);
     } else if (state->read_only) {
         tui_say(tui_ink(area, TUI_WARN), 0, 1, "read-only: the session is open in %s",
@@ -372,10 +379,10 @@ void chrome_status(struct views *views, struct tui_area area) {
     }
 }
 
-/* ---- keys ------------------------------------------------------------------------------------- */
+/* ---- keys ----------------------------------------------------------------------------------- */
 
-static const char *const hunk_hints[] = {"Space", "take/leave", "n", "next", "p", "previous", "a",
-                                         "approve", "Esc", "done"};
+static const char *const hunk_hints[] = {"Space",    "take/leave", "n",       "next", "p",
+                                         "previous", "a",          "approve", "Esc",  "done"};
 
 /* Draws one "key hint"; false when it does not fit. */
 static bool put_hint(struct tui_area area, int *col, const char *key, const char *hint) {
@@ -408,8 +415,8 @@ static void lanes_hint(const struct views *views, const struct command *command,
     }
 }
 
-/* What a screen is for comes before the loop's keys: of a list what is done to its rows, of several lanes
- * what is decided about them. */
+/* What a screen is for comes before the loop's keys: of a list what is done to its rows, of several
+ * lanes what is decided about them. */
 static bool comes_first(const struct views *views, const struct command *command) {
     static const char *const names[] = {"approve", "lanes", "reject"};
     if (views->view == VIEW_NOTES || views->view == VIEW_MEMORY)
@@ -454,11 +461,11 @@ void chrome_keys(struct views *views, struct tui_area area) {
         count++;
     for (size_t i = 0; i < 2 * count; i++) {
         const struct command *command = command_at(i % count);
-        if (!command->hint[0] || !command_is_here(views, command) ||
-            !command_can(views, command) || comes_first(views, command) != (i < count))
+        if (!command->hint[0] || !command_is_here(views, command) || !command_can(views, command) ||
+            comes_first(views, command) != (i < count))
             continue;
         if (command->action == TUNE_ACT_HOLD && !prompt_has_part(views))
-            continue;   /* the row has no room for it where it matters less */
+            continue; /* the row has no room for it where it matters less */
         struct buf key = {0}, hint = {0};
         hint_of(views, command, &key, &hint);
         if (is_general(command))

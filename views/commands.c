@@ -99,8 +99,7 @@ static void do_search(struct views *views, struct str args, struct views_request
 
 static void chosen_command(struct views *views, struct str text, struct views_request *request) {
     long long number;
-    const struct command *command =
-        str_to_int(text, &number) ? command_at((size_t)number) : NULL;
+    const struct command *command = str_to_int(text, &number) ? command_at((size_t)number) : NULL;
     if (command)
         command_run(views, command, STR(""), request);
 }
@@ -128,11 +127,11 @@ static void do_help(struct views *views, struct str args, struct views_request *
 }
 
 /* Screens. */
-#define SHOW(function, id) \
+#define SHOW(function, id)                                                                      \
     static void function(struct views *views, struct str args, struct views_request *request) { \
-        (void)args; \
-        (void)request; \
-        views_show(views, id); \
+        (void)args;                                                                             \
+        (void)request;                                                                          \
+        views_show(views, id);                                                                  \
     }
 SHOW(do_workbench, VIEW_WORKBENCH)
 SHOW(do_kernel, VIEW_KERNEL)
@@ -164,11 +163,11 @@ static void move(struct views *views, enum tui_move how) {
         view->moved(views);
 }
 
-#define MOVE(function, how) \
+#define MOVE(function, how)                                                                     \
     static void function(struct views *views, struct str args, struct views_request *request) { \
-        (void)args; \
-        (void)request; \
-        move(views, how); \
+        (void)args;                                                                             \
+        (void)request;                                                                          \
+        move(views, how);                                                                       \
     }
 MOVE(do_up, TUI_MOVE_UP)
 MOVE(do_down, TUI_MOVE_DOWN)
@@ -249,9 +248,9 @@ static void do_previous_pane(struct views *views, struct str args, struct views_
 /* Going to a step brings the pane to the front that shows what it produced. */
 static void go_step(struct views *views, int by) {
     static const enum pane shows[TUNE_STEPS] = {
-        [TUNE_STEP_PROFILE] = PANE_PROFILE, [TUNE_STEP_PLAN] = PANE_PROPOSAL,
-        [TUNE_STEP_REWRITE] = PANE_PROPOSAL, [TUNE_STEP_VERIFY] = PANE_DEVICE,
-        [TUNE_STEP_BENCHMARK] = PANE_DEVICE, [TUNE_STEP_DECIDE] = PANE_PROFILE,
+        [TUNE_STEP_PROFILE] = PANE_PROFILE,   [TUNE_STEP_PLAN] = PANE_PROPOSAL,
+        [TUNE_STEP_REWRITE] = PANE_PROPOSAL,  [TUNE_STEP_VERIFY] = PANE_DEVICE,
+        [TUNE_STEP_BENCHMARK] = PANE_DEVICE,  [TUNE_STEP_DECIDE] = PANE_PROFILE,
         [TUNE_STEP_SUMMARISE] = PANE_PROFILE, [TUNE_STEP_REFLECT] = PANE_PROFILE,
     };
     int step = views->step < 0 ? (int)views->state->step : views->step + by;
@@ -332,7 +331,8 @@ static void find(struct views *views, int step) {
     }
     if (!list || !line_of || views->search.len == 0)
         return;
-    int row = tui_find_row(buf_str(&views->search), list->cursor, step, list->count, line_of, views);
+    int row =
+        tui_find_row(buf_str(&views->search), list->cursor, step, list->count, line_of, views);
     if (row < 0)
         views_say(views, true, "'%s' occurs nowhere here", views->search.at);
     else
@@ -353,7 +353,7 @@ static void do_search(struct views *views, struct str args, struct views_request
     }
     struct tui_list *list = views_list(views);
     if (list && !list->follow)
-        list->cursor--;                 /* the row under the cursor counts, too */
+        list->cursor--; /* the row under the cursor counts, too */
     find(views, list && list->follow ? -1 : 1);
     if (list && list->cursor < 0)
         list->cursor = 0;
@@ -483,19 +483,20 @@ static const struct command commands[] = {
     /* name, hint in the key line ("" for none), help, where, action, handler, condition */
     {"approve", "approve", "accept what waits at a gate, all lanes",
      ON(WORKBENCH) | ON(KERNEL) | ON(DIFF) | ON(DEVICE) | ON(PROFILE) | ON(PROMPT) | ON(HISTORY) |
-     ON(NOTES) | ON(SETTINGS) | ON(LANES), TUNE_ACT_APPROVE, act_approve, NULL},
-    {"lanes", "lanes", "the directions of this round in a list; with a number: look at that one", TUNING,
-     NONE, lanes_show, lanes_may},
-    {"next-lane", "next lane", "look at the next direction of this round", ON(WORKBENCH) | ON(LANES),
-     TUNE_ACT_FOCUS, lanes_next, NULL},
-    {"previous-lane", "", "look at the direction before", ON(WORKBENCH) | ON(LANES),
-     TUNE_ACT_FOCUS, lanes_previous, NULL},
-    {"next-open-lane", "", "look at the next direction that is not closed", ON(WORKBENCH) | ON(LANES),
-     TUNE_ACT_FOCUS, lanes_next_open, NULL},
+         ON(NOTES) | ON(SETTINGS) | ON(LANES),
+     TUNE_ACT_APPROVE, act_approve, NULL},
+    {"lanes", "lanes", "the directions of this round in a list; with a number: look at that one",
+     TUNING, NONE, lanes_show, lanes_may},
+    {"next-lane", "next lane", "look at the next direction of this round",
+     ON(WORKBENCH) | ON(LANES), TUNE_ACT_FOCUS, lanes_next, NULL},
+    {"previous-lane", "", "look at the direction before", ON(WORKBENCH) | ON(LANES), TUNE_ACT_FOCUS,
+     lanes_previous, NULL},
+    {"next-open-lane", "", "look at the next direction that is not closed",
+     ON(WORKBENCH) | ON(LANES), TUNE_ACT_FOCUS, lanes_next_open, NULL},
     {"send", "send", "send the question that waits for it to the model", ON(WORKBENCH) | ON(PROMPT),
      TUNE_ACT_SEND, calls_send, NULL},
-    {"retry", "try again", "connect to the host, or ask the model that is waited for, now", TUNING, NONE, place_retry,
-     place_can_retry},
+    {"retry", "try again", "connect to the host, or ask the model that is waited for, now", TUNING,
+     NONE, place_retry, place_can_retry},
     {"timeline", "timeline/roofline", "show cost per line, the engine timeline, the roofline",
      ON(PROFILE), NONE, do_timeline, NULL},
     {"zoom-in", "zoom in", "show half as much of the timeline, around the cursor", ON(PROFILE),
@@ -510,30 +511,31 @@ static const struct command commands[] = {
      ON(WORKBENCH) | ON(PROMPT), TUNE_ACT_ANSWER, calls_answer_here, NULL},
     {"next-call", "next call", "show the answer of the next model that is asked now", ON(WORKBENCH),
      NONE, calls_next, calls_many},
-    {"previous-call", "", "show the answer of the model before", ON(WORKBENCH), NONE, calls_previous,
-     calls_many},
+    {"previous-call", "", "show the answer of the model before", ON(WORKBENCH), NONE,
+     calls_previous, calls_many},
     {"take", "take/leave", "take this hunk of the proposal, or leave it out: take [why not]",
-     ON(WORKBENCH), NONE,
-     act_take, in_hunks},
+     ON(WORKBENCH), NONE, act_take, in_hunks},
     {"edit", "edit", "edit what waits (plan, kernel), a note, an experience, a part of a prompt",
      ON(WORKBENCH) | ON(NOTES) | ON(MEMORY) | ON(PROMPT) | ON(LANES), NONE, act_edit, can_edit},
-    {"switch-part", "on/off", "leave this part out of this role's prompts, or put it back", ON(PROMPT),
-     NONE, prompt_switch, prompt_has_part},
+    {"switch-part", "on/off", "leave this part out of this role's prompts, or put it back",
+     ON(PROMPT), NONE, prompt_switch, prompt_has_part},
     {"restore-part", "restore", "the template's words again instead of the edited ones", ON(PROMPT),
      NONE, prompt_restore, prompt_is_edited},
     {"calls", "calls", "the next question, or those so far; there: its prompt or its answer",
      ON(PROMPT), NONE, prompt_calls, NULL},
-    {"next-role", "role", "show what another role would be asked", ON(PROMPT), NONE, prompt_next_role,
-     prompt_has_part},
-    {"hold", "hold", "each question waits until you looked at it and send it; again: they go out at once",
+    {"next-role", "role", "show what another role would be asked", ON(PROMPT), NONE,
+     prompt_next_role, prompt_has_part},
+    {"hold", "hold",
+     "each question waits until you looked at it and send it; again: they go out at once",
      ON(PROMPT), TUNE_ACT_HOLD, prompt_hold, NULL},
     {"hunks", "hunks", "go through the hunks of the proposal one by one", ON(WORKBENCH), NONE,
      do_hunks, has_proposal},
     {"plans", "plans", "choose another one of the plans", ON(WORKBENCH), NONE, act_plans,
      has_plans},
-    {"reject", "reject", "refuse the proposal (of this lane) with a reason that the next one gets "
-     "to read", ON(WORKBENCH) | ON(KERNEL) | ON(DIFF) | ON(LANES),
-     TUNE_ACT_REJECT, act_reject, lane_can},
+    {"reject", "reject",
+     "refuse the proposal (of this lane) with a reason that the next one gets "
+     "to read",
+     ON(WORKBENCH) | ON(KERNEL) | ON(DIFF) | ON(LANES), TUNE_ACT_REJECT, act_reject, lane_can},
     {"another", "another", "drop the proposal (of this lane) and ask for a new one",
      ON(WORKBENCH) | ON(LANES), TUNE_ACT_ANOTHER, act_another, lane_can},
     {"write", "write it myself", "write the next kernel in $EDITOR", ON(WORKBENCH),
@@ -571,18 +573,18 @@ static const struct command commands[] = {
      ON(MEMORY), NONE, act_memory_expire, has_memory},
     {"memory-delete", "delete", "delete the experience (undo brings it back)", ON(MEMORY), NONE,
      do_memory_delete, has_memory},
-    {"enter", "open", "open what is under the cursor", EVERYWHERE & ~ON(KERNEL) &
-     ~ON(NOTES) & ~ON(MEMORY), NONE, do_enter, NULL},
+    {"enter", "open", "open what is under the cursor",
+     EVERYWHERE & ~ON(KERNEL) & ~ON(NOTES) & ~ON(MEMORY), NONE, do_enter, NULL},
     {"other-kernel", "candidate/incumbent", "show the other kernel", ON(KERNEL), NONE,
      do_other_kernel, NULL},
     {"side-by-side", "side by side", "show the difference in one or in two columns",
      ON(WORKBENCH) | ON(DIFF), NONE, do_sides, NULL},
-    {"filter", "phase", "show one phase of the log, then the next, then all", ON(WORKBENCH) |
-     ON(DEVICE), NONE, do_filter, NULL},
-    {"filter-level", "level", "hide what is less than a warning, an error, nothing", ON(WORKBENCH) |
-     ON(DEVICE), NONE, do_filter_level, NULL},
-    {"next-tab", "job", "show the log of one running job, then the next, then all", ON(DEVICE), NONE,
-     do_next_tab, NULL},
+    {"filter", "phase", "show one phase of the log, then the next, then all",
+     ON(WORKBENCH) | ON(DEVICE), NONE, do_filter, NULL},
+    {"filter-level", "level", "hide what is less than a warning, an error, nothing",
+     ON(WORKBENCH) | ON(DEVICE), NONE, do_filter_level, NULL},
+    {"next-tab", "job", "show the log of one running job, then the next, then all", ON(DEVICE),
+     NONE, do_next_tab, NULL},
     {"previous-tab", "", "show the log of the job before", ON(DEVICE), NONE, do_previous_tab, NULL},
     {"search", "", "find text on this screen: / text", TUNING, NONE, do_search, NULL},
     {"next-match", "", "go to the next place that was searched for", TUNING, NONE, do_next_match,
@@ -619,8 +621,8 @@ static const struct command commands[] = {
     {"prompt", "", "screen 9: what goes to a model next, part by part, and what went", TUNING, NONE,
      do_prompt, NULL},
     {"settings", "", "screen 0: values, gates and budgets", TUNING, NONE, do_settings, NULL},
-    {"summary", "", "what came of it: best, ladder, what failed, what was learnt, what it cost", TUNING,
-     NONE, do_summary, NULL},
+    {"summary", "", "what came of it: best, ladder, what failed, what was learnt, what it cost",
+     TUNING, NONE, do_summary, NULL},
     {"sessions", "", "close this session and choose another", TUNING, NONE, do_start_screen, NULL},
     {"up", "", "one row up", EVERYWHERE, NONE, do_up, NULL},
     {"down", "", "one row down", EVERYWHERE, NONE, do_down, NULL},
@@ -701,7 +703,7 @@ void command_run(struct views *views, const struct command *command, struct str 
         return;
     }
     if (command->can == lane_can && views->state && !lane_can(views)) {
-        lanes_take_cursor(views);               /* says why it is closed */
+        lanes_take_cursor(views); /* says why it is closed */
         return;
     }
     if (command->can && views->state && !command->can(views)) {

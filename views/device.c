@@ -44,7 +44,8 @@ void log_next_filter(struct views *views, bool level) {
               tune_level_word(views->log_level));
 }
 
-/* Of several lanes those are jobs that are verified or measured now; else what is not decided yet. */
+/* Of several lanes those are jobs that are verified or measured now; else what is not decided
+ * yet. */
 static bool is_job(const struct tune_state *state, const struct tune_attempt *attempt) {
     if (!attempt->started_ms || attempt->ended_ms)
         return false;
@@ -120,15 +121,16 @@ struct str log_line(const void *data, int row) {
 
 static void draw_row(struct views *views, struct tui_area area, int row,
                      const struct tune_log *log) {
-    static const enum tui_role roles[TUNE_LEVELS] = {
-        [TUNE_LEVEL_DEBUG] = TUI_DIM, [TUNE_LEVEL_INFO] = TUI_PLAIN,
-        [TUNE_LEVEL_WARNING] = TUI_WARN, [TUNE_LEVEL_ERROR] = TUI_BAD};
+    static const enum tui_role roles[TUNE_LEVELS] = {[TUNE_LEVEL_DEBUG] = TUI_DIM,
+                                                     [TUNE_LEVEL_INFO] = TUI_PLAIN,
+                                                     [TUNE_LEVEL_WARNING] = TUI_WARN,
+                                                     [TUNE_LEVEL_ERROR] = TUI_BAD};
     static const char *const signs[TUNE_LEVELS] = {" ", " ", "!", "✗"};
     tui_say(tui_ink(area, TUI_DIM), row, 1, "%s", show_clock(log->wall_ms, 1).text);
     tui_put_short(tui_ink(area, TUI_CALL), row, (struct tui_rect){0, 10, 1, 10},
                   str_of(log->phase));
     int col = lanes_may(views) ? 25 : 20;
-    if (col > 20 && log->attempt >= 0)          /* who of several said it */
+    if (col > 20 && log->attempt >= 0) /* who of several said it */
         tui_say(tui_ink(area, TUI_DIM), row, 20, "#%d", log->attempt);
     else if (col > 20 && log->lane >= 0)
         tui_say(tui_ink(area, TUI_DIM), row, 20, "L%d", log->lane + 1);
@@ -168,8 +170,8 @@ static bool draw_doing(struct views *views, struct tui_area area) {
     if (step->is != TUNE_IS_RUNNING || area.rows < 1)
         return false;
     const char *spinner = area.canvas->ascii ? "*" : spinner_at(views->now_ms);
-    int col = tui_say(tui_ink(area, TUI_ACTIVE), 0, 1, "%s %s", spinner,
-                      tune_step_word(state->step)) + 2;
+    int col =
+        tui_say(tui_ink(area, TUI_ACTIVE), 0, 1, "%s %s", spinner, tune_step_word(state->step)) + 2;
     struct buf text = {0};
     if (lanes_any(views))
         lanes_running(state, &text);
@@ -237,8 +239,8 @@ static int draw_place(struct views *views, struct tui_area area) {
     if (beside) {
         rows = MAX_OF(rows, queue);
         place_host_draw(views, tui_area_part(area, (struct tui_rect){0, 0, rows, half}));
-        place_queue_draw(views, tui_area_part(area, (struct tui_rect){0, half, rows,
-                                                                     area.cols - half}));
+        place_queue_draw(views,
+                         tui_area_part(area, (struct tui_rect){0, half, rows, area.cols - half}));
         return rows;
     }
     place_host_draw(views, tui_area_part(area, (struct tui_rect){0, 0, rows, area.cols}));

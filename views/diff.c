@@ -27,11 +27,12 @@ static void push_hunk(struct diff *diff, const struct tune_hunk *hunk, int index
             diff->unified.at[diff->unified.len - 1].other = hunk->old_line + i;
     }
     for (int i = 0; i < MAX_OF(hunk->old_count, hunk->new_count); i++) {
-        enum diff_kind kind = i < pairs ? DIFF_CHANGED
-                            : i < hunk->old_count ? DIFF_REMOVED : DIFF_ADDED;
-        *vec_push(&diff->sides) = (struct diff_row){
-            kind, i < hunk->old_count ? hunk->old_line + i : 0,
-            i < hunk->new_count ? hunk->new_line + i : 0, index, 0};
+        enum diff_kind kind = i < pairs             ? DIFF_CHANGED
+                              : i < hunk->old_count ? DIFF_REMOVED
+                                                    : DIFF_ADDED;
+        *vec_push(&diff->sides) =
+            (struct diff_row){kind, i < hunk->old_count ? hunk->old_line + i : 0,
+                              i < hunk->new_count ? hunk->new_line + i : 0, index, 0};
     }
     diff->added += hunk->new_count;
     diff->removed += hunk->old_count;

@@ -10,9 +10,9 @@ enum diff_kind { DIFF_SAME, DIFF_REMOVED, DIFF_ADDED, DIFF_CHANGED, DIFF_HEAD };
 
 struct diff_row {
     enum diff_kind kind;
-    int old_line, new_line;     /* from 1; 0: nothing on that side */
-    int hunk;                   /* -1: none */
-    int other;                  /* unified: the line on the other side it was made from, or 0 */
+    int old_line, new_line; /* from 1; 0: nothing on that side */
+    int hunk;               /* -1: none */
+    int other;              /* unified: the line on the other side it was made from, or 0 */
 };
 
 struct diff {

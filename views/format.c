@@ -31,7 +31,8 @@ struct shown show_elapsed(int64_t ms) {
     else if (seconds < 60)
         snprintf(out.text, sizeof out.text, "%d s", (int)seconds);
     else if (seconds < 3600)
-        snprintf(out.text, sizeof out.text, "%d m %02d s", (int)(seconds / 60), (int)(seconds % 60));
+        snprintf(out.text, sizeof out.text, "%d m %02d s", (int)(seconds / 60),
+                 (int)(seconds % 60));
     else
         snprintf(out.text, sizeof out.text, "%d h %02d m", (int)(seconds / 3600),
                  (int)(seconds / 60 % 60));
@@ -133,7 +134,10 @@ struct shown show_ago(int64_t wall_ms, int64_t now_ms) {
 struct shown show_dollars(double dollars) {
     struct shown out = {"not reported"};
     if (isfinite(dollars))
-        snprintf(out.text, sizeof out.text, dollars == 0 ? "$0" : dollars < 0.1 ? "$%.2g" : "$%.2f",
+        snprintf(out.text, sizeof out.text,
+                 dollars == 0    ? "$0"
+                 : dollars < 0.1 ? "$%.2g"
+                                 : "$%.2f",
                  dollars);
     return out;
 }

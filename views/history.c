@@ -23,12 +23,14 @@ int history_attempt(const struct views *views) {
 static const struct tune_import *import_at(const struct views *views, int row) {
     int id = row_at(views, row);
     return id <= -2 && (size_t)IMPORT_ROW(id) < views->state->imports.len
-               ? &views->state->imports.at[IMPORT_ROW(id)] : NULL;
+               ? &views->state->imports.at[IMPORT_ROW(id)]
+               : NULL;
 }
 
 static const char *title_of(const struct tune_attempt *attempt) {
-    return attempt->id == 0 ? "the kernel as it came"
-           : attempt->plan.title ? attempt->plan.title : "";
+    return attempt->id == 0      ? "the kernel as it came"
+           : attempt->plan.title ? attempt->plan.title
+                                 : "";
 }
 
 /* What a search looks through: the plan, as the row shows it. */
@@ -108,9 +110,9 @@ static const struct {
     const char *glyph;
     enum tui_role role;
 } looks[TUNE_STATUSES] = {
-    [TUNE_STATUS_OPEN] = {"▶", TUI_ACTIVE},    [TUNE_STATUS_KEEP] = {"✓", TUI_GOOD},
-    [TUNE_STATUS_REVERT] = {"↓", TUI_WARN},    [TUNE_STATUS_INCONCLUSIVE] = {"=", TUI_DIM},
-    [TUNE_STATUS_FAILED] = {"✗", TUI_BAD},     [TUNE_STATUS_REJECTED] = {"×", TUI_DIM},
+    [TUNE_STATUS_OPEN] = {"▶", TUI_ACTIVE},  [TUNE_STATUS_KEEP] = {"✓", TUI_GOOD},
+    [TUNE_STATUS_REVERT] = {"↓", TUI_WARN},  [TUNE_STATUS_INCONCLUSIVE] = {"=", TUI_DIM},
+    [TUNE_STATUS_FAILED] = {"✗", TUI_BAD},   [TUNE_STATUS_REJECTED] = {"×", TUI_DIM},
     [TUNE_STATUS_SUSPECT] = {"!", TUI_WARN},
 };
 
@@ -124,19 +126,27 @@ static void draw_verdict(struct tui_area area, int row, int col,
     static const struct {
         const char *glyph;
         enum tui_role role;
-    } marks[TUNE_ANSWERS] = {
-        [TUNE_ANSWER_UNKNOWN] = {"·", TUI_DIM}, [TUNE_ANSWER_NO] = {"✗", TUI_BAD},
-        [TUNE_ANSWER_YES] = {"✓", TUI_GOOD},    [TUNE_ANSWER_INCONCLUSIVE] = {"?", TUI_WARN}};
+    } marks[TUNE_ANSWERS] = {[TUNE_ANSWER_UNKNOWN] = {"·", TUI_DIM},
+                             [TUNE_ANSWER_NO] = {"✗", TUI_BAD},
+                             [TUNE_ANSWER_YES] = {"✓", TUI_GOOD},
+                             [TUNE_ANSWER_INCONCLUSIVE] = {"?", TUI_WARN}};
     const enum tune_answer answers[] = {verdict->compiles, verdict->correct, verdict->credible,
                                         verdict->faster};
     for (int i = 0; i < 4; i++)
-        tui_say(tui_ink(area, marks[answers[i]].role), row, col + i, "%s",
-                marks[answers[i]].glyph);
+        tui_say(tui_ink(area, marks[answers[i]].role), row, col + i, "%s", marks[answers[i]].glyph);
 }
 
 /* Columns of the table, from the left. */
-enum { COL_MARK = 1, COL_ID = 3, COL_STATUS = 8, COL_VERDICT = 23, COL_LATENCY = 38,
-       COL_SPEEDUP = 47, COL_PARENT = 57, COL_TITLE = 59 };
+enum {
+    COL_MARK = 1,
+    COL_ID = 3,
+    COL_STATUS = 8,
+    COL_VERDICT = 23,
+    COL_LATENCY = 38,
+    COL_SPEEDUP = 47,
+    COL_PARENT = 57,
+    COL_TITLE = 59
+};
 
 static void draw_row(struct views *views, struct tui_area area, int row,
                      const struct tune_attempt *attempt, int depth) {
@@ -146,7 +156,10 @@ static void draw_row(struct views *views, struct tui_area area, int row,
     bool marked = views->marks[0] == attempt->id || views->marks[1] == attempt->id;
     struct tui_area strong = tui_ink(area, incumbent || best ? TUI_STRONG : TUI_PLAIN);
     tui_say(tui_ink(area, TUI_KEY), row, COL_MARK, "%s",
-            marked ? "◆" : incumbent ? "▸" : in_beam ? "•" : " ");
+            marked      ? "◆"
+            : incumbent ? "▸"
+            : in_beam   ? "•"
+                        : " ");
     tui_say(strong, row, COL_ID, "#%d", attempt->id);
     tui_say(tui_ink(area, looks[attempt->status].role), row, COL_STATUS, "%s %s",
             looks[attempt->status].glyph,
@@ -219,8 +232,9 @@ static void draw_head(struct tui_area area) {
 static void draw_sparkline(struct views *views, struct tui_area area) {
     const struct tune_state *state = views->state;
     double values[256], best = 0;
-    size_t skip = state->attempts.len > COUNT_OF(values) ? state->attempts.len - COUNT_OF(values)
-                                                         : 0, count = 0;
+    size_t skip =
+               state->attempts.len > COUNT_OF(values) ? state->attempts.len - COUNT_OF(values) : 0,
+           count = 0;
     for (size_t i = 0; i < state->attempts.len; i++) {
         const struct tune_attempt *attempt = &state->attempts.at[i];
         bool counts = attempt->id == 0 || attempt->status == TUNE_STATUS_KEEP;
@@ -256,8 +270,9 @@ static void draw_detail(struct views *views, struct tui_area area) {
     int row = 0;
     struct tui_rect title = {0, 1, 1, area.cols - 2};
     tui_put_short(tui_ink(area, TUI_STRONG), row++, title,
-                  str_of(attempt->reason ? attempt->reason
-                         : attempt->plan.what ? attempt->plan.what : ""));
+                  str_of(attempt->reason      ? attempt->reason
+                         : attempt->plan.what ? attempt->plan.what
+                                              : ""));
     for (size_t i = 0; i < COUNT_OF(parts); i++, row++) {
         tui_say(tui_ink(area, TUI_DIM), row, 1, "%s", parts[i].name);
         tui_say(area, row, 11, "%s", tune_answer_word(parts[i].answer));
@@ -331,10 +346,11 @@ void history_draw(struct views *views, struct tui_area area) {
     history_order(views);
     draw_sparkline(views, tui_area_part(area, (struct tui_rect){2, 0, 1, area.cols}));
     struct tui_rect table = {0, 0, body.rows - detail, body.cols};
-    struct tui_area inside = tui_frame(tui_area_part(body, table), true, "attempts",
-                                       lanes_may(views) ? "• beam  C compiles  R right  E credible  "
-                                                          "F faster"
-                                                        : "C compiles  R right  E credible  F faster");
+    struct tui_area inside =
+        tui_frame(tui_area_part(body, table), true, "attempts",
+                  lanes_may(views) ? "• beam  C compiles  R right  E credible  "
+                                     "F faster"
+                                   : "C compiles  R right  E credible  F faster");
     draw_head(inside);
     struct tui_rect rows = {1, 0, inside.rows - 1, inside.cols};
     struct tui_area list = tui_area_part(inside, rows);
@@ -343,8 +359,8 @@ void history_draw(struct views *views, struct tui_area area) {
     for (int row = 0; row < list.rows && views->history_list.top + row < (int)views->history.len;
          row++) {
         int at = views->history_list.top + row;
-        const struct tune_attempt *attempt = tune_state_attempt(views->state,
-                                                                views->history.at[at]);
+        const struct tune_attempt *attempt =
+            tune_state_attempt(views->state, views->history.at[at]);
         if (attempt)
             draw_row(views, list, row, attempt, views->history_depth.at[at]);
         else if (import_at(views, at))
@@ -356,6 +372,6 @@ void history_draw(struct views *views, struct tui_area area) {
     if (views->history.len == 0)
         tui_say(tui_ink(list, TUI_DIM), 1, 2, "no attempts yet; s starts the loop");
     if (detail)
-        draw_below(views, tui_area_part(body, (struct tui_rect){body.rows - detail, 0, detail,
-                                                                  body.cols}));
+        draw_below(views, tui_area_part(
+                              body, (struct tui_rect){body.rows - detail, 0, detail, body.cols}));
 }

@@ -16,8 +16,10 @@ static const struct tune_line_cost *cost_of(const struct tune_attempt *attempt, 
 }
 
 static enum tui_role heat_of(double share) {
-    return share >= 0.25 ? TUI_HEAT_4 : share >= 0.10 ? TUI_HEAT_3 : share >= 0.03 ? TUI_HEAT_2
-                                                                                   : TUI_HEAT_1;
+    return share >= 0.25   ? TUI_HEAT_4
+           : share >= 0.10 ? TUI_HEAT_3
+           : share >= 0.03 ? TUI_HEAT_2
+                           : TUI_HEAT_1;
 }
 
 static const struct tune_diagnostic *diagnostic_of(const struct tune_state *state, int attempt,
@@ -81,7 +83,8 @@ void kernel_draw(struct views *views, struct tui_area area, struct source *sourc
         int line = list->top + row + 1;
         draw_row(views, area, row, source, attempt, line);
         draw_cost(area, row, cost_of(attempt, line), most);
-        bool shown = views->view == VIEW_KERNEL || views->pane == PANE_KERNEL || views->kernel_moved;
+        bool shown =
+            views->view == VIEW_KERNEL || views->pane == PANE_KERNEL || views->kernel_moved;
         if (list->top + row == list->cursor && shown)
             tui_lay_paper(area, (struct tui_rect){row, 3, 1, area.cols - 3}, TUI_PAPER_CURSOR);
     }
@@ -105,8 +108,7 @@ static int line_of_interest(const struct tune_state *state, const struct tune_at
 
 void pane_kernel_draw(struct views *views, struct tui_area area) {
     const struct tune_attempt *parent = views_parent(views);
-    const char *source = parent && parent->source ? parent->source
-                                                        : views->state->kernel_source;
+    const char *source = parent && parent->source ? parent->source : views->state->kernel_source;
     source_set(&views->kernel, source);
     struct tui_list *list = &views->panes[PANE_KERNEL];
     if (!views->kernel_moved) {
@@ -116,19 +118,20 @@ void pane_kernel_draw(struct views *views, struct tui_area area) {
     kernel_draw(views, area, &views->kernel, parent, list);
 }
 
-/* ---- the screen ------------------------------------------------------------------------------- */
+/* ---- the screen ----------------------------------------------------------------------------- */
 
 /* What is said about the line under the cursor. */
 static void describe_line(struct views *views, struct tui_area area,
                           const struct tune_attempt *attempt, int line) {
     const struct tune_line_cost *cost = cost_of(attempt, line);
-    const struct tune_diagnostic *diag = diagnostic_of(views->state, attempt ? attempt->id : -1,
-                                                       line);
+    const struct tune_diagnostic *diag =
+        diagnostic_of(views->state, attempt ? attempt->id : -1, line);
     int col = tui_say(tui_ink(area, TUI_DIM), 0, 1, "line %d", line) + 3;
     if (cost)
         col = tui_say(area, 0, col, "%s  %.1f %% of the time%s%s", show_latency(cost->us).text,
                       cost->share * 100, cost->engine ? ", most of it on " : "",
-                      cost->engine ? cost->engine : "") + 3;
+                      cost->engine ? cost->engine : "") +
+              3;
     else if (!diag)
         tui_say(tui_ink(area, TUI_DIM), 0, col, "costs nothing by itself");
     if (diag)
@@ -156,10 +159,12 @@ void kernel_screen_draw(struct views *views, struct tui_area area) {
         buf_printf(&note, "from #%d, not verified yet", state->candidate.parent);
     struct tui_rect frame = {0, 0, body.rows - 1, body.cols};
     bool parent = attempt && state->lanes.len && attempt->id == tune_state_parent(state);
-    const char *who = candidate ? "candidate" : attempt && attempt->id == state->incumbent
-                                                    ? "incumbent" : parent ? "parent" : "kernel";
-    struct tui_area inside = tui_frame(tui_area_part(body, frame), true, who,
-                                       note.at ? note.at : "");
+    const char *who = candidate                                    ? "candidate"
+                      : attempt && attempt->id == state->incumbent ? "incumbent"
+                      : parent                                     ? "parent"
+                                                                   : "kernel";
+    struct tui_area inside =
+        tui_frame(tui_area_part(body, frame), true, who, note.at ? note.at : "");
     views->list_spot = (struct tui_rect){inside.row, inside.col, inside.rows, inside.cols};
     kernel_draw(views, inside, &views->full, attempt, &views->kernel_list);
     describe_line(views, tui_area_part(body, (struct tui_rect){body.rows - 1, 0, 1, body.cols}),

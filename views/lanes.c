@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The directions of a round that follows several at once: the screen that lists them, the row of the
- * workbench that says which one is looked at, and going from one to another. What is shown of the one
- * that is looked at (plan, candidate, profile) is drawn by the panes, as for any round. */
+/* The directions of a round that follows several at once: the screen that lists them, the row of
+ * the workbench that says which one is looked at, and going from one to another. What is shown of
+ * the one that is looked at (plan, candidate, profile) is drawn by the panes, as for any round. */
 #include "views/private.h"
 
 #include <math.h>
 #include <stdio.h>
 
-/* ---- which ------------------------------------------------------------------------------------ */
+/* ---- which ---------------------------------------------------------------------------------- */
 
 static const struct tune_lane *lane_at(const struct tune_state *state, int lane) {
     return lane >= 0 && (size_t)lane < state->lanes.len ? &state->lanes.at[lane] : NULL;
@@ -112,7 +112,7 @@ void lanes_enter(struct views *views, struct views_request *request) {
         views_show(views, VIEW_WORKBENCH);
 }
 
-/* ---- what one is and does --------------------------------------------------------------------- */
+/* ---- what one is and does ------------------------------------------------------------------- */
 
 /* The question of the lane that is under way; NULL. */
 static const struct tune_call *call_of(const struct tune_state *state, int lane) {
@@ -130,10 +130,11 @@ struct look {
 };
 
 static struct look look_of(const struct tune_state *state, int index) {
-    static const struct look looks[TUNE_STEP_STATES] = {
-        [TUNE_IS_WAITING] = {"·", TUI_DIM},  [TUNE_IS_RUNNING] = {"▶", TUI_ACTIVE},
-        [TUNE_IS_OK] = {"✓", TUI_GOOD},      [TUNE_IS_FAILED] = {"✗", TUI_BAD},
-        [TUNE_IS_SKIPPED] = {"−", TUI_DIM}};
+    static const struct look looks[TUNE_STEP_STATES] = {[TUNE_IS_WAITING] = {"·", TUI_DIM},
+                                                        [TUNE_IS_RUNNING] = {"▶", TUI_ACTIVE},
+                                                        [TUNE_IS_OK] = {"✓", TUI_GOOD},
+                                                        [TUNE_IS_FAILED] = {"✗", TUI_BAD},
+                                                        [TUNE_IS_SKIPPED] = {"−", TUI_DIM}};
     const struct tune_lane *lane = &state->lanes.at[index];
     const struct tune_call *call = call_of(state, index);
     enum tui_role role;
@@ -141,8 +142,7 @@ static struct look look_of(const struct tune_state *state, int index) {
         return (struct look){"×", TUI_DIM};
     if (call && (call->waits || call->held))
         return (struct look){"◆", TUI_WAITING};
-    const struct tune_attempt *attempt =
-        tune_state_attempt(state, tune_lane_attempt(state, index));
+    const struct tune_attempt *attempt = tune_state_attempt(state, tune_lane_attempt(state, index));
     if (lane->is == TUNE_IS_OK && attempt && attempt->status != TUNE_STATUS_OPEN) {
         const char *glyph = history_glyph(attempt->status, &role);
         return (struct look){glyph, role};
@@ -179,8 +179,7 @@ static void ended_print(const struct tune_lane *lane, struct buf *out) {
 /* What it does now, or what came of what it did last, in few words. */
 void lanes_does(const struct tune_state *state, int index, struct buf *out) {
     const struct tune_lane *lane = &state->lanes.at[index];
-    const struct tune_attempt *attempt =
-        tune_state_attempt(state, tune_lane_attempt(state, index));
+    const struct tune_attempt *attempt = tune_state_attempt(state, tune_lane_attempt(state, index));
     if (lane->closed)
         buf_printf(out, "closed: %s", lane->closed);
     else if (lane->is == TUNE_IS_RUNNING)
@@ -233,9 +232,10 @@ static const char *title_of(const struct tune_state *state, int index) {
     return !plan ? "" : plan->title ? plan->title : plan->key ? plan->key : "";
 }
 
-/* ---- the row of the workbench ----------------------------------------------------------------- */
+/* ---- the row of the workbench --------------------------------------------------------------- */
 
-/* A cell for each lane; of many, those around the one that is looked at. Returns the column after. */
+/* A cell for each lane; of many, those around the one that is looked at. Returns the column
+ * after. */
 static int draw_cells(struct views *views, struct tui_area area, int col, int most) {
     const struct tune_state *state = views->state;
     int count = (int)state->lanes.len, shown = MIN_OF(count, most);
@@ -260,7 +260,8 @@ void chrome_lanes(struct views *views, struct tui_area area) {
         return;
     struct buf text = {0};
     col = tui_say(tui_ink(area, TUI_STRONG), 0, col, "lane %d/%d", state->lane + 1,
-                  (int)state->lanes.len) + 2;
+                  (int)state->lanes.len) +
+          2;
     lanes_which(state, state->lane, &text);
     col = tui_put(area, 0, col, buf_str(&text)) + 2;
     buf_clear(&text);
@@ -277,10 +278,17 @@ bool lanes_click(struct views *views, int row, int col) {
     return true;
 }
 
-/* ---- the screen ------------------------------------------------------------------------------- */
+/* ---- the screen ----------------------------------------------------------------------------- */
 
 /* Columns of the table; what a lane does and its numbers stand at the right. */
-enum { COL_MARK = 1, COL_NUMBER = 5, COL_GLYPH = 7, COL_ATTEMPT = 13, COL_PARENT = 19, COL_TITLE = 21 };
+enum {
+    COL_MARK = 1,
+    COL_NUMBER = 5,
+    COL_GLYPH = 7,
+    COL_ATTEMPT = 13,
+    COL_PARENT = 19,
+    COL_TITLE = 21
+};
 
 static bool is_wide(struct tui_area area) {
     return area.cols >= 110;
@@ -309,10 +317,8 @@ static void draw_head(struct tui_area area) {
 }
 
 static void draw_numbers(const struct tune_state *state, struct tui_area area, int row, int index) {
-    const struct tune_attempt *attempt =
-        tune_state_attempt(state, tune_lane_attempt(state, index));
-    const struct tune_attempt *parent =
-        tune_state_attempt(state, state->lanes.at[index].parent);
+    const struct tune_attempt *attempt = tune_state_attempt(state, tune_lane_attempt(state, index));
+    const struct tune_attempt *parent = tune_state_attempt(state, state->lanes.at[index].parent);
     if (!attempt || !isfinite(attempt->latency_us))
         return;
     bool best = attempt->id == state->best;
@@ -453,11 +459,13 @@ void lanes_draw(struct views *views, struct tui_area area) {
     char name[32];
     snprintf(name, sizeof name, "lane %d", here + 1);
     struct tui_rect below = {body.rows - detail, 0, detail, body.cols};
-    draw_detail(views, tui_frame(tui_area_part(body, below), false,
-                                 state->lanes.len ? name : "lane", which.at ? which.at : ""), here);
+    draw_detail(views,
+                tui_frame(tui_area_part(body, below), false, state->lanes.len ? name : "lane",
+                          which.at ? which.at : ""),
+                here);
     buf_free(&which);
     if (state->lanes.len == 0)
-        tui_put_wrapped(tui_ink(tui_area_part(body, (struct tui_rect){2, 2, 4, body.cols - 4}),
-                                TUI_DIM), 0,
-                        STR("No lanes now: a round of a beam search opens them when it begins to plan."));
+        tui_put_wrapped(
+            tui_ink(tui_area_part(body, (struct tui_rect){2, 2, 4, body.cols - 4}), TUI_DIM), 0,
+            STR("No lanes now: a round of a beam search opens them when it begins to plan."));
 }

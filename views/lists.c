@@ -38,13 +38,13 @@ static int put_field(struct tui_area area, int row, const char *name, const char
     return row + tui_put_wrapped(tui_area_part(area, rest), 0, str_of(text));
 }
 
-/* ---- notes ------------------------------------------------------------------------------------ */
+/* ---- notes ---------------------------------------------------------------------------------- */
 
 static const struct {
     const char *glyph;
     enum tui_role role;
 } categories[TUNE_CATEGORIES] = {
-    [TUNE_CATEGORY_IMPROVED] = {"✓", TUI_GOOD}, [TUNE_CATEGORY_NO_IMPROVEMENT] = {"=", TUI_DIM},
+    [TUNE_CATEGORY_IMPROVED] = {"✓", TUI_GOOD},   [TUNE_CATEGORY_NO_IMPROVEMENT] = {"=", TUI_DIM},
     [TUNE_CATEGORY_REGRESSION] = {"↓", TUI_WARN}, [TUNE_CATEGORY_ERROR] = {"✗", TUI_BAD},
     [TUNE_CATEGORY_REJECTED] = {"×", TUI_DIM},
 };
@@ -107,18 +107,21 @@ void notes_draw(struct views *views, struct tui_area area) {
                 "No notes yet: the reflect step writes one after every round.");
 }
 
-/* ---- memory ----------------------------------------------------------------------------------- */
+/* ---- memory --------------------------------------------------------------------------------- */
 
-#define ORIGIN_COLS 100         /* where there is room for whose it is */
+#define ORIGIN_COLS 100 /* where there is room for whose it is */
 
 static void draw_experience(const struct tune_state *state, struct tui_area area, int row,
                             const struct tune_experience *item) {
     static const enum tui_role roles[TUNE_EXPERIENCE_STATES] = {
-        [TUNE_EXPERIENCE_PROPOSED] = TUI_WAITING, [TUNE_EXPERIENCE_APPROVED] = TUI_GOOD,
-        [TUNE_EXPERIENCE_EXPIRED] = TUI_DIM, [TUNE_EXPERIENCE_DELETED] = TUI_DIM};
+        [TUNE_EXPERIENCE_PROPOSED] = TUI_WAITING,
+        [TUNE_EXPERIENCE_APPROVED] = TUI_GOOD,
+        [TUNE_EXPERIENCE_EXPIRED] = TUI_DIM,
+        [TUNE_EXPERIENCE_DELETED] = TUI_DIM};
     tui_say(tui_ink(area, roles[item->is]), row, 1, "%s", tune_experience_word(item->is));
-    tui_say_right(tui_ink(area, item->speedup >= 1 ? TUI_GOOD
-                                : item->speedup < 1 || item->closed ? TUI_BAD : TUI_DIM),
+    tui_say_right(tui_ink(area, item->speedup >= 1                  ? TUI_GOOD
+                                : item->speedup < 1 || item->closed ? TUI_BAD
+                                                                    : TUI_DIM),
                   row, 18, "%s", item->closed ? "closed" : show_speedup(item->speedup).text);
     bool here = tune_memory_applies(state, item) && item->is < TUNE_EXPERIENCE_EXPIRED;
     int right = area.cols - 2;
@@ -164,7 +167,10 @@ static void evidence_print(const struct tune_experience *item, struct buf *out) 
 static void earned_print(const struct tune_state *state, int index, struct buf *out) {
     struct tune_earned earned = tune_memory_earned(state, (size_t)index);
     int entered = state->memory.at[index].entered;
-    buf_printf(out, "entered %d%s", entered, earned.n_calls ? "" : entered == 1 ? " prompt" : " prompts");
+    buf_printf(out, "entered %d%s", entered,
+               earned.n_calls ? ""
+               : entered == 1 ? " prompt"
+                              : " prompts");
     for (int i = 0; i < earned.n_calls; i++)
         buf_printf(out, "%s%d", i ? ", " : ": question ", earned.calls[i] + 1);
     if (earned.attempts)
@@ -213,7 +219,7 @@ void memory_draw(struct views *views, struct tui_area area) {
                 "Nothing yet: the summarise step proposes what gained 1.04x or lost 1.15x.");
 }
 
-/* ---- settings --------------------------------------------------------------------------------- */
+/* ---- settings ------------------------------------------------------------------------------- */
 
 static struct setting *add(struct views *views, const char *name, const char *help, int step) {
     struct setting *setting = vec_push(&views->settings);
@@ -241,11 +247,10 @@ static struct setting *add_text(struct views *views, const char *name, const cha
     return setting;
 }
 
-static void budget_value(const struct tune_state *state, enum tune_budget budget,
-                         struct buf *out) {
+static void budget_value(const struct tune_state *state, enum tune_budget budget, struct buf *out) {
     double spent = tune_budget_spent(state, budget), held = tune_budget_held(state, budget);
-    bool guessed = isnan(state->budgets[budget].spent) ? !isnan(spent)
-                                                       : spent > state->budgets[budget].spent;
+    bool guessed =
+        isnan(state->budgets[budget].spent) ? !isnan(spent) : spent > state->budgets[budget].spent;
     buf_puts(out, guessed ? "about " : "");
     tune_amount_print(out, budget, spent);
     if (held > 0) {
@@ -259,8 +264,7 @@ static void budget_value(const struct tune_state *state, enum tune_budget budget
 
 static void add_budgets(struct views *views) {
     static const char *const help[TUNE_BUDGETS] = {
-        ":budget rounds 20",
-        ":budget wall 3600: seconds that the loop works by itself; or none",
+        ":budget rounds 20", ":budget wall 3600: seconds that the loop works by itself; or none",
         ":budget device 600: seconds of the device; what runs is spoken for (+); or none",
         ":budget tokens 1000000: open questions are spoken for (+); or none",
         ":budget dollars 5: needs a price for every model; or none"};
@@ -340,15 +344,17 @@ static void add_roles(struct views *views) {
         by_gain = by_gain || views->state->roles[i].by_gain;
     }
     if (share)
-        add_text(views, "choose", by_gain ? "gain: mostly who gains most for its cost"
-                                          : "even: models of a role take turns",
+        add_text(views, "choose",
+                 by_gain ? "gain: mostly who gains most for its cost"
+                         : "even: models of a role take turns",
                  "choose in [roles]: even or gain; 6 Tab tells who is next and why");
 }
 
 /* The widths of a beam search. Those that --search names itself have its origin. */
 static void add_search(struct views *views) {
     const struct tune_state *state = views->state;
-    static const char help[] = "--search beam:PARENTS,PLANS,REWRITES, or [search] in the configuration";
+    static const char help[] =
+        "--search beam:PARENTS,PLANS,REWRITES, or [search] in the configuration";
     const struct {
         const char *name;
         int value;
@@ -357,13 +363,15 @@ static void add_search(struct views *views) {
                   {"plans", state->width.plans, "plans for each of them"},
                   {"rewrites", state->width.rewrites, "of each plan, where models write"}};
     const char *at = state->search ? strchr(state->search, ':') : NULL;
-    set_origin(views, add_text(views, "search", state->search,
-                               "--search greedy or beam:2,3; a session takes another when it is opened"),
+    set_origin(views,
+               add_text(views, "search", state->search,
+                        "--search greedy or beam:2,3; a session takes another when it is opened"),
                "search", 0);
     for (size_t i = 0; i < COUNT_OF(widths) && lanes_may(views); i++) {
         char text[80];
         snprintf(text, sizeof text, "%d %s", widths[i].value, widths[i].what);
-        set_origin(views, add_text(views, widths[i].name, text, help), at ? "search" : widths[i].name, 0);
+        set_origin(views, add_text(views, widths[i].name, text, help),
+                   at ? "search" : widths[i].name, 0);
         at = at ? strchr(at + 1, ',') : NULL;
     }
 }
@@ -385,8 +393,9 @@ static void add_search_limits(struct views *views) {
                      state->prune_by == TUNE_PRUNE_MODEL      ? "modelled"
                      : state->prune_by == TUNE_PRUNE_COMPILER ? "its compiler predicts"
                                                               : "both expect");
-        setting = add_text(views, "prune", text, "[search] prune, each time hone starts: on a host, what the "
-                                                 "device model finds too slow is not measured");
+        setting = add_text(views, "prune", text,
+                           "[search] prune, each time hone starts: on a host, what the "
+                           "device model finds too slow is not measured");
         snprintf(setting->origin, sizeof setting->origin, "%s",
                  state->prune_from ? state->prune_from : "default");
     }
@@ -400,20 +409,22 @@ static void collect(struct views *views) {
     snprintf(text, sizeof text, "%g relative L2", state->tolerance);
     struct setting *tolerance = add_text(views, "tolerance", text, ":tolerance 2e-5");
     set_origin(views, tolerance, "tolerance", TUNE_BY_HAND_TOLERANCE);
-    struct setting *precision = add_text(views, "precision", state->precision,
-                                         ":precision keep, or any");
+    struct setting *precision =
+        add_text(views, "precision", state->precision, ":precision keep, or any");
     set_origin(views, precision, "precision", TUNE_BY_HAND_PRECISION);
     add_budgets(views);
     add_text(views, "device", state->device, "hone --device, when a session begins");
-    add_text(views, "target", state->target, "hone --target, when a session begins: another host "
-                                             "has other times");
+    add_text(views, "target", state->target,
+             "hone --target, when a session begins: another host "
+             "has other times");
     add_place(views);
     add_text(views, "proposer", state->proposer, "hone run --proposer, when a session begins");
     add_roles(views);
     add_search(views);
     add_search_limits(views);
     snprintf(text, sizeof text, "%.0f %% of the menu in a prompt", state->menu_keep * 100);
-    struct setting *keep = add_text(views, "strategies", text, "[search] menu_keep, when a session begins");
+    struct setting *keep =
+        add_text(views, "strategies", text, "[search] menu_keep, when a session begins");
     set_origin(views, keep, "menu_keep", 0);
     add_text(views, "kernel", state->kernel_path, "the file that the session began with");
     add_text(views, "reference", state->reference_path, "what is correct: its file");
@@ -443,7 +454,7 @@ void settings_draw(struct views *views, struct tui_area area) {
         return;
     const struct setting *setting = &views->settings.at[list->cursor];
     struct tui_rect line = {0, 1, 1, inside.cols - 2};
-    if ((int)text_columns(str_of(setting->value)) > from - 20)      /* it was cut above */
+    if ((int)text_columns(str_of(setting->value)) > from - 20) /* it was cut above */
         tui_put_short(inside, rows, line, str_of(setting->value));
     tui_put_short(tui_ink(inside, TUI_HUNK), rows + 1, line, str_of(setting->help));
 }
@@ -459,11 +470,11 @@ void settings_enter(struct views *views, struct views_request *request) {
         return;
     }
     enum tune_gate gate = (views->state->steps[step].gate + 1) % TUNE_GATES;
-    views_act(views, &(struct tune_action){.kind = TUNE_ACT_SET_GATE, .step = (enum tune_step)step,
-                                           .gate = gate});
+    views_act(views, &(struct tune_action){
+                         .kind = TUNE_ACT_SET_GATE, .step = (enum tune_step)step, .gate = gate});
 }
 
-/* ---- start ------------------------------------------------------------------------------------ */
+/* ---- start ---------------------------------------------------------------------------------- */
 
 static void draw_recent(struct views *views, struct tui_area area, int row,
                         const struct tune_recent *item) {
@@ -474,8 +485,9 @@ static void draw_recent(struct views *views, struct tui_area area, int row,
     tui_say(tui_ink(area, item->used_ms ? TUI_ACTIVE : TUI_DIM), row, 1, "%s",
             item->used_ms ? "●" : "○");
     tui_put_short(name, row, (struct tui_rect){0, 3, 1, about - 5}, str_of(item->task));
-    const char *text = item->is_gone ? "its files are gone" : item->about ? item->about
-                                                                          : item->path;
+    const char *text = item->is_gone ? "its files are gone"
+                       : item->about ? item->about
+                                     : item->path;
     int room = (item->last && last < end ? last - 2 : end) - about;
     if (both)
         tui_put_short(area, row, (struct tui_rect){0, about, 1, room}, str_of(text));
@@ -483,8 +495,9 @@ static void draw_recent(struct views *views, struct tui_area area, int row,
         tui_put_short(tui_ink(area, TUI_GOOD), row, (struct tui_rect){0, last, 1, end - last},
                       str_of(item->last));
     tui_say_right(tui_ink(area, TUI_DIM), row, area.cols - 1, "%s",
-                  item->used_ms ? show_ago(item->used_ms, views->now_ms).text
-                                : item->is_seed ? "seed" : "");
+                  item->used_ms   ? show_ago(item->used_ms, views->now_ms).text
+                  : item->is_seed ? "seed"
+                                  : "");
 }
 
 static void draw_welcome(struct tui_area area) {
@@ -498,8 +511,8 @@ void start_draw(struct views *views, struct tui_area area) {
     struct tui_area bottom = tui_area_part(area, (struct tui_rect){area.rows - 1, 0, 1, area.cols});
     draw_welcome(tui_area_part(area, (struct tui_rect){1, 0, 2, area.cols}));
     struct tui_rect box = {4, 1, area.rows - 7, area.cols - 2};
-    struct tui_area inside = tui_frame(tui_area_part(area, box), true, "choose a task",
-                                       "● session  ○ seed");
+    struct tui_area inside =
+        tui_frame(tui_area_part(area, box), true, "choose a task", "● session  ○ seed");
     struct tui_list *list = &views->start;
     tui_list_fit(list, (int)views->model.n_recent, inside.rows);
     views->list_spot = (struct tui_rect){inside.row, inside.col, inside.rows, inside.cols};
@@ -509,16 +522,18 @@ void start_draw(struct views *views, struct tui_area area) {
     }
     tui_list_draw_bar(list, inside);
     if (list->count == 0)
-        tui_say(tui_ink(inside, TUI_DIM), 1, 2, "nothing here yet: start hone with a folder that "
-                                                "has kernel.py and reference.py");
+        tui_say(tui_ink(inside, TUI_DIM), 1, 2,
+                "nothing here yet: start hone with a folder that "
+                "has kernel.py and reference.py");
     struct tui_rect line = {0, 2, 1, area.cols - 4};
     struct tui_area status = tui_area_part(area, (struct tui_rect){area.rows - 2, 0, 1, area.cols});
     if (views->message[0])
         tui_put_short(tui_ink(status, views->message_bad ? TUI_BAD : TUI_STRONG), 0, line,
                       str_of(views->message));
     else
-        tui_say(tui_ink(status, TUI_DIM), 0, 2, "your own: hone FOLDER (with kernel.py and "
-                                                "reference.py), or hone kernel.py --reference FILE");
+        tui_say(tui_ink(status, TUI_DIM), 0, 2,
+                "your own: hone FOLDER (with kernel.py and "
+                "reference.py), or hone kernel.py --reference FILE");
     chrome_keys(views, bottom);
 }
 

@@ -12,8 +12,8 @@ static const struct {
     const char *metric, *label, *unit;
 } rows[] = {
     {"latency", "latency", "us"},
-    {"modelled", "modelled", "us"},     /* of what was measured: the device model's opinion */
-    {"predicted", "predicted", "us"},   /* and the compiler's */
+    {"modelled", "modelled", "us"},   /* of what was measured: the device model's opinion */
+    {"predicted", "predicted", "us"}, /* and the compiler's */
     {"hbm_read_bytes", "HBM read", "bytes"},
     {"hbm_write_bytes", "HBM write", "bytes"},
     {"dma_transfer_count", "transfers", "count"},
@@ -166,7 +166,7 @@ void pane_profile_draw(struct views *views, struct tui_area area) {
         draw_progress(views, tui_area_part(area, rest));
 }
 
-/* ---- the screen ------------------------------------------------------------------------------- */
+/* ---- the screen ----------------------------------------------------------------------------- */
 
 /* How long each resource is busy, and what its limit costs: the latency without it. */
 static void draw_bounds(struct tui_area area, const struct tune_attempt *attempt) {
@@ -292,9 +292,9 @@ static void draw_numbers(struct tui_area area, const struct tune_attempt *a,
     tui_split_cols((struct tui_rect){0, 0, area.rows, area.cols}, halves, 2, 1, parts);
     buf_printf(&title, b ? "metrics  #%d → #%d" : "metrics  #%d", a->id, b ? b->id : 0);
     profile_pair_draw(tui_frame(tui_area_part(area, parts[0]), false, title.at, ""), a, b);
-    struct tui_area right = tui_frame(tui_area_part(area, parts[1]), false, "bounds",
-                                      area.cols >= 110 ? "busy, latency without it"
-                                                       : "busy, without it");
+    struct tui_area right =
+        tui_frame(tui_area_part(area, parts[1]), false, "bounds",
+                  area.cols >= 110 ? "busy, latency without it" : "busy, without it");
     draw_bounds(tui_area_part(right, (struct tui_rect){0, 0, 6, right.cols}), b ? b : a);
     draw_samples(tui_area_part(right, (struct tui_rect){7, 0, 2, right.cols}), b ? b : a);
     buf_free(&title);
@@ -314,17 +314,13 @@ static void draw_lines_part(struct views *views, struct tui_area area,
 static void draw_part(struct views *views, struct tui_area area,
                       const struct tune_attempt *attempt) {
     switch (views->profile_part) {
-    case PROFILE_TIMELINE:
-        profile_timeline_draw(views, area, attempt);
-        break;
+    case PROFILE_TIMELINE: profile_timeline_draw(views, area, attempt); break;
     case PROFILE_ROOFLINE:
         if (!draw_roofline(views, area))
             tui_say(tui_ink(area, TUI_DIM), 1, 2,
                     "no roofline: the device did not report operations, bytes and the peak");
         break;
-    default:
-        draw_lines_part(views, area, attempt);
-        break;
+    default: draw_lines_part(views, area, attempt); break;
     }
 }
 
@@ -353,8 +349,9 @@ void profile_screen_draw(struct views *views, struct tui_area area) {
              : shown->id == views->state->incumbent ? "incumbent"
                                                     : "parent",
              shown->id);
-    draw_part(views, tui_frame(tui_area_part(body, parts[1]), true, titles[views->profile_part],
-                               note), shown);
+    draw_part(views,
+              tui_frame(tui_area_part(body, parts[1]), true, titles[views->profile_part], note),
+              shown);
 }
 
 /* Enter goes to the line in the kernel. */

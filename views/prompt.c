@@ -10,7 +10,7 @@
 
 #define ANSWER_MARK "======== the answer"
 
-/* ---- what is shown --------------------------------------------------------------------------- */
+/* ---- what is shown -------------------------------------------------------------------------- */
 
 struct tui_list *prompt_list(struct views *views) {
     return &views->prompt_lists[views->prompt_page];
@@ -32,7 +32,8 @@ enum tune_role prompt_role(const struct views *views) {
 /* The question that is held and is what the screen shows; NULL. */
 static const struct tune_call *held_here(const struct views *views) {
     const struct tune_call *held = calls_held(views, NULL);
-    return held && held->role && !strcmp(held->role, tune_role_word(prompt_role(views))) ? held : NULL;
+    return held && held->role && !strcmp(held->role, tune_role_word(prompt_role(views))) ? held
+                                                                                         : NULL;
 }
 
 /* The model that the question on the screen goes to; NULL: none is asked. */
@@ -120,7 +121,7 @@ static void text_draw(struct views *views, struct tui_area inside, struct tui_li
     tui_list_draw_bar(list, inside);
 }
 
-/* ---- the next call --------------------------------------------------------------------------- */
+/* ---- the next call -------------------------------------------------------------------------- */
 
 static void draw_part(struct tui_area area, int row, const struct tune_prompt_part *part) {
     struct buf notes = {0};
@@ -187,9 +188,10 @@ static void parts_title(const struct views *views, struct buf *out) {
     enum tune_role role = prompt_role(views);
     const struct tune_role_model *model = prompt_model(views);
     const struct tune_call *held = held_here(views);
-    buf_printf(out, "%s%s", held                        ? "not sent yet: "
-                            : role == next_role(views) ? "next: "
-                                                       : "",
+    buf_printf(out, "%s%s",
+               held                       ? "not sent yet: "
+               : role == next_role(views) ? "next: "
+                                          : "",
                tune_role_word(role));
     if (model)
         buf_printf(out, ", %s", model->name);
@@ -213,8 +215,8 @@ static void draw_parts(struct views *views, struct tui_area body) {
     struct buf title = {0}, cost = {0}, why = {0};
     parts_title(views, &title);
     struct tui_area inside = tui_frame(tui_area_part(body, one), true, title.at, "tokens");
-    struct tui_area table = tui_area_part(inside, (struct tui_rect){0, 0, inside.rows - 2,
-                                                                    inside.cols});
+    struct tui_area table =
+        tui_area_part(inside, (struct tui_rect){0, 0, inside.rows - 2, inside.cols});
     tui_list_fit(list, (int)prompt->parts.len, table.rows);
     views->list_spot = (struct tui_rect){table.row, table.col, table.rows, table.cols};
     for (int row = 0; row < table.rows && list->top + row < list->count; row++) {
@@ -228,12 +230,13 @@ static void draw_parts(struct views *views, struct tui_area body) {
     tui_put_short(tui_ink(inside, TUI_STRONG), inside.rows - 2, line, buf_str(&cost));
     tui_put_short(tui_ink(inside, TUI_DIM), inside.rows - 1, line, buf_str(&why));
     const struct tune_prompt_part *part = part_here(views);
-    struct tui_area text = tui_frame(tui_area_part(body, two), false,
-                                     part ? part_name(part) : "", "Enter opens it");
+    struct tui_area text =
+        tui_frame(tui_area_part(body, two), false, part ? part_name(part) : "", "Enter opens it");
     if (part)
-        tui_put_wrapped(tui_ink(tui_area_part(text, (struct tui_rect){0, 1, text.rows,
-                                                                      text.cols - 2}),
-                                part->off ? TUI_DIM : TUI_PLAIN), 0, part->text);
+        tui_put_wrapped(
+            tui_ink(tui_area_part(text, (struct tui_rect){0, 1, text.rows, text.cols - 2}),
+                    part->off ? TUI_DIM : TUI_PLAIN),
+            0, part->text);
     buf_free(&title);
     buf_free(&cost);
     buf_free(&why);
@@ -249,13 +252,13 @@ static void draw_part_text(struct views *views, struct tui_area body) {
     if (part)
         buf_printf(&note, "%s%s%s tokens", part->off ? "off, " : "", part->edited ? "edited, " : "",
                    show_count(tune_tokens_estimate(part->text)).text);
-    struct tui_area inside = tui_frame(body, true, part ? part_name(part) : "", note.at ? note.at
-                                                                                        : "");
+    struct tui_area inside =
+        tui_frame(body, true, part ? part_name(part) : "", note.at ? note.at : "");
     text_draw(views, inside, &views->prompt_lists[PROMPT_TEXT]);
     buf_free(&note);
 }
 
-/* ---- the calls so far ------------------------------------------------------------------------ */
+/* ---- the calls so far ----------------------------------------------------------------------- */
 
 static struct shown show_seconds(double seconds) {
     struct shown out = {"-"};
@@ -291,7 +294,9 @@ static void draw_call(const struct views *views, struct tui_area area, int row, 
     const struct {
         struct shown text;
         int width;
-    } cols[] = {{show_count(input), 7}, {output, 7}, {show_count(call->cache_read), 7},
+    } cols[] = {{show_count(input), 7},
+                {output, 7},
+                {show_count(call->cache_read), 7},
                 {isnan(call->dollars) ? (struct shown){"-"} : show_dollars(call->dollars), 9},
                 {show_seconds(call->first_s), 8},
                 {show_seconds(elapsed), 8}};
@@ -299,9 +304,15 @@ static void draw_call(const struct views *views, struct tui_area area, int row, 
     int col = wide ? 40 : 27;
     tui_say_right(tui_ink(area, TUI_DIM), row, 4, "%zu", number);
     bool person = call->waits || call->held, bad = call_is_bad(call);
-    tui_say(tui_ink(area, bad ? TUI_BAD : call->ended_ms ? TUI_GOOD : person ? TUI_WAITING
-                                                                             : TUI_ACTIVE), row, 5,
-            "%s", bad ? "✗" : call->ended_ms ? "✓" : person ? "◆" : "▶");
+    tui_say(tui_ink(area, bad              ? TUI_BAD
+                          : call->ended_ms ? TUI_GOOD
+                          : person         ? TUI_WAITING
+                                           : TUI_ACTIVE),
+            row, 5, "%s",
+            bad              ? "✗"
+            : call->ended_ms ? "✓"
+            : person         ? "◆"
+                             : "▶");
     tui_put_short(area, row, (struct tui_rect){0, 7, 1, 10}, str_of(call->role));
     tui_put_short(tui_ink(area, TUI_STRONG), row, (struct tui_rect){0, 18, 1, col - 19},
                   str_of(call->model));
@@ -346,7 +357,8 @@ static void draw_call_detail(struct tui_area area, const struct tune_call *call)
                call->tries > 1 ? "tries" : "try");
     int row = put_line(area, 0, "asked", text.at);
     buf_clear(&text);
-    buf_printf(&text, "of the prompt %s read from the cache, %s written to it; it was estimated at %s",
+    buf_printf(&text,
+               "of the prompt %s read from the cache, %s written to it; it was estimated at %s",
                show_count(call->cache_read).text, show_count(call->cache_write).text,
                show_count(call->estimate).text);
     row = put_line(area, row, "tokens", text.at);
@@ -355,7 +367,11 @@ static void draw_call_detail(struct tui_area area, const struct tune_call *call)
         buf_printf(&text, "the answer to question %d, which could not be used", call->mends);
         row = put_line(area, row, "mends", text.at);
     }
-    put_line(area, row, call->failure ? "failed" : call->unread ? "not used" : "", call_state(call));
+    put_line(area, row,
+             call->failure  ? "failed"
+             : call->unread ? "not used"
+                            : "",
+             call_state(call));
     buf_free(&text);
 }
 
@@ -374,18 +390,19 @@ static void draw_calls(struct views *views, struct tui_area body) {
     struct tui_list *list = &views->prompt_lists[PROMPT_CALLS];
     struct buf note = {0};
     calls_note(state, &note);
-    const struct tune_call *here =
-        list->cursor >= 0 && (size_t)list->cursor < state->calls.len ? &state->calls.at[list->cursor]
-                                                                     : NULL;
+    const struct tune_call *here = list->cursor >= 0 && (size_t)list->cursor < state->calls.len
+                                       ? &state->calls.at[list->cursor]
+                                       : NULL;
     bool live = here && !here->ended_ms && here->live.len;
     int split = live ? body.rows - MAX_OF(8, body.rows / 2) : body.rows - 8;
-    struct tui_rect upper = {0, 0, split, body.cols}, lower = {split, 0, body.rows - split, body.cols};
+    struct tui_rect upper = {0, 0, split, body.cols},
+                    lower = {split, 0, body.rows - split, body.cols};
     struct tui_area inside =
         tui_frame(tui_area_part(body, upper), true, "questions so far", note.at);
     struct tui_area detail = tui_frame(tui_area_part(body, lower), false,
                                        live ? "its answer, as it comes" : "question", "");
-    struct tui_area table = tui_area_part(inside, (struct tui_rect){1, 0, inside.rows - 1,
-                                                                    inside.cols});
+    struct tui_area table =
+        tui_area_part(inside, (struct tui_rect){1, 0, inside.rows - 1, inside.cols});
     buf_free(&note);
     tui_list_fit(list, (int)state->calls.len, table.rows);
     views->list_spot = (struct tui_rect){table.row, table.col, table.rows, table.cols};
@@ -406,8 +423,8 @@ static void draw_calls(struct views *views, struct tui_area body) {
 
 static void add_artefact(struct views *views, const char *hash, const char *missing,
                          struct buf *out) {
-    char *text = hash && views->model.artefact ? views->model.artefact(views->model.context, hash)
-                                               : NULL;
+    char *text =
+        hash && views->model.artefact ? views->model.artefact(views->model.context, hash) : NULL;
     buf_puts(out, text ? text : missing);
     free(text);
 }
@@ -416,7 +433,8 @@ void prompt_call_print(struct views *views, int number, struct buf *out) {
     const struct tune_call *call = &views->state->calls.at[number];
     add_artefact(views, call->prompt,
                  call->held ? "(not sent yet: its parts are on the page before)\n"
-                            : "(the prompt was not kept)\n", out);
+                            : "(the prompt was not kept)\n",
+                 out);
     buf_puts(out, "\n" ANSWER_MARK "\n");
     if (call->answer || call->ended_ms)
         add_artefact(views, call->answer, call->failure ? call->failure : "(nothing came)", out);
@@ -449,13 +467,15 @@ static void draw_call_text(struct views *views, struct tui_area body) {
 }
 
 void prompt_draw(struct views *views, struct tui_area area) {
-    static void (*const pages[PROMPT_PAGES])(struct views *, struct tui_area) = {
-        [PROMPT_PARTS] = draw_parts, [PROMPT_TEXT] = draw_part_text, [PROMPT_CALLS] = draw_calls,
-        [PROMPT_CALL] = draw_call_text};
+    static void (*const pages[PROMPT_PAGES])(struct views *,
+                                             struct tui_area) = {[PROMPT_PARTS] = draw_parts,
+                                                                 [PROMPT_TEXT] = draw_part_text,
+                                                                 [PROMPT_CALLS] = draw_calls,
+                                                                 [PROMPT_CALL] = draw_call_text};
     pages[views->prompt_page](views, chrome_screen(views, area));
 }
 
-/* ---- what the keys do ------------------------------------------------------------------------ */
+/* ---- what the keys do ----------------------------------------------------------------------- */
 
 void prompt_enter(struct views *views, struct views_request *request) {
     (void)request;
@@ -516,8 +536,8 @@ bool prompt_has_part(const struct views *views) {
 static void part_act(struct views *views, enum tune_action_kind kind) {
     const struct tune_prompt_part *part = part_here(views);
     if (part)
-        views_act(views, &(struct tune_action){.kind = kind, .role = prompt_role(views),
-                                               .part = part->name});
+        views_act(views, &(struct tune_action){
+                             .kind = kind, .role = prompt_role(views), .part = part->name});
 }
 
 void prompt_switch(struct views *views, struct str args, struct views_request *request) {
@@ -543,8 +563,9 @@ void prompt_hold(struct views *views, struct str args, struct views_request *req
     (void)args;
     (void)request;
     if (views_act(views, &(struct tune_action){.kind = TUNE_ACT_HOLD}))
-        views_say(views, false, views->state->holds ? "each question waits until you send it"
-                                                    : "questions go out at once");
+        views_say(views, false,
+                  views->state->holds ? "each question waits until you send it"
+                                      : "questions go out at once");
 }
 
 void prompt_edit(struct views *views, struct views_request *request) {
@@ -557,7 +578,8 @@ void prompt_edit(struct views *views, struct views_request *request) {
     buf_add(&views->edit_text, part->text.at, part->text.len);
     snprintf(views->edit_part, sizeof views->edit_part, "%s", part->name);
     act_open_editor(views,
-                    (struct tune_action){.kind = TUNE_ACT_EDIT_PART, .role = prompt_role(views),
+                    (struct tune_action){.kind = TUNE_ACT_EDIT_PART,
+                                         .role = prompt_role(views),
                                          .part = views->edit_part},
                     "part.md", request);
 }

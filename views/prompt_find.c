@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Searching screen 9: through all parts of the next question, then through the texts of the questions so
- * far, newest first, and on from the beginning. What a part or a call is, is prompt.c's. */
+/* Searching screen 9: through all parts of the next question, then through the texts of the
+ * questions so far, newest first, and on from the beginning. What a part or a call is, is
+ * prompt.c's. */
 #include "views/private.h"
 
 #include <stdlib.h>
 
-#define MOST_BYTES ((size_t)48 << 20)   /* that one key press looks through */
+#define MOST_BYTES ((size_t)48 << 20) /* that one key press looks through */
 
 /* A place: the n-th text and a line of it. */
 struct place {
@@ -32,8 +33,8 @@ static struct str text_at(struct views *views, int text, struct buf *own) {
     return buf_str(own);
 }
 
-/* The first row after `after` (step 1), or the last one before `before` (step -1), that has the needle;
- * -1 when none does. `from` is that limit. */
+/* The first row after `after` (step 1), or the last one before `before` (step -1), that has the
+ * needle; -1 when none does. `from` is that limit. */
 static int row_in(struct str text, struct str needle, int from, int step) {
     struct str line;
     int best = -1;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* ---- differences ------------------------------------------------------------------------------ */
+/* ---- differences ---------------------------------------------------------------------------- */
 
 static bool is_left(const struct tune_candidate *candidate, int hunk) {
     return candidate && hunk >= 0 && (size_t)hunk < candidate->hunks.len &&
@@ -48,8 +48,9 @@ static void draw_side(struct views *views, const struct side *side, int row) {
     struct tui_area area = side->area;
     struct str text = source_line(side->source, side->line);
     enum tui_role ink = side->left ? TUI_DIM : side->added ? TUI_ADDED : TUI_REMOVED;
-    enum tui_role paper = side->left ? TUI_PLAIN : side->added ? TUI_PAPER_ADDED
-                                                               : TUI_PAPER_REMOVED;
+    enum tui_role paper = side->left    ? TUI_PLAIN
+                          : side->added ? TUI_PAPER_ADDED
+                                        : TUI_PAPER_REMOVED;
     struct tui_area ground = tui_paper(area, paper);
     tui_fill(ground, (struct tui_rect){row, 5, 1, area.cols - 5}, " ");
     tui_say_right(tui_ink(area, ink), row, 4, "%d", side->line);
@@ -87,9 +88,10 @@ static void draw_unified(struct views *views, struct tui_area area, int row, str
         return;
     }
     bool added = at->kind == DIFF_ADDED;
-    const struct side side = {area, added ? &diff->new_ : &diff->old,
-                              added ? at->new_line : at->old_line, at->other,
-                              added ? &diff->old : &diff->new_, added, left};
+    const struct side side = {
+        area,      added ? &diff->new_ : &diff->old, added ? at->new_line : at->old_line,
+        at->other, added ? &diff->old : &diff->new_, added,
+        left};
     draw_side(views, &side, row);
 }
 
@@ -97,18 +99,18 @@ static void draw_sides(struct views *views, struct tui_area area, int row, struc
                        const struct diff_row *at, bool left) {
     int half = area.cols / 2;
     struct tui_area one = tui_area_part(area, (struct tui_rect){0, 0, area.rows, half});
-    struct tui_area two = tui_area_part(area, (struct tui_rect){0, half, area.rows,
-                                                                area.cols - half});
+    struct tui_area two =
+        tui_area_part(area, (struct tui_rect){0, half, area.rows, area.cols - half});
     if (at->kind == DIFF_SAME) {
         draw_same(views, one, row, &diff->old, at->old_line);
         draw_same(views, two, row, &diff->new_, at->new_line);
         return;
     }
     bool pair = at->kind == DIFF_CHANGED;
-    const struct side a = {one, &diff->old, at->old_line, pair ? at->new_line : 0, &diff->new_,
-                           false, left};
-    const struct side b = {two, &diff->new_, at->new_line, pair ? at->old_line : 0, &diff->old,
-                           true, left};
+    const struct side a = {one,         &diff->old, at->old_line, pair ? at->new_line : 0,
+                           &diff->new_, false,      left};
+    const struct side b = {two,        &diff->new_, at->new_line, pair ? at->old_line : 0,
+                           &diff->old, true,        left};
     if (at->old_line)
         draw_side(views, &a, row);
     if (at->new_line)
@@ -148,7 +150,7 @@ void diff_draw(struct views *views, struct tui_area area, struct diff *diff,
     tui_list_draw_bar(list, area);
 }
 
-/* ---- plans ------------------------------------------------------------------------------------ */
+/* ---- plans ---------------------------------------------------------------------------------- */
 
 static int put_field(struct tui_area area, int row, const char *name, const char *text) {
     if (!text || !*text || row >= area.rows)
@@ -180,10 +182,14 @@ static void draw_plan(struct views *views, struct tui_area area) {
         state->rejections.len ? &state->rejections.at[state->rejections.len - 1] : NULL;
     int top = 0;
     if (state->wait == TUNE_WAIT_REJECTED && last)
-        top = put_field(tui_ink(area, TUI_BAD), 0, "rejected", last->reason ? last->reason : "by you") + 1;
+        top = put_field(tui_ink(area, TUI_BAD), 0, "rejected",
+                        last->reason ? last->reason : "by you") +
+              1;
     struct tui_rect title = {top, 1, area.rows - top, area.cols - 3};
-    int row = top + tui_put_wrapped(tui_ink(tui_area_part(area, title), TUI_STRONG), 0,
-                              str_of(plan->title ? plan->title : plan->key)) + 1;
+    int row = top +
+              tui_put_wrapped(tui_ink(tui_area_part(area, title), TUI_STRONG), 0,
+                              str_of(plan->title ? plan->title : plan->key)) +
+              1;
     row = put_field(area, row, "what", plan->what);
     row = put_field(area, row, "why", plan->why);
     struct buf text = {0};
@@ -192,8 +198,8 @@ static void draw_plan(struct views *views, struct tui_area area) {
     row = put_field(area, row, "strategy", plan->strategy);
     buf_clear(&text);
     if (plan->first_line > 0)
-        buf_printf(&text, plan->last_line > plan->first_line ? "%d to %d" : "%d",
-                   plan->first_line, plan->last_line);
+        buf_printf(&text, plan->last_line > plan->first_line ? "%d to %d" : "%d", plan->first_line,
+                   plan->last_line);
     row = put_field(area, row, "lines", text.at);
     buf_clear(&text);
     buf_printf(&text, "%s%s%s", plan->author ? plan->author : "-", plan->edited ? ", edited" : "",
@@ -213,8 +219,9 @@ static void draw_nothing(struct views *views, struct tui_area area) {
                                       : "No proposal yet. s starts the loop: profile, plan, "
                                         "rewrite, verify, benchmark, decide, summarise, reflect. "
                                         "w writes the next kernel yourself.";
-    tui_put_wrapped(tui_ink(tui_area_part(area, (struct tui_rect){1, 2, area.rows, area.cols - 4}),
-                            TUI_DIM), 0, str_of(text));
+    tui_put_wrapped(
+        tui_ink(tui_area_part(area, (struct tui_rect){1, 2, area.rows, area.cols - 4}), TUI_DIM), 0,
+        str_of(text));
 }
 
 static bool shows_plan(const struct views *views) {
@@ -242,7 +249,7 @@ void pane_proposal_draw(struct views *views, struct tui_area area) {
         diff_draw(views, area, &views->diff, candidate, &views->panes[PANE_PROPOSAL]);
 }
 
-/* ---- the screen that compares two attempts ---------------------------------------------------- */
+/* ---- the screen that compares two attempts -------------------------------------------------- */
 
 static void choose_pair(struct views *views, const struct tune_attempt **a,
                         const struct tune_attempt **b) {
@@ -259,7 +266,8 @@ static void draw_attempt_line(struct tui_area area, const struct tune_attempt *a
                               const char *sign) {
     int col = tui_say(tui_ink(area, TUI_STRONG), 0, 1, "%s #%d", sign, attempt->id) + 2;
     col = tui_say(area, 0, col, "%s  %s", show_latency(attempt->latency_us).text,
-                  show_speedup(attempt->speedup).text) + 2;
+                  show_speedup(attempt->speedup).text) +
+          2;
     const char *title = attempt->id == 0 ? "the seed" : attempt->plan.title;
     tui_put_short(tui_ink(area, TUI_DIM), 0, (struct tui_rect){0, col, 1, area.cols - col - 1},
                   str_of(title ? title : ""));

@@ -6,9 +6,10 @@
 #include <ctype.h>
 
 static const char *const keywords[] = {
-    "and", "as", "assert", "break", "class", "continue", "def", "del", "elif", "else", "except",
-    "False", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "None",
-    "nonlocal", "not", "or", "pass", "raise", "return", "True", "try", "while", "with", "yield",
+    "and",    "as",     "assert", "break",   "class",    "continue", "def",    "del",  "elif",
+    "else",   "except", "False",  "finally", "for",      "from",     "global", "if",   "import",
+    "in",     "is",     "lambda", "None",    "nonlocal", "not",      "or",     "pass", "raise",
+    "return", "True",   "try",    "while",   "with",     "yield",
 };
 
 struct token {
@@ -123,7 +124,8 @@ struct str source_line(const struct source *source, int line) {
 void source_draw_line(struct tui_area area, int row, int shift, struct str line, char quote) {
     size_t at = 0;
     int col = -shift;
-    /* Tabs count from the start of the line, pieces do not: such lines are drawn without colours. */
+    /* Tabs count from the start of the line, pieces do not: such lines are drawn without
+     * colours. */
     if (line.len && memchr(line.at, '\t', line.len)) {
         tui_put(area, row, col, line);
         return;

@@ -9,12 +9,12 @@
 struct source {
     const char *text;
     VEC(struct str) lines;
-    VEC(char) quote;            /* per line: the quote of the long string it starts in, or 0 */
+    VEC(char) quote; /* per line: the quote of the long string it starts in, or 0 */
 };
 /* Splits the text, unless it is the one that is there already. */
 void source_set(struct source *source, const char *text);
 void source_free(struct source *source);
-struct str source_line(const struct source *source, int line);     /* from 1; empty outside */
+struct str source_line(const struct source *source, int line); /* from 1; empty outside */
 
 /* Draws one line with colours into the area from its left edge, `shift` columns of it cut off;
  * `quote` is the long string it starts in. The ground is the area's. */

@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SLICE 20000             /* spans a frame reads: a few milliseconds */
+#define SLICE 20000 /* spans a frame reads: a few milliseconds */
 #define MAX_SPANS 1000000
-#define LEAST_NS 20.0           /* the narrowest window */
+#define LEAST_NS 20.0 /* the narrowest window */
 #define NAME_COLS 10
 #define BUSY_COLS 7
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 void profile_timeline_free(struct timeline *timeline) {
     for (int i = 0; i < TIMELINE_LANES; i++) {
@@ -120,13 +120,13 @@ static void start_reading(struct views *views, const char *hash) {
     struct timeline *timeline = &views->timeline;
     profile_timeline_free(timeline);
     snprintf(timeline->hash, sizeof timeline->hash, "%s", hash);
-    timeline->text = views->model.artefact ? views->model.artefact(views->model.context, hash)
-                                           : NULL;
+    timeline->text =
+        views->model.artefact ? views->model.artefact(views->model.context, hash) : NULL;
     const char *lanes = timeline->text ? list_named(timeline->text, "\"lanes\"") : NULL;
     const char *spans = timeline->text ? list_named(timeline->text, "\"spans\"") : NULL;
-    while (lanes && timeline->n_lanes < TIMELINE_LANES &&
-           read_text(&lanes, timeline->lanes[timeline->n_lanes].name,
-                     sizeof timeline->lanes[0].name))
+    while (
+        lanes && timeline->n_lanes < TIMELINE_LANES &&
+        read_text(&lanes, timeline->lanes[timeline->n_lanes].name, sizeof timeline->lanes[0].name))
         timeline->n_lanes++;
     if (spans && timeline->n_lanes) {
         timeline->at = (size_t)(spans - timeline->text);
@@ -136,7 +136,7 @@ static void start_reading(struct views *views, const char *hash) {
     timeline->text = NULL;
 }
 
-/* ---- moving ----------------------------------------------------------------------------------- */
+/* ---- moving --------------------------------------------------------------------------------- */
 
 static struct timeline_lane *lane_here(struct views *views) {
     int lane = views->profile_list.cursor;
@@ -185,7 +185,7 @@ void profile_timeline_step(struct views *views, int step) {
         show_window(timeline, now - width / 2, width);
 }
 
-/* ---- drawing ---------------------------------------------------------------------------------- */
+/* ---- drawing -------------------------------------------------------------------------------- */
 
 static double busy_share(const struct timeline_lane *lane, struct tui_busy window) {
     double sum = 0;
@@ -218,8 +218,7 @@ static void draw_lane(struct views *views, struct tui_area area, int index) {
     from = MAX_OF(from, 0);
     to = MIN_OF(MAX_OF(to, from + 1), timeline->cols);
     if (from < timeline->cols && to > from)
-        tui_lay_paper(area, (struct tui_rect){0, NAME_COLS + from, 1, to - from},
-                      TUI_PAPER_CURSOR);
+        tui_lay_paper(area, (struct tui_rect){0, NAME_COLS + from, 1, to - from}, TUI_PAPER_CURSOR);
 }
 
 static void draw_axis(const struct timeline *timeline, struct tui_area area) {
@@ -253,7 +252,8 @@ static void draw_span(struct views *views, struct tui_area area,
                      str_trim(source_line(&views->full, span->line)), 0);
 }
 
-void profile_timeline_draw(struct views *views, struct tui_area area, const struct tune_attempt *attempt) {
+void profile_timeline_draw(struct views *views, struct tui_area area,
+                           const struct tune_attempt *attempt) {
     struct timeline *timeline = &views->timeline;
     const char *hash = attempt->timeline;
     if (hash && strcmp(hash, timeline->hash) != 0)
@@ -262,8 +262,8 @@ void profile_timeline_draw(struct views *views, struct tui_area area, const stru
         read_slice(timeline);
     if (!hash || timeline->n_lanes == 0 || timeline->text || !(timeline->end > 0)) {
         tui_say(tui_ink(area, TUI_DIM), 1, 2, "%s",
-                hash && timeline->text ? "reading the timeline" :
-                "this attempt has no timeline: its device reported none");
+                hash && timeline->text ? "reading the timeline"
+                                       : "this attempt has no timeline: its device reported none");
         return;
     }
     timeline->cols = MAX_OF(area.cols - NAME_COLS - BUSY_COLS, 1);

@@ -45,7 +45,7 @@ static struct tui_list *lanes_list(struct views *views) {
     return &views->lanes_list;
 }
 
-/* ---- what a search looks through -------------------------------------------------------------- */
+/* ---- what a search looks through ------------------------------------------------------------ */
 
 static struct str lines_at(const struct source *source, int row) {
     return source_line(source, row + 1);
@@ -66,14 +66,10 @@ static struct str pane_line(const void *data, int row) {
     if (views->pane == PANE_PROPOSAL && calls_line(views, row, &line))
         return line;
     switch (views->pane) {
-    case PANE_KERNEL:
-        return lines_at(&views->kernel, row);
-    case PANE_PROPOSAL:
-        return diff_line(&views->diff, views->side_by_side, row);
-    case PANE_DEVICE:
-        return log_line(data, row);
-    default:
-        return STR("");
+    case PANE_KERNEL: return lines_at(&views->kernel, row);
+    case PANE_PROPOSAL: return diff_line(&views->diff, views->side_by_side, row);
+    case PANE_DEVICE: return log_line(data, row);
+    default: return STR("");
     }
 }
 
@@ -163,15 +159,15 @@ static const struct view screens[VIEW_COUNT] = {
                        settings_draw, settings_list, NULL, settings_enter, NULL},
     [VIEW_SUMMARY] = {"summary", "summary", "what came of it; Enter: the attempt, 1: the workbench",
                       summary_draw, summary_list, NULL, summary_enter, summary_line},
-    [VIEW_LANES] = {"lanes", "lanes", "the directions of this round; Enter looks at one", lanes_draw,
-                    lanes_list, NULL, lanes_enter, lanes_line},
+    [VIEW_LANES] = {"lanes", "lanes", "the directions of this round; Enter looks at one",
+                    lanes_draw, lanes_list, NULL, lanes_enter, lanes_line},
 };
 
 const struct view *view_at(enum view_id id) {
     return &screens[id];
 }
 
-/* ---- life ------------------------------------------------------------------------------------- */
+/* ---- life ----------------------------------------------------------------------------------- */
 
 struct views *views_new(const char *bindings, const char *bindings_file, struct err *err) {
     struct views *views = mem_alloc(1, sizeof *views);
@@ -243,7 +239,7 @@ void views_set_model(struct views *views, const struct views_model *model) {
     views->hunks = views->zoomed = views->kernel_moved = false;
     views->step = views->kernel_attempt = views->marks[0] = views->marks[1] = -1;
     views->log_tab = views->log_tab_now = -1;
-    views->view = !views->state                   ? VIEW_START
+    views->view = !views->state                  ? VIEW_START
                   : summary_is_due(views->state) ? VIEW_SUMMARY
                                                  : VIEW_WORKBENCH;
     views->summary_list = views->lanes_list = (struct tui_list){0};
@@ -323,7 +319,7 @@ bool views_is_moving(const struct views *views) {
     return false;
 }
 
-/* ---- overlays --------------------------------------------------------------------------------- */
+/* ---- overlays ------------------------------------------------------------------------------- */
 
 static void ask(struct views *views, enum overlay overlay, const char *title, const char *text,
                 views_answer_fn *answer) {
@@ -384,11 +380,8 @@ static void menu_event(struct views *views, const struct tui_event *event,
             answer(views, (struct str){number, (size_t)len}, request);
         break;
     }
-    case TUI_ANSWER_CANCELLED:
-        views->overlay = OVERLAY_NONE;
-        break;
-    default:
-        break;
+    case TUI_ANSWER_CANCELLED: views->overlay = OVERLAY_NONE; break;
+    default: break;
     }
 }
 
@@ -442,9 +435,7 @@ static void line_event(struct views *views, const struct tui_event *event,
         if (!views->searching)
             complete(views);
         break;
-    case TUI_ANSWER_CANCELLED:
-        views->overlay = OVERLAY_NONE;
-        break;
+    case TUI_ANSWER_CANCELLED: views->overlay = OVERLAY_NONE; break;
     default:
         if (was_empty && event->kind == TUI_EVENT_KEY && event->key.code == TUI_KEY_BACKSPACE)
             views->overlay = OVERLAY_NONE;
@@ -455,14 +446,9 @@ static void line_event(struct views *views, const struct tui_event *event,
 static void note_event(struct views *views, const struct tui_event *event,
                        struct views_request *request) {
     switch (tui_field_event(&views->note, event)) {
-    case TUI_ANSWER_DONE:
-        answer(views, buf_str(&views->note.text), request);
-        break;
-    case TUI_ANSWER_CANCELLED:
-        views->overlay = OVERLAY_NONE;
-        break;
-    default:
-        break;
+    case TUI_ANSWER_DONE: answer(views, buf_str(&views->note.text), request); break;
+    case TUI_ANSWER_CANCELLED: views->overlay = OVERLAY_NONE; break;
+    default: break;
     }
 }
 
@@ -476,7 +462,7 @@ static void confirm_event(struct views *views, const struct tui_event *event,
         views->overlay = OVERLAY_NONE;
 }
 
-/* ---- events ----------------------------------------------------------------------------------- */
+/* ---- events --------------------------------------------------------------------------------- */
 
 static void run_named(struct views *views, const char *name, struct views_request *request) {
     const struct command *command = name ? command_find(str_of(name)) : NULL;
@@ -576,7 +562,7 @@ struct views_request views_event(struct views *views, const struct tui_event *ev
     return request;
 }
 
-/* ---- drawing ---------------------------------------------------------------------------------- */
+/* ---- drawing -------------------------------------------------------------------------------- */
 
 static void draw_line(struct views *views, struct tui_area area) {
     int row = area.rows - 1;
@@ -588,23 +574,16 @@ static void draw_line(struct views *views, struct tui_area area) {
 
 static void draw_overlay(struct views *views, struct tui_area area) {
     switch (views->overlay) {
-    case OVERLAY_NONE:
-        break;
-    case OVERLAY_MENU:
-        tui_menu_draw(&views->menu, area, views->menu_title);
-        break;
-    case OVERLAY_LINE:
-        draw_line(views, area);
-        break;
+    case OVERLAY_NONE: break;
+    case OVERLAY_MENU: tui_menu_draw(&views->menu, area, views->menu_title); break;
+    case OVERLAY_LINE: draw_line(views, area); break;
     case OVERLAY_NOTE:
         tui_note_draw(area, views->ask_title, buf_str(&views->ask_text), &views->note);
         break;
     case OVERLAY_CONFIRM:
         tui_confirm_draw(area, views->ask_title, buf_str(&views->ask_text), "y yes   any other no");
         break;
-    case OVERLAY_QUESTION:
-        question_draw(views, area);
-        break;
+    case OVERLAY_QUESTION: question_draw(views, area); break;
     }
 }
 

@@ -12,7 +12,8 @@
 struct views_model {
     const struct tune_state *state;
     bool (*act)(void *context, const struct tune_action *action, struct err *err);
-    /* The text of an artefact by content hash, to be freed; NULL when there is none. May be NULL itself. */
+    /* The text of an artefact by content hash, to be freed; NULL when there is none. May be NULL
+     * itself. */
     char *(*artefact)(void *context, const char *hash);
     /* About the place evaluations run at: the answer to its question (NULL declines; the text is
      * wiped after the call), connect again now, somebody looks at it. May be NULL. */
@@ -20,7 +21,7 @@ struct views_model {
     void (*retry)(void *context);
     void (*watch)(void *context);
     void *context;
-    const struct tune_recent *recent;   /* the rows of the start screen */
+    const struct tune_recent *recent; /* the rows of the start screen */
     size_t n_recent;
 };
 
@@ -29,25 +30,25 @@ enum views_wish {
     VIEWS_NOTHING,
     VIEWS_QUIT,
     VIEWS_SUSPEND,
-    VIEWS_REPAINT,              /* draw everything anew */
-    VIEWS_EDIT,                 /* open $EDITOR on `text`, then call views_edited */
-    VIEWS_OPEN,                 /* open the session of `task` */
-    VIEWS_LEAVE,                /* close the session and show the start screen */
+    VIEWS_REPAINT, /* draw everything anew */
+    VIEWS_EDIT,    /* open $EDITOR on `text`, then call views_edited */
+    VIEWS_OPEN,    /* open the session of `task` */
+    VIEWS_LEAVE,   /* close the session and show the start screen */
 };
 struct views_request {
     enum views_wish wish;
-    const char *task;           /* OPEN: valid until the model changes */
-    const char *name;           /* EDIT: a file name, "kernel.py" */
-    const char *text;           /* EDIT: valid until views_edited */
-    int line;                   /* EDIT: where to start; 0: anywhere */
+    const char *task; /* OPEN: valid until the model changes */
+    const char *name; /* EDIT: a file name, "kernel.py" */
+    const char *text; /* EDIT: valid until views_edited */
+    int line;         /* EDIT: where to start; 0: anywhere */
 };
 
 struct views;
 /* `bindings`: the user's key bindings as text, NULL for none; a wrong line is reported in *err, and
  * NULL is returned. */
-struct views *views_new(const char *bindings, const char *bindings_file, struct err *err)
-    CC_MUST_USE;
-void views_free(struct views *views);               /* accepts NULL */
+struct views *views_new(const char *bindings, const char *bindings_file,
+                        struct err *err) CC_MUST_USE;
+void views_free(struct views *views); /* accepts NULL */
 /* What to look at from now on; the texts stay the caller's. */
 void views_set_model(struct views *views, const struct views_model *model);
 
@@ -66,7 +67,7 @@ void views_say(struct views *views, bool bad, const char *format, ...) CC_PRINTF
 /* The commands, for the manual page and the tests: row by row, false past the last. */
 struct views_command_info {
     const char *name, *help;
-    char keys[48];              /* the default ones, "k Up"; "" when there are none */
+    char keys[48]; /* the default ones, "k Up"; "" when there are none */
 };
 bool views_command_at(size_t index, struct views_command_info *info);
 

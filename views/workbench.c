@@ -44,7 +44,7 @@ static void proposal_note(const struct views *views, struct buf *note) {
     }
     if (candidate->attempt >= 0)
         buf_printf(note, "#%d", candidate->attempt);
-    else                            /* it has no number before it is verified */
+    else /* it has no number before it is verified */
         buf_printf(note, "from #%d", candidate->parent);
     buf_printf(note, "  +%d -%d  %d hunk%s", added, removed, (int)candidate->hunks.len,
                candidate->hunks.len == 1 ? "" : "s");
@@ -92,8 +92,8 @@ void pane_moved(struct views *views) {
         return;
     int row = views->panes[PANE_PROPOSAL].cursor;
     size_t count = views->side_by_side ? views->diff.sides.len : views->diff.unified.len;
-    const struct diff_row *rows = views->side_by_side ? views->diff.sides.at
-                                                      : views->diff.unified.at;
+    const struct diff_row *rows =
+        views->side_by_side ? views->diff.sides.at : views->diff.unified.at;
     if (row >= 0 && (size_t)row < count && rows[row].old_line > 0)
         tui_list_go(&views->panes[PANE_KERNEL], rows[row].old_line - 1);
 }

@@ -8,7 +8,7 @@
 struct buf;
 
 uint64_t clock_monotonic_ns(void);
-int64_t clock_wall_ms(void);                               /* since 1970, UTC */
+int64_t clock_wall_ms(void); /* since 1970, UTC */
 /* "0.842 ms", "12.4 µs", "1.31 s": three significant digits. */
 void clock_print_duration(struct buf *out, double seconds);
 

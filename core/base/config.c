@@ -9,9 +9,9 @@
 #include <stdlib.h>
 
 const struct config_row config_rows[] = {
-#define X(section, key, kind, preset, allowed, what)                                               \
+#define X(section, key, kind, preset, allowed, what) \
     {section, key, CONFIG_##kind, preset, allowed, what, false},
-#define T(section, key, kind, preset, allowed, what)                                               \
+#define T(section, key, kind, preset, allowed, what) \
     {section, key, CONFIG_##kind, preset, allowed, what, true},
 #include "base/config.def"
 #undef X
@@ -174,19 +174,13 @@ void config_print_allowed(const struct config_row *row, struct buf *out) {
         rest = (struct str){row->allowed, (size_t)(strstr(row->allowed, "..") - row->allowed)};
         buf_printf(out, STR_FMT " to %s", STR_ARG(rest), strstr(row->allowed, "..") + 2);
         break;
-    case CONFIG_FLAG:
-        buf_puts(out, "yes or no");
-        break;
+    case CONFIG_FLAG: buf_puts(out, "yes or no"); break;
     case CONFIG_CHOICE:
         for (; str_next(&rest, '|', &one); first = false)
             buf_printf(out, "%s" STR_FMT, first ? "" : rest.len ? ", " : " or ", STR_ARG(one));
         break;
-    case CONFIG_PATH:
-        buf_puts(out, "a path");
-        break;
-    case CONFIG_TEXT:
-        buf_puts(out, "text");
-        break;
+    case CONFIG_PATH: buf_puts(out, "a path"); break;
+    case CONFIG_TEXT: buf_puts(out, "text"); break;
     }
 }
 
@@ -257,7 +251,7 @@ void config_note_section(struct config *config, const char *heading,
     entry->value = kept;
 }
 
-/* ------------------------------------------------------------------------------- the environment */
+/* ----------------------------------------------------------------------------- the environment */
 
 /* "host trn2" and "port" as HONE_HOST_TRN2_PORT; false when it is too long to be one. */
 static bool variable_of(struct str heading, const char *key, char out[MAX_VARIABLE]) {
@@ -403,7 +397,7 @@ bool config_set(struct config *config, const char *section, const char *key, con
     return true;
 }
 
-/* ---------------------------------------------------------------------------------- the answers */
+/* --------------------------------------------------------------------------------- the answers */
 
 /* The name in the section may be any text: a target's, as the user typed it. */
 static const struct config_row *row_asked_for(const char *section, const char *key) {
@@ -478,19 +472,13 @@ void config_print_path(const char *path, struct buf *out) {
 
 void config_origin_print(const struct config_origin *origin, struct buf *out) {
     switch (origin->kind) {
-    case CONFIG_PRESET:
-        buf_puts(out, "default");
-        break;
+    case CONFIG_PRESET: buf_puts(out, "default"); break;
     case CONFIG_USER_FILE:
     case CONFIG_TASK_FILE:
         config_print_path(origin->file, out);
         buf_printf(out, ":%d", origin->line);
         break;
-    case CONFIG_ENVIRONMENT:
-        buf_puts(out, origin->file);
-        break;
-    case CONFIG_FLAGGED:
-        buf_puts(out, "command line");
-        break;
+    case CONFIG_ENVIRONMENT: buf_puts(out, origin->file); break;
+    case CONFIG_FLAGGED: buf_puts(out, "command line"); break;
     }
 }

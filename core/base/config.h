@@ -10,41 +10,47 @@
 #include "base/err.h"
 #include "base/str.h"
 
-/* What there is to set stands in config.def: X(SECTION, KEY, KIND, DEFAULT, ALLOWED, WHAT), or T(...)
- * for what the file beside a task may set too. A section ends with " *" when it may be given any
- * number of times under different names ("host *"). */
+/* What there is to set stands in config.def: X(SECTION, KEY, KIND, DEFAULT, ALLOWED, WHAT), or
+ * T(...) for what the file beside a task may set too. A section ends with " *" when it may be given
+ * any number of times under different names ("host *"). */
 enum config_kind {
     CONFIG_TEXT,
-    CONFIG_PATH,                    /* ~ stands for the home folder */
-    CONFIG_NUMBER,                  /* ALLOWED: "1..64"; whole numbers, unless a bound is none */
-    CONFIG_FLAG,                    /* yes, no */
-    CONFIG_CHOICE,                  /* ALLOWED: "auto|libssh2|ssh" */
+    CONFIG_PATH,   /* ~ stands for the home folder */
+    CONFIG_NUMBER, /* ALLOWED: "1..64"; whole numbers, unless a bound is none */
+    CONFIG_FLAG,   /* yes, no */
+    CONFIG_CHOICE, /* ALLOWED: "auto|libssh2|ssh" */
 };
 struct config_row {
     const char *section, *key;
     enum config_kind kind;
-    const char *preset;             /* default; NULL: none */
-    const char *allowed;            /* "": anything */
-    const char *what;               /* one sentence, for `hone config` and the manual */
-    bool task_may;                  /* such a file may come from anywhere: nothing in it may make
-                                     * hone run a command, log in somewhere or go on by itself */
+    const char *preset;  /* default; NULL: none */
+    const char *allowed; /* "": anything */
+    const char *what;    /* one sentence, for `hone config` and the manual */
+    bool task_may;       /* such a file may come from anywhere: nothing in it may make
+                          * hone run a command, log in somewhere or go on by itself */
 };
 extern const struct config_row config_rows[];
 extern const size_t config_row_count;
 
 /* Where a value came from. */
 struct config_origin {
-    enum { CONFIG_PRESET, CONFIG_USER_FILE, CONFIG_TASK_FILE, CONFIG_ENVIRONMENT, CONFIG_FLAGGED } kind;
-    const char *file;               /* the file, or the environment's variable; else NULL */
+    enum {
+        CONFIG_PRESET,
+        CONFIG_USER_FILE,
+        CONFIG_TASK_FILE,
+        CONFIG_ENVIRONMENT,
+        CONFIG_FLAGGED
+    } kind;
+    const char *file; /* the file, or the environment's variable; else NULL */
     int line;
 };
 
 struct config;
-/* Reads both files (either may be missing) and HONE_<SECTION>_<KEY>: HONE_HOST_TRN2_PORT, letters in
- * capitals and _ for what is no letter or digit. `task_folder` may be NULL. NULL and *err (usage)
- * with file, line and what is allowed for an unknown section or key or a wrong value. */
+/* Reads both files (either may be missing) and HONE_<SECTION>_<KEY>: HONE_HOST_TRN2_PORT, letters
+ * in capitals and _ for what is no letter or digit. `task_folder` may be NULL. NULL and *err
+ * (usage) with file, line and what is allowed for an unknown section or key or a wrong value. */
 struct config *config_load(const char *task_folder, struct err *err) CC_MUST_USE;
-void config_free(struct config *config);                /* accepts NULL */
+void config_free(struct config *config); /* accepts NULL */
 /* As if given on the command line. */
 bool config_set(struct config *config, const char *section, const char *key, const char *value,
                 struct err *err);
@@ -56,7 +62,7 @@ double config_number(const struct config *config, const char *section, const cha
 bool config_flag(const struct config *config, const char *section, const char *key);
 /* Names given under a section with " *" ("host"), in order of appearance; NULL past the last. */
 const char *config_name(const struct config *config, const char *section, size_t index);
-bool config_has(const struct config *config, const char *section);  /* "host trn2" was given */
+bool config_has(const struct config *config, const char *section); /* "host trn2" was given */
 /* "~/.config/hone/config.ini:12", "HONE_HOST_TRN2_PORT", "default", "command line". */
 void config_origin_print(const struct config_origin *origin, struct buf *out);
 /* A path with ~ for the home folder, as people write it. */

@@ -28,8 +28,7 @@ struct reading {
     int failed; /* the line that was wrong first; 0 */
 };
 
-/* ------------------------------------------------------------------------------------------
- * reading */
+/* ------------------------------------------------------------------------------------- reading */
 
 /* Puts file and line before the message, which is there already. */
 static bool wrong_here(struct reading *reading) {
@@ -195,8 +194,7 @@ bool config_read_file(struct config *config, int kind, const char *path, struct 
     return fine;
 }
 
-/* -------------------------------------------------------------------------------------------
- * adding */
+/* -------------------------------------------------------------------------------------- adding */
 
 char *config_user_path(void) {
     return path_config("config.ini");
@@ -285,7 +283,8 @@ static char *real_path(const char *path) {
 
 static bool write_whole(const char *path, const struct buf *text, struct err *err) {
     char *folder = path_folder(path), *real = real_path(path);
-    bool fine = file_make_private(folder, err) && file_write_private(real, text->at, text->len, err);
+    bool fine =
+        file_make_private(folder, err) && file_write_private(real, text->at, text->len, err);
     free(folder);
     free(real);
     return fine;

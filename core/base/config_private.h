@@ -11,14 +11,14 @@ struct config_value {
 };
 struct config {
     struct arena *arena;
-    struct map values;              /* "host trn2\nport" to struct config_value */
-    struct map sections;            /* "host trn2" to the struct config_origin where it began */
-    struct map environment;         /* "HONE_HOST_TRN2_PORT" to struct config_value */
+    struct map values;      /* "host trn2\nport" to struct config_value */
+    struct map sections;    /* "host trn2" to the struct config_origin where it began */
+    struct map environment; /* "HONE_HOST_TRN2_PORT" to struct config_value */
 };
 
 /* A section as it is written: its row in the table, and the name after it ("" when it has none). */
 struct config_place {
-    const struct config_row *row;   /* the first of the section */
+    const struct config_row *row; /* the first of the section */
     struct str name;
 };
 

@@ -16,12 +16,12 @@ enum diag_severity { DIAG_ERROR, DIAG_WARNING, DIAG_NOTE };
  * The message says what was found, what is allowed and, where there is one, what to do. */
 struct diag {
     enum diag_severity severity;
-    char code[64];              /* documented code or error name, "" when there is none */
-    char cause[12];             /* whose error: "user", "internal", "crash", "trace", "memory", "run";
-                                 * "" not told */
-    const char *file;           /* as the user named it; owned by the list */
+    char code[64];    /* documented code or error name, "" when there is none */
+    char cause[12];   /* whose error: "user", "internal", "crash", "trace", "memory", "run";
+                       * "" not told */
+    const char *file; /* as the user named it; owned by the list */
     int line, column, end_line, end_column;
-    char *message;              /* owned by the list */
+    char *message; /* owned by the list */
 };
 
 /* A list of findings. {0} is the empty one. */

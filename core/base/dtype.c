@@ -5,10 +5,9 @@ static const struct {
     const char *name;
     uint8_t bytes;
     char kind;
-} rows[DTYPE_COUNT] = {
-    [DTYPE_NONE] = {"none", 0, '-'},
+} rows[DTYPE_COUNT] = {[DTYPE_NONE] = {"none", 0, '-'},
 #define X(id, name, bytes, kind) [DTYPE_##id] = {name, bytes, kind},
-    DTYPE_TABLE(X)
+                       DTYPE_TABLE(X)
 #undef X
 };
 

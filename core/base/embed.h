@@ -9,8 +9,8 @@
 #include "base/str.h"
 
 struct embedded_file {
-    const char *name;               /* "seeds/silu/kernel.py"; NULL ends the table */
-    const unsigned char *data;      /* followed by a zero byte */
+    const char *name;          /* "seeds/silu/kernel.py"; NULL ends the table */
+    const unsigned char *data; /* followed by a zero byte */
     size_t size;
 };
 extern const struct embedded_file embedded_files[];

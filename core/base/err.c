@@ -30,15 +30,11 @@ bool err_prefix(struct err *err, const char *format, ...) {
 
 int err_exit_status(const struct err *err) {
     switch (err->kind) {
-    case ERR_NONE:
-        return 0;
-    case ERR_KERNEL:
-        return 1;
-    case ERR_USAGE:
-        return 2;
+    case ERR_NONE: return 0;
+    case ERR_KERNEL: return 1;
+    case ERR_USAGE: return 2;
     case ERR_ENVIRONMENT:
-    case ERR_CANCELLED:
-        return 3;
+    case ERR_CANCELLED: return 3;
     }
     return 3;
 }

@@ -10,10 +10,10 @@
 /* Whose fault it is; the exit status of a command follows from it (design.md section 9). */
 enum err_kind {
     ERR_NONE,
-    ERR_KERNEL,        /* the kernel failed: compile, correctness; exit 1 */
-    ERR_USAGE,         /* what the user typed or configured; exit 2 */
-    ERR_ENVIRONMENT,   /* host, model, disk, python; exit 3 */
-    ERR_CANCELLED,     /* the user or a budget stopped it */
+    ERR_KERNEL,      /* the kernel failed: compile, correctness; exit 1 */
+    ERR_USAGE,       /* what the user typed or configured; exit 2 */
+    ERR_ENVIRONMENT, /* host, model, disk, python; exit 3 */
+    ERR_CANCELLED,   /* the user or a budget stopped it */
 };
 
 /* The message is one or two sentences for the user: what happened, where, what to do. */

@@ -59,7 +59,7 @@ char *file_read(const char *path, size_t limit, size_t *size, struct err *err) {
         buf_add(&text, chunk, (size_t)n);
         used = MAX_OF(used, (size_t)n);
     }
-    explicit_bzero(chunk, used);        /* it may be a file of keys */
+    explicit_bzero(chunk, used); /* it may be a file of keys */
     close(fd);
     if (size)
         *size = text.len;
@@ -145,7 +145,8 @@ static bool make_dirs(const char *path, mode_t mode, struct err *err) {
     }
     free(copy);
     if (ok && !file_is_dir(path))
-        return err_set(err, ERR_ENVIRONMENT, "cannot make the folder %s: a file is in the way", path);
+        return err_set(err, ERR_ENVIRONMENT, "cannot make the folder %s: a file is in the way",
+                       path);
     return ok;
 }
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct hash {
-    char hex[33];               /* 128 bits as 32 digits */
+    char hex[33]; /* 128 bits as 32 digits */
 };
 uint64_t hash_quick(const void *data, size_t size);
 struct hash hash_content(const void *data, size_t size);
@@ -16,7 +16,7 @@ struct hash hash_content(const void *data, size_t size);
 struct hash_stream;
 struct hash_stream *hash_begin(void);
 void hash_add(struct hash_stream *stream, const void *data, size_t size);
-struct hash hash_end(struct hash_stream *stream);   /* frees the stream */
+struct hash hash_end(struct hash_stream *stream); /* frees the stream */
 
 /* SHA-256 (FIPS 180-4). */
 struct sha256 {

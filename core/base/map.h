@@ -8,7 +8,7 @@
 #include "base/str.h"
 
 struct map_entry {
-    char *key;                  /* owned by the map, terminated */
+    char *key; /* owned by the map, terminated */
     size_t key_len;
     void *value;
 };
@@ -19,8 +19,8 @@ struct map {
     uint32_t *slots;
     size_t n_slots;
 };
-void map_free(struct map *map);                              /* keys only, not the values */
-void *map_get(const struct map *map, struct str key);        /* NULL when absent */
+void map_free(struct map *map);                       /* keys only, not the values */
+void *map_get(const struct map *map, struct str key); /* NULL when absent */
 struct map_entry *map_find(const struct map *map, struct str key);
 /* The entry for the key, added with value NULL when absent. */
 struct map_entry *map_put(struct map *map, struct str key);

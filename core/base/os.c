@@ -27,7 +27,8 @@ bool os_limit_cpu(double seconds) {
 }
 
 bool os_limit_files(uint64_t bytes) {
-    return lower_limit(RLIMIT_CORE, 0, 0) && lower_limit(RLIMIT_FSIZE, (rlim_t)bytes, (rlim_t)bytes);
+    return lower_limit(RLIMIT_CORE, 0, 0) &&
+           lower_limit(RLIMIT_FSIZE, (rlim_t)bytes, (rlim_t)bytes);
 }
 
 bool os_limit_processes(unsigned count) {

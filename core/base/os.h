@@ -15,7 +15,8 @@
 char *os_executable_path(void) CC_MUST_USE;
 /* Processors this process may use, at least 1. */
 int os_cpu_count(void);
-/* Bytes of memory that can be had without swapping, within the control group's limit; 0: unknown. */
+/* Bytes of memory that can be had without swapping, within the control group's limit; 0:
+ * unknown. */
 uint64_t os_available_memory(void);
 
 /* Asks for large pages under memory that is about to be filled; a hint that may do nothing. */
@@ -35,14 +36,15 @@ void os_keep_private(void);
 /* Whether a wall of that level can be had here (wall.h). Starts a process for the stronger ones. */
 struct wall;
 bool os_wall_works(int level);
-/* The seccomp program of a wall in memory (free it) and, for bubblewrap, as a descriptor to be closed;
- * -1 where there is none. `owner` is the process that what is behind the wall must not signal. */
+/* The seccomp program of a wall in memory (free it) and, for bubblewrap, as a descriptor to be
+ * closed; -1 where there is none. `owner` is the process that what is behind the wall must not
+ * signal. */
 struct os_filter;
 struct os_filter *os_wall_filter(int level, pid_t owner) CC_MUST_USE;
 int os_filter_open(const struct os_filter *filter);
 
-/* Where groups of processes can be made that never have more than so many of them and their threads,
- * also where they are root's; NULL: nowhere. Free the result. */
+/* Where groups of processes can be made that never have more than so many of them and their
+ * threads, also where they are root's; NULL: nowhere. Free the result. */
 char *os_groups_find(void) CC_MUST_USE;
 /* Ends what the first process of each group in there left when it ended, and removes the group.
  * Accepts NULL. */
@@ -68,8 +70,8 @@ bool os_group_enter(const char *groups, unsigned processes);
 bool os_limit_files(uint64_t bytes);
 bool os_limit_processes(unsigned count);
 /* Puts this process behind the wall, but for bubblewrap's, which is a command line. Returns in the
- * process that is to become the program, which may be a grandchild of this one: the processes between
- * pass its end on. False with errno when it cannot be had. */
+ * process that is to become the program, which may be a grandchild of this one: the processes
+ * between pass its end on. False with errno when it cannot be had. */
 bool os_wall_enter(const struct wall *wall, const struct os_filter *filter);
 /* Orphans below this process become its children, where the system can. */
 void os_adopt_orphans(void);

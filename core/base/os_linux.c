@@ -71,7 +71,7 @@ size_t os_block_size(void *block) {
 
 bool os_die_with_parent(pid_t parent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    return getppid() == parent;      /* it may have died before the call */
+    return getppid() == parent; /* it may have died before the call */
 }
 
 void os_close_at_exec(int first) {
@@ -95,7 +95,7 @@ unsigned os_count_processes(void) {
             continue;
         snprintf(path, sizeof path, "/proc/%s/task", entry->d_name);
         if (stat(path, &found) == 0 && found.st_uid == getuid())
-            count += (unsigned)found.st_nlink - 2;      /* one folder for each thread */
+            count += (unsigned)found.st_nlink - 2; /* one folder for each thread */
     }
     if (dir)
         closedir(dir);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Control groups that count processes: the only limit of them that holds for root. Both versions, as
- * far as the system lets us make one below our own; cgroups(7), and "pids" in the kernel's
+/* Control groups that count processes: the only limit of them that holds for root. Both versions,
+ * as far as the system lets us make one below our own; cgroups(7), and "pids" in the kernel's
  * admin-guide/cgroup-v1 and cgroup-v2. */
 #include "base/base.h"
 
@@ -80,8 +80,8 @@ void os_groups_sweep(const char *groups) {
     const struct dirent *entry;
     while (dir && (entry = readdir(dir))) {
         int pid = 0;
-        if (sscanf(entry->d_name, GROUP_NAME, &pid) != 1 || pid < 1 ||
-            kill(pid, 0) == 0 || errno != ESRCH)
+        if (sscanf(entry->d_name, GROUP_NAME, &pid) != 1 || pid < 1 || kill(pid, 0) == 0 ||
+            errno != ESRCH)
             continue;
         char *path = path_join(groups, entry->d_name);
         end_all(path);
@@ -92,7 +92,7 @@ void os_groups_sweep(const char *groups) {
         closedir(dir);
 }
 
-/* ------------------------------------------------------------------------ between fork and exec */
+/* ----------------------------------------------------------------------- between fork and exec */
 
 static bool put(const char *group, const char *name, const char *value) {
     char path[MAX_PATH];

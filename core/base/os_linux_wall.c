@@ -40,7 +40,7 @@
 #define CALL_LANDLOCK_ADD 445
 #define CALL_LANDLOCK_RESTRICT 446
 
-/* --------------------------------------------------------------------------------------- seccomp */
+/* ------------------------------------------------------------------------------------- seccomp */
 
 #if defined(__x86_64__)
 #define ARCHITECTURE AUDIT_ARCH_X86_64
@@ -60,27 +60,49 @@ struct os_filter {
 static const struct {
     int call, code;
 } refused[] = {
-#ifndef __SANITIZE_ADDRESS__            /* its search for leaks is a tracer */
+#ifndef __SANITIZE_ADDRESS__ /* its search for leaks is a tracer */
     {SYS_ptrace, EPERM},
 #endif
-    {SYS_process_vm_readv, EPERM}, {SYS_process_vm_writev, EPERM},
-    {CALL_PIDFD_GETFD, EPERM}, {SYS_add_key, EPERM}, {SYS_request_key, EPERM}, {SYS_keyctl, EPERM},
-    {SYS_mount, EPERM}, {SYS_umount2, EPERM}, {SYS_pivot_root, EPERM}, {SYS_chroot, EPERM},
-    {CALL_OPEN_TREE, EPERM}, {CALL_MOVE_MOUNT, EPERM}, {CALL_FSOPEN, EPERM}, {CALL_FSMOUNT, EPERM},
-    {CALL_MOUNT_SETATTR, EPERM}, {SYS_unshare, EPERM}, {SYS_setns, EPERM}, {SYS_bpf, EPERM},
-    {SYS_perf_event_open, EPERM}, {SYS_userfaultfd, EPERM}, {SYS_kexec_load, EPERM},
-    {SYS_init_module, EPERM}, {SYS_finit_module, EPERM}, {SYS_delete_module, EPERM},
-    {SYS_open_by_handle_at, EPERM}, {SYS_acct, EPERM}, {SYS_swapon, EPERM}, {SYS_quotactl, EPERM},
+    {SYS_process_vm_readv, EPERM},
+    {SYS_process_vm_writev, EPERM},
+    {CALL_PIDFD_GETFD, EPERM},
+    {SYS_add_key, EPERM},
+    {SYS_request_key, EPERM},
+    {SYS_keyctl, EPERM},
+    {SYS_mount, EPERM},
+    {SYS_umount2, EPERM},
+    {SYS_pivot_root, EPERM},
+    {SYS_chroot, EPERM},
+    {CALL_OPEN_TREE, EPERM},
+    {CALL_MOVE_MOUNT, EPERM},
+    {CALL_FSOPEN, EPERM},
+    {CALL_FSMOUNT, EPERM},
+    {CALL_MOUNT_SETATTR, EPERM},
+    {SYS_unshare, EPERM},
+    {SYS_setns, EPERM},
+    {SYS_bpf, EPERM},
+    {SYS_perf_event_open, EPERM},
+    {SYS_userfaultfd, EPERM},
+    {SYS_kexec_load, EPERM},
+    {SYS_init_module, EPERM},
+    {SYS_finit_module, EPERM},
+    {SYS_delete_module, EPERM},
+    {SYS_open_by_handle_at, EPERM},
+    {SYS_acct, EPERM},
+    {SYS_swapon, EPERM},
+    {SYS_quotactl, EPERM},
     {SYS_reboot, EPERM},
     /* libraries take the older call then */
-    {CALL_IO_URING_SETUP, ENOSYS}, {CALL_CLONE3, ENOSYS}};
+    {CALL_IO_URING_SETUP, ENOSYS},
+    {CALL_CLONE3, ENOSYS}};
 
-/* Where there are no namespaces: no sockets but pairs, and no way out of the process group, by which
- * all is ended. */
+/* Where there are no namespaces: no sockets but pairs, and no way out of the process group, by
+ * which all is ended. */
 static const struct {
     int call, code;
-} refused_outside[] = {{SYS_socket, EACCES}, {SYS_connect, EACCES}, {SYS_bind, EACCES},
-                       {SYS_setsid, EPERM},  {SYS_setpgid, EPERM},  {CALL_PIDFD_SEND_SIGNAL, EPERM}};
+} refused_outside[] = {{SYS_socket, EACCES}, {SYS_connect, EACCES},
+                       {SYS_bind, EACCES},   {SYS_setsid, EPERM},
+                       {SYS_setpgid, EPERM}, {CALL_PIDFD_SEND_SIGNAL, EPERM}};
 
 static void step(struct os_filter *filter, struct sock_filter one) {
     if (filter->program.len == MAX_STEPS)
@@ -94,8 +116,7 @@ static void load(struct os_filter *filter, size_t offset) {
 
 static void refuse(struct os_filter *filter, int call, int code) {
     step(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 1));
-    step(filter, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
-                                              SECCOMP_RET_ERRNO | (uint32_t)code));
+    step(filter, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (uint32_t)code));
 }
 
 #define ARGUMENT(n) (offsetof(struct seccomp_data, args) + 8 * (size_t)(n))
@@ -115,7 +136,8 @@ static void refuse_signals(struct os_filter *filter, int call, pid_t owner) {
     step(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 8));
     load(filter, ARGUMENT(0));
     for (size_t i = 0; i < COUNT_OF(whom); i++) {
-        step(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)whom[i], 0, 1));
+        step(filter,
+             (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)whom[i], 0, 1));
         step(filter, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
     }
     load(filter, offsetof(struct seccomp_data, nr));
@@ -172,7 +194,7 @@ int os_filter_open(const struct os_filter *filter) {
     return -1;
 }
 
-/* ------------------------------------------------------------------------------------- privileges */
+/* ---------------------------------------------------------------------------------- privileges */
 
 /* Root keeps what reading its own users' files needs, where the wall is of paths. */
 static bool drop_privileges(const struct wall *wall) {
@@ -199,12 +221,12 @@ static bool install(const struct os_filter *filter) {
     union {
         const struct sock_filter *in;
         struct sock_filter *out;
-    } steps = {filter ? filter->steps : NULL};      /* the kernel only reads them */
+    } steps = {filter ? filter->steps : NULL}; /* the kernel only reads them */
     struct sock_fprog program = {.len = filter ? filter->program.len : 0, .filter = steps.out};
     return !filter || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-/* -------------------------------------------------------------------------------------- Landlock */
+/* ------------------------------------------------------------------------------------ Landlock */
 
 #define FS_EXECUTE (1u << 0)
 #define FS_WRITE_FILE (1u << 1)
@@ -239,7 +261,7 @@ static bool allow(int rules, const char *path, uint64_t allowed) {
     struct stat found;
     int fd = open(path, O_PATH | O_CLOEXEC);
     if (fd < 0)
-        return true;                    /* it went away: nothing to see */
+        return true; /* it went away: nothing to see */
     if (fstat(fd, &found) == 0 && !S_ISDIR(found.st_mode))
         allowed &= FS_OF_FILES;
     struct rule rule = {.allowed = allowed, .folder = fd};
@@ -255,13 +277,13 @@ static bool enter_landlock(const struct wall *wall) {
     if (version < 1)
         return false;
     uint64_t all = governed(version);
-    struct ruleset set = {.fs = all, .net = version >= 4 ? NET_TCP : 0,
-                          .scoped = version >= 6 ? SCOPE_ALL : 0};
+    struct ruleset set = {
+        .fs = all, .net = version >= 4 ? NET_TCP : 0, .scoped = version >= 6 ? SCOPE_ALL : 0};
     size_t size = version >= 6 ? sizeof set : version >= 4 ? 16 : 8;
     int rules = (int)syscall(CALL_LANDLOCK_CREATE, &set, size, 0u);
     bool ok = rules >= 0;
-    const uint64_t rights[] = {[WALL_READ] = FS_TO_READ, [WALL_WRITE] = all,
-                               [WALL_LIST] = FS_READ_DIR, [WALL_HIDE] = 0};
+    const uint64_t rights[] = {
+        [WALL_READ] = FS_TO_READ, [WALL_WRITE] = all, [WALL_LIST] = FS_READ_DIR, [WALL_HIDE] = 0};
     for (size_t i = 0; ok && i < wall->places.len; i++)
         if (rights[wall->places.at[i].use])
             ok = allow(rules, wall->places.at[i].source, rights[wall->places.at[i].use] & all);
@@ -275,10 +297,10 @@ static bool enter_landlock(const struct wall *wall) {
     return ok;
 }
 
-/* ------------------------------------------------------------------------------------ namespaces */
+/* ---------------------------------------------------------------------------------- namespaces */
 
-#define GROUP_TASKS 128         /* threads of hone itself behind the wall */
-#define NEW_ROOT "/new"            /* below an empty root of their own */
+#define GROUP_TASKS 128 /* threads of hone itself behind the wall */
+#define NEW_ROOT "/new" /* below an empty root of their own */
 #define OLD_ROOT "/old"
 
 static bool write_text(const char *path, const char *text) {
@@ -323,9 +345,8 @@ static bool make_place(char *path, bool is_folder) {
 static unsigned long kept_flags(const char *path) {
     static const struct {
         unsigned long flag, mount;
-    } rows[] = {
-        {2, MS_NOSUID}, {4, MS_NODEV}, {8, MS_NOEXEC}, {1024, MS_NOATIME}, {2048, MS_NODIRATIME},
-        {4096, MS_RELATIME}};           /* ST_NOSUID and so on */
+    } rows[] = {{2, MS_NOSUID},        {4, MS_NODEV},      {8, MS_NOEXEC}, {1024, MS_NOATIME},
+                {2048, MS_NODIRATIME}, {4096, MS_RELATIME}}; /* ST_NOSUID and so on */
     struct statvfs found;
     unsigned long flags = 0;
     if (statvfs(path, &found) != 0)
@@ -357,19 +378,19 @@ static bool show(const char *source, const char *path, enum wall_use use) {
     char from[4200], to[4200], target[256];
     struct stat found;
     if (use == WALL_LIST)
-        return true;                    /* its folders are made with what is in it */
+        return true; /* its folders are made with what is in it */
     snprintf(from, sizeof from, OLD_ROOT "%s", path);
     snprintf(to, sizeof to, NEW_ROOT "%s", path);
     ssize_t link = strchr(path + 1, '/') ? -1 : readlink(from, target, sizeof target - 1);
-    if (link > 0) {                     /* /bin on most systems */
+    if (link > 0) { /* /bin on most systems */
         target[link] = 0;
         return symlink(target, to) == 0;
     }
     if (lstat(to, &found) == 0 && S_ISLNK(found.st_mode))
-        return true;                    /* it stands there with the folder around it */
+        return true; /* it stands there with the folder around it */
     snprintf(from, sizeof from, OLD_ROOT "%s", source);
     if (stat(from, &found) != 0)
-        return true;                    /* it went away */
+        return true; /* it went away */
     bool is_folder = S_ISDIR(found.st_mode);
     if (!make_place(to, is_folder))
         return false;
@@ -418,9 +439,10 @@ static bool end_root(const struct wall *wall) {
 }
 
 static bool make_root(const struct wall *wall) {
-    bool ok = begin_root() && make_devices() && mkdir(NEW_ROOT "/proc", 0555) == 0 &&
-              mount("proc", NEW_ROOT "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0 &&
-              mkdir(NEW_ROOT "/tmp", 01777) == 0 && scratch_at(NEW_ROOT "/tmp", 01777);
+    bool ok =
+        begin_root() && make_devices() && mkdir(NEW_ROOT "/proc", 0555) == 0 &&
+        mount("proc", NEW_ROOT "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0 &&
+        mkdir(NEW_ROOT "/tmp", 01777) == 0 && scratch_at(NEW_ROOT "/tmp", 01777);
     for (size_t i = 0; ok && i < wall->places.len; i++) {
         const char *path = wall_goes_to(wall, i);
         ok = !path || show(wall->places.at[i].source, path, wall->places.at[i].use);
@@ -451,11 +473,12 @@ static bool go_on_as_child(void) {
 static bool enter_namespaces(const struct wall *wall) {
     uid_t uid = geteuid();
     gid_t gid = getegid();
-    prctl(PR_SET_DUMPABLE, 1);          /* else its files in /proc are not its own */
+    prctl(PR_SET_DUMPABLE, 1); /* else its files in /proc are not its own */
     if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
-                CLONE_NEWUTS) != 0 || !map_user(uid, gid))
+                CLONE_NEWUTS) != 0 ||
+        !map_user(uid, gid))
         return false;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);   /* other rights take it away */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* other rights take it away */
     if (!go_on_as_child())
         return false;
     /* The first process in there is a copy of hone that only waits: nobody looks into it. */
@@ -464,10 +487,10 @@ static bool enter_namespaces(const struct wall *wall) {
     return ok && go_on_as_child() && os_limit_processes(wall_processes());
 }
 
-/* ---------------------------------------------------------------------------------------- levels */
+/* -------------------------------------------------------------------------------------- levels */
 
 bool os_wall_enter(const struct wall *wall, const struct os_filter *filter) {
-    if (wall->groups)           /* where it cannot be, the watch of the reference counts alone */
+    if (wall->groups) /* where it cannot be, the watch of the reference counts alone */
         (void)os_group_enter(wall->groups, GROUP_TASKS + wall_processes());
     if (wall->level == WALL_NAMESPACES && !enter_namespaces(wall))
         return false;
@@ -475,7 +498,7 @@ bool os_wall_enter(const struct wall *wall, const struct os_filter *filter) {
     if (!os_limit_files(wall->file_bytes) || !os_limit_processes(wall->processes))
         return false;
     if (wall->level == WALL_BUBBLEWRAP)
-        return true;                    /* the rest is its own to do */
+        return true; /* the rest is its own to do */
     if (!drop_privileges(wall) || (wall->level == WALL_LANDLOCK && !enter_landlock(wall)))
         return false;
     return wall->level < WALL_LANDLOCK || install(filter);
@@ -505,8 +528,8 @@ static bool bubblewrap_works(void) {
         for (int fd = 0; fd < 3; fd++)
             dup2(empty, fd);
         execlp("bwrap", "bwrap", "--unshare-all", "--die-with-parent", "--cap-drop", "ALL",
-               "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--size", "4096", "--tmpfs",
-               "/tmp", "true", (char *)NULL);
+               "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--size", "4096",
+               "--tmpfs", "/tmp", "true", (char *)NULL);
         _exit(127);
     }
     return ends_well(child);
@@ -514,10 +537,8 @@ static bool bubblewrap_works(void) {
 
 bool os_wall_works(int level) {
     switch ((enum wall_level)level) {
-    case WALL_BUBBLEWRAP:
-        return bubblewrap_works();
-    case WALL_NAMESPACES:
-        return namespaces_work();
+    case WALL_BUBBLEWRAP: return bubblewrap_works();
+    case WALL_NAMESPACES: return namespaces_work();
     case WALL_LANDLOCK: {
         struct os_filter *filter = os_wall_filter(WALL_LANDLOCK, 1);
         bool there = filter && landlock_version() >= 1;
@@ -525,8 +546,7 @@ bool os_wall_works(int level) {
         return there;
     }
     case WALL_LIMITS:
-    case WALL_NONE:
-        return true;
+    case WALL_NONE: return true;
     }
     return false;
 }

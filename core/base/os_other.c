@@ -40,7 +40,7 @@ size_t os_block_size(void *block) {
 }
 
 bool os_die_with_parent(pid_t parent) {
-    (void)parent;       /* no such signal here: a child notices the end of its input instead */
+    (void)parent; /* no such signal here: a child notices the end of its input instead */
     return true;
 }
 

@@ -36,12 +36,13 @@ struct str str_trim(struct str text) {
 }
 
 enum str_reply str_reply(struct str text) {
-    static const struct { const char *word; enum str_reply reply; } words[] = {
-        {"yes", STR_YES}, {"y", STR_YES}, {"no", STR_NO}, {"n", STR_NO}};
+    static const struct {
+        const char *word;
+        enum str_reply reply;
+    } words[] = {{"yes", STR_YES}, {"y", STR_YES}, {"no", STR_NO}, {"n", STR_NO}};
     text = str_trim(text);
     for (size_t i = 0; i < COUNT_OF(words); i++)
-        if (strlen(words[i].word) == text.len &&
-            strncasecmp(text.at, words[i].word, text.len) == 0)
+        if (strlen(words[i].word) == text.len && strncasecmp(text.at, words[i].word, text.len) == 0)
             return words[i].reply;
     return STR_UNCLEAR;
 }

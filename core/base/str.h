@@ -27,7 +27,7 @@ bool str_equal(struct str a, struct str b);
 bool str_is(struct str a, const char *b);
 bool str_starts(struct str text, const char *prefix);
 bool str_ends(struct str text, const char *suffix);
-struct str str_trim(struct str text);                       /* blanks and line ends off both sides */
+struct str str_trim(struct str text); /* blanks and line ends off both sides */
 /* Takes the text up to `separator` off the front of *rest; false when nothing is left. */
 bool str_next(struct str *rest, char separator, struct str *part);
 /* Whole-text numbers; false when the text is anything else or out of range. */
@@ -37,7 +37,7 @@ bool str_to_double(struct str text, double *value) CC_MUST_USE;
  * anything else, also nothing, is neither, and is to be asked about again. */
 enum str_reply { STR_UNCLEAR, STR_YES, STR_NO };
 enum str_reply str_reply(struct str text);
-#define STR_REPLIES 3           /* how often an unclear one is asked about before it counts as no */
+#define STR_REPLIES 3 /* how often an unclear one is asked about before it counts as no */
 /* The name nearest to `text`, for "did you mean"; NULL if none is near. `names` ends with NULL. */
 const char *str_nearest(const char *text, const char *const *names);
 

@@ -10,11 +10,10 @@
 static const struct {
     uint32_t first, last;
 } unsafe_ranges[] = {
-    {0x00, 0x1f},       {0x7f, 0x9f},       {0xad, 0xad},         {0x34f, 0x34f},
-    {0x61c, 0x61c},     {0x115f, 0x1160},   {0x17b4, 0x17b5},     {0x180b, 0x180f},
-    {0x200b, 0x200f},   {0x2028, 0x202e},   {0x2060, 0x206f},     {0x3164, 0x3164},
-    {0xd800, 0xdfff},   {0xe000, 0xf8ff},   {0xfdd0, 0xfdef},     {0xfe00, 0xfe0f},
-    {0xfeff, 0xfeff},   {0xffa0, 0xffa0},   {0xfff0, 0xfffb},     {0xfffe, 0xffff},
+    {0x00, 0x1f},       {0x7f, 0x9f},       {0xad, 0xad},        {0x34f, 0x34f},   {0x61c, 0x61c},
+    {0x115f, 0x1160},   {0x17b4, 0x17b5},   {0x180b, 0x180f},    {0x200b, 0x200f}, {0x2028, 0x202e},
+    {0x2060, 0x206f},   {0x3164, 0x3164},   {0xd800, 0xdfff},    {0xe000, 0xf8ff}, {0xfdd0, 0xfdef},
+    {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},   {0xffa0, 0xffa0},    {0xfff0, 0xfffb}, {0xfffe, 0xffff},
     {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff}, {0xf0000, 0x10ffff},
 };
 
@@ -31,8 +30,10 @@ size_t text_decode(struct str text, uint32_t *code) {
         *code = at[0];
         return 1;
     }
-    size_t len = at[0] >= 0xf0 && at[0] < 0xf5 ? 4 : at[0] >= 0xe0 && at[0] < 0xf0 ? 3
-               : at[0] >= 0xc2 && at[0] < 0xe0 ? 2 : 0;
+    size_t len = at[0] >= 0xf0 && at[0] < 0xf5   ? 4
+                 : at[0] >= 0xe0 && at[0] < 0xf0 ? 3
+                 : at[0] >= 0xc2 && at[0] < 0xe0 ? 2
+                                                 : 0;
     if (len == 0 || len > text.len)
         return 1;
     uint32_t value = at[0] & (0xffu >> (len + 1));
@@ -174,18 +175,30 @@ const char *text_typewriter(uint32_t code, const char **name) {
         uint32_t first, last;
         const char *name, *typed;
     } rows[] = {
-        {0x00a0, 0x00a0, "a non-breaking space", " "}, {0x00ab, 0x00ab, "a typographic quote", "\""},
-        {0x00ad, 0x00ad, "a soft hyphen", ""},         {0x00b4, 0x00b4, "an accent", "'"},
-        {0x00bb, 0x00bb, "a typographic quote", "\""}, {0x00d7, 0x00d7, "a multiplication sign", "*"},
-        {0x00f7, 0x00f7, "a division sign", "/"},      {0x2000, 0x200a, "a typographic space", " "},
-        {0x200b, 0x200d, "an invisible character", ""}, {0x2010, 0x2011, "a typographic hyphen", "-"},
-        {0x2012, 0x2015, "a dash", "-"},               {0x2018, 0x201b, "a curly quote", "'"},
-        {0x201c, 0x201f, "a curly quote", "\""},       {0x2026, 0x2026, "an ellipsis", "..."},
-        {0x202f, 0x202f, "a non-breaking space", " "}, {0x2032, 0x2032, "a prime", "'"},
-        {0x205f, 0x205f, "a typographic space", " "},  {0x2060, 0x2060, "an invisible character", ""},
-        {0x2212, 0x2212, "a typographic minus", "-"},  {0x2217, 0x2217, "a typographic asterisk", "*"},
-        {0x2260, 0x2260, "a sign for unequal", "!="},  {0x2264, 0x2264, "a sign for at most", "<="},
-        {0x2265, 0x2265, "a sign for at least", ">="}, {0x3000, 0x3000, "a wide space", " "},
+        {0x00a0, 0x00a0, "a non-breaking space", " "},
+        {0x00ab, 0x00ab, "a typographic quote", "\""},
+        {0x00ad, 0x00ad, "a soft hyphen", ""},
+        {0x00b4, 0x00b4, "an accent", "'"},
+        {0x00bb, 0x00bb, "a typographic quote", "\""},
+        {0x00d7, 0x00d7, "a multiplication sign", "*"},
+        {0x00f7, 0x00f7, "a division sign", "/"},
+        {0x2000, 0x200a, "a typographic space", " "},
+        {0x200b, 0x200d, "an invisible character", ""},
+        {0x2010, 0x2011, "a typographic hyphen", "-"},
+        {0x2012, 0x2015, "a dash", "-"},
+        {0x2018, 0x201b, "a curly quote", "'"},
+        {0x201c, 0x201f, "a curly quote", "\""},
+        {0x2026, 0x2026, "an ellipsis", "..."},
+        {0x202f, 0x202f, "a non-breaking space", " "},
+        {0x2032, 0x2032, "a prime", "'"},
+        {0x205f, 0x205f, "a typographic space", " "},
+        {0x2060, 0x2060, "an invisible character", ""},
+        {0x2212, 0x2212, "a typographic minus", "-"},
+        {0x2217, 0x2217, "a typographic asterisk", "*"},
+        {0x2260, 0x2260, "a sign for unequal", "!="},
+        {0x2264, 0x2264, "a sign for at most", "<="},
+        {0x2265, 0x2265, "a sign for at least", ">="},
+        {0x3000, 0x3000, "a wide space", " "},
         {0xfeff, 0xfeff, "an invisible character", ""},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {

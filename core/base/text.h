@@ -18,9 +18,9 @@
 /* One thing to show: a character with its combining marks, or the visible form of something that
  * must not be shown as it is ("␛", "<U+202E>", "\x9b"). */
 struct text_piece {
-    char at[24];                /* valid UTF-8, terminated */
-    uint8_t len, width;         /* bytes and columns; width is 1 or 2, or more when `altered` */
-    bool altered;               /* a visible form stands in for what was there */
+    char at[24];        /* valid UTF-8, terminated */
+    uint8_t len, width; /* bytes and columns; width is 1 or 2, or more when `altered` */
+    bool altered;       /* a visible form stands in for what was there */
 };
 
 /* The first code point of text and its length in bytes (at least 1; 0 for empty text). */
@@ -40,8 +40,9 @@ size_t text_columns(struct str text);
  * end it is dropped itself. Apply it once, where text enters from a file, a child or the net. */
 void text_sanitise(struct buf *out, struct str text);
 
-/* What a keyboard has in place of a character that word processors and models put into code: "-" for
- * U+2212, and in *name "a typographic minus". NULL for any other; "" where it is to be left out. */
+/* What a keyboard has in place of a character that word processors and models put into code: "-"
+ * for U+2212, and in *name "a typographic minus". NULL for any other; "" where it is to be left
+ * out. */
 const char *text_typewriter(uint32_t code, const char **name);
 
 #endif

@@ -14,10 +14,12 @@ static const struct {
     [WALL_NONE] = {"none", ""},
     [WALL_LIMITS] = {"limits", ""},
     [WALL_LANDLOCK] = {"landlock", "it needs Linux 5.13 or newer with Landlock switched on"},
-    [WALL_NAMESPACES] = {"namespaces", "unprivileged user namespaces are not allowed here (sysctl "
+    [WALL_NAMESPACES] = {"namespaces",
+                         "unprivileged user namespaces are not allowed here (sysctl "
                          "user.max_user_namespaces, kernel.unprivileged_userns_clone, "
                          "kernel.apparmor_restrict_unprivileged_userns)"},
-    [WALL_BUBBLEWRAP] = {"bubblewrap", "bwrap is not installed or does not work here: install "
+    [WALL_BUBBLEWRAP] = {"bubblewrap",
+                         "bwrap is not installed or does not work here: install "
                          "bubblewrap, and see whether `bwrap --ro-bind / / true` works"},
 };
 
@@ -26,14 +28,39 @@ const char *wall_name(enum wall_level level) {
 }
 
 /* What programs need of the system, to read. Of /etc only what libraries look up. */
-static const char *const system_places[] = {
-    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store",
-    "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives",
-    "/etc/localtime", "/etc/timezone", "/etc/passwd", "/etc/group", "/etc/nsswitch.conf",
-    "/etc/hosts", "/etc/host.conf", "/etc/protocols", "/etc/services", "/etc/os-release",
-    "/etc/debian_version", "/etc/locale.alias", "/etc/default/locale", "/etc/mime.types",
-    "/etc/fonts", "/etc/matplotlibrc", "/etc/magic", "/etc/python3",
-    "/sys/devices/system", "/sys/fs/cgroup"};
+static const char *const system_places[] = {"/usr",
+                                            "/bin",
+                                            "/sbin",
+                                            "/lib",
+                                            "/lib32",
+                                            "/lib64",
+                                            "/libx32",
+                                            "/opt",
+                                            "/nix/store",
+                                            "/etc/ld.so.cache",
+                                            "/etc/ld.so.conf",
+                                            "/etc/ld.so.conf.d",
+                                            "/etc/alternatives",
+                                            "/etc/localtime",
+                                            "/etc/timezone",
+                                            "/etc/passwd",
+                                            "/etc/group",
+                                            "/etc/nsswitch.conf",
+                                            "/etc/hosts",
+                                            "/etc/host.conf",
+                                            "/etc/protocols",
+                                            "/etc/services",
+                                            "/etc/os-release",
+                                            "/etc/debian_version",
+                                            "/etc/locale.alias",
+                                            "/etc/default/locale",
+                                            "/etc/mime.types",
+                                            "/etc/fonts",
+                                            "/etc/matplotlibrc",
+                                            "/etc/magic",
+                                            "/etc/python3",
+                                            "/sys/devices/system",
+                                            "/sys/fs/cgroup"};
 
 unsigned wall_processes(void) {
     return 512 + 16 * (unsigned)os_cpu_count();
@@ -156,10 +183,10 @@ const char *wall_goes_to(const struct wall *wall, size_t index) {
     return is_shown(wall, index, place->source) ? NULL : place->source;
 }
 
-/* ---------------------------------------------------------------------------------- which level */
+/* --------------------------------------------------------------------------------- which level */
 
-/* A root that is one only to itself reads no more than others may: what belongs to somebody else and
- * is closed, or lies below such a folder, would be out of its reach. */
+/* A root that is one only to itself reads no more than others may: what belongs to somebody else
+ * and is closed, or lies below such a folder, would be out of its reach. */
 static bool is_closed(const char *path) {
     struct stat found;
     bool closed = false;
@@ -225,8 +252,8 @@ static bool settle(struct wall *wall, enum wall_level level, struct err *err) {
     while (!works(wall, level))
         level--;
     wall->level = level;
-    wall->processes = level < WALL_NAMESPACES && geteuid() != 0
-                          ? os_count_processes() + wall_processes() : 0;
+    wall->processes =
+        level < WALL_NAMESPACES && geteuid() != 0 ? os_count_processes() + wall_processes() : 0;
     if (geteuid() == 0 && !wall->groups)
         wall->groups = os_groups_find();
     free(wall->folder);
@@ -250,12 +277,14 @@ bool wall_choose(struct wall *wall, const char *wanted, struct err *err) {
     if (wall->demanded && strcmp(wanted, wall_name(level)) != 0)
         return err_set(err, ERR_USAGE, "there is no wall \"%s\"", wanted);
     if (wall->demanded && !works(wall, level))
-        return err_set(err, ERR_ENVIRONMENT, "the wall \"%s\" that the settings ask for cannot be "
-                       "had on this machine: %s", wanted, levels[level].missing);
+        return err_set(err, ERR_ENVIRONMENT,
+                       "the wall \"%s\" that the settings ask for cannot be "
+                       "had on this machine: %s",
+                       wanted, levels[level].missing);
     return settle(wall, level, err);
 }
 
-/* ------------------------------------------------------------------------------------ bubblewrap */
+/* ---------------------------------------------------------------------------------- bubblewrap */
 
 static void put_made(struct wall_command *command, char *text) {
     *vec_push(&command->made) = text;
@@ -276,7 +305,8 @@ static void put_number(struct wall_command *command, const char *option, uint64_
 /* /bin is a link on most systems, and stays one. */
 static bool put_link(const struct wall_place *place, struct wall_command *command) {
     char target[256];
-    ssize_t len = strchr(place->path + 1, '/') ? -1 : readlink(place->path, target, sizeof target - 1);
+    ssize_t len =
+        strchr(place->path + 1, '/') ? -1 : readlink(place->path, target, sizeof target - 1);
     if (len < 0)
         return false;
     target[len] = 0;
@@ -301,8 +331,9 @@ static void put_place(const struct wall *wall, size_t index, struct wall_command
 
 void wall_command_make(const struct wall *wall, char *const *argv, int filter,
                        struct wall_command *command) {
-    static const char *const first[] = {"bwrap", "--unshare-all", "--die-with-parent", "--cap-drop",
-                                        "ALL", "--proc", "/proc", "--dev", "/dev"};
+    static const char *const first[] = {"bwrap",      "--unshare-all", "--die-with-parent",
+                                        "--cap-drop", "ALL",           "--proc",
+                                        "/proc",      "--dev",         "/dev"};
     static const char *const scratch[] = {"/dev/shm", "/tmp"};
     for (size_t i = 0; i < COUNT_OF(first); i++)
         put(command, first[i]);

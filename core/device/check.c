@@ -14,8 +14,7 @@ static check_fn *const checks[NKI_OP_COUNT] = {
 #undef INSTR
 };
 
-/* ---- findings ---------------------------------------------------------------------------------
- */
+/* ---- findings ------------------------------------------------------------------------------- */
 
 /* True the first time this text is reported for this place: unrolled loops repeat instructions. */
 static bool is_new(struct check *c, const char *text) {
@@ -57,8 +56,7 @@ void check_warn(struct check *c, const char *code, const char *format, ...) {
     buf_free(&text);
 }
 
-/* ---- operands ---------------------------------------------------------------------------------
- */
+/* ---- operands ------------------------------------------------------------------------------- */
 
 const struct nki_ap *check_tile(const struct check *c, size_t k) {
     if (k >= c->instr->n_operands || c->instr->operands[k].kind != NKI_OPERAND_AP)
@@ -117,60 +115,38 @@ static bool is_number(const struct nki_operand *operand) {
 static bool has_kind(const struct nki_operand *operand, char kind) {
     bool none = operand->kind == NKI_OPERAND_NONE, tile = operand->kind == NKI_OPERAND_AP;
     switch (kind) {
-    case 't':
-        return tile;
-    case 'T':
-        return tile || none;
-    case 'v':
-        return tile || is_number(operand);
-    case 'V':
-        return tile || none || is_number(operand);
-    case 'f':
-        return operand->kind == NKI_OPERAND_FUNC;
-    case 'F':
-        return none || operand->kind == NKI_OPERAND_FUNC;
-    case 'n':
-        return is_number(operand);
-    case 'N':
-        return none || is_number(operand);
-    case 'b':
-        return none || operand->kind == NKI_OPERAND_BOOL;
-    case 'e':
-        return none || operand->kind == NKI_OPERAND_ENUM || operand->kind == NKI_OPERAND_INT;
-    case 'i':
-        return operand->kind == NKI_OPERAND_INTS;
-    case 'I':
-        return none || operand->kind == NKI_OPERAND_INTS;
-    case 'l':
-        return operand->kind == NKI_OPERAND_APS && operand->n > 0;
-    default:
-        return true;
+    case 't': return tile;
+    case 'T': return tile || none;
+    case 'v': return tile || is_number(operand);
+    case 'V': return tile || none || is_number(operand);
+    case 'f': return operand->kind == NKI_OPERAND_FUNC;
+    case 'F': return none || operand->kind == NKI_OPERAND_FUNC;
+    case 'n': return is_number(operand);
+    case 'N': return none || is_number(operand);
+    case 'b': return none || operand->kind == NKI_OPERAND_BOOL;
+    case 'e': return none || operand->kind == NKI_OPERAND_ENUM || operand->kind == NKI_OPERAND_INT;
+    case 'i': return operand->kind == NKI_OPERAND_INTS;
+    case 'I': return none || operand->kind == NKI_OPERAND_INTS;
+    case 'l': return operand->kind == NKI_OPERAND_APS && operand->n > 0;
+    default: return true;
     }
 }
 
 static const char *kind_text(char kind) {
     switch (kind) {
     case 't':
-    case 'T':
-        return "a tile";
+    case 'T': return "a tile";
     case 'v':
-    case 'V':
-        return "a tile or a number";
+    case 'V': return "a tile or a number";
     case 'f':
-    case 'F':
-        return "an operator such as nl.add";
+    case 'F': return "an operator such as nl.add";
     case 'n':
-    case 'N':
-        return "a number";
-    case 'b':
-        return "True or False";
-    case 'e':
-        return "a member of its enumeration";
+    case 'N': return "a number";
+    case 'b': return "True or False";
+    case 'e': return "a member of its enumeration";
     case 'i':
-    case 'I':
-        return "a list of integers";
-    default:
-        return "a list of tiles";
+    case 'I': return "a list of integers";
+    default: return "a list of tiles";
     }
 }
 
@@ -204,8 +180,7 @@ static bool check_kinds(struct check *c) {
     return ok;
 }
 
-/* ---- access patterns --------------------------------------------------------------------------
- */
+/* ---- access patterns ------------------------------------------------------------------------ */
 
 static const char *storage_name(const struct check *c, const struct nki_ap *ap) {
     const char *name = c->program->storages.at[ap->storage].name;
@@ -340,8 +315,7 @@ static bool check_aps(struct check *c) {
     return ok;
 }
 
-/* ---- engines and memories ---------------------------------------------------------------------
- */
+/* ---- engines and memories ------------------------------------------------------------------- */
 
 static bool touches_psum(const struct check *c) {
     struct device_operand operands[DEVICE_MAX_OPERANDS];
@@ -537,8 +511,7 @@ static bool check_places(struct check *c) {
     return ok;
 }
 
-/* ---- the program as a whole ---------------------------------------------------------------------
- */
+/* ---- the program as a whole ----------------------------------------------------------------- */
 
 static void check_instruction(struct check *c, size_t i) {
     c->instr = &c->program->instrs.at[i];

@@ -4,8 +4,7 @@
 #include "device/check.h"
 #include "device/operands.h"
 
-/* ---- Scalar engine -----------------------------------------------------------------------------
- */
+/* ---- Scalar engine -------------------------------------------------------------------------- */
 
 static void check_function(struct check *c, size_t k) {
     enum nki_func func = check_func(c, k);
@@ -93,8 +92,7 @@ void check_activate2(struct check *c) {
                 nki_func_name(op0), nki_func_name(op1));
 }
 
-/* ---- Vector engine ------------------------------------------------------------------------------
- */
+/* ---- Vector engine -------------------------------------------------------------------------- */
 
 /* Bitwise operators work on integers: source, tile operand and destination. */
 static void check_bitwise(struct check *c, enum nki_func func, size_t a, size_t b) {
@@ -383,8 +381,7 @@ void check_range_select(struct check *c) {
         check_error(c, "", "reduce_op=nl.%s: only maximum is possible", nki_func_name(func));
 }
 
-/* ---- GpSimd -------------------------------------------------------------------------------------
- */
+/* ---- GpSimd --------------------------------------------------------------------------------- */
 
 static void check_pattern(struct check *c, size_t k) {
     const struct nki_operand *pattern = &c->instr->operands[k];

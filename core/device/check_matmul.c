@@ -150,8 +150,8 @@ static void check_scales(struct check *c, size_t data, size_t scale) {
                     check_param(c, scale), scales->count[0], (long long)nki_ap_free(scales),
                     check_param(c, data), (long long)rows, (long long)nki_ap_free(tile));
     if (tile->count[0] % 32)
-        check_error(c, "", "%s has %d partitions; a multiple of 32 is needed",
-                    check_param(c, data), tile->count[0]);
+        check_error(c, "", "%s has %d partitions; a multiple of 32 is needed", check_param(c, data),
+                    tile->count[0]);
 }
 
 void check_matmul_mx(struct check *c) {

@@ -36,8 +36,7 @@ static inline uint32_t to_bits(float value) {
     return pun.u;
 }
 
-/* ---- decoding ---------------------------------------------------------------------------------
- */
+/* ---- decoding ------------------------------------------------------------------------------- */
 
 static inline float decode_bf16(uint16_t code) {
     return from_bits((uint32_t)code << 16);
@@ -74,8 +73,7 @@ static inline float decode_e8m0(uint8_t code) {
     return code == 0xff ? from_bits(0x7fc00000u) : value;
 }
 
-/* ---- encoding ---------------------------------------------------------------------------------
- */
+/* ---- encoding ------------------------------------------------------------------------------- */
 
 static inline uint16_t encode_bf16(float value) {
     uint32_t bits = to_bits(value);
@@ -131,13 +129,13 @@ float convert_round_tf32(float value) {
 }
 
 /* Rounded to nearest even and held within the type; NaN becomes 0. */
-#define SATURATE(name, type, low, high)                                                            \
-    static inline type name(float value) {                                                         \
-        float whole = rintf(value);                                                                \
-        whole = whole != whole ? 0.0f : whole;                                                     \
-        whole = whole < (float)(low) ? (float)(low) : whole;                                       \
-        type held = whole >= (float)(high) ? (high) : (type)whole;                                 \
-        return held;                                                                               \
+#define SATURATE(name, type, low, high)                            \
+    static inline type name(float value) {                         \
+        float whole = rintf(value);                                \
+        whole = whole != whole ? 0.0f : whole;                     \
+        whole = whole < (float)(low) ? (float)(low) : whole;       \
+        type held = whole >= (float)(high) ? (high) : (type)whole; \
+        return held;                                               \
     }
 SATURATE(encode_i8, int8_t, INT8_MIN, INT8_MAX)
 SATURATE(encode_i16, int16_t, INT16_MIN, INT16_MAX)
@@ -153,50 +151,50 @@ SATURATE(encode_i64, int64_t, INT64_MIN, INT64_MAX)
 #define NONE_OF(value) ((void)(value), 0)
 
 /* X(dtype, type in memory, to float, from float) */
-#define CODEC_TABLE(X)                                                                             \
-    X(BOOL, any_u8, AS_IS, TO_BOOL)                                                                \
-    X(INT8, any_i8, AS_IS, encode_i8)                                                              \
-    X(INT16, any_i16, AS_IS, encode_i16)                                                           \
-    X(INT32, any_i32, AS_IS, encode_i32)                                                           \
-    X(UINT8, any_u8, AS_IS, encode_u8)                                                             \
-    X(UINT16, any_u16, AS_IS, encode_u16)                                                          \
-    X(UINT32, any_u32, AS_IS, encode_u32)                                                          \
-    X(FLOAT32, any_f32, AS_IS, AS_IS)                                                              \
-    X(TFLOAT32, any_f32, AS_IS, convert_round_tf32)                                                \
-    X(BFLOAT16, any_u16, decode_bf16, encode_bf16)                                                 \
-    X(FLOAT16, any_f16, AS_IS, (any_f16))                                                          \
-    X(FLOAT8_E4M3, any_u8, decode_e4m3, encode_e4m3)                                               \
-    X(FLOAT8_E4M3FN, any_u8, decode_e4m3fn, encode_e4m3fn)                                         \
-    X(FLOAT8_E5M2, any_u8, decode_e5m2, encode_e5m2)                                               \
-    X(FLOAT8_E8M0FNU, any_u8, decode_e8m0, encode_e8m0)                                            \
-    X(FLOAT8_E4M3FN_X4, any_u32, NAN_OF, NONE_OF)                                                  \
-    X(FLOAT8_E5M2_X4, any_u32, NAN_OF, NONE_OF)                                                    \
-    X(FLOAT4_E2M1FN_X4, any_u16, NAN_OF, NONE_OF)                                                  \
-    X(INT64, any_i64, AS_IS, encode_i64)                                                           \
+#define CODEC_TABLE(X)                                     \
+    X(BOOL, any_u8, AS_IS, TO_BOOL)                        \
+    X(INT8, any_i8, AS_IS, encode_i8)                      \
+    X(INT16, any_i16, AS_IS, encode_i16)                   \
+    X(INT32, any_i32, AS_IS, encode_i32)                   \
+    X(UINT8, any_u8, AS_IS, encode_u8)                     \
+    X(UINT16, any_u16, AS_IS, encode_u16)                  \
+    X(UINT32, any_u32, AS_IS, encode_u32)                  \
+    X(FLOAT32, any_f32, AS_IS, AS_IS)                      \
+    X(TFLOAT32, any_f32, AS_IS, convert_round_tf32)        \
+    X(BFLOAT16, any_u16, decode_bf16, encode_bf16)         \
+    X(FLOAT16, any_f16, AS_IS, (any_f16))                  \
+    X(FLOAT8_E4M3, any_u8, decode_e4m3, encode_e4m3)       \
+    X(FLOAT8_E4M3FN, any_u8, decode_e4m3fn, encode_e4m3fn) \
+    X(FLOAT8_E5M2, any_u8, decode_e5m2, encode_e5m2)       \
+    X(FLOAT8_E8M0FNU, any_u8, decode_e8m0, encode_e8m0)    \
+    X(FLOAT8_E4M3FN_X4, any_u32, NAN_OF, NONE_OF)          \
+    X(FLOAT8_E5M2_X4, any_u32, NAN_OF, NONE_OF)            \
+    X(FLOAT4_E2M1FN_X4, any_u16, NAN_OF, NONE_OF)          \
+    X(INT64, any_i64, AS_IS, encode_i64)                   \
     X(FLOAT64, any_f64, AS_IS, (any_f64))
 
-#define X(id, type, load, store)                                                                   \
-    static void load_##id(const void *from, int64_t stride, float *to, size_t n) {                 \
-        const type *run = from;                                                                    \
-        const char *at = from;                                                                     \
-        if (stride == (int64_t)sizeof(type)) {                                                     \
-            for (size_t i = 0; i < n; i++)                                                         \
-                to[i] = load(run[i]);                                                              \
-        } else {                                                                                   \
-            for (size_t i = 0; i < n; i++)                                                         \
-                to[i] = load(*(const type *)(at + (int64_t)i * stride));                           \
-        }                                                                                          \
-    }                                                                                              \
-    static void store_##id(const float *from, void *to, int64_t stride, size_t n) {                \
-        type *run = to;                                                                            \
-        char *at = to;                                                                             \
-        if (stride == (int64_t)sizeof(type)) {                                                     \
-            for (size_t i = 0; i < n; i++)                                                         \
-                run[i] = store(from[i]);                                                           \
-        } else {                                                                                   \
-            for (size_t i = 0; i < n; i++)                                                         \
-                *(type *)(at + (int64_t)i * stride) = store(from[i]);                              \
-        }                                                                                          \
+#define X(id, type, load, store)                                                    \
+    static void load_##id(const void *from, int64_t stride, float *to, size_t n) {  \
+        const type *run = from;                                                     \
+        const char *at = from;                                                      \
+        if (stride == (int64_t)sizeof(type)) {                                      \
+            for (size_t i = 0; i < n; i++)                                          \
+                to[i] = load(run[i]);                                               \
+        } else {                                                                    \
+            for (size_t i = 0; i < n; i++)                                          \
+                to[i] = load(*(const type *)(at + (int64_t)i * stride));            \
+        }                                                                           \
+    }                                                                               \
+    static void store_##id(const float *from, void *to, int64_t stride, size_t n) { \
+        type *run = to;                                                             \
+        char *at = to;                                                              \
+        if (stride == (int64_t)sizeof(type)) {                                      \
+            for (size_t i = 0; i < n; i++)                                          \
+                run[i] = store(from[i]);                                            \
+        } else {                                                                    \
+            for (size_t i = 0; i < n; i++)                                          \
+                *(type *)(at + (int64_t)i * stride) = store(from[i]);               \
+        }                                                                           \
     }
 CODEC_TABLE(X)
 #undef X
@@ -226,45 +224,29 @@ void device_from_float(enum dtype dtype, const float *from, void *to, size_t n) 
     codecs[dtype].store(from, to, (int64_t)dtype_bytes(dtype), n);
 }
 
-/* ---- integers ---------------------------------------------------------------------------------
- */
+/* ---- integers ------------------------------------------------------------------------------- */
 
 static int64_t load_int(enum dtype dtype, const void *at) {
     float value;
     switch (dtype) {
     case DTYPE_BOOL:
-    case DTYPE_UINT8:
-        return *(const any_u8 *)at;
-    case DTYPE_INT8:
-        return *(const any_i8 *)at;
-    case DTYPE_UINT16:
-        return *(const any_u16 *)at;
-    case DTYPE_INT16:
-        return *(const any_i16 *)at;
-    case DTYPE_UINT32:
-        return *(const any_u32 *)at;
-    case DTYPE_INT32:
-        return *(const any_i32 *)at;
-    default:
-        codecs[dtype].load(at, 0, &value, 1);
-        return encode_i32(value);
+    case DTYPE_UINT8: return *(const any_u8 *)at;
+    case DTYPE_INT8: return *(const any_i8 *)at;
+    case DTYPE_UINT16: return *(const any_u16 *)at;
+    case DTYPE_INT16: return *(const any_i16 *)at;
+    case DTYPE_UINT32: return *(const any_u32 *)at;
+    case DTYPE_INT32: return *(const any_i32 *)at;
+    default: codecs[dtype].load(at, 0, &value, 1); return encode_i32(value);
     }
 }
 
 static void store_int(enum dtype dtype, int64_t value, void *at) {
     float rounded = (float)value;
     switch (dtype_bytes(dtype) + (dtype_is_int(dtype) ? 0 : 100)) {
-    case 1:
-        *(any_u8 *)at = dtype == DTYPE_BOOL ? value != 0 : (uint8_t)value;
-        break;
-    case 2:
-        *(any_u16 *)at = (uint16_t)value;
-        break;
-    case 4:
-        *(any_u32 *)at = (uint32_t)value;
-        break;
-    default:
-        codecs[dtype].store(&rounded, at, 0, 1);
+    case 1: *(any_u8 *)at = dtype == DTYPE_BOOL ? value != 0 : (uint8_t)value; break;
+    case 2: *(any_u16 *)at = (uint16_t)value; break;
+    case 4: *(any_u32 *)at = (uint32_t)value; break;
+    default: codecs[dtype].store(&rounded, at, 0, 1);
     }
 }
 
@@ -280,11 +262,10 @@ void convert_store_ints(enum dtype dtype, const int64_t *from, void *to, int64_t
         store_int(dtype, from[i], at + (int64_t)i * stride);
 }
 
-/* ---- raw bytes --------------------------------------------------------------------------------
- */
+/* ---- raw bytes ------------------------------------------------------------------------------ */
 
-#define COPY_LOOP(type)                                                                            \
-    for (size_t i = 0; i < n; i++)                                                                 \
+#define COPY_LOOP(type)            \
+    for (size_t i = 0; i < n; i++) \
     *(type *)(out + (int64_t)i * to_stride) = *(const type *)(in + (int64_t)i * from_stride)
 
 void convert_copy(size_t size, const void *from, int64_t from_stride, void *to, int64_t to_stride,

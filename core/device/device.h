@@ -11,19 +11,19 @@
 #include "base/base.h"
 #include "nki/nki.h"
 
-/* ---- generations ------------------------------------------------------------------------------ */
+/* ---- generations ---------------------------------------------------------------------------- */
 
 /* The hardware numbers of one NeuronCore; sources beside the table in generation.c. */
 struct device_generation {
-    const char *name;               /* "trn2" */
-    const char *alias;              /* "gen3" */
+    const char *name;  /* "trn2" */
+    const char *alias; /* "gen3" */
     enum nki_generation generation;
-    double clock_ghz[NKI_ENGINE_COUNT];     /* 0 where an engine has no instructions of its own */
-    uint64_t sbuf_partition_bytes;  /* usable by a kernel */
+    double clock_ghz[NKI_ENGINE_COUNT]; /* 0 where an engine has no instructions of its own */
+    uint64_t sbuf_partition_bytes;      /* usable by a kernel */
     uint64_t psum_partition_bytes;
     uint32_t psum_banks;
-    uint64_t hbm_bytes;             /* a core's share */
-    double hbm_bytes_per_ns;        /* a core's share of HBM bandwidth, for the floor */
+    uint64_t hbm_bytes;      /* a core's share */
+    double hbm_bytes_per_ns; /* a core's share of HBM bandwidth, for the floor */
     uint32_t dma_engines;
     double dma_engine_bytes_per_ns; /* of one engine, theoretical */
     double pe_tflops_bf16, pe_tflops_fp32, pe_tflops_fp8;
@@ -33,7 +33,7 @@ const struct device_generation *device_generation_find(const char *name);
 /* Row by row; NULL past the last. */
 const struct device_generation *device_generation_at(size_t index);
 
-/* ---- loading ---------------------------------------------------------------------------------- */
+/* ---- loading -------------------------------------------------------------------------------- */
 
 /* A program made ready for one generation. Immutable: one image serves several threads. */
 struct device_image;
@@ -44,21 +44,22 @@ struct device_image;
 struct device_image *device_load(const struct nki_program *program,
                                  const struct device_generation *generation,
                                  struct diag_list *diags) CC_MUST_USE;
-void device_unload(struct device_image *image);                         /* accepts NULL */
+void device_unload(struct device_image *image); /* accepts NULL */
 const struct nki_program *device_image_program(const struct device_image *image);
 /* The engine that runs instruction i. */
 enum nki_engine device_image_engine(const struct device_image *image, size_t i);
 
-/* ---- execution -------------------------------------------------------------------------------- */
+/* ---- execution ------------------------------------------------------------------------------ */
 
 struct device_limits {
-    uint64_t memory_bytes;          /* for HBM, SBUF and PSUM contents; 0: 16 GiB */
-    const volatile int *cancel;     /* non-zero stops it; may be NULL */
+    uint64_t memory_bytes;      /* for HBM, SBUF and PSUM contents; 0: 16 GiB */
+    const volatile int *cancel; /* non-zero stops it; may be NULL */
 };
 /* Runs the program on the kernel's array inputs (in the order of nki_storage.input; dtypes and
  * shapes as specialised) and allocates the data of outputs[0 .. program->outputs.len): free each
  * with free. Rounding to operand types, fp32 accumulation in PSUM, uninitialised memory reads as
- * NaN (integers: 4). False with *err: kernel errors (indirect index out of bounds) name the line. */
+ * NaN (integers: 4). False with *err: kernel errors (indirect index out of bounds) name the
+ * line. */
 bool device_execute(const struct device_image *image, const struct array *inputs, size_t n_inputs,
                     struct array *outputs, const struct device_limits *limits,
                     struct err *err) CC_MUST_USE;
@@ -71,23 +72,23 @@ void device_from_float(enum dtype dtype, const float *from, void *to, size_t n);
  * that OpenBLAS uses kernels made for this processor; NULL when it does already. */
 const char *device_blas_environment(void);
 
-/* ---- timing ----------------------------------------------------------------------------------- */
+/* ---- timing --------------------------------------------------------------------------------- */
 
 /* A lane of the timeline: an engine, or a DMA queue. */
 struct device_lane {
-    const char *name;               /* "Tensor", "qSyIoDma0" */
+    const char *name; /* "Tensor", "qSyIoDma0" */
     enum nki_engine engine;
 };
 /* What an instruction occupied, in ns from the kernel's start. */
 struct device_span {
-    uint32_t instr;                 /* index into the program */
+    uint32_t instr; /* index into the program */
     uint16_t lane;
     double start_ns, end_ns;
 };
 /* A number under the name and unit Neuron's tools use (total_time, dma_active_time_percent,
  * hbm_read_bytes ..). Times are in seconds, percents 0..100, as summary-json has them. */
 struct device_metric {
-    const char *name, *unit;        /* unit: "s", "%", "bytes", "count", "flops", "ratio" */
+    const char *name, *unit; /* unit: "s", "%", "bytes", "count", "flops", "ratio" */
     double value;
 };
 /* What a source line costs: its share of the critical path (all lines sum to 1) and what it keeps
@@ -101,27 +102,27 @@ struct device_line {
 };
 /* A resource that can bind: how busy it is, and the latency if it were infinitely fast. */
 struct device_bound {
-    const char *name;               /* "Tensor", "Vector", "Scalar", "GpSimd", "DMA", "latency" */
+    const char *name; /* "Tensor", "Vector", "Scalar", "GpSimd", "DMA", "latency" */
     double busy_ns;
     double without_ns;
 };
 
 struct device_profile {
-    struct arena *arena;            /* owns all of it */
+    struct arena *arena; /* owns all of it */
     double latency_us;
-    double floor_us;                /* roofline: no kernel with these inputs, outputs and matrix
-                                     * products can be faster on this generation */
-    const char *floor_bound;        /* "HBM" or "Tensor" */
-    const char *bound;              /* name of the resource that limits it now */
+    double floor_us;         /* roofline: no kernel with these inputs, outputs and matrix
+                              * products can be faster on this generation */
+    const char *floor_bound; /* "HBM" or "Tensor" */
+    const char *bound;       /* name of the resource that limits it now */
     VEC(struct device_metric) metrics;
-    VEC(struct device_line) lines;  /* by descending share */
+    VEC(struct device_line) lines; /* by descending share */
     VEC(struct device_bound) bounds;
     VEC(struct device_lane) lanes;
-    VEC(struct device_span) spans;  /* by lane, then start */
+    VEC(struct device_span) spans; /* by lane, then start */
 };
 /* Schedules every instruction on its engine and every transfer on its queue. Deterministic. */
 struct device_profile *device_time(const struct device_image *image) CC_MUST_USE;
-void device_profile_free(struct device_profile *profile);               /* accepts NULL */
+void device_profile_free(struct device_profile *profile); /* accepts NULL */
 /* The floor of a launch on that many physical cores, in microseconds, of the floor on one: each has
  * engines and a share of HBM bandwidth of its own, and work that divides evenly has both. */
 double device_floor_on(double floor_us, int cores);

@@ -30,8 +30,7 @@ bool exec_fail(struct exec *x, const char *format, ...) {
                    text);
 }
 
-/* ---- operands ---------------------------------------------------------------------------------
- */
+/* ---- operands ------------------------------------------------------------------------------- */
 
 /* The value of a position known on the device only; *skip when it is out of bounds and may be. */
 static bool read_index(struct exec *x, const struct nki_indirect *indirect, int64_t *value,
@@ -155,29 +154,21 @@ bool exec_has(const struct exec *x, size_t k) {
 double exec_number(const struct exec *x, size_t k, double missing) {
     const struct nki_operand *operand = &x->instr->operands[k];
     switch (operand->kind) {
-    case NKI_OPERAND_FLOAT:
-        return operand->f;
+    case NKI_OPERAND_FLOAT: return operand->f;
     case NKI_OPERAND_INT:
-    case NKI_OPERAND_BOOL:
-        return (double)operand->i;
-    case NKI_OPERAND_REG:
-        return (double)x->registers[operand->i];
-    default:
-        return missing;
+    case NKI_OPERAND_BOOL: return (double)operand->i;
+    case NKI_OPERAND_REG: return (double)x->registers[operand->i];
+    default: return missing;
     }
 }
 
 int64_t exec_int(const struct exec *x, size_t k, int64_t missing) {
     const struct nki_operand *operand = &x->instr->operands[k];
     switch (operand->kind) {
-    case NKI_OPERAND_NONE:
-        return missing;
-    case NKI_OPERAND_REG:
-        return x->registers[operand->i];
-    case NKI_OPERAND_FLOAT:
-        return (int64_t)MAX_OF(-0x1p62, MIN_OF(operand->f, 0x1p62));
-    default:
-        return operand->i;
+    case NKI_OPERAND_NONE: return missing;
+    case NKI_OPERAND_REG: return x->registers[operand->i];
+    case NKI_OPERAND_FLOAT: return (int64_t)MAX_OF(-0x1p62, MIN_OF(operand->f, 0x1p62));
+    default: return operand->i;
     }
 }
 
@@ -224,8 +215,7 @@ bool exec_scalar_int(struct exec *x, size_t k, const struct view *like, struct v
     return true;
 }
 
-/* ---- cells of PSUM ----------------------------------------------------------------------------
- */
+/* ---- cells of PSUM -------------------------------------------------------------------------- */
 
 static uint32_t block_of(const struct exec *x, const struct view *view) {
     uint32_t first = x->image->block_base[view->storage];
@@ -276,8 +266,7 @@ void exec_mark_cells(struct exec *x, const struct view *view) {
     } while (walk_next(&walk));
 }
 
-/* ---- masks ------------------------------------------------------------------------------------
- */
+/* ---- masks ---------------------------------------------------------------------------------- */
 
 static bool is_kept_out(const struct nki_mask *mask, const int64_t *index, int n_dims) {
     for (int t = 0; t < mask->n_terms; t++) {
@@ -322,8 +311,7 @@ static bool run_masked(struct exec *x) {
     return ok;
 }
 
-/* ---- the loop ---------------------------------------------------------------------------------
- */
+/* ---- the loop ------------------------------------------------------------------------------- */
 
 static bool is_cancelled(const struct exec *x) {
     return x->limits && x->limits->cancel && *x->limits->cancel;

@@ -15,10 +15,10 @@ struct view {
     enum dtype dtype;
     int n_dims;
     int64_t count[NKI_MAX_DIMS], step[NKI_MAX_DIMS];
-    uint32_t storage;               /* DEVICE_NEVER: no storage of the program */
+    uint32_t storage; /* DEVICE_NEVER: no storage of the program */
 };
 int64_t view_count(const struct view *view);
-int64_t view_free(const struct view *view);         /* elements per partition (all dims but 0) */
+int64_t view_free(const struct view *view); /* elements per partition (all dims but 0) */
 /* Whether the elements lie side by side in order. */
 bool view_is_dense(const struct view *view);
 /* Lowest and one past the highest byte address. */
@@ -34,12 +34,12 @@ struct walk {
     int n_views, n_dims;
     int64_t count[WALK_DIMS], step[WALK_VIEWS][WALK_DIMS];
     int64_t index[WALK_DIMS];
-    uint8_t *at[WALK_VIEWS];        /* start of the current run */
+    uint8_t *at[WALK_VIEWS]; /* start of the current run */
 };
 /* False when the shapes have no common refinement. With `rows` the first dimension (the partition,
  * equal in all views) stays by itself: index[0] is the row. */
 bool walk_start(struct walk *walk, const struct view *const *views, int n, bool rows);
-bool walk_next(struct walk *walk);                  /* to the next run; false past the last */
+bool walk_next(struct walk *walk); /* to the next run; false past the last */
 static inline int64_t walk_run(const struct walk *walk) {
     return walk->count[walk->n_dims - 1];
 }
@@ -49,16 +49,16 @@ static inline int64_t walk_step(const struct walk *walk, int view) {
 
 /* ---- the state of a run --------------------------------------------------------------------- */
 
-#define STREAM_RUN 2048             /* elements that pass at once: lanes stay in the first cache */
+#define STREAM_RUN 2048 /* elements that pass at once: lanes stay in the first cache */
 #define STREAM_SOURCES 4
 
 /* Which cells of a PSUM block were written, for matmuls that add only where something is. */
 struct psum_cells {
     enum { CELLS_NONE, CELLS_SOME, CELLS_ALL } state;
-    uint8_t *map;                   /* one byte for 2 bytes of PSUM; NULL unless SOME */
+    uint8_t *map; /* one byte for 2 bytes of PSUM; NULL unless SOME */
 };
 
-struct spare {                      /* memory of a dead block, kept for the next of its size */
+struct spare { /* memory of a dead block, kept for the next of its size */
     uint8_t *at;
     uint64_t bytes;
 };
@@ -69,26 +69,26 @@ struct exec {
     const struct device_limits *limits;
     struct err *err;
     const struct nki_instr *instr;
-    size_t i;                       /* its number */
-    bool skip;                      /* set with a failure: leave the instruction out and go on */
+    size_t i;  /* its number */
+    bool skip; /* set with a failure: leave the instruction out and go on */
 
-    uint8_t **data;                 /* per block, NULL while it is not alive */
-    bool *borrowed;                 /* per block: an input's own memory */
-    struct psum_cells *cells;       /* per block */
-    uint32_t *deaths;               /* blocks in the order of their last use */
+    uint8_t **data;           /* per block, NULL while it is not alive */
+    bool *borrowed;           /* per block: an input's own memory */
+    struct psum_cells *cells; /* per block */
+    uint32_t *deaths;         /* blocks in the order of their last use */
     size_t n_deaths, next_death;
     uint64_t used, limit;
     VEC(struct spare) spares;
     uint64_t spare_bytes;
 
     int64_t *registers;
-    float scalar_acc[NKI_PARTITIONS];   /* accumulators of the Scalar engine */
-    float vector_acc[NKI_PARTITIONS];   /* and of the Vector engine */
-    uint64_t random;                    /* state of the generator behind dropout and rng */
+    float scalar_acc[NKI_PARTITIONS]; /* accumulators of the Scalar engine */
+    float vector_acc[NKI_PARTITIONS]; /* and of the Vector engine */
+    uint64_t random;                  /* state of the generator behind dropout and rng */
 
-    struct arena *scratch;          /* released after every instruction */
+    struct arena *scratch; /* released after every instruction */
     float *lanes[STREAM_SOURCES + 1];
-    float *panel[2];                /* matmul operands in fp32 */
+    float *panel[2]; /* matmul operands in fp32 */
     size_t panel_size[2];
 };
 
@@ -98,7 +98,7 @@ bool exec_fail(struct exec *x, const char *format, ...) CC_PRINTF(2, 3);
 /* memory.c: blocks come to life at their first use and are released after their last. */
 bool memory_open(struct exec *x, const struct array *inputs, size_t n_inputs);
 void memory_close(struct exec *x);
-void memory_release_dead(struct exec *x);           /* after instruction x->i */
+void memory_release_dead(struct exec *x); /* after instruction x->i */
 bool memory_take_outputs(struct exec *x, struct array *outputs);
 /* The memory of the block(s) an operand lies in; `overwrite`: all of it is about to be written, so
  * that it need not be filled as unwritten. NULL after exec_fail. */
@@ -110,7 +110,7 @@ uint64_t memory_row_bytes(const struct exec *x, uint32_t storage);
  * written, exec_modify that some do or that they are read too. */
 bool exec_read(struct exec *x, size_t k, struct view *view);
 bool exec_write(struct exec *x, size_t k, struct view *view);
-bool exec_target(struct exec *x, size_t k, struct view *view);  /* exec_write, PSUM unmarked */
+bool exec_target(struct exec *x, size_t k, struct view *view); /* exec_write, PSUM unmarked */
 bool exec_modify(struct exec *x, size_t k, struct view *view);
 bool exec_read_ap(struct exec *x, const struct nki_ap *ap, struct view *view);
 bool exec_modify_ap(struct exec *x, const struct nki_ap *ap, struct view *view);
@@ -124,7 +124,7 @@ bool exec_scalar(struct exec *x, size_t k, const struct view *like, double missi
 /* The same for bitwise operators and exact integers: 32 bits unrounded. */
 bool exec_scalar_int(struct exec *x, size_t k, const struct view *like, struct view *view);
 bool exec_has(const struct exec *x, size_t k);
-bool exec_flag(const struct exec *x, size_t k);                 /* a boolean, false when missing */
+bool exec_flag(const struct exec *x, size_t k); /* a boolean, false when missing */
 int64_t exec_int(const struct exec *x, size_t k, int64_t missing);
 double exec_number(const struct exec *x, size_t k, double missing);
 enum nki_func exec_func(const struct exec *x, size_t k, enum nki_func missing);
@@ -143,7 +143,7 @@ struct chunk {
 };
 typedef void stream_fn(void *job, const struct chunk *chunk);
 struct stream {
-    const struct view *dst;         /* NULL: nothing is written */
+    const struct view *dst; /* NULL: nothing is written */
     const struct view *src[STREAM_SOURCES];
     int n_src;
     bool rows;

@@ -51,8 +51,7 @@ static void run_pipeline(void *job, const struct chunk *chunk) {
     apply(&pipeline->step[1], chunk->dst, middle, chunk->src[2], chunk->n);
 }
 
-/* ---- integers -----------------------------------------------------------------------------------
- */
+/* ---- integers ------------------------------------------------------------------------------- */
 
 struct int_step {
     alu_int_fn *run;
@@ -76,8 +75,7 @@ static bool ints(struct exec *x, enum nki_func func, bool reverse, const struct 
                .dst = dst, .src = {src[0], src[1]}, .n_src = 2, .run = run_int_step, .job = &step});
 }
 
-/* ---- Vector and GpSimd
- * ---------------------------------------------------------------------------- */
+/* ---- Vector and GpSimd ---------------------------------------------------------------------- */
 
 static bool bitwise_scalar(struct exec *x) {
     struct view dst, data, operand[2];
@@ -182,8 +180,7 @@ bool exec_elementwise(struct exec *x) {
     return map_unary(x, ELEMENTWISE_DATA, exec_func(x, ELEMENTWISE_OP, NKI_FUNC_COPY));
 }
 
-/* ---- Scalar engine
- * -------------------------------------------------------------------------------- */
+/* ---- Scalar engine -------------------------------------------------------------------------- */
 
 /* func((data op0 imm0) op1 imm1), with results folded into one accumulator per partition. */
 struct activation {

@@ -80,24 +80,15 @@ enum add { ADD_NOWHERE, ADD_EVERYWHERE, ADD_WHERE_WRITTEN };
  * compiler finds the first write itself. */
 static enum add where_to_add(struct exec *x, const struct view *dst, size_t k) {
     const uint8_t *base;
-    enum {
-        AUTO,
-        YES,
-        NO
-    } asked = !exec_has(x, k)   ? AUTO
-              : exec_flag(x, k) ? YES
-                                : NO;
+    enum { AUTO, YES, NO } asked = !exec_has(x, k) ? AUTO : exec_flag(x, k) ? YES : NO;
     if (asked == NO)
         return ADD_NOWHERE;
     if (asked == YES && x->program->dialect != NKI_DIALECT_LEGACY)
         return ADD_EVERYWHERE;
     switch (exec_cells(x, dst, &base)->state) {
-    case CELLS_NONE:
-        return ADD_NOWHERE;
-    case CELLS_ALL:
-        return ADD_EVERYWHERE;
-    default:
-        return ADD_WHERE_WRITTEN;
+    case CELLS_NONE: return ADD_NOWHERE;
+    case CELLS_ALL: return ADD_EVERYWHERE;
+    default: return ADD_WHERE_WRITTEN;
     }
 }
 
@@ -171,8 +162,7 @@ bool exec_matmul_mx(struct exec *x) {
            write_product(x, a, b, 1, MATMUL_MX_ACCUMULATE);
 }
 
-/* ---- transposes ---------------------------------------------------------------------------------
- */
+/* ---- transposes ----------------------------------------------------------------------------- */
 
 /* The view [F, P] of a tile [P, F], its free dimensions as one. */
 static struct view transposed(struct exec *x, const struct view *src) {

@@ -6,8 +6,7 @@
 
 #include <stdlib.h>
 
-/* ---- DMA --------------------------------------------------------------------------------------
- */
+/* ---- DMA ------------------------------------------------------------------------------------ */
 
 static bool is_vector(const struct nki_ap *ap) {
     return ap->indirect && ap->indirect->vector;
@@ -186,8 +185,7 @@ bool exec_dma_compute(struct exec *x) {
     return true;
 }
 
-/* ---- copies and fills
- * ----------------------------------------------------------------------------- */
+/* ---- copies and fills ----------------------------------------------------------------------- */
 
 bool exec_copy(struct exec *x) {
     struct view dst, src;
@@ -234,8 +232,7 @@ bool exec_stream_shuffle(struct exec *x) {
     return true;
 }
 
-/* ---- gathers on GpSimd
- * ------------------------------------------------------------------------------ */
+/* ---- gathers on GpSimd ---------------------------------------------------------------------- */
 
 /* Each of the 8 cores serves 16 partitions with one list of indices, which lies column by column in
  * the rows of its partitions. An index counts elements, however many are read from there. */

@@ -9,9 +9,9 @@
 
 #include <math.h>
 
-#define GROUP 8   /* partitions of a group */
-#define PACKED 4  /* values of an x4 element */
-#define BIAS 127  /* of a scale */
+#define GROUP 8  /* partitions of a group */
+#define PACKED 4 /* values of an x4 element */
+#define BIAS 127 /* of a scale */
 
 /* The partition of a scale tile that holds the scales of a group of 8 partitions. */
 static int64_t scale_row(int64_t group) {
@@ -68,7 +68,7 @@ static int scale_code(float largest, enum dtype part) {
     int exponent;
     if (!(largest > 0))
         return 0;
-    frexpf(largest, &exponent);     /* in [0.5, 1), so one more than the logarithm's floor */
+    frexpf(largest, &exponent); /* in [0.5, 1), so one more than the logarithm's floor */
     int code = exponent - 1 - (part == DTYPE_FLOAT8_E5M2 ? 14 : 7) + BIAS;
     return code < 0 ? 0 : code > 254 ? 254 : code;
 }
@@ -103,9 +103,9 @@ bool exec_quantize_mx(struct exec *x) {
     for (size_t group = 0; group < rows / GROUP; group++)
         for (size_t f = 0; f < width; f++) {
             size_t first = group * GROUP * width + f;
-            scales[(size_t)scale_row((int64_t)group) * width + f] = (uint8_t)quantize_group(
-                values + first * PACKED, width * PACKED, part_of(dst.dtype),
-                packed + first * PACKED, width * PACKED);
+            scales[(size_t)scale_row((int64_t)group) * width + f] =
+                (uint8_t)quantize_group(values + first * PACKED, width * PACKED, part_of(dst.dtype),
+                                        packed + first * PACKED, width * PACKED);
         }
     view_from_bytes(&dst, packed);
     view_from_bytes(&scale, scales);

@@ -5,8 +5,7 @@
 #include "device/exec.h"
 #include "device/operands.h"
 
-/* ---- along the free dimensions
- * -------------------------------------------------------------------- */
+/* ---- along the free dimensions -------------------------------------------------------------- */
 
 /* Groups of `size` consecutive elements of a row fold into one result each. */
 struct folding {
@@ -102,8 +101,7 @@ bool exec_partition_reduce(struct exec *x) {
     return true;
 }
 
-/* ---- with the Vector engine's accumulators
- * ---------------------------------------------------------- */
+/* ---- with the Vector engine's accumulators -------------------------------------------------- */
 
 struct scalar_reduce {
     alu_binary_fn *op;
@@ -174,8 +172,7 @@ bool exec_tensor_scalar_reduce(struct exec *x) {
            write_acc(x, TSR_REDUCE_RES, exec_flag(x, TSR_NEGATE));
 }
 
-/* ---- scans
- * -------------------------------------------------------------------------------------------- */
+/* ---- scans ---------------------------------------------------------------------------------- */
 
 /* result[i] = (data0[i] op0 result[i-1]) op1 data1[i], the state in fp32. */
 struct scan {
@@ -188,16 +185,11 @@ struct scan {
 
 static inline float combine(enum nki_func func, float a, float b) {
     switch (func) {
-    case NKI_FUNC_ADD:
-        return a + b;
-    case NKI_FUNC_SUBTRACT:
-        return a - b;
-    case NKI_FUNC_MULTIPLY:
-        return a * b;
-    case NKI_FUNC_MAXIMUM:
-        return a > b || a != a ? a : b;
-    case NKI_FUNC_MINIMUM:
-        return a < b || a != a ? a : b;
+    case NKI_FUNC_ADD: return a + b;
+    case NKI_FUNC_SUBTRACT: return a - b;
+    case NKI_FUNC_MULTIPLY: return a * b;
+    case NKI_FUNC_MAXIMUM: return a > b || a != a ? a : b;
+    case NKI_FUNC_MINIMUM: return a < b || a != a ? a : b;
     default: {
         float result;
         alu_binary(func)(&result, &a, &b, 1);
@@ -296,8 +288,7 @@ bool exec_cumulative(struct exec *x) {
                                              .job = &c});
 }
 
-/* ---- statistics
- * ----------------------------------------------------------------------------------------- */
+/* ---- statistics ----------------------------------------------------------------------------- */
 
 /* Count, mean and variance times count of every second element of a row. */
 static void half_stats(const float *row, size_t n, size_t first, float *stats) {

@@ -15,8 +15,7 @@ static bool tile_or_scalar(struct exec *x, size_t k, const struct view *dst, str
     return tile ? exec_read(x, k, view) : exec_scalar(x, k, dst, 0, view);
 }
 
-/* ---- predicates ---------------------------------------------------------------------------------
- */
+/* ---- predicates ----------------------------------------------------------------------------- */
 
 struct selection {
     bool reverse;
@@ -155,8 +154,7 @@ bool exec_range_select(struct exec *x) {
            write_acc(x, RANGE_RES);
 }
 
-/* ---- affine patterns
- * ------------------------------------------------------------------------------ */
+/* ---- affine patterns ------------------------------------------------------------------------ */
 
 /* offset + p * channel + sum(step * i) over a pattern [[step, num], ..], wrapped to 32 bits. */
 struct affine {
@@ -222,8 +220,7 @@ bool exec_affine_select(struct exec *x) {
     return true;
 }
 
-/* ---- the eight largest
- * ---------------------------------------------------------------------------- */
+/* ---- the eight largest ---------------------------------------------------------------------- */
 
 /* The 8 largest of a row, descending; NaN counts as the least. */
 static void largest(const float *row, size_t n, float *best) {
@@ -314,8 +311,7 @@ bool exec_match_replace8(struct exec *x) {
     return true;
 }
 
-/* ---- random numbers and segments
- * -------------------------------------------------------------------- */
+/* ---- random numbers and segments ------------------------------------------------------------ */
 
 /* splitmix64: any run of a program draws the same numbers. */
 static uint32_t draw(struct exec *x) {

@@ -8,12 +8,18 @@
 #include <math.h>
 
 static inline double from_bits(uint64_t bits) {
-    union { uint64_t u; double d; } pun = {.u = bits};
+    union {
+        uint64_t u;
+        double d;
+    } pun = {.u = bits};
     return pun.d;
 }
 
 static inline uint64_t to_bits(double value) {
-    union { double d; uint64_t u; } pun = {.d = value};
+    union {
+        double d;
+        uint64_t u;
+    } pun = {.d = value};
     return pun.u;
 }
 
@@ -45,8 +51,8 @@ static inline double exp_of(double x) {
 /* ln x for positive normal x: x = 2^k m with m about 1, and the series of 2 artanh((m-1)/(m+1)). */
 static inline double log_positive(double x) {
     const double magic = 0x1.8p52;
-    uint64_t bits = to_bits(x), half = 0x3fe6a09e667f3bcd;  /* sqrt(1/2) */
-    uint64_t k = (bits - half + (UINT64_C(1024) << 52)) >> 52;  /* exponent + 1024 */
+    uint64_t bits = to_bits(x), half = 0x3fe6a09e667f3bcd;     /* sqrt(1/2) */
+    uint64_t k = (bits - half + (UINT64_C(1024) << 52)) >> 52; /* exponent + 1024 */
     double m = from_bits(bits - ((k - 1024) << 52));
     double exponent = from_bits(to_bits(magic) + k) - magic - 1024.0;
     double s = (m - 1.0) / (m + 1.0), z = s * s, p = 1.0 / 17;
@@ -98,7 +104,7 @@ static inline double gelu_tanh_of(double x) {
     return gated(x, sigmoid_of(2.0 * inner));
 }
 
-static inline double normal_of(double x) {      /* the distribution function */
+static inline double normal_of(double x) { /* the distribution function */
     return 0.5 * erfc(-x * 0.7071067811865476);
 }
 
@@ -124,47 +130,46 @@ static inline double sin_of(double x) {
     return over > 0.0 ? (x < 0.0 ? -edge : edge) : sin(x);
 }
 
-#define UNARY_TABLE(X) \
-    X(COPY, x) \
-    X(ABS, fabsf(x)) \
-    X(SQUARE, x * x) \
-    X(SIGN, x != x ? x : (float)((x > 0.0f) - (x < 0.0f))) \
-    X(NEGATIVE, -x) \
-    X(RELU, x > 0.0f || x != x ? x : 0.0f) \
-    X(LOGICAL_NOT, x == 0.0f ? 1.0f : 0.0f) \
-    X(EXP, exp_of(x)) \
-    X(LOG, log_of(x)) \
-    X(SQRT, sqrtf(x)) \
-    X(RSQRT, 1.0 / sqrt((double)x)) \
-    X(RECIPROCAL, 1.0f / x) \
-    X(SIN, sin_of(x)) \
-    X(COS, cos((double)x)) \
-    X(TAN, tan((double)x)) \
-    X(ARCTAN, atan((double)x)) \
-    X(TANH, tanh_of(x)) \
-    X(SIGMOID, sigmoid_of(x)) \
-    X(SILU, gated(x, sigmoid_of(x))) \
-    X(SILU_DX, silu_dx_of(x)) \
-    X(SOFTPLUS, softplus_of(x)) \
-    X(MISH, mish_of(x)) \
-    X(GELU, gated(x, normal_of(x))) \
-    X(GELU_DX, gelu_dx_of(x)) \
-    X(GELU_APPRX_TANH, gelu_tanh_of(x)) \
+#define UNARY_TABLE(X)                                             \
+    X(COPY, x)                                                     \
+    X(ABS, fabsf(x))                                               \
+    X(SQUARE, x *x)                                                \
+    X(SIGN, x != x ? x : (float)((x > 0.0f) - (x < 0.0f)))         \
+    X(NEGATIVE, -x)                                                \
+    X(RELU, x > 0.0f || x != x ? x : 0.0f)                         \
+    X(LOGICAL_NOT, x == 0.0f ? 1.0f : 0.0f)                        \
+    X(EXP, exp_of(x))                                              \
+    X(LOG, log_of(x))                                              \
+    X(SQRT, sqrtf(x))                                              \
+    X(RSQRT, 1.0 / sqrt((double)x))                                \
+    X(RECIPROCAL, 1.0f / x)                                        \
+    X(SIN, sin_of(x))                                              \
+    X(COS, cos((double)x))                                         \
+    X(TAN, tan((double)x))                                         \
+    X(ARCTAN, atan((double)x))                                     \
+    X(TANH, tanh_of(x))                                            \
+    X(SIGMOID, sigmoid_of(x))                                      \
+    X(SILU, gated(x, sigmoid_of(x)))                               \
+    X(SILU_DX, silu_dx_of(x))                                      \
+    X(SOFTPLUS, softplus_of(x))                                    \
+    X(MISH, mish_of(x))                                            \
+    X(GELU, gated(x, normal_of(x)))                                \
+    X(GELU_DX, gelu_dx_of(x))                                      \
+    X(GELU_APPRX_TANH, gelu_tanh_of(x))                            \
     X(GELU_APPRX_SIGMOID, gated(x, sigmoid_of(1.702 * (double)x))) \
-    X(GELU_APPRX_SIGMOID_DX, gelu_sigmoid_dx_of(x)) \
-    X(ERF, erf((double)x)) \
+    X(GELU_APPRX_SIGMOID_DX, gelu_sigmoid_dx_of(x))                \
+    X(ERF, erf((double)x))                                         \
     X(ERF_DX, 1.1283791670955126 * exp_of(-(double)x * (double)x)) \
-    X(CEIL, ceilf(x)) \
-    X(FLOOR, floorf(x)) \
+    X(CEIL, ceilf(x))                                              \
+    X(FLOOR, floorf(x))                                            \
     X(TRUNC, truncf(x))
 
-#define X(id, expression) \
+#define X(id, expression)                                          \
     static void unary_##id(float *dst, const float *a, size_t n) { \
-        _Pragma("GCC ivdep") \
-        for (size_t i = 0; i < n; i++) { \
-            float x = a[i]; \
-            dst[i] = (float)(expression); \
-        } \
+        _Pragma("GCC ivdep") for (size_t i = 0; i < n; i++) {      \
+            float x = a[i];                                        \
+            dst[i] = (float)(expression);                          \
+        }                                                          \
     }
 UNARY_TABLE(X)
 #undef X

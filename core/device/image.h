@@ -6,27 +6,27 @@
 
 #include "device/device.h"
 
-#define DEVICE_NEVER UINT32_MAX     /* instruction number of something that does not happen */
+#define DEVICE_NEVER UINT32_MAX /* instruction number of something that does not happen */
 
 /* One block of a storage (HBM storages have one): when it lives and where it lies. */
 struct device_block {
     uint32_t storage;
-    uint32_t first, last;           /* instructions that touch it first and last; DEVICE_NEVER */
-    uint32_t first_write;           /* DEVICE_NEVER: only read */
-    int32_t partition;              /* of place.c: start partition, -1 until placed (and in HBM) */
-    int64_t byte;                   /* of place.c: byte address within the partition */
+    uint32_t first, last; /* instructions that touch it first and last; DEVICE_NEVER */
+    uint32_t first_write; /* DEVICE_NEVER: only read */
+    int32_t partition;    /* of place.c: start partition, -1 until placed (and in HBM) */
+    int64_t byte;         /* of place.c: byte address within the partition */
 };
 
 struct device_image {
     const struct nki_program *program;
     const struct device_generation *generation;
-    struct arena *arena;            /* owns all arrays below */
-    uint8_t *engine;                /* enum nki_engine, one per instruction, never UNKNOWN */
-    struct device_block *blocks;    /* blocks of storage s: block_base[s] .. block_base[s + 1] */
+    struct arena *arena;         /* owns all arrays below */
+    uint8_t *engine;             /* enum nki_engine, one per instruction, never UNKNOWN */
+    struct device_block *blocks; /* blocks of storage s: block_base[s] .. block_base[s + 1] */
     size_t n_blocks;
-    uint32_t *block_base;           /* one per storage, and one more */
-    bool *whole;                    /* per storage: some operand spans several of its blocks */
-    bool *written;                  /* per storage: some instruction writes it */
+    uint32_t *block_base; /* one per storage, and one more */
+    bool *whole;          /* per storage: some operand spans several of its blocks */
+    bool *written;        /* per storage: some instruction writes it */
 };
 
 /* What an instruction reads or writes: an access pattern among its operands, the tile of indices
@@ -34,7 +34,7 @@ struct device_image {
  * skipped as out of bounds) is both written and read. */
 struct device_operand {
     const struct nki_ap *ap;
-    int16_t param;                  /* which parameter of the instruction's row */
+    int16_t param; /* which parameter of the instruction's row */
     bool is_dst, is_src, is_index;
 };
 #define DEVICE_MAX_OPERANDS 64
@@ -42,8 +42,8 @@ struct device_operand {
  * (so read as well), s read, - no tile. */
 const char *device_roles(enum nki_op op);
 /* What may stand for them: t tile, T tile or nothing, v tile or number, V those or nothing,
- * f operator, F operator or nothing, n number, N number or nothing, b boolean or nothing, e member of
- * an enumeration or nothing, i integers, I integers or nothing, l list of tiles, x anything. */
+ * f operator, F operator or nothing, n number, N number or nothing, b boolean or nothing, e member
+ * of an enumeration or nothing, i integers, I integers or nothing, l list of tiles, x anything. */
 const char *device_kinds(enum nki_op op);
 
 /* Fills up to DEVICE_MAX_OPERANDS operands of instruction i and returns how many: those written

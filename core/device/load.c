@@ -4,8 +4,7 @@
 #include "device/check.h"
 #include "device/image.h"
 
-/* ---- operands ---------------------------------------------------------------------------------
- */
+/* ---- operands ------------------------------------------------------------------------------- */
 
 struct operand_list {
     struct device_operand *at;
@@ -91,8 +90,7 @@ void device_ap_blocks(const struct nki_program *program, const struct nki_ap *ap
     *last = (uint32_t)MAX_OF(0, MIN_OF((high * size + size - 1) / block, top));
 }
 
-/* ---- life spans -------------------------------------------------------------------------------
- */
+/* ---- life spans ----------------------------------------------------------------------------- */
 
 static void make_blocks(struct device_image *image) {
     const struct nki_program *program = image->program;
@@ -144,8 +142,7 @@ static void find_lives(struct device_image *image) {
     }
 }
 
-/* ---- findings ---------------------------------------------------------------------------------
- */
+/* ---- findings ------------------------------------------------------------------------------- */
 
 static const char *loc_file(const struct nki_program *program, const struct nki_loc *loc) {
     return loc->file < program->files.len ? program->files.at[loc->file] : "";
@@ -178,8 +175,7 @@ struct diag *device_report(const struct nki_program *program, struct diag_list *
     return index > 0 ? &diags->all.at[index - 1] : diag;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------ */
 
 struct device_image *device_load(const struct nki_program *program,
                                  const struct device_generation *generation,

@@ -26,8 +26,7 @@ static uint64_t block_bytes(const struct exec *x, uint32_t storage) {
     return at->space == NKI_HBM ? at->bytes : memory_row_bytes(x, storage) * at->partitions;
 }
 
-/* ---- allocation ---------------------------------------------------------------------------------
- */
+/* ---- allocation ----------------------------------------------------------------------------- */
 
 static uint8_t *take_spare(struct exec *x, uint64_t bytes) {
     for (size_t i = x->spares.len; i-- > 0;) {
@@ -112,11 +111,10 @@ static void release(struct exec *x, uint32_t b) {
     x->cells[b] = (struct psum_cells){0};
 }
 
-/* ---- life spans ---------------------------------------------------------------------------------
- */
+/* ---- life spans ----------------------------------------------------------------------------- */
 
-/* When the memory of block b is used last: that of a storage used as a whole is its first block's.
- */
+/* When the memory of block b is used last: that of a storage used as a whole is its first
+ * block's. */
 static uint32_t last_use(const struct exec *x, uint32_t b) {
     const struct device_image *image = x->image;
     uint32_t storage = image->blocks[b].storage, last = DEVICE_NEVER;
@@ -155,8 +153,7 @@ void memory_release_dead(struct exec *x) {
         release(x, x->deaths[x->next_death++]);
 }
 
-/* ---- inputs and outputs -------------------------------------------------------------------------
- */
+/* ---- inputs and outputs --------------------------------------------------------------------- */
 
 static bool bind_input(struct exec *x, uint32_t storage, const struct array *input) {
     const struct nki_storage *to = storage_of(x, storage);

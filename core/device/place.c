@@ -64,8 +64,8 @@ static struct moment first_overflow(const struct device_image *image, enum nki_s
 static bool check_capacity(const struct device_image *image, enum nki_space space,
                            struct diag_list *diags) {
     bool psum = space == NKI_PSUM;
-    uint64_t capacity = psum ? image->generation->psum_partition_bytes
-                             : image->generation->sbuf_partition_bytes;
+    uint64_t capacity =
+        psum ? image->generation->psum_partition_bytes : image->generation->sbuf_partition_bytes;
     struct moment moment = first_overflow(image, space, capacity);
     if (moment.instr == DEVICE_NEVER)
         return true;
@@ -75,8 +75,8 @@ static bool check_capacity(const struct device_image *image, enum nki_space spac
     device_report(image->program, diags, legacy ? DIAG_WARNING : DIAG_ERROR,
                   image->program->instrs.at[moment.instr].loc, "",
                   "%llu bytes per partition of %s are live here, %s has %llu%s. %s",
-                  (unsigned long long)moment.bytes, psum ? "PSUM" : "SBUF",
-                  image->generation->name, (unsigned long long)capacity, live.at ? live.at : "",
+                  (unsigned long long)moment.bytes, psum ? "PSUM" : "SBUF", image->generation->name,
+                  (unsigned long long)capacity, live.at ? live.at : "",
                   legacy ? psum ? "The compiler waits for banks to come free."
                                 : "The compiler spills to HBM, which costs time."
                          : "Use smaller tiles, or load later and in pieces.");
@@ -105,8 +105,8 @@ static bool check_manual_pair(const struct device_image *image, const struct man
     device_report(image->program, diags, DIAG_ERROR, y->loc, "",
                   "this tile at bytes %lld to %lld overlaps the one of line %u at bytes %lld to "
                   "%lld while both are in use. Give one of them another address.",
-                  (long long)b->low, (long long)b->high,
-                  image->program->locs.at[x->loc].line, (long long)a->low, (long long)a->high);
+                  (long long)b->low, (long long)b->high, image->program->locs.at[x->loc].line,
+                  (long long)a->low, (long long)a->high);
     return false;
 }
 

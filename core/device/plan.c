@@ -47,8 +47,7 @@ static bool on_chip(const struct device_image *image, uint32_t block, enum nki_s
     return image->program->storages.at[image->blocks[block].storage].space == space;
 }
 
-/* ---- loads that repeat ------------------------------------------------------------------------
- */
+/* ---- loads that repeat ---------------------------------------------------------------------- */
 
 /* One distinct piece of HBM that a line of the kernel loads, perhaps many times. */
 struct piece {
@@ -242,8 +241,7 @@ static void find_resident_loads(struct plan *plan, bool *resident) {
     vec_free(&r.sites);
 }
 
-/* ---- intermediates in PSUM --------------------------------------------------------------------
- */
+/* ---- intermediates in PSUM ------------------------------------------------------------------ */
 
 struct temporary {
     uint32_t writer, reader; /* instruction number + 1 */
@@ -294,8 +292,7 @@ static void find_psum_temporaries(struct plan *plan) {
     free(all);
 }
 
-/* ---- walking the program with memory in mind ---------------------------------------------------
- */
+/* ---- walking the program with memory in mind ------------------------------------------------ */
 
 struct touch {
     uint32_t block;

@@ -26,8 +26,7 @@ struct profiler {
     uint64_t matmuls, activations;
 };
 
-/* ---- counting ----------------------------------------------------------------------------------
- */
+/* ---- counting ------------------------------------------------------------------------------- */
 
 static bool is_dma(uint8_t lane) {
     return lane == LANE_DMA_IN || lane == LANE_DMA_OUT;
@@ -157,8 +156,7 @@ static void count_steps(struct profiler *p) {
     p->hbm_read += p->plan->spill_reload_bytes + p->plan->reload_bytes;
 }
 
-/* ---- the floor ---------------------------------------------------------------------------------
- */
+/* ---- the floor ------------------------------------------------------------------------------ */
 
 /* Inputs that are read must come from HBM once, outputs go there once; the matrix products take
  * their time at the peak of the PE array. No schedule can be faster. */
@@ -200,8 +198,7 @@ double device_floor_on(double floor_us, int cores) {
     return floor_us / MAX_OF(cores, 1);
 }
 
-/* ---- metrics -----------------------------------------------------------------------------------
- */
+/* ---- metrics -------------------------------------------------------------------------------- */
 
 static void metric(struct profiler *p, const char *name, const char *unit, double value) {
     *vec_push(&p->profile->metrics) =
@@ -275,8 +272,7 @@ static void fill_metrics(struct profiler *p) {
     compute_metrics(p);
 }
 
-/* ---- cost per line -----------------------------------------------------------------------------
- */
+/* ---- cost per line -------------------------------------------------------------------------- */
 
 struct lines {
     struct map index; /* file and line -> number + 1 in profile->lines */
@@ -346,8 +342,7 @@ static void fill_lines(struct profiler *p) {
         qsort(p->profile->lines.at, p->profile->lines.len, sizeof *p->profile->lines.at, by_share);
 }
 
-/* ---- bounds ------------------------------------------------------------------------------------
- */
+/* ---- bounds --------------------------------------------------------------------------------- */
 
 /* Lifting what the critical path hardly meets changes nothing worth a schedule. */
 #define WORTH_LIFTING 0.03

@@ -17,8 +17,7 @@
  * hardly depend on it. */
 #define WINDOW 128
 
-/* ---- heaps -------------------------------------------------------------------------------------
- */
+/* ---- heaps ---------------------------------------------------------------------------------- */
 
 struct entry {
     double key;
@@ -59,8 +58,7 @@ static struct entry heap_pop(struct heap *heap) {
     return first;
 }
 
-/* ---- the state of a run ------------------------------------------------------------------------
- */
+/* ---- the state of a run --------------------------------------------------------------------- */
 
 /* SBUF or PSUM. Residences are granted in order; `returned` is memory that comes back, by when. */
 struct pool {
@@ -136,8 +134,7 @@ static void move_window(struct run *run, uint32_t s) {
     }
 }
 
-/* ---- memory ------------------------------------------------------------------------------------
- */
+/* ---- memory --------------------------------------------------------------------------------- */
 
 static void skip_other_memory(struct run *run, struct pool *pool) {
     while (pool->next < run->plan->residences.len &&
@@ -190,8 +187,7 @@ static void settle_memory(struct run *run, uint32_t s) {
         grant(run, &run->psum, false);
 }
 
-/* ---- engines -----------------------------------------------------------------------------------
- */
+/* ---- engines -------------------------------------------------------------------------------- */
 
 static double scalar_table_load(struct run *run, uint16_t set) {
     if (!set || set == run->function_set)
@@ -230,8 +226,7 @@ static void run_on_engine(struct run *run, uint32_t s, double start) {
     run->lanes[cost->lane].free = run->time->end[s];
 }
 
-/* ---- transfers ---------------------------------------------------------------------------------
- */
+/* ---- transfers ------------------------------------------------------------------------------ */
 
 /* Who triggers a transfer: the engine the kernel names, else the Sync engine. */
 static enum nki_engine issuer_of(const struct run *run, uint32_t s) {
@@ -281,8 +276,7 @@ static void run_transfer(struct run *run, uint32_t s, double at) {
     time->visible[s] = last + table->dma_complete_ns;
 }
 
-/* ---- the run -----------------------------------------------------------------------------------
- */
+/* ---- the run -------------------------------------------------------------------------------- */
 
 /* When the lane could start its next step, and which that is where the order is fixed. */
 static double next_start(const struct run *run, const struct lane_state *lane) {

@@ -45,10 +45,8 @@ static uint16_t function_set(const struct nki_instr *instr) {
     case NKI_FUNC_SQUARE:
     case NKI_FUNC_ABS:
     case NKI_FUNC_SIGN:
-    case NKI_FUNC_RELU:
-        return 0;
-    default:
-        return (uint16_t)instr->operands[1].i;
+    case NKI_FUNC_RELU: return 0;
+    default: return (uint16_t)instr->operands[1].i;
     }
 }
 

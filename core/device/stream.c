@@ -4,8 +4,7 @@
  * way. What is computed is the caller's. */
 #include "device/exec.h"
 
-/* ---- whole views ------------------------------------------------------------------------------
- */
+/* ---- whole views ---------------------------------------------------------------------------- */
 
 void view_to_floats(const struct view *view, float *to) {
     struct walk walk;
@@ -69,8 +68,7 @@ void view_from_bytes(const struct view *view, const uint8_t *from) {
     } while (walk_next(&walk));
 }
 
-/* ---- hazards ----------------------------------------------------------------------------------
- */
+/* ---- hazards -------------------------------------------------------------------------------- */
 
 static bool same_pattern(const struct view *a, const struct view *b) {
     if (a->at != b->at || a->dtype != b->dtype || a->n_dims != b->n_dims)
@@ -118,8 +116,7 @@ static struct view flatten(struct exec *x, const struct view *view) {
     return copy;
 }
 
-/* ---- copies -----------------------------------------------------------------------------------
- */
+/* ---- copies --------------------------------------------------------------------------------- */
 
 static void copy_runs(struct exec *x, struct walk *walk, const struct view *dst,
                       const struct view *src) {
@@ -164,8 +161,7 @@ bool view_copy(struct exec *x, const struct view *dst, const struct view *src) {
     return true;
 }
 
-/* ---- streams in fp32 --------------------------------------------------------------------------
- */
+/* ---- streams in fp32 ------------------------------------------------------------------------ */
 
 /* How a view's elements get into a lane and out of it. */
 struct lane {
@@ -284,8 +280,7 @@ bool stream_floats(struct exec *x, const struct stream *stream) {
     return true;
 }
 
-/* ---- streams of integers ------------------------------------------------------------------------
- */
+/* ---- streams of integers -------------------------------------------------------------------- */
 
 /* Integers are rare: whole operands are taken out, computed and put back. */
 bool stream_ints(struct exec *x, const struct int_stream *stream) {

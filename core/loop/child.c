@@ -13,22 +13,22 @@
 #include <unistd.h>
 
 #define DEFAULT_MAX_LINE ((size_t)1 << 20)
-#define LINES_AT_ONCE 4096      /* bytes of lines read before the loop goes round */
+#define LINES_AT_ONCE 4096 /* bytes of lines read before the loop goes round */
 #define MOST_LINGERS 20
-#define LINGER_MS 300           /* how long outputs may stay open after the child ended */
+#define LINGER_MS 300 /* how long outputs may stay open after the child ended */
 
 extern char **environ;
 
 struct output {
-    uv_pipe_t *pipe;            /* NULL when closed or never open */
+    uv_pipe_t *pipe; /* NULL when closed or never open */
     enum loop_output mode;
     struct buf line;
-    bool paused;                /* lines wait to be read until the loop went round */
+    bool paused; /* lines wait to be read until the loop went round */
 };
 
 struct loop_child {
     struct loop *loop;
-    struct loop_child_spec spec;        /* only the plain values and callbacks */
+    struct loop_child_spec spec; /* only the plain values and callbacks */
     pid_t pid;
     uv_pipe_t *input;
     struct output outputs[2];
@@ -36,7 +36,7 @@ struct loop_child {
     int lingered;
     uint64_t started_ns;
     size_t writes;
-    uint64_t heard;                     /* bytes of its outputs */
+    uint64_t heard; /* bytes of its outputs */
     enum wall_level wall;
     bool reaped, killed, timed_out, flooded, forgotten, close_input;
     int wait_status;
@@ -48,14 +48,14 @@ struct plan {
     char *const *argv;
     char **env;
     const struct loop_child_spec *spec;
-    struct os_filter *filter;   /* of the wall; NULL: none */
-    int filter_fd;              /* the same for bubblewrap; -1: none */
+    struct os_filter *filter; /* of the wall; NULL: none */
+    int filter_fd;            /* the same for bubblewrap; -1: none */
     int fds[3];
-    int report;                 /* where a failed exec writes its errno */
+    int report; /* where a failed exec writes its errno */
     pid_t parent;
 };
 
-/* ------------------------------------------------------------------------------ in the new process */
+/* -------------------------------------------------------------------------- in the new process */
 
 static CC_NORETURN void give_up(const struct plan *plan) {
     int code = errno;
@@ -98,7 +98,7 @@ static CC_NORETURN void become_child(struct plan *plan) {
     give_up(plan);
 }
 
-/* ------------------------------------------------------------------------------------- starting */
+/* ------------------------------------------------------------------------------------ starting */
 
 static bool make_pipe(int ends[2]) {
     if (pipe(ends) != 0)
@@ -154,7 +154,7 @@ static pid_t launch(struct plan *plan) {
     close(report[1]);
     if (pid > 0) {
         if (!plan->spec->interactive && !plan->spec->own_session && !plan->spec->wall)
-            setpgid(pid, pid);          /* also here: a kill may come before the child did it */
+            setpgid(pid, pid); /* also here: a kill may come before the child did it */
         ssize_t n;
         do
             n = read(report[0], &failed, sizeof failed);
@@ -192,8 +192,8 @@ static pid_t launch_spec(const struct loop_child_spec *spec, int theirs[3]) {
         const char *const *in;
         char *const *out;
     } argv = {spec->argv};
-    struct plan plan = {.argv = argv.out, .spec = spec, .env = loop_make_environment(spec),
-                        .filter_fd = -1};
+    struct plan plan = {
+        .argv = argv.out, .spec = spec, .env = loop_make_environment(spec), .filter_fd = -1};
     for (int i = 0; i < 3; i++)
         plan.fds[i] = theirs[i];
     pid_t pid = launch_behind(spec, &plan);
@@ -316,7 +316,7 @@ static void on_resume(void *data) {
     }
 }
 
-/* -------------------------------------------------------------------------------------- writing */
+/* ------------------------------------------------------------------------------------- writing */
 
 struct write_request {
     uv_write_t uv;
@@ -335,7 +335,7 @@ static void on_written(uv_write_t *uv, int status) {
     struct loop_child *child = request->child;
     free(request);
     if (status == UV_ECANCELED)
-        return;                          /* the pipe is gone, and the child perhaps with it */
+        return; /* the pipe is gone, and the child perhaps with it */
     child->writes--;
     if (child->input && (status < 0 || (child->close_input && !child->writes)))
         close_input_now(child);
@@ -364,7 +364,7 @@ void loop_child_close_input(struct loop_child *child) {
         close_input_now(child);
 }
 
-/* ------------------------------------------------------------------------------- ending, killing */
+/* ----------------------------------------------------------------------------- ending, killing */
 
 static void signal_group(struct loop_child *child, int signum) {
     if (child->spec.interactive) {
@@ -431,7 +431,7 @@ static void on_linger(void *data) {
     struct loop_child *child = data;
     child->linger = NULL;
     bool more = child->outputs[0].paused || child->outputs[1].paused;
-    if (more && child->lingered++ < MOST_LINGERS) {     /* what it printed is still coming in */
+    if (more && child->lingered++ < MOST_LINGERS) { /* what it printed is still coming in */
         child->linger = loop_timer_start(child->loop, LINGER_MS, 0, on_linger, child);
         return;
     }
@@ -444,7 +444,7 @@ static void after_reaping(struct loop_child *child) {
     child->reaped = true;
     child->elapsed_s = (double)(clock_monotonic_ns() - child->started_ns) * 1e-9;
     if (!child->spec.interactive)
-        signal_group(child, SIGKILL);   /* what it left behind in its group */
+        signal_group(child, SIGKILL); /* what it left behind in its group */
     if (child->outputs[0].pipe || child->outputs[1].pipe)
         child->linger = loop_timer_start(child->loop, LINGER_MS, 0, on_linger, child);
     finish_if_over(child);
@@ -507,7 +507,7 @@ static void on_time_limit(void *data) {
     end_group(child, 0);
 }
 
-/* ----------------------------------------------------------------------------------- the handle */
+/* ---------------------------------------------------------------------------------- the handle */
 
 static uv_pipe_t *open_pipe(struct loop_child *child, int fd) {
     if (fd < 0)
@@ -587,20 +587,12 @@ int loop_child_pid(const struct loop_child *child) {
 
 void loop_exit_print(const struct loop_exit *result, struct buf *out) {
     switch (result->end) {
-    case LOOP_EXITED:
-        buf_printf(out, "exit status %d", result->status);
-        break;
+    case LOOP_EXITED: buf_printf(out, "exit status %d", result->status); break;
     case LOOP_SIGNALLED:
         buf_printf(out, "killed by signal %d (%s)", result->signum, strsignal(result->signum));
         break;
-    case LOOP_TIMED_OUT:
-        buf_printf(out, "no end within %.3g s", result->elapsed_s);
-        break;
-    case LOOP_FLOODED:
-        buf_puts(out, "ended for printing without end");
-        break;
-    case LOOP_KILLED:
-        buf_puts(out, "cancelled");
-        break;
+    case LOOP_TIMED_OUT: buf_printf(out, "no end within %.3g s", result->elapsed_s); break;
+    case LOOP_FLOODED: buf_puts(out, "ended for printing without end"); break;
+    case LOOP_KILLED: buf_puts(out, "cancelled"); break;
     }
 }

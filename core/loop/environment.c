@@ -11,9 +11,9 @@ static const char *const harmless[] = {
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TZ", "TMPDIR",
     "XDG_CACHE_HOME",
     /* Which libraries and which Python. */
-    "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME",
-    "PYTHONUSERBASE", "PYTHONNOUSERSITE", "PYTHONHASHSEED", "VIRTUAL_ENV", "CONDA_PREFIX",
-    "PYENV_ROOT", "PYENV_VERSION",
+    "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH", "PYTHONPATH",
+    "PYTHONHOME", "PYTHONUSERBASE", "PYTHONNOUSERSITE", "PYTHONHASHSEED", "VIRTUAL_ENV",
+    "CONDA_PREFIX", "PYENV_ROOT", "PYENV_VERSION",
     /* How numbers are made: the same in hone and in its children. */
     "OPENBLAS_*", "GOTO_NUM_THREADS", "OMP_*", "KMP_*", "GOMP_*", "MKL_*", "BLIS_*", "NPY_*",
     "NUMEXPR_*", "VECLIB_MAXIMUM_THREADS", "MALLOC_ARENA_MAX",
@@ -65,7 +65,7 @@ char **loop_make_environment(const struct loop_child_spec *spec) {
         union {
             const char *in;
             char *out;
-        } text = {*change};             /* exec takes pointers without const */
+        } text = {*change}; /* exec takes pointers without const */
         if (strchr(*change, '='))
             *vec_push(&env) = text.out;
     }

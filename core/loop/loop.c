@@ -32,7 +32,7 @@ struct job {
     struct loop *loop;
     loop_fn *work, *done;
     void *data;
-    bool owns_data;             /* done is called in any case */
+    bool owns_data; /* done is called in any case */
 };
 
 static void free_handle(uv_handle_t *handle) {
@@ -90,7 +90,7 @@ struct loop *loop_new(void) {
         uv_signal_start(loop->reaper, on_child_signal, SIGCHLD) != 0)
         HONE_BUG("the event loop cannot start");
     loop->wake->data = loop->reaper->data = loop;
-    signal(SIGPIPE, SIG_IGN);           /* a child that closed its input must not end hone */
+    signal(SIGPIPE, SIG_IGN); /* a child that closed its input must not end hone */
     return loop;
 }
 
@@ -157,7 +157,7 @@ bool loop_run_until(struct loop *loop, const bool *done, uint64_t limit_ms) {
     return serve(loop, done, limit_ms);
 }
 
-/* --------------------------------------------------------------------------------------- timers */
+/* -------------------------------------------------------------------------------------- timers */
 
 void loop_timer_stop(struct loop_timer *timer) {
     if (!timer)
@@ -186,12 +186,12 @@ struct loop_timer *loop_timer_start(struct loop *loop, uint64_t delay_ms, uint64
     timer->repeats = repeat_ms != 0;
     if (!timer->repeats)
         loop->under_way++;
-    uv_update_time(&loop->uv);          /* the delay counts from now, not from the last event */
+    uv_update_time(&loop->uv); /* the delay counts from now, not from the last event */
     uv_timer_start(&timer->uv, on_timer, delay_ms, repeat_ms);
     return timer;
 }
 
-/* ----------------------------------------------------------------------------------- worker jobs */
+/* --------------------------------------------------------------------------------- worker jobs */
 
 static void job_work(uv_work_t *uv) {
     struct job *job = (struct job *)uv;
@@ -225,7 +225,7 @@ void loop_job_start_owned(struct loop *loop, loop_fn *work, loop_fn *done, void 
     job_start(loop, work, done, (struct job){.data = data, .owns_data = true});
 }
 
-/* ----------------------------------------------------------------------------- watches, signals */
+/* ---------------------------------------------------------------------------- watches, signals */
 
 static int to_uv(int events) {
     return (events & LOOP_READABLE ? UV_READABLE : 0) | (events & LOOP_WRITABLE ? UV_WRITABLE : 0);
@@ -233,8 +233,8 @@ static int to_uv(int events) {
 
 static void on_ready(uv_poll_t *uv, int status, int events) {
     struct loop_watch *watch = (struct loop_watch *)uv;
-    int ours = (events & UV_READABLE ? LOOP_READABLE : 0) |
-               (events & UV_WRITABLE ? LOOP_WRITABLE : 0);
+    int ours =
+        (events & UV_READABLE ? LOOP_READABLE : 0) | (events & UV_WRITABLE ? LOOP_WRITABLE : 0);
     /* A descriptor in trouble reads as both: the owner finds out at its next read or write. */
     watch->fn(watch->data, status < 0 ? LOOP_READABLE | LOOP_WRITABLE : ours);
 }

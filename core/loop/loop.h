@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one event loop: timers, child processes, worker jobs, file descriptors, signals. Every call is
- * made on the thread that runs the loop, except loop_post; every callback comes on that thread. */
+/* The one event loop: timers, child processes, worker jobs, file descriptors, signals. Every call
+ * is made on the thread that runs the loop, except loop_post; every callback comes on that
+ * thread. */
 #ifndef HONE_LOOP_LOOP_H
 #define HONE_LOOP_LOOP_H
 
@@ -12,8 +13,8 @@
 
 struct loop;
 struct loop *loop_new(void) CC_MUST_USE;
-/* Kills the children that still run, waits for jobs that already work, frees every handle. Callbacks
- * no longer come. Accepts NULL. */
+/* Kills the children that still run, waits for jobs that already work, frees every handle.
+ * Callbacks no longer come. Accepts NULL. */
 void loop_free(struct loop *loop);
 /* Serves events until loop_stop. */
 void loop_run(struct loop *loop);
@@ -39,8 +40,8 @@ void loop_post(struct loop *loop, loop_fn *fn, void *data);
 
 /* Runs work(data) on a worker thread, then done(data) on the loop's thread. */
 void loop_job_start(struct loop *loop, loop_fn *work, loop_fn *done, void *data);
-/* The same for a job whose data belongs to it alone: done, which frees it, is called in any case, at
- * the latest by loop_free. */
+/* The same for a job whose data belongs to it alone: done, which frees it, is called in any case,
+ * at the latest by loop_free. */
 void loop_job_start_owned(struct loop *loop, loop_fn *work, loop_fn *done, void *data);
 
 /* A watched descriptor. The descriptor stays the caller's; stop the watch before closing it. */
@@ -51,29 +52,30 @@ struct loop_watch;
 struct loop_watch *loop_watch_start(struct loop *loop, int fd, int events, loop_watch_fn *fn,
                                     void *data);
 void loop_watch_change(struct loop_watch *watch, int events);
-void loop_watch_stop(struct loop_watch *watch);           /* accepts NULL */
+void loop_watch_stop(struct loop_watch *watch); /* accepts NULL */
 
 typedef void loop_signal_fn(void *data, int signum);
 struct loop_signal;
-struct loop_signal *loop_signal_start(struct loop *loop, int signum, loop_signal_fn *fn, void *data);
-void loop_signal_stop(struct loop_signal *signal);        /* accepts NULL */
+struct loop_signal *loop_signal_start(struct loop *loop, int signum, loop_signal_fn *fn,
+                                      void *data);
+void loop_signal_stop(struct loop_signal *signal); /* accepts NULL */
 
 /* What happens with an output of a child. */
 enum loop_output {
-    LOOP_DISCARD,       /* goes to /dev/null */
-    LOOP_LINES,         /* on_output once per line, without the line end */
-    LOOP_RAW,           /* on_output with bytes as they come */
-    LOOP_INHERIT,       /* hone's own */
+    LOOP_DISCARD, /* goes to /dev/null */
+    LOOP_LINES,   /* on_output once per line, without the line end */
+    LOOP_RAW,     /* on_output with bytes as they come */
+    LOOP_INHERIT, /* hone's own */
 };
 enum loop_stream { LOOP_STDOUT, LOOP_STDERR };
 
 enum loop_end {
-    LOOP_EXITED,        /* by itself: status */
-    LOOP_SIGNALLED,     /* by a signal that hone did not send: signum (SIGKILL is most often the
-                         * kernel's out-of-memory killer, SIGXCPU the cpu limit) */
-    LOOP_TIMED_OUT,     /* over time_limit_s; its group was killed */
-    LOOP_FLOODED,       /* over output_limit; its group was killed */
-    LOOP_KILLED,        /* by loop_child_kill */
+    LOOP_EXITED,    /* by itself: status */
+    LOOP_SIGNALLED, /* by a signal that hone did not send: signum (SIGKILL is most often the
+                     * kernel's out-of-memory killer, SIGXCPU the cpu limit) */
+    LOOP_TIMED_OUT, /* over time_limit_s; its group was killed */
+    LOOP_FLOODED,   /* over output_limit; its group was killed */
+    LOOP_KILLED,    /* by loop_child_kill */
 };
 struct loop_exit {
     enum loop_end end;
@@ -83,33 +85,33 @@ struct loop_exit {
 
 /* What a child sees of hone's environment. */
 enum loop_environment {
-    LOOP_LISTED,        /* what programs need to run and to compute alike (environment.c), and what
-                         * `pass` names: no keys, no agents */
-    LOOP_WHOLE,         /* all of it: for programs that the person chose for work with their login */
+    LOOP_LISTED, /* what programs need to run and to compute alike (environment.c), and what
+                  * `pass` names: no keys, no agents */
+    LOOP_WHOLE,  /* all of it: for programs that the person chose for work with their login */
 };
 
 /* A child process to start. Only argv is needed; all strings are copied. */
 struct loop_child_spec {
-    const char *const *argv;            /* ends with NULL; argv[0] is looked up on PATH */
+    const char *const *argv; /* ends with NULL; argv[0] is looked up on PATH */
     enum loop_environment environment;
-    const char *const *pass;            /* further names of hone's environment that it sees, "NAME" or
-                                         * "NAME*" for all that begin so; NULL: none */
-    const char *const *env;             /* "NAME=value" to set, "NAME" to remove; NULL: as it is */
+    const char *const *pass; /* further names of hone's environment that it sees, "NAME" or
+                              * "NAME*" for all that begin so; NULL: none */
+    const char *const *env;  /* "NAME=value" to set, "NAME" to remove; NULL: as it is */
     const char *cwd;
-    const void *input;                  /* written to its stdin, which is then closed */
+    const void *input; /* written to its stdin, which is then closed */
     size_t input_len;
-    bool keep_input;                    /* stdin stays open for loop_child_write */
-    bool own_session;                   /* without hone's terminal: it cannot write or ask there */
-    bool interactive;                   /* stdin, terminal and process group stay hone's own */
+    bool keep_input;  /* stdin stays open for loop_child_write */
+    bool own_session; /* without hone's terminal: it cannot write or ask there */
+    bool interactive; /* stdin, terminal and process group stay hone's own */
     enum loop_output out, err;
-    bool secret;                        /* what LOOP_RAW read is wiped after on_output */
-    size_t max_line;                    /* longer lines come in pieces; 0: 1 MiB */
-    uint64_t output_limit;              /* bytes of both outputs together; 0: none */
-    const struct wall *wall;            /* chosen; NULL: none. Needed until loop_child_start returns,
-                                         * its folder until on_exit. The child has no terminal then */
-    double time_limit_s;                /* 0: none */
-    uint64_t memory_limit;              /* bytes of address space, where the system can; 0: none */
-    double cpu_limit_s;                 /* 0: none */
+    bool secret;             /* what LOOP_RAW read is wiped after on_output */
+    size_t max_line;         /* longer lines come in pieces; 0: 1 MiB */
+    uint64_t output_limit;   /* bytes of both outputs together; 0: none */
+    const struct wall *wall; /* chosen; NULL: none. Needed until loop_child_start returns,
+                              * its folder until on_exit. The child has no terminal then */
+    double time_limit_s;     /* 0: none */
+    uint64_t memory_limit;   /* bytes of address space, where the system can; 0: none */
+    double cpu_limit_s;      /* 0: none */
     /* `whole` is false for a piece of a line over max_line; the rest follows. May be NULL. */
     void (*on_output)(void *data, enum loop_stream stream, struct str text, bool whole);
     /* Last call, after all output was delivered; the handle is gone afterwards. May be NULL. */

@@ -38,7 +38,7 @@ static bool prepare(struct model_call *call, const char *key, struct model_post 
     struct str base = model_call_base(call, ADDRESS);
     bool caches = !model_goes_without(call, MODEL_WITHOUT_CACHE);
     (void)err;
-    if (str_ends(base, "/v1"))          /* people write it with and without */
+    if (str_ends(base, "/v1")) /* people write it with and without */
         base.len -= 3;
     buf_printf(&post->url, STR_FMT "/v1/messages", STR_ARG(base));
     if (*key)
@@ -136,13 +136,11 @@ static enum model_failed failed_of(const char *type) {
     static const struct {
         const char *type;
         enum model_failed failed;
-    } rows[] = {{"overloaded_error", MODEL_FAILED_OVERLOAD},
-                {"api_error", MODEL_FAILED_OVERLOAD},
-                {"rate_limit_error", MODEL_FAILED_OVERLOAD},
-                {"timeout_error", MODEL_FAILED_OVERLOAD},
-                {"authentication_error", MODEL_FAILED_KEY},
-                {"permission_error", MODEL_FAILED_KEY},
-                {"billing_error", MODEL_FAILED_KEY}};
+    } rows[] = {
+        {"overloaded_error", MODEL_FAILED_OVERLOAD}, {"api_error", MODEL_FAILED_OVERLOAD},
+        {"rate_limit_error", MODEL_FAILED_OVERLOAD}, {"timeout_error", MODEL_FAILED_OVERLOAD},
+        {"authentication_error", MODEL_FAILED_KEY},  {"permission_error", MODEL_FAILED_KEY},
+        {"billing_error", MODEL_FAILED_KEY}};
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         if (!strcmp(rows[i].type, type))
             return rows[i].failed;
@@ -154,16 +152,17 @@ static void on_error(struct model_call *call, const cJSON *object) {
     const char *type = model_json_text(cJSON_GetObjectItemCaseSensitive(object, "error"), "type");
     const char *words = model_json_error(object);
     model_call_fail(call, failed_of(type ? type : "api_error"), "%s: %s: %.300s",
-                    model_call_name(call), type ? type : "error", words ? words : "no reason given");
+                    model_call_name(call), type ? type : "error",
+                    words ? words : "no reason given");
 }
 
 static const struct {
     const char *type;
     void (*take)(struct model_call *call, const cJSON *object);
 } events[] = {
-    {"message_start", on_start},         {"content_block_start", on_block},
-    {"content_block_delta", on_delta},   {"message_delta", on_message_delta},
-    {"message_stop", on_stop},           {"error", on_error},
+    {"message_start", on_start},       {"content_block_start", on_block},
+    {"content_block_delta", on_delta}, {"message_delta", on_message_delta},
+    {"message_stop", on_stop},         {"error", on_error},
 };
 
 static void event(struct model_call *call, const char *name, struct str data) {
@@ -194,8 +193,13 @@ static bool whole(struct model_call *call, const cJSON *object) {
     return true;
 }
 
-const struct model_api model_api_anthropic = {
-    .name = "anthropic", .is_service = true, .key_variable = "ANTHROPIC_API_KEY",
-    .address = ADDRESS, .framing = MODEL_SSE,
-    .prepare = prepare, .event = event, .whole = whole, .start = model_keyed_start,
-    .stop = model_keyed_stop};
+const struct model_api model_api_anthropic = {.name = "anthropic",
+                                              .is_service = true,
+                                              .key_variable = "ANTHROPIC_API_KEY",
+                                              .address = ADDRESS,
+                                              .framing = MODEL_SSE,
+                                              .prepare = prepare,
+                                              .event = event,
+                                              .whole = whole,
+                                              .start = model_keyed_start,
+                                              .stop = model_keyed_stop};

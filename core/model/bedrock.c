@@ -71,9 +71,10 @@ static void add_encoded(struct buf *out, const char *text) {
     }
 }
 
-/* A model's name may hold ':' and '/'. SigV4 signs the path with each segment encoded once more than
- * it travels ("Create a signed AWS API request", IAM user guide). An old libcurl signs the URL's
- * path as it stands, so the URL gets the encoded path and the request line the one to send. */
+/* A model's name may hold ':' and '/'. SigV4 signs the path with each segment encoded once more
+ * than it travels ("Create a signed AWS API request", IAM user guide). An old libcurl signs the
+ * URL's path as it stands, so the URL gets the encoded path and the request line the one to
+ * send. */
 static void put_address(struct model_post *post, const char *base, const char *model) {
     struct buf encoded = {0}, signed_name = {0};
     add_encoded(&encoded, model);
@@ -247,8 +248,7 @@ static void on_usage(struct model_call *call, const cJSON *object) {
 static const struct {
     const char *type;
     void (*take)(struct model_call *call, const cJSON *object);
-} events[] = {
-    {"contentBlockDelta", on_delta}, {"messageStop", on_stop}, {"metadata", on_usage}};
+} events[] = {{"contentBlockDelta", on_delta}, {"messageStop", on_stop}, {"metadata", on_usage}};
 
 static void event(struct model_call *call, const char *name, struct str data) {
     cJSON *object = cJSON_ParseWithLength(data.at ? data.at : "", data.len);
@@ -261,6 +261,10 @@ static void event(struct model_call *call, const char *name, struct str data) {
     cJSON_Delete(object);
 }
 
-const struct model_api model_api_bedrock = {
-    .name = "bedrock", .is_service = true, .framing = MODEL_FRAMES, .prepare = prepare,
-    .event = event, .start = start, .stop = stop};
+const struct model_api model_api_bedrock = {.name = "bedrock",
+                                            .is_service = true,
+                                            .framing = MODEL_FRAMES,
+                                            .prepare = prepare,
+                                            .event = event,
+                                            .start = start,
+                                            .stop = stop};

@@ -8,8 +8,8 @@
 #include "model/private.h"
 
 #define LONGEST_WAIT_S 60.0
-#define LONGEST_ASKED_S 900.0       /* a service that asks for more is not waited for */
-#define FINISH_S 1.0                /* for token counts and the end, when all was said */
+#define LONGEST_ASKED_S 900.0 /* a service that asks for more is not waited for */
+#define FINISH_S 1.0          /* for token counts and the end, when all was said */
 
 static const struct model_api *const apis[] = {
     &model_api_anthropic, &model_api_openai,  &model_api_responses,
@@ -44,7 +44,7 @@ struct str model_call_base(const struct model_call *call, const char *usual) {
     return base;
 }
 
-/* ------------------------------------------------------------------------------ what a try tells */
+/* ---------------------------------------------------------------------------- what a try tells */
 
 static void watch_limits(struct model_call *call, double in_s);
 
@@ -169,7 +169,7 @@ void model_call_note(struct model_call *call, const char *format, ...) {
     buf_free(&text);
 }
 
-/* ------------------------------------------------------------------------------------- the tries */
+/* ----------------------------------------------------------------------------------- the tries */
 
 static void try_begin(struct model_call *call);
 
@@ -196,7 +196,8 @@ void model_so_far(const struct model_call *call, struct model_reply *reply) {
     *reply = call->reply;
     reply->text = (struct str){call->text.at ? call->text.at : "", call->text.len};
     reply->elapsed_s = (double)(now - call->begun_ns) * 1e-9;
-    reply->first_s = call->first_ns ? (double)(call->first_ns - call->begun_ns) * 1e-9 : (double)NAN;
+    reply->first_s =
+        call->first_ns ? (double)(call->first_ns - call->begun_ns) * 1e-9 : (double)NAN;
     reply->dollars = model_price_of(&call->kept.endpoint.price, &reply->usage);
 }
 
@@ -230,7 +231,7 @@ static void try_again(void *data) {
     call->waiting = false;
     if (call->callbacks.on_again)
         call->callbacks.on_again(call->callbacks.data);
-    if (!call->settled)                 /* cancelled by who was told */
+    if (!call->settled) /* cancelled by who was told */
         try_begin(call);
 }
 
@@ -294,7 +295,7 @@ void model_call_end_try(struct model_call *call) {
     else
         model_call_note(call, "%s; try %d of %d in %.0f s", call->wrong.text, call->reply.tries + 1,
                         call->kept.endpoint.retries + 1, ceil(wait));
-    if (call->settled)                  /* cancelled by who was told */
+    if (call->settled) /* cancelled by who was told */
         return;
     call->timer = loop_timer_start(call->client->loop, (uint64_t)(wait * 1000), 0, try_again, call);
 }
@@ -306,7 +307,7 @@ static void try_stop(struct model_call *call) {
         call->api->stop(call);
 }
 
-/* ------------------------------------------------------------------------------------ the limits */
+/* ---------------------------------------------------------------------------------- the limits */
 
 static void on_limit(void *data);
 
@@ -372,8 +373,8 @@ static void try_begin(struct model_call *call) {
     call->reply.max_tokens = call->kept.endpoint.max_tokens;
     call->asked_ns = call->heard_ns = clock_monotonic_ns();
     if (call->api != &model_api_human)
-        watch_limits(call, MIN_OF(call->kept.endpoint.first_limit_s,
-                                  call->kept.endpoint.stall_limit_s));
+        watch_limits(call,
+                     MIN_OF(call->kept.endpoint.first_limit_s, call->kept.endpoint.stall_limit_s));
     call->api->start(call);
 }
 
@@ -400,8 +401,10 @@ static bool endpoint_is_whole(const struct model_endpoint *endpoint, struct err 
     if (api->is_service && !(endpoint->model && *endpoint->model))
         return err_set(err, ERR_USAGE, "no model is named for the interface %s", api->name);
     if (has_login(endpoint->base_url))
-        return err_set(err, ERR_USAGE, "base_url holds a user and password, which would stand in "
-                       "settings and messages; give the key by key_env, key_command or key_keyring");
+        return err_set(
+            err, ERR_USAGE,
+            "base_url holds a user and password, which would stand in "
+            "settings and messages; give the key by key_env, key_command or key_keyring");
     if (!strcmp(api->name, "command") && !(endpoint->command && endpoint->command[0]))
         return err_set(err, ERR_USAGE, "no command is given for the interface command");
     return true;
@@ -441,7 +444,7 @@ void model_cancel(struct model_call *call) {
     settle_soon(call);
 }
 
-/* ------------------------------------------------------------------------------------ the client */
+/* ---------------------------------------------------------------------------------- the client */
 
 struct model_client *model_client_new(struct loop *loop) {
     struct model_client *client = mem_alloc(1, sizeof *client);

@@ -12,13 +12,13 @@
 #define MAX_NAMES 64
 
 /* What any program of that kind sees; further names are the section's to give (env). */
-static const char *const usual_names[] = {"TERM", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
-                                          "XDG_STATE_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR"};
+static const char *const usual_names[] = {"TERM",           "XDG_CONFIG_HOME", "XDG_DATA_HOME",
+                                          "XDG_STATE_HOME", "SSL_CERT_FILE",   "SSL_CERT_DIR"};
 
 struct running {
     struct model_call *call;
     struct loop_child *child;
-    struct buf said;                    /* the end of its standard error */
+    struct buf said; /* the end of its standard error */
 };
 
 static void add_part(struct buf *out, const char *title, struct str text) {
@@ -71,8 +71,8 @@ static void on_exit_command(void *data, const struct loop_exit *exit) {
     else if (exit->end == LOOP_EXITED && exit->status == 0)
         model_call_fail(call, MODEL_FAILED_GARBLED, "%s printed no answer", program);
     else
-        model_call_fail(call, failed, "%s ended with %s%s" STR_FMT, program, how.at, said.len ? ": " : "",
-                        (int)MIN_OF(said.len, 250), said.at ? said.at : "");
+        model_call_fail(call, failed, "%s ended with %s%s" STR_FMT, program, how.at,
+                        said.len ? ": " : "", (int)MIN_OF(said.len, 250), said.at ? said.at : "");
     call->own = NULL;
     buf_free(&how);
     buf_free(&running->said);
@@ -128,11 +128,19 @@ static void command_start(struct model_call *call) {
     print_conversation(&call->kept.request, &prompt);
     const char *names[MAX_NAMES];
     name_environment(endpoint, names);
-    struct loop_child_spec spec = {
-        .argv = endpoint->command, .pass = names, .own_session = true, .input = prompt.at, .input_len = prompt.len,
-        .out = LOOP_RAW, .err = LOOP_LINES, .max_line = 1u << 16, .on_output = on_output,
-        .time_limit_s = endpoint->first_limit_s + 10 * endpoint->stall_limit_s,
-        .on_exit = on_exit_command, .data = running};
+    struct loop_child_spec spec = {.argv = endpoint->command,
+                                   .pass = names,
+                                   .own_session = true,
+                                   .input = prompt.at,
+                                   .input_len = prompt.len,
+                                   .out = LOOP_RAW,
+                                   .err = LOOP_LINES,
+                                   .max_line = 1u << 16,
+                                   .on_output = on_output,
+                                   .time_limit_s =
+                                       endpoint->first_limit_s + 10 * endpoint->stall_limit_s,
+                                   .on_exit = on_exit_command,
+                                   .data = running};
     running->child = loop_child_start(call->client->loop, &spec, &err);
     buf_free(&prompt);
     if (running->child) {

@@ -47,7 +47,7 @@ static void from_environment(struct credentials *found) {
 struct reading {
     const char *profile;
     struct credentials *found;
-    bool keys;                      /* keys count too, not the region alone */
+    bool keys; /* keys count too, not the region alone */
 };
 
 /* "[profile NAME]" in the configuration file, "[NAME]" in the credentials file. */
@@ -114,11 +114,12 @@ bool credentials_find(const char *profile, struct credentials *found, struct err
         from_environment(found);
     if (is_whole(found))
         return true;
-    return err_set(err, ERR_USAGE,
-                   "no AWS credentials: neither AWS_ACCESS_KEY_ID nor AWS_BEARER_TOKEN_BEDROCK is "
-                   "set, the profile \"%.60s\" of ~/.aws has no keys, and no instance offers any. "
-                   "With single sign-on, \"aws configure export-credentials --format env\" prints what to set",
-                   profile);
+    return err_set(
+        err, ERR_USAGE,
+        "no AWS credentials: neither AWS_ACCESS_KEY_ID nor AWS_BEARER_TOKEN_BEDROCK is "
+        "set, the profile \"%.60s\" of ~/.aws has no keys, and no instance offers any. "
+        "With single sign-on, \"aws configure export-credentials --format env\" prints what to set",
+        profile);
 }
 
 bool credentials_parse(struct str json, struct credentials *found) {

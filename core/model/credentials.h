@@ -7,9 +7,9 @@
 #include "loop/loop.h"
 
 struct credentials {
-    struct buf access_key, secret_key, session_token;   /* wiped by credentials_wipe */
-    struct buf bearer;                                  /* a Bedrock API key instead of the three */
-    char region[40];                                    /* "" not said */
+    struct buf access_key, secret_key, session_token; /* wiped by credentials_wipe */
+    struct buf bearer;                                /* a Bedrock API key instead of the three */
+    char region[40];                                  /* "" not said */
 };
 void credentials_wipe(struct credentials *credentials);
 /* From the environment (AWS_BEARER_TOKEN_BEDROCK, AWS_ACCESS_KEY_ID, ...) and the profile files

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an endpoint is, in words: where its key comes from, where it is asked. No secret is in them. */
+/* What an endpoint is, in words: where its key comes from, where it is asked. No secret is in
+ * them. */
 #include "model/private.h"
 
 static void named_print(const struct model_endpoint *endpoint, struct buf *out) {
@@ -41,7 +42,8 @@ void model_address_print(const struct model_endpoint *endpoint, struct buf *out)
     else if (api && api->address)
         buf_puts(out, api->address);
     else if (api && api->is_service)
-        buf_printf(out, "bedrock-runtime of %s", endpoint->region ? endpoint->region : "AWS's region");
+        buf_printf(out, "bedrock-runtime of %s",
+                   endpoint->region ? endpoint->region : "AWS's region");
     else
         buf_puts(out, "you");
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much a model shall think, as the interfaces say it. Models of one interface differ in the forms they
- * take; one that is refused makes place for the next, down to none, and that is remembered. */
+/* How much a model shall think, as the interfaces say it. Models of one interface differ in the
+ * forms they take; one that is refused makes place for the next, down to none, and that is
+ * remembered. */
 #include <stdio.h>
 
 #include "model/private.h"
 
-#define LEAST_BUDGET 1024       /* "Extended thinking", Anthropic's API documentation */
+#define LEAST_BUDGET 1024 /* "Extended thinking", Anthropic's API documentation */
 
 static const char *const efforts[] = {"", "off", "low", "medium", "high", "max"};
 
@@ -35,30 +36,32 @@ static int step_of(struct model_call *call) {
     return call->effort_step;
 }
 
-/* ------------------------------------------------------------------------------------- by a word */
+/* ----------------------------------------------------------------------------------- by a word */
 
 /* "reasoning_effort" of Chat Completions, "reasoning.effort" of Responses (OpenAI's API reference):
  * "none" and "xhigh" are of newer models, "minimal" of some between. */
 #define MOST_WORDS 4
 static const char *const words[MODEL_EFFORTS][MOST_WORDS] = {
-    [MODEL_EFFORT_OFF] = {"none", "minimal", "low"}, [MODEL_EFFORT_LOW] = {"low"},
-    [MODEL_EFFORT_MEDIUM] = {"medium"},              [MODEL_EFFORT_HIGH] = {"high"},
+    [MODEL_EFFORT_OFF] = {"none", "minimal", "low"},
+    [MODEL_EFFORT_LOW] = {"low"},
+    [MODEL_EFFORT_MEDIUM] = {"medium"},
+    [MODEL_EFFORT_HIGH] = {"high"},
     [MODEL_EFFORT_MAX] = {"xhigh", "high"},
 };
 
 const char *model_effort_ask(struct model_call *call) {
     int step = step_of(call);
     const char *word = step < MOST_WORDS ? words[call->effort_row][step] : NULL;
-    if (call->effort_row == MODEL_EFFORTS - 1)  /* these interfaces count no thinking */
+    if (call->effort_row == MODEL_EFFORTS - 1) /* these interfaces count no thinking */
         word = words[call->kept.endpoint.effort][MIN_OF(step, MOST_WORDS - 1)];
     call->effort_sent = word != NULL;
     return word;
 }
 
-/* ------------------------------------------------------------------------------- of Claude's kind */
+/* ---------------------------------------------------------------------------- of Claude's kind */
 
-/* "Adaptive thinking", "Effort" and "Extended thinking" of Anthropic's API documentation: the newest
- * models think adaptively alone, older ones by a budget alone. */
+/* "Adaptive thinking", "Effort" and "Extended thinking" of Anthropic's API documentation: the
+ * newest models think adaptively alone, older ones by a budget alone. */
 enum form { NOTHING, ADAPTIVE, BUDGET, DISABLED };
 #define MOST_FORMS 5
 static const struct {
@@ -75,16 +78,18 @@ static const struct {
 
 /* Of the answer's tokens some must be left to answer. */
 static int budget_of(const struct model_endpoint *endpoint) {
-    static const int usual[] = {[MODEL_EFFORT_LOW] = 2048, [MODEL_EFFORT_MEDIUM] = 8192,
-                                [MODEL_EFFORT_HIGH] = 16384, [MODEL_EFFORT_MAX] = 32768};
+    static const int usual[] = {[MODEL_EFFORT_LOW] = 2048,
+                                [MODEL_EFFORT_MEDIUM] = 8192,
+                                [MODEL_EFFORT_HIGH] = 16384,
+                                [MODEL_EFFORT_MAX] = 32768};
     int given = endpoint->thinking_tokens, wanted = given > 0 ? given : usual[endpoint->effort];
     int most = endpoint->max_tokens - MAX_OF(endpoint->max_tokens / 4, 1);
     return MIN_OF(MAX_OF(wanted, LEAST_BUDGET), most);
 }
 
 bool model_effort_add(struct model_call *call, cJSON *to) {
-    static const char *const types[] = {[ADAPTIVE] = "adaptive", [BUDGET] = "enabled",
-                                        [DISABLED] = "disabled"};
+    static const char *const types[] = {
+        [ADAPTIVE] = "adaptive", [BUDGET] = "enabled", [DISABLED] = "disabled"};
     const struct model_endpoint *endpoint = &call->kept.endpoint;
     int step = MIN_OF(step_of(call), MOST_FORMS - 1), row = call->effort_row;
     enum form form = forms[row][step].is;
@@ -103,7 +108,7 @@ bool model_effort_add(struct model_call *call, cJSON *to) {
     return form != DISABLED;
 }
 
-/* ------------------------------------------------------------------------------------ on Bedrock */
+/* ---------------------------------------------------------------------------------- on Bedrock */
 
 /* "low" to "high" are all that these models know. */
 static const char *within(enum model_effort effort) {
@@ -123,8 +128,8 @@ static bool add_nova(const struct model_endpoint *endpoint, cJSON *to) {
 }
 
 bool model_effort_is_unlimited(const cJSON *fields) {
-    const char *word = model_json_text(
-        cJSON_GetObjectItemCaseSensitive(fields, "reasoningConfig"), "maxReasoningEffort");
+    const char *word = model_json_text(cJSON_GetObjectItemCaseSensitive(fields, "reasoningConfig"),
+                                       "maxReasoningEffort");
     return word && !strcmp(word, "high");
 }
 
@@ -151,10 +156,11 @@ bool model_effort_add_bedrock(struct model_call *call, cJSON *to) {
     return false;
 }
 
-/* ------------------------------------------------------------------------------- what is refused */
+/* ----------------------------------------------------------------------------- what is refused */
 
 bool model_effort_refused(struct model_call *call, struct str body) {
-    static const char *const parts[] = {"effort", "thinking", "reasoning", "budget_tokens",
+    static const char *const parts[] = {"effort",        "thinking",
+                                        "reasoning",     "budget_tokens",
                                         "output_config", "additionalModelRequestFields"};
     int *step = &model_learnt_of(call)->steps[call->effort_row];
     bool names_it = false;

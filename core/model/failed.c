@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a request fails: one table says of each way whose fault it is, whether another try may help, and
- * whether the service was out of order. */
+/* How a request fails: one table says of each way whose fault it is, whether another try may help,
+ * and whether the service was out of order. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "model/private.h"
 
-#define MOST_DECLINED 300       /* bytes of a refusal that are kept */
-#define LEAST_THINKING 1024     /* tokens; Anthropic's interface takes no less */
+#define MOST_DECLINED 300   /* bytes of a refusal that are kept */
+#define LEAST_THINKING 1024 /* tokens; Anthropic's interface takes no less */
 
 static const struct {
     const char *word;
     enum err_kind kind;
-    bool may_pass;              /* the same try again may do better */
+    bool may_pass; /* the same try again may do better */
     bool outage;
 } ways[] = {
     [MODEL_FAILED_NOT] = {"", ERR_NONE, false, false},
@@ -68,7 +68,7 @@ void model_call_end_declined(struct model_call *call) {
     buf_puts(&call->declined, words);
 }
 
-/* ------------------------------------------------------------------------- answers that are none */
+/* ----------------------------------------------------------------------- answers that are none */
 
 static void say_cut(struct model_call *call, char *to, size_t size) {
     const struct model_reply *reply = &call->reply;
@@ -90,8 +90,8 @@ static void say_cut(struct model_call *call, char *to, size_t size) {
 
 static void say_declined(struct model_call *call, char *to, size_t size) {
     const char *words = call->declined.len ? call->declined.at : "";
-    snprintf(to, size, "%.80s declined to answer%s%s", model_call_name(call),
-             *words ? ": " : "", words);
+    snprintf(to, size, "%.80s declined to answer%s%s", model_call_name(call), *words ? ": " : "",
+             words);
 }
 
 void model_call_conclude(struct model_call *call) {
@@ -109,7 +109,7 @@ void model_call_conclude(struct model_call *call) {
     }
 }
 
-/* ------------------------------------------------------------------------------- the next question */
+/* --------------------------------------------------------------------------- the next question */
 
 /* A service that decides by itself is told to think a little. */
 static bool think_less(struct model_endpoint *endpoint, struct buf *what) {
@@ -121,7 +121,7 @@ static bool think_less(struct model_endpoint *endpoint, struct buf *what) {
             buf_printf(what, "thinking_tokens %d", endpoint->thinking_tokens);
         return true;
     }
-    endpoint->effort = endpoint->thinking_tokens               ? MODEL_EFFORT_OFF
+    endpoint->effort = endpoint->thinking_tokens                ? MODEL_EFFORT_OFF
                        : endpoint->effort == MODEL_EFFORT_UNSET ? MODEL_EFFORT_LOW
                                                                 : endpoint->effort - 1;
     endpoint->thinking_tokens = 0;
@@ -130,8 +130,8 @@ static bool think_less(struct model_endpoint *endpoint, struct buf *what) {
     return true;
 }
 
-bool model_endpoint_relax(struct model_endpoint *endpoint, const struct model_reply *reply, int most,
-                          struct buf *what) {
+bool model_endpoint_relax(struct model_endpoint *endpoint, const struct model_reply *reply,
+                          int most, struct buf *what) {
     int tokens = endpoint->max_tokens > 0 ? endpoint->max_tokens : MODEL_MAX_TOKENS;
     most = most > 0 ? most : MODEL_MOST_TOKENS;
     /* A service that allows no more than it gave would be asked the same again. */

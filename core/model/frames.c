@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-#define PRELUDE 12      /* two lengths and their checksum */
-#define OVERHEAD 16     /* prelude and the checksum at the end */
+#define PRELUDE 12  /* two lengths and their checksum */
+#define OVERHEAD 16 /* prelude and the checksum at the end */
 
 uint32_t frames_crc(struct str bytes) {
     /* The remainders of half a byte each. */
@@ -80,8 +80,7 @@ static bool read_message(struct str whole, frames_fn *fn, void *data, struct err
     if (headers > whole.len - OVERHEAD ||
         !read_headers((struct str){whole.at + PRELUDE, headers}, &message))
         return err_set(err, ERR_ENVIRONMENT, "a message of the stream has headers nobody can read");
-    message.payload =
-        (struct str){whole.at + PRELUDE + headers, whole.len - OVERHEAD - headers};
+    message.payload = (struct str){whole.at + PRELUDE + headers, whole.len - OVERHEAD - headers};
     fn(data, &message);
     return true;
 }

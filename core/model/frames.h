@@ -6,14 +6,14 @@
 
 #include "base/base.h"
 
-#define FRAMES_MAX_MESSAGE ((uint32_t)16 << 20)     /* the format's own limit */
+#define FRAMES_MAX_MESSAGE ((uint32_t)16 << 20) /* the format's own limit */
 
 struct frames {
     struct buf bytes;
 };
 /* A message; the texts are valid during the call. `type` is ":message-type", `event` the
- * ":event-type", ":exception-type" or ":error-code", `text` the ":error-message"; "" when they are not
- * there. */
+ * ":event-type", ":exception-type" or ":error-code", `text` the ":error-message"; "" when they are
+ * not there. */
 struct frames_message {
     char type[64], event[64], text[200];
     struct str payload;

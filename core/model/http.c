@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HTTP by libcurl on the event loop: any number of requests at once, their bodies read as they come.
- * It knows status codes and what they mean for trying again, not what the bodies say. */
+/* HTTP by libcurl on the event loop: any number of requests at once, their bodies read as they
+ * come. It knows status codes and what they mean for trying again, not what the bodies say. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,8 @@ static const struct {
     enum model_failed failed;
     const char *advice;
 } statuses[] = {
-    {300, 399, MODEL_FAILED_REQUEST, "the address redirects elsewhere; put the final one into base_url"},
+    {300, 399, MODEL_FAILED_REQUEST,
+     "the address redirects elsewhere; put the final one into base_url"},
     {401, 401, MODEL_FAILED_KEY, "the key was not accepted"},
     {402, 402, MODEL_FAILED_KEY, "the account has no credit left"},
     {403, 403, MODEL_FAILED_KEY, "the key may not use this model"},
@@ -50,12 +51,12 @@ struct model_transfer {
     CURL *easy;
     struct model_post post;
     struct model_stream stream;
-    struct buf other;               /* a body that is no stream */
+    struct buf other; /* a body that is no stream */
     long status;
-    bool looked;                    /* the kind of body is known */
+    bool looked; /* the kind of body is known */
     bool streams;
-    bool stopped;                   /* broken off while libcurl ran */
-    char proxy[128];                /* "HOST:PORT" it goes by; "" */
+    bool stopped;    /* broken off while libcurl ran */
+    char proxy[128]; /* "HOST:PORT" it goes by; "" */
     char error[CURL_ERROR_SIZE];
 };
 
@@ -140,7 +141,8 @@ static size_t on_body(char *bytes, size_t one, size_t count, void *data) {
     return size;
 }
 
-/* Retry-After in seconds or as a date (RFC 9110, 10.2.3), and the finer header some services have. */
+/* Retry-After in seconds or as a date (RFC 9110, 10.2.3), and the finer header some services
+ * have. */
 static size_t on_header(char *bytes, size_t one, size_t count, void *data) {
     struct model_transfer *transfer = data;
     struct str line = str_trim((struct str){bytes, one * count}), name;
@@ -161,7 +163,7 @@ static size_t on_header(char *bytes, size_t one, size_t count, void *data) {
     return one * count;
 }
 
-/* --------------------------------------------------------------------------------- how it ended */
+/* -------------------------------------------------------------------------------- how it ended */
 
 /* OpenAI answers so with the status for too many requests. */
 static bool is_out_of_money(const cJSON *object) {
@@ -177,8 +179,8 @@ static void judge_status(struct model_transfer *transfer) {
     while (row + 1 < COUNT_OF(statuses) &&
            (transfer->status < statuses[row].from || transfer->status > statuses[row].to))
         row++;
-    cJSON *object = cJSON_ParseWithLength(transfer->other.at ? transfer->other.at : "",
-                                          transfer->other.len);
+    cJSON *object =
+        cJSON_ParseWithLength(transfer->other.at ? transfer->other.at : "", transfer->other.len);
     if (model_openai_declines(call, object)) {
         cJSON_Delete(object);
         return;
@@ -186,7 +188,8 @@ static void judge_status(struct model_transfer *transfer) {
     const char *words = model_json_error(object);
     struct buf plain = {0};
     if (!words) {
-        buf_add(&plain, transfer->other.at ? transfer->other.at : "", MIN_OF(transfer->other.len, 200));
+        buf_add(&plain, transfer->other.at ? transfer->other.at : "",
+                MIN_OF(transfer->other.len, 200));
         words = plain.at ? plain.at : "";
     }
     bool paid = !is_out_of_money(object);
@@ -195,9 +198,9 @@ static void judge_status(struct model_transfer *transfer) {
                              ? "it wants a key, and none is named for this address; see key_env, "
                                "key_command and key_keyring"
                              : statuses[row].advice;
-    model_call_fail(call, paid ? statuses[row].failed : MODEL_FAILED_KEY, "%s answered %ld%s%s%s%.250s",
-                    model_call_name(call), transfer->status, *advice ? ", " : "", advice,
-                    *words ? ": " : "", words);
+    model_call_fail(call, paid ? statuses[row].failed : MODEL_FAILED_KEY,
+                    "%s answered %ld%s%s%s%.250s", model_call_name(call), transfer->status,
+                    *advice ? ", " : "", advice, *words ? ": " : "", words);
     call->learnt = model_learn(call, transfer->status, buf_str(&transfer->other));
     buf_free(&plain);
     cJSON_Delete(object);
@@ -208,15 +211,18 @@ static void read_whole(struct model_transfer *transfer) {
     struct model_call *call = transfer->call;
     char *type = NULL;
     curl_easy_getinfo(transfer->easy, CURLINFO_CONTENT_TYPE, &type);
-    cJSON *object = cJSON_ParseWithLength(transfer->other.at ? transfer->other.at : "",
-                                          transfer->other.len);
+    cJSON *object =
+        cJSON_ParseWithLength(transfer->other.at ? transfer->other.at : "", transfer->other.len);
     if (!object || !call->api->whole || !call->api->whole(call, object)) {
         const char *words = model_json_error(object);
-        model_call_fail(call, MODEL_FAILED_REQUEST,
-                        "%s answered with %.60s instead of a stream; is base_url the address of its "
-                        "interface? It said: %.200s",
-                        model_call_name(call), type ? type : "something without a type",
-                        words ? words : transfer->other.at ? transfer->other.at : "");
+        model_call_fail(
+            call, MODEL_FAILED_REQUEST,
+            "%s answered with %.60s instead of a stream; is base_url the address of its "
+            "interface? It said: %.200s",
+            model_call_name(call), type ? type : "something without a type",
+            words                ? words
+            : transfer->other.at ? transfer->other.at
+                                 : "");
     }
     cJSON_Delete(object);
 }
@@ -275,7 +281,7 @@ static void end_transfer(struct model_transfer *transfer, CURLcode code) {
     if (!transfer->looked)
         look_at_head(transfer, (struct str){0});
     if (call->wrong.kind != ERR_NONE || call->finished)
-        ;       /* settled by what the stream said */
+        ; /* settled by what the stream said */
     else if (code == CURLE_OK && call->kept.request.only_connects)
         model_call_finish(call, MODEL_STOP_END);
     else if (code != CURLE_OK)
@@ -288,7 +294,7 @@ static void end_transfer(struct model_transfer *transfer, CURLcode code) {
     model_call_end_try(call);
 }
 
-/* ---------------------------------------------------------------------------- libcurl on the loop */
+/* ------------------------------------------------------------------------- libcurl on the loop */
 
 static void look_for_ends(struct model_client *client) {
     int left;
@@ -332,7 +338,7 @@ static void on_socket(void *data, int events) {
     struct watched *watched = data;
     int now = (events & LOOP_READABLE ? CURL_CSELECT_IN : 0) |
               (events & LOOP_WRITABLE ? CURL_CSELECT_OUT : 0);
-    act(watched->client, watched->socket, now);     /* may free `watched` */
+    act(watched->client, watched->socket, now); /* may free `watched` */
 }
 
 static int on_want(CURL *easy, curl_socket_t socket, int what, void *data, void *own) {
@@ -346,10 +352,10 @@ static int on_want(CURL *easy, curl_socket_t socket, int what, void *data, void 
         free(watched);
         return 0;
     }
-    int events = (what & CURL_POLL_IN ? LOOP_READABLE : 0) |
-                 (what & CURL_POLL_OUT ? LOOP_WRITABLE : 0);
+    int events =
+        (what & CURL_POLL_IN ? LOOP_READABLE : 0) | (what & CURL_POLL_OUT ? LOOP_WRITABLE : 0);
     if (watched) {
-        if (watched->watch)         /* else the limit for silence ends the request */
+        if (watched->watch) /* else the limit for silence ends the request */
             loop_watch_change(watched->watch, events);
         return 0;
     }
@@ -397,10 +403,10 @@ void model_http_close(struct model_client *client) {
     client->timer = NULL;
 }
 
-/* ---------------------------------------------------------------------------------- one transfer */
+/* -------------------------------------------------------------------------------- one transfer */
 
-/* The file of authorities: of this model, else of the variable that most programs know, else libcurl's
- * own; NULL: it has them elsewhere. */
+/* The file of authorities: of this model, else of the variable that most programs know, else
+ * libcurl's own; NULL: it has them elsewhere. */
 static const char *authorities(const struct model_endpoint *endpoint) {
     const char *set = getenv("SSL_CERT_FILE");
     const char *usual = curl_version_info(CURLVERSION_NOW)->cainfo;
@@ -411,7 +417,7 @@ static const char *authorities(const struct model_endpoint *endpoint) {
 
 static void set_security(CURL *easy, const struct model_endpoint *endpoint) {
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);     /* a key goes nowhere else */
+    curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L); /* a key goes nowhere else */
     curl_easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
     const char *file = authorities(endpoint);
     if (!file)
@@ -432,7 +438,8 @@ static void set_request(CURL *easy, struct model_post *post) {
         curl_easy_setopt(easy, CURLOPT_REQUEST_TARGET, post->target.at);
     if (*post->signing) {
         curl_easy_setopt(easy, CURLOPT_AWS_SIGV4, post->signing);
-        curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);   /* a connection keeps what it signs with */
+        curl_easy_setopt(easy, CURLOPT_FORBID_REUSE,
+                         1L); /* a connection keeps what it signs with */
         curl_easy_setopt(easy, CURLOPT_USERPWD, post->secret.at);
     }
 }
@@ -469,7 +476,7 @@ void model_http_start(struct model_call *call, struct model_post *post) {
     transfer->post = *post;
     transfer->easy = curl_easy_init();
     model_post_header(&transfer->post, "Content-Type: application/json");
-    if (!*transfer->post.signing)       /* libcurl 7.88 would sign the header that is taken out */
+    if (!*transfer->post.signing) /* libcurl 7.88 would sign the header that is taken out */
         model_post_header(&transfer->post, "Expect:");
     set_security(transfer->easy, &call->kept.endpoint);
     set_transfer(transfer->easy, transfer);

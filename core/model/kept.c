@@ -26,9 +26,9 @@ static void keep_endpoint(struct model_kept *kept, const struct model_endpoint *
     struct arena *arena = kept->arena;
     struct model_endpoint *own = &kept->endpoint;
     *own = *endpoint;
-    const char **texts[] = {&own->api, &own->base_url, &own->model, &own->key.environment,
-                            &own->key.command, &own->key.keyring, &own->region, &own->profile,
-                            &own->ca_file, &own->proxy};
+    const char **texts[] = {
+        &own->api,         &own->base_url, &own->model,   &own->key.environment, &own->key.command,
+        &own->key.keyring, &own->region,   &own->profile, &own->ca_file,         &own->proxy};
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         *texts[i] = *texts[i] ? arena_strdup(arena, *texts[i]) : NULL;
     own->command = keep_words(arena, endpoint->command);

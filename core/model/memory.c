@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory libcurl works in: keys pass through it in headers and buffers, so what it gives back is
- * wiped. hone's own memory is wiped where a key was put into it. */
+/* The memory libcurl works in: keys pass through it in headers and buffers, so what it gives back
+ * is wiped. hone's own memory is wiped where a key was put into it. */
 #include <stdlib.h>
 
 #include "model/private.h"

@@ -72,8 +72,8 @@ static const char *variable(const char *name) {
     return value && *value ? value : NULL;
 }
 
-/* The hosts that AWS's own tools ask ("Container credential provider", AWS SDKs reference guide): the
- * answer is a secret, and a token goes out with the question. */
+/* The hosts that AWS's own tools ask ("Container credential provider", AWS SDKs reference guide):
+ * the answer is a secret, and a token goes out with the question. */
 static bool may_have_token(const char *url) {
     static const char *const starts[] = {CONTAINER "/", "http://169.254.170.23/",
                                          "http://[fd00:ec2::23]/", "https://"};
@@ -110,8 +110,9 @@ static bool from_instance(struct metadata *metadata) {
         return false;
     base = base ? base : INSTANCE;
     buf_printf(&url, "%s/latest/api/token", base);
-    bool ok = fetch(metadata, (const char *[]){"PUT", url.at, "X-aws-ec2-metadata-token-ttl-seconds: 300"},
-                    &token);
+    bool ok =
+        fetch(metadata,
+              (const char *[]){"PUT", url.at, "X-aws-ec2-metadata-token-ttl-seconds: 300"}, &token);
     model_join_secret("X-aws-ec2-metadata-token: ", token.at ? token.at : "", &header);
     buf_clear(&url);
     buf_printf(&url, "%s" ROLES, base);

@@ -20,8 +20,7 @@ static void add_conversation(cJSON *body, const struct model_request *request) {
     if (request->system.len)
         add_message(list, "system", request->system);
     for (size_t i = 0; i < request->count; i++)
-        add_message(list,
-                    request->messages[i].speaker == MODEL_ASSISTANT ? "assistant" : "user",
+        add_message(list, request->messages[i].speaker == MODEL_ASSISTANT ? "assistant" : "user",
                     request->messages[i].text);
 }
 
@@ -73,7 +72,7 @@ void model_openai_usage(struct model_call *call, const cJSON *usage, const char 
                     (isnan(own->cache_write) ? 0 : own->cache_write);
     if (own->input >= cached)
         own->input -= cached;
-    else if (own->input < cached)       /* a part is no more than the whole */
+    else if (own->input < cached) /* a part is no more than the whole */
         own->cache_read = own->cache_write = NAN;
     model_call_usage(&call->reply.thinking, thinking, "reasoning_tokens");
     if (call->reply.thinking > own->output)
@@ -114,9 +113,8 @@ void model_openai_fail(struct model_call *call, const cJSON *object) {
     enum model_failed failed = failed_of(code);
     if (failed == MODEL_FAILED_OVERLOAD)
         failed = failed_of(model_json_text(from, "type"));
-    model_call_fail(call, failed, "%s: %s%s%.300s",
-                    model_call_name(call), code ? code : "", code ? ": " : "",
-                    words ? words : "it failed; no reason given");
+    model_call_fail(call, failed, "%s: %s%s%.300s", model_call_name(call), code ? code : "",
+                    code ? ": " : "", words ? words : "it failed; no reason given");
 }
 
 static void take_usage(struct model_call *call, const cJSON *usage) {
@@ -191,7 +189,13 @@ static bool whole(struct model_call *call, const cJSON *object) {
     return true;
 }
 
-const struct model_api model_api_openai = {
-    .name = "openai", .is_service = true, .key_variable = "OPENAI_API_KEY",
-    .address = ADDRESS, .framing = MODEL_SSE,
-    .prepare = prepare, .event = event, .whole = whole, .start = model_keyed_start, .stop = model_keyed_stop};
+const struct model_api model_api_openai = {.name = "openai",
+                                           .is_service = true,
+                                           .key_variable = "OPENAI_API_KEY",
+                                           .address = ADDRESS,
+                                           .framing = MODEL_SSE,
+                                           .prepare = prepare,
+                                           .event = event,
+                                           .whole = whole,
+                                           .start = model_keyed_start,
+                                           .stop = model_keyed_stop};

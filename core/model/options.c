@@ -1,24 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a service does not take: servers that speak an interface differ in its newer parts, models in what
- * they let be set, and they say so when they refuse a request. Such a part is left out from then on, and
- * the person is told. */
+/* What a service does not take: servers that speak an interface differ in its newer parts, models
+ * in what they let be set, and they say so when they refuse a request. Such a part is left out from
+ * then on, and the person is told. */
 #include <math.h>
 #include <stdio.h>
 
 #include "model/private.h"
 
-#define LEAST_LIMIT 256         /* a smaller number is no limit of an answer's tokens */
+#define LEAST_LIMIT 256 /* a smaller number is no limit of an answer's tokens */
 
 static const struct {
-    const char *words;          /* in the refusal */
+    const char *words; /* in the refusal */
     unsigned without;
 } refusals[] = {
-    {"stream_options", MODEL_WITHOUT_USAGE},
-    {"include_usage", MODEL_WITHOUT_USAGE},
-    {"prompt caching", MODEL_WITHOUT_CACHE},
-    {"cachePoint", MODEL_WITHOUT_CACHE},
-    {"cache_control", MODEL_WITHOUT_CACHE},
-    {"max_completion_tokens", MODEL_WITHOUT_OLD_LIMIT},
+    {"stream_options", MODEL_WITHOUT_USAGE},    {"include_usage", MODEL_WITHOUT_USAGE},
+    {"prompt caching", MODEL_WITHOUT_CACHE},    {"cachePoint", MODEL_WITHOUT_CACHE},
+    {"cache_control", MODEL_WITHOUT_CACHE},     {"max_completion_tokens", MODEL_WITHOUT_OLD_LIMIT},
     {"temperature", MODEL_WITHOUT_TEMPERATURE},
 };
 
@@ -74,8 +71,8 @@ static bool has(struct str body, const char *words) {
     return memmem(body.at, body.len, words, strlen(words));
 }
 
-/* "max_tokens: 100000 > 64000, which is the maximum ...", "too large: 100000. ... at most 16384": fewer
- * are asked for. */
+/* "max_tokens: 100000 > 64000, which is the maximum ...", "too large: 100000. ... at most 16384":
+ * fewer are asked for. */
 static bool learn_most(struct model_call *call, struct model_learnt *learnt, struct str body) {
     int asked = call->kept.endpoint.max_tokens;
     bool names_it = has(body, "max_tokens") || has(body, "max_completion_tokens") ||

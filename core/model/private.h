@@ -11,11 +11,11 @@
 #include "model/redact.h"
 #include "model/sse.h"
 
-#define MODEL_MAX_ANSWER ((size_t)32 << 20)     /* bytes of an answer */
-#define MODEL_MAX_ERROR ((size_t)64 << 10)      /* of what comes instead of one */
+#define MODEL_MAX_ANSWER ((size_t)32 << 20) /* bytes of an answer */
+#define MODEL_MAX_ERROR ((size_t)64 << 10)  /* of what comes instead of one */
 #define MODEL_MAX_TRIES 20
-#define MODEL_EFFORTS (MODEL_EFFORT_MAX + 2)    /* and a number of tokens */
-#define MODEL_MOST_COUNTED 1e9                  /* tokens of one question; more is no count */
+#define MODEL_EFFORTS (MODEL_EFFORT_MAX + 2) /* and a number of tokens */
+#define MODEL_MOST_COUNTED 1e9               /* tokens of one question; more is no count */
 
 /* An endpoint and a conversation with copies of all their texts. */
 struct model_kept {
@@ -31,15 +31,15 @@ void model_keep(struct model_kept *kept, const struct model_request *request);
 struct model_post {
     struct buf url, body;
     struct curl_slist *headers;
-    struct buf secret;              /* "user:password" for signing; wiped */
-    char signing[64];               /* CURLOPT_AWS_SIGV4; "": none */
-    struct buf target;              /* CURLOPT_REQUEST_TARGET; empty: the URL's path */
+    struct buf secret; /* "user:password" for signing; wiped */
+    char signing[64];  /* CURLOPT_AWS_SIGV4; "": none */
+    struct buf target; /* CURLOPT_REQUEST_TARGET; empty: the URL's path */
 };
 void model_post_header(struct model_post *post, const char *format, ...) CC_PRINTF(2, 3);
 /* A header whose value is secret; `name` is "x-api-key: ". */
 void model_post_secret(struct model_post *post, const char *name, const char *value);
 void model_join_secret(const char *before, const char *secret, struct buf *out);
-void model_post_free(struct model_post *post);  /* wipes what is secret */
+void model_post_free(struct model_post *post); /* wipes what is secret */
 
 /* How an interface frames its stream. */
 enum model_framing { MODEL_SSE, MODEL_FRAMES };
@@ -47,7 +47,7 @@ enum model_framing { MODEL_SSE, MODEL_FRAMES };
 /* An interface. `start` begins a try and `stop` breaks it off; the rest is for those over HTTP. */
 struct model_api {
     const char *name;
-    bool is_service;                /* over HTTP; a model must be named */
+    bool is_service; /* over HTTP; a model must be named */
     const char *key_variable, *address;
     enum model_framing framing;
     /* Puts the request together; `key` is "" where none is needed. */
@@ -72,39 +72,39 @@ struct model_call {
     const struct model_api *api;
     struct model_kept kept;
     struct model_callbacks callbacks;
-    struct model_call *next;            /* in client->calls */
+    struct model_call *next; /* in client->calls */
     /* the try that runs */
     struct model_transfer *transfer;
-    void *own;                          /* of an interface without HTTP */
-    struct loop_timer *timer;           /* watches the limits, or waits for the next try */
-    uint64_t begun_ns, asked_ns, heard_ns, first_ns;    /* of the call; the try; its last byte */
-    uint64_t told_ns;                   /* the last of the answer, a model's thinking included; 0 */
-    bool finished;                      /* the service said that this was all */
-    bool settled;                       /* on_done is under way or was */
-    bool waiting;                       /* for the next try */
+    void *own;                /* of an interface without HTTP */
+    struct loop_timer *timer; /* watches the limits, or waits for the next try */
+    uint64_t begun_ns, asked_ns, heard_ns, first_ns; /* of the call; the try; its last byte */
+    uint64_t told_ns; /* the last of the answer, a model's thinking included; 0 */
+    bool finished;    /* the service said that this was all */
+    bool settled;     /* on_done is under way or was */
+    bool waiting;     /* for the next try */
     bool cancelled;
-    double retry_after_s;               /* what the service asks for; NAN */
-    struct err wrong;                   /* of this try; kind none: nothing yet */
-    enum model_failed failed;           /* the same, sorted */
-    bool may_pass;                      /* trying again may help */
-    bool learnt;                        /* it is tried again at once, otherwise */
-    unsigned without;                   /* MODEL_WITHOUT_ of this try */
-    int effort_row, effort_step;        /* what it said of thinking, if it did */
+    double retry_after_s;        /* what the service asks for; NAN */
+    struct err wrong;            /* of this try; kind none: nothing yet */
+    enum model_failed failed;    /* the same, sorted */
+    bool may_pass;               /* trying again may help */
+    bool learnt;                 /* it is tried again at once, otherwise */
+    unsigned without;            /* MODEL_WITHOUT_ of this try */
+    int effort_row, effort_step; /* what it said of thinking, if it did */
     bool effort_sent;
-    bool keyless;                       /* no key went out with this try */
+    bool keyless; /* no key went out with this try */
     struct buf text;
-    struct buf tail;                    /* bytes of a character that is not whole yet */
-    struct buf declined;                /* what a model says instead of an answer */
-    struct redact redact;               /* secrets of this try */
+    struct buf tail;      /* bytes of a character that is not whole yet */
+    struct buf declined;  /* what a model says instead of an answer */
+    struct redact redact; /* secrets of this try */
     struct model_reply reply;
 };
 
 /* What a service was found not to take; one for each interface, address and model. */
 struct model_learnt {
     char key[300];
-    unsigned without;                   /* MODEL_WITHOUT_ */
-    int steps[MODEL_EFFORTS];           /* forms of each effort that were refused */
-    int most_tokens;                    /* of an answer; 0: not known */
+    unsigned without;         /* MODEL_WITHOUT_ */
+    int steps[MODEL_EFFORTS]; /* forms of each effort that were refused */
+    int most_tokens;          /* of an answer; 0: not known */
 };
 
 struct model_client {
@@ -113,8 +113,8 @@ struct model_client {
     CURLM *multi;
     struct loop_timer *timer;
     struct model_call *calls;
-    bool inside;                        /* libcurl runs: nothing may be removed */
-    bool stops;                         /* meanwhile a transfer was broken off */
+    bool inside; /* libcurl runs: nothing may be removed */
+    bool stops;  /* meanwhile a transfer was broken off */
 };
 
 /* call.c: what a try tells. */
@@ -138,7 +138,8 @@ void model_call_words(const struct model_call *call, const char *words, char *to
  * another try may do better. */
 void model_call_fail(struct model_call *call, enum model_failed failed, const char *format, ...)
     CC_PRINTF(3, 4);
-/* The words of a refusal are whole: what of them may be shown. Before the try's secrets are forgotten. */
+/* The words of a refusal are whole: what of them may be shown. Before the try's secrets are
+ * forgotten. */
 void model_call_end_declined(struct model_call *call);
 /* Fills `failed` and `reason` of the reply that goes out, answers that are none included. */
 void model_call_conclude(struct model_call *call);
@@ -150,7 +151,8 @@ const char *model_call_name(const struct model_call *call);
 /* The address it is asked at, without a slash at the end; `usual` where none is set. */
 struct str model_call_base(const struct model_call *call, const char *usual);
 
-/* stream.c: bytes of a body, cut anywhere, for the call's interface. False when the call has failed. */
+/* stream.c: bytes of a body, cut anywhere, for the call's interface. False when the call has
+ * failed. */
 struct model_stream {
     struct sse sse;
     struct frames frames;
@@ -159,17 +161,18 @@ bool model_stream_feed(struct model_stream *stream, struct model_call *call, str
 void model_stream_free(struct model_stream *stream);
 
 /* http.c */
-void model_http_start(struct model_call *call, struct model_post *post);    /* takes the post */
+void model_http_start(struct model_call *call, struct model_post *post); /* takes the post */
 void model_http_stop(struct model_call *call);
 bool model_http_open(struct model_client *client);
 void model_http_close(struct model_client *client);
 
-/* secret.c: asks for the key; fn comes once, later. key NULL and *err when there is none. `variable`
- * is looked at when the source names nothing. The text is wiped after fn. */
+/* secret.c: asks for the key; fn comes once, later. key NULL and *err when there is none.
+ * `variable` is looked at when the source names nothing. The text is wiped after fn. */
 typedef void model_key_fn(void *data, const char *key, const struct err *err);
 struct model_key_wait;
 struct model_key_wait *model_key_get(struct loop *loop, const struct model_key_source *source,
-                                     const char *variable, model_key_fn *fn, void *data) CC_MUST_USE;
+                                     const char *variable, model_key_fn *fn,
+                                     void *data) CC_MUST_USE;
 void model_key_forget(struct model_key_wait *wait);
 /* Whether it says anywhere where a key is. */
 bool model_key_is_named(const struct model_key_source *source);
@@ -177,9 +180,9 @@ void model_wipe(struct buf *buf);
 
 /* trust.c: which key goes to an address. */
 enum model_trust {
-    MODEL_TRUST_NOTHING,                /* none: it is asked without */
-    MODEL_TRUST_NAMED,                  /* the one that the endpoint names */
-    MODEL_TRUST_USUAL,                  /* what the service's own address gets */
+    MODEL_TRUST_NOTHING, /* none: it is asked without */
+    MODEL_TRUST_NAMED,   /* the one that the endpoint names */
+    MODEL_TRUST_USUAL,   /* what the service's own address gets */
 };
 /* False and *err (usage) where the endpoint names a key that must not go there. */
 bool model_trust_find(const struct model_endpoint *endpoint, enum model_trust *trust,
@@ -187,11 +190,12 @@ bool model_trust_find(const struct model_endpoint *endpoint, enum model_trust *t
 /* Whether an address means this machine. */
 bool model_is_this_machine(const char *address);
 
-/* memory.c: gives libcurl memory that is wiped when it is freed; before any other use of libcurl. */
+/* memory.c: gives libcurl memory that is wiped when it is freed; before any other use of
+ * libcurl. */
 void model_memory_begin(void);
 
-/* proxy.c: which proxy a transfer goes by, as the endpoint and the environment say. `shown` becomes its
- * host and port, "" for none that is known. */
+/* proxy.c: which proxy a transfer goes by, as the endpoint and the environment say. `shown` becomes
+ * its host and port, "" for none that is known. */
 void model_proxy_set(CURL *easy, const struct model_endpoint *endpoint, const char *url,
                      char shown[128]);
 /* Fails the try when it was the proxy that did; `detail` is libcurl's. False when it was not. */
@@ -202,9 +206,9 @@ void model_proxy_hide_login(const char *words, struct buf *out);
 
 /* options.c: parts of a request that some servers refuse. */
 enum {
-    MODEL_WITHOUT_USAGE = 1,            /* "stream_options" of Chat Completions */
-    MODEL_WITHOUT_CACHE = 2,            /* marks of what is to be cached */
-    MODEL_WITHOUT_OLD_LIMIT = 4,        /* "max_tokens": it wants "max_completion_tokens" */
+    MODEL_WITHOUT_USAGE = 1,     /* "stream_options" of Chat Completions */
+    MODEL_WITHOUT_CACHE = 2,     /* marks of what is to be cached */
+    MODEL_WITHOUT_OLD_LIMIT = 4, /* "max_tokens": it wants "max_completion_tokens" */
     MODEL_WITHOUT_TEMPERATURE = 8,
 };
 struct model_learnt *model_learnt_of(struct model_call *call);
@@ -218,8 +222,8 @@ bool model_learn(struct model_call *call, long status, struct str body);
 
 /* effort.c: the word that OpenAI's interfaces get; NULL: nothing is said of it. */
 const char *model_effort_ask(struct model_call *call);
-/* Puts what Claude gets into a request, or into its additional fields. True: it will think, and wants no
- * temperature. */
+/* Puts what Claude gets into a request, or into its additional fields. True: it will think, and
+ * wants no temperature. */
 bool model_effort_add(struct model_call *call, cJSON *to);
 bool model_effort_add_bedrock(struct model_call *call, cJSON *to);
 /* Amazon Nova 2 takes no limit of its answer where it thinks the most. */
@@ -234,14 +238,14 @@ void model_keyed_start(struct model_call *call);
 void model_keyed_stop(struct model_call *call);
 
 /* json.c: bits the interfaces share. */
-const char *model_json_text(const cJSON *object, const char *name);     /* NULL: not there */
-void model_json_take(cJSON *object, struct buf *out);                   /* prints and frees */
-bool model_json_is_empty(const cJSON *item);                            /* not there, or null */
+const char *model_json_text(const cJSON *object, const char *name); /* NULL: not there */
+void model_json_take(cJSON *object, struct buf *out);               /* prints and frees */
+bool model_json_is_empty(const cJSON *item);                        /* not there, or null */
 /* {"error": {"message"}}, {"error": "..."}, {"message"}: the service's own words. */
 const char *model_json_error(const cJSON *object);
 
-/* openai.c: what both of OpenAI's interfaces have in common. Tokens: the names of the two counts; those
- * of the cache are contained in the first. */
+/* openai.c: what both of OpenAI's interfaces have in common. Tokens: the names of the two counts;
+ * those of the cache are contained in the first. */
 void model_openai_usage(struct model_call *call, const cJSON *usage, const char *input,
                         const char *output);
 /* Whether an error's code says that a filter declined; what it says then counts as a refusal. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Proxies: which one a request goes by, and what it means when one fails. libcurl does the talking and
- * reads the environment (https_proxy, all_proxy, no_proxy, in both cases of letters); here is what it
- * leaves out. */
+/* Proxies: which one a request goes by, and what it means when one fails. libcurl does the talking
+ * and reads the environment (https_proxy, all_proxy, no_proxy, in both cases of letters); here is
+ * what it leaves out. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -44,9 +44,9 @@ void model_proxy_set(CURL *easy, const struct model_endpoint *endpoint, const ch
     bool secure = !strncasecmp(url, "https:", 6);
     const char *proxy = endpoint->proxy;
     *shown = '\0';
-    if (proxy)                          /* named for this model: no_proxy says nothing about it */
+    if (proxy) /* named for this model: no_proxy says nothing about it */
         curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
-    else                                /* a proxy elsewhere knows nothing of servers here */
+    else /* a proxy elsewhere knows nothing of servers here */
         proxy = model_is_this_machine(url) ? "" : from_environment(secure);
     if (proxy)
         curl_easy_setopt(easy, CURLOPT_PROXY, proxy);
@@ -94,11 +94,12 @@ bool model_proxy_judge(struct model_call *call, CURL *easy, CURLcode code, const
                   code == CURLE_PROXY || code == CURLE_UNSUPPORTED_PROTOCOL;
     if (!failed || !(names_it || code == CURLE_COULDNT_RESOLVE_PROXY))
         return false;
-    bool passes = (code == CURLE_COULDNT_CONNECT || code == CURLE_PROXY) &&
-                  !strstr(detail, "nsupported");
-    model_call_fail(call, passes ? MODEL_FAILED_UNREACHED : MODEL_FAILED_REQUEST,
-                    "%s: the proxy%s%s cannot be reached (%s); see the setting proxy, and HTTPS_PROXY "
-                    "and NO_PROXY of the environment",
-                    model_call_name(call), *shown ? " " : "", shown, detail);
+    bool passes =
+        (code == CURLE_COULDNT_CONNECT || code == CURLE_PROXY) && !strstr(detail, "nsupported");
+    model_call_fail(
+        call, passes ? MODEL_FAILED_UNREACHED : MODEL_FAILED_REQUEST,
+        "%s: the proxy%s%s cannot be reached (%s); see the setting proxy, and HTTPS_PROXY "
+        "and NO_PROXY of the environment",
+        model_call_name(call), *shown ? " " : "", shown, detail);
     return true;
 }

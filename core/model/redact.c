@@ -24,7 +24,8 @@ void redact_forget(struct redact *redact) {
     *redact = (struct redact){0};
 }
 
-/* The first secret in the text: where it begins, and its length; the text's length and 0 if none. */
+/* The first secret in the text: where it begins, and its length; the text's length and 0 if
+ * none. */
 static size_t find(const struct redact *redact, struct str text, size_t *length) {
     size_t first = text.len;
     *length = 0;
@@ -58,8 +59,7 @@ static void give(struct buf *into, struct str text, size_t from, size_t to, size
 }
 
 /* Appends the text without whole secrets; returns where the last of them ended. */
-static size_t give_all(const struct redact *redact, struct str text, size_t out,
-                       struct buf *into) {
+static size_t give_all(const struct redact *redact, struct str text, size_t out, struct buf *into) {
     size_t at = 0, length;
     for (;;) {
         struct str rest = {text.at + at, text.len - at};

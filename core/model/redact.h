@@ -5,15 +5,15 @@
 
 #include "base/base.h"
 
-#define REDACT_MOST 4               /* secrets of one request */
-#define REDACT_SHORTEST 8           /* shorter ones would stand in texts by chance */
-#define REDACT_SHOWN 3              /* bytes of a secret that may show where it is cut in pieces */
+#define REDACT_MOST 4     /* secrets of one request */
+#define REDACT_SHORTEST 8 /* shorter ones would stand in texts by chance */
+#define REDACT_SHOWN 3    /* bytes of a secret that may show where it is cut in pieces */
 
 struct redact {
     struct buf secrets[REDACT_MOST];
     size_t count, longest;
-    struct buf held;                /* end of a stream that may be the beginning of a secret */
-    size_t out;                     /* bytes of it that were given out already */
+    struct buf held; /* end of a stream that may be the beginning of a secret */
+    size_t out;      /* bytes of it that were given out already */
 };
 /* From now on the secret is taken out. Copied; ones that are too short or too many are ignored. */
 void redact_add(struct redact *redact, struct str secret);

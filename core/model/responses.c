@@ -64,8 +64,8 @@ static void on_completed(struct model_call *call, const cJSON *object) {
 }
 
 static enum model_stop stop_of_incomplete(const cJSON *response) {
-    const char *reason = model_json_text(
-        cJSON_GetObjectItemCaseSensitive(response, "incomplete_details"), "reason");
+    const char *reason =
+        model_json_text(cJSON_GetObjectItemCaseSensitive(response, "incomplete_details"), "reason");
     return reason && !strcmp(reason, "content_filter") ? MODEL_STOP_REFUSED : MODEL_STOP_LENGTH;
 }
 
@@ -89,15 +89,17 @@ static const struct {
     const char *type;
     void (*take)(struct model_call *call, const cJSON *object);
 } events[] = {
-    {"response.output_text.delta", on_text_delta}, {"response.completed", on_completed},
-    {"response.incomplete", on_incomplete},        {"response.refusal.delta", on_refusal},
-    {"response.failed", on_failed},                {"error", on_failed},
+    {"response.output_text.delta", on_text_delta},
+    {"response.completed", on_completed},
+    {"response.incomplete", on_incomplete},
+    {"response.refusal.delta", on_refusal},
+    {"response.failed", on_failed},
+    {"error", on_failed},
 };
 
 /* "response.output_item.added" of an item that is thought. */
 static bool is_reasoning(const cJSON *object) {
-    const char *type =
-        model_json_text(cJSON_GetObjectItemCaseSensitive(object, "item"), "type");
+    const char *type = model_json_text(cJSON_GetObjectItemCaseSensitive(object, "item"), "type");
     return type && !strcmp(type, "reasoning");
 }
 
@@ -147,8 +149,13 @@ static bool whole(struct model_call *call, const cJSON *object) {
     return true;
 }
 
-const struct model_api model_api_responses = {
-    .name = "responses", .is_service = true, .key_variable = "OPENAI_API_KEY",
-    .address = ADDRESS, .framing = MODEL_SSE,
-    .prepare = prepare, .event = event, .whole = whole, .start = model_keyed_start,
-    .stop = model_keyed_stop};
+const struct model_api model_api_responses = {.name = "responses",
+                                              .is_service = true,
+                                              .key_variable = "OPENAI_API_KEY",
+                                              .address = ADDRESS,
+                                              .framing = MODEL_SSE,
+                                              .prepare = prepare,
+                                              .event = event,
+                                              .whole = whole,
+                                              .start = model_keyed_start,
+                                              .stop = model_keyed_stop};

@@ -14,7 +14,7 @@ struct model_key_wait {
     struct loop *loop;
     struct loop_timer *timer;
     struct loop_child *child;
-    struct buf key, said;               /* what the program printed; what it complained */
+    struct buf key, said; /* what the program printed; what it complained */
     struct err err;
     char what[80];
     model_key_fn *fn;
@@ -45,8 +45,10 @@ static void tell(void *data) {
     bool fine = wait->err.kind == ERR_NONE;
     for (size_t i = 0; fine && i < key.len; i++)
         if ((unsigned char)key.at[i] < 0x21 || (unsigned char)key.at[i] == 0x7f)
-            fine = err_set(&wait->err, ERR_USAGE, "%s gave something that is no key: it contains "
-                           "blanks or control characters", wait->what);
+            fine = err_set(&wait->err, ERR_USAGE,
+                           "%s gave something that is no key: it contains "
+                           "blanks or control characters",
+                           wait->what);
     if (fine && !key.len)
         fine = err_set(&wait->err, ERR_USAGE, "%s gave no key", wait->what);
     struct buf whole = {0};
@@ -86,10 +88,16 @@ static void on_exit_command(void *data, const struct loop_exit *exit) {
 
 static void run(struct model_key_wait *wait, const char *const *argv) {
     /* The person's own programs: agents, keyrings and cards are found by variables. */
-    struct loop_child_spec spec = {.argv = argv, .environment = LOOP_WHOLE, .own_session = true,
+    struct loop_child_spec spec = {.argv = argv,
+                                   .environment = LOOP_WHOLE,
+                                   .own_session = true,
                                    .out = LOOP_RAW,
-                                   .err = LOOP_RAW, .secret = true, .time_limit_s = COMMAND_LIMIT_S,
-                                   .on_output = on_output, .on_exit = on_exit_command, .data = wait};
+                                   .err = LOOP_RAW,
+                                   .secret = true,
+                                   .time_limit_s = COMMAND_LIMIT_S,
+                                   .on_output = on_output,
+                                   .on_exit = on_exit_command,
+                                   .data = wait};
     wait->child = loop_child_start(wait->loop, &spec, &wait->err);
 }
 
@@ -120,11 +128,11 @@ static void ask_keyring(struct model_key_wait *wait, const char *entry) {
     size_t count = split(text, words, COUNT_OF(words));
     snprintf(wait->what, sizeof wait->what, "the keyring");
 #ifdef __APPLE__
-    const char *argv[] = {"security", "find-generic-password", "-w", "-s", words[0],
-                          count > 1 ? "-a" : NULL, words[1], NULL};
+    const char *argv[] = {"security", "find-generic-password", "-w",     "-s",
+                          words[0],   count > 1 ? "-a" : NULL, words[1], NULL};
 #else
-    const char *argv[] = {"secret-tool", "lookup", "service", words[0],
-                          count > 1 ? "account" : NULL, words[1], NULL};
+    const char *argv[] = {
+        "secret-tool", "lookup", "service", words[0], count > 1 ? "account" : NULL, words[1], NULL};
 #endif
     if (count == 1 || count == 2)
         run(wait, argv);
@@ -141,7 +149,8 @@ static void ask_environment(struct model_key_wait *wait, const char *variable) {
     else
         err_set(&wait->err, ERR_USAGE,
                 "no key: the environment has no %s. Set it, or name another source with key_env, "
-                "key_command or key_keyring", variable);
+                "key_command or key_keyring",
+                variable);
 }
 
 struct model_key_wait *model_key_get(struct loop *loop, const struct model_key_source *source,

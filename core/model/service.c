@@ -39,10 +39,10 @@ bool model_service_find(const char *name, struct model_endpoint *endpoint) {
     return false;
 }
 
-/* ---------------------------------------------------------------------------------------- prices */
+/* -------------------------------------------------------------------------------------- prices */
 
 struct row {
-    char name[96];              /* the beginning of a model's name */
+    char name[96]; /* the beginning of a model's name */
     struct model_price price;
 };
 
@@ -57,7 +57,7 @@ static const struct {
 };
 
 struct model_prices {
-    VEC(struct row) rows;       /* the user's */
+    VEC(struct row) rows; /* the user's */
     struct err err;
     const char *path;
 };
@@ -134,7 +134,8 @@ void model_prices_free(struct model_prices *prices) {
     free(prices);
 }
 
-/* What services put behind a model's name: a date ("-20250514", "-2024-07-18", "@20250514"), a version
+/* What services put behind a model's name: a date ("-20250514", "-2024-07-18", "@20250514"), a
+ * version
  * ("-v1:0"), "-latest". Anything else is another model. */
 static bool is_edition(const char *rest) {
     if (!strncmp(rest, "-latest", 7))

@@ -10,7 +10,7 @@
 struct sse {
     struct buf line, data;
     char event[64];
-    bool after_return;              /* the last byte was a carriage return */
+    bool after_return; /* the last byte was a carriage return */
     bool begun, has_data;
 };
 typedef void sse_fn(void *data, const char *event, struct str text);

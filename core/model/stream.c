@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The body of an answer that streams: bytes become events, events go to the interface. Where the bytes
- * come from, and what becomes of a stream that is none, is decided elsewhere. */
+/* The body of an answer that streams: bytes become events, events go to the interface. Where the
+ * bytes come from, and what becomes of a stream that is none, is decided elsewhere. */
 #include "model/private.h"
 
 static void on_sse(void *data, const char *event, struct str text) {
@@ -14,12 +14,12 @@ static void on_sse(void *data, const char *event, struct str text) {
 static void take_exception(struct model_call *call, const struct frames_message *message) {
     cJSON *object = cJSON_ParseWithLength(message->payload.at, message->payload.len);
     const char *words = model_json_error(object);
-    enum model_failed failed = strstr(message->event, "ccessDenied") ? MODEL_FAILED_KEY
-                               : strstr(message->event, "alidation") || strstr(message->event, "otFound")
-                                   ? MODEL_FAILED_REQUEST
-                                   : MODEL_FAILED_OVERLOAD;
-    model_call_fail(call, failed, "%s: %s: %.300s",
-                    model_call_name(call), message->event,
+    enum model_failed failed =
+        strstr(message->event, "ccessDenied") ? MODEL_FAILED_KEY
+        : strstr(message->event, "alidation") || strstr(message->event, "otFound")
+            ? MODEL_FAILED_REQUEST
+            : MODEL_FAILED_OVERLOAD;
+    model_call_fail(call, failed, "%s: %s: %.300s", model_call_name(call), message->event,
                     words            ? words
                     : *message->text ? message->text
                                      : "no reason given");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a key goes, one rule for all interfaces: to its service's own address over TLS, or where the
- * section names it; never in the open to another machine. libcurl follows no redirect with it. */
+/* Where a key goes, one rule for all interfaces: to its service's own address over TLS, or where
+ * the section names it; never in the open to another machine. libcurl follows no redirect with
+ * it. */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <strings.h>
@@ -8,8 +9,8 @@
 #include "model/private.h"
 
 /* The services' own hosts ("API reference" of Anthropic and OpenAI; "Amazon Bedrock endpoints and
- * quotas", AWS general reference; "Interface VPC endpoints", Amazon Bedrock user guide). Between head
- * and tail stands a region, or, where there is no head, any one label. */
+ * quotas", AWS general reference; "Interface VPC endpoints", Amazon Bedrock user guide). Between
+ * head and tail stands a region, or, where there is no head, any one label. */
 static const struct {
     const char *api, *head, *tail;
 } hosts[] = {
@@ -123,5 +124,6 @@ bool model_trust_find(const struct model_endpoint *endpoint, enum model_trust *t
     return err_set(err, ERR_USAGE,
                    "no key goes to %.100s over plain http, where it could be read on the way. Use "
                    "https, or bring the port here (ssh -L) and ask localhost; a server that wants "
-                   "no key needs none of key_env, key_command and key_keyring", place.host);
+                   "no key needs none of key_env, key_command and key_keyring",
+                   place.host);
 }

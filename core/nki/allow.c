@@ -36,15 +36,16 @@ static const char *const instructions[] = {
 static const struct {
     const char *name, *module;
 } conventions[] = {
-    {"np", "numpy"},       {"math", "math"}, {"nki", "nki"}, {"nl", "nki.language"},
-    {"nisa", "nki.isa"},   {"nt", "nki.typing"},
+    {"np", "numpy"},        {"math", "math"},    {"nki", "nki"},
+    {"nl", "nki.language"}, {"nisa", "nki.isa"}, {"nt", "nki.typing"},
 };
 
 /* Packages that are the same as another. */
 static const struct {
     const char *package, *same;
 } packages[] = {
-    {"neuronxcc.nki", "nki"}, {"nkilib_src.nkilib", "nkilib"},
+    {"neuronxcc.nki", "nki"},
+    {"nkilib_src.nkilib", "nkilib"},
 };
 
 /* Uses are kept as pointers into this, so that a map's value tells them. */
@@ -111,8 +112,7 @@ void allow_free(struct allow *allow) {
 void allow_module_name(struct str module, struct buf *out) {
     for (size_t i = 0; i < COUNT_OF(packages); i++) {
         size_t len = strlen(packages[i].package);
-        if (!str_starts(module, packages[i].package) ||
-            (module.len > len && module.at[len] != '.'))
+        if (!str_starts(module, packages[i].package) || (module.len > len && module.at[len] != '.'))
             continue;
         buf_puts(out, packages[i].same);
         buf_add(out, module.at + len, module.len - len);

@@ -20,8 +20,8 @@ enum allow_use {
 };
 enum allow_table {
     ALLOW_BUILTIN,
-    ALLOW_OTHER_BUILTIN,    /* what Python has and a candidate may not use as it likes */
-    ALLOW_CONVENTION,       /* short names of modules that nothing in the file binds */
+    ALLOW_OTHER_BUILTIN, /* what Python has and a candidate may not use as it likes */
+    ALLOW_CONVENTION,    /* short names of modules that nothing in the file binds */
     ALLOW_ATTRIBUTE,
     ALLOW_NOT_OWN,
     ALLOW_DUNDER_READ,
@@ -30,12 +30,13 @@ enum allow_table {
     ALLOW_TABLES,
 };
 struct allow {
-    struct map members;                 /* "module.name" -> its use */
+    struct map members; /* "module.name" -> its use */
     struct map modules;
     struct map words[ALLOW_TABLES];
 };
 
-/* The tables as they are for a release of NKI, "0.3.0"; NULL: of every release. Free with allow_free. */
+/* The tables as they are for a release of NKI, "0.3.0"; NULL: of every release. Free with
+ * allow_free. */
 void allow_init(struct allow *allow, const char *release);
 void allow_free(struct allow *allow);
 

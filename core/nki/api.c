@@ -6,8 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* ---- enumerations -----------------------------------------------------------------------------
- */
+/* ---- enumerations --------------------------------------------------------------------------- */
 
 /* nisa enums, by their documented numbers (nki.isa reference). */
 static const struct value_enum members[] = {
@@ -76,11 +75,10 @@ static const struct value_module *enum_module(struct str name) {
     return NULL;
 }
 
-/* ---- nki.isa ----------------------------------------------------------------------------------
- */
+/* ---- nki.isa -------------------------------------------------------------------------------- */
 
 static const struct value_native instructions[NKI_OP_COUNT] = {
-#define INSTR(id, name, ...)                                                                       \
+#define INSTR(id, name, ...) \
     [NKI_OP_##id] = {"nisa." name, api_isa_call, (const void *)(uintptr_t)NKI_OP_##id},
 #include "nki/instructions.def"
 #undef INSTR
@@ -153,8 +151,7 @@ static bool isa_get(struct interp *in, const struct nki_node *node,
     return engine_constant(name, result);
 }
 
-/* ---- nki.language -----------------------------------------------------------------------------
- */
+/* ---- nki.language --------------------------------------------------------------------------- */
 
 /* nl.tile_size (nki.language reference). SBUF: what the compiler leaves to kernels. */
 static bool tile_size_get(struct interp *in, const struct nki_node *node,
@@ -203,8 +200,7 @@ static bool language_get(struct interp *in, const struct nki_node *node,
     return api_language_name(in, node, name, result);
 }
 
-/* ---- nki and what else belongs to it ----------------------------------------------------------
- */
+/* ---- nki and what else belongs to it -------------------------------------------------------- */
 
 /* nki.jit and its relatives leave a function as it is; called with options they give themselves. */
 static bool decorate(struct interp *in, const struct call *call, struct value *result);
@@ -348,8 +344,7 @@ static bool nki_get(struct interp *in, const struct nki_node *node,
     return false;
 }
 
-/* ---- operators --------------------------------------------------------------------------------
- */
+/* ---- operators ------------------------------------------------------------------------------ */
 
 static const enum nki_func binary_funcs[NKI_BINARY_COUNT] = {
     [NKI_ADD] = NKI_FUNC_ADD,
@@ -403,13 +398,11 @@ static bool same_constant(struct value a, struct value b) {
     switch (a.kind) {
     case VALUE_DTYPE:
     case VALUE_FUNC:
-    case VALUE_REGISTER:
-        return a.i == b.i;
+    case VALUE_REGISTER: return a.i == b.i;
     case VALUE_ENUM:
         return strcmp(a.enumeration->type, b.enumeration->type) == 0 &&
                a.enumeration->number == b.enumeration->number;
-    default:
-        return a.tensor == b.tensor;
+    default: return a.tensor == b.tensor;
     }
 }
 
@@ -482,8 +475,7 @@ bool api_inplace(struct interp *in, const struct nki_node *node, enum nki_binary
     return api_accumulate(in, node, op, target.tensor, b);
 }
 
-/* ---- attributes and items ---------------------------------------------------------------------
- */
+/* ---- attributes and items ------------------------------------------------------------------- */
 
 static bool no_attribute(struct interp *in, const struct nki_node *node, struct value object,
                          struct str name) {
@@ -495,22 +487,14 @@ static bool no_attribute(struct interp *in, const struct nki_node *node, struct 
 static double largest(enum dtype dtype) {
     switch (dtype) {
     case DTYPE_FLOAT32:
-    case DTYPE_TFLOAT32:
-        return 3.4028234663852886e38;
-    case DTYPE_BFLOAT16:
-        return 3.3895313892515355e38;
-    case DTYPE_FLOAT16:
-        return 65504;
-    case DTYPE_FLOAT8_E4M3:
-        return 240;
-    case DTYPE_FLOAT8_E4M3FN:
-        return 448;
-    case DTYPE_FLOAT8_E5M2:
-        return 57344;
-    case DTYPE_FLOAT64:
-        return 1.7976931348623157e308;
-    default:
-        return ldexp(1, (int)dtype_bytes(dtype) * 8 - (dtype_kind(dtype) == 'i')) - 1;
+    case DTYPE_TFLOAT32: return 3.4028234663852886e38;
+    case DTYPE_BFLOAT16: return 3.3895313892515355e38;
+    case DTYPE_FLOAT16: return 65504;
+    case DTYPE_FLOAT8_E4M3: return 240;
+    case DTYPE_FLOAT8_E4M3FN: return 448;
+    case DTYPE_FLOAT8_E5M2: return 57344;
+    case DTYPE_FLOAT64: return 1.7976931348623157e308;
+    default: return ldexp(1, (int)dtype_bytes(dtype) * 8 - (dtype_kind(dtype) == 'i')) - 1;
     }
 }
 

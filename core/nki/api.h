@@ -8,8 +8,7 @@
 
 #define API_MAX_OPERANDS 20
 
-/* ---- state ------------------------------------------------------------------------------------
- */
+/* ---- state ---------------------------------------------------------------------------------- */
 
 struct api_row;       /* an instruction's parameters, prepared (api_emit.c) */
 struct api_plan;      /* how its signature is bound (api_isa.c) */
@@ -43,8 +42,7 @@ struct api {
 };
 struct api *api_of(struct interp *in);
 
-/* ---- building an instruction ------------------------------------------------------------------
- */
+/* ---- building an instruction ---------------------------------------------------------------- */
 
 struct api_build {
     struct interp *in;
@@ -94,8 +92,7 @@ struct tensor *api_tile_like(struct interp *in, const struct nki_node *node,
 struct value api_produced(struct interp *in, const struct nki_node *node, const struct tensor *tile,
                           const struct index_expr *mask);
 
-/* ---- parts of the lowering --------------------------------------------------------------------
- */
+/* ---- parts of the lowering ------------------------------------------------------------------ */
 
 enum dtype api_promote(enum dtype a, enum dtype b);
 /* dst = src: a DMA where HBM is involved, else a copy on chip. Broadcasts src to dst. */
@@ -151,8 +148,7 @@ bool api_accumulate(struct interp *in, const struct nki_node *node, enum nki_bin
                     const struct tensor *target, struct value item);
 bool api_loop_reduce(struct interp *in, const struct call *call, struct value *result);
 
-/* ---- arguments --------------------------------------------------------------------------------
- */
+/* ---- arguments ------------------------------------------------------------------------------ */
 
 bool api_want_tensor(struct interp *in, const struct nki_node *node, const char *what,
                      struct value value, const struct tensor **tensor);
@@ -168,8 +164,7 @@ enum nki_func api_func_of(struct value value);
 bool api_want_buffer(struct interp *in, const struct nki_node *node, struct value value,
                      enum nki_space *space, bool *shared);
 
-/* ---- tables of names --------------------------------------------------------------------------
- */
+/* ---- tables of names ------------------------------------------------------------------------ */
 
 bool api_language_name(struct interp *in, const struct nki_node *node, struct str name,
                        struct value *result);

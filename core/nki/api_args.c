@@ -7,22 +7,15 @@
 
 bool api_want_number(struct value value, double *number) {
     switch (value.kind) {
-    case VALUE_BOOL:
-        *number = value.b;
-        return true;
-    case VALUE_INT:
-        *number = (double)value.i;
-        return true;
-    case VALUE_FLOAT:
-        *number = value.f;
-        return true;
+    case VALUE_BOOL: *number = value.b; return true;
+    case VALUE_INT: *number = (double)value.i; return true;
+    case VALUE_FLOAT: *number = value.f; return true;
     case VALUE_HOST:
         if (array_count(value.host) != 1)
             return false;
         *number = api_host_read(value.host, 0);
         return true;
-    default:
-        return false;
+    default: return false;
     }
 }
 

@@ -173,8 +173,7 @@ bool api_accumulate(struct interp *in, const struct nki_node *node, enum nki_bin
     return api_lower_binary(&lower, value_tensor(target), item, &ignored);
 }
 
-/* ---- nl.loop_reduce ---------------------------------------------------------------------------
- */
+/* ---- nl.loop_reduce ------------------------------------------------------------------------- */
 
 /* A reduction over iterations of enclosing loops. Loops are unrolled, so the first iteration is
  * the one in which every loop index given is 0. */

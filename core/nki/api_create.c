@@ -244,8 +244,7 @@ bool nl_rand(struct interp *in, const struct call *call, struct value *result) {
     return api_emit(&b) && api_emit_scalar(&scale, bits, operand_float(0x1p-32), false);
 }
 
-/* ---- constants of the host --------------------------------------------------------------------
- */
+/* ---- constants of the host ------------------------------------------------------------------ */
 
 /* Numbers as the bytes of a device dtype. */
 static void convert_constant(const struct array *from, enum dtype to, void *bytes) {
@@ -257,30 +256,16 @@ static void convert_constant(const struct array *from, enum dtype to, void *byte
         memcpy(&bits, &single, sizeof bits);
         switch (to) {
         case DTYPE_FLOAT32:
-        case DTYPE_TFLOAT32:
-            ((float *)bytes)[i] = single;
-            break;
+        case DTYPE_TFLOAT32: ((float *)bytes)[i] = single; break;
         case DTYPE_BFLOAT16:
             ((uint16_t *)bytes)[i] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
             break;
-        case DTYPE_FLOAT16:
-            ((_Float16 *)bytes)[i] = (_Float16)value;
-            break;
-        case DTYPE_INT32:
-            ((int32_t *)bytes)[i] = (int32_t)value;
-            break;
-        case DTYPE_UINT32:
-            ((uint32_t *)bytes)[i] = (uint32_t)(int64_t)value;
-            break;
-        case DTYPE_INT16:
-            ((int16_t *)bytes)[i] = (int16_t)value;
-            break;
-        case DTYPE_UINT16:
-            ((uint16_t *)bytes)[i] = (uint16_t)value;
-            break;
-        default:
-            ((int8_t *)bytes)[i] = (int8_t)value;
-            break;
+        case DTYPE_FLOAT16: ((_Float16 *)bytes)[i] = (_Float16)value; break;
+        case DTYPE_INT32: ((int32_t *)bytes)[i] = (int32_t)value; break;
+        case DTYPE_UINT32: ((uint32_t *)bytes)[i] = (uint32_t)(int64_t)value; break;
+        case DTYPE_INT16: ((int16_t *)bytes)[i] = (int16_t)value; break;
+        case DTYPE_UINT16: ((uint16_t *)bytes)[i] = (uint16_t)value; break;
+        default: ((int8_t *)bytes)[i] = (int8_t)value; break;
         }
     }
 }

@@ -27,8 +27,7 @@ struct api *api_of(struct interp *in) {
     return *slot;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------
- */
+/* ---- rows ----------------------------------------------------------------------------------- */
 
 static struct nki_operand standard_of(struct str text) {
     long long number;
@@ -94,8 +93,7 @@ void api_put(struct api_build *b, const char *name, struct nki_operand operand) 
     b->operand[find_operand(b, name)] = operand;
 }
 
-/* ---- emission ---------------------------------------------------------------------------------
- */
+/* ---- emission ------------------------------------------------------------------------------- */
 
 /* Operands that run over the same elements: those with these names. */
 static const char *const streams[] = {"dst",   "src",   "data",        "data0",
@@ -119,10 +117,8 @@ static bool is_elementwise(enum nki_op op) {
     case NKI_OP_DROPOUT:
     case NKI_OP_ELEMENTWISE:
     case NKI_OP_AFFINE_SELECT:
-    case NKI_OP_RANGE_SELECT:
-        return true;
-    default:
-        return false;
+    case NKI_OP_RANGE_SELECT: return true;
+    default: return false;
     }
 }
 
@@ -248,8 +244,7 @@ static bool clip_operands(struct api_build *b, int n, const struct tensor **view
     return true;
 }
 
-/* ---- patterns of many dimensions --------------------------------------------------------------
- */
+/* ---- patterns of many dimensions ------------------------------------------------------------ */
 
 /* Dimensions that a pattern of the view needs: those of size 1 and contiguous ones go. */
 int api_pattern_dims(const struct tensor *t) {
@@ -374,8 +369,7 @@ struct value api_produced(struct interp *in, const struct nki_node *node, const 
     return value_tensor(tensor_keep(in, &view));
 }
 
-/* ---- moving data ------------------------------------------------------------------------------
- */
+/* ---- moving data ---------------------------------------------------------------------------- */
 
 bool api_memset(struct interp *in, const struct nki_node *node, const struct tensor *dst,
                 double value) {

@@ -81,8 +81,7 @@ static const struct api_plan *plan_of(struct interp *in, enum nki_op op, enum fo
     return plan;
 }
 
-/* ---- values as operands -----------------------------------------------------------------------
- */
+/* ---- values as operands --------------------------------------------------------------------- */
 
 struct isa_call {
     struct api_build build;
@@ -144,35 +143,23 @@ static bool put_value(struct isa_call *c, int k, struct value v) {
     struct nki_operand *out = &c->build.operand[k];
     double number;
     switch (v.kind) {
-    case VALUE_NONE:
-        return true;
-    case VALUE_BOOL:
-        *out = operand_bool(v.b);
-        return true;
-    case VALUE_INT:
-        *out = operand_int(v.i);
-        return true;
-    case VALUE_FLOAT:
-        *out = operand_float(v.f);
-        return true;
+    case VALUE_NONE: return true;
+    case VALUE_BOOL: *out = operand_bool(v.b); return true;
+    case VALUE_INT: *out = operand_int(v.i); return true;
+    case VALUE_FLOAT: *out = operand_float(v.f); return true;
     case VALUE_FUNC:
     case VALUE_NATIVE:
         if (api_func_of(v) == NKI_FUNC_NONE)
             break;
         *out = operand_func(api_func_of(v));
         return true;
-    case VALUE_ENUM:
-        *out = operand_enum(v.enumeration->number);
-        return true;
-    case VALUE_DTYPE:
-        *out = (struct nki_operand){.kind = NKI_OPERAND_DTYPE, .i = v.i};
-        return true;
+    case VALUE_ENUM: *out = operand_enum(v.enumeration->number); return true;
+    case VALUE_DTYPE: *out = (struct nki_operand){.kind = NKI_OPERAND_DTYPE, .i = v.i}; return true;
     case VALUE_REGISTER:
         *out = (struct nki_operand){.kind = NKI_OPERAND_REG, .i = v.i};
         return true;
     case VALUE_LIST:
-    case VALUE_TUPLE:
-        return list_operand(c, v, out);
+    case VALUE_TUPLE: return list_operand(c, v, out);
     case VALUE_TENSOR:
         c->build.tensor[k] = v.tensor;
         *out = (struct nki_operand){.kind = NKI_OPERAND_AP};
@@ -203,8 +190,7 @@ static bool put_special(struct isa_call *c, int to, struct value v) {
     struct interp *in = c->build.in;
     const struct nki_node *node = c->build.node;
     switch (to) {
-    case TO_ENGINE:
-        return put_engine(c, v);
+    case TO_ENGINE: return put_engine(c, v);
     case TO_NAME:
         if (v.kind == VALUE_STR)
             c->build.label = arena_strndup(interp_arena(in), v.str->at, v.str->len);
@@ -220,11 +206,8 @@ static bool put_special(struct isa_call *c, int to, struct value v) {
             interp_warn(in, node, "", "dtype= has no effect on nisa.%s any more: dst decides",
                         nki_op_name(c->build.op));
         return api_want_dtype(in, node, v, &c->dtype);
-    case TO_SHAPE:
-        return tensor_read_shape(in, node, v, c->shape, &c->n_dims);
-    case TO_RMW:
-        c->rmw = v.kind != VALUE_NONE;
-        return true;
+    case TO_SHAPE: return tensor_read_shape(in, node, v, c->shape, &c->n_dims);
+    case TO_RMW: c->rmw = v.kind != VALUE_NONE; return true;
     case TO_EXPRESSION:
     case TO_PREDICATE:
         if (v.kind != VALUE_INDEX || v.index->mask != (to == TO_PREDICATE))
@@ -233,8 +216,7 @@ static bool put_special(struct isa_call *c, int to, struct value v) {
                 to == TO_PREDICATE ? "a comparison" : "an expression", value_type_name(v));
         *(to == TO_PREDICATE ? &c->predicate : &c->expression) = v.index;
         return true;
-    default:
-        return true;
+    default: return true;
     }
 }
 
@@ -254,8 +236,7 @@ static bool bind_call(struct isa_call *c, const struct call *call) {
     return true;
 }
 
-/* ---- results of legacy calls ------------------------------------------------------------------
- */
+/* ---- results of legacy calls ---------------------------------------------------------------- */
 
 static int operand_index(const struct isa_call *c, const char *name) {
     return api_operand_at(c->build.in, c->build.op, str_of(name));
@@ -367,20 +348,13 @@ static struct tensor *legacy_result(struct isa_call *c) {
         return NULL;
     }
     switch (b->op) {
-    case NKI_OP_NC_TRANSPOSE:
-        return transpose_result(c, main);
-    case NKI_OP_DMA_TRANSPOSE:
-        return dma_transpose_result(c, main);
-    case NKI_OP_BN_STATS:
-        return narrow_tile(c, main, 6, main->dtype);
-    case NKI_OP_BN_AGGR:
-        return narrow_tile(c, main, 2, main->dtype);
-    case NKI_OP_MAX8:
-        return narrow_tile(c, main, 8, main->dtype);
-    case NKI_OP_NC_FIND_INDEX8:
-        return narrow_tile(c, main, 8, DTYPE_UINT32);
-    case NKI_OP_LOCAL_GATHER:
-        return gather_result(c, main);
+    case NKI_OP_NC_TRANSPOSE: return transpose_result(c, main);
+    case NKI_OP_DMA_TRANSPOSE: return dma_transpose_result(c, main);
+    case NKI_OP_BN_STATS: return narrow_tile(c, main, 6, main->dtype);
+    case NKI_OP_BN_AGGR: return narrow_tile(c, main, 2, main->dtype);
+    case NKI_OP_MAX8: return narrow_tile(c, main, 8, main->dtype);
+    case NKI_OP_NC_FIND_INDEX8: return narrow_tile(c, main, 8, DTYPE_UINT32);
+    case NKI_OP_LOCAL_GATHER: return gather_result(c, main);
     case NKI_OP_TENSOR_PARTITION_REDUCE: {
         struct tensor one;
         tensor_read(&one, main);
@@ -398,8 +372,7 @@ static struct tensor *legacy_result(struct isa_call *c) {
     }
 }
 
-/* ---- calls that are more than one row of the table --------------------------------------------
- */
+/* ---- calls that are more than one row of the table ------------------------------------------ */
 
 /* iota and affine_select: an affine expression as pattern, offset and channel multiplier. The
  * partition is dimension 0. */

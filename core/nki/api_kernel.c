@@ -34,23 +34,12 @@ static bool array_parameter(struct interp *in, const struct nki_node *node,
 bool api_parameter(struct interp *in, const struct nki_node *node, const struct nki_input *input,
                    size_t index, struct str name, struct value *result) {
     switch (input->kind) {
-    case NKI_INPUT_ARRAY:
-        return array_parameter(in, node, input, index, name, result);
-    case NKI_INPUT_INT:
-        *result = value_int(input->i);
-        return true;
-    case NKI_INPUT_FLOAT:
-        *result = value_float(input->f);
-        return true;
-    case NKI_INPUT_BOOL:
-        *result = value_bool(input->i != 0);
-        return true;
-    case NKI_INPUT_STR:
-        *result = value_string(in, str_of(input->s));
-        return true;
-    case NKI_INPUT_NONE:
-        *result = NONE_VALUE;
-        return true;
+    case NKI_INPUT_ARRAY: return array_parameter(in, node, input, index, name, result);
+    case NKI_INPUT_INT: *result = value_int(input->i); return true;
+    case NKI_INPUT_FLOAT: *result = value_float(input->f); return true;
+    case NKI_INPUT_BOOL: *result = value_bool(input->i != 0); return true;
+    case NKI_INPUT_STR: *result = value_string(in, str_of(input->s)); return true;
+    case NKI_INPUT_NONE: *result = NONE_VALUE; return true;
     }
     return false;
 }
@@ -68,8 +57,7 @@ static bool add_output(struct interp *in, const struct nki_node *node, struct va
         return interp_error(in, node, "",
                             "the returned tensor of shape %s is in %s: outputs must "
                             "be in nl.shared_hbm",
-                            tensor_shape_text(in, t),
-                            t->space == NKI_SBUF ? "nl.sbuf" : "nl.psum");
+                            tensor_shape_text(in, t), t->space == NKI_SBUF ? "nl.sbuf" : "nl.psum");
     if (!legacy && !storage->shared && storage->input < 0) {
         interp_warn(in, node, "",
                     "the returned tensor of shape %s is in nl.hbm; nl.shared_hbm is the memory "

@@ -47,8 +47,7 @@ bool api_func_call(struct interp *in, const struct call *call, enum nki_func fun
            api_lower_unary(&op, v[0], result);
 }
 
-/* ---- reductions and composites ----------------------------------------------------------------
- */
+/* ---- reductions and composites -------------------------------------------------------------- */
 
 static bool read_keepdims(struct interp *in, const struct nki_node *node, struct value v,
                           bool *keep) {
@@ -203,8 +202,7 @@ bool nl_dropout(struct interp *in, const struct call *call, struct value *result
     return true;
 }
 
-/* ---- loops, programs, queries -----------------------------------------------------------------
- */
+/* ---- loops, programs, queries --------------------------------------------------------------- */
 
 bool nl_range(struct interp *in, const struct call *call, struct value *result) {
     struct value v[4];
@@ -313,8 +311,7 @@ bool nl_spmd_dim(struct interp *in, const struct call *call, struct value *resul
     return true;
 }
 
-/* ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ---------------------------------------------------------------------------------- */
 
 #define FUNC_DATA(func) ((const void *)(uintptr_t)(func))
 #define SPACE_DATA(bits) ((const void *)(uintptr_t)(bits))

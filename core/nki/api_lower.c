@@ -32,8 +32,7 @@ static bool finish(const struct api_op *op, const struct api_op *settled, struct
     return true;
 }
 
-/* ---- elementwise, two inputs ------------------------------------------------------------------
- */
+/* ---- elementwise, two inputs ---------------------------------------------------------------- */
 
 static bool is_comparison(enum nki_func func) {
     return nki_func_has(func, 'c') || func == NKI_FUNC_LOGICAL_AND || func == NKI_FUNC_LOGICAL_OR ||
@@ -42,14 +41,10 @@ static bool is_comparison(enum nki_func func) {
 
 static enum dtype value_dtype(struct value v) {
     switch (v.kind) {
-    case VALUE_TENSOR:
-        return v.tensor->dtype;
-    case VALUE_INT:
-        return DTYPE_INT32;
-    case VALUE_BOOL:
-        return DTYPE_UINT8;
-    default:
-        return DTYPE_FLOAT32;
+    case VALUE_TENSOR: return v.tensor->dtype;
+    case VALUE_INT: return DTYPE_INT32;
+    case VALUE_BOOL: return DTYPE_UINT8;
+    default: return DTYPE_FLOAT32;
     }
 }
 
@@ -74,10 +69,8 @@ static bool commutes(enum nki_func func) {
     case NKI_FUNC_GREATER:
     case NKI_FUNC_GREATER_EQUAL:
     case NKI_FUNC_LEFT_SHIFT:
-    case NKI_FUNC_RIGHT_SHIFT:
-        return false;
-    default:
-        return true;
+    case NKI_FUNC_RIGHT_SHIFT: return false;
+    default: return true;
     }
 }
 
@@ -219,24 +212,12 @@ static bool two_numbers(const struct api_op *op, struct value x, struct value y,
         return interp_error(op->in, op->node, "", "nl.%s takes tiles and numbers; found %s and %s",
                             nki_func_name(op->func), value_type_name(x), value_type_name(y));
     switch (op->func) {
-    case NKI_FUNC_ADD:
-        r = a + b;
-        break;
-    case NKI_FUNC_SUBTRACT:
-        r = a - b;
-        break;
-    case NKI_FUNC_MULTIPLY:
-        r = a * b;
-        break;
-    case NKI_FUNC_DIVIDE:
-        r = a / b;
-        break;
-    case NKI_FUNC_MAXIMUM:
-        r = a > b ? a : b;
-        break;
-    case NKI_FUNC_MINIMUM:
-        r = a < b ? a : b;
-        break;
+    case NKI_FUNC_ADD: r = a + b; break;
+    case NKI_FUNC_SUBTRACT: r = a - b; break;
+    case NKI_FUNC_MULTIPLY: r = a * b; break;
+    case NKI_FUNC_DIVIDE: r = a / b; break;
+    case NKI_FUNC_MAXIMUM: r = a > b ? a : b; break;
+    case NKI_FUNC_MINIMUM: r = a < b ? a : b; break;
     default:
         return interp_error(op->in, op->node, "", "nl.%s needs a tile", nki_func_name(op->func));
     }
@@ -261,8 +242,7 @@ bool api_lower_binary(const struct api_op *op, struct value x, struct value y,
     return with_number(op, tx ? x.tensor : y.tensor, other, !tx, result);
 }
 
-/* ---- elementwise, one input -------------------------------------------------------------------
- */
+/* ---- elementwise, one input ----------------------------------------------------------------- */
 
 static bool emit_one(const struct api_op *op, enum nki_op instruction, const struct tensor *x) {
     struct api_build b;
@@ -288,16 +268,11 @@ bool api_emit_unary(const struct api_op *op, const struct tensor *x) {
     struct api_build b;
     bool legacy = is_legacy(op->in);
     switch (op->func) {
-    case NKI_FUNC_COPY:
-        return emit_one(op, NKI_OP_TENSOR_COPY, x);
-    case NKI_FUNC_RECIPROCAL:
-        return emit_one(op, NKI_OP_RECIPROCAL, x);
-    case NKI_FUNC_NEGATIVE:
-        return scalar_instead(op, NKI_FUNC_MULTIPLY, -1, x);
-    case NKI_FUNC_LOGICAL_NOT:
-        return scalar_instead(op, NKI_FUNC_EQUAL, 0, x);
-    case NKI_FUNC_INVERT:
-        return scalar_instead(op, NKI_FUNC_BITWISE_XOR, -1, x);
+    case NKI_FUNC_COPY: return emit_one(op, NKI_OP_TENSOR_COPY, x);
+    case NKI_FUNC_RECIPROCAL: return emit_one(op, NKI_OP_RECIPROCAL, x);
+    case NKI_FUNC_NEGATIVE: return scalar_instead(op, NKI_FUNC_MULTIPLY, -1, x);
+    case NKI_FUNC_LOGICAL_NOT: return scalar_instead(op, NKI_FUNC_EQUAL, 0, x);
+    case NKI_FUNC_INVERT: return scalar_instead(op, NKI_FUNC_BITWISE_XOR, -1, x);
     case NKI_FUNC_RSQRT:
         if (legacy)
             break;
@@ -310,8 +285,7 @@ bool api_emit_unary(const struct api_op *op, const struct tensor *x) {
         if (!legacy) /* with range reduction, which the activation function does not do */
             return emit_one(op, NKI_OP_ELEMENTWISE, x);
         break;
-    default:
-        break;
+    default: break;
     }
     return emit_one(op, nki_func_has(op->func, 'a') ? NKI_OP_ACTIVATION : NKI_OP_ELEMENTWISE, x);
 }

@@ -261,7 +261,7 @@ static const struct value_native natives[] = {
     {"np.prod", product_of, NULL},      {"np.finfo", np_dtype, NULL},
     {"np.iinfo", np_dtype, NULL},
 };
-#define FUNCTION(i)                                                                                \
+#define FUNCTION(i) \
     { "np.function", np_function, (const void *)(uintptr_t)(i) }
 static const struct value_native function_natives[COUNT_OF(functions)] = {
     FUNCTION(0), FUNCTION(1), FUNCTION(2), FUNCTION(3), FUNCTION(4),  FUNCTION(5),
@@ -343,8 +343,7 @@ bool api_numpy_call(struct interp *in, const struct call *call, enum nki_func fu
                         nki_func_name(func));
 }
 
-/* ---- arrays -----------------------------------------------------------------------------------
- */
+/* ---- arrays --------------------------------------------------------------------------------- */
 
 /* What one part of a key takes of an axis. */
 struct host_range {
@@ -447,8 +446,9 @@ static bool host_total(struct interp *in, const struct call *call, struct value 
     double total = api_host_read(array, 0);
     for (int64_t i = 1; i < n; i++) {
         double next = api_host_read(array, i);
-        total = what == HOST_SUM ? total + next
-                                 : (what == HOST_MAX) == (next > total) ? next : total;
+        total = what == HOST_SUM                       ? total + next
+                : (what == HOST_MAX) == (next > total) ? next
+                                                       : total;
     }
     *result = dtype_is_int(array->dtype) ? value_int((int64_t)total) : value_float(total);
     return true;
@@ -488,22 +488,14 @@ bool api_host_attribute(struct interp *in, const struct nki_node *node, struct a
 
 static double combine(enum nki_binary op, double a, double b) {
     switch (op) {
-    case NKI_ADD:
-        return a + b;
-    case NKI_SUB:
-        return a - b;
-    case NKI_MUL:
-        return a * b;
-    case NKI_DIV:
-        return a / b;
-    case NKI_FLOOR_DIV:
-        return floor(a / b);
-    case NKI_MOD:
-        return a - floor(a / b) * b;
-    case NKI_POW:
-        return pow(a, b);
-    default:
-        return NAN;
+    case NKI_ADD: return a + b;
+    case NKI_SUB: return a - b;
+    case NKI_MUL: return a * b;
+    case NKI_DIV: return a / b;
+    case NKI_FLOOR_DIV: return floor(a / b);
+    case NKI_MOD: return a - floor(a / b) * b;
+    case NKI_POW: return pow(a, b);
+    default: return NAN;
     }
 }
 

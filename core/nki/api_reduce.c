@@ -2,8 +2,7 @@
 /* Reductions over free dimensions and what is made of them: mean, variance, softmax, RMS norm. */
 #include "nki/api.h"
 
-/* ---- axes -------------------------------------------------------------------------------------
- */
+/* ---- axes ----------------------------------------------------------------------------------- */
 
 struct axes {
     bool reduced[TENSOR_MAX_DIMS];
@@ -142,8 +141,7 @@ bool api_lower_reduce(const struct api_op *op, struct value x,
     return produced(op, dst, result);
 }
 
-/* ---- composites -------------------------------------------------------------------------------
- */
+/* ---- composites ----------------------------------------------------------------------------- */
 
 static bool binary_into(const struct api_op *op, enum nki_func func, const struct tensor *dst,
                         const struct tensor *x, const struct tensor *y) {

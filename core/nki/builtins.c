@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- arguments ------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------ */
 
 const char *builtin_name(const struct call *call) {
     const struct nki_node *func =
@@ -81,7 +81,7 @@ bool builtin_text(struct interp *in, const struct call *call, struct value value
     return true;
 }
 
-/* ---- functions ------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------ */
 
 NATIVE(do_print) {
     struct buf out = {0};
@@ -347,7 +347,7 @@ const struct value_native builtin_functions[] = {
 };
 const size_t n_builtin_functions = COUNT_OF(builtin_functions);
 
-/* ---- types ----------------------------------------------------------------------------------- */
+/* ---- types ---------------------------------------------------------------------------------- */
 
 static bool text_to_int(struct interp *in, const struct call *call, struct str text,
                         struct value *result) {
@@ -623,7 +623,7 @@ struct value type_of(struct interp *in, struct value value) {
     return value_string(in, str_of(value_type_name(value)));
 }
 
-/* ---- finding --------------------------------------------------------------------------------- */
+/* ---- finding -------------------------------------------------------------------------------- */
 
 const struct value_native *native_find(const struct value_native *rows, size_t n, struct str name) {
     for (size_t i = 0; i < n; i++)

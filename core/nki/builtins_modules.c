@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* ---- math ------------------------------------------------------------------------------------ */
+/* ---- math ----------------------------------------------------------------------------------- */
 
 struct math_row {
     double (*one)(double);
@@ -204,7 +204,7 @@ static const struct value_native math_rows[] = {
     {"math.isclose", do_isclose, NULL},
 };
 
-/* ---- functools, itertools, copy, typing ------------------------------------------------------ */
+/* ---- functools, itertools, copy, typing ----------------------------------------------------- */
 
 NATIVE(do_reduce) {
     const struct value_seq *items;
@@ -378,8 +378,8 @@ NATIVE(do_islice) {
                     result);
 }
 
-/* The next choice of k out of n in order (permutations: all of different items); false at the end.
- */
+/* The next choice of k out of n in order (permutations: all of different items); false at the
+ * end. */
 static bool next_choice(size_t *pick, size_t k, size_t n, bool permutations) {
     while (true) {
         size_t at = k;
@@ -656,7 +656,7 @@ static const struct value_native operator_rows[] = {
 static const struct value_native os_rows[] = {{"os.getenv", do_getenv, NULL}};
 static const struct value_native typing_any = {"typing", do_typing, NULL};
 
-/* ---- the modules ----------------------------------------------------------------------------- */
+/* ---- the modules ---------------------------------------------------------------------------- */
 
 struct builtin_module {
     struct value_module base;
@@ -718,7 +718,7 @@ static bool module_get(struct interp *in, const struct nki_node *node,
     return true;
 }
 
-#define MODULE(name, rows, types)                                                                  \
+#define MODULE(name, rows, types) \
     { {name, module_get}, rows, COUNT_OF(rows), types, false }
 static const struct builtin_module modules[] = {
     MODULE("math", math_rows, NULL),

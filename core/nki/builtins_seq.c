@@ -5,7 +5,7 @@
 #define LIST(call) ((call)->self.seq)
 #define DICT(call) ((call)->self.dict)
 
-/* ---- lists ----------------------------------------------------------------------------------- */
+/* ---- lists ---------------------------------------------------------------------------------- */
 
 NATIVE(do_append) {
     if (!builtin_arity(in, call, 1, 1) ||
@@ -175,7 +175,7 @@ static const struct value_native tuple_rows[] = {
 };
 const struct method_table tuple_methods = {tuple_rows, COUNT_OF(tuple_rows)};
 
-/* ---- dicts ----------------------------------------------------------------------------------- */
+/* ---- dicts ---------------------------------------------------------------------------------- */
 
 /* keys, values, items; data tells which. */
 NATIVE(do_views) {
@@ -256,7 +256,7 @@ static const struct value_native dict_rows[] = {
 };
 const struct method_table dict_methods = {dict_rows, COUNT_OF(dict_rows)};
 
-/* ---- sets ------------------------------------------------------------------------------------ */
+/* ---- sets ----------------------------------------------------------------------------------- */
 
 NATIVE(do_add) {
     *result = NONE_VALUE;

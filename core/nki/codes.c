@@ -3,20 +3,29 @@
  * issues tell of, and hone's own lints. It explains; it does not look for anything. */
 #include "nki/nki.h"
 
-#define TOO_MANY "the program has more instructions than the compiler takes", \
-    "Use larger tiles, loops that stay loops, fewer unrolled copies; or do less in one kernel."
-#define NO_HBM "the tensors do not fit into the device's memory", \
-    "Use a smaller batch or smaller tensors, or spread them over cores."
-#define NO_OPERATOR "an operator of the graph is not supported", \
-    "Express it with operators that are; neuronx-cc list-operators names them."
-#define NO_TARGET "a custom call has a target that the compiler does not know", \
-    "Check that the kernel was traced with the NKI that belongs to this compiler."
-#define BAD_MX "an operand of a microscaling instruction has the wrong form", \
-    "Blocks are 32 elements, scales are packed in unsigned words, the axis is a multiple of 4; " \
-    "compare types, ranks and block sizes with the instruction's documentation."
-#define BAD_DOT "the operands of a scaled matrix product do not match", \
-    "Compare operand count, ranks, batch and contraction sizes and the result's type with the " \
-    "instruction's documentation."
+#define TOO_MANY                                                                             \
+    "the program has more instructions than the compiler takes",                             \
+        "Use larger tiles, loops that stay loops, fewer unrolled copies; or do less in one " \
+        "kernel."
+#define NO_HBM                                         \
+    "the tensors do not fit into the device's memory", \
+        "Use a smaller batch or smaller tensors, or spread them over cores."
+#define NO_OPERATOR                              \
+    "an operator of the graph is not supported", \
+        "Express it with operators that are; neuronx-cc list-operators names them."
+#define NO_TARGET                                                 \
+    "a custom call has a target that the compiler does not know", \
+        "Check that the kernel was traced with the NKI that belongs to this compiler."
+#define BAD_MX                                                                                    \
+    "an operand of a microscaling instruction has the wrong form",                                \
+        "Blocks are 32 elements, scales are packed in unsigned words, the axis is a multiple of " \
+        "4; "                                                                                     \
+        "compare types, ranks and block sizes with the instruction's documentation."
+#define BAD_DOT                                                                                 \
+    "the operands of a scaled matrix product do not match",                                     \
+        "Compare operand count, ranks, batch and contraction sizes and the result's type with " \
+        "the "                                                                                  \
+        "instruction's documentation."
 
 /* Sources: the error code pages of the Neuron SDK documentation; public issues where it says so. */
 static const struct nki_code codes[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a program does with its inputs and outputs: which inputs reach which output, how much of an
- * output is written, where numbers become narrower. Storages are followed, not elements; numbers are
- * not computed. What may be concluded from it for a candidate is at the end. */
+ * output is written, where numbers become narrower. Storages are followed, not elements; numbers
+ * are not computed. What may be concluded from it for a candidate is at the end. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +16,9 @@ static int mantissa(enum dtype dtype) {
     static const struct {
         enum dtype dtype;
         int bits;
-    } all[] = {{DTYPE_FLOAT64, 52},      {DTYPE_FLOAT32, 23},       {DTYPE_TFLOAT32, 10},
-               {DTYPE_FLOAT16, 10},      {DTYPE_BFLOAT16, 7},       {DTYPE_FLOAT8_E4M3, 3},
-               {DTYPE_FLOAT8_E4M3FN, 3}, {DTYPE_FLOAT8_E4M3FN_X4, 3}, {DTYPE_FLOAT8_E5M2, 2},
+    } all[] = {{DTYPE_FLOAT64, 52},       {DTYPE_FLOAT32, 23},         {DTYPE_TFLOAT32, 10},
+               {DTYPE_FLOAT16, 10},       {DTYPE_BFLOAT16, 7},         {DTYPE_FLOAT8_E4M3, 3},
+               {DTYPE_FLOAT8_E4M3FN, 3},  {DTYPE_FLOAT8_E4M3FN_X4, 3}, {DTYPE_FLOAT8_E5M2, 2},
                {DTYPE_FLOAT8_E5M2_X4, 2}, {DTYPE_FLOAT4_E2M1FN_X4, 1}};
     for (size_t i = 0; i < COUNT_OF(all); i++)
         if (all[i].dtype == dtype)
@@ -26,16 +26,16 @@ static int mantissa(enum dtype dtype) {
     return 0;
 }
 
-/* ---- following the program -------------------------------------------------------------------- */
+/* ---- following the program ------------------------------------------------------------------ */
 
 struct follow {
     const struct nki_program *program;
     struct nki_facts *facts;
-    uint64_t *holds;        /* by storage: inputs that its contents depend on */
-    uint64_t registers;     /* of all registers together */
+    uint64_t *holds;                /* by storage: inputs that its contents depend on */
+    uint64_t registers;             /* of all registers together */
     uint32_t results[NKI_OP_COUNT]; /* bit i: operand i is written */
-    int transposes;         /* operand of nc_matmul that makes it a transpose */
-    uint8_t **written;      /* by output: one bit per element; NULL: not followed */
+    int transposes;                 /* operand of nc_matmul that makes it a transpose */
+    uint8_t **written;              /* by output: one bit per element; NULL: not followed */
     int64_t runs;
 };
 
@@ -172,9 +172,9 @@ static void write_ap(struct follow *follow, const struct nki_instr *instr, const
         write_elements(follow, ap, output);
 }
 
-/* A product is a sum in float32, whatever its operands are; a transpose on the same engine is not. */
-static void note_product(struct follow *follow, const struct nki_instr *instr,
-                         enum dtype *widest) {
+/* A product is a sum in float32, whatever its operands are; a transpose on the same engine is
+ * not. */
+static void note_product(struct follow *follow, const struct nki_instr *instr, enum dtype *widest) {
     struct nki_facts *facts = follow->facts;
     int k = follow->transposes;
     bool moves = instr->op == NKI_OP_NC_MATMUL && k >= 0 && k < instr->n_operands &&
@@ -183,8 +183,8 @@ static void note_product(struct follow *follow, const struct nki_instr *instr,
         return;
     *widest = DTYPE_FLOAT32;
     for (size_t i = 1; i < instr->n_operands && i < 3; i++) {
-        enum dtype dtype = instr->operands[i].kind == NKI_OPERAND_AP
-                               ? instr->operands[i].ap->dtype : DTYPE_NONE;
+        enum dtype dtype =
+            instr->operands[i].kind == NKI_OPERAND_AP ? instr->operands[i].ap->dtype : DTYPE_NONE;
         if (!mantissa(dtype) || (facts->narrowest && mantissa(dtype) >= mantissa(facts->narrowest)))
             continue;
         facts->narrowest = dtype;
@@ -209,7 +209,7 @@ static void follow_one(struct follow *follow, const struct nki_instr *instr) {
     }
 }
 
-/* ---- the facts ------------------------------------------------------------------------------- */
+/* ---- the facts ------------------------------------------------------------------------------ */
 
 static void begin(struct follow *follow) {
     const struct nki_program *program = follow->program;
@@ -268,7 +268,7 @@ void nki_facts_find(const struct nki_program *program, struct nki_facts *facts) 
     end(&follow);
 }
 
-/* ---- a candidate against its original ---------------------------------------------------------- */
+/* ---- a candidate against its original ------------------------------------------------------- */
 
 static void compare_output(const struct nki_facts *candidate, const struct nki_facts *original,
                            size_t i, const char *file, struct diag_list *diags) {
@@ -278,11 +278,13 @@ static void compare_output(const struct nki_facts *candidate, const struct nki_f
     if (had && !candidate->outputs[i].inputs)
         diag_add(diags, DIAG_ERROR, "hone-candidate-constant", file, candidate->outputs[i].line, 1,
                  "output %zu (%s) does not depend on any input: it is the same whatever the kernel "
-                 "is given; compute it from the inputs, as the original does", i, name);
+                 "is given; compute it from the inputs, as the original does",
+                 i, name);
     else if (written < 1 && !(original->outputs[i].written < 1))
         diag_add(diags, DIAG_ERROR, "hone-candidate-unwritten", file, candidate->outputs[i].line, 1,
                  "only %.4g %% of output %zu (%s) is written, the rest holds what was in memory "
-                 "before; store every element", written * 100, i, name);
+                 "before; store every element",
+                 written * 100, i, name);
 }
 
 static void compare_reads(const struct nki_facts *candidate, const struct nki_facts *original,
@@ -293,7 +295,8 @@ static void compare_reads(const struct nki_facts *candidate, const struct nki_fa
             diag_add(diags, DIAG_ERROR, "hone-candidate-unread", file,
                      candidate->n_outputs ? candidate->outputs[0].line : 1, 1,
                      "the array argument %d is never read, which the original does: work was left "
-                     "out; compute with all inputs", i);
+                     "out; compute with all inputs",
+                     i);
 }
 
 static void compare_casts(const struct nki_facts *candidate, const struct nki_facts *original,

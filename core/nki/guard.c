@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The guard: what a proposed kernel may import, name, reach and call is what allow.def lists; everything
- * else is a finding. It reads the source alone. The idea: if every name is on the list or the file's
- * own, no value that a candidate can get at leads out of its arguments, so a call of a value or an
- * attribute of one needs no more than its own name looked at. Cheating by what is computed is
- * lint_candidate.c's and facts.c's; a wall of the operating system stands behind all of them. */
+/* The guard: what a proposed kernel may import, name, reach and call is what allow.def lists;
+ * everything else is a finding. It reads the source alone. The idea: if every name is on the list
+ * or the file's own, no value that a candidate can get at leads out of its arguments, so a call of
+ * a value or an attribute of one needs no more than its own name looked at. Cheating by what is
+ * computed is lint_candidate.c's and facts.c's; a wall of the operating system stands behind all of
+ * them. */
 #include "nki/guard.h"
 
 void guard_add(struct guard *guard, enum lint_rule rule, const struct nki_node *node,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the names of a candidate stand for. Imports hold for the whole file: a name that is imported
- * anywhere may be the module everywhere. Where scopes matter (the names of Python's builtins), they are
- * told apart as Python does. */
+ * anywhere may be the module everywhere. Where scopes matter (the names of Python's builtins), they
+ * are told apart as Python does. */
 #include "nki/guard.h"
 
 #include <ctype.h>
@@ -10,7 +10,7 @@ bool guard_is_dunder(struct str name) {
     return name.len > 2 && name.at[0] == '_' && name.at[name.len - 1] == '_';
 }
 
-/* ---- imports --------------------------------------------------------------------------------- */
+/* ---- imports -------------------------------------------------------------------------------- */
 
 bool guard_in_class(const struct nki_node *node) {
     const struct nki_node *function = nki_enclosing(node, NKI_FUNCTION_DEF);
@@ -60,9 +60,8 @@ static void bind_import(struct guard *guard, struct str name, struct guard_targe
 /* A helper's name itself, not what its name leads to. */
 static struct guard_target in_helper(const struct guard_helper *helper, struct str name) {
     bool has = map_find(&helper->exports, name) != NULL;
-    return (struct guard_target){.kind = has ? GUARD_HELPER_MEMBER : GUARD_REFUSED,
-                                 .use = ALLOW_ANY,
-                                 .helper = helper};
+    return (struct guard_target){
+        .kind = has ? GUARD_HELPER_MEMBER : GUARD_REFUSED, .use = ALLOW_ANY, .helper = helper};
 }
 
 static void bind_module(struct guard *guard, const struct nki_node *alias) {
@@ -157,7 +156,7 @@ static void bind_imports(struct guard *guard, const struct nki_node *node) {
             bind_module(guard, node->import.names.at[i]);
 }
 
-/* ---- other names ------------------------------------------------------------------------------ */
+/* ---- other names ---------------------------------------------------------------------------- */
 
 static void own_add(struct guard *guard, const struct nki_node *node, struct str name) {
     if (allow_word(&guard->allow, ALLOW_NOT_OWN, name))
@@ -262,7 +261,7 @@ void guard_bindings(struct guard *guard) {
     }
 }
 
-/* ---- scopes ------------------------------------------------------------------------------------ */
+/* ---- scopes --------------------------------------------------------------------------------- */
 
 static bool has_parameter(const struct nki_node *args, struct str name) {
     for (uint32_t i = 0; i < args->arguments.args.len; i++)
@@ -290,8 +289,8 @@ static bool binds_here(const struct guard *guard, const struct nki_node *scope, 
                 if (str_equal(node->global.names[k], name))
                     return false;
         if (node->kind == NKI_FUNCTION_DEF || node->kind == NKI_CLASS_DEF) {
-            binds |= str_equal(node->kind == NKI_CLASS_DEF ? node->class_def.name
-                                                           : node->function_def.name, name);
+            binds |= str_equal(
+                node->kind == NKI_CLASS_DEF ? node->class_def.name : node->function_def.name, name);
             i = node->last;
         } else if (node->kind == NKI_LAMBDA) {
             i = node->last; /* what := binds there is its own */
@@ -311,8 +310,8 @@ static bool scope_binds(struct guard *guard, const struct nki_node *scope, struc
     buf_printf(&key, "%u " STR_FMT, scope->id, STR_ARG(name));
     struct map_entry *entry = map_find(&guard->locals, buf_str(&key));
     if (!entry) {
-        bool binds = scope->kind == NKI_FUNCTION_DEF &&
-                     has_parameter(scope->function_def.args, name);
+        bool binds =
+            scope->kind == NKI_FUNCTION_DEF && has_parameter(scope->function_def.args, name);
         binds = binds || binds_here(guard, scope, name);
         entry = map_put(&guard->locals, buf_str(&key));
         entry->value = binds ? guard : NULL;
@@ -333,8 +332,8 @@ static bool is_comprehension(const struct nki_node *node) {
 /* The elements see the targets; what is looped over may not. */
 static bool comprehension_binds(const struct nki_node *comp, const struct nki_node *child,
                                 struct str name) {
-    const struct nki_list *all = comp->kind == NKI_DICT_COMP ? &comp->dict_comp.generators
-                                                             : &comp->comp.generators;
+    const struct nki_list *all =
+        comp->kind == NKI_DICT_COMP ? &comp->dict_comp.generators : &comp->comp.generators;
     for (uint32_t i = 0; i < all->len && child->kind != NKI_COMPREHENSION; i++) {
         const struct nki_node *target = all->at[i]->comprehension.target;
         if (target->kind == NKI_NAME && str_equal(target->name.id, name))
@@ -352,8 +351,7 @@ bool guard_is_local(struct guard *guard, const struct nki_node *name) {
             if (has_parameter(scope->lambda.args, id))
                 return true;
             in_function = true;
-        } else if (scope->kind == NKI_FUNCTION_DEF &&
-                   is_in_list(&scope->function_def.body, at)) {
+        } else if (scope->kind == NKI_FUNCTION_DEF && is_in_list(&scope->function_def.body, at)) {
             if (scope_binds(guard, scope, id))
                 return true;
             in_function = true;
@@ -381,14 +379,10 @@ static bool has_target(const struct nki_list *targets, struct str name) {
 /* A statement straight in the file that binds the name for sure. */
 static bool binds_surely(const struct nki_node *statement, struct str name) {
     switch ((enum nki_kind)statement->kind) {
-    case NKI_FUNCTION_DEF:
-        return str_equal(statement->function_def.name, name);
-    case NKI_CLASS_DEF:
-        return str_equal(statement->class_def.name, name);
-    case NKI_ASSIGN:
-        return has_target(&statement->assign.targets, name);
-    default:
-        return false;
+    case NKI_FUNCTION_DEF: return str_equal(statement->function_def.name, name);
+    case NKI_CLASS_DEF: return str_equal(statement->class_def.name, name);
+    case NKI_ASSIGN: return has_target(&statement->assign.targets, name);
+    default: return false;
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a candidate is written, where the way itself opens something: names that Python looks for by
- * itself, letters that are other letters to Python, a file in another encoding, text that is evaluated
- * later (annotations), coroutines, metaclasses. */
+ * itself, letters that are other letters to Python, a file in another encoding, text that is
+ * evaluated later (annotations), coroutines, metaclasses. */
 #include "nki/guard.h"
 
 #include <ctype.h>
@@ -10,7 +10,7 @@ static void add_form(struct guard *guard, const struct nki_node *node, const cha
     guard_add(guard, LINT_C_FORM, node, str_of(what));
 }
 
-/* ---- names ---------------------------------------------------------------------------------------- */
+/* ---- names ---------------------------------------------------------------------------------- */
 
 /* Python folds letters: a fullwidth "eval" is eval to it, and another name here. */
 static void check_letters(struct guard *guard, const struct nki_node *node, struct str name) {
@@ -44,7 +44,7 @@ static void check_names(struct guard *guard, const struct nki_node *node) {
     }
 }
 
-/* ---- annotations ------------------------------------------------------------------------------------ */
+/* ---- annotations ---------------------------------------------------------------------------- */
 
 static const char odd_type[] = "an annotation that is more than names of types";
 
@@ -69,20 +69,26 @@ static bool is_literal_part(const struct guard *guard, const struct nki_node *no
 
 static bool is_type_kind(const struct nki_node *node) {
     switch ((enum nki_kind)node->kind) {
-    case NKI_MODULE: case NKI_EXPR: case NKI_NAME: case NKI_ATTRIBUTE: case NKI_SUBSCRIPT:
-    case NKI_TUPLE: case NKI_LIST: case NKI_CONSTANT: case NKI_BIN_OP: case NKI_UNARY_OP:
-    case NKI_STARRED:
-        return true;
-    default:
-        return false;
+    case NKI_MODULE:
+    case NKI_EXPR:
+    case NKI_NAME:
+    case NKI_ATTRIBUTE:
+    case NKI_SUBSCRIPT:
+    case NKI_TUPLE:
+    case NKI_LIST:
+    case NKI_CONSTANT:
+    case NKI_BIN_OP:
+    case NKI_UNARY_OP:
+    case NKI_STARRED: return true;
+    default: return false;
     }
 }
 
 static bool names_types(struct guard *guard, const struct nki_tree *tree,
                         const struct nki_node *root);
 
-/* A type written as text, which Python or a tool may evaluate: of names alone, and those on the list.
- * The text is looked at as a file of its own with the names of this one. */
+/* A type written as text, which Python or a tool may evaluate: of names alone, and those on the
+ * list. The text is looked at as a file of its own with the names of this one. */
 static bool text_names_types(struct guard *guard, const struct nki_node *text) {
     struct diag_list ignored = {0};
     struct nki_tree *tree = nki_parse(guard->path, text->constant.text, &ignored);
@@ -169,8 +175,7 @@ static bool is_member(const struct guard *guard, const struct nki_node *value, b
         value->kind == NKI_CALL ? guard_import_of(guard, value->call.func) : NULL;
     int64_t bits = value->kind == NKI_CONSTANT ? value->constant.integer : 0;
     if (made)
-        return made->kind == GUARD_MEMBER && !made->next &&
-               str_is(str_of(made->name), "enum.auto");
+        return made->kind == GUARD_MEMBER && !made->next && str_is(str_of(made->name), "enum.auto");
     if (!is_flag)
         return value->kind == NKI_CONSTANT || value->kind == NKI_TUPLE;
     return value->kind == NKI_CONSTANT && value->constant.type == NKI_CONST_INT && bits > 0 &&
@@ -208,13 +213,13 @@ static void check_subscript(struct guard *guard, const struct nki_node *node) {
     const struct nki_node *base = node->subscript.value;
     const struct guard_target *target =
         base->kind == NKI_NAME ? map_get(&guard->imports, base->name.id) : NULL;
-    bool is_type = target && target->kind == GUARD_MEMBER && str_starts(str_of(target->name),
-                                                                       "typing");
+    bool is_type =
+        target && target->kind == GUARD_MEMBER && str_starts(str_of(target->name), "typing");
     if (is_type && !guard_is_type_place(node))
         check_type(guard, node);
 }
 
-/* ---- kinds of statements ----------------------------------------------------------------------------- */
+/* ---- kinds of statements -------------------------------------------------------------------- */
 
 static const char coroutine[] = "coroutines (async, await)";
 
@@ -299,18 +304,27 @@ static void check_text(struct guard *guard, const struct nki_node *node) {
 
 typedef void (*check_fn)(struct guard *guard, const struct nki_node *node);
 static const check_fn checks[NKI_KIND_COUNT] = {
-    [NKI_FUNCTION_DEF] = check_function, [NKI_CLASS_DEF] = check_class,
-    [NKI_ARG] = check_arg,               [NKI_NAME] = check_name,
-    [NKI_ATTRIBUTE] = check_attribute,   [NKI_KEYWORD] = check_keyword,
-    [NKI_EXCEPT_HANDLER] = check_handler, [NKI_ALIAS] = check_alias,
-    [NKI_GLOBAL] = check_names,          [NKI_NONLOCAL] = check_names,
-    [NKI_ANN_ASSIGN] = check_ann_assign, [NKI_SUBSCRIPT] = check_subscript,
-    [NKI_AWAIT] = check_coroutine,       [NKI_FOR] = check_coroutine,
-    [NKI_WITH] = check_coroutine,        [NKI_COMPREHENSION] = check_coroutine,
-    [NKI_IMPORT_FROM] = check_from,      [NKI_CONSTANT] = check_text,
+    [NKI_FUNCTION_DEF] = check_function,
+    [NKI_CLASS_DEF] = check_class,
+    [NKI_ARG] = check_arg,
+    [NKI_NAME] = check_name,
+    [NKI_ATTRIBUTE] = check_attribute,
+    [NKI_KEYWORD] = check_keyword,
+    [NKI_EXCEPT_HANDLER] = check_handler,
+    [NKI_ALIAS] = check_alias,
+    [NKI_GLOBAL] = check_names,
+    [NKI_NONLOCAL] = check_names,
+    [NKI_ANN_ASSIGN] = check_ann_assign,
+    [NKI_SUBSCRIPT] = check_subscript,
+    [NKI_AWAIT] = check_coroutine,
+    [NKI_FOR] = check_coroutine,
+    [NKI_WITH] = check_coroutine,
+    [NKI_COMPREHENSION] = check_coroutine,
+    [NKI_IMPORT_FROM] = check_from,
+    [NKI_CONSTANT] = check_text,
 };
 
-/* ---- the file ------------------------------------------------------------------------------------------ */
+/* ---- the file ------------------------------------------------------------------------------- */
 
 static bool is_utf8(struct str text) {
     static const char *const names[] = {"utf-8", "utf8", "UTF-8", "UTF8"};
@@ -324,8 +338,8 @@ static bool is_utf8(struct str text) {
     return false;
 }
 
-/* "coding:" or "coding=" in the first two lines: Python reads the whole file by it, so what is a comment
- * here may be a statement there. */
+/* "coding:" or "coding=" in the first two lines: Python reads the whole file by it, so what is a
+ * comment here may be a statement there. */
 static void check_encoding(struct guard *guard) {
     struct str text = guard->tree->source;
     int lines = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of the task that a kernel imports. They are the owner's, and on the list as far as they keep to
- * it: what a helper defines with files, modules or processes in it, and what it imports itself, is not
- * for candidates. The kernel and the reference are no helpers. */
+/* Files of the task that a kernel imports. They are the owner's, and on the list as far as they
+ * keep to it: what a helper defines with files, modules or processes in it, and what it imports
+ * itself, is not for candidates. The kernel and the reference are no helpers. */
 #include "nki/guard.h"
 
 #include <stdlib.h>
@@ -19,8 +19,9 @@ static void exports_find(struct guard_helper *helper, const struct map *tainted)
     for (uint32_t i = 1; i < helper->tree->n_nodes; i++) {
         const struct nki_node *node = helper->tree->nodes[i];
         if (node->kind == NKI_FUNCTION_DEF || node->kind == NKI_CLASS_DEF) {
-            export(helper, node->kind == NKI_CLASS_DEF ? node->class_def.name
-                                                       : node->function_def.name, tainted);
+            export(helper,
+                   node->kind == NKI_CLASS_DEF ? node->class_def.name : node->function_def.name,
+                   tainted);
             i = node->last;
         } else if (node->kind == NKI_NAME && node->context == NKI_STORE) {
             export(helper, node->name.id, tainted);
@@ -35,9 +36,12 @@ static void look_at(struct guard *from, struct guard_helper *helper) {
     diag_free(&ignored);
     if (!helper->tree || helper->tree->errors)
         return;
-    helper->guard = (struct guard){.tree = helper->tree, .original = helper->tree,
-                                   .release = from->release, .files = from->files,
-                                   .path = helper->path, .depth = from->depth + 1};
+    helper->guard = (struct guard){.tree = helper->tree,
+                                   .original = helper->tree,
+                                   .release = from->release,
+                                   .files = from->files,
+                                   .path = helper->path,
+                                   .depth = from->depth + 1};
     guard_run(&helper->guard);
     guard_excuse(&helper->guard, &tainted);
     exports_find(helper, &tainted);
@@ -53,7 +57,7 @@ static const struct guard_helper *helper_at(struct guard *guard, char *path) {
         }
     struct guard_helper *helper = mem_alloc(1, sizeof *helper);
     helper->path = path;
-    *vec_push(&files->all) = helper;    /* before it is read: helpers may import each other */
+    *vec_push(&files->all) = helper; /* before it is read: helpers may import each other */
     look_at(guard, helper);
     return helper;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the original kernel's file does beyond the list (a harness that imports torch, a test) stays its
- * owner's: a statement at the top of the file that stands in the candidate as it stood there is excused.
- * What it binds is not for new code: to use such a name is a finding again, which is excused in
- * statements that are kept, too. A kept statement is not excused when new code can tell it what to
- * do, by a value that it reads. */
+/* What the original kernel's file does beyond the list (a harness that imports torch, a test) stays
+ * its owner's: a statement at the top of the file that stands in the candidate as it stood there is
+ * excused. What it binds is not for new code: to use such a name is a finding again, which is
+ * excused in statements that are kept, too. A kept statement is not excused when new code can tell
+ * it what to do, by a value that it reads. */
 #include "nki/guard.h"
 
 struct statement {
     const struct nki_node *node;
-    bool is_kept, is_marked;    /* marked: goes beyond the list */
+    bool is_kept, is_marked; /* marked: goes beyond the list */
 };
 
 static struct nki_span whole_span(const struct nki_tree *tree, const struct nki_node *node) {
@@ -92,14 +92,15 @@ static bool is_mutable(const struct nki_node *statement) {
 /* X[0] = ..., X.append(...): what kept code beyond the list may put its own into. */
 static bool is_filled(const struct nki_node *name) {
     const struct nki_node *up = name->parent;
-    bool is_item = up->kind == NKI_SUBSCRIPT && up->subscript.value == name &&
-                   up->context == NKI_STORE;
-    bool is_called = up->kind == NKI_ATTRIBUTE && up->parent->kind == NKI_CALL &&
-                     up->parent->call.func == up;
+    bool is_item =
+        up->kind == NKI_SUBSCRIPT && up->subscript.value == name && up->context == NKI_STORE;
+    bool is_called =
+        up->kind == NKI_ATTRIBUTE && up->parent->kind == NKI_CALL && up->parent->call.func == up;
     return is_item || is_called;
 }
 
-/* Lists and dicts that kept code fills may hold what is not for new code: a register of functions. */
+/* Lists and dicts that kept code fills may hold what is not for new code: a register of
+ * functions. */
 static void find_filled(struct guard *guard, struct statement *all, struct map *tainted) {
     uint32_t count = guard->tree->module->module.body.len;
     struct map mutable = {0};
@@ -118,7 +119,8 @@ static void find_filled(struct guard *guard, struct statement *all, struct map *
     map_free(&mutable);
 }
 
-/* Kept statements that read what others of them bound become theirs. True when there was one more. */
+/* Kept statements that read what others of them bound become theirs. True when there was one
+ * more. */
 static bool spread(struct guard *guard, struct statement *all, struct map *tainted) {
     size_t before = tainted->len;
     for (uint32_t i = 0; i < guard->tree->n_nodes; i++) {
@@ -174,8 +176,9 @@ static void told_by(const struct guard *guard, const struct nki_node *statement,
     }
 }
 
-/* What new statements bind that can tell kept code what to do: values; and functions, where kept code
- * beyond the list runs with the import. Called later they keep to the list like everything new. */
+/* What new statements bind that can tell kept code what to do: values; and functions, where kept
+ * code beyond the list runs with the import. Called later they keep to the list like everything
+ * new. */
 static void new_values(const struct guard *guard, const struct statement *all, struct map *names) {
     uint32_t count = guard->tree->module->module.body.len;
     bool runs = false;
@@ -200,8 +203,8 @@ static bool reads_any(struct guard *guard, const struct nki_node *statement,
                       const struct map *names) {
     for (uint32_t i = statement->id; names->len && i <= statement->last; i++) {
         const struct nki_node *node = guard->tree->nodes[i];
-        if (node->kind == NKI_NAME && node->context == NKI_LOAD &&
-            map_find(names, node->name.id) && !guard_is_local(guard, node))
+        if (node->kind == NKI_NAME && node->context == NKI_LOAD && map_find(names, node->name.id) &&
+            !guard_is_local(guard, node))
             return true;
     }
     return false;
@@ -237,8 +240,8 @@ void guard_excuse(struct guard *guard, struct map *tainted) {
     for (size_t i = 0; i < found; i++) {
         struct guard_finding *finding = &guard->found.at[i];
         const struct statement *statement = statement_of(guard, all, finding->node);
-        finding->excused = statement && statement->is_kept &&
-                           !reads_any(guard, statement->node, &changed);
+        finding->excused =
+            statement && statement->is_kept && !reads_any(guard, statement->node, &changed);
     }
     find_uses(guard, all, tainted);
     map_free(&changed);

@@ -1,37 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a candidate reads and reaches: every name, and every attribute on the way from it, has to be on
- * the list. A module stands only in front of a name that is taken from it, never as a value: then no
- * value leads to one, and attributes of values need their names looked at alone. */
+/* What a candidate reads and reaches: every name, and every attribute on the way from it, has to be
+ * on the list. A module stands only in front of a name that is taken from it, never as a value:
+ * then no value leads to one, and attributes of values need their names looked at alone. */
 #include "nki/guard.h"
 
-/* ---- what is said about a name that is not on the list -------------------------------------------- */
+/* ---- what is said about a name that is not on the list -------------------------------------- */
 
 static const struct {
     const char *name;
     enum lint_rule rule;
 } told[] = {
-    {"open", LINT_C_FILE},              {"__file__", LINT_C_FILE},
-    {"numpy.load", LINT_C_FILE},        {"numpy.save", LINT_C_FILE},
-    {"numpy.savez", LINT_C_FILE},       {"numpy.loadtxt", LINT_C_FILE},
-    {"numpy.savetxt", LINT_C_FILE},     {"numpy.fromfile", LINT_C_FILE},
-    {"numpy.genfromtxt", LINT_C_FILE},  {"numpy.fromregex", LINT_C_FILE},
-    {"numpy.memmap", LINT_C_FILE},      {"numpy.DataSource", LINT_C_FILE},
-    {"tofile", LINT_C_FILE},            {"dump", LINT_C_FILE},
-    {"eval", LINT_C_CALL},              {"exec", LINT_C_CALL},
-    {"compile", LINT_C_CALL},           {"__import__", LINT_C_CALL},
-    {"breakpoint", LINT_C_CALL},        {"input", LINT_C_CALL},
-    {"globals", LINT_C_CALL},           {"locals", LINT_C_CALL},
-    {"vars", LINT_C_CALL},              {"setattr", LINT_C_CALL},
-    {"delattr", LINT_C_CALL},           {"memoryview", LINT_C_CALL},
-    {"exit", LINT_C_CALL},              {"quit", LINT_C_CALL},
-    {"getattr", LINT_C_CALL},           {"type", LINT_C_CALL},
-    {"nki.simulate", LINT_C_CALL},      {"nki.simulate_kernel", LINT_C_CALL},
-    {"nki.benchmark", LINT_C_CALL},     {"nki.profile", LINT_C_CALL},
-    {"nki.baremetal", LINT_C_CALL},     {"f_back", LINT_C_INTERNALS},
-    {"f_globals", LINT_C_INTERNALS},    {"f_builtins", LINT_C_INTERNALS},
-    {"f_locals", LINT_C_INTERNALS},     {"f_code", LINT_C_INTERNALS},
-    {"gi_frame", LINT_C_INTERNALS},     {"tb_frame", LINT_C_INTERNALS},
-    {"cr_frame", LINT_C_INTERNALS},     {"ag_frame", LINT_C_INTERNALS},
+    {"open", LINT_C_FILE},
+    {"__file__", LINT_C_FILE},
+    {"numpy.load", LINT_C_FILE},
+    {"numpy.save", LINT_C_FILE},
+    {"numpy.savez", LINT_C_FILE},
+    {"numpy.loadtxt", LINT_C_FILE},
+    {"numpy.savetxt", LINT_C_FILE},
+    {"numpy.fromfile", LINT_C_FILE},
+    {"numpy.genfromtxt", LINT_C_FILE},
+    {"numpy.fromregex", LINT_C_FILE},
+    {"numpy.memmap", LINT_C_FILE},
+    {"numpy.DataSource", LINT_C_FILE},
+    {"tofile", LINT_C_FILE},
+    {"dump", LINT_C_FILE},
+    {"eval", LINT_C_CALL},
+    {"exec", LINT_C_CALL},
+    {"compile", LINT_C_CALL},
+    {"__import__", LINT_C_CALL},
+    {"breakpoint", LINT_C_CALL},
+    {"input", LINT_C_CALL},
+    {"globals", LINT_C_CALL},
+    {"locals", LINT_C_CALL},
+    {"vars", LINT_C_CALL},
+    {"setattr", LINT_C_CALL},
+    {"delattr", LINT_C_CALL},
+    {"memoryview", LINT_C_CALL},
+    {"exit", LINT_C_CALL},
+    {"quit", LINT_C_CALL},
+    {"getattr", LINT_C_CALL},
+    {"type", LINT_C_CALL},
+    {"nki.simulate", LINT_C_CALL},
+    {"nki.simulate_kernel", LINT_C_CALL},
+    {"nki.benchmark", LINT_C_CALL},
+    {"nki.profile", LINT_C_CALL},
+    {"nki.baremetal", LINT_C_CALL},
+    {"f_back", LINT_C_INTERNALS},
+    {"f_globals", LINT_C_INTERNALS},
+    {"f_builtins", LINT_C_INTERNALS},
+    {"f_locals", LINT_C_INTERNALS},
+    {"f_code", LINT_C_INTERNALS},
+    {"gi_frame", LINT_C_INTERNALS},
+    {"tb_frame", LINT_C_INTERNALS},
+    {"cr_frame", LINT_C_INTERNALS},
+    {"ag_frame", LINT_C_INTERNALS},
     {"gi_code", LINT_C_INTERNALS},
 };
 
@@ -48,12 +70,12 @@ enum lint_rule guard_rule_of(struct str name, enum lint_rule otherwise) {
     return rule;
 }
 
-/* ---- where a name stands --------------------------------------------------------------------------- */
+/* ---- where a name stands -------------------------------------------------------------------- */
 
 const struct nki_node *guard_attribute_of(const struct nki_node *node) {
     const struct nki_node *parent = node->parent;
     return parent && parent->kind == NKI_ATTRIBUTE && parent->attribute.value == node ? parent
-                                                                                     : NULL;
+                                                                                      : NULL;
 }
 
 const struct nki_node *guard_call_of(const struct nki_node *node) {
@@ -72,7 +94,7 @@ bool guard_is_plain_call(const struct nki_node *call) {
 }
 
 bool guard_is_called_by(const struct guard *guard, const struct nki_node *argument,
-                         const char *const *names) {
+                        const char *const *names) {
     const struct nki_node *call = argument->parent;
     bool is = false;
     if (!call || call->kind != NKI_CALL || call->call.func == argument ||
@@ -121,7 +143,7 @@ static bool is_jit(const struct guard *guard, const struct nki_node *node) {
     return true;
 }
 
-/* ---- getattr and hasattr ---------------------------------------------------------------------------- */
+/* ---- getattr and hasattr -------------------------------------------------------------------- */
 
 /* The attribute's name of getattr(x, "name"); NULL when it is not written there. */
 static const struct nki_node *named_attribute(const struct nki_node *call) {
@@ -174,28 +196,21 @@ static const struct nki_node *asked_of(const struct guard *guard, const struct n
 
 bool guard_use_fits(struct guard *guard, const struct nki_node *node, enum allow_use use) {
     switch (use) {
-    case ALLOW_NOT:
-        return false;
-    case ALLOW_ANY:
-        return true;
-    case ALLOW_CALLED:
-        return guard_call_of(node) && guard_is_plain_call(node->parent);
+    case ALLOW_NOT: return false;
+    case ALLOW_ANY: return true;
+    case ALLOW_CALLED: return guard_call_of(node) && guard_is_plain_call(node->parent);
     case ALLOW_TYPE:
     case ALLOW_ASKED:
     case ALLOW_CLASS:
-    case ALLOW_ENUM:
-        return guard_type_fits(guard, node, use);
-    case ALLOW_DECORATOR:
-        return guard_decorates_own(guard, node);
-    case ALLOW_NAMED:
-        return is_named(guard, node);
-    case ALLOW_JIT:
-        return is_jit(guard, node);
+    case ALLOW_ENUM: return guard_type_fits(guard, node, use);
+    case ALLOW_DECORATOR: return guard_decorates_own(guard, node);
+    case ALLOW_NAMED: return is_named(guard, node);
+    case ALLOW_JIT: return is_jit(guard, node);
     }
     return false;
 }
 
-/* ---- attributes of values ---------------------------------------------------------------------------- */
+/* ---- attributes of values ------------------------------------------------------------------- */
 
 /* "{} of {}".format(...): fields without a dot or an index reach nothing. */
 static bool is_plain_format(const struct nki_node *node) {
@@ -234,7 +249,7 @@ static void check_attributes(struct guard *guard, const struct nki_node *base, b
         guard_attribute(guard, next, may_be_own);
 }
 
-/* ---- what comes from an import ------------------------------------------------------------------------ */
+/* ---- what comes from an import -------------------------------------------------------------- */
 
 static bool is_known_module(const struct guard *guard, const struct buf *name) {
     struct buf known = {0};
@@ -334,7 +349,7 @@ static void check_target(struct guard *guard, const struct nki_node *node,
                   str_of(target->name));
 }
 
-/* ---- names ------------------------------------------------------------------------------------------ */
+/* ---- names ---------------------------------------------------------------------------------- */
 
 static bool is_of_module(struct guard *guard, const struct nki_node *node, const char *name) {
     struct buf module = {0};
@@ -342,8 +357,8 @@ static bool is_of_module(struct guard *guard, const struct nki_node *node, const
     enum allow_use use = use_in(guard, &module, node->name.id);
     buf_printf(&module, "." STR_FMT, STR_ARG(node->name.id));
     /* Bases that are enumerations are known by their imports. */
-    bool is = use != ALLOW_ENUM && !is_known_module(guard, &module) &&
-              guard_use_fits(guard, node, use);
+    bool is =
+        use != ALLOW_ENUM && !is_known_module(guard, &module) && guard_use_fits(guard, node, use);
     buf_free(&module);
     return is;
 }
@@ -352,9 +367,9 @@ static bool is_of_module(struct guard *guard, const struct nki_node *node, const
 static bool is_of_star(struct guard *guard, const struct nki_node *node) {
     for (size_t i = 0; i < guard->stars.len; i++) {
         const struct guard_target *star = &guard->stars.at[i];
-        if (star->kind == GUARD_HELPER ? map_find(&star->helper->exports, node->name.id) != NULL
-                                       : star->kind == GUARD_MODULE &&
-                                             is_of_module(guard, node, star->name))
+        if (star->kind == GUARD_HELPER
+                ? map_find(&star->helper->exports, node->name.id) != NULL
+                : star->kind == GUARD_MODULE && is_of_module(guard, node, star->name))
             return true;
     }
     return false;
@@ -373,8 +388,8 @@ static void check_plain(struct guard *guard, const struct nki_node *node) {
     /* With a star what a harness binds may be a module of the star's; a module is not called. */
     bool is_bound = is_own || (is_free && (!guard->stars.len || guard_call_of(node)));
     bool is_fine = use == ALLOW_ANY || (is_bound && !is_python && !guard_is_dunder(id)) ||
-                   (is_python && guard_is_local(guard, node)) ||
-                   guard_use_fits(guard, node, use) || (!is_python && is_of_star(guard, node));
+                   (is_python && guard_is_local(guard, node)) || guard_use_fits(guard, node, use) ||
+                   (!is_python && is_of_star(guard, node));
     if (!is_fine)
         guard_add(guard, guard_rule_of(id, use ? LINT_C_USE : LINT_C_NAME), node, id);
     check_attributes(guard, node, true);

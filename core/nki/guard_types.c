@@ -5,7 +5,7 @@
  * side of an operator, compared with it. So what stands around such a class is a class itself. */
 #include "nki/guard.h"
 
-#define MAX_ALIASES 8           /* names for types of names for types */
+#define MAX_ALIASES 8 /* names for types of names for types */
 
 static const char *const asks[] = {"isinstance", "issubclass", NULL};
 static const char *const prints[] = {"str", "repr", "print", "isinstance", "issubclass", NULL};
@@ -29,7 +29,7 @@ bool guard_is_type_place(const struct nki_node *node) {
     return false;
 }
 
-/* ---- what is surely a class ------------------------------------------------------------------ */
+/* ---- what is surely a class ----------------------------------------------------------------- */
 
 const struct guard_target *guard_import_of(const struct guard *guard, const struct nki_node *node) {
     const struct guard_target *target =
@@ -62,13 +62,12 @@ static bool is_own_class(const struct guard *guard, struct str name) {
     bool is = false;
     for (uint32_t i = 0; i < guard->tree->n_nodes; i++) {
         const struct nki_node *node = guard->tree->nodes[i];
-        bool is_other = (node->kind == NKI_NAME && node->context != NKI_LOAD &&
-                         str_equal(node->name.id, name)) ||
-                        (node->kind == NKI_ARG && str_equal(node->arg.name, name)) ||
-                        (node->kind == NKI_FUNCTION_DEF &&
-                         str_equal(node->function_def.name, name)) ||
-                        (node->kind == NKI_EXCEPT_HANDLER &&
-                         str_equal(node->except_handler.name, name));
+        bool is_other =
+            (node->kind == NKI_NAME && node->context != NKI_LOAD &&
+             str_equal(node->name.id, name)) ||
+            (node->kind == NKI_ARG && str_equal(node->arg.name, name)) ||
+            (node->kind == NKI_FUNCTION_DEF && str_equal(node->function_def.name, name)) ||
+            (node->kind == NKI_EXCEPT_HANDLER && str_equal(node->except_handler.name, name));
         bool is_class = node->kind == NKI_CLASS_DEF && str_equal(node->class_def.name, name);
         if (is_other || (is_class && !is_foreign(guard, &node->class_def.decorators, 0)))
             return false;
@@ -87,21 +86,17 @@ static bool is_class(const struct guard *guard, const struct nki_node *node) {
         return root->kind == NKI_NAME &&
                (guard_import_of(guard, root) || !map_find(&guard->bound, root->name.id) ||
                 (root == node && is_own_class(guard, root->name.id)));
-    case NKI_CONSTANT:
-        return true;
+    case NKI_CONSTANT: return true;
     case NKI_TUPLE:
-    case NKI_LIST:
-        return are_classes(guard, &node->list.elts);
-    case NKI_SUBSCRIPT:
-        return is_class(guard, node->subscript.value);
+    case NKI_LIST: return are_classes(guard, &node->list.elts);
+    case NKI_SUBSCRIPT: return is_class(guard, node->subscript.value);
     case NKI_BIN_OP:
         return node->bin_op.op == NKI_BIT_OR && is_class(guard, node->bin_op.left) &&
                is_class(guard, node->bin_op.right);
     case NKI_CALL:
         return node->call.func->kind == NKI_NAME && str_is(node->call.func->name.id, "type") &&
                !map_find(&guard->bound, STR("type"));
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -112,7 +107,7 @@ static bool are_classes(const struct guard *guard, const struct nki_list *list) 
     return are;
 }
 
-/* ---- where it stands ------------------------------------------------------------------------- */
+/* ---- where it stands ------------------------------------------------------------------------ */
 
 /* The node with the brackets, unions and tuples of classes around it. */
 static const struct nki_node *whole_type(const struct guard *guard, const struct nki_node *node) {

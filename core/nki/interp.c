@@ -92,7 +92,7 @@ const struct value_str *interp_intern(struct interp *in, struct str text) {
     return entry->value;
 }
 
-/* ---- errors ---------------------------------------------------------------------------------- */
+/* ---- errors --------------------------------------------------------------------------------- */
 
 static const char *callee_name(struct interp *in, const struct frame *frame) {
     const struct nki_node *node = frame->scope->node;
@@ -217,7 +217,7 @@ void interp_note(struct interp *in, const struct nki_node *node, struct str text
                (int)MIN_OF(text.len, (size_t)2000), text.at);
 }
 
-/* ---- budgets --------------------------------------------------------------------------------- */
+/* ---- budgets -------------------------------------------------------------------------------- */
 
 static size_t bytes_in_use(const struct interp *in) {
     const struct nki_program *p = in->program;
@@ -274,7 +274,7 @@ bool interp_emit(struct interp *in, const struct nki_node *node, const struct nk
     return true;
 }
 
-/* ---- places ---------------------------------------------------------------------------------- */
+/* ---- places --------------------------------------------------------------------------------- */
 
 static uint32_t add_loc(struct interp *in, const struct unit *unit, const struct nki_node *node,
                         int32_t caller) {

@@ -6,15 +6,15 @@
 
 #include "nki/value.h"
 
-#define INTERP_MAX_CALLS 200            /* nested calls of kernel functions */
-#define INTERP_MAX_STACK (3u << 20)     /* bytes of C stack under the entry */
-#define INTERP_MAX_TEXT (16u << 20)     /* bytes in one string */
-#define INTERP_MAX_ITEMS (1u << 24)     /* items in one container */
-#define INTERP_MAX_TEMPS (1u << 16)     /* arguments in flight */
+#define INTERP_MAX_CALLS 200        /* nested calls of kernel functions */
+#define INTERP_MAX_STACK (3u << 20) /* bytes of C stack under the entry */
+#define INTERP_MAX_TEXT (16u << 20) /* bytes in one string */
+#define INTERP_MAX_ITEMS (1u << 24) /* items in one container */
+#define INTERP_MAX_TEMPS (1u << 16) /* arguments in flight */
 #define INTERP_MAX_KEYWORDS (1u << 12)
-#define INTERP_MAX_PRINTS 200           /* lines of print() kept as notes */
-#define INTERP_MAX_UNITS 100            /* files imported */
-#define INTERP_MODULE_STEPS 2000000u    /* for one statement at module level */
+#define INTERP_MAX_PRINTS 200        /* lines of print() kept as notes */
+#define INTERP_MAX_UNITS 100         /* files imported */
+#define INTERP_MODULE_STEPS 2000000u /* for one statement at module level */
 
 /* "No value yet" in a slot; never seen by a kernel. */
 #define UNSET_VALUE ((struct value){.kind = VALUE_KIND_COUNT})
@@ -40,7 +40,7 @@ static inline struct str text_of(struct value v) {
     return (struct str){v.str->at, v.str->len};
 }
 
-/* ---- names and scopes: made once for a file -------------------------------------------------- */
+/* ---- names and scopes: made once for a file ------------------------------------------------- */
 
 enum ref_kind { REF_NONE, REF_FRAME, REF_GLOBAL };
 /* Where a name lives: `depth` frames outwards, or in the unit's globals. */
@@ -52,42 +52,42 @@ struct ref {
 /* What the interpreter knows about one node; indexed by node->id. */
 struct cell {
     union {
-        struct ref ref;                     /* NAME, ARG, FUNCTION_DEF, CLASS_DEF, ALIAS, handler */
-        struct value constant;              /* CONSTANT */
-        struct {                            /* ATTRIBUTE: its name, and the last module lookup */
+        struct ref ref;        /* NAME, ARG, FUNCTION_DEF, CLASS_DEF, ALIAS, handler */
+        struct value constant; /* CONSTANT */
+        struct {               /* ATTRIBUTE: its name, and the last module lookup */
             const struct value_str *name;
             const struct value_module *module;
             const struct value *value;
         } attr;
     };
-    struct scope *scope;                    /* FUNCTION_DEF, LAMBDA, CLASS_DEF, comprehensions */
+    struct scope *scope; /* FUNCTION_DEF, LAMBDA, CLASS_DEF, comprehensions */
 };
 
 enum scope_kind { SCOPE_MODULE, SCOPE_FUNCTION, SCOPE_CLASS, SCOPE_BLOCK };
 struct scope {
     enum scope_kind kind;
     struct scope *parent;
-    struct scope *host;                     /* whose frame holds the slots: itself, or of a block */
+    struct scope *host; /* whose frame holds the slots: itself, or of a block */
     struct unit *unit;
     const struct nki_node *node;
-    struct map names;                       /* name -> slot + 1 */
-    struct map outside;                     /* names declared global (1) or nonlocal (2) */
-    VEC(struct str) slot_names;             /* of a host; "" for slots of blocks */
-    uint32_t n_params;                      /* the first slots, in order */
-    bool captured;                          /* inner functions read its frame */
+    struct map names;           /* name -> slot + 1 */
+    struct map outside;         /* names declared global (1) or nonlocal (2) */
+    VEC(struct str) slot_names; /* of a host; "" for slots of blocks */
+    uint32_t n_params;          /* the first slots, in order */
+    bool captured;              /* inner functions read its frame */
     bool yields;
-    struct frame *free_frames;              /* for reuse when not captured */
+    struct frame *free_frames; /* for reuse when not captured */
 };
 
 /* One source file. */
 struct unit {
     const struct nki_tree *tree;
-    struct nki_tree *own_tree;              /* when parsed here, else NULL */
+    struct nki_tree *own_tree; /* when parsed here, else NULL */
     const char *path;
-    const char *name;                       /* __name__ */
-    uint32_t file;                          /* index into program->files */
+    const char *name; /* __name__ */
+    uint32_t file;    /* index into program->files */
     struct cell *cells;
-    struct scope *scope;                    /* SCOPE_MODULE */
+    struct scope *scope; /* SCOPE_MODULE */
     VEC(struct scope *) scopes;
     VEC(struct value) globals;
     VEC(const char *) broken;               /* why a global has no value; NULL when it has */
@@ -97,39 +97,39 @@ struct unit {
 };
 
 struct frame {
-    struct frame *outer;                    /* where the function was defined */
+    struct frame *outer; /* where the function was defined */
     struct frame *caller;
-    const struct value_function *function;  /* NULL: a module or class body */
+    const struct value_function *function; /* NULL: a module or class body */
     struct scope *scope;
     struct unit *unit;
-    const struct nki_node *call;            /* in the caller */
-    struct str target;                      /* what the caller assigns the result to */
-    int32_t site;                           /* program->locs of the call, -1 none, -2 not asked */
+    const struct nki_node *call; /* in the caller */
+    struct str target;           /* what the caller assigns the result to */
+    int32_t site;                /* program->locs of the call, -1 none, -2 not asked */
     struct value result;
     struct value_seq *yields;
     struct frame *next_free;
     struct value slots[];
 };
 
-/* ---- functions, classes, objects ------------------------------------------------------------- */
+/* ---- functions, classes, objects ------------------------------------------------------------ */
 
 struct value_function {
-    const struct nki_node *node;            /* FUNCTION_DEF or LAMBDA */
+    const struct nki_node *node; /* FUNCTION_DEF or LAMBDA */
     struct scope *scope;
     struct frame *closure;
     struct unit *unit;
-    struct value *defaults;                 /* one per parameter, unset where there is none */
+    struct value *defaults; /* one per parameter, unset where there is none */
     const char *name;
-    const struct value_class *owner;        /* of a method, for super() */
+    const struct value_class *owner; /* of a method, for super() */
     enum function_form { FUNCTION_PLAIN, FUNCTION_STATIC, FUNCTION_CLASS, FUNCTION_PROPERTY } form;
     struct value_function *setter;
-    bool is_kernel;                         /* nki.jit and the like */
-    const struct nki_node *skipped;         /* a decorator nobody knows */
-    int launch[3];                          /* kernel[grid]: its dimensions; 0: called plainly */
+    bool is_kernel;                 /* nki.jit and the like */
+    const struct nki_node *skipped; /* a decorator nobody knows */
+    int launch[3];                  /* kernel[grid]: its dimensions; 0: called plainly */
 };
 
 struct attr {
-    const struct value_str *name;           /* interned */
+    const struct value_str *name; /* interned */
     struct value value;
 };
 struct attrs {
@@ -138,8 +138,8 @@ struct attrs {
 };
 struct field {
     const struct value_str *name;
-    struct value default_value;             /* unset: none */
-    struct value factory;                   /* unset: none */
+    struct value default_value; /* unset: none */
+    struct value factory;       /* unset: none */
     bool in_init;
 };
 enum class_form { CLASS_PLAIN, CLASS_ENUM, CLASS_TUPLE, CLASS_EXCEPTION };
@@ -148,30 +148,30 @@ struct value_class {
     struct value_class *bases[8];
     int n_bases;
     struct attrs attrs;
-    VEC(struct field) fields;               /* in an arena */
+    VEC(struct field) fields; /* in an arena */
     enum class_form form;
-    bool is_data, frozen, is_int, is_flag, generated;   /* generated: constructor from fields */
-    bool lenient;                           /* a dataclass that is an NKIObject: fields may lack */
-    VEC(struct value) members;              /* of an Enum, in an arena */
+    bool is_data, frozen, is_int, is_flag, generated; /* generated: constructor from fields */
+    bool lenient;              /* a dataclass that is an NKIObject: fields may lack */
+    VEC(struct value) members; /* of an Enum, in an arena */
     struct value (*make)(struct interp *, const struct call *);
 };
 struct value_object {
     struct value_class *cls;
     struct attrs attrs;
-    struct value inner;                     /* Enum: its value; namedtuple: the tuple */
+    struct value inner; /* Enum: its value; namedtuple: the tuple */
 };
 
-/* ---- the interpreter ------------------------------------------------------------------------- */
+/* ---- the interpreter ------------------------------------------------------------------------ */
 
 enum flow { FLOW_NEXT, FLOW_BREAK, FLOW_CONTINUE, FLOW_RETURN, FLOW_ERROR };
 
 struct failure {
-    bool set, fatal;                        /* fatal: budgets and cancelling; no except stops it */
+    bool set, fatal; /* fatal: budgets and cancelling; no except stops it */
     char code[40];
-    char *message;                          /* in the heap */
+    char *message; /* in the heap */
     struct unit *unit;
     struct nki_span span;
-    struct value exception;                 /* VALUE_OBJECT when raised or caught, else None */
+    struct value exception; /* VALUE_OBJECT when raised or caught, else None */
     struct trace_row {
         struct unit *unit;
         const struct nki_node *call;
@@ -181,21 +181,21 @@ struct failure {
 };
 
 struct interp {
-    struct arena *heap;                     /* values; ends with the specialisation */
+    struct arena *heap; /* values; ends with the specialisation */
     struct nki_program *program;
     const struct nki_specialise_options *options;
-    struct api *api;                        /* the API side's state; ends with the program */
-    int grid[3], program_id[3];     /* of the SPMD instance that is being evaluated */
+    struct api *api;            /* the API side's state; ends with the program */
+    int grid[3], program_id[3]; /* of the SPMD instance that is being evaluated */
     const struct nki_tree *tree;
     struct diag_list *diags;
     enum nki_dialect dialect;
     struct frame *frame;
-    const struct nki_node *native_call;     /* the call a native was entered by */
-    const struct nki_node *target_node;     /* the expression being assigned ... */
-    struct str target;                      /* ... and to what */
+    const struct nki_node *native_call; /* the call a native was entered by */
+    const struct nki_node *target_node; /* the expression being assigned ... */
+    struct str target;                  /* ... and to what */
     const char *stack_base;
     int depth;
-    int tolerant;                           /* > 0: at module level, where errors are put off */
+    int tolerant; /* > 0: at module level, where errors are put off */
     int printed;
     uint64_t steps, next_check, max_steps;
     size_t max_instructions, max_bytes;
@@ -204,24 +204,30 @@ struct interp {
     struct value_keyword *keywords;
     size_t n_keywords;
     struct failure failure;
-    struct value handled;                   /* the exception of the except block we are in */
+    struct value handled; /* the exception of the except block we are in */
     VEC(struct unit *) units;
-    struct map interned;                    /* text -> struct value_str */
-    struct map builtins;                    /* name -> struct value */
-    struct signature_slot { const char *text; const struct signature *signature; } *signatures;
-    struct loc_slot { uint64_t key; uint32_t loc; } *locs;
+    struct map interned; /* text -> struct value_str */
+    struct map builtins; /* name -> struct value */
+    struct signature_slot {
+        const char *text;
+        const struct signature *signature;
+    } * signatures;
+    struct loc_slot {
+        uint64_t key;
+        uint32_t loc;
+    } * locs;
     size_t n_locs, loc_cap;
     VEC(uint64_t) warned;
 };
 
 /* interp.c */
-struct interp *interp_new(const struct nki_tree *tree,
-                          const struct nki_specialise_options *options, struct diag_list *diags);
-void interp_free(struct interp *in);            /* all but the program */
+struct interp *interp_new(const struct nki_tree *tree, const struct nki_specialise_options *options,
+                          struct diag_list *diags);
+void interp_free(struct interp *in); /* all but the program */
 bool interp_fatal(struct interp *in, const struct nki_node *node, const char *code,
                   const char *format, ...) CC_PRINTF(4, 5);
 bool interp_check(struct interp *in, const struct nki_node *node);
-void interp_report(struct interp *in);          /* the failure as diagnostics */
+void interp_report(struct interp *in); /* the failure as diagnostics */
 void interp_note(struct interp *in, const struct nki_node *node, struct str text);
 const struct value_str *interp_intern(struct interp *in, struct str text);
 static inline bool interp_step(struct interp *in, const struct nki_node *node) {
@@ -233,12 +239,12 @@ const char *interp_site(struct interp *in, struct unit *unit, const struct nki_n
 /* interp_scope.c */
 void scope_resolve(struct interp *in, struct unit *unit);
 void scope_free(struct unit *unit);
-uint32_t unit_global(struct unit *unit, struct str name);   /* its slot, made when missing */
+uint32_t unit_global(struct unit *unit, struct str name); /* its slot, made when missing */
 bool unit_find(const struct unit *unit, struct str name, uint32_t *slot);
 
 /* interp_import.c */
 struct unit *unit_new(struct interp *in, const struct nki_tree *tree, const char *name);
-bool unit_run(struct interp *in, struct unit *unit);        /* its module level, tolerantly */
+bool unit_run(struct interp *in, struct unit *unit); /* its module level, tolerantly */
 bool import_module(struct interp *in, const struct nki_node *node, struct str path,
                    struct value *result);
 enum flow exec_import(struct interp *in, const struct nki_node *stmt);
@@ -272,10 +278,10 @@ bool op_contains(struct interp *in, const struct nki_node *node, struct value it
 int64_t range_length(const struct value_range *range);
 
 /* interp_item.c */
-bool get_item(struct interp *in, const struct nki_node *node, struct value object,
-              struct value key, struct value *result);
-bool set_item(struct interp *in, const struct nki_node *node, struct value object,
-              struct value key, struct value item);
+bool get_item(struct interp *in, const struct nki_node *node, struct value object, struct value key,
+              struct value *result);
+bool set_item(struct interp *in, const struct nki_node *node, struct value object, struct value key,
+              struct value item);
 bool del_item(struct interp *in, const struct nki_node *node, struct value object,
               struct value key);
 
@@ -367,7 +373,7 @@ extern const struct method_table str_methods, list_methods, tuple_methods, dict_
     set_methods;
 
 /* value_format.c */
-void format_float(double f, struct buf *out);           /* as Python's repr */
+void format_float(double f, struct buf *out); /* as Python's repr */
 void value_repr(struct interp *in, struct value value, struct buf *out);
 bool format_value(struct interp *in, const struct nki_node *node, struct value value,
                   struct str spec, struct buf *out);
@@ -378,9 +384,9 @@ bool format_braces(struct interp *in, const struct call *call, struct str format
 
 /* value.c */
 struct value value_text(struct interp *in, const char *format, ...) CC_PRINTF(2, 3);
-struct value value_take(struct interp *in, struct buf *buf);    /* its text; frees it */
+struct value value_take(struct interp *in, struct buf *buf); /* its text; frees it */
 uint64_t value_hash(struct value value);
-bool value_same(struct value a, struct value b);        /* `is` */
+bool value_same(struct value a, struct value b); /* `is` */
 struct value value_range_of(struct interp *in, int64_t start, int64_t stop, int64_t step);
 struct value_seq *seq_new(struct interp *in, size_t n);
 

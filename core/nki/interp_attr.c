@@ -67,7 +67,7 @@ bool call_method(struct interp *in, const struct nki_node *node, const struct me
     return call_value(in, &call, method, result);
 }
 
-/* ---- of objects ------------------------------------------------------------------------------ */
+/* ---- of objects ----------------------------------------------------------------------------- */
 
 /* What a class holds under a name, as an attribute of its object. */
 static bool from_class(struct interp *in, const struct nki_node *node, struct value object,
@@ -84,14 +84,9 @@ static bool from_class(struct interp *in, const struct nki_node *node, struct va
         struct call call = {.node = node, .args = &object, .n_args = 1, .self = NONE_VALUE};
         return call_value(in, &call, found, &result->value);
     }
-    case FUNCTION_CLASS:
-        result->self = cls;
-        break;
-    case FUNCTION_PLAIN:
-        result->self = object;
-        break;
-    case FUNCTION_STATIC:
-        break;
+    case FUNCTION_CLASS: result->self = cls; break;
+    case FUNCTION_PLAIN: result->self = object; break;
+    case FUNCTION_STATIC: break;
     }
     return true;
 }
@@ -215,8 +210,7 @@ static bool plain_attr(struct interp *in, struct value object, struct str name,
     case VALUE_FLOAT:
         *result = str_is(name, "imag") ? value_int(0) : object;
         return str_is(name, "real") || str_is(name, "imag") || str_is(name, "numerator");
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -240,8 +234,7 @@ static bool lookup(struct interp *in, const struct nki_node *node, struct value 
     case VALUE_MODULE:
         result->found = object.module->get(in, node, object.module, text, &result->value);
         return !in->failure.set;
-    case VALUE_OBJECT:
-        return object_attr(in, node, object, name, result);
+    case VALUE_OBJECT: return object_attr(in, node, object, name, result);
     case VALUE_CLASS:
         if (class_attr(in, object, name, result))
             return true;

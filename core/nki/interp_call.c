@@ -3,7 +3,7 @@
  * the kernel in frames of their own. */
 #include "nki/interp.h"
 
-/* ---- frames and functions -------------------------------------------------------------------- */
+/* ---- frames and functions ------------------------------------------------------------------- */
 
 struct frame *frame_new(struct interp *in, struct scope *scope, struct frame *outer) {
     size_t n = scope->kind == SCOPE_MODULE ? 0 : scope->slot_names.len;
@@ -50,7 +50,7 @@ bool function_defaults(struct interp *in, struct value_function *function) {
     return true;
 }
 
-/* ---- binding --------------------------------------------------------------------------------- */
+/* ---- binding -------------------------------------------------------------------------------- */
 
 struct binding {
     struct interp *in;
@@ -132,7 +132,7 @@ static bool bind_call(struct binding *b) {
     return bind_missing(b);
 }
 
-/* ---- running --------------------------------------------------------------------------------- */
+/* ---- running -------------------------------------------------------------------------------- */
 
 static bool run_body(struct interp *in, const struct nki_node *node, struct frame *frame) {
     if (node->kind == NKI_LAMBDA)
@@ -273,13 +273,11 @@ bool call_value(struct interp *in, const struct call *call, struct value callee,
     case VALUE_FUNCTION:
         return callee.function->launch[0] ? launch(in, call, callee.function, result)
                                           : call_function(in, call, callee.function, result);
-    case VALUE_NATIVE:
-        return call_native(in, call, callee.native, result);
+    case VALUE_NATIVE: return call_native(in, call, callee.native, result);
     case VALUE_BOUND:
         return enter(in, call->node) &&
                call_with_self(in, call, callee.bound->self, callee.bound->callee, result);
-    case VALUE_CLASS:
-        return enter(in, call->node) && instantiate(in, call, callee.cls, result);
+    case VALUE_CLASS: return enter(in, call->node) && instantiate(in, call, callee.cls, result);
     case VALUE_OBJECT: {
         struct value method;
         found = find_method(in, callee, "__call__", &method);
@@ -300,8 +298,7 @@ bool call_value(struct interp *in, const struct call *call, struct value callee,
         in->native_call = before;
         return good;
     }
-    default:
-        break;
+    default: break;
     }
     return not_callable(in, call, callee);
 }
@@ -312,7 +309,7 @@ bool interp_call(struct interp *in, const struct nki_node *node, struct value ca
     return call_value(in, &call, callee, result);
 }
 
-/* ---- evaluating a call ----------------------------------------------------------------------- */
+/* ---- evaluating a call ---------------------------------------------------------------------- */
 
 static bool push(struct interp *in, const struct nki_node *node, struct value value) {
     if (in->n_temps >= INTERP_MAX_TEMPS)

@@ -27,7 +27,7 @@ struct value object_new(struct interp *in, struct value_class *cls) {
     return (struct value){.kind = VALUE_OBJECT, .object = object};
 }
 
-/* ---- decorators ------------------------------------------------------------------------------ */
+/* ---- decorators ----------------------------------------------------------------------------- */
 
 enum decorator {
     DECORATOR_OTHER,
@@ -140,7 +140,7 @@ enum flow exec_function_def(struct interp *in, const struct nki_node *stmt) {
     return FLOW_NEXT;
 }
 
-/* ---- classes --------------------------------------------------------------------------------- */
+/* ---- classes -------------------------------------------------------------------------------- */
 
 static bool add_base(struct interp *in, const struct nki_node *node, struct value_class *cls) {
     struct value base;
@@ -343,7 +343,7 @@ enum flow exec_class_def(struct interp *in, const struct nki_node *stmt) {
     return FLOW_NEXT;
 }
 
-/* ---- objects --------------------------------------------------------------------------------- */
+/* ---- objects -------------------------------------------------------------------------------- */
 
 static bool field_value(struct interp *in, const struct call *call, const struct field *field,
                         const struct value_class *cls, struct value *value) {

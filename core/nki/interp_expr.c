@@ -248,24 +248,17 @@ static bool eval_rest(struct interp *in, const struct nki_node *node, struct val
     case NKI_LAMBDA:
         *result = make_function(in, node);
         return function_defaults(in, result->function);
-    case NKI_DICT:
-        return eval_dict(in, node, result);
-    case NKI_SET:
-        return eval_set(in, node, result);
+    case NKI_DICT: return eval_dict(in, node, result);
+    case NKI_SET: return eval_set(in, node, result);
     case NKI_LIST_COMP:
     case NKI_SET_COMP:
     case NKI_DICT_COMP:
-    case NKI_GENERATOR_EXP:
-        return eval_comprehension(in, node, result);
+    case NKI_GENERATOR_EXP: return eval_comprehension(in, node, result);
     case NKI_YIELD:
-    case NKI_YIELD_FROM:
-        return eval_yield(in, node, result);
-    case NKI_JOINED_STR:
-        return eval_joined(in, node, result);
-    case NKI_BOOL_OP:
-        return eval_bool_op(in, node, result);
-    case NKI_AWAIT:
-        return interp_error(in, node, "SyntaxError", "kernels cannot await");
+    case NKI_YIELD_FROM: return eval_yield(in, node, result);
+    case NKI_JOINED_STR: return eval_joined(in, node, result);
+    case NKI_BOOL_OP: return eval_bool_op(in, node, result);
+    case NKI_AWAIT: return interp_error(in, node, "SyntaxError", "kernels cannot await");
     case NKI_STARRED:
         return interp_error(in, node, "SyntaxError", "'*' is allowed in calls and displays only");
     default:
@@ -307,24 +300,15 @@ bool eval(struct interp *in, const struct nki_node *node, struct value *result) 
         }
         return load_ref(in, node, ref, result);
     }
-    case NKI_BIN_OP:
-        return eval_binary(in, node, result);
-    case NKI_ATTRIBUTE:
-        return eval_attribute(in, node, result);
-    case NKI_CALL:
-        return eval_call(in, node, result);
-    case NKI_SUBSCRIPT:
-        return eval_subscript(in, node, result);
-    case NKI_SLICE:
-        return eval_slice(in, node, result);
-    case NKI_TUPLE:
-        return eval_tuple(in, node, result);
-    case NKI_LIST:
-        return eval_list(in, node, result);
-    case NKI_COMPARE:
-        return eval_compare(in, node, result);
-    default:
-        return eval_rest(in, node, result);
+    case NKI_BIN_OP: return eval_binary(in, node, result);
+    case NKI_ATTRIBUTE: return eval_attribute(in, node, result);
+    case NKI_CALL: return eval_call(in, node, result);
+    case NKI_SUBSCRIPT: return eval_subscript(in, node, result);
+    case NKI_SLICE: return eval_slice(in, node, result);
+    case NKI_TUPLE: return eval_tuple(in, node, result);
+    case NKI_LIST: return eval_list(in, node, result);
+    case NKI_COMPARE: return eval_compare(in, node, result);
+    default: return eval_rest(in, node, result);
     }
 }
 

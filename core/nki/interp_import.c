@@ -53,7 +53,7 @@ struct unit *unit_new(struct interp *in, const struct nki_tree *tree, const char
     return unit;
 }
 
-/* ---- module level ---------------------------------------------------------------------------- */
+/* ---- module level --------------------------------------------------------------------------- */
 
 static void mark_broken(struct interp *in, struct unit *unit, const struct nki_node *stmt) {
     const char *why = arena_printf(in->heap, "the statement in line %d failed (%s)",
@@ -111,7 +111,7 @@ bool unit_run(struct interp *in, struct unit *unit) {
     return good;
 }
 
-/* ---- names nobody knows ---------------------------------------------------------------------- */
+/* ---- names nobody knows --------------------------------------------------------------------- */
 
 static bool unknown_get(struct interp *in, const struct nki_node *node,
                         const struct value_module *module, struct str name, struct value *result) {
@@ -135,7 +135,7 @@ static struct value unknown_module(struct interp *in, struct str path) {
     return (struct value){.kind = VALUE_MODULE, .module = module};
 }
 
-/* ---- files ----------------------------------------------------------------------------------- */
+/* ---- files ---------------------------------------------------------------------------------- */
 
 static struct unit *loaded_unit(const struct interp *in, const char *path) {
     for (size_t i = 0; i < in->units.len; i++)
@@ -210,7 +210,7 @@ bool import_module(struct interp *in, const struct nki_node *node, struct str pa
     return true;
 }
 
-/* ---- statements ------------------------------------------------------------------------------ */
+/* ---- statements ----------------------------------------------------------------------------- */
 
 enum flow exec_import(struct interp *in, const struct nki_node *stmt) {
     for (uint32_t i = 0; i < stmt->import.names.len; i++) {

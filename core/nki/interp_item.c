@@ -177,7 +177,8 @@ static bool launch_size(struct interp *in, const struct nki_node *node, struct v
     int least = in->dialect == NKI_DIALECT_LEGACY ? 0 : 1; /* kernel[0] launched one instance */
     if (!is_integer(size) || integer_of(size) < least || integer_of(size) > MAX_LAUNCH)
         return interp_error(in, node, "TypeError",
-                            "the launch grid of a kernel is 1 to 3 numbers from 1 to %d", MAX_LAUNCH);
+                            "the launch grid of a kernel is 1 to 3 numbers from 1 to %d",
+                            MAX_LAUNCH);
     *dimension = (int)MAX_OF(integer_of(size), 1);
     return true;
 }
@@ -205,23 +206,16 @@ bool get_item(struct interp *in, const struct nki_node *node, struct value objec
     bool found = false;
     switch (object.kind) {
     case VALUE_TUPLE:
-    case VALUE_LIST:
-        return seq_get(in, node, object, key, result);
+    case VALUE_LIST: return seq_get(in, node, object, key, result);
     case VALUE_DICT:
         if (!object.dict->is_set)
             return dict_get(in, node, object, key, result);
         break;
-    case VALUE_RANGE:
-        return range_get(in, node, object, key, result);
-    case VALUE_STR:
-        return text_get(in, node, object, key, result);
-    case VALUE_FUNCTION:
-        return function_get(in, node, object.function, key, result);
-    case VALUE_NATIVE: /* list[int] */
-        *result = object;
-        return true;
-    case VALUE_CLASS:
-        return class_get(in, node, object, key, result);
+    case VALUE_RANGE: return range_get(in, node, object, key, result);
+    case VALUE_STR: return text_get(in, node, object, key, result);
+    case VALUE_FUNCTION: return function_get(in, node, object.function, key, result);
+    case VALUE_NATIVE: /* list[int] */ *result = object; return true;
+    case VALUE_CLASS: return class_get(in, node, object, key, result);
     case VALUE_MODULE:
         if (!module_is_unknown(object))
             break;

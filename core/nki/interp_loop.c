@@ -78,19 +78,14 @@ bool interp_items(struct interp *in, const struct nki_node *node, struct value v
     struct value_seq *seq;
     switch (value.kind) {
     case VALUE_TUPLE:
-    case VALUE_LIST:
-        *items = value.seq;
-        return true;
-    case VALUE_RANGE:
-        return range_items(in, node, value.range, items);
+    case VALUE_LIST: *items = value.seq; return true;
+    case VALUE_RANGE: return range_items(in, node, value.range, items);
     case VALUE_DICT:
         *items = seq = seq_new(in, 0);
         for (size_t i = 0; i < value.dict->pairs.len; i++)
             value_push(in, seq, value.dict->pairs.at[i].key);
         return true;
-    case VALUE_STR:
-        *items = text_items(in, text_of(value));
-        return true;
+    case VALUE_STR: *items = text_items(in, text_of(value)); return true;
     case VALUE_CLASS:
         if (value.cls->form != CLASS_ENUM)
             break;
@@ -98,8 +93,7 @@ bool interp_items(struct interp *in, const struct nki_node *node, struct value v
         for (size_t i = 0; i < value.cls->members.len; i++)
             value_push(in, seq, value.cls->members.at[i]);
         return true;
-    case VALUE_OBJECT:
-        return object_items(in, node, value, items);
+    case VALUE_OBJECT: return object_items(in, node, value, items);
     default:
         if (value.kind == VALUE_HOST || value.kind == VALUE_TENSOR)
             return api_items(in, node, value, items);

@@ -86,33 +86,18 @@ static bool int_binary(struct interp *in, const struct nki_node *node, enum nki_
     bool both_bool = pair[0].kind == VALUE_BOOL && pair[1].kind == VALUE_BOOL;
     bool over = false;
     switch (op) {
-    case NKI_ADD:
-        over = __builtin_add_overflow(a, b, &r);
-        break;
-    case NKI_SUB:
-        over = __builtin_sub_overflow(a, b, &r);
-        break;
-    case NKI_MUL:
-        over = __builtin_mul_overflow(a, b, &r);
-        break;
-    case NKI_BIT_OR:
-        r = a | b;
-        break;
-    case NKI_BIT_XOR:
-        r = a ^ b;
-        break;
-    case NKI_BIT_AND:
-        r = a & b;
-        break;
+    case NKI_ADD: over = __builtin_add_overflow(a, b, &r); break;
+    case NKI_SUB: over = __builtin_sub_overflow(a, b, &r); break;
+    case NKI_MUL: over = __builtin_mul_overflow(a, b, &r); break;
+    case NKI_BIT_OR: r = a | b; break;
+    case NKI_BIT_XOR: r = a ^ b; break;
+    case NKI_BIT_AND: r = a & b; break;
     case NKI_SHIFT_LEFT:
-    case NKI_SHIFT_RIGHT:
-        return int_shift(in, node, op == NKI_SHIFT_LEFT, pair, result);
-    case NKI_POW:
-        return int_power(in, node, a, b, result);
+    case NKI_SHIFT_RIGHT: return int_shift(in, node, op == NKI_SHIFT_LEFT, pair, result);
+    case NKI_POW: return int_power(in, node, a, b, result);
     case NKI_MATMUL:
         return interp_error(in, node, "TypeError", "'@' needs tensors, not two integers");
-    default:
-        return int_divide(in, node, op, pair, result);
+    default: return int_divide(in, node, op, pair, result);
     }
     if (over)
         return overflow(in, node, op);
@@ -129,15 +114,9 @@ static bool float_binary(struct interp *in, const struct nki_node *node, enum nk
                          struct value pair[2], struct value *result) {
     double a = number_of(pair[0]), b = number_of(pair[1]), r = 0;
     switch (op) {
-    case NKI_ADD:
-        r = a + b;
-        break;
-    case NKI_SUB:
-        r = a - b;
-        break;
-    case NKI_MUL:
-        r = a * b;
-        break;
+    case NKI_ADD: r = a + b; break;
+    case NKI_SUB: r = a - b; break;
+    case NKI_MUL: r = a * b; break;
     case NKI_DIV:
     case NKI_FLOOR_DIV:
     case NKI_MOD:
@@ -358,31 +337,15 @@ bool op_unary(struct interp *in, const struct nki_node *node, enum nki_unary op,
 
 bool interp_truth(struct interp *in, const struct nki_node *node, struct value v, bool *truth) {
     switch (v.kind) {
-    case VALUE_NONE:
-        *truth = false;
-        return true;
-    case VALUE_BOOL:
-        *truth = v.b;
-        return true;
-    case VALUE_INT:
-        *truth = v.i != 0;
-        return true;
-    case VALUE_FLOAT:
-        *truth = v.f != 0;
-        return true;
-    case VALUE_STR:
-        *truth = v.str->len > 0;
-        return true;
+    case VALUE_NONE: *truth = false; return true;
+    case VALUE_BOOL: *truth = v.b; return true;
+    case VALUE_INT: *truth = v.i != 0; return true;
+    case VALUE_FLOAT: *truth = v.f != 0; return true;
+    case VALUE_STR: *truth = v.str->len > 0; return true;
     case VALUE_TUPLE:
-    case VALUE_LIST:
-        *truth = v.seq->items.len > 0;
-        return true;
-    case VALUE_DICT:
-        *truth = v.dict->pairs.len > 0;
-        return true;
-    case VALUE_RANGE:
-        *truth = range_length(v.range) > 0;
-        return true;
+    case VALUE_LIST: *truth = v.seq->items.len > 0; return true;
+    case VALUE_DICT: *truth = v.dict->pairs.len > 0; return true;
+    case VALUE_RANGE: *truth = range_length(v.range) > 0; return true;
     case VALUE_MODULE:
         if (module_is_unknown(v))
             return interp_error(in, node, "NameError",
@@ -403,13 +366,11 @@ bool interp_truth(struct interp *in, const struct nki_node *node, struct value v
         *truth = !found || (is_number(answer) && number_of(answer) != 0);
         return true;
     }
-    default:
-        *truth = true;
-        return !is_api(v) || api_truth(in, node, v, truth);
+    default: *truth = true; return !is_api(v) || api_truth(in, node, v, truth);
     }
 }
 
-/* ---- length, containment, comparison --------------------------------------------------------- */
+/* ---- length, containment, comparison -------------------------------------------------------- */
 
 int64_t range_length(const struct value_range *r) {
     uint64_t span, step;
@@ -432,15 +393,9 @@ bool op_length(struct interp *in, const struct nki_node *node, struct value v, i
             *length += (v.str->at[i] & 0xc0) != 0x80;
         return true;
     case VALUE_TUPLE:
-    case VALUE_LIST:
-        *length = (int64_t)v.seq->items.len;
-        return true;
-    case VALUE_DICT:
-        *length = (int64_t)v.dict->pairs.len;
-        return true;
-    case VALUE_RANGE:
-        *length = range_length(v.range);
-        return true;
+    case VALUE_LIST: *length = (int64_t)v.seq->items.len; return true;
+    case VALUE_DICT: *length = (int64_t)v.dict->pairs.len; return true;
+    case VALUE_RANGE: *length = range_length(v.range); return true;
     case VALUE_CLASS:
         if (v.cls->form != CLASS_ENUM)
             break;
@@ -511,14 +466,10 @@ static int order_text(struct value a, struct value b) {
 
 static bool by_order(enum nki_comparison op, int order) {
     switch (op) {
-    case NKI_CMP_LT:
-        return order < 0;
-    case NKI_CMP_LT_E:
-        return order <= 0;
-    case NKI_CMP_GT:
-        return order > 0;
-    default:
-        return order >= 0;
+    case NKI_CMP_LT: return order < 0;
+    case NKI_CMP_LT_E: return order <= 0;
+    case NKI_CMP_GT: return order > 0;
+    default: return order >= 0;
     }
 }
 
@@ -647,12 +598,9 @@ bool op_compare(struct interp *in, const struct nki_node *node, enum nki_compari
     bool answer;
     switch (op) {
     case NKI_CMP_EQ:
-    case NKI_CMP_NOT_EQ:
-        return equality(in, node, op, pair, result);
+    case NKI_CMP_NOT_EQ: return equality(in, node, op, pair, result);
     case NKI_CMP_IS:
-    case NKI_CMP_IS_NOT:
-        answer = value_same(a, b) == (op == NKI_CMP_IS);
-        break;
+    case NKI_CMP_IS_NOT: answer = value_same(a, b) == (op == NKI_CMP_IS); break;
     case NKI_CMP_IN:
     case NKI_CMP_NOT_IN:
         if (!op_contains(in, node, a, b, &answer))

@@ -37,15 +37,12 @@ static struct scope *scope_for_child(const struct resolver *r, const struct nki_
     struct scope *inner = r->unit->cells[parent->id].scope;
     switch ((enum nki_kind)parent->kind) {
     case NKI_FUNCTION_DEF:
-    case NKI_CLASS_DEF:
-        return nki_is_statement(child) ? inner : outer;
-    case NKI_LAMBDA:
-        return child == parent->lambda.body ? inner : outer;
+    case NKI_CLASS_DEF: return nki_is_statement(child) ? inner : outer;
+    case NKI_LAMBDA: return child == parent->lambda.body ? inner : outer;
     case NKI_LIST_COMP:
     case NKI_SET_COMP:
     case NKI_GENERATOR_EXP:
-    case NKI_DICT_COMP:
-        return inner;
+    case NKI_DICT_COMP: return inner;
     case NKI_COMPREHENSION: {
         /* The first iterable belongs to the scope around the comprehension. */
         const struct nki_node *comp = parent->parent;
@@ -55,8 +52,7 @@ static struct scope *scope_for_child(const struct resolver *r, const struct nki_
             return r->scope_of[comp->id];
         return outer;
     }
-    default:
-        return outer;
+    default: return outer;
     }
 }
 
@@ -116,24 +112,15 @@ static bool binding_of(const struct resolver *r, const struct nki_node *node, st
         if (node->parent->kind == NKI_NAMED_EXPR && node == node->parent->named_expr.target)
             *scope = host_of(*scope);
         return node->context == NKI_STORE || node->context == NKI_DEL;
-    case NKI_FUNCTION_DEF:
-        *name = node->function_def.name;
-        return true;
-    case NKI_CLASS_DEF:
-        *name = node->class_def.name;
-        return true;
-    case NKI_ALIAS:
-        *name = alias_name(node);
-        return !str_is(node->alias.name, "*");
-    case NKI_EXCEPT_HANDLER:
-        *name = node->except_handler.name;
-        return name->len > 0;
+    case NKI_FUNCTION_DEF: *name = node->function_def.name; return true;
+    case NKI_CLASS_DEF: *name = node->class_def.name; return true;
+    case NKI_ALIAS: *name = alias_name(node); return !str_is(node->alias.name, "*");
+    case NKI_EXCEPT_HANDLER: *name = node->except_handler.name; return name->len > 0;
     case NKI_ARG:
         *name = node->arg.name;
         *scope = r->unit->cells[node->parent->parent->id].scope;
         return true;
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -242,20 +229,16 @@ static void resolve_names(struct resolver *r) {
 static struct value constant_value(struct interp *in, const struct nki_node *node) {
     switch (node->constant.type) {
     case NKI_CONST_FALSE:
-    case NKI_CONST_TRUE:
-        return value_bool(node->constant.type == NKI_CONST_TRUE);
-    case NKI_CONST_ELLIPSIS:
-        return (struct value){.kind = VALUE_ELLIPSIS};
+    case NKI_CONST_TRUE: return value_bool(node->constant.type == NKI_CONST_TRUE);
+    case NKI_CONST_ELLIPSIS: return (struct value){.kind = VALUE_ELLIPSIS};
     case NKI_CONST_INT:
         return node->constant.is_big ? value_float(node->constant.number)
                                      : value_int(node->constant.integer);
-    case NKI_CONST_FLOAT:
-        return value_float(node->constant.number);
+    case NKI_CONST_FLOAT: return value_float(node->constant.number);
     case NKI_CONST_STRING:
     case NKI_CONST_BYTES:
         return (struct value){.kind = VALUE_STR, .str = interp_intern(in, node->constant.text)};
-    default:
-        return NONE_VALUE;
+    default: return NONE_VALUE;
     }
 }
 

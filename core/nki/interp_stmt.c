@@ -60,9 +60,7 @@ static bool unpack(struct interp *in, const struct nki_node *target, struct valu
 bool assign_target(struct interp *in, const struct nki_node *target, struct value value) {
     struct value object, key;
     switch ((enum nki_kind)target->kind) {
-    case NKI_NAME:
-        store_ref(in, in->frame->unit->cells[target->id].ref, value);
-        return true;
+    case NKI_NAME: store_ref(in, in->frame->unit->cells[target->id].ref, value); return true;
     case NKI_SUBSCRIPT:
         return eval(in, target->subscript.value, &object) &&
                eval_key(in, target->subscript.slice, &key) &&
@@ -71,10 +69,8 @@ bool assign_target(struct interp *in, const struct nki_node *target, struct valu
         return eval(in, target->attribute.value, &object) &&
                set_attr(in, target, object, in->frame->unit->cells[target->id].attr.name, value);
     case NKI_TUPLE:
-    case NKI_LIST:
-        return unpack(in, target, value);
-    case NKI_STARRED:
-        return assign_target(in, target->starred.value, value);
+    case NKI_LIST: return unpack(in, target, value);
+    case NKI_STARRED: return assign_target(in, target->starred.value, value);
     default:
         return interp_error(in, target, "SyntaxError", "%s cannot be assigned to",
                             nki_node_name(target->kind));
@@ -210,8 +206,7 @@ static bool delete_target(struct interp *in, const struct nki_node *target) {
                 return false;
         return true;
     }
-    default:
-        return interp_error(in, target, "TypeError", "this cannot be deleted");
+    default: return interp_error(in, target, "TypeError", "this cannot be deleted");
     }
 }
 

@@ -250,10 +250,8 @@ static bool only_starts_statement(int word) {
     case NKI_WORD_RETURN:
     case NKI_WORD_TRY:
     case NKI_WORD_WHILE:
-    case NKI_WORD_WITH:
-        return true;
-    default:
-        return false;
+    case NKI_WORD_WITH: return true;
+    default: return false;
     }
 }
 
@@ -348,7 +346,8 @@ static void fault_stray(struct lexer *lx, struct nki_span span, uint32_t code) {
     const char *name = "", *typed = text_typewriter(code, &name);
     if (!typed)
         nki_fault(lx->faults, span,
-                  "found the character U+%04X, which has no meaning outside strings and comments", code);
+                  "found the character U+%04X, which has no meaning outside strings and comments",
+                  code);
     else if (!*typed)
         nki_fault(lx->faults, span, "found %s (U+%04X); leave it out", name, code);
     else

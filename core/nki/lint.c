@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 static const struct nki_lint_rule rules[] = {
-#define X(id, code, severity, strict_only, message, help)                                          \
+#define X(id, code, severity, strict_only, message, help) \
     {code, DIAG_##severity, strict_only, message, help},
     LINT_TABLE(X)
 #undef X

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names and arguments that a kernel of the current dialect cannot, cannot yet or should no longer use,
- * each with what to write instead. Sources: the release notes and migration guides of NKI 0.2 to 0.6. */
+/* Names and arguments that a kernel of the current dialect cannot, cannot yet or should no longer
+ * use, each with what to write instead. Sources: the release notes and migration guides of NKI 0.2
+ * to 0.6. */
 #include "nki/lint.h"
 
 #include <stdio.h>
@@ -12,7 +13,8 @@ static const struct {
     const char *hint, *since;
 } names[] = {
     {"nki.baremetal", LINT_REMOVED_HOST, "run the kernel by calling it with numpy arrays", NULL},
-    {"nki.benchmark", LINT_REMOVED_HOST, "measure the kernel with the profiler or the runtime", NULL},
+    {"nki.benchmark", LINT_REMOVED_HOST, "measure the kernel with the profiler or the runtime",
+     NULL},
     {"nki.profile", LINT_REMOVED_HOST, "capture a profile with neuron-explorer", NULL},
     {"nki.simulate_kernel", LINT_REMOVED_HOST, "use nki.simulate", NULL},
     {"nki.tensor", LINT_REMOVED, "it is called nki.meta.tensor since 0.2", "0.2"},
@@ -24,12 +26,15 @@ static const struct {
     {"nl.spmd_dim", LINT_REMOVED, "launch with kernel[2] and use nl.program_id(0)", NULL},
     {"nl.nc", LINT_REMOVED, "launch with kernel[2] and use nl.program_id(0)", NULL},
     {"nl.static_cast", LINT_REMOVED, "cast with nisa.tensor_copy into a tile of the dtype", NULL},
-    {"nisa.tensor_copy_dynamic_src", LINT_REMOVED, "use nisa.tensor_copy with .ap(scalar_offset=)", "0.4"},
-    {"nisa.tensor_copy_dynamic_dst", LINT_REMOVED, "use nisa.tensor_copy with .ap(scalar_offset=)", "0.4"},
+    {"nisa.tensor_copy_dynamic_src", LINT_REMOVED, "use nisa.tensor_copy with .ap(scalar_offset=)",
+     "0.4"},
+    {"nisa.tensor_copy_dynamic_dst", LINT_REMOVED, "use nisa.tensor_copy with .ap(scalar_offset=)",
+     "0.4"},
     {"nisa.nc_matmul_sparse", LINT_REMOVED, "use nisa.nc_matmul", NULL},
     {"nl.par_dim", LINT_DEPRECATED, "dimension 0 is always the partition dimension; drop it", NULL},
     {"nl.dynamic_range", LINT_DEPRECATED, "use nl.fori_loop (since 0.6)", "0.6"},
-    {"nl.tile_size.psum_fmax", LINT_DEPRECATED, "use nl.tile_size's sizes in bytes (since 0.4)", "0.4"},
+    {"nl.tile_size.psum_fmax", LINT_DEPRECATED, "use nl.tile_size's sizes in bytes (since 0.4)",
+     "0.4"},
     {"nl.tile_size.total_available_sbuf_size", LINT_DEPRECATED,
      "use nl.tile_size's sizes in bytes (since 0.4)", "0.4"},
 };
@@ -38,12 +43,14 @@ static const struct {
 static const struct {
     const char *name, *since;
 } newer[] = {
-    {"nki.collectives", "0.2"},      {"nl.private_hbm", "0.2"},      {"nl.no_reorder", "0.2"},
-    {"nki.simulate", "0.3"},         {"nki.typing", "0.3"},          {"nl.load", "0.3"},
-    {"nl.store", "0.3"},             {"nisa.activate2", "0.4"},      {"nl.abs_max", "0.4"},
-    {"nl.abs_min", "0.4"},           {"nl.float8_e8m0fnu", "0.5"},   {"nl.tile_size.psum_num_banks", "0.5"},
-    {"nl.fori_loop", "0.6"},         {"nl.while_loop", "0.6"},       {"nisa.topk", "0.6"},
-    {"nki.collectives.all_gather_v", "0.6"},
+    {"nki.collectives", "0.2"},   {"nl.private_hbm", "0.2"},
+    {"nl.no_reorder", "0.2"},     {"nki.simulate", "0.3"},
+    {"nki.typing", "0.3"},        {"nl.load", "0.3"},
+    {"nl.store", "0.3"},          {"nisa.activate2", "0.4"},
+    {"nl.abs_max", "0.4"},        {"nl.abs_min", "0.4"},
+    {"nl.float8_e8m0fnu", "0.5"}, {"nl.tile_size.psum_num_banks", "0.5"},
+    {"nl.fori_loop", "0.6"},      {"nl.while_loop", "0.6"},
+    {"nisa.topk", "0.6"},         {"nki.collectives.all_gather_v", "0.6"},
 };
 
 /* Arguments; function NULL: of any function of nl or nisa. */
@@ -55,8 +62,10 @@ static const struct {
     {NULL, "mask", LINT_REMOVED_KEYWORD, "size the slices instead, for example with min()", NULL},
     {"nisa.nc_matmul", "psumAccumulateFlag", LINT_REMOVED_KEYWORD, "use accumulate=", "0.2"},
     {"nisa.nc_matmul", "is_moving_zero", LINT_REMOVED_KEYWORD, "use is_moving_onezero=", "0.2"},
-    {"nisa.dma_copy", "dst_rmw_op", LINT_REMOVED_KEYWORD, "use nisa.dma_compute (since 0.3)", "0.3"},
-    {"nisa.dma_copy", "unique_indices", LINT_REMOVED_KEYWORD, "use nisa.dma_compute (since 0.3)", "0.3"},
+    {"nisa.dma_copy", "dst_rmw_op", LINT_REMOVED_KEYWORD, "use nisa.dma_compute (since 0.3)",
+     "0.3"},
+    {"nisa.dma_copy", "unique_indices", LINT_REMOVED_KEYWORD, "use nisa.dma_compute (since 0.3)",
+     "0.3"},
     {"nisa.sendrecv", "use_gpsimd_dma", LINT_REMOVED_KEYWORD, "use dma_engine= (since 0.3)", "0.3"},
     {"nisa.register_move", "imm", LINT_REMOVED_KEYWORD, "use src= (since 0.3)", "0.3"},
     {"nki.jit", "platform_target", LINT_JIT_KEYWORD,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a kernel that somebody proposed is held against, from its source: the list of what it may name
- * and reach (guard.c), and how it could cheat with that: keep state, treat one shape or some contents in
- * another way. It is no sandbox: behind it are the runner's wall, the data flow of the program
- * (facts.c) and the verdict. What the original kernel does is its owner's business. */
+/* What a kernel that somebody proposed is held against, from its source: the list of what it may
+ * name and reach (guard.c), and how it could cheat with that: keep state, treat one shape or some
+ * contents in another way. It is no sandbox: behind it are the runner's wall, the data flow of the
+ * program (facts.c) and the verdict. What the original kernel does is its owner's business. */
 #include "nki/guard.h"
 
-/* ---- state -------------------------------------------------------------------------------------- */
+/* ---- state ---------------------------------------------------------------------------------- */
 
 static void check_global(struct lint *lint, const struct nki_node *node) {
     for (uint32_t i = 0; i < node->global.len; i++)
@@ -19,7 +19,7 @@ static void check_arg(struct lint *lint, const struct nki_node *node) {
         lint_name(lint, LINT_C_GLOBAL, node, node->arg.name);
 }
 
-/* ---- tests ------------------------------------------------------------------------------------ */
+/* ---- tests ---------------------------------------------------------------------------------- */
 
 static bool is_shape(const struct nki_node *node) {
     return node->kind == NKI_ATTRIBUTE && str_is(node->attribute.attr, "shape");
@@ -101,7 +101,7 @@ static void check_subscript(struct lint *lint, const struct nki_node *node) {
         lint_name(lint, LINT_C_SHAPE, node, nki_node_text(lint->tree, node));
 }
 
-/* ---- all of them ------------------------------------------------------------------------------ */
+/* ---- all of them ---------------------------------------------------------------------------- */
 
 typedef void (*check_fn)(struct lint *lint, const struct nki_node *node);
 static const check_fn checks[NKI_KIND_COUNT] = {
@@ -110,9 +110,9 @@ static const check_fn checks[NKI_KIND_COUNT] = {
 };
 
 static const char *const narrow[] = {
-    "bfloat16",        "float16",         "half",       "tfloat32",    "float8_e4m3",
-    "float8_e4m3fn",   "float8_e5m2",     "float8_e8m0fnu", "float8_e4m3fn_x4",
-    "float8_e5m2_x4",  "float4_e2m1fn_x4",
+    "bfloat16",         "float16",     "half",           "tfloat32",         "float8_e4m3",
+    "float8_e4m3fn",    "float8_e5m2", "float8_e8m0fnu", "float8_e4m3fn_x4", "float8_e5m2_x4",
+    "float4_e2m1fn_x4",
 };
 
 static void check_type(struct lint *lint, const struct nki_node *node) {
@@ -146,8 +146,8 @@ static void check_dialect(const struct nki_tree *tree, const struct nki_tree *or
     if (now.dialect == NKI_DIALECT_UNKNOWN || was.dialect == NKI_DIALECT_UNKNOWN ||
         now.dialect == was.dialect)
         return;
-    const char *name = now.dialect == NKI_DIALECT_LEGACY ? "the legacy package neuronxcc.nki"
-                                                         : "the package nki";
+    const char *name =
+        now.dialect == NKI_DIALECT_LEGACY ? "the legacy package neuronxcc.nki" : "the package nki";
     lint_report(&lint, LINT_C_DIALECT, now.seen, (struct lint_detail){.name = str_of(name)});
 }
 
@@ -186,30 +186,33 @@ static void find_errors(const struct nki_tree *tree, const char *release, struct
     nki_lint(tree, &options, &all);
     for (size_t i = 0; i < all.all.len; i++)
         if (all.all.at[i].severity == DIAG_ERROR)
-            diag_add(diags, DIAG_ERROR, all.all.at[i].code, all.all.at[i].file,
-                     all.all.at[i].line, all.all.at[i].column, "%s", all.all.at[i].message);
+            diag_add(diags, DIAG_ERROR, all.all.at[i].code, all.all.at[i].file, all.all.at[i].line,
+                     all.all.at[i].column, "%s", all.all.at[i].message);
     diag_free(&all);
 }
 
-/* ---- the list ---------------------------------------------------------------------------------- */
+/* ---- the list ------------------------------------------------------------------------------- */
 
 static void report(struct lint *lint, const struct guard_finding *finding) {
     const struct nki_node *node = finding->node;
     struct nki_span span = nki_span_of(node);
-    if (node->kind == NKI_ATTRIBUTE)    /* a chain may go over many lines; it is this part of it */
+    if (node->kind == NKI_ATTRIBUTE) /* a chain may go over many lines; it is this part of it */
         span = node->attribute.attr_span;
     lint_report(lint, finding->rule, span, (struct lint_detail){.name = finding->name});
 }
 
-/* What the file does beyond the list; the findings of `original` come with an excuse where they stand as
- * they did there. */
+/* What the file does beyond the list; the findings of `original` come with an excuse where they
+ * stand as they did there. */
 static void find_beyond(const struct nki_tree *tree, const struct nki_tree *original,
                         const struct nki_candidate_options *options, struct diag_list *diags) {
     struct nki_lint_options none = {0};
     struct lint lint = {.tree = tree, .options = &none, .diags = diags};
     struct guard_files files = {.kernel = options->path, .reference = options->reference};
-    struct guard guard = {.tree = tree, .original = original, .release = options->release,
-                          .files = &files, .path = options->path};
+    struct guard guard = {.tree = tree,
+                          .original = original,
+                          .release = options->release,
+                          .files = &files,
+                          .path = options->path};
     struct map tainted = {0};
     guard_run(&guard);
     if (original && !original->errors)

@@ -19,16 +19,11 @@ static bool is_comprehension(const struct nki_node *node) {
 /* The keyword of a statement that always leaves its block; empty for any other. */
 static struct str keyword_of(const struct nki_node *node) {
     switch (node->kind) {
-    case NKI_RETURN:
-        return STR("return");
-    case NKI_RAISE:
-        return STR("raise");
-    case NKI_BREAK:
-        return STR("break");
-    case NKI_CONTINUE:
-        return STR("continue");
-    default:
-        return STR("");
+    case NKI_RETURN: return STR("return");
+    case NKI_RAISE: return STR("raise");
+    case NKI_BREAK: return STR("break");
+    case NKI_CONTINUE: return STR("continue");
+    default: return STR("");
     }
 }
 
@@ -275,19 +270,15 @@ static void note_binding(struct map *locals, struct str name, uint32_t at) {
 
 static struct str bound_name(const struct nki_node *node) {
     switch (node->kind) {
-    case NKI_FUNCTION_DEF:
-        return node->function_def.name;
-    case NKI_CLASS_DEF:
-        return node->class_def.name;
-    case NKI_EXCEPT_HANDLER:
-        return node->except_handler.name;
+    case NKI_FUNCTION_DEF: return node->function_def.name;
+    case NKI_CLASS_DEF: return node->class_def.name;
+    case NKI_EXCEPT_HANDLER: return node->except_handler.name;
     case NKI_ALIAS: {
         struct str name = node->alias.asname.len ? node->alias.asname : node->alias.name;
         const char *dot = memchr(name.at, '.', name.len);
         return (struct str){name.at, dot ? (size_t)(dot - name.at) : name.len};
     }
-    default:
-        return STR("");
+    default: return STR("");
     }
 }
 

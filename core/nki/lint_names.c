@@ -50,23 +50,12 @@ void lint_bindings(struct lint *lint) {
             if (node->context == NKI_STORE)
                 bind(lint, node->name.id);
             break;
-        case NKI_ARG:
-            bind(lint, node->arg.name);
-            break;
-        case NKI_FUNCTION_DEF:
-            bind(lint, node->function_def.name);
-            break;
-        case NKI_CLASS_DEF:
-            bind(lint, node->class_def.name);
-            break;
-        case NKI_EXCEPT_HANDLER:
-            bind(lint, node->except_handler.name);
-            break;
-        case NKI_ALIAS:
-            bind_alias(lint, node);
-            break;
-        default:
-            break;
+        case NKI_ARG: bind(lint, node->arg.name); break;
+        case NKI_FUNCTION_DEF: bind(lint, node->function_def.name); break;
+        case NKI_CLASS_DEF: bind(lint, node->class_def.name); break;
+        case NKI_EXCEPT_HANDLER: bind(lint, node->except_handler.name); break;
+        case NKI_ALIAS: bind_alias(lint, node); break;
+        default: break;
         }
     }
 }

@@ -22,11 +22,12 @@ static void put(struct map *set, struct str name) {
         map_put(set, name);
 }
 
-/* Names that something outside could tell apart, or that are bound in other ways than by assignment. */
+/* Names that something outside could tell apart, or that are bound in other ways than by
+ * assignment. */
 static void fixed_add(const struct nki_node *function, const struct nki_node *node,
                       struct map *fixed) {
-    bool in_body = function->function_def.body.len &&
-                   node->id >= function->function_def.body.at[0]->id;
+    bool in_body =
+        function->function_def.body.len && node->id >= function->function_def.body.at[0]->id;
     if (node->kind == NKI_ARG)
         put(fixed, node->arg.name);
     else if (node->kind == NKI_FUNCTION_DEF)

@@ -6,19 +6,47 @@
 #include "nki/syntax.h"
 
 /* Hard keywords, sorted by their bytes (the lexer searches by bisection). */
-#define NKI_WORD_TABLE(X) \
-    X(FALSE, "False") X(NONE, "None") X(TRUE, "True") X(AND, "and") X(AS, "as") \
-    X(ASSERT, "assert") X(ASYNC, "async") X(AWAIT, "await") X(BREAK, "break") X(CLASS, "class") \
-    X(CONTINUE, "continue") X(DEF, "def") X(DEL, "del") X(ELIF, "elif") X(ELSE, "else") \
-    X(EXCEPT, "except") X(FINALLY, "finally") X(FOR, "for") X(FROM, "from") X(GLOBAL, "global") \
-    X(IF, "if") X(IMPORT, "import") X(IN, "in") X(IS, "is") X(LAMBDA, "lambda") \
-    X(NONLOCAL, "nonlocal") X(NOT, "not") X(OR, "or") X(PASS, "pass") X(RAISE, "raise") \
-    X(RETURN, "return") X(TRY, "try") X(WHILE, "while") X(WITH, "with") X(YIELD, "yield")
+#define NKI_WORD_TABLE(X)   \
+    X(FALSE, "False")       \
+    X(NONE, "None")         \
+    X(TRUE, "True")         \
+    X(AND, "and")           \
+    X(AS, "as")             \
+    X(ASSERT, "assert")     \
+    X(ASYNC, "async")       \
+    X(AWAIT, "await")       \
+    X(BREAK, "break")       \
+    X(CLASS, "class")       \
+    X(CONTINUE, "continue") \
+    X(DEF, "def")           \
+    X(DEL, "del")           \
+    X(ELIF, "elif")         \
+    X(ELSE, "else")         \
+    X(EXCEPT, "except")     \
+    X(FINALLY, "finally")   \
+    X(FOR, "for")           \
+    X(FROM, "from")         \
+    X(GLOBAL, "global")     \
+    X(IF, "if")             \
+    X(IMPORT, "import")     \
+    X(IN, "in")             \
+    X(IS, "is")             \
+    X(LAMBDA, "lambda")     \
+    X(NONLOCAL, "nonlocal") \
+    X(NOT, "not")           \
+    X(OR, "or")             \
+    X(PASS, "pass")         \
+    X(RAISE, "raise")       \
+    X(RETURN, "return")     \
+    X(TRY, "try")           \
+    X(WHILE, "while")       \
+    X(WITH, "with")         \
+    X(YIELD, "yield")
 enum nki_word {
 #define X(id, text) NKI_WORD_##id,
     NKI_WORD_TABLE(X)
 #undef X
-    NKI_WORD_COUNT
+        NKI_WORD_COUNT
 };
 
 /* Operator bytes packed as in nki_token.op. */
@@ -30,7 +58,7 @@ enum nki_word {
 struct nki_faults {
     const struct nki_tree *tree;
     struct diag_list *diags;
-    size_t count;                   /* found, reported or not */
+    size_t count; /* found, reported or not */
 };
 void nki_fault(struct nki_faults *faults, struct nki_span span, const char *format, ...)
     CC_PRINTF(3, 4);
@@ -62,12 +90,12 @@ struct nki_parser {
     struct arena *arena;
     struct nki_faults *faults;
     const struct nki_token *tokens;
-    const struct nki_token *token;          /* the current one */
+    const struct nki_token *token; /* the current one */
     uint32_t at;
-    uint32_t nodes;                         /* made so far, those thrown away included */
+    uint32_t nodes; /* made so far, those thrown away included */
     int depth;
     bool failed;
-    VEC(struct nki_node *) pending;         /* children of unfinished lists, innermost last */
+    VEC(struct nki_node *) pending; /* children of unfinished lists, innermost last */
 };
 
 /* parser.c: tokens and nodes */
@@ -78,7 +106,7 @@ void parser_fail_at(struct nki_parser *p, const struct nki_node *node, const cha
 /* Fails with "found X, expected <expected>". */
 void parser_expected(struct nki_parser *p, const char *expected);
 void parser_next(struct nki_parser *p);
-bool parser_enter(struct nki_parser *p);                    /* one level deeper; false: too deep */
+bool parser_enter(struct nki_parser *p); /* one level deeper; false: too deep */
 void parser_leave(struct nki_parser *p);
 struct nki_node *parser_node(struct nki_parser *p, enum nki_kind kind, uint32_t start);
 /* Sets the end of the node to the end of the last token taken. */
@@ -112,18 +140,18 @@ struct nki_node **nki_children_into(const struct nki_tree *tree, const struct nk
 
 /* parser_expr.c, parser_atom.c: every function returns a node, also after a failure. */
 struct nki_node *parse_expression(struct nki_parser *p);
-struct nki_node *parse_named_expression(struct nki_parser *p);      /* with := */
-struct nki_node *parse_star_named(struct nki_parser *p);            /* *x or with := */
+struct nki_node *parse_named_expression(struct nki_parser *p); /* with := */
+struct nki_node *parse_star_named(struct nki_parser *p);       /* *x or with := */
 /* One expression or, with commas, a tuple; starred elements allowed. */
 struct nki_node *parse_expression_list(struct nki_parser *p);
 struct nki_node *parse_yield_or_list(struct nki_parser *p);
-struct nki_node *parse_target_list(struct nki_parser *p);           /* for ... in, with ... as */
-struct nki_node *parse_disjunction(struct nki_parser *p);           /* no lambda, no if-else */
+struct nki_node *parse_target_list(struct nki_parser *p); /* for ... in, with ... as */
+struct nki_node *parse_disjunction(struct nki_parser *p); /* no lambda, no if-else */
 struct nki_node *parse_binary(struct nki_parser *p, int precedence);
 struct nki_node *parse_primary(struct nki_parser *p);
 struct nki_node *parse_atom(struct nki_parser *p);
 struct nki_node *parse_slices(struct nki_parser *p);
-bool parser_at_expression(const struct nki_parser *p);              /* can one start here? */
+bool parser_at_expression(const struct nki_parser *p); /* can one start here? */
 /* The "for ... in ... if ..." clauses, adopted by `parent`. */
 struct nki_list parse_generators(struct nki_parser *p, struct nki_node *parent);
 /* Arguments of a call or of a class up to the closing bracket, which is taken too. */
@@ -155,8 +183,8 @@ struct nki_list parse_suite(struct nki_parser *p, struct nki_node *parent, const
 
 /* ---- comparing ------------------------------------------------------------------------------ */
 
-/* The dump for comparing two sources: it tells what people's leaves open, is silent on docstrings, and
- * writes the names in `marks` as their places there. */
+/* The dump for comparing two sources: it tells what people's leaves open, is silent on docstrings,
+ * and writes the names in `marks` as their places there. */
 struct nki_plain {
     const struct nki_tree *tree;
     const struct map *marks;

@@ -224,16 +224,11 @@ static struct nki_node *parse_name(struct nki_parser *p) {
 
 struct nki_node *parse_atom(struct nki_parser *p) {
     switch (p->token->kind) {
-    case NKI_TOKEN_NAME:
-        return parse_name(p);
-    case NKI_TOKEN_NUMBER:
-        return parse_number(p);
-    case NKI_TOKEN_STRING:
-        return parse_strings(p);
-    case NKI_TOKEN_KEYWORD:
-        return parse_keyword_atom(p);
-    default:
-        break;
+    case NKI_TOKEN_NAME: return parse_name(p);
+    case NKI_TOKEN_NUMBER: return parse_number(p);
+    case NKI_TOKEN_STRING: return parse_strings(p);
+    case NKI_TOKEN_KEYWORD: return parse_keyword_atom(p);
+    default: break;
     }
     if (parser_at_op(p, OP1('(')))
         return parse_group(p);

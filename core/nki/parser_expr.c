@@ -249,8 +249,7 @@ bool parser_at_expression(const struct nki_parser *p) {
     switch (p->token->kind) {
     case NKI_TOKEN_NAME:
     case NKI_TOKEN_NUMBER:
-    case NKI_TOKEN_STRING:
-        return true;
+    case NKI_TOKEN_STRING: return true;
     case NKI_TOKEN_KEYWORD:
         for (size_t i = 0; i < COUNT_OF(words); i++)
             if (p->token->word == words[i])
@@ -316,19 +315,13 @@ struct nki_node *parse_yield_or_list(struct nki_parser *p) {
 
 static const char *what_it_is(const struct nki_node *node) {
     switch (node->kind) {
-    case NKI_CALL:
-        return "the result of a call";
+    case NKI_CALL: return "the result of a call";
     case NKI_CONSTANT:
-    case NKI_JOINED_STR:
-        return "a constant";
-    case NKI_COMPARE:
-        return "a comparison (did you mean '=' instead of '==')";
-    case NKI_IF_EXP:
-        return "a conditional expression";
-    case NKI_LAMBDA:
-        return "a lambda";
-    default:
-        return "an expression";
+    case NKI_JOINED_STR: return "a constant";
+    case NKI_COMPARE: return "a comparison (did you mean '=' instead of '==')";
+    case NKI_IF_EXP: return "a conditional expression";
+    case NKI_LAMBDA: return "a lambda";
+    default: return "an expression";
     }
 }
 
@@ -344,22 +337,16 @@ void parser_set_context(struct nki_parser *p, struct nki_node *node, enum nki_co
     switch (node->kind) {
     case NKI_NAME:
     case NKI_ATTRIBUTE:
-    case NKI_SUBSCRIPT:
-        return;
-    case NKI_TUPLE:
-        set_list_context(p, node->tuple.elts, context);
-        return;
-    case NKI_LIST:
-        set_list_context(p, node->list.elts, context);
-        return;
+    case NKI_SUBSCRIPT: return;
+    case NKI_TUPLE: set_list_context(p, node->tuple.elts, context); return;
+    case NKI_LIST: set_list_context(p, node->list.elts, context); return;
     case NKI_STARRED:
         if (context == NKI_STORE) {
             parser_set_context(p, node->starred.value, context);
             return;
         }
         break;
-    default:
-        break;
+    default: break;
     }
     parser_fail_at(p, node,
                    "cannot %s %s; a name, attribute, subscript or a list of them is "

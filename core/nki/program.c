@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of the program: names and operands of instructions, operators, engines, and the size
- * of access patterns. Making a program is the specialiser's work, printing one is another file's. */
+ * of access patterns. Making a program is the specialiser's work, printing one is another
+ * file's. */
 #include "nki/program.h"
 
 static const struct {
@@ -13,10 +14,9 @@ static const struct {
 
 static const struct {
     const char *name, *flags;
-} funcs[NKI_FUNC_COUNT] = {
-    [NKI_FUNC_NONE] = {"none", ""},
+} funcs[NKI_FUNC_COUNT] = {[NKI_FUNC_NONE] = {"none", ""},
 #define X(id, name, flags) [NKI_FUNC_##id] = {name, flags},
-    NKI_FUNC_TABLE(X)
+                           NKI_FUNC_TABLE(X)
 #undef X
 };
 
@@ -55,7 +55,8 @@ enum nki_func nki_func_find(struct str name) {
 }
 
 /* The next parameter of a row that is an operand: neither `engine`, `name` nor the star. *at moves
- * behind it. Asked for with every instruction of some kernels: one pass over the text, no copies. */
+ * behind it. Asked for with every instruction of some kernels: one pass over the text, no
+ * copies. */
 static bool next_operand(const char **at, struct str *name) {
     const char *p = *at;
     while (*p) {

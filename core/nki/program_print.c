@@ -15,7 +15,7 @@ static const char *short_dtype(enum dtype dtype) {
     return short_dtypes[dtype] ? short_dtypes[dtype] : dtype_name(dtype);
 }
 
-/* ---- access patterns ------------------------------------------------------------------------- */
+/* ---- access patterns ------------------------------------------------------------------------ */
 
 #define MAX_AXES (ARRAY_MAX_DIMS + 1)
 
@@ -192,14 +192,12 @@ static void print_ap(const struct printer *p, const struct nki_ap *ap) {
     buf_printf(p->out, "] %s", short_dtype(ap->dtype));
 }
 
-/* ---- instructions ---------------------------------------------------------------------------- */
+/* ---- instructions --------------------------------------------------------------------------- */
 
 static void print_operand(const struct printer *p, const struct nki_operand *operand) {
     struct buf *out = p->out;
     switch ((enum nki_operand_kind)operand->kind) {
-    case NKI_OPERAND_AP:
-        print_ap(p, operand->ap);
-        break;
+    case NKI_OPERAND_AP: print_ap(p, operand->ap); break;
     case NKI_OPERAND_APS:
         for (uint32_t i = 0; i < operand->n; i++) {
             buf_puts(out, i ? ", " : "(");
@@ -212,28 +210,14 @@ static void print_operand(const struct printer *p, const struct nki_operand *ope
             buf_printf(out, "%s%lld", i ? "," : "[", (long long)operand->ints[i]);
         buf_puts(out, operand->n ? "]" : "[]");
         break;
-    case NKI_OPERAND_FLOAT:
-        buf_printf(out, "%.9g", operand->f);
-        break;
-    case NKI_OPERAND_BOOL:
-        buf_puts(out, operand->i ? "True" : "False");
-        break;
-    case NKI_OPERAND_FUNC:
-        buf_puts(out, nki_func_name((enum nki_func)operand->i));
-        break;
-    case NKI_OPERAND_DTYPE:
-        buf_puts(out, short_dtype((enum dtype)operand->i));
-        break;
-    case NKI_OPERAND_REG:
-        buf_printf(out, "r%lld", (long long)operand->i);
-        break;
+    case NKI_OPERAND_FLOAT: buf_printf(out, "%.9g", operand->f); break;
+    case NKI_OPERAND_BOOL: buf_puts(out, operand->i ? "True" : "False"); break;
+    case NKI_OPERAND_FUNC: buf_puts(out, nki_func_name((enum nki_func)operand->i)); break;
+    case NKI_OPERAND_DTYPE: buf_puts(out, short_dtype((enum dtype)operand->i)); break;
+    case NKI_OPERAND_REG: buf_printf(out, "r%lld", (long long)operand->i); break;
     case NKI_OPERAND_INT:
-    case NKI_OPERAND_ENUM:
-        buf_printf(out, "%lld", (long long)operand->i);
-        break;
-    case NKI_OPERAND_NONE:
-        buf_puts(out, "None");
-        break;
+    case NKI_OPERAND_ENUM: buf_printf(out, "%lld", (long long)operand->i); break;
+    case NKI_OPERAND_NONE: buf_puts(out, "None"); break;
     }
 }
 

@@ -95,8 +95,7 @@ static bool add_input(struct interp *in, const struct nki_node *function,
 }
 
 /* What is not known stands as None, whose first use as a tensor ends a partial evaluation. */
-static void leave_missing(struct interp *in, const struct nki_node *function,
-                          struct arguments *a) {
+static void leave_missing(struct interp *in, const struct nki_node *function, struct arguments *a) {
     const struct nki_list *params = params_of(function);
     if (a->n_args || a->n_keywords)
         return;

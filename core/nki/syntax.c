@@ -39,26 +39,16 @@ int nki_precedence(const struct nki_node *node) {
     case NKI_YIELD:
     case NKI_YIELD_FROM:
     case NKI_STARRED:
-    case NKI_SLICE:
-        return 0;
-    case NKI_TUPLE:
-        return node->tuple.in_parens ? 20 : 0;
-    case NKI_LAMBDA:
-        return 1;
-    case NKI_IF_EXP:
-        return 2;
-    case NKI_BOOL_OP:
-        return node->bool_op.op == NKI_OR ? 3 : 4;
-    case NKI_COMPARE:
-        return 6;
-    case NKI_BIN_OP:
-        return binary[node->bin_op.op];
-    case NKI_UNARY_OP:
-        return node->unary_op.op == NKI_UNARY_NOT ? 5 : 13;
-    case NKI_AWAIT:
-        return 15;
-    default:
-        return 20;
+    case NKI_SLICE: return 0;
+    case NKI_TUPLE: return node->tuple.in_parens ? 20 : 0;
+    case NKI_LAMBDA: return 1;
+    case NKI_IF_EXP: return 2;
+    case NKI_BOOL_OP: return node->bool_op.op == NKI_OR ? 3 : 4;
+    case NKI_COMPARE: return 6;
+    case NKI_BIN_OP: return binary[node->bin_op.op];
+    case NKI_UNARY_OP: return node->unary_op.op == NKI_UNARY_NOT ? 5 : 13;
+    case NKI_AWAIT: return 15;
+    default: return 20;
     }
 }
 
@@ -219,15 +209,9 @@ void nki_blocks_of(const struct nki_node *node, const struct nki_list *blocks[4]
     for (int i = 0; i < 4; i++)
         blocks[i] = NULL;
     switch (node->kind) {
-    case NKI_MODULE:
-        blocks[0] = &node->module.body;
-        break;
-    case NKI_FUNCTION_DEF:
-        blocks[0] = &node->function_def.body;
-        break;
-    case NKI_CLASS_DEF:
-        blocks[0] = &node->class_def.body;
-        break;
+    case NKI_MODULE: blocks[0] = &node->module.body; break;
+    case NKI_FUNCTION_DEF: blocks[0] = &node->function_def.body; break;
+    case NKI_CLASS_DEF: blocks[0] = &node->class_def.body; break;
     case NKI_FOR:
         blocks[0] = &node->for_.body;
         blocks[1] = &node->for_.orelse;
@@ -240,23 +224,16 @@ void nki_blocks_of(const struct nki_node *node, const struct nki_list *blocks[4]
         blocks[0] = &node->if_.body;
         blocks[1] = &node->if_.orelse;
         break;
-    case NKI_WITH:
-        blocks[0] = &node->with_.body;
-        break;
+    case NKI_WITH: blocks[0] = &node->with_.body; break;
     case NKI_TRY:
         blocks[0] = &node->try_.body;
         blocks[1] = &node->try_.handlers;
         blocks[2] = &node->try_.orelse;
         blocks[3] = &node->try_.finalbody;
         break;
-    case NKI_EXCEPT_HANDLER:
-        blocks[0] = &node->except_handler.body;
-        break;
-    case NKI_ERROR:
-        blocks[0] = &node->error.body;
-        break;
-    default:
-        break;
+    case NKI_EXCEPT_HANDLER: blocks[0] = &node->except_handler.body; break;
+    case NKI_ERROR: blocks[0] = &node->error.body; break;
+    default: break;
     }
 }
 

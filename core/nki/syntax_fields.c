@@ -25,7 +25,7 @@ struct field {
     size_t at;
 };
 
-#define F(type, member)                                                                            \
+#define F(type, member) \
     { type, offsetof(struct nki_node, member) }
 #define MOST_FIELDS 6
 static const struct field fields[NKI_KIND_COUNT][MOST_FIELDS + 1] = {
@@ -185,7 +185,7 @@ struct nki_node **nki_children(const struct nki_tree *tree, const struct nki_nod
 
 struct dump {
     struct buf *out;
-    const struct nki_plain *plain;  /* NULL: for people */
+    const struct nki_plain *plain; /* NULL: for people */
 };
 
 /* What stands where there is nothing; `_` is a name, too. */
@@ -287,34 +287,21 @@ static void dump_field(const struct nki_node *node, const struct field *field, s
     static const char *const forms[] = {"/", "", "*", "=", "**"};
     const void *at = field_of(node, field);
     switch (field->type) {
-    case NODE:
-        dump_node(*(struct nki_node *const *)at, dump);
-        return;
-    case LIST:
-        dump_list(at, dump);
-        return;
+    case NODE: dump_node(*(struct nki_node *const *)at, dump); return;
+    case LIST: dump_list(at, dump); return;
     case TEXT: {
         const struct str *text = at;
         buf_add(out, text->len ? text->at : nothing(dump), text->len ? text->len : 1);
         return;
     }
-    case NAMES:
-        dump_names(node, out);
-        return;
-    case FORM:
-        buf_printf(out, "%s.", forms[node->arg.form]);
-        return;
+    case NAMES: dump_names(node, out); return;
+    case FORM: buf_printf(out, "%s.", forms[node->arg.form]); return;
     case CONVERSION:
         buf_putc(out, node->formatted_value.conversion ? node->formatted_value.conversion : '_');
         return;
-    case LEVEL:
-        buf_printf(out, "%u", *(const uint32_t *)at);
-        return;
-    case ASYNC:
-        buf_puts(out, *(const bool *)at ? "async" : "sync");
-        return;
-    default:
-        dump_operators(node, field->type, at, out);
+    case LEVEL: buf_printf(out, "%u", *(const uint32_t *)at); return;
+    case ASYNC: buf_puts(out, *(const bool *)at ? "async" : "sync"); return;
+    default: dump_operators(node, field->type, at, out);
     }
 }
 

@@ -12,8 +12,7 @@
 #define TENSOR_MAX_ELEMENTS ((int64_t)1 << 37) /* of a storage or a view; over any memory */
 #define INDEX_MAX_NUMBER ((int64_t)1 << 29)    /* in an index expression */
 
-/* ---- index expressions (legacy nl.arange, nl.mgrid) -------------------------------------------
- */
+/* ---- index expressions (legacy nl.arange, nl.mgrid) ----------------------------------------- */
 
 /* c0 + sum(c[d] * i[d]) over the positions i of an array of this shape. */
 struct index_affine {
@@ -50,8 +49,7 @@ bool index_broadcast(const struct index_expr *a, const struct index_expr *b,
 /* The expression over the dimensions of `shape` (as many or more). */
 struct index_affine index_align(const struct index_affine *affine, int from_dims, int to_dims);
 
-/* ---- views ------------------------------------------------------------------------------------
- */
+/* ---- views ---------------------------------------------------------------------------------- */
 
 /* One dimension of a view. On chip the step counts partitions when `part`, else elements within
  * a partition (block dimensions too: blocks follow each other); in HBM it counts elements. */

@@ -2,8 +2,7 @@
 /* What instructions see of a view: its access pattern, and masks applied to it. */
 #include "nki/tensor.h"
 
-/* ---- masks ------------------------------------------------------------------------------------
- */
+/* ---- masks ---------------------------------------------------------------------------------- */
 
 struct box {
     int64_t low[TENSOR_MAX_DIMS], high[TENSOR_MAX_DIMS]; /* inclusive */
@@ -146,8 +145,7 @@ bool tensor_check_bounds(struct interp *in, const struct nki_node *node,
     return true;
 }
 
-/* ---- access patterns --------------------------------------------------------------------------
- */
+/* ---- access patterns ------------------------------------------------------------------------ */
 
 struct pattern {
     int n;

@@ -18,8 +18,8 @@ void index_read(struct index_expr *scratch, const struct index_expr *from) {
     memcpy(scratch, from, used_bytes(from));
 }
 
-/* Expressions never change, and kernels make the same few again and again: equal ones are shared.
- */
+/* Expressions never change, and kernels make the same few again and again: equal ones are
+ * shared. */
 const struct index_expr *index_new(struct interp *in, const struct index_expr *copy) {
     struct api *api = api_of(in);
     size_t bytes = used_bytes(copy);
@@ -256,8 +256,7 @@ bool index_binary(struct interp *in, const struct nki_node *node, enum nki_binar
         if (!divide(in, node, op, &x, y.at.c0, &out))
             return false;
         break;
-    default:
-        return not_affine(in, node, nki_binary_text(op));
+    default: return not_affine(in, node, nki_binary_text(op));
     }
     *result = index_value(in, &out);
     return true;
@@ -293,18 +292,10 @@ bool index_compare(struct interp *in, const struct nki_node *node, enum nki_comp
     struct index_expr mask = {.mask = true, .n_dims = difference.n_dims};
     memcpy(mask.size, difference.size, sizeof mask.size);
     switch (op) {
-    case NKI_CMP_GT_E:
-        add_term(&mask, &difference.at, 1, 0);
-        break;
-    case NKI_CMP_GT:
-        add_term(&mask, &difference.at, 1, -1);
-        break;
-    case NKI_CMP_LT_E:
-        add_term(&mask, &difference.at, -1, 0);
-        break;
-    case NKI_CMP_LT:
-        add_term(&mask, &difference.at, -1, -1);
-        break;
+    case NKI_CMP_GT_E: add_term(&mask, &difference.at, 1, 0); break;
+    case NKI_CMP_GT: add_term(&mask, &difference.at, 1, -1); break;
+    case NKI_CMP_LT_E: add_term(&mask, &difference.at, -1, 0); break;
+    case NKI_CMP_LT: add_term(&mask, &difference.at, -1, -1); break;
     case NKI_CMP_EQ:
         add_term(&mask, &difference.at, 1, 0);
         add_term(&mask, &difference.at, -1, 0);

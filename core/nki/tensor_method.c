@@ -69,8 +69,7 @@ static bool reinterpret(struct interp *in, const struct call *call, struct value
            give(tensor_cast_view(in, call->node, self_of(call), dtype), result);
 }
 
-/* ---- one dimension at a time ------------------------------------------------------------------
- */
+/* ---- one dimension at a time ---------------------------------------------------------------- */
 
 static bool want_dim(struct interp *in, const struct nki_node *node, const struct tensor *t,
                      struct value v, int limit, int *dim) {
@@ -318,8 +317,7 @@ static bool vector_select(struct interp *in, const struct call *call, struct val
            give(tensor_keep(in, &out), result);
 }
 
-/* ---- explicit access patterns -----------------------------------------------------------------
- */
+/* ---- explicit access patterns --------------------------------------------------------------- */
 
 static bool read_pattern(struct interp *in, const struct nki_node *node, struct value v,
                          struct tensor *out) {
@@ -477,8 +475,7 @@ static bool assert_shape(struct interp *in, const struct call *call, struct valu
                                 tensor_shape_text(in, t));
 }
 
-/* ---- the table --------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------ */
 
 static const struct value_native methods[] = {
     {"reshape", reshape, NULL},

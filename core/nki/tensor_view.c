@@ -3,8 +3,7 @@
  * that kernels call are in tensor_method.c. */
 #include "nki/tensor.h"
 
-/* ---- reshape ----------------------------------------------------------------------------------
- */
+/* ---- reshape -------------------------------------------------------------------------------- */
 
 struct reshape {
     struct tensor_dim old[TENSOR_MAX_DIMS]; /* without those of size 1 */
@@ -98,8 +97,7 @@ struct tensor *tensor_reshape(struct interp *in, const struct nki_node *node,
     return tensor_keep(in, &out);
 }
 
-/* ---- broadcast --------------------------------------------------------------------------------
- */
+/* ---- broadcast ------------------------------------------------------------------------------ */
 
 struct tensor *tensor_broadcast(struct interp *in, const struct nki_node *node,
                                 const struct tensor *tensor, const int64_t *shape, int n_dims) {
@@ -146,8 +144,7 @@ struct tensor *tensor_broadcast(struct interp *in, const struct nki_node *node,
     return tensor_keep(in, &out);
 }
 
-/* ---- reinterpretation -------------------------------------------------------------------------
- */
+/* ---- reinterpretation ----------------------------------------------------------------------- */
 
 /* Multiplies (or divides) every step within a partition and the offset. */
 static bool scale_steps(struct tensor *t, int64_t by, int64_t per) {

@@ -80,21 +80,17 @@ struct value value_bind(struct interp *in, struct value self, const struct value
     return (struct value){.kind = VALUE_BOUND, .bound = bound};
 }
 
-/* ---- equality and hashes --------------------------------------------------------------------- */
+/* ---- equality and hashes -------------------------------------------------------------------- */
 
 bool value_same(struct value a, struct value b) {
     if (a.kind != b.kind)
         return false;
     switch (a.kind) {
     case VALUE_NONE:
-    case VALUE_ELLIPSIS:
-        return true;
-    case VALUE_BOOL:
-        return a.b == b.b;
-    case VALUE_FLOAT:
-        return a.f == b.f;
-    case VALUE_STR:
-        return str_equal(text_of(a), text_of(b));
+    case VALUE_ELLIPSIS: return true;
+    case VALUE_BOOL: return a.b == b.b;
+    case VALUE_FLOAT: return a.f == b.f;
+    case VALUE_STR: return str_equal(text_of(a), text_of(b));
     case VALUE_BOUND:
         return value_same(a.bound->self, b.bound->self) &&
                value_same(a.bound->callee, b.bound->callee);
@@ -102,8 +98,7 @@ bool value_same(struct value a, struct value b) {
         return a.enumeration == b.enumeration ||
                (strcmp(a.enumeration->type, b.enumeration->type) == 0 &&
                 strcmp(a.enumeration->member, b.enumeration->member) == 0);
-    default:
-        return a.i == b.i; /* numbers and pointers alike */
+    default: return a.i == b.i; /* numbers and pointers alike */
     }
 }
 
@@ -171,20 +166,15 @@ static bool equal_at(struct value a, struct value b, int depth) {
         return value_same(a, b);
     switch (a.kind) {
     case VALUE_TUPLE:
-    case VALUE_LIST:
-        return a.seq == b.seq || equal_items(a.seq, b.seq, depth + 1);
-    case VALUE_DICT:
-        return a.dict == b.dict || equal_dicts(a.dict, b.dict, depth + 1);
-    case VALUE_RANGE:
-        return equal_ranges(a.range, b.range);
+    case VALUE_LIST: return a.seq == b.seq || equal_items(a.seq, b.seq, depth + 1);
+    case VALUE_DICT: return a.dict == b.dict || equal_dicts(a.dict, b.dict, depth + 1);
+    case VALUE_RANGE: return equal_ranges(a.range, b.range);
     case VALUE_SLICE:
         return equal_at(a.slice->start, b.slice->start, depth + 1) &&
                equal_at(a.slice->stop, b.slice->stop, depth + 1) &&
                equal_at(a.slice->step, b.slice->step, depth + 1);
-    case VALUE_OBJECT:
-        return equal_objects(a.object, b.object, depth + 1);
-    default:
-        return value_same(a, b);
+    case VALUE_OBJECT: return equal_objects(a.object, b.object, depth + 1);
+    default: return value_same(a, b);
     }
 }
 
@@ -202,17 +192,14 @@ static uint64_t mix(uint64_t x) {
 static uint64_t hash_at(struct value v, int depth) {
     switch (v.kind) {
     case VALUE_NONE:
-    case VALUE_ELLIPSIS:
-        return v.kind;
+    case VALUE_ELLIPSIS: return v.kind;
     case VALUE_BOOL:
-    case VALUE_INT:
-        return mix((uint64_t)integer_of(v));
+    case VALUE_INT: return mix((uint64_t)integer_of(v));
     case VALUE_FLOAT:
         if (v.f == floor(v.f) && fabs(v.f) < 9e18)
             return mix((uint64_t)(int64_t)v.f);
         return hash_quick(&v.f, sizeof v.f);
-    case VALUE_STR:
-        return hash_quick(v.str->at, v.str->len);
+    case VALUE_STR: return hash_quick(v.str->at, v.str->len);
     case VALUE_TUPLE: {
         uint64_t hash = v.seq->items.len;
         for (size_t i = 0; i < v.seq->items.len && depth < MAX_COMPARE_DEPTH; i++)
@@ -223,14 +210,11 @@ static uint64_t hash_at(struct value v, int depth) {
         if (v.object->cls->is_int || v.object->cls->form == CLASS_TUPLE)
             return hash_at(v.object->inner, depth + 1);
         return v.object->cls->is_data ? mix((uintptr_t)v.object->cls) : mix((uintptr_t)v.object);
-    case VALUE_ENUM:
-        return mix((uint64_t)v.enumeration->number);
+    case VALUE_ENUM: return mix((uint64_t)v.enumeration->number);
     case VALUE_RANGE:
     case VALUE_SLICE:
-    case VALUE_BOUND:
-        return v.kind;
-    default:
-        return mix((uint64_t)v.i);
+    case VALUE_BOUND: return v.kind;
+    default: return mix((uint64_t)v.i);
     }
 }
 
@@ -238,7 +222,7 @@ uint64_t value_hash(struct value value) {
     return hash_at(value, 0);
 }
 
-/* ---- dicts ----------------------------------------------------------------------------------- */
+/* ---- dicts ---------------------------------------------------------------------------------- */
 
 struct value value_new_dict(struct interp *in) {
     return (struct value){.kind = VALUE_DICT, .dict = ARENA_NEW(in->heap, struct value_dict)};

@@ -10,21 +10,31 @@
 struct interp;
 
 enum value_kind {
-    VALUE_NONE, VALUE_BOOL, VALUE_INT, VALUE_FLOAT, VALUE_STR, VALUE_ELLIPSIS,
-    VALUE_SLICE,            /* slice: start, stop, step */
-    VALUE_TUPLE, VALUE_LIST, VALUE_DICT, VALUE_RANGE,
-    VALUE_FUNCTION,         /* def or lambda of the kernel's file, with its closure */
-    VALUE_CLASS, VALUE_OBJECT, VALUE_BOUND,     /* bound: self + function or native */
-    VALUE_NATIVE,           /* a builtin written in C */
-    VALUE_MODULE,           /* nki, nl, nisa, math, np, ... : attributes by a native lookup */
+    VALUE_NONE,
+    VALUE_BOOL,
+    VALUE_INT,
+    VALUE_FLOAT,
+    VALUE_STR,
+    VALUE_ELLIPSIS,
+    VALUE_SLICE, /* slice: start, stop, step */
+    VALUE_TUPLE,
+    VALUE_LIST,
+    VALUE_DICT,
+    VALUE_RANGE,
+    VALUE_FUNCTION, /* def or lambda of the kernel's file, with its closure */
+    VALUE_CLASS,
+    VALUE_OBJECT,
+    VALUE_BOUND,  /* bound: self + function or native */
+    VALUE_NATIVE, /* a builtin written in C */
+    VALUE_MODULE, /* nki, nl, nisa, math, np, ... : attributes by a native lookup */
     /* from here on the API side owns meaning and operators */
-    VALUE_DTYPE,            /* i: enum dtype */
-    VALUE_FUNC,             /* i: enum nki_func; nl.exp: callable and an op= constant */
-    VALUE_ENUM,             /* enumeration: members of nisa.engine, reduce_cmd, buffers ... */
-    VALUE_TENSOR,           /* tensor: a view of a storage (tensor.h) */
-    VALUE_INDEX,            /* index: legacy arange/mgrid expression or mask (tensor.h) */
-    VALUE_REGISTER,         /* i: register number */
-    VALUE_HOST,             /* host: numpy constant, host array (tensor.h) */
+    VALUE_DTYPE,    /* i: enum dtype */
+    VALUE_FUNC,     /* i: enum nki_func; nl.exp: callable and an op= constant */
+    VALUE_ENUM,     /* enumeration: members of nisa.engine, reduce_cmd, buffers ... */
+    VALUE_TENSOR,   /* tensor: a view of a storage (tensor.h) */
+    VALUE_INDEX,    /* index: legacy arange/mgrid expression or mask (tensor.h) */
+    VALUE_REGISTER, /* i: register number */
+    VALUE_HOST,     /* host: numpy constant, host array (tensor.h) */
     VALUE_KIND_COUNT
 };
 
@@ -36,7 +46,7 @@ struct value {
         double f;
         const struct value_str *str;
         struct value_slice *slice;
-        struct value_seq *seq;              /* TUPLE (immutable), LIST */
+        struct value_seq *seq; /* TUPLE (immutable), LIST */
         struct value_dict *dict;
         struct value_range *range;
         struct value_function *function;
@@ -52,38 +62,63 @@ struct value {
     };
 };
 
-struct value_str { size_t len; const char *at; };
-struct value_slice { struct value start, stop, step; };     /* VALUE_NONE where left out */
+struct value_str {
+    size_t len;
+    const char *at;
+};
+struct value_slice {
+    struct value start, stop, step;
+}; /* VALUE_NONE where left out */
 /* Items live in an arena: add with value_push, never with vec_push. */
-struct value_seq { VEC(struct value) items; };
-struct value_range { int64_t start, stop, step; };
-struct value_pair { struct value key, value; };
+struct value_seq {
+    VEC(struct value) items;
+};
+struct value_range {
+    int64_t start, stop, step;
+};
+struct value_pair {
+    struct value key, value;
+};
 /* Pairs in the order they were put, in an arena; a set is a dict without values. Change it with
  * value_dict_put and value_dict_remove only. */
-struct value_dict { VEC(struct value_pair) pairs; uint32_t *slots; size_t n_slots; bool is_set;
-                    struct value factory; };   /* of a defaultdict; else None */
-struct value_bound { struct value self, callee; };
-struct value_enum { const char *type, *member; int64_t number; };
+struct value_dict {
+    VEC(struct value_pair) pairs;
+    uint32_t *slots;
+    size_t n_slots;
+    bool is_set;
+    struct value factory;
+}; /* of a defaultdict; else None */
+struct value_bound {
+    struct value self, callee;
+};
+struct value_enum {
+    const char *type, *member;
+    int64_t number;
+};
 
-/* A call as a native sees it. Keywords keep source order; node is the call expression, for spans. */
+/* A call as a native sees it. Keywords keep source order; node is the call expression, for
+ * spans. */
 struct call {
     const struct nki_node *node;
     const struct value *args;
     size_t n_args;
-    const struct value_keyword { struct str name; struct value value; } *keywords;
+    const struct value_keyword {
+        struct str name;
+        struct value value;
+    } * keywords;
     size_t n_keywords;
-    struct value self;          /* of a bound native; VALUE_NONE else */
-    const void *data;           /* of the native that is called */
+    struct value self; /* of a bound native; VALUE_NONE else */
+    const void *data;  /* of the native that is called */
 };
 /* Returns false after interp_error. */
 typedef bool native_fn(struct interp *in, const struct call *call, struct value *result);
 struct value_native {
-    const char *name;           /* as shown in messages: "nl.load" */
+    const char *name; /* as shown in messages: "nl.load" */
     native_fn *run;
-    const void *data;           /* a row of a table: call->data */
+    const void *data; /* a row of a table: call->data */
 };
 struct value_module {
-    const char *name;           /* "nki.language" */
+    const char *name; /* "nki.language" */
     /* Fills *result; false when there is no such attribute (no error set: the interpreter says so,
      * unless the lookup called interp_error itself). */
     bool (*get)(struct interp *in, const struct nki_node *node, const struct value_module *module,
@@ -111,15 +146,15 @@ void value_dict_put(struct interp *in, struct value_dict *dict, struct value key
 /* The pair of the key; NULL when absent. */
 struct value_pair *value_dict_find(const struct value_dict *dict, struct value key);
 bool value_dict_remove(struct value_dict *dict, struct value key);
-const char *value_type_name(struct value value);            /* "int", "tensor", .. for messages */
+const char *value_type_name(struct value value); /* "int", "tensor", .. for messages */
 /* repr-like text for print, f-strings and messages. */
 void value_print(struct interp *in, struct value value, struct buf *out);
 /* Python equality; tensors and index expressions are compared by identity here. */
 bool value_equal(struct value a, struct value b);
 
-/* ---- what the interpreter offers to the API side ---------------------------------------------- */
+/* ---- what the interpreter offers to the API side -------------------------------------------- */
 
-struct arena *interp_arena(struct interp *in);              /* lives as long as the program */
+struct arena *interp_arena(struct interp *in); /* lives as long as the program */
 struct nki_program *interp_program(struct interp *in);
 const struct nki_specialise_options *interp_options(const struct interp *in);
 enum nki_dialect interp_dialect(const struct interp *in);
@@ -128,7 +163,7 @@ enum nki_dialect interp_dialect(const struct interp *in);
 bool interp_error(struct interp *in, const struct nki_node *node, const char *code,
                   const char *format, ...) CC_PRINTF(4, 5);
 void interp_warn(struct interp *in, const struct nki_node *node, const char *code,
-                 const char *format, ...) CC_PRINTF(4, 5);  /* once per place and code */
+                 const char *format, ...) CC_PRINTF(4, 5); /* once per place and code */
 /* Appends an instruction to the program, with its loc already set. False after interp_error when
  * the budget of instructions or memory is used up. */
 bool interp_emit(struct interp *in, const struct nki_node *node, const struct nki_instr *instr);
@@ -159,7 +194,7 @@ struct str interp_target_name(const struct interp *in);
 struct signature;
 const struct signature *interp_signature(struct interp *in, const char *text);
 size_t signature_count(const struct signature *signature);
-int signature_find(const struct signature *signature, struct str name);   /* -1: none */
+int signature_find(const struct signature *signature, struct str name); /* -1: none */
 struct str signature_name(const struct signature *signature, size_t k);
 bool interp_bind(struct interp *in, const struct call *call, const struct signature *signature,
                  struct value *values, bool *given);
@@ -168,18 +203,18 @@ bool interp_bind(struct interp *in, const struct call *call, const struct signat
 struct api;
 struct api **interp_api(struct interp *in);
 
-/* ---- what the API side offers to the interpreter ---------------------------------------------- */
+/* ---- what the API side offers to the interpreter -------------------------------------------- */
 /* Each returns false after interp_error. `op` is the operator of the syntax tree. */
 
 /* A module by its import path ("neuronxcc.nki.language", "numpy"); NULL when hone knows none. */
 const struct value_module *api_module(struct interp *in, struct str path);
 /* Operators where one side is VALUE_DTYPE or beyond. */
-bool api_binary(struct interp *in, const struct nki_node *node, enum nki_binary op,
-                struct value a, struct value b, struct value *result);
+bool api_binary(struct interp *in, const struct nki_node *node, enum nki_binary op, struct value a,
+                struct value b, struct value *result);
 bool api_compare(struct interp *in, const struct nki_node *node, enum nki_comparison op,
                  struct value a, struct value b, struct value *result);
-bool api_unary(struct interp *in, const struct nki_node *node, enum nki_unary op,
-               struct value a, struct value *result);
+bool api_unary(struct interp *in, const struct nki_node *node, enum nki_unary op, struct value a,
+               struct value *result);
 /* target op= b for a tensor target (name or subscript): accumulation into PSUM, in-place update.
  * *result is what the target name is bound to afterwards. */
 bool api_inplace(struct interp *in, const struct nki_node *node, enum nki_binary op,

@@ -150,23 +150,12 @@ static void repr_tensor(struct interp *in, struct value v, struct buf *out) {
 
 static void repr_api(struct interp *in, struct value v, struct buf *out) {
     switch (v.kind) {
-    case VALUE_DTYPE:
-        buf_puts(out, dtype_name((enum dtype)v.i));
-        break;
-    case VALUE_FUNC:
-        buf_printf(out, "nl.%s", nki_func_name((enum nki_func)v.i));
-        break;
-    case VALUE_ENUM:
-        buf_printf(out, "%s.%s", v.enumeration->type, v.enumeration->member);
-        break;
-    case VALUE_REGISTER:
-        buf_printf(out, "register %lld", (long long)v.i);
-        break;
-    case VALUE_TENSOR:
-        repr_tensor(in, v, out);
-        break;
-    default:
-        buf_printf(out, "<%s>", value_type_name(v));
+    case VALUE_DTYPE: buf_puts(out, dtype_name((enum dtype)v.i)); break;
+    case VALUE_FUNC: buf_printf(out, "nl.%s", nki_func_name((enum nki_func)v.i)); break;
+    case VALUE_ENUM: buf_printf(out, "%s.%s", v.enumeration->type, v.enumeration->member); break;
+    case VALUE_REGISTER: buf_printf(out, "register %lld", (long long)v.i); break;
+    case VALUE_TENSOR: repr_tensor(in, v, out); break;
+    default: buf_printf(out, "<%s>", value_type_name(v));
     }
 }
 
@@ -188,18 +177,10 @@ static void repr_rest(struct interp *in, struct value v, struct buf *out) {
             buf_printf(out, ", %lld", (long long)v.range->step);
         buf_putc(out, ')');
         break;
-    case VALUE_FUNCTION:
-        buf_printf(out, "<function %s>", v.function->name);
-        break;
-    case VALUE_CLASS:
-        buf_printf(out, "<class '%s'>", v.cls->name);
-        break;
-    case VALUE_NATIVE:
-        buf_printf(out, "<%s>", v.native->name);
-        break;
-    case VALUE_MODULE:
-        buf_printf(out, "<module '%s'>", v.module->name);
-        break;
+    case VALUE_FUNCTION: buf_printf(out, "<function %s>", v.function->name); break;
+    case VALUE_CLASS: buf_printf(out, "<class '%s'>", v.cls->name); break;
+    case VALUE_NATIVE: buf_printf(out, "<%s>", v.native->name); break;
+    case VALUE_MODULE: buf_printf(out, "<module '%s'>", v.module->name); break;
     default:
         if (is_api(v))
             repr_api(in, v, out);
@@ -214,36 +195,17 @@ static void repr_at(struct interp *in, struct value v, struct buf *out, int dept
         return;
     }
     switch (v.kind) {
-    case VALUE_NONE:
-        buf_puts(out, "None");
-        break;
-    case VALUE_BOOL:
-        buf_puts(out, v.b ? "True" : "False");
-        break;
-    case VALUE_INT:
-        buf_printf(out, "%lld", (long long)v.i);
-        break;
-    case VALUE_FLOAT:
-        format_float(v.f, out);
-        break;
-    case VALUE_STR:
-        quote(text_of(v), out);
-        break;
-    case VALUE_ELLIPSIS:
-        buf_puts(out, "Ellipsis");
-        break;
+    case VALUE_NONE: buf_puts(out, "None"); break;
+    case VALUE_BOOL: buf_puts(out, v.b ? "True" : "False"); break;
+    case VALUE_INT: buf_printf(out, "%lld", (long long)v.i); break;
+    case VALUE_FLOAT: format_float(v.f, out); break;
+    case VALUE_STR: quote(text_of(v), out); break;
+    case VALUE_ELLIPSIS: buf_puts(out, "Ellipsis"); break;
     case VALUE_TUPLE:
-    case VALUE_LIST:
-        repr_items(in, v, out, depth);
-        break;
-    case VALUE_DICT:
-        repr_dict(in, v.dict, out, depth);
-        break;
-    case VALUE_OBJECT:
-        repr_object(in, v, out, depth);
-        break;
-    default:
-        repr_rest(in, v, out);
+    case VALUE_LIST: repr_items(in, v, out, depth); break;
+    case VALUE_DICT: repr_dict(in, v.dict, out, depth); break;
+    case VALUE_OBJECT: repr_object(in, v, out, depth); break;
+    default: repr_rest(in, v, out);
     }
 }
 
@@ -264,7 +226,7 @@ void value_print(struct interp *in, struct value value, struct buf *out) {
         value_repr(in, value, out);
 }
 
-/* ---- format specs ---------------------------------------------------------------------------- */
+/* ---- format specs --------------------------------------------------------------------------- */
 
 /* [[fill]align][sign][#][0][width][,][.precision][type] */
 struct spec {
@@ -367,30 +329,19 @@ static void float_digits(const struct spec *spec, double f, struct buf *out) {
         return;
     }
     switch (spec->type) {
-    case 'e':
-        buf_printf(out, "%.*e", precision, f);
-        break;
-    case 'E':
-        buf_printf(out, "%.*E", precision, f);
-        break;
+    case 'e': buf_printf(out, "%.*e", precision, f); break;
+    case 'E': buf_printf(out, "%.*E", precision, f); break;
     case 'g':
-    case 'n':
-        buf_printf(out, "%.*g", precision, f);
-        break;
-    case 'G':
-        buf_printf(out, "%.*G", precision, f);
-        break;
-    case '%':
-        buf_printf(out, "%.*f%%", precision, f * 100);
-        break;
+    case 'n': buf_printf(out, "%.*g", precision, f); break;
+    case 'G': buf_printf(out, "%.*G", precision, f); break;
+    case '%': buf_printf(out, "%.*f%%", precision, f * 100); break;
     case 0:
         if (spec->precision < 0)
             format_float(f, out);
         else
             buf_printf(out, "%.*g", precision, f);
         break;
-    default:
-        buf_printf(out, "%.*f", precision, f);
+    default: buf_printf(out, "%.*f", precision, f);
     }
 }
 
@@ -450,7 +401,7 @@ bool format_value(struct interp *in, const struct nki_node *node, struct value v
     return !in->failure.set;
 }
 
-/* ---- % and str.format ------------------------------------------------------------------------ */
+/* ---- % and str.format ----------------------------------------------------------------------- */
 
 /* One conversion at *s (after the %), e.g. "-8.3f", as a format spec. */
 static bool percent_spec(struct str *s, struct buf *spec, char *type) {

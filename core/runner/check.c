@@ -23,14 +23,13 @@ static void check_with_inputs(struct evaluation *evaluation) {
         device_load(evaluation->program, evaluation->generation, &evaluation->diags);
 }
 
-/* Without shapes: what the kernel does before it needs them is held against the limits all the same.
- * Only errors count; what a whole program would have to fulfil does not. */
+/* Without shapes: what the kernel does before it needs them is held against the limits all the
+ * same. Only errors count; what a whole program would have to fulfil does not. */
 static void check_without_inputs(struct evaluation *evaluation) {
-    struct nki_specialise_options options = {
-        .function = evaluation->result.kernel_name,
-        .generation = evaluation->generation->generation,
-        .max_instructions = (size_t)RUNNER_INSTRUCTION_LIMIT,
-        .partial = true};
+    struct nki_specialise_options options = {.function = evaluation->result.kernel_name,
+                                             .generation = evaluation->generation->generation,
+                                             .max_instructions = (size_t)RUNNER_INSTRUCTION_LIMIT,
+                                             .partial = true};
     struct diag_list found = {0};
     evaluation->program = nki_specialise(evaluation->tree, &options, &found);
     if (evaluation->program)

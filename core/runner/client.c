@@ -10,21 +10,21 @@
 #define MAX_EVENT_BYTES ((size_t)16 << 20)
 #define MIN_MEMORY ((uint64_t)1 << 30)
 #define CANCEL_GRACE_MS 0
-#define OUTPUT_LIMIT ((uint64_t)1 << 30)    /* profiles are files */
+#define OUTPUT_LIMIT ((uint64_t)1 << 30) /* profiles are files */
 
 struct runner {
     struct loop *loop;
     struct loop_child *child;
     struct runner_reader *reader;
     struct runner_callbacks callbacks;
-    struct wall *wall;          /* NULL: another program, which is trusted */
-    struct buf job;             /* as it is sent */
+    struct wall *wall; /* NULL: another program, which is trusted */
+    struct buf job;    /* as it is sent */
     char *self;
     const char *const *command; /* argv of another program; NULL: hone itself */
     double time_limit_s;
     uint64_t memory_limit;
     int pid;
-    bool skipping[2];           /* inside a line that was too long, per output */
+    bool skipping[2]; /* inside a line that was too long, per output */
 };
 
 static void runner_free(struct runner *runner) {
@@ -148,13 +148,23 @@ static bool launch(struct runner *runner, struct err *err) {
     char *cache = cache_variable(), *base = task_user_base();
     const char *blas = device_blas_environment();
     const char *const env[] = {cache, base, blas, NULL};
-    struct loop_child_spec spec = {
-        .argv = runner->command ? runner->command : own, .pass = pass, .env = env,
-        .input = runner->job.at, .input_len = runner->job.len, .out = LOOP_LINES, .err = LOOP_LINES,
-        .max_line = MAX_EVENT_BYTES, .output_limit = OUTPUT_LIMIT, .wall = runner->wall,
-        .time_limit_s = runner->time_limit_s, .memory_limit = runner->memory_limit,
-        .cpu_limit_s = runner->wall ? runner->time_limit_s * os_cpu_count() : 0,
-        .on_output = on_output, .on_exit = on_exit_runner, .data = runner};
+    struct loop_child_spec spec = {.argv = runner->command ? runner->command : own,
+                                   .pass = pass,
+                                   .env = env,
+                                   .input = runner->job.at,
+                                   .input_len = runner->job.len,
+                                   .out = LOOP_LINES,
+                                   .err = LOOP_LINES,
+                                   .max_line = MAX_EVENT_BYTES,
+                                   .output_limit = OUTPUT_LIMIT,
+                                   .wall = runner->wall,
+                                   .time_limit_s = runner->time_limit_s,
+                                   .memory_limit = runner->memory_limit,
+                                   .cpu_limit_s =
+                                       runner->wall ? runner->time_limit_s * os_cpu_count() : 0,
+                                   .on_output = on_output,
+                                   .on_exit = on_exit_runner,
+                                   .data = runner};
     do
         runner->child = loop_child_start(runner->loop, &spec, err);
     while (!runner->child && runner->wall && wall_weaken(runner->wall));

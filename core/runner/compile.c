@@ -16,10 +16,13 @@ static struct nki_program *specialise(struct evaluation *evaluation, const struc
                                       const char *function, struct diag_list *diags) {
     const struct runner_job *job = &evaluation->job;
     struct nki_specialise_options options = {
-        .function = function, .generation = evaluation->generation->generation,
+        .function = function,
+        .generation = evaluation->generation->generation,
         .inputs = inputs_for_specialiser(evaluation, evaluation->shapes),
-        .n_inputs = evaluation->shapes->count, .max_instructions = RUNNER_INSTRUCTION_LIMIT,
-        .max_bytes = (size_t)(job->memory_limit / 2), .cancel = &evaluation->cancel};
+        .n_inputs = evaluation->shapes->count,
+        .max_instructions = RUNNER_INSTRUCTION_LIMIT,
+        .max_bytes = (size_t)(job->memory_limit / 2),
+        .cancel = &evaluation->cancel};
     if (job->instruction_limit)
         options.max_instructions = (size_t)job->instruction_limit;
     return nki_specialise(tree, &options, diags);
@@ -41,9 +44,11 @@ static void add_line(struct runner_result *result, const struct device_line *lin
     for (enum nki_engine e = NKI_ENGINE_UNKNOWN; e < NKI_ENGINE_COUNT; e++)
         if (line->engine_ns[e] > line->engine_ns[busiest])
             busiest = e;
-    struct runner_line row = {.line = (int)line->line, .share = line->share,
+    struct runner_line row = {.line = (int)line->line,
+                              .share = line->share,
                               .us = line->share * result->latency_us,
-                              .instructions = line->instructions, .hbm_bytes = line->hbm_bytes};
+                              .instructions = line->instructions,
+                              .hbm_bytes = line->hbm_bytes};
     copy(row.engine, sizeof row.engine, engine_title(busiest));
     *vec_push(&result->lines) = row;
 }
@@ -71,8 +76,8 @@ static void take_profile(struct evaluation *evaluation) {
 }
 
 static void tell_sample(double us, bool incumbent) {
-    events_write(&(struct runner_event){.kind = RUNNER_SAMPLE, .value = us,
-                                        .incumbent = incumbent, .modelled = true});
+    events_write(&(struct runner_event){
+        .kind = RUNNER_SAMPLE, .value = us, .incumbent = incumbent, .modelled = true});
 }
 
 static void write_profile(struct evaluation *evaluation) {
@@ -82,8 +87,8 @@ static void write_profile(struct evaluation *evaluation) {
     char *path = path_join(evaluation->job.artifact_folder, "profile.json");
     if (file_make_dirs(evaluation->job.artifact_folder, &err) &&
         profile_write(evaluation->profile, evaluation->program, evaluation->image, path, &err))
-        events_write(&(struct runner_event){.kind = RUNNER_ARTIFACT, .name = "profile",
-                                            .text = path});
+        events_write(
+            &(struct runner_event){.kind = RUNNER_ARTIFACT, .name = "profile", .text = path});
     else
         evaluation->result.failure = err;
     free(path);
@@ -142,8 +147,8 @@ void compile_work(struct evaluation *evaluation) {
     const struct runner_job *job = &evaluation->job;
     uint64_t start = clock_monotonic_ns();
     events_phase("specialise", -1);
-    evaluation->program =
-        specialise(evaluation, evaluation->tree, evaluation->result.kernel_name, &evaluation->diags);
+    evaluation->program = specialise(evaluation, evaluation->tree, evaluation->result.kernel_name,
+                                     &evaluation->diags);
     events_phase("specialise", seconds_since(start));
     if (!evaluation_tell_diags(evaluation) || !evaluation->program)
         return;

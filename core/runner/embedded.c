@@ -16,7 +16,7 @@ static double seconds_since(uint64_t start_ns) {
     return (double)(clock_monotonic_ns() - start_ns) * 1e-9;
 }
 
-/* ------------------------------------------------------------------------------------ the verdict */
+/* --------------------------------------------------------------------------------- the verdict */
 
 bool evaluation_tell_diags(struct evaluation *evaluation) {
     struct diag_list *list = &evaluation->diags;
@@ -38,7 +38,8 @@ bool evaluation_tell_diags(struct evaluation *evaluation) {
 void evaluation_finish(struct evaluation *evaluation) {
     const char *python =
         evaluation->reference ? task_reference_python(evaluation->reference) : NULL;
-    snprintf(evaluation->result.python, sizeof evaluation->result.python, "%s", python ? python : "");
+    snprintf(evaluation->result.python, sizeof evaluation->result.python, "%s",
+             python ? python : "");
     if (evaluation->inputs_s > 0)
         events_phase("inputs", evaluation->inputs_s);
     events_result(&evaluation->result);
@@ -50,7 +51,7 @@ static void fail(struct evaluation *evaluation, const struct err *err) {
     evaluation_finish(evaluation);
 }
 
-/* ------------------------------------------------------------------------------------- the stages */
+/* ---------------------------------------------------------------------------------- the stages */
 
 static void on_compile_work(void *data) {
     compile_work(data);
@@ -95,8 +96,8 @@ static void ask_reference(struct evaluation *evaluation) {
     const struct task_walling inside = {.level = "inside"};
     struct task_reference_limits limits = {.memory_bytes = evaluation->job.memory_limit,
                                            .wall = getenv("HONE_WALL") ? &inside : NULL};
-    evaluation->reference = task_reference_open(
-        evaluation->loop, evaluation->job.reference_path, &limits, &err);
+    evaluation->reference =
+        task_reference_open(evaluation->loop, evaluation->job.reference_path, &limits, &err);
     if (evaluation->reference)
         task_reference_prepare(evaluation->reference, evaluation->job.seeds[0], on_first_inputs,
                                evaluation);
@@ -113,8 +114,10 @@ static void without_inputs(struct evaluation *evaluation, const char *missing) {
         return;
     }
     struct err err;
-    err_set(&err, ERR_USAGE, "the inputs of %s are not known: give --reference FILE, or --input "
-            "NAME=SHAPE:DTYPE for each of %s", evaluation->result.kernel_name, missing);
+    err_set(&err, ERR_USAGE,
+            "the inputs of %s are not known: give --reference FILE, or --input "
+            "NAME=SHAPE:DTYPE for each of %s",
+            evaluation->result.kernel_name, missing);
     fail(evaluation, &err);
 }
 
@@ -164,8 +167,7 @@ static void parse(struct evaluation *evaluation) {
     const struct runner_job *job = &evaluation->job;
     uint64_t start = clock_monotonic_ns();
     events_phase("parse", -1);
-    evaluation->tree =
-        nki_parse(job->kernel_path, str_of(job->kernel_text), &evaluation->diags);
+    evaluation->tree = nki_parse(job->kernel_path, str_of(job->kernel_text), &evaluation->diags);
     struct nki_dialect_info dialect = nki_detect_dialect(evaluation->tree);
     snprintf(evaluation->result.dialect, sizeof evaluation->result.dialect, "%s",
              nki_dialect_name(dialect.dialect));
@@ -205,7 +207,7 @@ static void begin(void *data) {
         fail(evaluation, &err);
 }
 
-/* -------------------------------------------------------------------------------------- the process */
+/* --------------------------------------------------------------------------------- the process */
 
 static bool read_job(struct evaluation *evaluation, struct err *err) {
     struct buf text = {0};

@@ -14,10 +14,10 @@ struct seed_run {
     struct evaluation *evaluation;
     int64_t seed;
     struct task_inputs *inputs;
-    struct array *outputs;          /* as many as the program has; data is freed after comparing */
+    struct array *outputs; /* as many as the program has; data is freed after comparing */
     uint64_t asked_ns;
     double execute_s;
-    struct err err;                 /* of the execution */
+    struct err err; /* of the execution */
     struct task_comparison comparison;
     bool executed, compared, told;
 };
@@ -31,7 +31,7 @@ struct evaluation {
     size_t diags_told;
     struct nki_tree *tree;
     const struct nki_node *kernel;
-    struct task_inputs *shapes;     /* the first seed's arguments, or those made from the job */
+    struct task_inputs *shapes; /* the first seed's arguments, or those made from the job */
     struct task_reference *reference;
     struct nki_program *program;
     struct device_image *image;
@@ -39,7 +39,7 @@ struct evaluation {
     struct runner_result result;
     struct seed_run *runs;
     size_t run_count, next_run, running, parallel;
-    double inputs_s, execute_s, compare_s;      /* sums over the seeds */
+    double inputs_s, execute_s, compare_s; /* sums over the seeds */
     volatile int cancel;
     bool stopping, compiled;
 };
@@ -65,8 +65,8 @@ bool inputs_name_parameters(const struct evaluation *evaluation, struct err *err
 /* The job's inputs as arguments in the order of the kernel's parameters, without numbers. */
 struct task_inputs *inputs_from_job(const struct evaluation *evaluation) CC_MUST_USE;
 /* The same with numbers: of the files, or random ones. NULL and *err when a file cannot be read. */
-struct task_inputs *inputs_with_data(const struct evaluation *evaluation, struct err *err)
-    CC_MUST_USE;
+struct task_inputs *inputs_with_data(const struct evaluation *evaluation,
+                                     struct err *err) CC_MUST_USE;
 /* Arguments as the specialiser takes them; names only where they came from the job. */
 struct nki_input *inputs_for_specialiser(struct evaluation *evaluation,
                                          const struct task_inputs *inputs);
@@ -79,7 +79,8 @@ struct array *inputs_for_device(const struct evaluation *evaluation,
 void inputs_print_missing(const struct evaluation *evaluation, struct buf *out);
 
 /* outputs.c: what a seed's run returned, as .npy files in the job's output folder: output_0.npy and
- * on, in a folder of the seed where there is a reference. False and *err when it cannot be written. */
+ * on, in a folder of the seed where there is a reference. False and *err when it cannot be
+ * written. */
 bool outputs_write(const struct seed_run *run, struct err *err);
 
 /* profile.c: the profile as the artefact "profile". */

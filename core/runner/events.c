@@ -8,9 +8,9 @@
 #include <stdlib.h>
 
 const char *events_name(enum runner_event_kind kind) {
-    static const char *const names[] = {"phase", "log", "diagnostic", "correctness",
-                                        "sample", "metric", "artifact", "result", "restart",
-                                        "prediction"};
+    static const char *const names[] = {"phase",   "log",       "diagnostic", "correctness",
+                                        "sample",  "metric",    "artifact",   "result",
+                                        "restart", "prediction"};
     return (size_t)kind < COUNT_OF(names) ? names[kind] : "";
 }
 
@@ -77,9 +77,7 @@ void events_write(const struct runner_event *event) {
         cJSON_AddStringToObject(object, "severity", diag_severity_name(event->severity));
         add_text(object, "text", event->text);
         break;
-    case RUNNER_DIAGNOSTIC:
-        add_diagnostic(object, event->diag);
-        break;
+    case RUNNER_DIAGNOSTIC: add_diagnostic(object, event->diag); break;
     case RUNNER_CORRECTNESS:
         cJSON_AddNumberToObject(object, "seed", (double)event->seed);
         add_number(object, "rel_l2", event->value);
@@ -107,8 +105,7 @@ void events_write(const struct runner_event *event) {
         break;
     case RUNNER_RESULT:
     case RUNNER_RESTART:
-    case RUNNER_PREDICTION:     /* this runner has none */
-        break;
+    case RUNNER_PREDICTION: /* this runner has none */ break;
     }
     write_line(object);
 }
@@ -128,13 +125,14 @@ void events_log(enum diag_severity severity, const char *format, ...) {
 }
 
 void events_metric(const char *name, double value, const char *unit) {
-    events_write(&(struct runner_event){.kind = RUNNER_METRIC, .name = name, .value = value,
-                                        .unit = unit});
+    events_write(
+        &(struct runner_event){.kind = RUNNER_METRIC, .name = name, .value = value, .unit = unit});
 }
 
-/* ------------------------------------------------------------------------------------- the result */
+/* ---------------------------------------------------------------------------------- the result */
 
-static void add_judgement(cJSON *verdict, const char *name, const struct task_judgement *judgement) {
+static void add_judgement(cJSON *verdict, const char *name,
+                          const struct task_judgement *judgement) {
     cJSON *object = cJSON_AddObjectToObject(verdict, name);
     cJSON_AddStringToObject(object, "answer", task_answer_name(judgement->answer));
     add_text(object, "reason", judgement->reason);

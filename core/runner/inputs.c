@@ -11,7 +11,7 @@ static const struct nki_list *parameters(const struct evaluation *evaluation) {
     return &evaluation->kernel->function_def.args->arguments.args;
 }
 
-/* ------------------------------------------------------------------------- numbers out of nothing */
+/* ---------------------------------------------------------------------- numbers out of nothing */
 
 /* splitmix64: the same numbers on every machine. */
 static uint64_t next_random(uint64_t *state) {
@@ -98,8 +98,10 @@ static bool is_npy(const char *file) {
 
 static bool names_a_type(struct runner_input *input, struct err *err) {
     if (input->dtype == DTYPE_NONE || (!is_npy(input->file) && !input->ndim))
-        return err_set(err, ERR_USAGE, "%s holds raw numbers: say which, as in --input "
-                       "%s=%s:4096x1024:bfloat16", input->file, input->name, input->file);
+        return err_set(err, ERR_USAGE,
+                       "%s holds raw numbers: say which, as in --input "
+                       "%s=%s:4096x1024:bfloat16",
+                       input->file, input->name, input->file);
     if (!file_exists(input->file))
         return err_set(err, ERR_USAGE, "cannot read %s: there is no such file", input->file);
     return true;
@@ -110,9 +112,10 @@ static bool takes_type(struct runner_input *input, const struct npy_header *head
                        struct err *err) {
     bool is_code = header->dtype == DTYPE_NONE || dtype_kind(header->dtype) == 'u';
     if (input->dtype == DTYPE_NONE && header->dtype == DTYPE_NONE)
-        return err_set(err, ERR_USAGE, "%s does not say what its %zu-byte numbers are: add it, as "
-                       "in --input %s=%s:bfloat16", input->file, header->item_bytes, input->name,
-                       input->file);
+        return err_set(err, ERR_USAGE,
+                       "%s does not say what its %zu-byte numbers are: add it, as "
+                       "in --input %s=%s:bfloat16",
+                       input->file, header->item_bytes, input->name, input->file);
     if (input->dtype == DTYPE_NONE)
         input->dtype = header->dtype;
     if (input->dtype == header->dtype)
@@ -120,7 +123,8 @@ static bool takes_type(struct runner_input *input, const struct npy_header *head
     if (is_code && dtype_bytes(input->dtype) == header->item_bytes)
         return true;
     return err_set(err, ERR_USAGE, "%s holds %s, which cannot be read as %s", input->file,
-                   header->dtype == DTYPE_NONE ? "items of another size" : dtype_name(header->dtype),
+                   header->dtype == DTYPE_NONE ? "items of another size"
+                                               : dtype_name(header->dtype),
                    dtype_name(input->dtype));
 }
 
@@ -161,8 +165,10 @@ bool inputs_open_files(struct evaluation *evaluation, struct err *err) {
         if (!open_file(&inputs[i], err))
             return false;
         if (inputs[i].dtype == DTYPE_INT64 || inputs[i].dtype == DTYPE_FLOAT64)
-            return err_set(err, ERR_USAGE, "%s holds %s, which the device does not have: save it "
-                           "with 32 bits", inputs[i].file, dtype_name(inputs[i].dtype));
+            return err_set(err, ERR_USAGE,
+                           "%s holds %s, which the device does not have: save it "
+                           "with 32 bits",
+                           inputs[i].file, dtype_name(inputs[i].dtype));
     }
     return true;
 }
@@ -215,8 +221,11 @@ struct nki_input *inputs_for_specialiser(struct evaluation *evaluation,
     struct nki_input *list = ARENA_ARRAY(evaluation->arena, struct nki_input, inputs->count + 1);
     for (size_t i = 0; i < inputs->count; i++) {
         const struct task_value *value = &inputs->values[i];
-        list[i] = (struct nki_input){.kind = kinds[value->kind], .array = value->array,
-                                     .i = value->integer, .f = value->number, .s = value->text};
+        list[i] = (struct nki_input){.kind = kinds[value->kind],
+                                     .array = value->array,
+                                     .i = value->integer,
+                                     .f = value->number,
+                                     .s = value->text};
         if (evaluation->job.input_count)
             list[i].name = name_of(evaluation, i);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The job as one line of JSON, and back. What comes in is checked here, so that the runner can trust
- * every number in it. Runs nothing. */
+/* The job as one line of JSON, and back. What comes in is checked here, so that the runner can
+ * trust every number in it. Runs nothing. */
 #include "runner/runner.h"
 
 #include <cjson/cJSON.h>
@@ -102,7 +102,7 @@ void runner_job_print(const struct runner_job *job, struct buf *out) {
     cJSON_Delete(object);
 }
 
-/* --------------------------------------------------------------------------------------- parsing */
+/* ------------------------------------------------------------------------------------- parsing */
 
 /* A job being read: the first thing that is wrong stays in *err. */
 struct reading {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to runner: arrays in files, as numpy writes them (.npy, format versions 1 to 3) or raw. */
+/* Private to runner: arrays in files, as numpy writes them (.npy, format versions 1 to 3) or
+ * raw. */
 #ifndef HONE_RUNNER_NPY_H
 #define HONE_RUNNER_NPY_H
 
@@ -10,17 +11,17 @@
 
 /* What the header of an .npy file says. */
 struct npy_header {
-    enum dtype dtype;           /* DTYPE_NONE: void, which is how numpy saves types it does not know */
+    enum dtype dtype; /* DTYPE_NONE: void, which is how numpy saves types it does not know */
     size_t item_bytes;
     int ndim;
     int64_t shape[ARRAY_MAX_DIMS];
-    size_t offset;              /* where the numbers begin */
+    size_t offset; /* where the numbers begin */
 };
 /* False and *err (usage) for what is no .npy file, or holds what no kernel can take: big-endian
  * numbers, structures, columns first, over eight dimensions. */
 bool npy_read_header(const char *path, struct npy_header *header, struct err *err);
-/* Reads exactly array_bytes(array) from offset on into `data`; usage error when the file is shorter,
- * or longer where `whole` is set. */
+/* Reads exactly array_bytes(array) from offset on into `data`; usage error when the file is
+ * shorter, or longer where `whole` is set. */
 struct npy_part {
     size_t offset, bytes;
     bool whole;

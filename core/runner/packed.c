@@ -8,7 +8,7 @@
 #include "runner/runner.h"
 
 #define RUNNER_NAME "runner/hone_runner.pyz"
-#define HOME "predict/.hone"            /* below the cache; the runner keeps its own things there */
+#define HOME "predict/.hone" /* below the cache; the runner keeps its own things there */
 #define PACKAGE "/lib*/python3*/site-packages/nki-[0-9]*.dist-info"
 
 char *runner_packed(size_t *size, struct err *err) {
@@ -33,8 +33,8 @@ char *runner_packed_file(struct err *err) {
     struct buf name = {0};
     buf_printf(&name, HOME "/runner/%s.pyz", hash.hex);
     char *path = path_cache(name.at), *folder = path_folder(path);
-    bool ok = file_exists(path) ||
-              (file_make_dirs(folder, err) && file_write(path, data, size, err));
+    bool ok =
+        file_exists(path) || (file_make_dirs(folder, err) && file_write(path, data, size, err));
     buf_free(&name);
     free(folder);
     free(data);
@@ -79,8 +79,8 @@ struct runner *runner_predict(struct loop *loop, const struct runner_job *job, c
     const char *own = getenv("HONE_PYTHON");
     const char *const command[] = {own && *own ? own : "python3", file, "predict", NULL};
     /* What hone knows of the wall here, by the names that hosts have for it. */
-    const struct runner_setting known[] = {{"wall", job->wall.level}, {"wall_read", job->wall.shown},
-                                           {"environment", python}};
+    const struct runner_setting known[] = {
+        {"wall", job->wall.level}, {"wall_read", job->wall.shown}, {"environment", python}};
     struct runner_setting settings[COUNT_OF(known)];
     size_t count = 0;
     for (size_t i = 0; i < COUNT_OF(known); i++)

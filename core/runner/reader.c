@@ -22,7 +22,7 @@ struct runner_reader {
     runner_event_fn *fn;
     void *data;
     struct runner_result result;
-    char phase[24];             /* the one under way */
+    char phase[24]; /* the one under way */
     bool has_result, out_of_memory;
     uint64_t events;
 };
@@ -64,7 +64,7 @@ double runner_result_metric(const struct runner_result *result, const char *name
     return missing;
 }
 
-/* ----------------------------------------------------------------------------------------- fields */
+/* -------------------------------------------------------------------------------------- fields */
 
 static const char *text_of(const cJSON *object, const char *name) {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
@@ -101,7 +101,7 @@ static void copy_name(char *to, size_t size, const char *from) {
             *to = '?';
 }
 
-/* ----------------------------------------------------------------------------------------- events */
+/* -------------------------------------------------------------------------------------- events */
 
 static void tell(struct runner_reader *reader, const struct runner_event *event) {
     if (reader->fn)
@@ -112,8 +112,8 @@ static void tell_log(struct runner_reader *reader, enum diag_severity severity, 
     struct buf safe = {0};
     text_sanitise(&safe, (struct str){text.at, MIN_OF(text.len, (size_t)MAX_TEXT)});
     if (safe.len)
-        tell(reader, &(struct runner_event){.kind = RUNNER_LOG, .severity = severity,
-                                            .text = safe.at});
+        tell(reader,
+             &(struct runner_event){.kind = RUNNER_LOG, .severity = severity, .text = safe.at});
     buf_free(&safe);
 }
 
@@ -125,8 +125,8 @@ static void read_phase(struct runner_reader *reader, const cJSON *object) {
         snprintf(reader->phase, sizeof reader->phase, "%s", phase.name);
     else if (result->phases.len < MAX_PHASES)
         *vec_push(&result->phases) = phase;
-    tell(reader, &(struct runner_event){.kind = RUNNER_PHASE, .name = phase.name,
-                                        .seconds = phase.seconds});
+    tell(reader, &(struct runner_event){
+                     .kind = RUNNER_PHASE, .name = phase.name, .seconds = phase.seconds});
 }
 
 static void read_log(struct runner_reader *reader, const cJSON *object) {
@@ -142,17 +142,16 @@ static void read_diagnostic(struct runner_reader *reader, const cJSON *object) {
     copy_name(code, sizeof code, text_of(object, "code"));
     text_sanitise(&file, str_of(text_of(object, "file")));
     text_sanitise(&message, str_of(text_of(object, "message")));
-    struct diag *diag = diag_add(list, severity_of(object), code, file.at ? file.at : "",
-                                 (int)whole_of(object, "line", 1e9),
-                                 (int)whole_of(object, "column", 1e9), "%.*s", MAX_TEXT,
-                                 message.at ? message.at : "");
+    struct diag *diag = diag_add(
+        list, severity_of(object), code, file.at ? file.at : "", (int)whole_of(object, "line", 1e9),
+        (int)whole_of(object, "column", 1e9), "%.*s", MAX_TEXT, message.at ? message.at : "");
     copy_name(diag->cause, sizeof diag->cause, text_of(object, "class"));
     diag->end_line = (int)whole_of(object, "end_line", 1e9);
     diag->end_column = (int)whole_of(object, "end_column", 1e9);
     buf_free(&file);
     buf_free(&message);
-    tell(reader, &(struct runner_event){.kind = RUNNER_DIAGNOSTIC, .diag = diag,
-                                        .severity = diag->severity});
+    tell(reader, &(struct runner_event){
+                     .kind = RUNNER_DIAGNOSTIC, .diag = diag, .severity = diag->severity});
 }
 
 static void read_correctness(struct runner_reader *reader, const cJSON *object) {
@@ -163,8 +162,10 @@ static void read_correctness(struct runner_reader *reader, const cJSON *object) 
     if (reader->result.seeds.len >= TASK_MAX_SEEDS)
         return;
     *vec_push(&reader->result.seeds) = seed;
-    tell(reader, &(struct runner_event){.kind = RUNNER_CORRECTNESS, .seed = seed.seed,
-                                        .value = seed.rel_l2, .max_abs = seed.max_abs,
+    tell(reader, &(struct runner_event){.kind = RUNNER_CORRECTNESS,
+                                        .seed = seed.seed,
+                                        .value = seed.rel_l2,
+                                        .max_abs = seed.max_abs,
                                         .passed = seed.passed});
 }
 
@@ -179,7 +180,9 @@ static void read_sample(struct runner_reader *reader, const cJSON *object) {
     else
         *vec_push(&result->samples_us) = us;
     result->modelled = flag_of(object, "modelled");
-    tell(reader, &(struct runner_event){.kind = RUNNER_SAMPLE, .value = us, .incumbent = incumbent,
+    tell(reader, &(struct runner_event){.kind = RUNNER_SAMPLE,
+                                        .value = us,
+                                        .incumbent = incumbent,
                                         .modelled = result->modelled});
 }
 
@@ -190,8 +193,10 @@ static void read_metric(struct runner_reader *reader, const cJSON *object) {
     if (!metric.name[0] || reader->result.metrics.len >= MAX_METRICS)
         return;
     *vec_push(&reader->result.metrics) = metric;
-    tell(reader, &(struct runner_event){.kind = RUNNER_METRIC, .name = metric.name,
-                                        .value = metric.value, .unit = metric.unit});
+    tell(reader, &(struct runner_event){.kind = RUNNER_METRIC,
+                                        .name = metric.name,
+                                        .value = metric.value,
+                                        .unit = metric.unit});
 }
 
 /* What an output's file holds; DTYPE_NONE when the event does not say so as it should. */
@@ -210,14 +215,18 @@ static void read_artifact(struct runner_reader *reader, const cJSON *object) {
     const char *name = text_of(object, "name"), *path = text_of(object, "path");
     if (!*name || !*path || reader->result.artifacts.len >= MAX_ARTIFACTS)
         return;
-    struct runner_artifact artifact = {
-        .name = mem_strdup(name), .path = mem_strdup(path), .array = read_array(object),
-        .bytes = (uint64_t)whole_of(object, "bytes", 1e15),
-        .seed = whole_of(object, "seed", 4294967295.0)};
+    struct runner_artifact artifact = {.name = mem_strdup(name),
+                                       .path = mem_strdup(path),
+                                       .array = read_array(object),
+                                       .bytes = (uint64_t)whole_of(object, "bytes", 1e15),
+                                       .seed = whole_of(object, "seed", 4294967295.0)};
     copy_name(artifact.sha256, sizeof artifact.sha256, text_of(object, "sha256"));
     *vec_push(&reader->result.artifacts) = artifact;
     tell(reader, &(struct runner_event){
-                     .kind = RUNNER_ARTIFACT, .name = name, .text = path, .seed = artifact.seed,
+                     .kind = RUNNER_ARTIFACT,
+                     .name = name,
+                     .text = path,
+                     .seed = artifact.seed,
                      .array = artifact.array.dtype == DTYPE_NONE ? NULL : &artifact.array});
 }
 
@@ -235,12 +244,13 @@ static void read_engines(const cJSON *rows, struct runner_prediction *found) {
 
 static void read_prediction(struct runner_reader *reader, const cJSON *object) {
     const cJSON *optimised = cJSON_GetObjectItemCaseSensitive(object, "optimised");
-    struct runner_prediction found = {
-        .us = number_of(object, "us", 0), .macs = number_of(object, "macs", (double)NAN),
-        .hbm_bytes = number_of(object, "hbm_bytes", (double)NAN),
-        .optimised = cJSON_IsTrue(optimised)    ? RUNNER_OPTIMISED
-                     : cJSON_IsFalse(optimised) ? RUNNER_NOT_OPTIMISED
-                                                : RUNNER_OPTIMISED_UNKNOWN};
+    struct runner_prediction found = {.us = number_of(object, "us", 0),
+                                      .macs = number_of(object, "macs", (double)NAN),
+                                      .hbm_bytes = number_of(object, "hbm_bytes", (double)NAN),
+                                      .optimised = cJSON_IsTrue(optimised) ? RUNNER_OPTIMISED
+                                                   : cJSON_IsFalse(optimised)
+                                                       ? RUNNER_NOT_OPTIMISED
+                                                       : RUNNER_OPTIMISED_UNKNOWN};
     if (!(found.us > 0) || !isfinite(found.us))
         return;
     copy_name(found.by, sizeof found.by, text_of(object, "by"));
@@ -250,7 +260,7 @@ static void read_prediction(struct runner_reader *reader, const cJSON *object) {
                                         .prediction = &reader->result.prediction});
 }
 
-/* ----------------------------------------------------------------------------------- the last one */
+/* -------------------------------------------------------------------------------- the last one */
 
 static void read_judgement(const cJSON *verdict, const char *name,
                            struct task_judgement *judgement) {
@@ -338,15 +348,14 @@ static void read_restart(struct runner_reader *reader, const cJSON *object) {
     reader->result = (struct runner_result){0};
     reader->phase[0] = 0;
     reader->has_result = reader->out_of_memory = false;
-    tell(reader, &(struct runner_event){.kind = RUNNER_RESTART,
-                                        .local = flag_of(object, "fresh")});
+    tell(reader, &(struct runner_event){.kind = RUNNER_RESTART, .local = flag_of(object, "fresh")});
 }
 
 static bool read_event(struct runner_reader *reader, const cJSON *object) {
-    typedef void read_fn(struct runner_reader *reader, const cJSON *object);
-    static read_fn *const readers[] = {read_phase,  read_log,    read_diagnostic, read_correctness,
-                                       read_sample, read_metric, read_artifact,   read_result,
-                                       read_restart, read_prediction};
+    typedef void read_fn(struct runner_reader * reader, const cJSON *object);
+    static read_fn *const readers[] = {
+        read_phase,  read_log,      read_diagnostic, read_correctness, read_sample,
+        read_metric, read_artifact, read_result,     read_restart,     read_prediction};
     const char *name = text_of(object, "event");
     for (size_t i = 0; i < COUNT_OF(readers); i++) {
         if (strcmp(name, events_name((enum runner_event_kind)i)) == 0) {
@@ -380,7 +389,7 @@ void runner_reader_line(struct runner_reader *reader, struct str line) {
         runner_reader_noise(reader, line);
 }
 
-/* ---------------------------------------------------------------------------------------- the end */
+/* ------------------------------------------------------------------------------------- the end */
 
 /* What a kernel that used up time or memory failed at: the part of the verdict under way. */
 static void blame_kernel(struct runner_reader *reader, const char *reason) {
@@ -412,13 +421,17 @@ static void settle(struct runner_reader *reader, const struct loop_exit *result)
         err_set(failure, ERR_CANCELLED, "the evaluation was cancelled");
     } else if (result->end == LOOP_TIMED_OUT) {
         bool own = is_hosts_own(phase);
-        err_set(failure, own ? ERR_ENVIRONMENT : ERR_KERNEL, "the evaluation did not end within "
-                "%.3g s (it was in the phase \"%s\")", result->elapsed_s, phase);
+        err_set(failure, own ? ERR_ENVIRONMENT : ERR_KERNEL,
+                "the evaluation did not end within "
+                "%.3g s (it was in the phase \"%s\")",
+                result->elapsed_s, phase);
         if (!own)
             blame_kernel(reader, failure->text);
     } else if (result->end == LOOP_FLOODED) {
-        err_set(failure, ERR_ENVIRONMENT, "the evaluation printed without end in the phase \"%s\"; it "
-                "was ended", phase);
+        err_set(failure, ERR_ENVIRONMENT,
+                "the evaluation printed without end in the phase \"%s\"; it "
+                "was ended",
+                phase);
     } else if (reader->out_of_memory || (result->end == LOOP_SIGNALLED && result->signum == 9)) {
         err_set(failure, ERR_KERNEL, "the evaluation ran out of memory in the phase \"%s\"", phase);
         blame_kernel(reader, failure->text);
@@ -426,8 +439,10 @@ static void settle(struct runner_reader *reader, const struct loop_exit *result)
         err_set(failure, ERR_ENVIRONMENT, "the runner said nothing that hone understands (%s)",
                 how.at);
     } else {
-        err_set(failure, ERR_ENVIRONMENT, "the runner ended without a result in the phase \"%s\" "
-                "(%s)", phase, how.at);
+        err_set(failure, ERR_ENVIRONMENT,
+                "the runner ended without a result in the phase \"%s\" "
+                "(%s)",
+                phase, how.at);
     }
     buf_free(&how);
 }

@@ -16,7 +16,7 @@ static double seconds_since(uint64_t start_ns) {
 
 static void start_runs(struct evaluation *evaluation);
 
-/* ---------------------------------------------------------------------------------------- ending */
+/* -------------------------------------------------------------------------------------- ending */
 
 static void free_run(struct seed_run *run) {
     size_t count = run->evaluation->program->outputs.len;
@@ -38,8 +38,10 @@ static void tell_run(struct evaluation *evaluation, struct seed_run *run) {
     for (size_t i = 0; i < run->comparison.count; i++)
         if (!(run->comparison.outputs[i].max_abs <= max_abs))
             max_abs = run->comparison.outputs[i].max_abs;
-    events_write(&(struct runner_event){.kind = RUNNER_CORRECTNESS, .seed = run->seed,
-                                        .value = run->comparison.rel_l2, .max_abs = max_abs,
+    events_write(&(struct runner_event){.kind = RUNNER_CORRECTNESS,
+                                        .seed = run->seed,
+                                        .value = run->comparison.rel_l2,
+                                        .max_abs = max_abs,
                                         .passed = passes(evaluation, run)});
     run->told = true;
 }
@@ -65,9 +67,8 @@ static void judge(struct evaluation *evaluation) {
     if (count)
         task_judge_numbers(verdict, done, count, evaluation->result.tolerance);
     if (correct.answer == TASK_NO)
-        verdict->correct = correct;         /* what the kernel itself ran into says more */
-    else if (evaluation->result.failure.kind != ERR_NONE &&
-             verdict->correct.answer == TASK_YES)
+        verdict->correct = correct; /* what the kernel itself ran into says more */
+    else if (evaluation->result.failure.kind != ERR_NONE && verdict->correct.answer == TASK_YES)
         task_judge(&verdict->correct, TASK_INCONCLUSIVE, "%zu of %zu seeds were compared", count,
                    evaluation->run_count);
     free(done);
@@ -98,7 +99,7 @@ static void fail_run(struct seed_run *run, const struct err *err) {
     end_run(run);
 }
 
-/* ------------------------------------------------------------------------------------- comparing */
+/* ----------------------------------------------------------------------------------- comparing */
 
 static void on_compared(void *data, const struct task_comparison *comparison,
                         const struct err *err) {
@@ -155,15 +156,15 @@ static void judge_outputs(struct seed_run *run) {
     end_run(run);
 }
 
-/* ------------------------------------------------------------------------------------- executing */
+/* ----------------------------------------------------------------------------------- executing */
 
 static void execute_work(void *data) {
     struct seed_run *run = data;
     struct evaluation *evaluation = run->evaluation;
     struct arena *arena = arena_new();
     struct device_limits limits = {.cancel = &evaluation->cancel,
-                                   .memory_bytes = evaluation->job.memory_limit /
-                                                   evaluation->parallel};
+                                   .memory_bytes =
+                                       evaluation->job.memory_limit / evaluation->parallel};
     uint64_t start = clock_monotonic_ns();
     run->outputs = mem_alloc(evaluation->program->outputs.len, sizeof *run->outputs);
     size_t count;
@@ -214,8 +215,10 @@ static void on_inputs(void *data, struct task_inputs *inputs, const struct err *
         end_run(run);
     } else if (!same_signature(inputs, evaluation->shapes)) {
         struct err odd;
-        err_set(&odd, ERR_USAGE, "the reference's inputs for seed %lld have other shapes or types "
-                "than those for the first seed", (long long)run->seed);
+        err_set(&odd, ERR_USAGE,
+                "the reference's inputs for seed %lld have other shapes or types "
+                "than those for the first seed",
+                (long long)run->seed);
         fail_run(run, &odd);
     } else {
         task_reference_forward(evaluation->reference, run->seed);
@@ -223,7 +226,7 @@ static void on_inputs(void *data, struct task_inputs *inputs, const struct err *
     }
 }
 
-/* --------------------------------------------------------------------------------------- starting */
+/* ------------------------------------------------------------------------------------ starting */
 
 static void lacks_inputs(void *data) {
     struct seed_run *run = data;
@@ -279,7 +282,7 @@ void verify_start(struct evaluation *evaluation) {
         evaluation->runs[i].seed = evaluation->job.seeds[i];
     }
     evaluation->parallel = choose_parallel(evaluation);
-    openblas_set_num_threads(1);    /* products are of tiles: handing one out costs as much */
+    openblas_set_num_threads(1); /* products are of tiles: handing one out costs as much */
     events_phase("execute", -1);
     start_runs(evaluation);
 }

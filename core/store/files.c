@@ -22,8 +22,7 @@ bool store_artefact_put(struct store *store, const void *data, size_t size, stru
     *hash = hash_content(data, size);
     char *path = store_artefact_path(store, hash->hex);
     char *folder = path_folder(path);
-    bool ok =
-        file_exists(path) ||
+    bool ok = file_exists(path) ||
               (file_make_private(folder, err) && file_write_private(path, data, size, err));
     free(folder);
     free(path);
@@ -49,8 +48,8 @@ void store_log(struct store *store, const char *level, const char *text) {
         strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &parts);
     struct buf line = {0};
     buf_printf(&line, "%s %-7s %s\n", when, level, text);
-    /* One write a line, so that lines of two processes never mix; a full disk is no reason to stop.
-     */
+    /* One write a line, so that lines of two processes never mix; a full disk is no reason to
+     * stop. */
     if (write(store->log, line.at, line.len) < 0)
         errno = 0;
     buf_free(&line);

@@ -11,8 +11,8 @@ struct store {
     char *folder;
     sqlite3 *db;
     sqlite3_stmt *append;
-    int lock;                   /* descriptor of the lock file; -1 when read-only */
-    int log;                    /* descriptor of hone.log; -1 */
+    int lock; /* descriptor of the lock file; -1 when read-only */
+    int log;  /* descriptor of hone.log; -1 */
     bool read_only;
     char *holder;
 };
@@ -21,14 +21,14 @@ struct store {
 bool store_schema_make(struct store *store, struct err *err) CC_MUST_USE;
 /* Fills *err from the connection's last failure: what was tried, why, what to do. */
 bool store_sql_failed(struct store *store, const char *what, struct err *err);
-bool store_exec(struct store *store, const char *sql, const char *what, struct err *err)
-    CC_MUST_USE;
+bool store_exec(struct store *store, const char *sql, const char *what,
+                struct err *err) CC_MUST_USE;
 /* The number a statement answers with; `missing` on failure. */
 int64_t store_number(struct store *store, const char *sql, int64_t missing);
 
 /* Takes the lock of a folder: true and *descriptor, or true with *descriptor -1 and *holder (a new
  * string) when somebody has it. The system frees the lock of a process that dies. */
-bool store_lock_take(const char *folder, int *descriptor, char **holder, struct err *err)
-    CC_MUST_USE;
+bool store_lock_take(const char *folder, int *descriptor, char **holder,
+                     struct err *err) CC_MUST_USE;
 
 #endif

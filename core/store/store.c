@@ -67,16 +67,17 @@ static bool version_check(struct store *store, bool *is_new, struct err *err) {
 
 /* What hone keeps in a session's folder. */
 static bool is_ours(const char *name) {
-    static const char *const names[] = {"experiments.jsonl", "checkpoints", "optimization_memory",
-                                        "artifacts", "run", "hone.log", "lock"};
+    static const char *const names[] = {
+        "experiments.jsonl", "checkpoints", "optimization_memory", "artifacts", "run",
+        "hone.log",          "lock"};
     for (size_t i = 0; i < COUNT_OF(names); i++)
         if (!strcmp(names[i], name))
             return true;
     return !strncmp(name, "session.db", 10);
 }
 
-/* Prompts and kernels are in it: a folder that hone made before it kept them for their owner is closed now.
- * One that holds other things, too, stays open, and what is hone's in it is closed. */
+/* Prompts and kernels are in it: a folder that hone made before it kept them for their owner is
+ * closed now. One that holds other things, too, stays open, and what is hone's in it is closed. */
 static void tighten(const char *folder) {
     bool all = true;
     DIR *dir = opendir(folder);
@@ -123,8 +124,8 @@ static bool db_open(struct store *store, struct err *err) {
         return false;
     if (store->read_only)
         return !is_new || err_set(err, ERR_ENVIRONMENT, "%s holds an empty session", store->folder);
-    /* NORMAL: a commit survives the death of the process; only a power cut may take the last ones.
-     */
+    /* NORMAL: a commit survives the death of the process; only a power cut may take the last
+     * ones. */
     if (!store_exec(store, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
                     "cannot prepare the session", err))
         return false;

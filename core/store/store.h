@@ -18,7 +18,7 @@
 
 #include "base/base.h"
 
-#define STORE_APPLICATION_ID 0x686f6e65     /* "hone" */
+#define STORE_APPLICATION_ID 0x686f6e65 /* "hone" */
 #define STORE_VERSION 1
 
 struct store;
@@ -27,7 +27,7 @@ struct store;
  * opened read-only and store_holder says by whom it is held. NULL and *err: the folder cannot be
  * written, the file is no session of hone's, or it is of a newer version. */
 struct store *store_open(const char *folder, bool look_only, struct err *err) CC_MUST_USE;
-void store_close(struct store *store);                  /* accepts NULL */
+void store_close(struct store *store); /* accepts NULL */
 bool store_is_read_only(const struct store *store);
 /* "process 4711 on laptop"; NULL when nobody else holds it. */
 const char *store_holder(const struct store *store);
@@ -44,7 +44,7 @@ bool store_append(struct store *store, int64_t wall_ms, const char *type, const 
                   int64_t *seq, struct err *err) CC_MUST_USE;
 struct store_event {
     int64_t seq, wall_ms;
-    const char *type, *payload;     /* gone after the callback */
+    const char *type, *payload; /* gone after the callback */
 };
 /* Calls fn for every event after `after`, in order, until it returns false. */
 typedef bool store_event_fn(void *data, const struct store_event *event);
@@ -82,8 +82,8 @@ bool store_artefact_put(struct store *store, const void *data, size_t size, stru
 /* "<folder>/artifacts/<hash>"; NULL when the text is no hash. A new string. */
 char *store_artefact_path(const struct store *store, const char *hash) CC_MUST_USE;
 /* Writes a file of the session's folder at once or not at all; makes its folder. */
-bool store_file_write(struct store *store, const char *name, struct str text, struct err *err)
-    CC_MUST_USE;
+bool store_file_write(struct store *store, const char *name, struct str text,
+                      struct err *err) CC_MUST_USE;
 /* A line with the time for hone.log; what cannot be written is let go. */
 void store_log(struct store *store, const char *level, const char *text);
 

@@ -58,9 +58,7 @@ bool store_attempt_begin(struct store *store, int attempt, struct err *err) {
 
 static void cell_bind(sqlite3_stmt *row, int place, const struct store_cell *cell) {
     switch (cell->is) {
-    case STORE_INT:
-        sqlite3_bind_int64(row, place, cell->integer);
-        break;
+    case STORE_INT: sqlite3_bind_int64(row, place, cell->integer); break;
     case STORE_REAL:
         if (isfinite(cell->real))
             sqlite3_bind_double(row, place, cell->real);
@@ -69,8 +67,7 @@ static void cell_bind(sqlite3_stmt *row, int place, const struct store_cell *cel
         if (cell->text)
             sqlite3_bind_text(row, place, cell->text, -1, SQLITE_STATIC);
         break;
-    case STORE_NULL:
-        break;
+    case STORE_NULL: break;
     }
 }
 

@@ -18,9 +18,10 @@ static bool is_python(const char *name) {
 
 static bool file_add(struct bundle *bundle, const char *folder, const char *name, struct err *err) {
     if (bundle->files.len == BUNDLE_MAX_FILES)
-        return err_set(err, ERR_USAGE, "%s has more than %d Python files; all beside the reference "
-                       "go to the host, so put the task into a folder of its own", folder,
-                       BUNDLE_MAX_FILES);
+        return err_set(err, ERR_USAGE,
+                       "%s has more than %d Python files; all beside the reference "
+                       "go to the host, so put the task into a folder of its own",
+                       folder, BUNDLE_MAX_FILES);
     char *path = path_join(folder, name);
     struct host_file file = {0};
     struct err why = {0};

@@ -7,9 +7,9 @@
 
 /* The reference and the Python files beside it; {0} is the empty one. */
 struct bundle {
-    VEC(struct host_file) files;    /* path: the name alone */
-    char reference[256];            /* the reference's name among them */
-    struct hash hash;               /* of all names and contents */
+    VEC(struct host_file) files; /* path: the name alone */
+    char reference[256];         /* the reference's name among them */
+    struct hash hash;            /* of all names and contents */
 };
 /* Reads them; blocks, so a worker's. False and *err (usage) when there are more or larger ones than
  * are sent, or the reference cannot be read. The caller frees it in any case. */

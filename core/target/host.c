@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The connection to a host: made, prepared, lost, made again with growing pauses, given up when only
- * a person can help; and what the board says of it. Commands are host_call.c's, the steps of the
- * preparation host_prepare.c's, jobs host_job.c's. */
+/* The connection to a host: made, prepared, lost, made again with growing pauses, given up when
+ * only a person can help; and what the board says of it. Commands are host_call.c's, the steps of
+ * the preparation host_prepare.c's, jobs host_job.c's. */
 #include "target/host_own.h"
 
 #include <math.h>
@@ -10,12 +10,12 @@
 
 #define MOST_PAUSE_S 30.0
 #define REFRESH_MS 10000
-#define WATCHED_MS 30000            /* how long after a look somebody is taken to be there */
+#define WATCHED_MS 30000 /* how long after a look somebody is taken to be there */
 #define SWEEP_LIMIT_S 600.0
 
 static void connect_now(struct host *host);
 
-/* -------------------------------------------------------------------------------------- settings */
+/* ------------------------------------------------------------------------------------ settings */
 
 static const char *preset_of(const char *key) {
     for (size_t i = 0; i < config_row_count; i++)
@@ -60,10 +60,10 @@ const struct runner_setting *host_settings(const struct host *host, size_t *coun
 }
 
 static void settings_gather(struct host *host) {
-    static const char *const keys[] = {"environment", "cores", "lnc", "samples", "warmup_s",
-                                       "compile_limit_s", "run_limit_s", "tools", "compile_flags",
-                                       "lock", "python", "wall", "wall_network",
-                                       "wall_read"};
+    static const char *const keys[] = {
+        "environment",     "cores",       "lnc",          "samples",       "warmup_s",
+        "compile_limit_s", "run_limit_s", "tools",        "compile_flags", "lock",
+        "python",          "wall",        "wall_network", "wall_read"};
     cJSON *object = cJSON_CreateObject();
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
         const char *value = host_setting(host, keys[i]);
@@ -79,7 +79,7 @@ static void settings_gather(struct host *host) {
     cJSON_Delete(object);
 }
 
-/* --------------------------------------------------------------------------------- going and gone */
+/* ------------------------------------------------------------------------------ going and gone */
 
 static void forget_question(struct host *host) {
     host->board->asks = false;
@@ -119,10 +119,11 @@ static bool never_reached(struct host *host, const struct err *why) {
     struct err err = {0};
     if (host->was_ready || tried_s < host_number(host, "reach_limit_s", 120))
         return false;
-    err_set(&err, ERR_ENVIRONMENT, "%s was not reached in %.0f s and %d tries (%.200s). Is it on, is its "
+    err_set(&err, ERR_ENVIRONMENT,
+            "%s was not reached in %.0f s and %d tries (%.200s). Is it on, is its "
             "address right? hone host check %s says more; start, or the same command, tries again. "
-            "reach_limit_s of [host NAME] says how long", host->spec.name, tried_s, host->tries,
-            why->text, host->spec.name);
+            "reach_limit_s of [host NAME] says how long",
+            host->spec.name, tried_s, host->tries, why->text, host->spec.name);
     give_up(host, &err);
     return true;
 }
@@ -132,7 +133,7 @@ static void pause_then_retry(struct host *host, const struct err *why) {
     if (never_reached(host, why))
         return;
     double pause_s = pause_of(host);
-    if (!host->was_ready)           /* the last try is when the time is up */
+    if (!host->was_ready) /* the last try is when the time is up */
         pause_s = fmin(pause_s, host_number(host, "reach_limit_s", 120) - tried_for(host) + 0.01);
     pause_s = fmax(pause_s, 0.01);
     host->retry = loop_timer_start(host->loop, (uint64_t)(pause_s * 1000), 0, on_retry, host);
@@ -189,7 +190,7 @@ void host_fail(struct host *host, const struct err *why) {
     host_break(host, why);
 }
 
-/* ----------------------------------------------------------------------------------- the transport */
+/* ------------------------------------------------------------------------------- the transport */
 
 static void on_ready(void *data) {
     struct host *host = data;
@@ -219,8 +220,8 @@ static void on_note(void *data, const char *text) {
 static void on_closed(void *data, const struct err *why) {
     struct host *host = data;
     struct err told = host->failure.kind != ERR_NONE ? host->failure : *why;
-    bool for_good = told.kind == ERR_USAGE || told.kind == ERR_CANCELLED ||
-                    host->failure.kind != ERR_NONE;
+    bool for_good =
+        told.kind == ERR_USAGE || told.kind == ERR_CANCELLED || host->failure.kind != ERR_NONE;
     went(host, &told, for_good);
 }
 
@@ -244,10 +245,12 @@ struct transport *host_transport_open(const struct host *host, struct loop *loop
         return transport_open_local(loop, NULL, callbacks);
     const char *address = host_setting(host, "address");
     bool own = !address || is_alias(host->spec.name);
-    struct transport_host where = {
-        .name = own ? host->spec.name : address, .host = own ? address : NULL,
-        .user = host_setting(host, "user"), .identity = host_setting(host, "identity"),
-        .port = (int)host_number(host, "port", 0), .client = host_setting(host, "client")};
+    struct transport_host where = {.name = own ? host->spec.name : address,
+                                   .host = own ? address : NULL,
+                                   .user = host_setting(host, "user"),
+                                   .identity = host_setting(host, "identity"),
+                                   .port = (int)host_number(host, "port", 0),
+                                   .client = host_setting(host, "client")};
     return transport_open_ssh(loop, &where, callbacks, err);
 }
 
@@ -256,8 +259,10 @@ static bool begin(struct host *host, struct err *err) {
     host->board->status.retry_ms = 0;
     if (!host->tries)
         host->since_ns = clock_monotonic_ns();
-    struct transport_callbacks callbacks = {.on_ready = on_ready, .on_question = on_question,
-                                            .on_note = on_note, .on_closed = on_closed,
+    struct transport_callbacks callbacks = {.on_ready = on_ready,
+                                            .on_question = on_question,
+                                            .on_note = on_note,
+                                            .on_closed = on_closed,
                                             .data = host};
     host->transport = host_transport_open(host, host->loop, &callbacks, err);
     if (!host->transport)
@@ -274,7 +279,7 @@ static void connect_now(struct host *host) {
         give_up(host, &err);
 }
 
-/* ------------------------------------------------------------------------------------------- ready */
+/* --------------------------------------------------------------------------------------- ready */
 
 static void on_refresh(void *data) {
     struct host *host = data;
@@ -285,7 +290,7 @@ static void on_refresh(void *data) {
 
 static void on_swept(void *data, const struct err *err, bool lost) {
     struct host *host = data;
-    (void)err, (void)lost;          /* what is old stays a little longer */
+    (void)err, (void)lost; /* what is old stays a little longer */
     host->sweeping = NULL;
 }
 
@@ -293,8 +298,8 @@ static void sweep(struct host *host) {
     char days[24];
     snprintf(days, sizeof days, "%.0f", host_number(host, "keep_days", 7));
     const char *argv[] = {"sweep", days, NULL};
-    struct host_call_spec spec = {.argv = argv, .limit_s = SWEEP_LIMIT_S, .on_done = on_swept,
-                                  .data = host};
+    struct host_call_spec spec = {
+        .argv = argv, .limit_s = SWEEP_LIMIT_S, .on_done = on_swept, .data = host};
     host->sweeping = host_call_start(host, &spec, NULL);
 }
 
@@ -313,7 +318,7 @@ void host_be_ready(struct host *host) {
         host->spec.on_ready(host->spec.data);
 }
 
-/* ----------------------------------------------------------------------------------------- outside */
+/* ------------------------------------------------------------------------------------- outside */
 
 struct host *host_open(struct loop *loop, const struct host_spec *spec, struct target_board *board,
                        struct err *err) {

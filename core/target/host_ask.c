@@ -67,8 +67,11 @@ void *host_ask_start(struct host *host, const struct target_ask_spec *spec, stru
     argv[count] = NULL;
     struct host_ask *ask = mem_alloc(1, sizeof *ask);
     ask->spec = *spec;
-    struct host_call_spec call = {.argv = argv, .limit_s = spec->limit_s > 0 ? spec->limit_s : -1,
-                                  .on_event = on_event, .on_line = on_line, .on_done = on_done,
+    struct host_call_spec call = {.argv = argv,
+                                  .limit_s = spec->limit_s > 0 ? spec->limit_s : -1,
+                                  .on_event = on_event,
+                                  .on_line = on_line,
+                                  .on_done = on_done,
                                   .data = ask};
     ask->call = host_call_start(host, &call, err);
     free(settings);

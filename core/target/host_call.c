@@ -15,7 +15,7 @@ struct host_call {
     struct transport_command *command;
     struct loop_timer *limit;
     bool dropped, late;
-    char last[300];                 /* the last line of standard error */
+    char last[300]; /* the last line of standard error */
 };
 
 struct host_copy {
@@ -26,7 +26,7 @@ struct host_copy {
     bool dropped;
 };
 
-/* ---------------------------------------------------------------------------------------- calls */
+/* --------------------------------------------------------------------------------------- calls */
 
 static void call_forget(struct host_call *call) {
     struct host *host = call->host;
@@ -142,9 +142,12 @@ struct host_call *host_call_start(struct host *host, const struct host_call_spec
     call->spec.argv = NULL;
     if (spec->limit_s == 0)
         call->spec.limit_s = LIMIT_S;
-    struct transport_command_spec command = {
-        .argv = argv, .out = spec->on_bytes ? LOOP_RAW : LOOP_LINES, .err = LOOP_LINES,
-        .on_output = on_output, .on_exit = on_exit_call, .data = call};
+    struct transport_command_spec command = {.argv = argv,
+                                             .out = spec->on_bytes ? LOOP_RAW : LOOP_LINES,
+                                             .err = LOOP_LINES,
+                                             .on_output = on_output,
+                                             .on_exit = on_exit_call,
+                                             .data = call};
     call->command = transport_command_start(host->transport, &command, err);
     if (!call->command) {
         free(call);
@@ -152,8 +155,8 @@ struct host_call *host_call_start(struct host *host, const struct host_call_spec
     }
     *vec_push(&host->calls) = call;
     if (call->spec.limit_s > 0)
-        call->limit = loop_timer_start(host->loop, (uint64_t)(call->spec.limit_s * 1000), 0,
-                                       on_limit, call);
+        call->limit =
+            loop_timer_start(host->loop, (uint64_t)(call->spec.limit_s * 1000), 0, on_limit, call);
     return call;
 }
 
@@ -166,7 +169,7 @@ void host_call_drop(struct host_call *call) {
     transport_command_kill(call->command);
 }
 
-/* --------------------------------------------------------------------------------------- copies */
+/* -------------------------------------------------------------------------------------- copies */
 
 static void copy_forget(struct host_copy *copy) {
     struct host *host = copy->host;
@@ -214,7 +217,7 @@ void host_copy_drop(struct host_copy *copy) {
     transport_copy_cancel(copy->copy);
 }
 
-/* --------------------------------------------------------------------------------------- the end */
+/* ------------------------------------------------------------------------------------- the end */
 
 /* The transport was closed from this side: nothing more comes from it. */
 void host_calls_lose(struct host *host) {

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A job's artefacts, brought to the session's folder one after the other and checked by their hash.
- * An artefact that cannot be had costs the evaluation nothing but a word: its numbers came already. */
+ * An artefact that cannot be had costs the evaluation nothing but a word: its numbers came
+ * already. */
 #include "target/host_job.h"
 
 #include <stdlib.h>
 
-#define MAX_BYTES ((uint64_t)64 << 20)          /* larger ones stay there */
-#define MAX_PROFILE_BYTES ((uint64_t)4 << 30)   /* but for the one the screens need */
+#define MAX_BYTES ((uint64_t)64 << 20)        /* larger ones stay there */
+#define MAX_PROFILE_BYTES ((uint64_t)4 << 30) /* but for the one the screens need */
 #define CHUNK ((size_t)1 << 20)
 
 struct host_fetch {
     struct host_job *job;
     void (*fetched)(struct host_job *job);
-    size_t at;                      /* the artefact under way */
+    size_t at; /* the artefact under way */
     char *local;
     struct host_copy *copy;
     struct fetch_check *check;
     struct loop_timer *soon;
-    bool tried;                     /* it came damaged once */
+    bool tried; /* it came damaged once */
 };
 
 /* A file's hash, found by a worker. */
 struct fetch_check {
-    struct host_fetch *fetch;       /* NULL: nobody waits for it any more */
+    struct host_fetch *fetch; /* NULL: nobody waits for it any more */
     char *path;
     char hex[65];
 };
@@ -70,7 +71,7 @@ static void keep(struct host_fetch *fetch) {
     next(fetch);
 }
 
-/* --------------------------------------------------------------------------------------- checking */
+/* ------------------------------------------------------------------------------------ checking */
 
 static void check_work(void *data) {
     struct fetch_check *check = data;
@@ -110,7 +111,7 @@ static void on_copied(void *data, const struct err *err, bool lost) {
     struct host_fetch *fetch = data;
     fetch->copy = NULL;
     if (lost)
-        return;                     /* host_fetch_resume */
+        return; /* host_fetch_resume */
     if (err->kind != ERR_NONE) {
         leave_out(fetch, err->text);
         return;
@@ -126,7 +127,7 @@ static void on_copied(void *data, const struct err *err, bool lost) {
     loop_job_start_owned(fetch->job->host->loop, check_work, check_done, check);
 }
 
-/* ---------------------------------------------------------------------------------------- fetching */
+/* ------------------------------------------------------------------------------------ fetching */
 
 /* Where it goes here: by its own last name when that is a plain one. NULL: it lies elsewhere than
  * in the job's folder. */
@@ -155,8 +156,11 @@ static void get(struct host_fetch *fetch) {
         return;
     }
     char *remote = path_join(job->folder, artifact->path);
-    struct transport_copy_spec spec = {.kind = TRANSPORT_GET, .remote = remote,
-                                       .local = fetch->local, .make_dirs = true, .max_bytes = most};
+    struct transport_copy_spec spec = {.kind = TRANSPORT_GET,
+                                       .remote = remote,
+                                       .local = fetch->local,
+                                       .make_dirs = true,
+                                       .max_bytes = most};
     fetch->copy = host_copy_start(job->host, &spec, on_copied, fetch, NULL);
     free(remote);
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life of a job on a host: its files are put there, it is begun, followed, fetched. The id comes
- * from what is evaluated, so that a hone that was killed finds its job again instead of having it
- * done twice; each stage may be done again after the connection was lost. */
+/* The life of a job on a host: its files are put there, it is begun, followed, fetched. The id
+ * comes from what is evaluated, so that a hone that was killed finds its job again instead of
+ * having it done twice; each stage may be done again after the connection was lost. */
 #include "target/host_job.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 
-#define MAX_RAW ((uint64_t)256 << 20)   /* kept of a job's lines on this machine */
-#define SILENCE_NS 60000000000ull   /* `follow` says something every 5 s */
+#define MAX_RAW ((uint64_t)256 << 20) /* kept of a job's lines on this machine */
+#define SILENCE_NS 60000000000ull     /* `follow` says something every 5 s */
 #define WATCH_MS 15000
-#define SETTLE_MS 1000              /* what came within is called "picked up" */
+#define SETTLE_MS 1000 /* what came within is called "picked up" */
 #define MAX_FAILS 5
 #define AGAIN_MS 1000
 
@@ -24,8 +24,8 @@ void host_job_say(struct host_job *job, enum diag_severity severity, const char 
     va_start(args, format);
     buf_vprintf(&text, format, args);
     va_end(args);
-    struct runner_event event = {.kind = RUNNER_LOG, .severity = severity, .name = "host",
-                                 .text = text.at, .local = true};
+    struct runner_event event = {
+        .kind = RUNNER_LOG, .severity = severity, .name = "host", .text = text.at, .local = true};
     if (job->callbacks.on_event)
         job->callbacks.on_event(job->callbacks.data, &event);
     buf_free(&text);
@@ -38,8 +38,8 @@ void host_job_show(struct host_job *job, const char *state, const char *reason) 
 }
 
 void host_job_look(const struct host_job *job, struct target_entry *entry) {
-    static const char *const stages[] = {"reading", "copying", "starting", "running", "fetching",
-                                         "ending"};
+    static const char *const stages[] = {"reading", "copying",  "starting",
+                                         "running", "fetching", "ending"};
     snprintf(entry->id, sizeof entry->id, "%.12s", job->id);
     snprintf(entry->state, sizeof entry->state, "%s",
              job->state[0] ? job->state : stages[job->stage]);
@@ -59,7 +59,7 @@ static void count_print(struct buf *out, uint64_t count) {
     }
 }
 
-/* ---------------------------------------------------------------------------------------- the end */
+/* ------------------------------------------------------------------------------------- the end */
 
 /* Nothing of it is under way on this side any more. */
 static void let_go(struct host_job *job) {
@@ -76,7 +76,7 @@ static void let_go(struct host_job *job) {
 }
 
 struct job_reading {
-    struct host_job *job;           /* NULL: nobody waits for it any more */
+    struct host_job *job; /* NULL: nobody waits for it any more */
     char *path;
     struct bundle bundle;
     struct err err;
@@ -113,8 +113,8 @@ static struct loop_exit exit_of(const struct host_job *job, enum loop_end end) {
 static void tell_over(void *data) {
     struct host_job *job = data;
     job->soon = NULL;
-    struct loop_exit how = exit_of(job, job->failure.kind == ERR_CANCELLED ? LOOP_KILLED
-                                                                           : LOOP_EXITED);
+    struct loop_exit how =
+        exit_of(job, job->failure.kind == ERR_CANCELLED ? LOOP_KILLED : LOOP_EXITED);
     struct runner_result *result = runner_reader_finish(job->reader, &how);
     if (job->failure.kind != ERR_NONE)
         result->failure = job->failure;
@@ -158,11 +158,11 @@ void host_job_drop(struct host_job *job) {
     job_free(job);
 }
 
-/* --------------------------------------------------------------------- what is to be ended there */
+/* ------------------------------------------------------------------- what is to be ended there */
 
 static void on_ended(void *data, const struct err *err, bool lost) {
     struct host *host = data;
-    (void)err;                      /* what cannot be ended is not there any more */
+    (void)err; /* what cannot be ended is not there any more */
     host->ending = NULL;
     if (lost)
         return;
@@ -180,12 +180,12 @@ void host_ends_run(struct host *host) {
     host->ending = host_call_start(host, &spec, NULL);
 }
 
-/* -------------------------------------------------------------------------------------- reading */
+/* ------------------------------------------------------------------------------------- reading */
 
 static void reading_work(void *data) {
     struct job_reading *reading = data;
     bool ok = !reading->path || bundle_read(&reading->bundle, reading->path, &reading->err);
-    (void)ok;                       /* reading_done looks at the error */
+    (void)ok; /* reading_done looks at the error */
 }
 
 /* The job as it is sent, and the id that follows from it. */
@@ -195,10 +195,10 @@ static void job_write(struct host_job *job) {
     struct runner_job sent = *job->job;
     const char *task = arena_printf(arena, "tasks/%s", job->bundle.hash.hex);
     sent.settings = host_settings(host, &sent.setting_count);
-    sent.artifact_folder = sent.artifact_folder ? "out" : NULL;     /* of the job's folder there */
+    sent.artifact_folder = sent.artifact_folder ? "out" : NULL; /* of the job's folder there */
     if (sent.reference_path)
-        sent.reference_path = host_path(host, arena, arena_printf(arena, "%s/%s", task,
-                                                                  job->bundle.reference));
+        sent.reference_path =
+            host_path(host, arena, arena_printf(arena, "%s/%s", task, job->bundle.reference));
     struct buf text = {0};
     runner_job_print(&sent, &text);
     const char *occasion = sent.occasion ? sent.occasion : "";
@@ -210,12 +210,14 @@ static void job_write(struct host_job *job) {
     job->folder = host_path(host, arena, arena_printf(arena, "jobs/%s", job->id));
     for (size_t i = 0; i < job->bundle.files.len; i++) {
         struct host_file file = job->bundle.files.at[i];
-        file.path = mem_strdup(host_path(host, arena, arena_printf(arena, "%s/%s", task, file.path)));
+        file.path =
+            mem_strdup(host_path(host, arena, arena_printf(arena, "%s/%s", task, file.path)));
         *vec_push(&job->files) = file;
     }
-    *vec_push(&job->files) = (struct host_file){
-        .path = mem_strdup(arena_printf(arena, "%s/job.json", job->folder)),
-        .data = arena_strndup(arena, text.at, text.len), .size = text.len};
+    *vec_push(&job->files) =
+        (struct host_file){.path = mem_strdup(arena_printf(arena, "%s/job.json", job->folder)),
+                           .data = arena_strndup(arena, text.at, text.len),
+                           .size = text.len};
     buf_free(&text);
 }
 
@@ -239,7 +241,7 @@ static void reading_done(void *data) {
     free(reading);
 }
 
-/* ----------------------------------------------------------------------------- copying, beginning */
+/* -------------------------------------------------------------------------- copying, beginning */
 
 static void on_put(void *data, const struct err *err, bool lost) {
     struct host_job *job = data;
@@ -288,8 +290,8 @@ static void begin(struct host_job *job) {
         return;
     }
     const char *argv[] = {"start", job->folder, NULL};
-    struct host_call_spec spec = {.argv = argv, .on_event = on_started, .on_done = on_begun,
-                                  .data = job};
+    struct host_call_spec spec = {
+        .argv = argv, .on_event = on_started, .on_done = on_begun, .data = job};
     job->call = host_call_start(job->host, &spec, NULL);
 }
 
@@ -301,7 +303,7 @@ void host_job_began(struct host_job *job) {
     go(job);
 }
 
-/* ---------------------------------------------------------------------------------- what it says */
+/* -------------------------------------------------------------------------------- what it says */
 
 static void raw_write(struct host_job *job, struct str line) {
     if (!job->raw && job->job->artifact_folder && !job->raw_bytes) {
@@ -334,16 +336,18 @@ static void on_event(void *data, const struct runner_event *event) {
     struct host_job *job = data;
     bool waits = strcmp(job->state, "waiting") == 0;
     if (event->kind == RUNNER_PHASE)
-        host_job_show(job, event->seconds >= 0                    ? ""
-                           : strcmp(event->name, "wait") == 0     ? "waiting"
-                                                                  : event->name, NULL);
+        host_job_show(job,
+                      event->seconds >= 0                ? ""
+                      : strcmp(event->name, "wait") == 0 ? "waiting"
+                                                         : event->name,
+                      NULL);
     else if (event->kind == RUNNER_LOG && waits)
         host_job_show(job, "waiting", event->text);
     if (job->callbacks.on_event)
         job->callbacks.on_event(job->callbacks.data, event);
 }
 
-/* -------------------------------------------------------------------------------------- following */
+/* ----------------------------------------------------------------------------------- following */
 
 static void follow_start(struct host_job *job);
 
@@ -471,8 +475,8 @@ static void follow_start(struct host_job *job) {
     snprintf(offset, sizeof offset, "%llu", (unsigned long long)job->follow.offset);
     const char *file = job->follow.file[0] ? job->follow.file : NULL;
     const char *argv[] = {"follow", job->folder, offset, file, NULL};
-    struct host_call_spec spec = {.argv = argv, .limit_s = -1, .on_bytes = on_bytes,
-                                  .on_done = on_followed, .data = job};
+    struct host_call_spec spec = {
+        .argv = argv, .limit_s = -1, .on_bytes = on_bytes, .on_done = on_followed, .data = job};
     follow_begin(&job->follow);
     job->heard_ns = clock_monotonic_ns();
     job->call = host_call_start(job->host, &spec, NULL);
@@ -480,7 +484,7 @@ static void follow_start(struct host_job *job) {
         job->watch = loop_timer_start(job->host->loop, WATCH_MS, WATCH_MS, on_watch, job);
 }
 
-/* ------------------------------------------------------------------------------------- going on */
+/* ------------------------------------------------------------------------------------ going on */
 
 /* Does what the stage asks for, when the host is ready and it is not under way. */
 static void go(struct host_job *job) {
@@ -513,8 +517,10 @@ void host_jobs_lost(struct host *host, const char *why) {
             host_job_say(job, DIAG_WARNING, "connection to %s lost; the job goes on there (%s)",
                          host->spec.name, why);
         else if (!job->asked && !job->waits_told)
-            host_job_say(job, DIAG_WARNING, "no connection to %s; the evaluation begins when there "
-                         "is one (%s)", host->spec.name, why);
+            host_job_say(job, DIAG_WARNING,
+                         "no connection to %s; the evaluation begins when there "
+                         "is one (%s)",
+                         host->spec.name, why);
         job->waits_told = true;
         if (job->asked && !job->lost)
             job->lines_before = job->follow.lines;
@@ -527,14 +533,17 @@ void host_jobs_failed(struct host *host, const struct err *why) {
         host_job_fail(host->jobs.at[i], why);
 }
 
-/* ---------------------------------------------------------------------------------------- outside */
+/* ------------------------------------------------------------------------------------- outside */
 
 struct host_job *host_job_open(struct host *host, const struct runner_job *job,
                                const struct runner_callbacks *callbacks,
                                const struct host_job_hooks *hooks) {
     struct host_job *made = mem_alloc(1, sizeof *made);
-    *made = (struct host_job){.host = host, .job = job, .callbacks = *callbacks,
-                              .arena = arena_new(), .started_ns = clock_monotonic_ns()};
+    *made = (struct host_job){.host = host,
+                              .job = job,
+                              .callbacks = *callbacks,
+                              .arena = arena_new(),
+                              .started_ns = clock_monotonic_ns()};
     if (hooks)
         made->hooks = *hooks;
     made->follow = (struct follow){.fn = on_line, .data = made};
@@ -545,7 +554,7 @@ struct host_job *host_job_open(struct host *host, const struct runner_job *job,
     made->reading = reading;
     loop_job_start_owned(host->loop, reading_work, reading_done, reading);
     if (host_failure(host))
-        host_retry(host);           /* perhaps it is better now: the person asked for it */
+        host_retry(host); /* perhaps it is better now: the person asked for it */
     return made;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a host says of itself: its `host` event as lines of the board, asked for again while somebody
- * looks or jobs run. What a host is good for is told as the runner tells it. */
+/* What a host says of itself: its `host` event as lines of the board, asked for again while
+ * somebody looks or jobs run. What a host is good for is told as the runner tells it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "target/host_own.h"
 
 #define MAX_CORES 512
-#define SKEW_S 60.0                 /* a clock that differs by less is not worth a word */
+#define SKEW_S 60.0 /* a clock that differs by less is not worth a word */
 
 const char *host_text(const cJSON *object, const char *name) {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
@@ -35,7 +35,7 @@ static uint64_t bytes_of(const cJSON *event, const char *name) {
     return value > 0 && value < 1e18 ? (uint64_t)value : 0;
 }
 
-/* ------------------------------------------------------------------------------------------ cores */
+/* --------------------------------------------------------------------------------------- cores */
 
 static void core_read(const cJSON *row, struct target_core *core) {
     *core = (struct target_core){0};
@@ -47,7 +47,9 @@ static void core_read(const cJSON *row, struct target_core *core) {
     const char *holder = host_text(row, "holder"), *command = host_text(row, "command");
     bool ours = strstr(command, ".hone/") != NULL;
     snprintf(core->state, sizeof core->state, "%s",
-             pid < 0 && !*holder ? "free" : ours ? "ours" : "busy");
+             pid < 0 && !*holder ? "free"
+             : ours              ? "ours"
+                                 : "busy");
     struct buf text = {0};
     if (*holder)
         buf_printf(&text, "%s ", holder);
@@ -65,7 +67,7 @@ static void cores_read(struct target_status *status, const cJSON *rows) {
             core_read(row, vec_push(&status->cores));
 }
 
-/* -------------------------------------------------------------------------------------- the rest */
+/* ------------------------------------------------------------------------------------ the rest */
 
 static void release_read(struct target_status *status, const cJSON *event) {
     const char *release = host_text(event, "release"), *chosen = host_text(event, "chosen");
@@ -148,7 +150,7 @@ void host_note(struct host *host, const char *text) {
         host_look_show(host);
 }
 
-/* -------------------------------------------------------------------------------------- looking */
+/* ------------------------------------------------------------------------------------- looking */
 
 static void on_host(void *data, const char *name, const cJSON *event) {
     struct host *host = data;
@@ -167,8 +169,8 @@ void host_look_start(struct host *host) {
     if (host->looking || host->phase != HOST_READY)
         return;
     const char *argv[] = {"probe", "--settings", host->settings_json, NULL};
-    struct host_call_spec spec = {.argv = argv, .on_event = on_host, .on_done = on_looked,
-                                  .data = host};
+    struct host_call_spec spec = {
+        .argv = argv, .on_event = on_host, .on_done = on_looked, .data = host};
     host->asked_ms = clock_wall_ms();
     host->looking = host_call_start(host, &spec, NULL);
 }

@@ -6,39 +6,39 @@
 #include "target/host.h"
 
 enum host_phase {
-    HOST_CLOSED,                    /* waits for its next try, or failed */
-    HOST_OPENING,                   /* the transport connects */
-    HOST_PREPARING,                 /* Python is looked for, the runner is put there, the host probed */
+    HOST_CLOSED,    /* waits for its next try, or failed */
+    HOST_OPENING,   /* the transport connects */
+    HOST_PREPARING, /* Python is looked for, the runner is put there, the host probed */
     HOST_READY,
 };
 
 struct host {
     struct loop *loop;
     struct target_board *board;
-    struct host_spec spec;          /* its strings live in the arena */
+    struct host_spec spec; /* its strings live in the arena */
     struct arena *arena;
     struct transport *transport;
     enum host_phase phase;
-    struct err failure;             /* it does not try again by itself; kind NONE: it does */
-    bool was_ready;                 /* what goes wrong now is a connection lost */
-    int64_t lost_ms;                /* wall clock; since when there is no connection */
-    int tries;                      /* in a row that did not end in HOST_READY */
-    uint64_t since_ns;              /* the first of them; a person's answer begins anew */
+    struct err failure; /* it does not try again by itself; kind NONE: it does */
+    bool was_ready;     /* what goes wrong now is a connection lost */
+    int64_t lost_ms;    /* wall clock; since when there is no connection */
+    int tries;          /* in a row that did not end in HOST_READY */
+    uint64_t since_ns;  /* the first of them; a person's answer begins anew */
     struct loop_timer *retry, *refresh, *breaking;
     struct err breaking_why;
-    struct host_prepare *prepare;   /* while PREPARING */
+    struct host_prepare *prepare; /* while PREPARING */
     struct host_call *looking, *sweeping, *ending;
     VEC(struct host_call *) calls;
     VEC(struct host_copy *) copies;
     VEC(struct host_put *) puts;
     VEC(struct host_job *) jobs;
-    VEC(char *) ends;               /* folders of jobs to be cancelled once ready */
+    VEC(char *) ends; /* folders of jobs to be cancelled once ready */
     VEC(struct runner_setting) settings;
-    char *python, *runner;          /* there; kept over connections, found anew with each */
+    char *python, *runner; /* there; kept over connections, found anew with each */
     char *settings_json;
-    int64_t asked_ms;               /* when it was asked for its `host` event */
-    double skew_s;                  /* its clock minus ours; 0: about the same */
-    char note[300];                 /* what is worth saying while all is well: "no Neuron SDK" */
+    int64_t asked_ms; /* when it was asked for its `host` event */
+    double skew_s;    /* its clock minus ours; 0: about the same */
+    char note[300];   /* what is worth saying while all is well: "no Neuron SDK" */
 };
 
 /* The connection is of no use (it hangs): ended on the next turn of the loop, as if it was lost. */

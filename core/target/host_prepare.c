@@ -7,17 +7,17 @@
 
 #include "target/host_own.h"
 
-#define PROBE_LIMIT_S 180.0         /* the first look into environments on a slow file system */
+#define PROBE_LIMIT_S 180.0 /* the first look into environments on a slow file system */
 #define LOOKED_FOR "python3, /usr/bin/python3 and /opt/aws_neuronx_venv_*/bin/python"
 
 struct host_prepare {
     struct host *host;
     struct host_call *call;
     struct host_put *put;
-    struct host_file file;          /* the runner */
-    char *tried;                    /* the Python whose answer comes next */
-    char *best;                     /* a Python that is new enough, perhaps without numpy */
-    char version[16], old[80];      /* of the best; of one that is too old */
+    struct host_file file;     /* the runner */
+    char *tried;               /* the Python whose answer comes next */
+    char *best;                /* a Python that is new enough, perhaps without numpy */
+    char version[16], old[80]; /* of the best; of one that is too old */
     bool has_numpy, probed;
     int64_t asked_ms;
 };
@@ -51,7 +51,7 @@ static void prepare_fail(struct host_prepare *prepare, const struct err *err, bo
     host_prepare_free(host);
 }
 
-/* ----------------------------------------------------------------------------------------- probing */
+/* ------------------------------------------------------------------------------------- probing */
 
 static void on_host(void *data, const char *name, const cJSON *event) {
     struct host_prepare *prepare = data;
@@ -67,8 +67,10 @@ static void on_probed(void *data, const struct err *err, bool lost) {
     struct err told = *err;
     prepare->call = NULL;
     if (told.kind == ERR_NONE && !prepare->probed)
-        err_set(&told, ERR_ENVIRONMENT, "hone's runner on %s said nothing that hone understands; "
-                "try there: %s %s probe", host->spec.name, host->python, host->runner);
+        err_set(&told, ERR_ENVIRONMENT,
+                "hone's runner on %s said nothing that hone understands; "
+                "try there: %s %s probe",
+                host->spec.name, host->python, host->runner);
     if (told.kind != ERR_NONE) {
         prepare_fail(prepare, &told, lost);
         return;
@@ -81,8 +83,11 @@ static void probe(struct host_prepare *prepare) {
     struct host *host = prepare->host;
     target_show(host->board, TARGET_CONNECTING, "looking at %s", host->spec.name);
     const char *argv[] = {"probe", "--settings", host->settings_json, NULL};
-    struct host_call_spec spec = {.argv = argv, .limit_s = PROBE_LIMIT_S, .on_event = on_host,
-                                  .on_done = on_probed, .data = prepare};
+    struct host_call_spec spec = {.argv = argv,
+                                  .limit_s = PROBE_LIMIT_S,
+                                  .on_event = on_host,
+                                  .on_done = on_probed,
+                                  .data = prepare};
     struct err err = {0};
     prepare->asked_ms = clock_wall_ms();
     prepare->call = host_call_start(host, &spec, &err);
@@ -90,7 +95,7 @@ static void probe(struct host_prepare *prepare) {
         prepare_fail(prepare, &err, true);
 }
 
-/* -------------------------------------------------------------------------------------- the runner */
+/* ---------------------------------------------------------------------------------- the runner */
 
 static void on_put(void *data, const struct err *err, bool lost) {
     struct host_prepare *prepare = data;
@@ -112,15 +117,15 @@ static void put_runner(struct host_prepare *prepare) {
     struct hash hash = hash_content(prepare->file.data, prepare->file.size);
     struct arena *arena = arena_new();
     free(host->runner);
-    host->runner = mem_strdup(host_path(host, arena, arena_printf(arena, "runner/%s.pyz",
-                                                                  hash.hex)));
+    host->runner =
+        mem_strdup(host_path(host, arena, arena_printf(arena, "runner/%s.pyz", hash.hex)));
     arena_free(arena);
     prepare->file.path = mem_strdup(host->runner);
     target_show(host->board, TARGET_CONNECTING, "putting hone's runner on %s", host->spec.name);
     prepare->put = host_put_start(host, &prepare->file, 1, on_put, prepare);
 }
 
-/* ------------------------------------------------------------------------------------- the Python */
+/* ---------------------------------------------------------------------------------- the Python */
 
 static void on_candidate(void *data, struct str line) {
     static const char mark[] = "@hone-python ";
@@ -157,13 +162,17 @@ static void no_python(const struct host_prepare *prepare, struct err *err) {
     const char *section = host->spec.section ? host->spec.section : "host NAME";
     const char *set = host_setting(host, "python");
     if (prepare->best)
-        err_set(err, ERR_ENVIRONMENT, "%s on %s (Python %s) has no numpy, which hone's runner needs: "
+        err_set(err, ERR_ENVIRONMENT,
+                "%s on %s (Python %s) has no numpy, which hone's runner needs: "
                 "install it there (%s -m pip install numpy), or set python in [%s] to one that has "
-                "it", prepare->best, host->spec.name, prepare->version, prepare->best, section);
+                "it",
+                prepare->best, host->spec.name, prepare->version, prepare->best, section);
     else
-        err_set(err, ERR_ENVIRONMENT, "there is no Python 3.8 or newer on %s (looked for %s%s%s); "
-                "install one there, or set python in [%s] to its path", host->spec.name,
-                set ? set : LOOKED_FOR, prepare->old[0] ? "; " : "", prepare->old, section);
+        err_set(err, ERR_ENVIRONMENT,
+                "there is no Python 3.8 or newer on %s (looked for %s%s%s); "
+                "install one there, or set python in [%s] to its path",
+                host->spec.name, set ? set : LOOKED_FOR, prepare->old[0] ? "; " : "", prepare->old,
+                section);
 }
 
 static void on_searched(void *data, const struct err *err, bool lost) {
@@ -188,8 +197,12 @@ void host_prepare_start(struct host *host) {
     host->prepare = prepare;
     target_show(host->board, TARGET_CONNECTING, "looking for Python on %s", host->spec.name);
     const char *argv[] = {"/bin/sh", "-c", search, "hone", host_setting(host, "python"), NULL};
-    struct host_call_spec spec = {.argv = argv, .plain = true, .on_event = on_python,
-                                  .on_line = on_candidate, .on_done = on_searched, .data = prepare};
+    struct host_call_spec spec = {.argv = argv,
+                                  .plain = true,
+                                  .on_event = on_python,
+                                  .on_line = on_candidate,
+                                  .on_done = on_searched,
+                                  .data = prepare};
     struct err err = {0};
     prepare->call = host_call_start(host, &spec, &err);
     if (!prepare->call)

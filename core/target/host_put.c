@@ -7,26 +7,25 @@
 
 #include "target/host_own.h"
 
-#define MAX_FILES 64                /* asked about in one command */
+#define MAX_FILES 64 /* asked about in one command */
 
 /* Prints one event for each file that is there; reads nothing but them. */
-static const char check[] =
-    "import hashlib, json, os, sys\n"
-    "for path in sys.argv[1:]:\n"
-    "    try:\n"
-    "        with open(path, 'rb') as file:\n"
-    "            data = file.read()\n"
-    "    except (IOError, OSError):\n"
-    "        continue\n"
-    "    event = {'event': 'file', 'path': path, 'bytes': len(data),\n"
-    "             'sha256': hashlib.sha256(data).hexdigest()}\n"
-    "    print('@hone ' + json.dumps(event))\n";
+static const char check[] = "import hashlib, json, os, sys\n"
+                            "for path in sys.argv[1:]:\n"
+                            "    try:\n"
+                            "        with open(path, 'rb') as file:\n"
+                            "            data = file.read()\n"
+                            "    except (IOError, OSError):\n"
+                            "        continue\n"
+                            "    event = {'event': 'file', 'path': path, 'bytes': len(data),\n"
+                            "             'sha256': hashlib.sha256(data).hexdigest()}\n"
+                            "    print('@hone ' + json.dumps(event))\n";
 
 struct host_put {
     struct host *host;
     struct host_file *files;
-    size_t count, at;               /* at: the one that is copied */
-    bool copied;                    /* all were put; they are looked at once more */
+    size_t count, at; /* at: the one that is copied */
+    bool copied;      /* all were put; they are looked at once more */
     host_done_fn *on_done;
     void *data;
     struct host_call *call;
@@ -109,8 +108,11 @@ static void copy_next(struct host_put *put) {
         return;
     }
     const struct host_file *file = &put->files[put->at];
-    struct transport_copy_spec spec = {.kind = TRANSPORT_PUT, .remote = file->path,
-                                       .data = file->data, .size = file->size, .make_dirs = true};
+    struct transport_copy_spec spec = {.kind = TRANSPORT_PUT,
+                                       .remote = file->path,
+                                       .data = file->data,
+                                       .size = file->size,
+                                       .make_dirs = true};
     put->copy = host_copy_start(put->host, &spec, on_copied, put, &put->early);
     if (!put->copy)
         stop(put);
@@ -131,8 +133,10 @@ static void on_looked(void *data, const struct err *err, bool lost) {
     if (err->kind != ERR_NONE || !missing) {
         finish(put, err->kind != ERR_NONE ? err : &none, lost);
     } else if (put->copied) {
-        err_set(&damaged, ERR_ENVIRONMENT, "%s did not arrive whole on %s; is its disk full or "
-                "failing?", missing->path, put->host->spec.name);
+        err_set(&damaged, ERR_ENVIRONMENT,
+                "%s did not arrive whole on %s; is its disk full or "
+                "failing?",
+                missing->path, put->host->spec.name);
         finish(put, &damaged, false);
     } else {
         copy_next(put);
@@ -145,8 +149,8 @@ static void look(struct host_put *put) {
     for (size_t i = 0; i < put->count; i++)
         if (!put->files[i].there)
             argv[count++] = put->files[i].path;
-    struct host_call_spec spec = {.argv = argv, .plain = true, .on_event = on_file,
-                                  .on_done = on_looked, .data = put};
+    struct host_call_spec spec = {
+        .argv = argv, .plain = true, .on_event = on_file, .on_done = on_looked, .data = put};
     put->call = host_call_start(put->host, &spec, &put->early);
     if (!put->call)
         stop(put);
@@ -157,8 +161,8 @@ struct host_put *host_put_start(struct host *host, struct host_file *files, size
     if (count > MAX_FILES)
         HONE_BUG("too many files at once");
     struct host_put *put = mem_alloc(1, sizeof *put);
-    *put = (struct host_put){.host = host, .files = files, .count = count, .on_done = on_done,
-                             .data = data};
+    *put = (struct host_put){
+        .host = host, .files = files, .count = count, .on_done = on_done, .data = data};
     *vec_push(&host->puts) = put;
     look(put);
     return put;

@@ -11,8 +11,8 @@ struct target_board {
     struct target_info info;
     struct target_status status;
     struct target_question question;
-    bool asks;                      /* `question` waits for an answer */
-    int64_t watched_ms;             /* wall clock: when somebody looked last; 0: never */
+    bool asks;          /* `question` waits for an answer */
+    int64_t watched_ms; /* wall clock: when somebody looked last; 0: never */
     struct target *target;
 };
 /* The board changed: who listens is told soon, never from within this call. */
@@ -32,17 +32,17 @@ struct target_kind {
     /* Fills board->info; options and board stay the caller's, board as long as the instance. */
     void *(*open)(struct loop *loop, const char *name, const struct target_options *options,
                   struct target_board *board, struct err *err);
-    void (*close)(void *self);      /* all runs were dropped before */
+    void (*close)(void *self); /* all runs were dropped before */
     /* Calls callbacks->on_done once, last, never before it returns; the job stays as it is until
      * then. At most board->info.parallel are started at once. */
     void *(*start)(void *self, const struct runner_job *job,
                    const struct runner_callbacks *callbacks, struct err *err);
-    void (*cancel)(void *run);      /* on_done still comes */
-    void (*drop)(void *run);        /* frees it without a callback */
+    void (*cancel)(void *run); /* on_done still comes */
+    void (*drop)(void *run);   /* frees it without a callback */
     /* What a run is doing: fills id, state and reason. NULL: it is running. */
     void (*look)(const void *run, struct target_entry *entry);
-    void (*answer)(void *self, const char *answer);     /* may be NULL */
-    void (*retry)(void *self);                          /* may be NULL */
+    void (*answer)(void *self, const char *answer); /* may be NULL */
+    void (*retry)(void *self);                      /* may be NULL */
     /* As target_ask_start, and the drop of what it returned. NULL: it has no runner to ask. */
     void *(*ask)(void *self, const struct target_ask_spec *spec, struct err *err);
     void (*ask_drop)(void *asked);

@@ -8,7 +8,7 @@
 
 struct sim {
     struct loop *loop;
-    struct task_walling wall;       /* what the settings say; their text */
+    struct task_walling wall; /* what the settings say; their text */
 };
 
 static bool sim_takes(const char *name, const struct target_options *options) {
@@ -46,7 +46,8 @@ static void *sim_start(void *self, const struct runner_job *job,
                        const struct runner_callbacks *callbacks, struct err *err) {
     struct sim *sim = self;
     if (job->model) {
-        err_set(err, ERR_USAGE, "a task of the kind \"model\" runs a whole model, which the device "
+        err_set(err, ERR_USAGE,
+                "a task of the kind \"model\" runs a whole model, which the device "
                 "model cannot: give --target with a host or a cluster");
         return NULL;
     }
@@ -64,6 +65,11 @@ static void sim_drop(void *run) {
     runner_drop(run);
 }
 
-const struct target_kind target_sim = {
-    .name = "sim", .takes = sim_takes, .list = sim_list, .open = sim_open, .close = sim_close,
-    .start = sim_start, .cancel = sim_cancel, .drop = sim_drop};
+const struct target_kind target_sim = {.name = "sim",
+                                       .takes = sim_takes,
+                                       .list = sim_list,
+                                       .open = sim_open,
+                                       .close = sim_close,
+                                       .start = sim_start,
+                                       .cancel = sim_cancel,
+                                       .drop = sim_drop};

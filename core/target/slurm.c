@@ -8,11 +8,11 @@
 #include <stdlib.h>
 
 #define SCRIPT_NAME "core/target/slurm.sh"
-#define PLAIN_NAME "slurm"          /* this machine's cluster, by the defaults */
+#define PLAIN_NAME "slurm" /* this machine's cluster, by the defaults */
 #define END_PAUSE_MS 3000
 #define FLUSH_MS 4000
 
-/* -------------------------------------------------------------------------------------- settings */
+/* ------------------------------------------------------------------------------------ settings */
 
 const char *slurm_setting(const struct slurm_cluster *cluster, const char *key) {
     return host_setting(cluster->host, key);
@@ -55,13 +55,13 @@ static bool read_settings(struct slurm_cluster *cluster, const struct config *co
 
 static void describe(struct slurm_cluster *cluster, const char *head) {
     struct target_info *info = &cluster->board->info;
-    snprintf(info->what, sizeof info->what, "Slurm cluster by %.40s%s%.40s", head ? head :
-             "this machine", cluster->partition ? ", partition " : "",
+    snprintf(info->what, sizeof info->what, "Slurm cluster by %.40s%s%.40s",
+             head ? head : "this machine", cluster->partition ? ", partition " : "",
              cluster->partition ? cluster->partition : "");
     info->modelled = false;
 }
 
-/* ------------------------------------------------------------------------------------- the script */
+/* ---------------------------------------------------------------------------------- the script */
 
 const char *const *slurm_script(const struct slurm_cluster *cluster, struct arena *arena,
                                 const char *verb, const char *const *rest) {
@@ -127,12 +127,12 @@ static void load_script(struct slurm_cluster *cluster) {
         HONE_BUG("slurm.sh is not built in");
     struct hash hash = hash_content(text.at, text.len);
     const char *below = arena_printf(cluster->arena, "runner/slurm-%s.sh", hash.hex);
-    cluster->script = (struct host_file){
-        .path = host_path(cluster->host, cluster->arena, below),
-        .data = arena_dup(cluster->arena, text.at, text.len), .size = text.len};
+    cluster->script = (struct host_file){.path = host_path(cluster->host, cluster->arena, below),
+                                         .data = arena_dup(cluster->arena, text.at, text.len),
+                                         .size = text.len};
 }
 
-/* -------------------------------------------------------------------------------------- the ends */
+/* ------------------------------------------------------------------------------------ the ends */
 
 /* A job to be cancelled. Kept until the cluster did it, or said that it cannot. */
 struct slurm_end {
@@ -167,7 +167,8 @@ static void on_ended(void *data, const struct err *err, bool lost) {
     if (err->kind == ERR_NONE || (!lost && !again))
         end_free(end);
     else if (!cluster->end_timer)
-        cluster->end_timer = loop_timer_start(cluster->loop, END_PAUSE_MS, 0, on_end_timer, cluster);
+        cluster->end_timer =
+            loop_timer_start(cluster->loop, END_PAUSE_MS, 0, on_end_timer, cluster);
 }
 
 static void ends_run(struct slurm_cluster *cluster) {
@@ -180,7 +181,9 @@ static void ends_run(struct slurm_cluster *cluster) {
         struct arena *arena = arena_new();
         const char *const rest[] = {end->folder, NULL};
         struct host_call_spec spec = {.argv = slurm_script(cluster, arena, "cancel", rest),
-                                      .plain = true, .on_done = on_ended, .data = end};
+                                      .plain = true,
+                                      .on_done = on_ended,
+                                      .data = end};
         end->call = host_call_start(cluster->host, &spec, NULL);
         arena_free(arena);
     }
@@ -193,7 +196,8 @@ void slurm_end(struct slurm_cluster *cluster, const char *folder) {
     ends_run(cluster);
 }
 
-/* The last ends: hone's loop may not be served any more, so one of its own does it, for a moment. */
+/* The last ends: hone's loop may not be served any more, so one of its own does it, for a
+ * moment. */
 struct flush {
     const struct slurm_cluster *cluster;
     struct transport *transport;
@@ -202,7 +206,7 @@ struct flush {
 
 static void on_flushed(void *data, const struct transport_exit *result) {
     struct flush *flush = data;
-    (void)result;                   /* who could be told? */
+    (void)result; /* who could be told? */
     flush->over = true;
 }
 
@@ -214,7 +218,8 @@ static void on_flush_ready(void *data) {
     for (size_t i = 0; i < cluster->ends.len; i++)
         folders[i] = cluster->ends.at[i]->folder;
     struct transport_command_spec spec = {.argv = slurm_script(cluster, arena, "cancel", folders),
-                                          .on_exit = on_flushed, .data = flush};
+                                          .on_exit = on_flushed,
+                                          .data = flush};
     if (!transport_command_start(flush->transport, &spec, NULL))
         flush->over = true;
     arena_free(arena);
@@ -229,8 +234,8 @@ static void on_flush_closed(void *data, const struct err *why) {
 static void flush_ends(struct slurm_cluster *cluster) {
     struct flush flush = {.cluster = cluster};
     if (cluster->ends.len && cluster->prepared && host_is_ready(cluster->host)) {
-        struct transport_callbacks callbacks = {.on_ready = on_flush_ready,
-                                                .on_closed = on_flush_closed, .data = &flush};
+        struct transport_callbacks callbacks = {
+            .on_ready = on_flush_ready, .on_closed = on_flush_closed, .data = &flush};
         struct loop *loop = loop_new();
         flush.transport = host_transport_open(cluster->host, loop, &callbacks, NULL);
         if (flush.transport)
@@ -242,7 +247,7 @@ static void flush_ends(struct slurm_cluster *cluster) {
         end_free(cluster->ends.at[0]);
 }
 
-/* ---------------------------------------------------------------------------------------- the kind */
+/* ------------------------------------------------------------------------------------ the kind */
 
 static void close_cluster(void *self) {
     struct slurm_cluster *cluster = self;
@@ -267,11 +272,15 @@ static struct host *open_head(struct slurm_cluster *cluster, const struct target
     char section[200];
     if (head)
         snprintf(section, sizeof section, "host %s", head);
-    struct host_spec spec = {
-        .name = head ? head : cluster->name, .config = config, .local = !head,
-        .section = head && config_has(config, section) ? section : NULL,
-        .folder = config_get(config, cluster->section, "folder", NULL), .more = cluster->section,
-        .on_ready = on_ready, .on_look = on_look, .data = cluster};
+    struct host_spec spec = {.name = head ? head : cluster->name,
+                             .config = config,
+                             .local = !head,
+                             .section = head && config_has(config, section) ? section : NULL,
+                             .folder = config_get(config, cluster->section, "folder", NULL),
+                             .more = cluster->section,
+                             .on_ready = on_ready,
+                             .on_look = on_look,
+                             .data = cluster};
     describe(cluster, head);
     return host_open(cluster->loop, &spec, cluster->board, err);
 }
@@ -304,8 +313,17 @@ static void retry(void *self) {
 }
 
 const struct target_kind target_slurm = {
-    .name = PLAIN_NAME, .takes = takes, .list = list, .open = open_cluster, .close = close_cluster,
-    .start = slurm_run_start, .cancel = slurm_run_cancel, .drop = slurm_run_drop,
-    .look = slurm_run_look, .answer = answer, .retry = retry, .ask = slurm_ask_start,
+    .name = PLAIN_NAME,
+    .takes = takes,
+    .list = list,
+    .open = open_cluster,
+    .close = close_cluster,
+    .start = slurm_run_start,
+    .cancel = slurm_run_cancel,
+    .drop = slurm_run_drop,
+    .look = slurm_run_look,
+    .answer = answer,
+    .retry = retry,
+    .ask = slurm_ask_start,
     .ask_drop = slurm_ask_drop,
 };

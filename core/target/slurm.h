@@ -9,18 +9,18 @@
 
 /* What a state of a job (squeue's long form) means for an evaluation. */
 enum slurm_is {
-    SLURM_WAITS,                /* in the queue; also while its node is started */
+    SLURM_WAITS, /* in the queue; also while its node is started */
     SLURM_RUNS,
-    SLURM_ENDS,                 /* its processes are gone or going; another state follows */
-    SLURM_DONE,                 /* its script ended with exit status 0 */
-    SLURM_FAILED,               /* trying again would end the same way */
-    SLURM_LOST,                 /* not the job's fault: worth another try */
-    SLURM_CANCELLED,            /* by scancel or the administrator */
+    SLURM_ENDS,      /* its processes are gone or going; another state follows */
+    SLURM_DONE,      /* its script ended with exit status 0 */
+    SLURM_FAILED,    /* trying again would end the same way */
+    SLURM_LOST,      /* not the job's fault: worth another try */
+    SLURM_CANCELLED, /* by scancel or the administrator */
 };
 struct slurm_state {
     const char *name;
     enum slurm_is is;
-    const char *words;          /* completes "job 12 ...": "was lost when its node failed" */
+    const char *words; /* completes "job 12 ...": "was lost when its node failed" */
 };
 /* Never NULL: a state nobody has seen waits. */
 const struct slurm_state *slurm_state_find(const char *name);
@@ -52,7 +52,7 @@ bool slurm_job_read(struct str line, struct slurm_job *job);
 struct slurm_node {
     char name[48], state[24];
     int cpus, cpus_busy;
-    char reason[120];           /* why it cannot be used; "" */
+    char reason[120]; /* why it cannot be used; "" */
 };
 bool slurm_node_read(struct str line, struct slurm_node *node);
 
@@ -68,11 +68,11 @@ void slurm_exit_print(int exit_code, struct buf *out);
 
 /* What went wrong with a command, by what it wrote to stderr. */
 enum slurm_trouble {
-    SLURM_REFUSED,              /* what was asked for is not allowed or not known here */
-    SLURM_BUSY,                 /* not now: the controller is down */
-    SLURM_LIMIT,                /* too many jobs, or too large a one: it does not say which */
-    SLURM_UNSURE,               /* no answer came: it may have been done */
-    SLURM_NO_JOB,               /* no such job, or not any more */
+    SLURM_REFUSED, /* what was asked for is not allowed or not known here */
+    SLURM_BUSY,    /* not now: the controller is down */
+    SLURM_LIMIT,   /* too many jobs, or too large a one: it does not say which */
+    SLURM_UNSURE,  /* no answer came: it may have been done */
+    SLURM_NO_JOB,  /* no such job, or not any more */
 };
 enum slurm_trouble slurm_trouble_of(struct str complaint);
 /* The command's own words in one line without its name: at most `size` - 1 bytes. */

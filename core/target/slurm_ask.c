@@ -8,14 +8,15 @@
 
 struct slurm_ask {
     struct slurm_cluster *cluster;
-    struct target_ask_spec spec;    /* the caller's callbacks */
+    struct target_ask_spec spec; /* the caller's callbacks */
     bool is_doctor;
-    void *asked;                    /* host_ask's */
+    void *asked; /* host_ask's */
 };
 
 /* Checks of a machine that runs kernels. */
 static bool is_of_nodes(const char *name) {
-    static const char *const names[] = {"driver", "cores", "lock", "wall", "environment", "nki", "tools"};
+    static const char *const names[] = {"driver",      "cores", "lock", "wall",
+                                        "environment", "nki",   "tools"};
     for (size_t i = 0; i < COUNT_OF(names); i++)
         if (strcmp(names[i], name) == 0)
             return true;
@@ -37,11 +38,13 @@ static void on_event(void *data, const char *name, const cJSON *event) {
     if (!ask->spec.on_event)
         return;
     bool excused = ask->is_doctor && strcmp(name, "check") == 0 &&
-                   strcmp(text_of(event, "state"), "ok") != 0 && is_of_nodes(text_of(event, "name"));
+                   strcmp(text_of(event, "state"), "ok") != 0 &&
+                   is_of_nodes(text_of(event, "name"));
     cJSON *copy = excused ? cJSON_Duplicate(event, true) : NULL;
     if (copy) {
         put(copy, "state", "warning");
-        put(copy, "advice", "so it is on the head node, which needs none: each job finds out what its "
+        put(copy, "advice",
+            "so it is on the head node, which needs none: each job finds out what its "
             "node has");
     }
     ask->spec.on_event(ask->spec.data, name, copy ? copy : event);
@@ -86,9 +89,11 @@ static void tell_queue(const struct slurm_ask *ask) {
     cJSON_AddStringToObject(event, "name", "slurm");
     cJSON_AddStringToObject(event, "state", looked && !none ? "ok" : "failed");
     cJSON_AddStringToObject(event, "found", found.at);
-    cJSON_AddStringToObject(event, "advice", none ? "is the partition in options one of sinfo's?"
-                            : looked ? "" : "try sinfo on the head node; commands in the cluster's "
-                            "section names the folder of Slurm's commands");
+    cJSON_AddStringToObject(event, "advice",
+                            none     ? "is the partition in options one of sinfo's?"
+                            : looked ? ""
+                                     : "try sinfo on the head node; commands in the cluster's "
+                                       "section names the folder of Slurm's commands");
     ask->spec.on_event(ask->spec.data, "check", event);
     cJSON_Delete(event);
     buf_free(&found);
@@ -105,10 +110,14 @@ static void on_done(void *data, const struct err *why) {
 
 void *slurm_ask_start(void *self, const struct target_ask_spec *spec, struct err *err) {
     struct slurm_ask *ask = mem_alloc(1, sizeof *ask);
-    *ask = (struct slurm_ask){.cluster = self, .spec = *spec,
-                              .is_doctor = strcmp(spec->argv[0], "doctor") == 0};
-    struct target_ask_spec own = {.argv = spec->argv, .limit_s = spec->limit_s, .on_event = on_event,
-                                  .on_line = on_line, .on_done = on_done, .data = ask};
+    *ask = (struct slurm_ask){
+        .cluster = self, .spec = *spec, .is_doctor = strcmp(spec->argv[0], "doctor") == 0};
+    struct target_ask_spec own = {.argv = spec->argv,
+                                  .limit_s = spec->limit_s,
+                                  .on_event = on_event,
+                                  .on_line = on_line,
+                                  .on_done = on_done,
+                                  .data = ask};
     ask->asked = host_ask_start(ask->cluster->host, &own, err);
     if (ask->asked)
         return ask;

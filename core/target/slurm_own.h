@@ -11,20 +11,20 @@ struct slurm_run;
 struct slurm_cluster {
     struct loop *loop;
     struct target_board *board;
-    struct host *host;              /* the head node, or this machine */
+    struct host *host; /* the head node, or this machine */
     struct arena *arena;
-    char *name, *section;           /* "site", "cluster site" */
-    const char **options;           /* for sbatch, as the site wants them; ends with NULL */
-    const char *partition;          /* asked for by the options; NULL */
-    const char *time, *commands;    /* time limit of a job; folder of Slurm's commands or "" */
+    char *name, *section;        /* "site", "cluster site" */
+    const char **options;        /* for sbatch, as the site wants them; ends with NULL */
+    const char *partition;       /* asked for by the options; NULL */
+    const char *time, *commands; /* time limit of a job; folder of Slurm's commands or "" */
     int retries;
     /* slurm.sh, which is put on the head node after each connection. */
     struct host_file script;
     struct host_put *putting;
     bool prepared;
     VEC(struct slurm_run *) runs;
-    VEC(struct slurm_submit *) submits;     /* calls of sbatch, also those of runs that are gone */
-    VEC(struct slurm_end *) ends;   /* jobs to be cancelled, likewise */
+    VEC(struct slurm_submit *) submits; /* calls of sbatch, also those of runs that are gone */
+    VEC(struct slurm_end *) ends;       /* jobs to be cancelled, likewise */
     struct loop_timer *end_timer;
     /* slurm_queue.c */
     struct host_call *polling;
@@ -34,47 +34,47 @@ struct slurm_cluster {
     char trouble[300];              /* why the controller does not answer; "" */
     struct host_call *looking;      /* at the nodes */
     struct loop_timer *look_timer;
-    VEC(struct target_core) nodes;  /* in the answer that is being read */
+    VEC(struct target_core) nodes; /* in the answer that is being read */
 };
 
 /* What the cluster last said of a job. */
 enum slurm_seen {
-    SLURM_UNSEEN,                   /* not asked since it was handed in */
-    SLURM_SEEN,                     /* `row` */
-    SLURM_MISSING,                  /* it knows no such job */
+    SLURM_UNSEEN,  /* not asked since it was handed in */
+    SLURM_SEEN,    /* `row` */
+    SLURM_MISSING, /* it knows no such job */
 };
 
 struct slurm_run {
     struct slurm_cluster *cluster;
     struct host_job *job;
-    struct runner_callbacks callbacks;      /* whose evaluation it is */
-    bool wanted;                    /* host_job waits for host_job_began or host_job_fail */
-    bool handing_in;                /* sbatch is asked for, or will be */
-    bool explaining;                /* its end is being looked into */
-    long long id;                   /* 0: not handed in */
-    int tries;                      /* the number of the sbatch that counts, from 1 */
-    int losses;                     /* that are behind it, but for `restarts` */
-    int restarts;                   /* of this id, as Slurm counts them; below 0: not known yet */
-    bool asked;                     /* in the poll that is under way */
+    struct runner_callbacks callbacks; /* whose evaluation it is */
+    bool wanted;                       /* host_job waits for host_job_began or host_job_fail */
+    bool handing_in;                   /* sbatch is asked for, or will be */
+    bool explaining;                   /* its end is being looked into */
+    long long id;                      /* 0: not handed in */
+    int tries;                         /* the number of the sbatch that counts, from 1 */
+    int losses;                        /* that are behind it, but for `restarts` */
+    int restarts; /* of this id, as Slurm counts them; below 0: not known yet */
+    bool asked;   /* in the poll that is under way */
     enum slurm_seen seen;
     struct slurm_job row;
-    int64_t over_ms;                /* monotonic: since when the cluster says it is over; 0 */
-    int pauses;                     /* in a row, between attempts to hand it in */
+    int64_t over_ms; /* monotonic: since when the cluster says it is over; 0 */
+    int pauses;      /* in a row, between attempts to hand it in */
     struct slurm_submit *submit;
     struct host_call *explain;
-    char remembered[24];            /* state in what scontrol or sacct remember; "" */
-    struct buf output;              /* the end of what the job wrote */
+    char remembered[24]; /* state in what scontrol or sacct remember; "" */
+    struct buf output;   /* the end of what the job wrote */
     struct loop_timer *step, *retry;
 };
 
 /* A call of sbatch. It goes on to its end when its evaluation is gone, which then is cancelled. */
 struct slurm_submit {
     struct slurm_cluster *cluster;
-    struct slurm_run *run;          /* NULL: gone */
+    struct slurm_run *run; /* NULL: gone */
     char *folder;
     long long id;
     int tries;
-    bool known;                     /* an earlier hone had handed it in */
+    bool known; /* an earlier hone had handed it in */
 };
 void slurm_submit_free(struct slurm_submit *submit);
 
@@ -88,7 +88,7 @@ void slurm_end(struct slurm_cluster *cluster, const char *folder);
 void slurm_words_of(const struct err *err, char *to, size_t size);
 
 /* slurm_queue.c */
-void slurm_poll_soon(struct slurm_cluster *cluster);    /* something changed */
+void slurm_poll_soon(struct slurm_cluster *cluster); /* something changed */
 void slurm_poll_stop(struct slurm_cluster *cluster);
 void slurm_look_start(struct slurm_cluster *cluster);
 

@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define POLL_FIRST_S 0.5            /* after something was handed in or followed anew */
+#define POLL_FIRST_S 0.5 /* after something was handed in or followed anew */
 #define POLL_S 2.0
-#define POLL_MOST_S 10.0            /* when nothing changes, or no answer comes */
+#define POLL_MOST_S 10.0 /* when nothing changes, or no answer comes */
 #define LOOK_MS 10000
 #define WATCHED_MS 30000
 #define MAX_NODES 512
-#define MAX_OURS 100                /* of a node's jobs that are named */
+#define MAX_OURS 100 /* of a node's jobs that are named */
 
 static void poll_start(struct slurm_cluster *cluster);
 
@@ -25,8 +25,8 @@ static void on_poll_timer(void *data) {
 static void poll_later(struct slurm_cluster *cluster, double pause_s) {
     if (cluster->poll_timer || cluster->polling || !cluster->runs.len)
         return;
-    cluster->poll_timer = loop_timer_start(cluster->loop, (uint64_t)(pause_s * 1000), 0,
-                                           on_poll_timer, cluster);
+    cluster->poll_timer =
+        loop_timer_start(cluster->loop, (uint64_t)(pause_s * 1000), 0, on_poll_timer, cluster);
 }
 
 void slurm_poll_soon(struct slurm_cluster *cluster) {
@@ -46,7 +46,7 @@ void slurm_poll_stop(struct slurm_cluster *cluster) {
     vec_free(&cluster->nodes);
 }
 
-/* ------------------------------------------------------------------------------------- the answer */
+/* ---------------------------------------------------------------------------------- the answer */
 
 static bool is_same(const struct slurm_job *a, const struct slurm_job *b) {
     return strcmp(a->state, b->state) == 0 && strcmp(a->reason, b->reason) == 0 &&
@@ -119,7 +119,7 @@ static void on_polled(void *data, const struct err *err, bool lost) {
     struct slurm_cluster *cluster = data;
     cluster->polling = NULL;
     if (lost)
-        return;                     /* asked again once the host is ready */
+        return; /* asked again once the host is ready */
     bool no_job = err->kind != ERR_NONE && slurm_trouble_of(str_of(err->text)) == SLURM_NO_JOB;
     if (err->kind == ERR_NONE || no_job) {
         trouble_end(cluster);
@@ -154,17 +154,20 @@ static void poll_start(struct slurm_cluster *cluster) {
         return;
     struct arena *arena = arena_new();
     const char *ids = list_ids(cluster, arena);
-    const char *const rest[] = {"squeue", "--noheader", "--states=all", ids,
-                                "--Format=" SLURM_JOB_FORMAT, NULL};
-    struct host_call_spec spec = {.argv = slurm_script(cluster, arena, "tool", rest), .plain = true,
-                                  .on_line = on_line, .on_done = on_polled, .data = cluster};
+    const char *const rest[] = {
+        "squeue", "--noheader", "--states=all", ids, "--Format=" SLURM_JOB_FORMAT, NULL};
+    struct host_call_spec spec = {.argv = slurm_script(cluster, arena, "tool", rest),
+                                  .plain = true,
+                                  .on_line = on_line,
+                                  .on_done = on_polled,
+                                  .data = cluster};
     cluster->poll_changed = false;
     if (ids)
         cluster->polling = host_call_start(cluster->host, &spec, NULL);
     arena_free(arena);
 }
 
-/* ------------------------------------------------------------------------------------------ nodes */
+/* --------------------------------------------------------------------------------------- nodes */
 
 /* Which of our jobs run on a node that they alone have: "hone: job 12, 14". */
 static void print_ours(const struct slurm_cluster *cluster, const char *node, struct buf *out) {
@@ -182,7 +185,7 @@ static void on_node(void *data, struct str line) {
     struct slurm_node node;
     if (!slurm_node_read(line, &node) || cluster->nodes.len >= MAX_NODES)
         return;
-    for (size_t i = 0; i < cluster->nodes.len; i++)     /* one line for each partition it is in */
+    for (size_t i = 0; i < cluster->nodes.len; i++) /* one line for each partition it is in */
         if (strcmp(cluster->nodes.at[i].name, node.name) == 0)
             return;
     struct target_core *core = vec_push(&cluster->nodes);
@@ -210,7 +213,7 @@ static void on_looked(void *data, const struct err *err, bool lost) {
     struct target_status *status = &cluster->board->status;
     cluster->looking = NULL;
     if (err->kind != ERR_NONE || lost)
-        return;                     /* what was seen last stays, with its time */
+        return; /* what was seen last stays, with its time */
     status->cores.len = 0;
     for (size_t i = 0; i < cluster->nodes.len; i++)
         *vec_push(&status->cores) = cluster->nodes.at[i];
@@ -220,15 +223,23 @@ static void on_looked(void *data, const struct err *err, bool lost) {
 
 void slurm_look_start(struct slurm_cluster *cluster) {
     if (!cluster->look_timer)
-        cluster->look_timer = loop_timer_start(cluster->loop, LOOK_MS, LOOK_MS, on_look_timer,
-                                               cluster);
+        cluster->look_timer =
+            loop_timer_start(cluster->loop, LOOK_MS, LOOK_MS, on_look_timer, cluster);
     if (cluster->looking || !host_is_ready(cluster->host) || !cluster->prepared)
         return;
     struct arena *arena = arena_new();
-    const char *const rest[] = {"sinfo", "--noheader", "--Node", "--format=" SLURM_NODE_FORMAT,
-                                cluster->partition ? "--partition" : NULL, cluster->partition, NULL};
-    struct host_call_spec spec = {.argv = slurm_script(cluster, arena, "tool", rest), .plain = true,
-                                  .on_line = on_node, .on_done = on_looked, .data = cluster};
+    const char *const rest[] = {"sinfo",
+                                "--noheader",
+                                "--Node",
+                                "--format=" SLURM_NODE_FORMAT,
+                                cluster->partition ? "--partition" : NULL,
+                                cluster->partition,
+                                NULL};
+    struct host_call_spec spec = {.argv = slurm_script(cluster, arena, "tool", rest),
+                                  .plain = true,
+                                  .on_line = on_node,
+                                  .on_done = on_looked,
+                                  .data = cluster};
     cluster->nodes.len = 0;
     cluster->looking = host_call_start(cluster->host, &spec, NULL);
     arena_free(arena);

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define OVER_DONE_MS 60000          /* for the result to come over a network file system */
-#define OVER_MS 6000                /* the same, of a job that failed */
-#define OVER_GONE_MS 2000           /* the same, where its runner is known to be gone */
+#define OVER_DONE_MS 60000 /* for the result to come over a network file system */
+#define OVER_MS 6000       /* the same, of a job that failed */
+#define OVER_GONE_MS 2000  /* the same, where its runner is known to be gone */
 #define MOST_PAUSE_S 30
 #define MAX_OUTPUT 4000
 
@@ -38,7 +38,8 @@ static void pause_then_step(struct slurm_run *run) {
     int pause_s = MIN_OF(1 << MIN_OF(run->pauses + 1, 10), MOST_PAUSE_S);
     run->pauses++;
     if (!run->retry)
-        run->retry = loop_timer_start(run->cluster->loop, (uint64_t)pause_s * 1000, 0, on_retry, run);
+        run->retry =
+            loop_timer_start(run->cluster->loop, (uint64_t)pause_s * 1000, 0, on_retry, run);
 }
 
 static void refuse(struct slurm_run *run, const char *words) {
@@ -80,8 +81,11 @@ static void handed_in(struct slurm_run *run, const struct slurm_submit *submit) 
     run->seen = SLURM_UNSEEN;
     run->restarts = -1;
     run->over_ms = 0;
-    host_job_say(run->job, DIAG_NOTE, submit->known ? "job %lld of %s was handed in before; it is "
-                 "picked up" : "handed in as job %lld of %s", run->id, run->cluster->name);
+    host_job_say(run->job, DIAG_NOTE,
+                 submit->known ? "job %lld of %s was handed in before; it is "
+                                 "picked up"
+                               : "handed in as job %lld of %s",
+                 run->id, run->cluster->name);
     slurm_poll_soon(run->cluster);
 }
 
@@ -149,7 +153,7 @@ static const char *const *submit_argv(const struct slurm_run *run, struct arena 
     argv[count++] = output_option(folder, arena);
     if (!has_time(cluster->options))
         argv[count++] = arena_printf(arena, "--time=%s", cluster->time);
-    const char *last[] = {cluster->script.path, "run", "", host_python(cluster->host),
+    const char *last[] = {cluster->script.path,       "run", "",    host_python(cluster->host),
                           host_runner(cluster->host), "run", folder};
     for (size_t i = 0; i < COUNT_OF(last); i++)
         argv[count++] = last[i];
@@ -159,15 +163,18 @@ static const char *const *submit_argv(const struct slurm_run *run, struct arena 
 static void hand_in(struct slurm_run *run) {
     struct arena *arena = arena_new();
     struct slurm_submit *submit = mem_alloc(1, sizeof *submit);
-    *submit = (struct slurm_submit){.cluster = run->cluster, .run = run,
-                                    .folder = mem_strdup(host_job_folder(run->job))};
-    struct host_call_spec spec = {.argv = submit_argv(run, arena), .plain = true, .limit_s = 120,
-                                  .on_event = on_submitted, .on_done = on_submit_done,
+    *submit = (struct slurm_submit){
+        .cluster = run->cluster, .run = run, .folder = mem_strdup(host_job_folder(run->job))};
+    struct host_call_spec spec = {.argv = submit_argv(run, arena),
+                                  .plain = true,
+                                  .limit_s = 120,
+                                  .on_event = on_submitted,
+                                  .on_done = on_submit_done,
                                   .data = submit};
     *vec_push(&run->cluster->submits) = run->submit = submit;
     host_job_show(run->job, "handing in", NULL);
     if (!host_call_start(run->cluster->host, &spec, NULL))
-        slurm_submit_free(submit);  /* the connection went; asked again when it is back */
+        slurm_submit_free(submit); /* the connection went; asked again when it is back */
     arena_free(arena);
 }
 
@@ -176,20 +183,22 @@ static void hand_in(struct slurm_run *run) {
 static bool may_go_on(struct slurm_run *run, const char *what) {
     int losses = run->losses + MAX_OF(run->restarts, 0), most = run->cluster->retries;
     if (losses <= most) {
-        host_job_say(run->job, DIAG_WARNING, "job %lld %s; it begins anew (%d of %d)", run->id, what,
-                     losses, most);
+        host_job_say(run->job, DIAG_WARNING, "job %lld %s; it begins anew (%d of %d)", run->id,
+                     what, losses, most);
         return true;
     }
     struct err err;
-    err_set(&err, ERR_ENVIRONMENT, "job %lld of %s %s, for the %d. time; no more than %d retries are "
-            "allowed by [%s]", run->id, run->cluster->name, what, losses, most,
-            run->cluster->section);
+    err_set(&err, ERR_ENVIRONMENT,
+            "job %lld of %s %s, for the %d. time; no more than %d retries are "
+            "allowed by [%s]",
+            run->id, run->cluster->name, what, losses, most, run->cluster->section);
     slurm_end(run->cluster, host_job_folder(run->job));
     host_job_fail(run->job, &err);
     return false;
 }
 
-/* The cluster put it back into its queue by itself, perhaps more than once since it was looked at. */
+/* The cluster put it back into its queue by itself, perhaps more than once since it was looked
+ * at. */
 static bool note_restarts(struct slurm_run *run) {
     int before = run->restarts;
     run->restarts = run->row.restarts;
@@ -210,7 +219,7 @@ static void hand_in_again(struct slurm_run *run, const char *what) {
     run->handing_in = true;
 }
 
-/* ----------------------------------------------------------------------------------------- the end */
+/* ------------------------------------------------------------------------------------- the end */
 
 static void on_explained(void *data, struct str line) {
     struct slurm_run *run = data;
@@ -218,7 +227,7 @@ static void on_explained(void *data, struct str line) {
         slurm_member(line, "JobState", run->remembered, sizeof run->remembered);
     } else if (str_starts(line, "sacct ")) {
         struct str rest = {line.at + 6, line.len - 6}, state = {0}, word = {0};
-        if (str_next(&rest, '|', &state) && str_next(&state, ' ', &word))   /* "CANCELLED by 1000" */
+        if (str_next(&rest, '|', &state) && str_next(&state, ' ', &word)) /* "CANCELLED by 1000" */
             slurm_copy_clean(run->remembered, sizeof run->remembered, word);
     } else if (str_starts(line, "out ") && run->output.len < MAX_OUTPUT) {
         text_sanitise(&run->output, (struct str){line.at + 4, line.len - 4});
@@ -248,7 +257,8 @@ static void fail_explained(struct slurm_run *run, enum slurm_is is, const char *
     if (timed_out)
         buf_printf(&text, ": raise time in [%s] if it needs more", run->cluster->section);
     else if (no_memory)
-        buf_printf(&text, ": give it more with --mem in the options of [%s]", run->cluster->section);
+        buf_printf(&text, ": give it more with --mem in the options of [%s]",
+                   run->cluster->section);
     else if (is == SLURM_DONE)
         buf_puts(&text, " without a result");
     else if (is == SLURM_FAILED && run->seen == SLURM_SEEN)
@@ -264,7 +274,7 @@ static void fail_explained(struct slurm_run *run, enum slurm_is is, const char *
 
 static void on_explain_done(void *data, const struct err *err, bool lost) {
     struct slurm_run *run = data;
-    (void)err;                      /* what could be found out is in the run */
+    (void)err; /* what could be found out is in the run */
     run->explain = NULL;
     run->explaining = false;
     if (lost)
@@ -287,8 +297,10 @@ static void explain(struct slurm_run *run) {
     struct arena *arena = arena_new();
     const char *const rest[] = {host_job_folder(run->job), id, NULL};
     struct host_call_spec spec = {.argv = slurm_script(run->cluster, arena, "explain", rest),
-                                  .plain = true, .on_line = on_explained,
-                                  .on_done = on_explain_done, .data = run};
+                                  .plain = true,
+                                  .on_line = on_explained,
+                                  .on_done = on_explain_done,
+                                  .data = run};
     buf_clear(&run->output);
     run->remembered[0] = 0;
     run->explain = host_call_start(run->cluster->host, &spec, NULL);
@@ -311,7 +323,7 @@ static void over(struct slurm_run *run, enum slurm_is is, bool gone) {
         explain(run);
 }
 
-/* ---------------------------------------------------------------------------------------- steps */
+/* --------------------------------------------------------------------------------------- steps */
 
 /* Where it has begun, or is over, there may be something to follow. */
 static void follow(struct slurm_run *run) {
@@ -358,7 +370,7 @@ void slurm_run_step_soon(struct slurm_run *run) {
         run->step = loop_timer_start(run->cluster->loop, 0, 0, step, run);
 }
 
-/* ------------------------------------------------------------------------------- between the two */
+/* ----------------------------------------------------------------------------- between the two */
 
 static void begin(struct host_job *job) {
     struct slurm_run *run = *(struct slurm_run **)host_job_own(job, sizeof run);
@@ -414,10 +426,10 @@ static void on_done(void *data, struct runner_result *result) {
 void *slurm_run_start(void *self, const struct runner_job *job,
                       const struct runner_callbacks *callbacks, struct err *err) {
     struct slurm_cluster *cluster = self;
-    (void)err;                      /* what goes wrong is told later */
+    (void)err; /* what goes wrong is told later */
     struct slurm_run *run = mem_alloc(1, sizeof *run);
-    *run = (struct slurm_run){.cluster = cluster, .callbacks = *callbacks, .tries = 1,
-                              .restarts = -1};
+    *run =
+        (struct slurm_run){.cluster = cluster, .callbacks = *callbacks, .tries = 1, .restarts = -1};
     struct runner_callbacks own = {on_event, on_done, run};
     struct host_job_hooks hooks = {.begin = begin, .end = end, .again = again, .self = cluster};
     *vec_push(&cluster->runs) = run;

@@ -20,7 +20,7 @@ static int whole(struct str text) {
     return str_to_int(text, &value) && value >= 0 && value <= 1000000000 ? (int)value : 0;
 }
 
-/* ------------------------------------------------------------------------------------------ rows */
+/* ---------------------------------------------------------------------------------------- rows */
 
 /* The next `width` columns of a line. */
 static struct str column(struct str *line, size_t width) {
@@ -35,7 +35,8 @@ bool slurm_job_read(struct str line, struct slurm_job *job) {
     const struct {
         char *to;
         size_t size, width;
-    } columns[] = {          /* in the order and with the widths of SLURM_JOB_FORMAT */
+    } columns[] = {
+        /* in the order and with the widths of SLURM_JOB_FORMAT */
         {job->name, sizeof job->name, 48},   {id, sizeof id, 16},
         {job->state, sizeof job->state, 20}, {job->start, sizeof job->start, 24},
         {restarts, sizeof restarts, 12},     {exit_code, sizeof exit_code, 12},
@@ -60,7 +61,7 @@ bool slurm_node_read(struct str line, struct slurm_node *node) {
     slurm_copy_clean(node->reason, sizeof node->reason, line);
     if (strcmp(node->reason, "none") == 0)
         node->reason[0] = 0;
-    int counts[4] = {0};        /* allocated, idle, other, total */
+    int counts[4] = {0}; /* allocated, idle, other, total */
     for (size_t i = 0; i < COUNT_OF(counts) && str_next(&cpus, '/', &count); i++)
         counts[i] = whole(count);
     node->cpus_busy = counts[0];
@@ -93,7 +94,7 @@ long long slurm_submitted(struct str output) {
 }
 
 void slurm_exit_print(int exit_code, struct buf *out) {
-    int signum = exit_code & 0x7f;      /* as wait() gives it: the signal below, the status above */
+    int signum = exit_code & 0x7f; /* as wait() gives it: the signal below, the status above */
     if (exit_code > 0xff && !signum)
         buf_printf(out, "exit status %d", exit_code >> 8);
     else if (signum)

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ----------------------------------------------------------------------------------------- trouble */
+/* ------------------------------------------------------------------------------------- trouble */
 
 static const struct {
     const char *mark;
@@ -45,8 +45,8 @@ enum slurm_trouble slurm_trouble_of(struct str complaint) {
 
 /* Off with "sbatch: error: ". */
 static struct str without_name(struct str line) {
-    static const char *const prefixes[] = {"sbatch: ", "squeue: ", "scancel: ", "sinfo: ",
-                                           "scontrol: ", "error: ", "fatal: "};
+    static const char *const prefixes[] = {
+        "sbatch: ", "squeue: ", "scancel: ", "sinfo: ", "scontrol: ", "error: ", "fatal: "};
     for (size_t i = 0; i < COUNT_OF(prefixes); i++)
         if (str_starts(line, prefixes[i])) {
             size_t len = strlen(prefixes[i]);
@@ -67,7 +67,7 @@ void slurm_complaint_copy(struct str complaint, char *to, size_t size) {
     buf_free(&text);
 }
 
-/* ------------------------------------------------------------------------------------------ options */
+/* ------------------------------------------------------------------------------------- options */
 
 #define MAX_WORDS 256
 
@@ -97,9 +97,11 @@ static bool next_word(const char **text, struct buf *word, struct err *err) {
 /* Options that make of one job something else, or talk to another cluster. */
 static bool is_ours(const char *word) {
     static const char *const names[] = {
-        "--wrap", "--array", "-a", "--wait", "-W", "--test-only", "--clusters", "-M", "--parsable",
-        "--job-name", "-J", "--output", "-o", "--error", "-e", "--input", "-i", "--open-mode",
-        "--no-requeue", "--help", "-h", "--usage", "--version", "-V", "--chdir", "-D"};
+        "--wrap",       "--array", "-a",         "--wait",     "-W",        "--test-only",
+        "--clusters",   "-M",      "--parsable", "--job-name", "-J",        "--output",
+        "-o",           "--error", "-e",         "--input",    "-i",        "--open-mode",
+        "--no-requeue", "--help",  "-h",         "--usage",    "--version", "-V",
+        "--chdir",      "-D"};
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         size_t len = strlen(names[i]);
         bool is_long = names[i][1] == '-';

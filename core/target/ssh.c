@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The target kind `ssh`: one host, jobs begun by its runner at once. All that takes is host.h's; this
- * file knows which names are hosts. */
+/* The target kind `ssh`: one host, jobs begun by its runner at once. All that takes is host.h's;
+ * this file knows which names are hosts. */
 #include "target/host.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@ struct ssh {
     struct host *host;
 };
 
-/* ------------------------------------------------------------------------------------------ names */
+/* --------------------------------------------------------------------------------------- names */
 
 static char *section_of(const char *name) {
     struct buf section = {0};
@@ -48,14 +48,14 @@ static void ssh_list(const struct target_options *options, struct buf *out) {
     buf_puts(out, ", user@host, the names of ~/.ssh/config");
 }
 
-/* --------------------------------------------------------------------------------------- the kind */
+/* ------------------------------------------------------------------------------------ the kind */
 
 static void *ssh_open(struct loop *loop, const char *name, const struct target_options *options,
                       struct target_board *board, struct err *err) {
     char *section = section_of(name);
     bool given = is_section(name, options);
-    struct host_spec spec = {.name = name, .section = given ? section : NULL,
-                             .config = given ? options->config : NULL};
+    struct host_spec spec = {
+        .name = name, .section = given ? section : NULL, .config = given ? options->config : NULL};
     struct ssh *ssh = mem_alloc(1, sizeof *ssh);
     ssh->host = host_open(loop, &spec, board, err);
     free(section);
@@ -112,7 +112,16 @@ static void ssh_ask_drop(void *asked) {
     host_ask_drop(asked);
 }
 
-const struct target_kind target_ssh = {
-    .name = "ssh", .takes = ssh_takes, .list = ssh_list, .open = ssh_open, .close = ssh_close,
-    .start = ssh_start, .cancel = ssh_cancel, .drop = ssh_drop, .look = ssh_look,
-    .answer = ssh_answer, .retry = ssh_retry, .ask = ssh_ask, .ask_drop = ssh_ask_drop};
+const struct target_kind target_ssh = {.name = "ssh",
+                                       .takes = ssh_takes,
+                                       .list = ssh_list,
+                                       .open = ssh_open,
+                                       .close = ssh_close,
+                                       .start = ssh_start,
+                                       .cancel = ssh_cancel,
+                                       .drop = ssh_drop,
+                                       .look = ssh_look,
+                                       .answer = ssh_answer,
+                                       .retry = ssh_retry,
+                                       .ask = ssh_ask,
+                                       .ask_drop = ssh_ask_drop};

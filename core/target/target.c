@@ -24,25 +24,25 @@ struct target_run {
     struct target *target;
     struct kept_job kept;
     struct runner_callbacks callbacks;
-    void *running;                  /* the kind's handle; NULL while it waits */
+    void *running; /* the kind's handle; NULL while it waits */
     int64_t since_ms;
-    struct loop_timer *timer;       /* tells of a run that ended before it ran */
+    struct loop_timer *timer; /* tells of a run that ended before it ran */
     struct err early;
 };
 
 struct target {
     struct loop *loop;
     const struct target_kind *kind;
-    void *self;                     /* the kind's instance */
+    void *self; /* the kind's instance */
     struct target_board *board;
-    VEC(struct target_run *) runs;  /* waiting and running, in order */
+    VEC(struct target_run *) runs; /* waiting and running, in order */
     int running;
     void (*changed)(void *data);
     void *changed_data;
-    struct loop_timer *telling;     /* `changed` is about to be called */
+    struct loop_timer *telling; /* `changed` is about to be called */
 };
 
-/* ------------------------------------------------------------------------------------------ jobs */
+/* ---------------------------------------------------------------------------------------- jobs */
 
 static const void *keep(struct arena *arena, const void *data, size_t size) {
     return data ? arena_dup(arena, data, size) : NULL;
@@ -60,15 +60,15 @@ static const struct runner_input *keep_inputs(struct arena *arena, const struct 
 static void keep_job(struct kept_job *kept, const struct runner_job *job) {
     struct arena *arena = kept->arena = arena_new();
     kept->job = *job;
-    const char **texts[] = {&kept->job.kernel_path, &kept->job.kernel_text,
-                            &kept->job.kernel_name, &kept->job.incumbent_text,
-                            &kept->job.reference_path, &kept->job.device,
-                            &kept->job.artifact_folder, &kept->job.output_folder,
-                            &kept->job.session, &kept->job.occasion, &kept->job.model};
+    const char **texts[] = {
+        &kept->job.kernel_path,     &kept->job.kernel_text,    &kept->job.kernel_name,
+        &kept->job.incumbent_text,  &kept->job.reference_path, &kept->job.device,
+        &kept->job.artifact_folder, &kept->job.output_folder,  &kept->job.session,
+        &kept->job.occasion,        &kept->job.model};
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         *texts[i] = arena_strdup(arena, *texts[i]);
     kept->job.inputs = keep_inputs(arena, job);
-    kept->job.settings = NULL;      /* those of the place, not of the caller */
+    kept->job.settings = NULL; /* those of the place, not of the caller */
     kept->job.setting_count = 0;
     kept->job.seeds = keep(arena, job->seeds, job->seed_count * sizeof *job->seeds);
     if (!job->command)
@@ -132,7 +132,8 @@ static void end_early(struct target_run *run) {
 }
 
 static void start_waiting(struct target *target) {
-    for (size_t i = 0; i < target->runs.len && target->running < target->board->info.parallel; i++) {
+    for (size_t i = 0; i < target->runs.len && target->running < target->board->info.parallel;
+         i++) {
         struct target_run *run = target->runs.at[i];
         if (run->running || run->timer)
             continue;
@@ -145,7 +146,7 @@ static void start_waiting(struct target *target) {
     }
 }
 
-/* --------------------------------------------------------------------------------------- targets */
+/* ------------------------------------------------------------------------------------- targets */
 
 static const struct target_kind *find_kind(const char *name, const struct target_options *options,
                                            struct err *err) {
@@ -164,8 +165,8 @@ static const struct target_kind *find_kind(const char *name, const struct target
     return NULL;
 }
 
-struct target *target_open(struct loop *loop, const char *name, const struct target_options *options,
-                           struct err *err) {
+struct target *target_open(struct loop *loop, const char *name,
+                           const struct target_options *options, struct err *err) {
     static const struct target_options none = {0};
     options = options ? options : &none;
     const struct target_kind *kind = find_kind(name, options, err);
@@ -210,7 +211,7 @@ const struct target_info *target_describe(const struct target *target) {
     return &target->board->info;
 }
 
-/* ------------------------------------------------------------------------------- what is to see */
+/* ------------------------------------------------------------------------------ what is to see */
 
 static void tell_changed(void *data) {
     struct target *target = data;
@@ -282,12 +283,12 @@ void target_retry(struct target *target) {
         target->kind->retry(target->self);
 }
 
-/* ------------------------------------------------------------------------- commands of the runner */
+/* ---------------------------------------------------------------------- commands of the runner */
 
 struct target_ask {
     const struct target_kind *kind;
-    void *asked;                    /* the kind's handle */
-    struct target_ask_spec spec;    /* the caller's callbacks */
+    void *asked;                 /* the kind's handle */
+    struct target_ask_spec spec; /* the caller's callbacks */
 };
 
 static void on_ask_event(void *data, const char *name, const struct cJSON *event) {
@@ -323,9 +324,12 @@ struct target_ask *target_ask_start(struct target *target, const struct target_a
     }
     struct target_ask *ask = mem_alloc(1, sizeof *ask);
     *ask = (struct target_ask){.kind = target->kind, .spec = *spec};
-    struct target_ask_spec own = {.argv = spec->argv, .limit_s = spec->limit_s,
-                                  .on_event = on_ask_event, .on_line = on_ask_line,
-                                  .on_done = on_ask_done, .data = ask};
+    struct target_ask_spec own = {.argv = spec->argv,
+                                  .limit_s = spec->limit_s,
+                                  .on_event = on_ask_event,
+                                  .on_line = on_ask_line,
+                                  .on_done = on_ask_done,
+                                  .data = ask};
     ask->asked = target->kind->ask(target->self, &own, err);
     if (ask->asked)
         return ask;
@@ -340,7 +344,7 @@ void target_ask_drop(struct target_ask *ask) {
     free(ask);
 }
 
-/* ------------------------------------------------------------------------------------------ runs */
+/* ---------------------------------------------------------------------------------------- runs */
 
 struct target_run *target_start(struct target *target, const struct runner_job *job,
                                 const struct runner_callbacks *callbacks, struct err *err) {

@@ -45,7 +45,7 @@ char *task_cache_seed(const char *of_reference, int64_t seed) {
     return buf_take(&path);
 }
 
-/* ----------------------------------------------------------------------------------- reading meta */
+/* -------------------------------------------------------------------------------- reading meta */
 
 static bool read_number(const cJSON *row, const char *name, double least, double most,
                         double *value) {
@@ -94,21 +94,15 @@ static bool read_value(const cJSON *row, struct task_value *value, char *data, u
             return false;
         value->array.data = data ? data + (size_t)offset : NULL;
         return true;
-    case TASK_FLOAT:
-        return text && str_to_double(str_of(text), &value->number);
+    case TASK_FLOAT: return text && str_to_double(str_of(text), &value->number);
     case TASK_INT:
         if (!text || !str_to_int(str_of(text), &integer))
             return false;
         value->integer = integer;
         return true;
-    case TASK_BOOL:
-        value->integer = cJSON_IsTrue(item);
-        return cJSON_IsBool(item);
-    case TASK_TEXT:
-        value->text = mem_strdup(text);
-        return text != NULL;
-    case TASK_NONE:
-        return true;
+    case TASK_BOOL: value->integer = cJSON_IsTrue(item); return cJSON_IsBool(item);
+    case TASK_TEXT: value->text = mem_strdup(text); return text != NULL;
+    case TASK_NONE: return true;
     }
     return false;
 }
@@ -124,8 +118,8 @@ static bool depends_hold(const cJSON *meta) {
             stat(path->valuestring, &st) != 0 || (double)st.st_size != size->valuedouble)
             return false;
         char now[48];
-        snprintf(now, sizeof now, "%lld", (long long)st.st_mtim.tv_sec * 1000000000 +
-                                              (long long)st.st_mtim.tv_nsec);
+        snprintf(now, sizeof now, "%lld",
+                 (long long)st.st_mtim.tv_sec * 1000000000 + (long long)st.st_mtim.tv_nsec);
         if (strcmp(now, changed->valuestring) != 0)
             return false;
     }
@@ -151,7 +145,7 @@ static bool read_meta(const cJSON *meta, bool shapes_only, struct task_inputs *i
     return true;
 }
 
-/* ---------------------------------------------------------------------------------------- mapping */
+/* ------------------------------------------------------------------------------------- mapping */
 
 /* An empty file maps to nothing, which is fine for inputs without arrays. */
 static bool map_data(const char *path, struct task_inputs *inputs) {
@@ -225,8 +219,7 @@ static struct task_inputs *load_any_seed(const char *of_reference) {
     return inputs;
 }
 
-struct task_inputs *task_inputs_cached(const char *reference_path, int64_t seed,
-                                       bool shapes_only) {
+struct task_inputs *task_inputs_cached(const char *reference_path, int64_t seed, bool shapes_only) {
     char *of = task_cache_of(reference_path, NULL);
     if (!of)
         return NULL;
@@ -239,7 +232,7 @@ struct task_inputs *task_inputs_cached(const char *reference_path, int64_t seed,
     return inputs;
 }
 
-/* --------------------------------------------------------------------------------------- trimming */
+/* ------------------------------------------------------------------------------------ trimming */
 
 struct entry {
     char *path;
@@ -330,7 +323,7 @@ static void remove_oldest(struct entries *entries, uint64_t limit, const char *k
         if (file_remove_tree(entry->path, NULL))
             entries->bytes -= entry->bytes;
         char *folder = path_folder(entry->path);
-        rmdir(folder);              /* goes when it was the last seed of its reference */
+        rmdir(folder); /* goes when it was the last seed of its reference */
         free(folder);
     }
 }

@@ -143,7 +143,10 @@ void enclosure_add_python(struct wall *wall, const char *program) {
 char *task_user_base(void) {
     const char *base = getenv("PYTHONUSERBASE"), *home = getenv("HOME");
     struct buf line = {0};
-    buf_printf(&line, "PYTHONUSERBASE=%s%s", base && *base ? base : home && *home ? home : "/",
+    buf_printf(&line, "PYTHONUSERBASE=%s%s",
+               base && *base   ? base
+               : home && *home ? home
+                               : "/",
                base && *base ? "" : "/.local");
     return buf_take(&line);
 }

@@ -5,8 +5,8 @@
 
 #include "task/task.h"
 
-/* Adds where a Python program that is looked up on PATH has its libraries: the folders that its links
- * lead through. Also those that PYTHONPATH and the user's own site-packages add. */
+/* Adds where a Python program that is looked up on PATH has its libraries: the folders that its
+ * links lead through. Also those that PYTHONPATH and the user's own site-packages add. */
 void enclosure_add_python(struct wall *wall, const char *program);
 
 /* Whether there is such a program. */

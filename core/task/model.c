@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A task of the kind "model": the kernel is timed inside a model, by a command that model.ini beside
- * it describes. Read into the JSON object that a job takes (PROTOCOL.md, "The kind model"); whether
- * the command and the patterns are any good, the runner on the host finds out. */
+/* A task of the kind "model": the kernel is timed inside a model, by a command that model.ini
+ * beside it describes. Read into the JSON object that a job takes (PROTOCOL.md, "The kind model");
+ * whether the command and the patterns are any good, the runner on the host finds out. */
 #include "task/task.h"
 
 #include <cjson/cJSON.h>
@@ -25,8 +25,8 @@ enum kind { WORDS, TEXT, NUMBER };
 static const struct {
     const char *key;
     enum kind kind;
-} keys[] = {{"argv", WORDS},  {"prepare", WORDS}, {"cwd", TEXT},
-            {"install", TEXT}, {"runs", NUMBER},  {"warmup", NUMBER},
+} keys[] = {{"argv", WORDS},   {"prepare", WORDS},       {"cwd", TEXT},
+            {"install", TEXT}, {"runs", NUMBER},         {"warmup", NUMBER},
             {"cores", NUMBER}, {"accuracy_min", NUMBER}, {"limit_s", NUMBER}};
 
 static int wrong(struct reading *reading, const char *section, const char *key, const char *what) {
@@ -95,7 +95,8 @@ static int model_add(struct reading *reading, const char *key, const char *value
         cJSON_AddStringToObject(reading->model, key, value);
         return 1;
     }
-    return wrong(reading, "model", key, "is not known; there are argv, prepare, cwd, install, runs, "
+    return wrong(reading, "model", key,
+                 "is not known; there are argv, prepare, cwd, install, runs, "
                  "warmup, cores, accuracy_min, limit_s");
 }
 
@@ -142,7 +143,8 @@ static int on_value(void *data, const char *section, const char *key, const char
     for (size_t i = 0; i < COUNT_OF(sections); i++)
         if (strcmp(section, sections[i]) == 0)
             return free_add(reading, section, key, value);
-    return wrong(reading, section, key, "stands in no section that is known; there are [model], "
+    return wrong(reading, section, key,
+                 "stands in no section that is known; there are [model], "
                  "[env], [patterns], [scale], [reference]");
 }
 
@@ -150,14 +152,15 @@ static int on_value(void *data, const char *section, const char *key, const char
 static bool complete(struct reading *reading) {
     const cJSON *patterns = cJSON_GetObjectItemCaseSensitive(reading->model, "patterns");
     const cJSON *row;
-    bool timed = cJSON_HasObjectItem(patterns, "latency_ms") ||
-                 cJSON_HasObjectItem(patterns, "ttft_ms");
+    bool timed =
+        cJSON_HasObjectItem(patterns, "latency_ms") || cJSON_HasObjectItem(patterns, "ttft_ms");
     if (!cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(reading->model, "argv")))
         return wrong(reading, "model", "argv", "is missing: the command that runs the model");
     for (row = patterns ? patterns->child : NULL; row; row = row->next)
         if (!cJSON_HasObjectItem(row, "pattern"))
             return wrong(reading, "scale", row->string, "has no pattern of that name");
-    return timed || wrong(reading, "patterns", "latency_ms", "or ttft_ms is needed: a regular "
+    return timed || wrong(reading, "patterns", "latency_ms",
+                          "or ttft_ms is needed: a regular "
                           "expression with one group");
 }
 
@@ -167,9 +170,9 @@ char *task_model_read(const char *path, struct err *err) {
     if (!text)
         return NULL;
     struct reading reading = {.path = path, .model = cJSON_CreateObject(), .err = err};
-    ini_max_line = MAX_LINE;            /* the library's own switches */
+    ini_max_line = MAX_LINE; /* the library's own switches */
     ini_allow_multiline = true;
-    ini_allow_inline_comments = false;  /* a pattern may hold anything */
+    ini_allow_inline_comments = false; /* a pattern may hold anything */
     int line = memchr(text, 0, size) ? 1 : ini_parse_string(text, on_value, &reading);
     ini_allow_inline_comments = true;
     if (line && !reading.failed) {
@@ -177,8 +180,8 @@ char *task_model_read(const char *path, struct err *err) {
                 line);
         reading.failed = true;
     }
-    char *json = !reading.failed && complete(&reading) ? cJSON_PrintUnformatted(reading.model)
-                                                       : NULL;
+    char *json =
+        !reading.failed && complete(&reading) ? cJSON_PrintUnformatted(reading.model) : NULL;
     cJSON_Delete(reading.model);
     free(text);
     return json;

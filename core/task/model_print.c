@@ -96,18 +96,15 @@ static void section_print(struct buf *out, const cJSON *section) {
     if (!strcmp(section->string, "env"))
         env_print(out, section);
     else
-        cJSON_ArrayForEach(value, section)
-            value_print(out, value->string, value);
+        cJSON_ArrayForEach(value, section) value_print(out, value->string, value);
 }
 
 void task_model_print(const char *json, struct buf *out) {
     cJSON *model = cJSON_Parse(json);
     const cJSON *item;
     buf_puts(out, "[model]\n");
-    cJSON_ArrayForEach(item, model) if (!cJSON_IsObject(item))
-        value_print(out, item->string, item);
-    cJSON_ArrayForEach(item, model) if (cJSON_IsObject(item))
-        section_print(out, item);
+    cJSON_ArrayForEach(item, model) if (!cJSON_IsObject(item)) value_print(out, item->string, item);
+    cJSON_ArrayForEach(item, model) if (cJSON_IsObject(item)) section_print(out, item);
     cJSON_Delete(model);
 }
 

@@ -12,23 +12,23 @@
 #define TAIL_BYTES 2000
 #define OUTPUT_LIMIT ((uint64_t)64 << 20)
 #define WATCH_MS 250
-#define DISK_LIMIT ((uint64_t)10 << 30)        /* the whole cache is smaller */
+#define DISK_LIMIT ((uint64_t)10 << 30) /* the whole cache is smaller */
 
 struct python {
     struct loop *loop;
     char *reference_path;
     uint64_t memory_bytes;
-    char *wall_level, *shown;   /* as in struct task_walling */
-    struct wall *wall;          /* of the child that runs; NULL: none of its own */
+    char *wall_level, *shown; /* as in struct task_walling */
+    struct wall *wall;        /* of the child that runs; NULL: none of its own */
     struct python_callbacks callbacks;
     struct loop_child *child;
     struct loop_timer *timer, *watch;
-    char *cache;                /* where the reference may write on the disk */
+    char *cache; /* where the reference may write on the disk */
     bool ready;
     VEC(char *) candidates;
     size_t candidate;
-    struct buf tried;           /* what came of the earlier candidates */
-    struct buf tail;            /* the last lines of its stderr */
+    struct buf tried; /* what came of the earlier candidates */
+    struct buf tail;  /* the last lines of its stderr */
 };
 
 static const char *const usual_places[] = {"python3", "/usr/bin/python3", "/usr/local/bin/python3",
@@ -146,7 +146,7 @@ void python_send(struct python *python, struct str line) {
     loop_child_write(python->child, line.at, line.len);
 }
 
-/* -------------------------------------------------------------------------------------- starting */
+/* ------------------------------------------------------------------------------------ starting */
 
 static void start_candidate(void *data);
 
@@ -241,8 +241,9 @@ static void on_exit_child(void *data, const struct loop_exit *result) {
         python->timer = NULL;
         struct err err = {0};
         err_set(&err, ERR_ENVIRONMENT, "the reference ended its Python (%s)%s", how.at,
-                result->end == LOOP_SIGNALLED && result->signum == 9 ?
-                "; most likely memory ran out" : "");
+                result->end == LOOP_SIGNALLED && result->signum == 9
+                    ? "; most likely memory ran out"
+                    : "");
         python->callbacks.on_end(python->callbacks.data, &err);
     }
     buf_free(&how);
@@ -287,12 +288,23 @@ static void launch(struct python *python, struct err *err) {
     const char *argv[] = {python->candidates.at[python->candidate], "-c", harness.at,
                           python->reference_path, NULL};
     char *base = task_user_base();
-    const char *env[] = {"PYTHONDONTWRITEBYTECODE=1", "PYTHONIOENCODING=utf-8", "HONE_WALL",
-                         "XDG_CACHE_HOME", python->wall ? base : NULL, NULL};
-    struct loop_child_spec spec = {
-        .argv = argv, .env = env, .keep_input = true, .out = LOOP_LINES, .err = LOOP_LINES,
-        .memory_limit = python->memory_bytes, .output_limit = OUTPUT_LIMIT, .wall = python->wall,
-        .on_output = on_output, .on_exit = on_exit_child, .data = python};
+    const char *env[] = {"PYTHONDONTWRITEBYTECODE=1",
+                         "PYTHONIOENCODING=utf-8",
+                         "HONE_WALL",
+                         "XDG_CACHE_HOME",
+                         python->wall ? base : NULL,
+                         NULL};
+    struct loop_child_spec spec = {.argv = argv,
+                                   .env = env,
+                                   .keep_input = true,
+                                   .out = LOOP_LINES,
+                                   .err = LOOP_LINES,
+                                   .memory_limit = python->memory_bytes,
+                                   .output_limit = OUTPUT_LIMIT,
+                                   .wall = python->wall,
+                                   .on_output = on_output,
+                                   .on_exit = on_exit_child,
+                                   .data = python};
     do
         python->child = loop_child_start(python->loop, &spec, err);
     while (!python->child && python->wall && wall_weaken(python->wall));

@@ -20,7 +20,7 @@ struct python *python_new(struct loop *loop, const char *reference_path,
                           const struct python_callbacks *callbacks);
 /* Shows every Python that may be tried to a wall. */
 void python_add_places(struct wall *wall);
-void python_free(struct python *python);        /* accepts NULL; no callbacks any more */
+void python_free(struct python *python); /* accepts NULL; no callbacks any more */
 /* Starts it if it does not run; on_ready or on_end follows, never before this returns. */
 void python_start(struct python *python);
 const char *python_found(const struct python *python);

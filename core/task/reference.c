@@ -26,9 +26,9 @@ struct request {
     task_inputs_fn *on_inputs;
     task_compare_fn *on_compare;
     void *data;
-    struct array *outputs;          /* of OP_COMPARE; the arrays' data is the caller's */
+    struct array *outputs; /* of OP_COMPARE; the arrays' data is the caller's */
     size_t output_count;
-    bool asked;                     /* Python made it already: the cache must have it now */
+    bool asked; /* Python made it already: the cache must have it now */
 };
 
 struct task_reference {
@@ -37,20 +37,20 @@ struct task_reference {
     double seed_s;
     struct python *python;
     VEC(struct request) queue;
-    bool sent;                      /* the first of the queue is with Python */
-    int number;                     /* of the request that is there */
+    bool sent;  /* the first of the queue is with Python */
+    int number; /* of the request that is there */
     uint64_t sent_ns;
-    struct loop_timer *timer;       /* time limit of the request that is there */
+    struct loop_timer *timer; /* time limit of the request that is there */
     struct loop_timer *pump_timer;
-    struct err failed;              /* what a forward ahead of its comparison ended with: the
-                                     * comparisons that follow need not find it out again */
-    bool apart;                     /* Python has a wall of its own */
+    struct err failed; /* what a forward ahead of its comparison ended with: the
+                        * comparisons that follow need not find it out again */
+    bool apart;        /* Python has a wall of its own */
     bool in_callback, dead;
 };
 
 static void pump_soon(struct task_reference *reference);
 
-/* ------------------------------------------------------------------------------------ the queue */
+/* ----------------------------------------------------------------------------------- the queue */
 
 static void free_request(struct request *request) {
     free(request->outputs);
@@ -125,7 +125,7 @@ static bool finish_with_error(struct task_reference *reference, enum err_kind ki
     return finish(reference, NULL, NULL, &err);
 }
 
-/* -------------------------------------------------------------------------------------- answers */
+/* ------------------------------------------------------------------------------------- answers */
 
 static bool flag(const cJSON *row, const char *name) {
     return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, name));
@@ -195,7 +195,7 @@ static void answer_success(struct task_reference *reference, const cJSON *answer
         task_cache_trim(0, folder);
         finish(reference, NULL, NULL, NULL);
     } else {
-        request->asked = true;          /* the pump finds it in the cache now */
+        request->asked = true; /* the pump finds it in the cache now */
         reference->sent = false;
         loop_timer_stop(reference->timer);
         reference->timer = NULL;
@@ -239,7 +239,7 @@ static void on_late(void *data) {
     buf_free(&text);
 }
 
-/* -------------------------------------------------------------------------------------- sending */
+/* ------------------------------------------------------------------------------------- sending */
 
 static cJSON *print_output(const struct array *output, const char *path) {
     cJSON *row = cJSON_CreateObject();
@@ -251,7 +251,8 @@ static cJSON *print_output(const struct array *output, const char *path) {
     return row;
 }
 
-/* Where the kernel's outputs lie for Python to see: its own wall shows it this part of the cache. */
+/* Where the kernel's outputs lie for Python to see: its own wall shows it this part of the
+ * cache. */
 static const char *scratch_of(const struct task_reference *reference) {
     return reference->apart ? reference->cache : NULL;
 }
@@ -344,7 +345,7 @@ static void on_ready(void *data) {
     pump_soon(data);
 }
 
-/* ---------------------------------------------------------------------------------------- the API */
+/* ------------------------------------------------------------------------------------- the API */
 
 struct task_reference *task_reference_open(struct loop *loop, const char *path,
                                            const struct task_reference_limits *limits,
@@ -362,8 +363,8 @@ struct task_reference *task_reference_open(struct loop *loop, const char *path,
     reference->seed_s = limits && limits->seed_s > 0 ? limits->seed_s : DEFAULT_SEED_S;
     const struct task_walling *wall = limits ? limits->wall : NULL;
     reference->apart = !(wall && wall->level && strcmp(wall->level, "inside") == 0);
-    struct python_callbacks callbacks = {.on_ready = on_ready, .on_answer = on_answer,
-                                         .on_end = on_end, .data = reference};
+    struct python_callbacks callbacks = {
+        .on_ready = on_ready, .on_answer = on_answer, .on_end = on_end, .data = reference};
     reference->python = python_new(loop, reference->path, limits, &callbacks);
     return reference;
 }
@@ -387,8 +388,12 @@ void task_reference_forward(struct task_reference *reference, int64_t seed) {
 void task_reference_compare(struct task_reference *reference, int64_t seed,
                             const struct array *outputs, size_t count, task_compare_fn *fn,
                             void *data) {
-    *vec_push(&reference->queue) = (struct request){
-        .operation = OP_COMPARE, .seed = seed, .on_compare = fn, .data = data,
-        .outputs = mem_dup(outputs, count * sizeof *outputs), .output_count = count};
+    *vec_push(&reference->queue) =
+        (struct request){.operation = OP_COMPARE,
+                         .seed = seed,
+                         .on_compare = fn,
+                         .data = data,
+                         .outputs = mem_dup(outputs, count * sizeof *outputs),
+                         .output_count = count};
     pump_soon(reference);
 }

@@ -89,14 +89,16 @@ static struct task *open_file(const char *path, const char *reference, struct er
     task->kernel_text = file_read(path, MAX_KERNEL_BYTES, &task->kernel_len, err);
     if (!task->kernel_text) {
         if (err && err->kind == ERR_ENVIRONMENT)
-            err->kind = ERR_USAGE;          /* the user named a file that is not there */
+            err->kind = ERR_USAGE; /* the user named a file that is not there */
         task_free(task);
         return NULL;
     }
     const char *zero = memchr(task->kernel_text, 0, task->kernel_len);
     if (zero) {
-        err_set(err, ERR_USAGE, "%s holds a zero byte (at byte %zu), so it is no text: a kernel is "
-                "a Python file in UTF-8", path, (size_t)(zero - task->kernel_text));
+        err_set(err, ERR_USAGE,
+                "%s holds a zero byte (at byte %zu), so it is no text: a kernel is "
+                "a Python file in UTF-8",
+                path, (size_t)(zero - task->kernel_text));
         task_free(task);
         return NULL;
     }
@@ -197,8 +199,10 @@ static struct task *not_there(const char *path, struct err *err) {
     struct str name;
     for (size_t i = 0; (name = task_seed_name(i)).at; i++)
         buf_printf(&seeds, "%s" STR_FMT, i ? ", " : "", STR_ARG(name));
-    err_set(err, ERR_USAGE, "there is no task %s: it is neither a folder with kernel.py, nor a "
-            "kernel file, nor one of the seeds %s", path, seeds.at ? seeds.at : "(none)");
+    err_set(err, ERR_USAGE,
+            "there is no task %s: it is neither a folder with kernel.py, nor a "
+            "kernel file, nor one of the seeds %s",
+            path, seeds.at ? seeds.at : "(none)");
     buf_free(&seeds);
     return NULL;
 }

@@ -59,8 +59,8 @@ void task_judge_numbers(struct task_verdict *verdict, const struct task_comparis
     for (size_t i = 0; i < count; i++) {
         if (!(seeds[i].rel_l2 <= tolerance)) {
             task_judge(&verdict->correct, TASK_NO,
-                       "seed %lld: relative L2 is %.3g, allowed is %.3g",
-                       (long long)seeds[i].seed, seeds[i].rel_l2, tolerance);
+                       "seed %lld: relative L2 is %.3g, allowed is %.3g", (long long)seeds[i].seed,
+                       seeds[i].rel_l2, tolerance);
             return;
         }
         worst = fmax(worst, seeds[i].rel_l2);
@@ -77,7 +77,7 @@ void task_judge_latency(struct task_verdict *verdict, double latency_us, double 
                    floor_us);
 }
 
-/* ------------------------------------------------------------------------------------------ speed */
+/* --------------------------------------------------------------------------------------- speed */
 
 #define FEWEST_PAIRS 5
 
@@ -90,7 +90,7 @@ static const double student[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.36
 static double student_for(size_t freedom) {
     if (freedom <= COUNT_OF(student))
         return student[freedom - 1];
-    return 1.96 + 2.4 / (double)freedom;        /* within 0.002 of the table from here on */
+    return 1.96 + 2.4 / (double)freedom; /* within 0.002 of the table from here on */
 }
 
 struct task_ratio task_ratio_of(struct task_samples incumbent, struct task_samples candidate) {
@@ -120,8 +120,8 @@ static void judge_modelled(struct task_judgement *faster, double was, double is)
 
 static void judge_measured(struct task_judgement *faster, struct task_ratio ratio) {
     enum task_answer answer = ratio.low > 1 && ratio.ratio > TASK_SAME ? TASK_YES
-                              : ratio.high < TASK_SAME                ? TASK_NO
-                                                                      : TASK_INCONCLUSIVE;
+                              : ratio.high < TASK_SAME                 ? TASK_NO
+                                                                       : TASK_INCONCLUSIVE;
     task_judge(faster, answer,
                "%.3fx, 95 %% interval %.3fx to %.3fx of %zu pairs; differences from %.1f %% would "
                "have been seen",
@@ -137,8 +137,9 @@ void task_judge_speed(struct task_verdict *verdict, struct task_samples incumben
     else if (incumbent.modelled && candidate.modelled)
         judge_modelled(faster, incumbent.us[0], candidate.us[0]);
     else if (ratio.pairs < FEWEST_PAIRS || isnan(ratio.ratio))
-        task_judge(faster, TASK_INCONCLUSIVE, "%zu and %zu samples are too few, %d pairs are needed",
-                   incumbent.count, candidate.count, FEWEST_PAIRS);
+        task_judge(faster, TASK_INCONCLUSIVE,
+                   "%zu and %zu samples are too few, %d pairs are needed", incumbent.count,
+                   candidate.count, FEWEST_PAIRS);
     else
         judge_measured(faster, ratio);
 }

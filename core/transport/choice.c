@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The way that finds the way: asks `ssh -G` (or our own reader, where no ssh client is installed)
- * what the user's ssh_config says of the host, and goes on with libssh2 in this process, or with the
- * system's client where the host needs more than libssh2 can do. */
+ * what the user's ssh_config says of the host, and goes on with libssh2 in this process, or with
+ * the system's client where the host needs more than libssh2 can do. */
 #include "transport/client.h"
 #include "transport/keys.h"
 #include "transport/settings.h"
@@ -26,7 +26,7 @@ struct chooser {
     struct loop_timer *later;
     struct buf dump, said;
     struct settings settings;
-    struct err err;                 /* of what failed at once */
+    struct err err; /* of what failed at once */
     bool has_client;
 };
 
@@ -44,7 +44,7 @@ static const struct {
     {"bindinterface", "the connection starts at an interface of its own (BindInterface)"},
 };
 
-/* ------------------------------------------------------------------------------------- the route */
+/* ----------------------------------------------------------------------------------- the route */
 
 static const char *arena_take(struct arena *arena, char *text) {
     const char *copy = arena_strdup(arena, text);
@@ -61,8 +61,7 @@ static void add_file(struct chooser *chooser, struct files *files, struct str pa
     const char *name = chooser->transport->route.asked->name;
     const char *word = arena_strndup(arena, path.at, path.len);
     if (*word && strcmp(word, "none") != 0)
-        *vec_push(&files->all) =
-            arena_take(arena, settings_expand(&chooser->settings, word, name));
+        *vec_push(&files->all) = arena_take(arena, settings_expand(&chooser->settings, word, name));
 }
 
 /* One path a value, or several with blanks between. */
@@ -78,8 +77,8 @@ static void add_files(struct chooser *chooser, struct files *files, const char *
 
 static const char *const *end_files(struct chooser *chooser, struct files *files) {
     *vec_push(&files->all) = NULL;
-    const char *const *copy = arena_dup(chooser->transport->arena, files->all.at,
-                                        files->all.len * sizeof *files->all.at);
+    const char *const *copy =
+        arena_dup(chooser->transport->arena, files->all.at, files->all.len * sizeof *files->all.at);
     vec_free(&files->all);
     return copy;
 }
@@ -94,8 +93,8 @@ static const char *find_agent(struct chooser *chooser) {
         const char *path = getenv(*value == '$' ? value + 1 : value);
         return path && *path ? arena_strdup(arena, path) : NULL;
     }
-    return arena_take(arena, settings_expand(&chooser->settings, value,
-                                             chooser->transport->route.asked->name));
+    return arena_take(
+        arena, settings_expand(&chooser->settings, value, chooser->transport->route.asked->name));
 }
 
 static bool is_yes(const char *value) {
@@ -122,7 +121,8 @@ static void fill_route(struct chooser *chooser) {
     route->host = host ? arena_strdup(arena, host) : route->name;
     route->user = arena_strdup(arena, user ? user : own_name());
     route->port = port && str_to_int(str_of(port), &number) && number > 0 && number < 65536
-                      ? (int)number : 22;
+                      ? (int)number
+                      : 22;
     route->host_key_name = alias ? arena_strdup(arena, alias) : NULL;
     route->identities = end_files(chooser, &keys);
     route->identities_only = is_yes(settings_get(settings, "identitiesonly"));
@@ -131,7 +131,7 @@ static void fill_route(struct chooser *chooser) {
     route->strict = is_yes(settings_get(settings, "stricthostkeychecking"));
 }
 
-/* ------------------------------------------------------------------------------------ the choice */
+/* ---------------------------------------------------------------------------------- the choice */
 
 static bool has_certificate(const char *identity) {
     struct buf path = {0};
@@ -162,7 +162,7 @@ static const char *key_need(const struct transport_route *route) {
         all++;
     }
     if (!all || counts[KEY_OTHER] || (route->agent && !route->identities_only))
-        return NULL;                    /* there is something to try with libssh2 */
+        return NULL; /* there is something to try with libssh2 */
     if (counts[KEY_SECURITY])
         return "its key is on a security key";
     if (!libssh2_version(LIBSSH2_WITH_RSA_SHA2))
@@ -188,12 +188,15 @@ static bool client_is(const struct transport_route *route, const char *what) {
 static bool may_use(const struct chooser *chooser, const char *need, struct err *err) {
     const struct transport_route *route = &chooser->transport->route;
     if (need && client_is(route, "libssh2"))
-        return err_set(err, ERR_USAGE, "%s cannot be reached with libssh2: %s. Set client = ssh, or "
-                       "leave it at auto", route->name, need);
+        return err_set(err, ERR_USAGE,
+                       "%s cannot be reached with libssh2: %s. Set client = ssh, or "
+                       "leave it at auto",
+                       route->name, need);
     if ((need || client_is(route, "ssh")) && !chooser->has_client)
-        return err_set(err, ERR_USAGE, "%s needs the system's ssh client%s%s, and there is no ssh on "
-                       "PATH. Install OpenSSH's client (package openssh-client)", route->name,
-                       need ? ": " : "", need ? need : "");
+        return err_set(err, ERR_USAGE,
+                       "%s needs the system's ssh client%s%s, and there is no ssh on "
+                       "PATH. Install OpenSSH's client (package openssh-client)",
+                       route->name, need ? ": " : "", need ? need : "");
     return true;
 }
 
@@ -210,7 +213,8 @@ static void choose(struct chooser *chooser) {
         return;
     }
     if (need)
-        transport_note(transport, "the system's ssh is used for %s: %s", transport->route.name, need);
+        transport_note(transport, "the system's ssh is used for %s: %s", transport->route.name,
+                       need);
     struct transport_ways ways = {.ops = &transport_client_ops};
     if (!need && !wants_client)
         ways = (struct transport_ways){
@@ -219,7 +223,7 @@ static void choose(struct chooser *chooser) {
     transport_proceed(transport, &ways);
 }
 
-/* -------------------------------------------------------------------------------------- looking */
+/* ------------------------------------------------------------------------------------- looking */
 
 static void on_dump(void *data, enum loop_stream stream, struct str text, bool whole) {
     struct chooser *chooser = data;
@@ -241,9 +245,10 @@ static void on_dumped(void *data, const struct loop_exit *result) {
         return;
     }
     if (result->end == LOOP_TIMED_OUT) {
-        err_set(&err, ERR_USAGE, "ssh -G %s gave no answer within %.0f s: does a Match exec or a "
-                "name look-up in ssh_config hang?", transport->route.name,
-                transport->route.connect_limit_s);
+        err_set(&err, ERR_USAGE,
+                "ssh -G %s gave no answer within %.0f s: does a Match exec or a "
+                "name look-up in ssh_config hang?",
+                transport->route.name, transport->route.connect_limit_s);
     } else {
         struct buf said = {0};
         text_sanitise(&said, str_trim(buf_str(&chooser->said)));
@@ -260,11 +265,15 @@ static bool start_client(struct chooser *chooser, struct err *err) {
     if (!client_folder_make(&chooser->folder, route, err))
         return false;
     char **argv = client_command_line(&chooser->folder, route, more);
-    struct loop_child_spec spec = {.argv = (const char *const *)argv, .own_session = true,
+    struct loop_child_spec spec = {.argv = (const char *const *)argv,
+                                   .own_session = true,
                                    .environment = LOOP_WHOLE,
-                                   .out = LOOP_RAW, .err = LOOP_RAW,
+                                   .out = LOOP_RAW,
+                                   .err = LOOP_RAW,
                                    .time_limit_s = route->connect_limit_s,
-                                   .on_output = on_dump, .on_exit = on_dumped, .data = chooser};
+                                   .on_output = on_dump,
+                                   .on_exit = on_dumped,
+                                   .data = chooser};
     struct err ignored;
     chooser->child = loop_child_start(chooser->transport->loop, &spec, &ignored);
     client_free_words(argv);
@@ -356,7 +365,7 @@ static void choice_close(struct transport *transport) {
 /* Nothing is asked and nothing runs before a way was chosen. */
 static const struct transport_ops choice_ops = {.open = choice_open, .close = choice_close};
 
-/* -------------------------------------------------------------------------------- the open call */
+/* ------------------------------------------------------------------------------- the open call */
 
 static bool is_word(const char *text) {
     if (*text == '-' || !*text)
@@ -372,8 +381,10 @@ static bool check_word(const char *what, const char *text, struct err *err) {
         return true;
     struct buf shown = {0};
     text_sanitise(&shown, str_of(text));
-    err_set(err, ERR_USAGE, "\"%.80s\" cannot be the %s of a host: it is empty, begins with '-' or has "
-            "blanks or quotes", shown.at ? shown.at : "", what);
+    err_set(err, ERR_USAGE,
+            "\"%.80s\" cannot be the %s of a host: it is empty, begins with '-' or has "
+            "blanks or quotes",
+            shown.at ? shown.at : "", what);
     buf_free(&shown);
     return false;
 }
@@ -384,7 +395,8 @@ static bool check_host(const struct transport_host *host, struct err *err) {
     for (size_t i = 0; i < COUNT_OF(clients); i++)
         known = known || !strcmp(host->client, clients[i]);
     if (!known)
-        return err_set(err, ERR_USAGE, "client = %.40s: it can be auto, libssh2 or ssh", host->client);
+        return err_set(err, ERR_USAGE, "client = %.40s: it can be auto, libssh2 or ssh",
+                       host->client);
     if (host->port < 0 || host->port > 65535)
         return err_set(err, ERR_USAGE, "port %d: a port is a number from 1 to 65535", host->port);
     if (!check_word("name", host->name ? host->name : "", err) ||
@@ -399,7 +411,7 @@ static const struct transport_host *copy_host(struct arena *arena,
                                               const struct transport_host *host) {
     struct transport_host *copy = ARENA_NEW(arena, struct transport_host);
     *copy = *host;
-    const char **texts[] = {&copy->name, &copy->host, &copy->user, &copy->identity,
+    const char **texts[] = {&copy->name,       &copy->host,        &copy->user,  &copy->identity,
                             &copy->ssh_config, &copy->known_hosts, &copy->client};
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         if (*texts[i])
@@ -408,14 +420,15 @@ static const struct transport_host *copy_host(struct arena *arena,
 }
 
 struct transport *transport_open_ssh(struct loop *loop, const struct transport_host *host,
-                                     const struct transport_callbacks *callbacks,
-                                     struct err *err) {
+                                     const struct transport_callbacks *callbacks, struct err *err) {
     if (!check_host(host, err))
         return NULL;
     struct arena *arena = arena_new();
     const struct transport_host *asked = copy_host(arena, host);
     struct transport_route route = {
-        .name = asked->name, .asked = asked, .port = host->port,
+        .name = asked->name,
+        .asked = asked,
+        .port = host->port,
         .connect_limit_s = host->connect_limit_s > 0 ? host->connect_limit_s : CONNECT_LIMIT_S,
         .keepalive_s = host->keepalive_s > 0 ? host->keepalive_s : KEEPALIVE_S};
     struct transport_ways ways = {.ops = &choice_ops};

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way over the system's ssh: one child holds the connection (ssh -M -N, with its control socket in
- * a private folder), sessions run over that socket. Here the child is started, watched and ended, and
- * its questions are passed on. What it honours of the user's ssh_config is all its own. */
+/* The way over the system's ssh: one child holds the connection (ssh -M -N, with its control socket
+ * in a private folder), sessions run over that socket. Here the child is started, watched and
+ * ended, and its questions are passed on. What it honours of the user's ssh_config is all its
+ * own. */
 #include "transport/client.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LOOK_MS 20                      /* between looks for the control socket */
+#define LOOK_MS 20 /* between looks for the control socket */
 #define WAIT_FOR_REASON_MS 2000
 #define SAID_LIMIT ((size_t)1 << 15)
 
@@ -21,7 +22,7 @@ struct client {
     char *socket;
     struct buf said;
     struct loop_timer *look, *limit, *reason;
-    enum transport_ask asked;           /* the question that is open */
+    enum transport_ask asked; /* the question that is open */
     bool connected, ended;
 };
 
@@ -49,9 +50,10 @@ static void on_limit(void *data) {
     const struct transport_route *route = &client->transport->route;
     struct err err;
     client->limit = NULL;
-    err_set(&err, ERR_ENVIRONMENT, "cannot reach %s: no connection within %.3g s. Is it switched on, "
-            "and does a firewall or security group let you in?", route->name,
-            route->connect_limit_s);
+    err_set(&err, ERR_ENVIRONMENT,
+            "cannot reach %s: no connection within %.3g s. Is it switched on, "
+            "and does a firewall or security group let you in?",
+            route->name, route->connect_limit_s);
     end_with(client, &err);
 }
 
@@ -63,7 +65,7 @@ static void start_limit(struct client *client) {
                                      on_limit, client);
 }
 
-/* ------------------------------------------------------------------------------------ the socket */
+/* ---------------------------------------------------------------------------------- the socket */
 
 /* How the person was let in, as ssh says at its verbose level:
  * Authenticated to HOST ([ADDRESS]:PORT) using "publickey". */
@@ -104,8 +106,8 @@ static void on_mux_gone(void *data, const char *why) {
     struct client *client = data;
     struct err err;
     if (client->connected && client->master && !client->ended) {
-        client->reason = loop_timer_start(client->transport->loop, WAIT_FOR_REASON_MS, 0,
-                                          on_no_reason, client);
+        client->reason =
+            loop_timer_start(client->transport->loop, WAIT_FOR_REASON_MS, 0, on_no_reason, client);
         return;
     }
     err_set(&err, ERR_ENVIRONMENT, "cannot use the connection to %s: %s",
@@ -123,7 +125,7 @@ static void on_look(void *data) {
     client->look = NULL;
 }
 
-/* ------------------------------------------------------------------------------------- the child */
+/* ----------------------------------------------------------------------------------- the child */
 
 static void on_said(void *data, enum loop_stream stream, struct str text, bool whole) {
     struct client *client = data;
@@ -146,22 +148,35 @@ static bool start_master(struct client *client, struct err *err) {
     const struct transport_route *route = &client->transport->route;
     /* Of the user's configuration only what makes the connection is wanted: no forwardings, no
      * commands, no connection that outlives hone. */
-    const char *const more[] = {"-M", "-N", "-T", "-x", "-a", "-S", client->socket,
-                                "-oControlPersist=no", "-oPermitLocalCommand=no",
-                                "-oClearAllForwardings=yes", "-oTunnel=no",
-                                "-oEscapeChar=none", NULL};
+    const char *const more[] = {"-M",
+                                "-N",
+                                "-T",
+                                "-x",
+                                "-a",
+                                "-S",
+                                client->socket,
+                                "-oControlPersist=no",
+                                "-oPermitLocalCommand=no",
+                                "-oClearAllForwardings=yes",
+                                "-oTunnel=no",
+                                "-oEscapeChar=none",
+                                NULL};
     char **argv = client_command_line(&client->folder, route, more);
-    struct loop_child_spec spec = {.argv = (const char *const *)argv, .own_session = true,
-                                   .environment = LOOP_WHOLE,   /* agent, tickets, what Match asks */
+    struct loop_child_spec spec = {.argv = (const char *const *)argv,
+                                   .own_session = true,
+                                   .environment = LOOP_WHOLE, /* agent, tickets, what Match asks */
                                    .env = asker_environment(client->asker),
-                                   .out = LOOP_DISCARD, .err = LOOP_LINES,
-                                   .on_output = on_said, .on_exit = on_master_exit, .data = client};
+                                   .out = LOOP_DISCARD,
+                                   .err = LOOP_LINES,
+                                   .on_output = on_said,
+                                   .on_exit = on_master_exit,
+                                   .data = client};
     client->master = loop_child_start(client->transport->loop, &spec, err);
     client_free_words(argv);
     return client->master != NULL;
 }
 
-/* ------------------------------------------------------------------------------------- questions */
+/* ----------------------------------------------------------------------------------- questions */
 
 static void on_question(void *data, const struct transport_question *question) {
     struct client *client = data;
@@ -185,12 +200,14 @@ static void client_answer(struct transport *transport, const char *answer) {
         return;
     }
     struct err err;
-    err_set(&err, ERR_CANCELLED, is_key ? "the key of %s was not accepted; nothing was sent to it"
-            : "cannot reach %s: a question was not answered", transport->route.name);
+    err_set(&err, ERR_CANCELLED,
+            is_key ? "the key of %s was not accepted; nothing was sent to it"
+                   : "cannot reach %s: a question was not answered",
+            transport->route.name);
     end_with(client, &err);
 }
 
-/* --------------------------------------------------------------------------------------- the way */
+/* ------------------------------------------------------------------------------------- the way */
 
 static void client_open(struct transport *transport) {
     struct client *client = mem_alloc(1, sizeof *client);

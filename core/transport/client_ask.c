@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Questions of ssh, and of the ssh it starts for a jump host. ssh runs the program SSH_ASKPASS and
  * reads the answer from its output; ours is a script that writes the question into the fifo "q" of
- * the private folder and reads the answer from a fifo of its own. A secret passes through a pipe and
- * a builtin of the shell, and is nowhere else. */
+ * the private folder and reads the answer from a fifo of its own. A secret passes through a pipe
+ * and a builtin of the shell, and is nowhere else. */
 #include "transport/client.h"
 
 #include <errno.h>
@@ -33,15 +33,15 @@ struct asker {
     char *folder, *fifo;
     int fd;
     struct loop_watch *watch;
-    struct buf came;                /* not yet a whole question */
+    struct buf came; /* not yet a whole question */
     struct transport_question last;
-    int asking;                     /* the pid that waits; 0: none */
-    VEC(char *) questions;          /* asked meanwhile */
-    char *lines[3];                 /* of the environment */
+    int asking;            /* the pid that waits; 0: none */
+    VEC(char *) questions; /* asked meanwhile */
+    char *lines[3];        /* of the environment */
     const char *environment[4];
 };
 
-/* ------------------------------------------------------------------------- understanding prompts */
+/* ----------------------------------------------------------------------- understanding prompts */
 
 static bool contains(struct str text, const char *part) {
     return memmem(text.at, text.len, part, strlen(part)) != NULL;
@@ -82,9 +82,11 @@ static void host_key_question(struct str prompt, struct transport_question *ques
         print.len--;
     question->ask = TRANSPORT_ASK_HOST_KEY;
     if (host.len && print.len)
-        buf_printf(&text, "The host " STR_FMT " is not known yet. Its " STR_FMT " key has the "
+        buf_printf(&text,
+                   "The host " STR_FMT " is not known yet. Its " STR_FMT " key has the "
                    "fingerprint " STR_FMT ". Is that the right machine? Answer yes to connect and "
-                   "to remember the key.", STR_ARG(host), STR_ARG(kind), STR_ARG(print));
+                   "to remember the key.",
+                   STR_ARG(host), STR_ARG(kind), STR_ARG(print));
     else
         buf_add(&text, prompt.at, prompt.len);
     put_text(question, &text);
@@ -95,8 +97,8 @@ static void secret_question(struct str prompt, struct transport_question *questi
     struct buf text = {0};
     struct str key = between(prompt, "passphrase for key '", '\'');
     question->secret = true;
-    question->ask = contains(prompt, "passphrase") ? TRANSPORT_ASK_PASSPHRASE
-                                                   : TRANSPORT_ASK_PASSWORD;
+    question->ask =
+        contains(prompt, "passphrase") ? TRANSPORT_ASK_PASSPHRASE : TRANSPORT_ASK_PASSWORD;
     if (key.len)
         buf_printf(&text, "The key " STR_FMT " is locked: its passphrase?", STR_ARG(key));
     else
@@ -117,7 +119,7 @@ bool asker_understand(struct str prompt, struct str hint, struct transport_quest
     return true;
 }
 
-/* --------------------------------------------------------------------------------------- answers */
+/* ------------------------------------------------------------------------------------- answers */
 
 /* The script holds its fifo open both ways, so that this neither waits nor is lost. */
 static void send_answer(struct asker *asker, int pid, const char *answer) {
@@ -152,7 +154,7 @@ void asker_answer(struct asker *asker, const char *answer) {
     ask_next(asker);
 }
 
-/* ------------------------------------------------------------------------------------- questions */
+/* ----------------------------------------------------------------------------------- questions */
 
 /* Takes the text. */
 static void ask(struct asker *asker, char *text) {
@@ -164,7 +166,7 @@ static void ask(struct asker *asker, char *text) {
         free(text);
         return;
     }
-    if (str_is(hint, "confirm")) {      /* things hone does not ask for, as keeping keys in an agent */
+    if (str_is(hint, "confirm")) { /* things hone does not ask for, as keeping keys in an agent */
         send_answer(asker, (int)number, NULL);
     } else if (!asker_understand(rest, hint, &question)) {
         struct buf note = {0};
@@ -213,7 +215,7 @@ static void on_readable(void *data, int events) {
     }
 }
 
-/* ------------------------------------------------------------------------------------- the asker */
+/* ----------------------------------------------------------------------------------- the asker */
 
 static bool write_script(const char *path, struct err *err) {
     return (file_write(path, script, sizeof script - 1, err) && chmod(path, 0700) == 0) ||

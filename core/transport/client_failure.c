@@ -11,11 +11,12 @@
 struct failure {
     const char *words;
     enum err_kind kind;
-    const char *advice;             /* after the line of ssh that has the words */
+    const char *advice; /* after the line of ssh that has the words */
 };
 static const struct failure failures[] = {
     {"REMOTE HOST IDENTIFICATION HAS CHANGED", ERR_USAGE,
-     "its host key is not the one in known_hosts: either the machine was set up anew or somebody is "
+     "its host key is not the one in known_hosts: either the machine was set up anew or somebody "
+     "is "
      "in between. If the change is right, remove the old key (ssh-keygen -R) and connect again"},
     {"Host key verification failed", ERR_USAGE,
      "its host key is not in known_hosts and was not confirmed"},
@@ -67,8 +68,8 @@ static struct str last_line(struct str said) {
     struct str line, last = {"", 0};
     while (str_next(&said, '\n', &line)) {
         line = str_trim(line);
-        if (line.len && !str_starts(line, "Transferred:") && !str_starts(line, "Bytes per second:") &&
-            !str_starts(line, "Authenticated to"))
+        if (line.len && !str_starts(line, "Transferred:") &&
+            !str_starts(line, "Bytes per second:") && !str_starts(line, "Authenticated to"))
             last = line;
     }
     return last;
@@ -76,7 +77,7 @@ static struct str last_line(struct str said) {
 
 static void put_line(struct buf *out, struct str line) {
     line = str_trim(line);
-    while (line.len && strchr("@ .", *line.at)) {       /* the frame around warnings; full stops */
+    while (line.len && strchr("@ .", *line.at)) { /* the frame around warnings; full stops */
         line.at++;
         line.len--;
     }
@@ -87,7 +88,8 @@ static void put_line(struct buf *out, struct str line) {
 
 /* ssh says so when the program it connects through ended: it had reached no machine itself. */
 static bool failed_on_the_way(struct str said) {
-    return find_line(said, "UNKNOWN port 65535").len || find_line(said, "stdio forwarding failed").len;
+    return find_line(said, "UNKNOWN port 65535").len ||
+           find_line(said, "stdio forwarding failed").len;
 }
 
 void client_explain(const struct transport_route *route, struct str said, bool connected,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The private folder of a connection over the system's ssh, and ssh's command line. The ssh_config in
- * it begins with what hone insists on, also for jump hosts, which read the same file; what concerns
- * the host alone stands on the command line. */
+/* The private folder of a connection over the system's ssh, and ssh's command line. The ssh_config
+ * in it begins with what hone insists on, also for jump hosts, which read the same file; what
+ * concerns the host alone stands on the command line. */
 #include "transport/client.h"
 #include "transport/settings.h"
 
@@ -17,10 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PLACE "/tmp"                    /* a socket's path may have 104 bytes, and TMPDIR has more */
+#define PLACE "/tmp" /* a socket's path may have 104 bytes, and TMPDIR has more */
 #define PREFIX "hone-ssh."
 #define MOST_ENTRIES 10000
-#define SURELY_LOCKED_S 60              /* by then its maker has locked it */
+#define SURELY_LOCKED_S 60 /* by then its maker has locked it */
 #define SYSTEM_CONFIG "/etc/ssh/ssh_config"
 
 /* ssh looks up the home in the user database; hone goes by $HOME. */
@@ -32,8 +32,9 @@ static bool home_is_elsewhere(void) {
 
 static void write_known_hosts(const struct transport_route *route, struct buf *out) {
     const char *asked = route->asked->known_hosts;
-    char *own = asked ? mem_strdup(asked)
-                      : home_is_elsewhere() ? settings_user_file("known_hosts") : NULL;
+    char *own = asked                 ? mem_strdup(asked)
+                : home_is_elsewhere() ? settings_user_file("known_hosts")
+                                      : NULL;
     if (own)
         buf_printf(out, "UserKnownHostsFile \"%s\"\n", own);
     free(own);
@@ -54,7 +55,7 @@ static int whole_seconds(double seconds) {
 }
 
 static void write_config(const struct transport_route *route, struct buf *out) {
-    if (route->host)                    /* known by now; before, the user's own setting is wanted */
+    if (route->host) /* known by now; before, the user's own setting is wanted */
         buf_printf(out, "StrictHostKeyChecking %s\n", route->strict ? "yes" : "ask");
     buf_printf(out,
                "BatchMode no\n"

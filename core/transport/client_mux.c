@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions over a connection that the system's ssh holds, in the proxy mode of its multiplexing: one
- * local socket, on which hone speaks SSH's connection protocol (RFC 4254) for its own channels and
- * ssh does the rest. So hone sees exit signals, refusals and windows as with a connection of its own.
- * The connection itself, its keys and questions are client.c's. */
+/* Sessions over a connection that the system's ssh holds, in the proxy mode of its multiplexing:
+ * one local socket, on which hone speaks SSH's connection protocol (RFC 4254) for its own channels
+ * and ssh does the rest. So hone sees exit signals, refusals and windows as with a connection of
+ * its own. The connection itself, its keys and questions are client.c's. */
 #include "transport/client.h"
 
 #include <errno.h>
@@ -15,12 +15,12 @@
 
 #define WINDOW (2u << 20)
 #define MOST_PACKET (32u << 10)
-#define PACKET_LIMIT (256u << 10)       /* more than that is no packet */
-#define READ_AT_ONCE 16384              /* then keys and frames have their turn */
-#define OUT_ENOUGH ((size_t)256 << 10)  /* input waits while so much is not sent */
+#define PACKET_LIMIT (256u << 10)      /* more than that is no packet */
+#define READ_AT_ONCE 16384             /* then keys and frames have their turn */
+#define OUT_ENOUGH ((size_t)256 << 10) /* input waits while so much is not sent */
 #define RETRY_MS 100
 #define MOST_RETRIES 50
-#define GROW_AFTER 8                    /* ended sessions: then one more is tried at once */
+#define GROW_AFTER 8 /* ended sessions: then one more is tried at once */
 #define MUX_VERSION 4
 
 /* Numbers of PROTOCOL.mux and RFC 4254. */
@@ -32,8 +32,17 @@ enum {
     MUX_FAILED = (int)0x80000003,
 };
 enum {
-    MSG_OPEN = 90, MSG_OPENED, MSG_OPEN_FAILED, MSG_WINDOW, MSG_DATA, MSG_EXTENDED, MSG_EOF, MSG_CLOSE,
-    MSG_REQUEST, MSG_SUCCESS, MSG_FAILURE,
+    MSG_OPEN = 90,
+    MSG_OPENED,
+    MSG_OPEN_FAILED,
+    MSG_WINDOW,
+    MSG_DATA,
+    MSG_EXTENDED,
+    MSG_EOF,
+    MSG_CLOSE,
+    MSG_REQUEST,
+    MSG_SUCCESS,
+    MSG_FAILURE,
 };
 enum { OPEN_PROHIBITED = 1, DATA_STDERR = 1 };
 
@@ -41,11 +50,11 @@ enum channel_state { CHANNEL_WAITING, CHANNEL_OPENING, CHANNEL_OPEN, CHANNEL_CLO
 /* One command's way. It outlives the command when that was killed, until the server closes it. */
 struct channel {
     struct mux *mux;
-    struct transport_command *command;  /* NULL: killed or dropped */
+    struct transport_command *command; /* NULL: killed or dropped */
     enum channel_state state;
     uint32_t id, remote_id;
-    uint32_t window, most_packet;       /* of what is sent */
-    uint32_t taken;                     /* of what came, not yet given back to the server's window */
+    uint32_t window, most_packet; /* of what is sent */
+    uint32_t taken;               /* of what came, not yet given back to the server's window */
     bool sent_eof, sent_close, has_exit;
     int retries;
     struct transport_exit exit;
@@ -58,15 +67,15 @@ struct mux {
     struct loop_timer *retry;
     struct buf in, out;
     size_t out_at;
-    bool proxied;                       /* the connection protocol is spoken */
+    bool proxied; /* the connection protocol is spoken */
     bool gone;
     uint32_t next_id;
-    size_t limit;                       /* sessions the server takes at once, as far as known */
-    size_t calm;                        /* sessions that ended since it refused one */
-    VEC(struct channel *) channels;     /* in order of start */
+    size_t limit;                   /* sessions the server takes at once, as far as known */
+    size_t calm;                    /* sessions that ended since it refused one */
+    VEC(struct channel *) channels; /* in order of start */
 };
 
-/* -------------------------------------------------------------------------------------- sending */
+/* ------------------------------------------------------------------------------------- sending */
 
 static void put_u32(struct buf *out, uint32_t value) {
     char bytes[4] = {(char)(value >> 24), (char)(value >> 16), (char)(value >> 8), (char)value};
@@ -93,7 +102,7 @@ static void flush(struct mux *mux) {
         ssize_t n = send(mux->fd, mux->out.at + mux->out_at, mux->out.len - mux->out_at, 0);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0)                      /* an end shows when reading, with all that came before */
+        if (n < 0) /* an end shows when reading, with all that came before */
             break;
         mux->out_at += (size_t)n;
     }
@@ -165,8 +174,8 @@ static void send_close(struct channel *channel) {
 static void send_input(struct channel *channel) {
     struct mux *mux = channel->mux;
     struct transport_command *command = channel->command;
-    while (command && channel->state == CHANNEL_OPEN && !channel->sent_eof && !channel->sent_close &&
-           mux->out.len - mux->out_at < OUT_ENOUGH) {
+    while (command && channel->state == CHANNEL_OPEN && !channel->sent_eof &&
+           !channel->sent_close && mux->out.len - mux->out_at < OUT_ENOUGH) {
         size_t most = MIN_OF(channel->window, MIN_OF(channel->most_packet, MOST_PACKET));
         struct str input = transport_command_peek(command, most);
         if (!input.len) {
@@ -185,7 +194,7 @@ static void send_input(struct channel *channel) {
     }
 }
 
-/* ------------------------------------------------------------------------------------- channels */
+/* ------------------------------------------------------------------------------------ channels */
 
 static size_t count_busy(const struct mux *mux) {
     size_t busy = 0;
@@ -197,7 +206,8 @@ static size_t count_busy(const struct mux *mux) {
 
 static void start_waiting(struct mux *mux) {
     size_t busy = count_busy(mux);
-    for (size_t i = 0; mux->proxied && !mux->retry && i < mux->channels.len && busy < mux->limit; i++)
+    for (size_t i = 0; mux->proxied && !mux->retry && i < mux->channels.len && busy < mux->limit;
+         i++)
         if (mux->channels.at[i]->state == CHANNEL_WAITING) {
             send_open(mux->channels.at[i]);
             busy++;
@@ -241,7 +251,7 @@ static struct channel *find_channel(const struct mux *mux, uint32_t id) {
     return NULL;
 }
 
-/* -------------------------------------------------------------------------------------- messages */
+/* ------------------------------------------------------------------------------------ messages */
 
 /* A message being read; `bad` once it was shorter than it should be. */
 struct message {
@@ -280,7 +290,7 @@ static void on_opened(struct channel *channel, struct message *message) {
     if (channel->state != CHANNEL_OPENING)
         return;
     channel->state = CHANNEL_OPEN;
-    if (!channel->command) {            /* killed meanwhile */
+    if (!channel->command) { /* killed meanwhile */
         channel->sent_close = false;
         send_close(channel);
         return;
@@ -374,14 +384,15 @@ static void on_close(struct channel *channel) {
     struct transport_exit result = channel->exit;
     if (!channel->has_exit) {
         result = (struct transport_exit){.end = TRANSPORT_LOST};
-        err_set(&result.err, ERR_ENVIRONMENT, "the server closed the session without an exit status");
+        err_set(&result.err, ERR_ENVIRONMENT,
+                "the server closed the session without an exit status");
     }
     send_close(channel);
     channel->state = CHANNEL_CLOSED;
     finish_command(channel, &result);
     remove_channel(channel);
     if (mux->limit != SIZE_MAX && ++mux->calm % GROW_AFTER == 0)
-        mux->limit++;                   /* it may have been short of sessions for a while only */
+        mux->limit++; /* it may have been short of sessions for a while only */
     start_waiting(mux);
 }
 
@@ -390,33 +401,18 @@ static void on_message(struct mux *mux, int number, struct message *message) {
     if (!channel)
         return;
     switch (number) {
-    case MSG_OPENED:
-        on_opened(channel, message);
-        break;
-    case MSG_OPEN_FAILED:
-        on_open_failed(channel, message);
-        break;
-    case MSG_WINDOW:
-        widen_window(channel, get_u32(message));
-        break;
-    case MSG_DATA:
-        on_data(channel, LOOP_STDOUT, get_text(message));
-        break;
+    case MSG_OPENED: on_opened(channel, message); break;
+    case MSG_OPEN_FAILED: on_open_failed(channel, message); break;
+    case MSG_WINDOW: widen_window(channel, get_u32(message)); break;
+    case MSG_DATA: on_data(channel, LOOP_STDOUT, get_text(message)); break;
     case MSG_EXTENDED:
         if (get_u32(message) == DATA_STDERR)
             on_data(channel, LOOP_STDERR, get_text(message));
         break;
-    case MSG_REQUEST:
-        on_request(channel, message);
-        break;
-    case MSG_FAILURE:
-        on_refused(channel);
-        break;
-    case MSG_CLOSE:
-        on_close(channel);
-        break;
-    default:                            /* EOF, success: nothing to do */
-        break;
+    case MSG_REQUEST: on_request(channel, message); break;
+    case MSG_FAILURE: on_refused(channel); break;
+    case MSG_CLOSE: on_close(channel); break;
+    default: /* EOF, success: nothing to do */ break;
     }
 }
 
@@ -432,8 +428,10 @@ static bool on_mux_message(struct mux *mux, struct message *message) {
         return true;
     }
     bool refused = number == MUX_DENIED || number == MUX_FAILED;
-    gone(mux, refused ? "this ssh client cannot share its connection with hone; OpenSSH 7.4 or newer "
-                        "can" : "the ssh client answered something unknown");
+    gone(mux, refused
+                  ? "this ssh client cannot share its connection with hone; OpenSSH 7.4 or newer "
+                    "can"
+                  : "the ssh client answered something unknown");
     return false;
 }
 
@@ -486,7 +484,7 @@ static void on_socket(void *data, int events) {
     flush(mux);
 }
 
-/* -------------------------------------------------------------------------------------- the parts */
+/* ----------------------------------------------------------------------------------- the parts */
 
 struct mux *mux_open(struct loop *loop, const char *path, const struct mux_callbacks *callbacks) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};

@@ -41,7 +41,7 @@ static bool take_string(struct str *rest, struct str *value) {
     const unsigned char *b = (const unsigned char *)rest->at;
     size_t len = (size_t)b[0] << 24 | (size_t)b[1] << 16 | (size_t)b[2] << 8 | b[3];
     if (len > rest->len - 4)
-        len = rest->len - 4;            /* only the head of it was decoded */
+        len = rest->len - 4; /* only the head of it was decoded */
     *value = (struct str){rest->at + 4, len};
     rest->at += 4 + len;
     rest->len -= 4 + len;
@@ -55,12 +55,12 @@ static enum key_kind openssh_kind(struct str body) {
     if (len <= sizeof magic + 4 || memcmp(head, magic, sizeof magic) != 0)
         return KEY_OTHER;
     struct str rest = {(const char *)head + sizeof magic, len - sizeof magic}, skipped, key, type;
-    for (int i = 0; i < 3; i++)         /* cipher, how the key is derived, its options */
+    for (int i = 0; i < 3; i++) /* cipher, how the key is derived, its options */
         if (!take_string(&rest, &skipped))
             return KEY_OTHER;
     if (rest.len < 4)
         return KEY_OTHER;
-    rest.at += 4;                       /* number of keys */
+    rest.at += 4; /* number of keys */
     rest.len -= 4;
     if (!take_string(&rest, &key) || !take_string(&key, &type))
         return KEY_OTHER;

@@ -5,10 +5,10 @@
 #define HONE_TRANSPORT_KEYS_H
 
 enum key_kind {
-    KEY_ABSENT,                     /* no such file, or not readable */
-    KEY_OTHER,                      /* ed25519, ecdsa, or not told by the file */
+    KEY_ABSENT, /* no such file, or not readable */
+    KEY_OTHER,  /* ed25519, ecdsa, or not told by the file */
     KEY_RSA,
-    KEY_SECURITY,                   /* on a security key: sk-... */
+    KEY_SECURITY, /* on a security key: sk-... */
 };
 enum key_kind key_file_kind(const char *path);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The way that stays on this machine: commands are children of hone that start in a home folder,
- * files are copied by worker jobs (local_copy.c). It behaves as the ways over SSH do, so that whoever
- * uses a transport need not know. */
+ * files are copied by worker jobs (local_copy.c). It behaves as the ways over SSH do, so that
+ * whoever uses a transport need not know. */
 #include "transport/local.h"
 
 #include <signal.h>
@@ -11,15 +11,17 @@
 #define GRACE_MS 2000
 
 /* What commands on this machine see beyond loop/environment.c: a cluster's settings, the way out to
- * where packages come from, what a login shell on another machine would have of the device's tools. */
+ * where packages come from, what a login shell on another machine would have of the device's
+ * tools. */
 static const char *const passed[] = {
-    "SLURM_*", "SBATCH_*", "SQUEUE_*", "SINFO_*", "SACCT_*", "KRB5CCNAME", "http_proxy",
-    "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "AWS_REGION",
-    "AWS_DEFAULT_REGION", "HF_HOME", "HONE_ROOT", "HONE_LOCK_FOLDER", NULL};
+    "SLURM_*",     "SBATCH_*",   "SQUEUE_*",         "SINFO_*",    "SACCT_*",
+    "KRB5CCNAME",  "http_proxy", "https_proxy",      "no_proxy",   "HTTP_PROXY",
+    "HTTPS_PROXY", "NO_PROXY",   "SSL_CERT_FILE",    "AWS_REGION", "AWS_DEFAULT_REGION",
+    "HF_HOME",     "HONE_ROOT",  "HONE_LOCK_FOLDER", NULL};
 
 struct run {
     struct loop_child *child;
-    struct transport_exit failed;       /* of one that did not start */
+    struct transport_exit failed; /* of one that did not start */
     bool input_closed;
 };
 
@@ -39,7 +41,7 @@ static void name_signal(int number, char *name, size_t size) {
             snprintf(name, size, "%s", signals[i].name);
 }
 
-/* ------------------------------------------------------------------------------------- commands */
+/* ------------------------------------------------------------------------------------ commands */
 
 static void on_output(void *data, enum loop_stream stream, struct str text, bool whole) {
     transport_command_line(data, stream, text, whole);
@@ -91,11 +93,17 @@ static void local_command_start(struct transport_command *command) {
     struct run *run = mem_alloc(1, sizeof *run);
     const char **argv = make_argv(command->argv);
     const char *env[] = {local->home_line, NULL};
-    struct loop_child_spec spec = {.argv = argv, .pass = passed, .env = env, .cwd = local->home,
-                                   .own_session = true, .keep_input = true,
-                                   .out = command->spec.out, .err = command->spec.err,
+    struct loop_child_spec spec = {.argv = argv,
+                                   .pass = passed,
+                                   .env = env,
+                                   .cwd = local->home,
+                                   .own_session = true,
+                                   .keep_input = true,
+                                   .out = command->spec.out,
+                                   .err = command->spec.err,
                                    .max_line = command->spec.max_line,
-                                   .on_output = on_output, .on_exit = on_exit_of_child,
+                                   .on_output = on_output,
+                                   .on_exit = on_exit_of_child,
                                    .data = command};
     command->own = run;
     run->child = loop_child_start(command->transport->loop, &spec, &run->failed.err);
@@ -122,7 +130,7 @@ static void local_command_drop(struct transport_command *command) {
     free(run);
 }
 
-/* --------------------------------------------------------------------------------------- the way */
+/* ------------------------------------------------------------------------------------- the way */
 
 static void local_open(struct transport *transport) {
     struct local *local = mem_alloc(1, sizeof *local);

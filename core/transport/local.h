@@ -6,8 +6,8 @@
 #include "transport/private.h"
 
 struct local {
-    const char *home;               /* the route's */
-    char *home_line;                /* "HOME=..." */
+    const char *home; /* the route's */
+    char *home_line;  /* "HOME=..." */
 };
 
 void local_copy_start(struct transport_copy *copy);

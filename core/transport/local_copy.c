@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A copy on this machine: a block is read by one worker job and written by the next, beside the file
- * it is to become. The files are those of the copies over SFTP. */
+/* A copy on this machine: a block is read by one worker job and written by the next, beside the
+ * file it is to become. The files are those of the copies over SFTP. */
 #include "transport/local.h"
 #include "transport/sftp.h"
 
@@ -8,9 +8,9 @@
 
 struct local_copy {
     struct transport_copy *copy;
-    struct sftp_file *from, *to;        /* from NULL: data is put */
+    struct sftp_file *from, *to; /* from NULL: data is put */
     uint64_t done, total;
-    struct err why;                     /* of kind ERR_NONE while all is well */
+    struct err why; /* of kind ERR_NONE while all is well */
     bool finishing;
 };
 
@@ -42,9 +42,10 @@ static bool check_size(struct local_copy *own) {
     own->total = own->from ? own->from->size : copy->spec.size;
     if (copy->spec.kind != TRANSPORT_GET || !limit || own->total <= limit)
         return true;
-    err_set(&own->why, ERR_ENVIRONMENT, "%s on this machine has %llu bytes, more than the %llu that were "
-            "set as the limit for it", copy->remote, (unsigned long long)own->total,
-            (unsigned long long)limit);
+    err_set(&own->why, ERR_ENVIRONMENT,
+            "%s on this machine has %llu bytes, more than the %llu that were "
+            "set as the limit for it",
+            copy->remote, (unsigned long long)own->total, (unsigned long long)limit);
     settle(own);
     return false;
 }

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to the transport: what all ways to a machine share. A way is a row of struct transport_ops
- * over a struct transport; transport.c keeps the promises of transport.h (callbacks in order, from
- * the loop, never from within a call; one question at a time; the end of everything), sftp.c copies
- * files over any way that can start the "sftp" subsystem, lines.c splits output, quote.c writes an
- * argument vector as one line of shell.
+/* Private to the transport: what all ways to a machine share. A way is a row of struct
+ * transport_ops over a struct transport; transport.c keeps the promises of transport.h (callbacks
+ * in order, from the loop, never from within a call; one question at a time; the end of
+ * everything), sftp.c copies files over any way that can start the "sftp" subsystem, lines.c splits
+ * output, quote.c writes an argument vector as one line of shell.
  *
  * The functions a way reports with (transport_ready ... transport_copy_end) may be called at any
  * time, also from within its ops: what they announce is delivered on a later turn of the loop.
  * The exception is output: transport_command_bytes and _line call on_output at once, so they are
- * called from the way's own loop callbacks only, and on_output may start, write to and kill commands
- * and copies meanwhile (never close the transport). */
+ * called from the way's own loop callbacks only, and on_output may start, write to and kill
+ * commands and copies meanwhile (never close the transport). */
 #ifndef HONE_TRANSPORT_PRIVATE_H
 #define HONE_TRANSPORT_PRIVATE_H
 
 #include "transport/transport.h"
 
-/* Where a connection goes, with all defaults and ssh_config applied. Lives in the transport's arena;
- * lists end with NULL. */
+/* Where a connection goes, with all defaults and ssh_config applied. Lives in the transport's
+ * arena; lists end with NULL. */
 struct transport_route {
-    const char *name;               /* as the user wrote it, for sentences */
-    const char *host, *user;        /* never NULL for SSH */
+    const char *name;        /* as the user wrote it, for sentences */
+    const char *host, *user; /* never NULL for SSH */
     int port;
     const char *host_key_name;      /* the name in known_hosts (HostKeyAlias); NULL: host */
     const char *const *identities;  /* private key files in the order to try; need not exist */
@@ -27,8 +27,8 @@ struct transport_route {
     const char *agent;              /* path of the agent's socket; NULL: no agent */
     const char *const *known_hosts; /* files to look in; the first one is written to */
     double connect_limit_s, keepalive_s;
-    const struct transport_host *asked;     /* what was asked for, for the system's client */
-    bool strict;                    /* StrictHostKeyChecking yes: no question about unknown keys */
+    const struct transport_host *asked; /* what was asked for, for the system's client */
+    bool strict; /* StrictHostKeyChecking yes: no question about unknown keys */
 };
 
 /* One way to a machine. */
@@ -48,8 +48,8 @@ struct transport_ops {
     void (*command_kill)(struct transport_command *command);
     /* Lets go of command->own; the command itself is freed by the caller. */
     void (*command_drop)(struct transport_command *command);
-    /* NULL: files go over the "sftp" subsystem. Else as for commands: copy_start must be followed by
-     * transport_copy_end, copy_cancel makes that come soon (cancelled). */
+    /* NULL: files go over the "sftp" subsystem. Else as for commands: copy_start must be followed
+     * by transport_copy_end, copy_cancel makes that come soon (cancelled). */
     void (*copy_start)(struct transport_copy *copy);
     void (*copy_cancel)(struct transport_copy *copy);
     void (*copy_drop)(struct transport_copy *copy);
@@ -62,17 +62,17 @@ struct transport_command {
     const char *subsystem;              /* "sftp" or NULL */
     struct buf input;                   /* not yet taken by the way: from input_at on */
     size_t input_at;
-    bool input_over;                    /* nothing is added any more */
-    bool ended;                         /* transport_command_end was called */
+    bool input_over; /* nothing is added any more */
+    bool ended;      /* transport_command_end was called */
     struct buf lines[2];
     struct transport_exit exit;
-    void *own;                          /* the way's part */
+    void *own; /* the way's part */
 };
 
 struct transport_copy {
     struct transport *transport;
-    struct transport_copy_spec spec;    /* plain values and callbacks; what it points to is below */
-    char *remote, *local;               /* local NULL: put `bytes` */
+    struct transport_copy_spec spec; /* plain values and callbacks; what it points to is below */
+    char *remote, *local;            /* local NULL: put `bytes` */
     void *bytes;
     bool cancelled, ended, noted;
     uint64_t done, total, reported_ns;
@@ -91,7 +91,7 @@ struct transport_sftp;
 
 struct transport {
     struct loop *loop;
-    const struct transport_ops *ops, *fallback;     /* fallback: see transport_unable */
+    const struct transport_ops *ops, *fallback; /* fallback: see transport_unable */
     struct transport_callbacks callbacks;
     struct arena *arena;
     struct transport_route route;
@@ -149,9 +149,9 @@ void transport_command_take(struct transport_command *command, size_t size);
 /* All its output was reported. What is left of a line is delivered; on_exit follows. */
 void transport_command_end(struct transport_command *command, const struct transport_exit *exit);
 /* A command for the transport itself: started, reported and ended like any other. */
-struct transport_command *transport_subsystem_start(struct transport *transport, const char *name,
-                                                    const struct transport_command_spec *spec)
-    CC_MUST_USE;
+struct transport_command *
+transport_subsystem_start(struct transport *transport, const char *name,
+                          const struct transport_command_spec *spec) CC_MUST_USE;
 
 /* on_progress follows, at most ten times a second. */
 void transport_copy_progress(struct transport_copy *copy, uint64_t done, uint64_t total);
@@ -176,8 +176,8 @@ void transport_sftp_free(struct transport *transport);
 
 /* ---------------------------------------------------------------------------------- the ways */
 
-extern const struct transport_ops transport_libssh2_ops;    /* in this process: ssh_link.c */
-extern const struct transport_ops transport_client_ops;     /* the system's ssh: client.c */
-extern const struct transport_ops transport_local_ops;      /* this machine: local.c */
+extern const struct transport_ops transport_libssh2_ops; /* in this process: ssh_link.c */
+extern const struct transport_ops transport_client_ops;  /* the system's ssh: client.c */
+extern const struct transport_ops transport_local_ops;   /* this machine: local.c */
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An argument vector as one line for whatever login shell the far side has: SSH carries a command as
- * text, and the server gives it to the user's shell. Nothing here runs anything. */
+/* An argument vector as one line for whatever login shell the far side has: SSH carries a command
+ * as text, and the server gives it to the user's shell. Nothing here runs anything. */
 #include "transport/private.h"
 
 #include <string.h>

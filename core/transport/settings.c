@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of ssh_config keywords for one host: kept, looked up, tokens put in. Where they come from is
- * settings_read.c and choice.c. */
+/* Values of ssh_config keywords for one host: kept, looked up, tokens put in. Where they come from
+ * is settings_read.c and choice.c. */
 #include "transport/settings.h"
 
 #include <ctype.h>
@@ -85,33 +85,23 @@ static void put_token(const struct settings *settings, char token, const char *n
     const char *port = settings_get(settings, "port");
     char *home;
     switch (token) {
-    case '%':
-        buf_putc(out, '%');
-        break;
+    case '%': buf_putc(out, '%'); break;
     case 'd':
         home = settings_home();
         buf_puts(out, home);
         free(home);
         break;
-    case 'h':
-        buf_puts(out, host ? host : name);
-        break;
-    case 'n':
-        buf_puts(out, name);
-        break;
-    case 'p':
-        buf_puts(out, port ? port : "22");
-        break;
+    case 'h': buf_puts(out, host ? host : name); break;
+    case 'n': buf_puts(out, name); break;
+    case 'p': buf_puts(out, port ? port : "22"); break;
     case 'r':
         if (user)
             buf_puts(out, user);
         else
             put_local_user(out);
         break;
-    case 'u':
-        put_local_user(out);
-        break;
-    default:                            /* a file of that name is not there, and that will be said */
+    case 'u': put_local_user(out); break;
+    default: /* a file of that name is not there, and that will be said */
         buf_printf(out, "%%%c", token);
     }
 }

@@ -8,7 +8,7 @@
 
 /* Keyword (small letters) to its values, in order. {0} is the empty one. */
 struct settings {
-    struct map values;              /* of struct settings_list */
+    struct map values; /* of struct settings_list */
 };
 struct settings_list {
     VEC(char *) all;
@@ -22,12 +22,12 @@ const struct settings_list *settings_all(const struct settings *settings, const 
 /* What `ssh -G` printed. */
 void settings_take_dump(struct settings *settings, struct str dump);
 
-/* Our own reader: Host with wildcards and negation, Match with what needs no command, Include. `name`
- * is as the user typed it, without user@. False and *err (usage) with file and line. */
+/* Our own reader: Host with wildcards and negation, Match with what needs no command, Include.
+ * `name` is as the user typed it, without user@. False and *err (usage) with file and line. */
 bool settings_read(struct settings *settings, const char *path, const char *name, struct err *err);
 /* A value with ~ and %d, %h, %n, %p, %r, %u put in. The caller frees it. */
-char *settings_expand(const struct settings *settings, const char *value, const char *name)
-    CC_MUST_USE;
+char *settings_expand(const struct settings *settings, const char *value,
+                      const char *name) CC_MUST_USE;
 /* $HOME, or the home in the user database. */
 char *settings_home(void) CC_MUST_USE;
 /* ~/.ssh/NAME. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Our own reader of ssh_config, for lists of names and for machines without an ssh client. What only
- * a command could tell (Match exec) does not match here. */
+/* Our own reader of ssh_config, for lists of names and for machines without an ssh client. What
+ * only a command could tell (Match exec) does not match here. */
 #include "transport/settings.h"
 
 #include <ctype.h>
@@ -20,10 +20,10 @@ struct names {
     VEC(char *) all;
 };
 struct reader {
-    struct settings *settings;      /* NULL: only names are collected */
-    struct names *names;            /* NULL: not collected */
+    struct settings *settings; /* NULL: only names are collected */
+    struct names *names;       /* NULL: not collected */
     const char *name;
-    bool active;                    /* the block that is being read is about this host */
+    bool active; /* the block that is being read is about this host */
     int depth, files;
     struct err *err;
 };
@@ -74,7 +74,7 @@ static bool split_line(struct str line, struct words *words) {
     return words->count > 1;
 }
 
-/* -------------------------------------------------------------------------------- does it match */
+/* ------------------------------------------------------------------------------- does it match */
 
 /* "a,b" or words; one that matches after '!' says no whatever else does. */
 static bool match_pattern(const char *pattern, const char *text, bool *matched) {
@@ -249,8 +249,8 @@ static bool read_line(struct reader *reader, struct str line) {
 static bool read_file(struct reader *reader, const char *path) {
     size_t size;
     if (reader->depth >= MOST_DEPTH || ++reader->files > MOST_FILES)
-        return err_set(reader->err, ERR_USAGE, "%s: files of ssh_config include each other too deeply",
-                       path);
+        return err_set(reader->err, ERR_USAGE,
+                       "%s: files of ssh_config include each other too deeply", path);
     char *text = file_read(path, FILE_LIMIT, &size, reader->err);
     if (!text)
         return false;
@@ -264,8 +264,7 @@ static bool read_file(struct reader *reader, const char *path) {
     return ok;
 }
 
-bool settings_read(struct settings *settings, const char *path, const char *name,
-                   struct err *err) {
+bool settings_read(struct settings *settings, const char *path, const char *name, struct err *err) {
     struct reader reader = {.settings = settings, .name = name, .active = true, .err = err};
     return read_file(&reader, path);
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The SFTP protocol over a command channel: opening it when a copy comes and closing it when idle,
- * packets, requests and their replies. Any transport that can start the "sftp" subsystem copies files
- * this way; libssh2's own SFTP cannot rename over a file or learn the server's limits. What a copy
- * does with the replies is in sftp_copy.c. */
+ * packets, requests and their replies. Any transport that can start the "sftp" subsystem copies
+ * files this way; libssh2's own SFTP cannot rename over a file or learn the server's limits. What a
+ * copy does with the replies is in sftp_copy.c. */
 #include "transport/sftp.h"
 
 #include <stdlib.h>
 
 #define LARGEST_PACKET (((size_t)1 << 18) + 4096)
-#define USUAL_CHUNK 32768u              /* what every server takes */
-#define LARGEST_CHUNK 261120u           /* what OpenSSH takes, and asks for itself */
+#define USUAL_CHUNK 32768u    /* what every server takes */
+#define LARGEST_CHUNK 261120u /* what OpenSSH takes, and asks for itself */
 #define IDLE_MS 3000
-#define MOST_TASKS 8                    /* copies that move at once */
+#define MOST_TASKS 8 /* copies that move at once */
 #define MOST_COMPLAINT 400
 
 /* ------------------------------------------------------------------------------------ packets */
@@ -33,7 +33,7 @@ void sftp_put_str(struct transport_sftp *sftp, const void *text, size_t size) {
 
 void sftp_begin(struct transport_sftp *sftp, enum sftp_type type) {
     buf_clear(&sftp->out);
-    sftp_put_u32(sftp, 0);              /* the length, when it is known */
+    sftp_put_u32(sftp, 0); /* the length, when it is known */
     buf_putc(&sftp->out, (char)type);
     if (type != SFTP_INIT)
         sftp_put_u32(sftp, sftp->next_id);
@@ -98,7 +98,8 @@ static void cut_all(struct transport_sftp *sftp, const struct err *why) {
 /* What comes is not SFTP: a shell that prints at login, most often. */
 static void give_up(struct transport_sftp *sftp) {
     struct err why;
-    err_set(&why, ERR_ENVIRONMENT, "%s does not speak SFTP: it sent something else, perhaps text that "
+    err_set(&why, ERR_ENVIRONMENT,
+            "%s does not speak SFTP: it sent something else, perhaps text that "
             "its shell prints at every login (.bashrc); file transfer needs that silent",
             sftp->transport->route.name);
     cut_all(sftp, &why);
@@ -156,7 +157,7 @@ static bool greeted(struct transport_sftp *sftp, struct str body) {
     }
     sftp->ready = true;
     if (limits)
-        ask_limits(sftp);               /* requests are answered in order: nobody waits for it */
+        ask_limits(sftp); /* requests are answered in order: nobody waits for it */
     start_tasks(sftp);
     return true;
 }
@@ -266,7 +267,8 @@ static void on_channel_end(void *data, const struct transport_exit *exit) {
     if (exit->end != TRANSPORT_LOST && exit->end != TRANSPORT_REFUSED) {
         struct buf said = {0};
         text_sanitise(&said, str_trim(buf_str(&sftp->complaint)));
-        err_set(&why, ERR_ENVIRONMENT, "file transfer with %s ended%s%.300s; is sftp-server installed "
+        err_set(&why, ERR_ENVIRONMENT,
+                "file transfer with %s ended%s%.300s; is sftp-server installed "
                 "there, and does its sshd_config have a Subsystem line for sftp?",
                 sftp->transport->route.name, said.len ? ": " : "", said.len ? said.at : "");
         buf_free(&said);
@@ -280,12 +282,15 @@ static void on_channel_end(void *data, const struct transport_exit *exit) {
     for (size_t i = 0; i < sftp->tasks.len; i++)
         wanted |= !sftp->tasks.at[i]->over;
     if (wanted && exit->end != TRANSPORT_LOST)
-        open_channel(sftp);             /* a copy came while it was closing */
+        open_channel(sftp); /* a copy came while it was closing */
 }
 
 static void open_channel(struct transport_sftp *sftp) {
-    struct transport_command_spec spec = {.keep_input = true, .out = LOOP_RAW, .err = LOOP_RAW,
-                                          .on_output = on_bytes, .on_exit = on_channel_end,
+    struct transport_command_spec spec = {.keep_input = true,
+                                          .out = LOOP_RAW,
+                                          .err = LOOP_RAW,
+                                          .on_output = on_bytes,
+                                          .on_exit = on_channel_end,
                                           .data = sftp};
     sftp->ready = sftp->closing = sftp->posix_rename = sftp->statvfs = false;
     sftp->max_read = sftp->max_write = USUAL_CHUNK;
@@ -357,7 +362,7 @@ void transport_sftp_free(struct transport *transport) {
     struct transport_sftp *sftp = transport->sftp;
     if (!sftp)
         return;
-    sftp->closing = true;               /* nothing is started any more */
+    sftp->closing = true; /* nothing is started any more */
     while (sftp->tasks.len)
         transport_sftp_drop(sftp->tasks.at[0]->copy);
     if (sftp->command) {

@@ -1,22 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to the copying of files over SFTP (version 3, draft-ietf-secsh-filexfer-02, with OpenSSH's
- * extensions): sftp.c speaks the protocol, sftp_copy.c carries one copy from begin to end, sftp_put.c
- * and sftp_get.c move the bytes, sftp_file.c reads and writes the local file on worker threads. */
+/* Private to the copying of files over SFTP (version 3, draft-ietf-secsh-filexfer-02, with
+ * OpenSSH's extensions): sftp.c speaks the protocol, sftp_copy.c carries one copy from begin to
+ * end, sftp_put.c and sftp_get.c move the bytes, sftp_file.c reads and writes the local file on
+ * worker threads. */
 #ifndef HONE_TRANSPORT_SFTP_H
 #define HONE_TRANSPORT_SFTP_H
 
 #include "transport/private.h"
 
-#define SFTP_BLOCK ((size_t)1 << 20)    /* bytes a job reads or writes at once */
+#define SFTP_BLOCK ((size_t)1 << 20) /* bytes a job reads or writes at once */
 
 enum sftp_type {
-    SFTP_INIT = 1, SFTP_VERSION = 2, SFTP_OPEN = 3, SFTP_CLOSE = 4, SFTP_READ = 5, SFTP_WRITE = 6,
-    SFTP_FSTAT = 8, SFTP_FSETSTAT = 10, SFTP_REMOVE = 13, SFTP_MKDIR = 14, SFTP_RENAME = 18,
-    SFTP_STATUS = 101, SFTP_HANDLE = 102, SFTP_DATA = 103, SFTP_ATTRS = 105,
-    SFTP_EXTENDED = 200, SFTP_EXTENDED_REPLY = 201,
+    SFTP_INIT = 1,
+    SFTP_VERSION = 2,
+    SFTP_OPEN = 3,
+    SFTP_CLOSE = 4,
+    SFTP_READ = 5,
+    SFTP_WRITE = 6,
+    SFTP_FSTAT = 8,
+    SFTP_FSETSTAT = 10,
+    SFTP_REMOVE = 13,
+    SFTP_MKDIR = 14,
+    SFTP_RENAME = 18,
+    SFTP_STATUS = 101,
+    SFTP_HANDLE = 102,
+    SFTP_DATA = 103,
+    SFTP_ATTRS = 105,
+    SFTP_EXTENDED = 200,
+    SFTP_EXTENDED_REPLY = 201,
 };
 enum sftp_status {
-    SFTP_OK = 0, SFTP_EOF = 1, SFTP_NO_SUCH_FILE = 2, SFTP_PERMISSION_DENIED = 3, SFTP_FAILURE = 4,
+    SFTP_OK = 0,
+    SFTP_EOF = 1,
+    SFTP_NO_SUCH_FILE = 2,
+    SFTP_PERMISSION_DENIED = 3,
+    SFTP_FAILURE = 4,
     SFTP_UNSUPPORTED = 8,
 };
 
@@ -27,13 +45,13 @@ struct sftp_file {
     struct loop *loop;
     loop_fn *changed;
     void *data;
-    char *path, *part;          /* part: where it is written before it gets its name */
-    bool writes, make_dirs;     /* folders that are missing are made, 0700 */
-    int mode;                   /* of a file that is written; 0: 0600 */
+    char *path, *part;      /* part: where it is written before it gets its name */
+    bool writes, make_dirs; /* folders that are missing are made, 0700 */
+    int mode;               /* of a file that is written; 0: 0600 */
     int fd;
-    uint64_t size;              /* of a file that is read */
-    struct err err;             /* of kind ERR_NONE while all is well */
-    char *block;                /* what was read, or is being written */
+    uint64_t size;  /* of a file that is read */
+    struct err err; /* of kind ERR_NONE while all is well */
+    char *block;    /* what was read, or is being written */
     size_t block_len;
     uint64_t block_at;
     bool opened, finished;
@@ -62,32 +80,32 @@ struct sftp_block {
 struct sftp_task {
     struct transport_sftp *sftp;
     struct transport_copy *copy;
-    struct sftp_file *file;             /* NULL when data is put */
-    char *part;                         /* of a put: the remote name while it is written */
+    struct sftp_file *file; /* NULL when data is put */
+    char *part;             /* of a put: the remote name while it is written */
     char handle[256];
-    size_t handle_len;                  /* 0: not open */
+    size_t handle_len; /* 0: not open */
     bool part_there, folders_made, moving, local_open, finishing, failing, over;
-    uint64_t size, next, done;          /* of all, asked for, there */
-    bool to_end;                        /* a get of a file that does not know its size */
+    uint64_t size, next, done; /* of all, asked for, there */
+    bool to_end;               /* a get of a file that does not know its size */
     uint64_t window, flying, fastest_ns;
-    unsigned in_flight;                 /* requests */
-    struct sftp_block block;            /* a put: being sent; a get: being filled */
-    VEC(struct sftp_block) full;        /* a get: to be written */
+    unsigned in_flight;          /* requests */
+    struct sftp_block block;     /* a put: being sent; a get: being filled */
+    VEC(struct sftp_block) full; /* a get: to be written */
     struct err why;
 };
 
 struct sftp_reply {
     uint8_t type;
-    uint32_t status;                    /* of SFTP_STATUS; else SFTP_OK */
-    struct str message;                 /* the server's own words */
-    struct str body;                    /* after the request's number */
+    uint32_t status;    /* of SFTP_STATUS; else SFTP_OK */
+    struct str message; /* the server's own words */
+    struct str body;    /* after the request's number */
 };
 struct sftp_request;
 typedef void sftp_reply_fn(struct sftp_task *task, const struct sftp_request *request,
                            const struct sftp_reply *reply);
 struct sftp_request {
     uint32_t id;
-    struct sftp_task *task;             /* NULL: nobody waits any more */
+    struct sftp_task *task; /* NULL: nobody waits any more */
     sftp_reply_fn *fn;
     uint64_t offset, sent_ns;
     uint32_t size;
@@ -95,14 +113,14 @@ struct sftp_request {
 
 struct transport_sftp {
     struct transport *transport;
-    struct transport_command *command;  /* the channel; NULL when closed */
+    struct transport_command *command; /* the channel; NULL when closed */
     bool ready, closing;
     struct buf in, out;
     size_t in_at;
     uint32_t next_id;
-    uint32_t max_read, max_write;       /* bytes in one request */
+    uint32_t max_read, max_write; /* bytes in one request */
     bool posix_rename, statvfs;
-    struct buf complaint;               /* what the server said instead of speaking SFTP */
+    struct buf complaint; /* what the server said instead of speaking SFTP */
     VEC(struct sftp_request) requests;
     VEC(struct sftp_task *) tasks;
     struct loop_timer *idle;

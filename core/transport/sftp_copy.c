@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One copy from begin to end: opening both files, making folders, closing, naming, cleaning up after
- * a failure, and the sentences that say why. How many bytes may be under way is decided here too; the
- * bytes themselves move in sftp_put.c and sftp_get.c. */
+/* One copy from begin to end: opening both files, making folders, closing, naming, cleaning up
+ * after a failure, and the sentences that say why. How many bytes may be under way is decided here
+ * too; the bytes themselves move in sftp_put.c and sftp_get.c. */
 #include "transport/sftp.h"
 
 #include <errno.h>
@@ -9,19 +9,19 @@
 #include <unistd.h>
 
 #define OPEN_READ 0x01u
-#define OPEN_NEW (0x02u | 0x08u | 0x20u)        /* write, create, exclusively */
+#define OPEN_NEW (0x02u | 0x08u | 0x20u) /* write, create, exclusively */
 #define ATTR_SIZE 0x01u
 #define ATTR_OWNER 0x02u
 #define ATTR_MODE 0x04u
 #define TYPE_MASK 0170000u
 #define TYPE_FOLDER 0040000u
 #define TYPE_FILE 0100000u
-#define FULL_BELOW ((uint64_t)1 << 20)          /* bytes: less free than this is "no space left" */
+#define FULL_BELOW ((uint64_t)1 << 20) /* bytes: less free than this is "no space left" */
 #define LEAST_WINDOW ((uint64_t)64 << 10)
 #define MOST_WINDOW ((uint64_t)8 << 20)
 #define LEAST_CHUNK 32768u
-#define GOOD_WAIT_NS 250000000ull               /* over the fastest answer: more may be under way */
-#define BAD_WAIT_NS 1000000000ull               /* less */
+#define GOOD_WAIT_NS 250000000ull /* over the fastest answer: more may be under way */
+#define BAD_WAIT_NS 1000000000ull /* less */
 
 static const char *host_of(const struct sftp_task *task) {
     return task->copy->transport->route.name;
@@ -95,7 +95,7 @@ void sftp_task_fail(struct sftp_task *task, const struct err *why) {
 
 struct refusal {
     uint32_t status;
-    const char *put, *get;              /* follows "cannot open X on HOST: " */
+    const char *put, *get; /* follows "cannot open X on HOST: " */
 };
 static const struct refusal refusals[] = {
     {SFTP_NO_SUCH_FILE, "a folder above it does not exist", "there is no such file"},
@@ -127,8 +127,10 @@ static void on_space(struct sftp_task *task, const struct sftp_request *request,
         !sftp_take_u64(&body, &free_blocks) || !sftp_take_u64(&body, &available))
         return;
     if (!fragment || available < FULL_BELOW / fragment)
-        err_set(&task->why, ERR_ENVIRONMENT, "no space left on %s for %s: make room there and try "
-                "again", host_of(task), task->copy->remote);
+        err_set(&task->why, ERR_ENVIRONMENT,
+                "no space left on %s for %s: make room there and try "
+                "again",
+                host_of(task), task->copy->remote);
 }
 
 /* SFTP has no status for a full disk: the server says "Failure", and one has to look. */
@@ -154,7 +156,7 @@ void sftp_task_refused(struct sftp_task *task, const struct sftp_reply *reply, c
     sftp_task_settle(task);
 }
 
-/* ------------------------------------------------------------------------------ how much at once */
+/* ---------------------------------------------------------------------------- how much at once */
 
 void sftp_task_timed(struct sftp_task *task, const struct sftp_request *request) {
     uint64_t took = clock_monotonic_ns() - request->sent_ns;
@@ -277,9 +279,12 @@ static void on_file_changed(void *data) {
 
 static void open_local(struct sftp_task *task) {
     bool writes = task->copy->spec.kind == TRANSPORT_GET;
-    task->file = sftp_file_open(&(struct sftp_file){
-        .loop = task->copy->transport->loop, .changed = on_file_changed, .data = task,
-        .path = task->copy->local, .writes = writes, .make_dirs = task->copy->spec.make_dirs});
+    task->file = sftp_file_open(&(struct sftp_file){.loop = task->copy->transport->loop,
+                                                    .changed = on_file_changed,
+                                                    .data = task,
+                                                    .path = task->copy->local,
+                                                    .writes = writes,
+                                                    .make_dirs = task->copy->spec.make_dirs});
 }
 
 static bool take_attributes(struct str body, uint64_t *size, uint32_t *mode) {
@@ -316,7 +321,7 @@ static void on_attributes(struct sftp_task *task, const struct sftp_request *req
         sftp_task_fail(task, &why);
         return;
     }
-    task->to_end = task->size == 0;     /* those of /proc say 0 and have content */
+    task->to_end = task->size == 0; /* those of /proc say 0 and have content */
     if (!task->failing)
         open_local(task);
 }
@@ -358,7 +363,7 @@ static void on_named(struct sftp_task *task, const struct sftp_request *request,
         return;
     }
     task->part_there = false;
-    end_task(task, NULL);               /* also when it was cancelled meanwhile: the file is there */
+    end_task(task, NULL); /* also when it was cancelled meanwhile: the file is there */
 }
 
 static void send_rename(struct sftp_task *task, sftp_reply_fn *fn) {

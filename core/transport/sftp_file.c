@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The local end of a copy: a file read or written in blocks by worker jobs, because a home folder on
- * a busy network file system may keep a read waiting for seconds. One job at a time; what is written
- * stands beside the file until it is whole. */
+/* The local end of a copy: a file read or written in blocks by worker jobs, because a home folder
+ * on a busy network file system may keep a read waiting for seconds. One job at a time; what is
+ * written stands beside the file until it is whole. */
 #include "transport/sftp.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ static void start_work(struct sftp_file *file, loop_fn *work) {
 
 static void open_to_read(struct sftp_file *file) {
     struct stat status;
-    file->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);     /* a FIFO must not hold us */
+    file->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hold us */
     if (file->fd < 0 || fstat(file->fd, &status) != 0) {
         fail(file, "read");
         return;
@@ -167,7 +167,7 @@ void sftp_file_write(struct sftp_file *file, char *block, size_t size, uint64_t 
 
 static void do_finish(void *data) {
     struct sftp_file *file = data;
-    int closed = close(file->fd);       /* a network file system says here that it is full */
+    int closed = close(file->fd); /* a network file system says here that it is full */
     file->fd = -1;
     if (closed != 0 || rename(file->part, file->path) != 0)
         fail(file, "write");

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#define MOST_FULL 4                     /* blocks that wait to be written */
+#define MOST_FULL 4 /* blocks that wait to be written */
 
 static void send_read(struct sftp_task *task, uint64_t offset, uint32_t size);
 
@@ -81,8 +81,9 @@ static void send_read(struct sftp_task *task, uint64_t offset, uint32_t size) {
     sftp_put_str(task->sftp, task->handle, task->handle_len);
     sftp_put_u64(task->sftp, offset);
     sftp_put_u32(task->sftp, size);
-    sftp_send(task->sftp, &(struct sftp_request){.task = task, .fn = on_data, .offset = offset,
-                                                 .size = size}, STR(""));
+    sftp_send(task->sftp,
+              &(struct sftp_request){.task = task, .fn = on_data, .offset = offset, .size = size},
+              STR(""));
     task->flying += size;
 }
 
@@ -96,7 +97,7 @@ static void write_full(struct sftp_task *task) {
 }
 
 static void ask_for_more(struct sftp_task *task) {
-    if (task->to_end) {                 /* one after the other: only an answer says where it ends */
+    if (task->to_end) { /* one after the other: only an answer says where it ends */
         if (!task->in_flight)
             send_read(task, task->next, task->sftp->max_read);
         return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bytes of a put: taken from memory, or from a local file whose next block is read by a job while
- * this one is sent, and written with many requests under way. */
+/* The bytes of a put: taken from memory, or from a local file whose next block is read by a job
+ * while this one is sent, and written with many requests under way. */
 #include "transport/sftp.h"
 
 #include <stdlib.h>
@@ -59,9 +59,11 @@ static void send_write(struct sftp_task *task, struct str bytes) {
     sftp_put_str(task->sftp, task->handle, task->handle_len);
     sftp_put_u64(task->sftp, task->next);
     sftp_put_u32(task->sftp, (uint32_t)bytes.len);
-    sftp_send(task->sftp, &(struct sftp_request){.task = task, .fn = on_written,
-                                                 .offset = task->next,
-                                                 .size = (uint32_t)bytes.len}, bytes);
+    sftp_send(
+        task->sftp,
+        &(struct sftp_request){
+            .task = task, .fn = on_written, .offset = task->next, .size = (uint32_t)bytes.len},
+        bytes);
     task->next += bytes.len;
     task->flying += bytes.len;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ssh-agent: which keys it holds, and signing with one (draft-miller-ssh-agent). libssh2 has a client
- * of its own that blocks on the agent's socket, which an agent waiting for a touch or a confirmation
- * keeps open for as long as it likes; this one is driven by the loop. */
+/* ssh-agent: which keys it holds, and signing with one (draft-miller-ssh-agent). libssh2 has a
+ * client of its own that blocks on the agent's socket, which an agent waiting for a touch or a
+ * confirmation keeps open for as long as it likes; this one is driven by the loop. */
 #include "transport/ssh_link.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #define MOST_ANSWER ((size_t)256 << 10)
 #define MOST_KEYS 64
 #define LIST_LIMIT_MS 10000
-#define SIGN_LIMIT_MS 120000            /* somebody may have to touch or confirm */
+#define SIGN_LIMIT_MS 120000 /* somebody may have to touch or confirm */
 
 enum { LIST = 11, LIST_ANSWER = 12, SIGN = 13, SIGN_ANSWER = 14 };
 
@@ -108,7 +108,7 @@ static void read_some(struct ssh_agent *agent) {
         fail(agent, "its answer makes no sense");
     } else if (agent->in.len >= 4 + size) {
         take_answer(agent, (struct str){agent->in.at + 4, size});
-        agent->in.len = 0;              /* one question at a time: nothing else can be in it */
+        agent->in.len = 0; /* one question at a time: nothing else can be in it */
     }
 }
 
@@ -175,9 +175,9 @@ static int connect_to(const char *path) {
 struct ssh_agent *ssh_agent_open(const struct ssh_agent *like, const char *path) {
     struct ssh_agent *agent = mem_dup(like, sizeof *like);
     agent->fd = connect_to(path);
-    agent->watch = agent->fd < 0 ? NULL
-                                 : loop_watch_start(agent->loop, agent->fd, LOOP_WRITABLE, on_socket,
-                                                    agent);
+    agent->watch = agent->fd < 0
+                       ? NULL
+                       : loop_watch_start(agent->loop, agent->fd, LOOP_WRITABLE, on_socket, agent);
     if (agent->watch)
         request(agent, (struct str){(const char[]){LIST}, 1}, LIST_LIMIT_MS);
     else

@@ -105,8 +105,9 @@ static void begin(struct ssh_link *link) {
         return;
     }
     auth->listing = true;
-    auth->agent = ssh_agent_open(&(struct ssh_agent){.loop = link->loop, .changed = agent_changed,
-                                                     .data = link}, link->route.agent);
+    auth->agent = ssh_agent_open(
+        &(struct ssh_agent){.loop = link->loop, .changed = agent_changed, .data = link},
+        link->route.agent);
     if (auth->agent->failed)
         agent_listed(link);
 }
@@ -182,17 +183,22 @@ void ssh_auth_fail(struct ssh_link *link) {
         ssh_link_unable(link, "the server takes none of libssh2's ways to log in, only %s",
                         auth->methods);
     } else if (auth->locked.len) {
-        ssh_link_end(link, ERR_USAGE, "%s@%s was not reached: the passphrase of %s was wrong %d times",
-                     route->user, route->name, auth->locked.at, SSH_AUTH_TRIES);
+        ssh_link_end(link, ERR_USAGE,
+                     "%s@%s was not reached: the passphrase of %s was wrong %d times", route->user,
+                     route->name, auth->locked.at, SSH_AUTH_TRIES);
     } else if (!auth->refused_keys && auth->takes_keys) {
-        ssh_link_end(link, ERR_USAGE, "%s@%s wants a key, and there is none to try: make one with "
+        ssh_link_end(link, ERR_USAGE,
+                     "%s@%s wants a key, and there is none to try: make one with "
                      "ssh-keygen -t ed25519 and bring it there with ssh-copy-id, or name it as "
-                     "identity", route->user, route->name);
+                     "identity",
+                     route->user, route->name);
     } else {
-        ssh_link_end(link, ERR_USAGE, "%s@%s takes none of what was tried (%zu key%s): is the user right, "
-                     "and does ~/.ssh/authorized_keys there have one of them (ssh-copy-id)? It takes: %s",
-                     route->user, route->name, auth->refused_keys, auth->refused_keys == 1 ? "" : "s",
-                     auth->methods);
+        ssh_link_end(
+            link, ERR_USAGE,
+            "%s@%s takes none of what was tried (%zu key%s): is the user right, "
+            "and does ~/.ssh/authorized_keys there have one of them (ssh-copy-id)? It takes: %s",
+            route->user, route->name, auth->refused_keys, auth->refused_keys == 1 ? "" : "s",
+            auth->methods);
     }
 }
 

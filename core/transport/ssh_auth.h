@@ -8,24 +8,24 @@
 
 /* A key to try: one the agent holds, or a file. */
 struct ssh_candidate {
-    const struct ssh_agent_key *held;   /* NULL: a file */
+    const struct ssh_agent_key *held; /* NULL: a file */
     struct ssh_key *file;
 };
 struct ssh_auth {
-    struct ssh_agent *agent;            /* NULL: none, or it does not answer */
-    bool listing;                       /* the agent is asked for its keys */
-    bool takes_keys, takes_talk, takes_password;    /* what the server takes now */
-    char methods[128];                  /* in its words */
+    struct ssh_agent *agent;                     /* NULL: none, or it does not answer */
+    bool listing;                                /* the agent is asked for its keys */
+    bool takes_keys, takes_talk, takes_password; /* what the server takes now */
+    char methods[128];                           /* in its words */
     VEC(struct ssh_candidate) candidates;
     size_t next;
     struct ssh_candidate now;
-    bool accepted;                      /* the server would take the key that is tried */
-    int tries;                          /* of a passphrase or password */
-    char *secret;                       /* the passphrase or password that is tried */
-    int status;                         /* of libssh2, from a job */
+    bool accepted; /* the server would take the key that is tried */
+    int tries;     /* of a passphrase or password */
+    char *secret;  /* the passphrase or password that is tried */
+    int status;    /* of libssh2, from a job */
     size_t refused_keys;
-    struct buf obstacle;                /* why a key was left out that the system's ssh can use */
-    struct buf locked;                  /* key files that were not unlocked */
+    struct buf obstacle; /* why a key was left out that the system's ssh can use */
+    struct buf locked;   /* key files that were not unlocked */
 };
 
 #define SSH_AUTH_TRIES 3

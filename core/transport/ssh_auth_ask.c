@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Login with what a person answers: the server's own questions (keyboard-interactive), or a password.
- * Answers are wiped once they were sent. */
+/* Login with what a person answers: the server's own questions (keyboard-interactive), or a
+ * password. Answers are wiped once they were sent. */
 #include "transport/ssh_auth.h"
 
 #include <stdio.h>
@@ -43,7 +43,8 @@ static void send_password(struct ssh_link *link) {
     if (status == 0)
         ssh_auth_done(link, "password");
     else if (status == LIBSSH2_ERROR_PASSWORD_EXPIRED)
-        ssh_link_end(link, ERR_USAGE, "the password of %s@%s has expired: log in with ssh and change it",
+        ssh_link_end(link, ERR_USAGE,
+                     "the password of %s@%s has expired: log in with ssh and change it",
                      link->route.user, link->route.name);
     else if (++auth->tries < SSH_AUTH_TRIES)
         ask_password(link);
@@ -63,9 +64,9 @@ static void on_password(struct ssh_link *link) {
 
 static void ask_password(struct ssh_link *link) {
     struct transport_question question = {.ask = TRANSPORT_ASK_PASSWORD, .secret = true};
-    snprintf(question.text, sizeof question.text, "%sPassword of %s@%s:",
-             link->auth->tries ? "That was not the password. " : "", link->route.user,
-             link->route.name);
+    snprintf(question.text, sizeof question.text,
+             "%sPassword of %s@%s:", link->auth->tries ? "That was not the password. " : "",
+             link->route.user, link->route.name);
     ssh_link_ask(link, &question, on_password);
 }
 

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Login with one key. The server is first asked whether it would take the key at all, so that nobody
- * is asked for the passphrase of one that is of no use. The agent signs when it is ready; unlocking a
- * file costs a tenth of a second and more (bcrypt), so libssh2 does that on a worker thread. */
+/* Login with one key. The server is first asked whether it would take the key at all, so that
+ * nobody is asked for the passphrase of one that is of no use. The agent signs when it is ready;
+ * unlocking a file costs a tenth of a second and more (bcrypt), so libssh2 does that on a worker
+ * thread. */
 #include "transport/ssh_auth.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ------------------------------------------------------------------------------ the agent signs */
+/* ----------------------------------------------------------------------------- the agent signs */
 
-enum { SHA2_256 = 2, SHA2_512 = 4 };    /* flags of a request to sign */
+enum { SHA2_256 = 2, SHA2_512 = 4 }; /* flags of a request to sign */
 
 /* In what is signed (RFC 4252, 7) the algorithm's name follows session, user, service, method. */
 static uint32_t flags_for(struct str data) {
     for (int i = 0; i < 4; i++) {
-        size_t skip = i == 1 ? 1 : 0;   /* the message number */
+        size_t skip = i == 1 ? 1 : 0; /* the message number */
         if (data.len < skip)
             return 0;
         data.at += skip;
@@ -103,9 +104,9 @@ static void sign_in_file(struct ssh_link *link) {
         buf_printf(&public, "%s ", key->type);
         ssh_base64_encode(&public, (struct str){key->blob, key->blob_len}, true);
     }
-    auth->status = libssh2_userauth_publickey_frommemory(link->session, user, strlen(user),
-                                                         public.at, public.len, key->text,
-                                                         key->text_len, auth->secret);
+    auth->status =
+        libssh2_userauth_publickey_frommemory(link->session, user, strlen(user), public.at,
+                                              public.len, key->text, key->text_len, auth->secret);
     buf_free(&public);
 }
 
@@ -142,7 +143,7 @@ static void unlocked(struct ssh_link *link) {
     if (auth->status == 0) {
         ssh_auth_done(link, how);
     } else if (link->hung_up) {
-        link->stage = more_bytes;       /* the turn says that it is lost */
+        link->stage = more_bytes; /* the turn says that it is lost */
     } else if (was_locked && auth->status != LIBSSH2_ERROR_AUTHENTICATION_FAILED &&
                !bad_signature(link)) {
         wrong_passphrase(link);
@@ -172,7 +173,8 @@ static void on_passphrase(struct ssh_link *link) {
 static void ask_passphrase(struct ssh_link *link) {
     struct ssh_auth *auth = link->auth;
     struct transport_question question = {.ask = TRANSPORT_ASK_PASSPHRASE, .secret = true};
-    snprintf(question.text, sizeof question.text, "%sThe key %s is locked. Its passphrase for %s@%s:",
+    snprintf(question.text, sizeof question.text,
+             "%sThe key %s is locked. Its passphrase for %s@%s:",
              auth->tries ? "That was not the passphrase. " : "", auth->now.file->path,
              link->route.user, link->route.name);
     link->stage = NULL;
@@ -199,7 +201,7 @@ static void probe_file(struct ssh_link *link) {
     int status = user_key(link, (struct str){key->blob, key->blob_len}, only_ask);
     if (status == LIBSSH2_ERROR_EAGAIN || (status && link->hung_up))
         return;
-    if (status == 0) {                  /* a server that takes anybody who names a key */
+    if (status == 0) { /* a server that takes anybody who names a key */
         ssh_auth_done(link, "key");
     } else if (auth->accepted) {
         use_file(link);

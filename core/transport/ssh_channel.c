@@ -8,27 +8,27 @@
 #include <stdlib.h>
 
 #define TURN_NS 1000000ull
-#define PIECE_RAW ((size_t)1 << 16)     /* read at once */
-#define PIECE_LINES ((size_t)1 << 12)   /* ... whose lines are delivered one by one */
-#define WINDOW (2u << 20)               /* bytes a command may be ahead of us, as OpenSSH has it */
+#define PIECE_RAW ((size_t)1 << 16)   /* read at once */
+#define PIECE_LINES ((size_t)1 << 12) /* ... whose lines are delivered one by one */
+#define WINDOW (2u << 20)             /* bytes a command may be ahead of us, as OpenSSH has it */
 #define PACKET 32768u
 #define MOST_BACKLOG ((size_t)64 << 10) /* bytes that wait for the socket: more only adds delay */
 #define LONGEST_LINE ((size_t)30000)    /* of a request, within libssh2's largest packet */
 
 enum channel_state {
-    CHANNEL_WAITING,            /* for its turn to be opened */
+    CHANNEL_WAITING, /* for its turn to be opened */
     CHANNEL_OPENING,
     CHANNEL_STARTING,
     CHANNEL_RUNNING,
-    CHANNEL_CLOSING,            /* the command is over, the server's goodbye is awaited */
+    CHANNEL_CLOSING, /* the command is over, the server's goodbye is awaited */
 };
 struct ssh_channel {
     struct ssh_link *link;
-    struct transport_command *command;  /* NULL: over for its owner */
+    struct transport_command *command; /* NULL: over for its owner */
     LIBSSH2_CHANNEL *channel;
     enum channel_state state;
-    struct buf line;                    /* of the request */
-    struct buf script;                  /* a line too long for a request: goes ahead of the input */
+    struct buf line;   /* of the request */
+    struct buf script; /* a line too long for a request: goes ahead of the input */
     size_t script_at;
     bool eof_sent, gone;
 };
@@ -89,8 +89,8 @@ static void broke(struct ssh_link *link) {
 }
 
 static LIBSSH2_CHANNEL *open_kind(struct ssh_link *link, const char *kind) {
-    return libssh2_channel_open_ex(link->session, kind, (unsigned)strlen(kind), WINDOW, PACKET, NULL,
-                                   0);
+    return libssh2_channel_open_ex(link->session, kind, (unsigned)strlen(kind), WINDOW, PACKET,
+                                   NULL, 0);
 }
 
 static bool would_wait(const struct ssh_link *link) {
@@ -101,8 +101,8 @@ static bool was_refused(const struct ssh_link *link) {
     return libssh2_session_last_errno(link->session) == LIBSSH2_ERROR_CHANNEL_FAILURE;
 }
 
-/* A keep-alive: a channel of a kind that no server has. The refusal proves that it lives, and libssh2
- * takes it in, while it keeps the replies to its own keep-alives in memory for ever. */
+/* A keep-alive: a channel of a kind that no server has. The refusal proves that it lives, and
+ * libssh2 takes it in, while it keeps the replies to its own keep-alives in memory for ever. */
 static void go_on_probing(struct ssh_link *link) {
     LIBSSH2_CHANNEL *odd = open_kind(link, "keepalive@hone");
     if (odd)
@@ -119,7 +119,7 @@ static void opened(struct ssh_link *link, struct ssh_channel *channel) {
     } else if (!was_refused(link)) {
         broke(link);
     } else if (has_open_channel(link) && channel->command) {
-        channel->state = CHANNEL_WAITING;   /* MaxSessions: until another ends */
+        channel->state = CHANNEL_WAITING; /* MaxSessions: until another ends */
         link->full = true;
     } else {
         refuse(channel, ssh_link_last_error(link));
@@ -199,12 +199,12 @@ static void move_input(struct ssh_channel *channel, uint64_t until) {
         if (ssh_link_backlog(link) >= MOST_BACKLOG) {
             ssh_link_flush(link);
             if (ssh_link_backlog(link) >= MOST_BACKLOG)
-                return;                     /* the socket will say when it takes more */
+                return; /* the socket will say when it takes more */
         }
         ssize_t n = libssh2_channel_write(channel->channel, bytes.at, bytes.len);
         if (n == LIBSSH2_ERROR_EAGAIN || n == 0)
             return;
-        if (n < 0) {                        /* its stdin is closed: what is left is for nobody */
+        if (n < 0) { /* its stdin is closed: what is left is for nobody */
             took_input(channel, bytes.len);
             continue;
         }
@@ -288,7 +288,7 @@ static void go_on_closing(struct ssh_channel *channel) {
     channel->channel = NULL;
     channel->gone = true;
     channel->link->full = false;
-    ssh_link_wake(channel->link);           /* another may be opened */
+    ssh_link_wake(channel->link); /* another may be opened */
 }
 
 static void go_on(struct ssh_channel *channel, uint64_t until) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The first stage: looking up the host's addresses and reading known_hosts and the key files on a
  * worker thread, then connecting to whichever address answers first. Each further address is tried
- * a moment after the one before it, so that a dead IPv6 route does not cost the whole time limit. */
+ * a moment after the one before it, so that a dead IPv6 route does not cost the whole time
+ * limit. */
 #include "transport/ssh_link.h"
 
 #include <arpa/inet.h>
@@ -16,7 +17,7 @@
 
 #define MOST_ATTEMPTS 12
 #define STAGGER_MS 300
-#define UNSENT_MOST 65536               /* bytes the system may hold back: more only adds delay */
+#define UNSENT_MOST 65536 /* bytes the system may hold back: more only adds delay */
 
 struct attempt {
     struct ssh_link *link;
@@ -35,12 +36,14 @@ struct ssh_dial {
 /* ------------------------------------------------------------------------------- the handshake */
 
 #if LIBSSH2_VERSION_NUM < 0x010b00
-/* Fast first: AES in counter mode with 128 bits, and of what libssh2 has the quickest secure MAC. */
+/* Fast first: AES in counter mode with 128 bits, and of what libssh2 has the quickest secure
+ * MAC. */
 #define CIPHERS "aes128-ctr,aes256-ctr,aes192-ctr"
 #define MACS "hmac-sha2-256,hmac-sha2-512,hmac-sha1"
 #else
 #define CIPHERS "aes128-gcm@openssh.com,aes256-gcm@openssh.com,aes128-ctr,aes256-ctr,aes192-ctr"
-#define MACS "hmac-sha2-256-etm@openssh.com,hmac-sha2-512-etm@openssh.com,hmac-sha2-256,"            \
+#define MACS                                                                     \
+    "hmac-sha2-256-etm@openssh.com,hmac-sha2-512-etm@openssh.com,hmac-sha2-256," \
     "hmac-sha2-512,hmac-sha1"
 #endif
 
@@ -49,8 +52,10 @@ static void set_preferences(struct ssh_link *link) {
         int method;
         const char *names;
     } rows[] = {
-        {LIBSSH2_METHOD_CRYPT_CS, CIPHERS}, {LIBSSH2_METHOD_CRYPT_SC, CIPHERS},
-        {LIBSSH2_METHOD_MAC_CS, MACS},      {LIBSSH2_METHOD_MAC_SC, MACS},
+        {LIBSSH2_METHOD_CRYPT_CS, CIPHERS},
+        {LIBSSH2_METHOD_CRYPT_SC, CIPHERS},
+        {LIBSSH2_METHOD_MAC_CS, MACS},
+        {LIBSSH2_METHOD_MAC_SC, MACS},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         libssh2_session_method_pref(link->session, rows[i].method, rows[i].names);
@@ -62,14 +67,16 @@ static void set_preferences(struct ssh_link *link) {
 
 static void handshake_failed(struct ssh_link *link, int status) {
     const struct transport_route *route = &link->route;
-    bool agreed = status != LIBSSH2_ERROR_KEX_FAILURE && status != LIBSSH2_ERROR_KEY_EXCHANGE_FAILURE;
+    bool agreed =
+        status != LIBSSH2_ERROR_KEX_FAILURE && status != LIBSSH2_ERROR_KEY_EXCHANGE_FAILURE;
     if (!agreed && !link->hung_up)
         ssh_link_unable(link, "libssh2 %s and the server have no common way to encrypt (%s)",
                         libssh2_version(0), ssh_link_last_error(link));
     else if (link->hung_up)
-        ssh_link_end(link, ERR_ENVIRONMENT, "%s port %d closed the connection before it was set up%s%s: "
-                     "is an SSH server there, and does it let this machine in?", route->host,
-                     route->port, link->net_errno ? ", " : "",
+        ssh_link_end(link, ERR_ENVIRONMENT,
+                     "%s port %d closed the connection before it was set up%s%s: "
+                     "is an SSH server there, and does it let this machine in?",
+                     route->host, route->port, link->net_errno ? ", " : "",
                      link->net_errno ? strerror(link->net_errno) : "");
     else
         ssh_link_end(link, ERR_ENVIRONMENT, "%s port %d does not speak SSH as libssh2 knows it: %s",
@@ -115,8 +122,10 @@ static void nobody_answers(struct ssh_link *link) {
     int code = link->dial->last_errno;
     ssh_dial_free(link);
     if (code == ECONNREFUSED)
-        ssh_link_end(link, ERR_ENVIRONMENT, "%s refuses connections to port %d: is its SSH server "
-                     "running, and is that the port?", route->host, route->port);
+        ssh_link_end(link, ERR_ENVIRONMENT,
+                     "%s refuses connections to port %d: is its SSH server "
+                     "running, and is that the port?",
+                     route->host, route->port);
     else
         ssh_link_end(link, ERR_ENVIRONMENT, "cannot connect to %s port %d: %s", route->host,
                      route->port, strerror(code));
@@ -215,20 +224,21 @@ static void try_next(void *data) {
         return;
     }
     loop_timer_stop(dial->stagger);
-    dial->stagger = dial->next ? loop_timer_start(link->loop, STAGGER_MS, 0, on_stagger, link) : NULL;
+    dial->stagger =
+        dial->next ? loop_timer_start(link->loop, STAGGER_MS, 0, on_stagger, link) : NULL;
 }
 
-/* ------------------------------------------------------------------------- before: what to know */
+/* ------------------------------------------------------------------------ before: what to know */
 
 /* On a worker thread: all of this may wait for a network. */
 static void look_up(struct ssh_link *link) {
     const struct transport_route *route = &link->route;
-    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM,
-                             .ai_flags = AI_ADDRCONFIG};
+    struct addrinfo hints = {
+        .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG};
     char port[16];
     snprintf(port, sizeof port, "%d", route->port);
     link->lookup_status = getaddrinfo(route->host, port, &hints, &link->addresses);
-    if (link->lookup_status != 0) {     /* ::1 without another IPv6 address */
+    if (link->lookup_status != 0) { /* ::1 without another IPv6 address */
         hints.ai_flags = AI_NUMERICHOST;
         if (getaddrinfo(route->host, port, &hints, &link->addresses) == 0)
             link->lookup_status = 0;
@@ -249,11 +259,15 @@ static void looked_up(struct ssh_link *link) {
     const struct transport_route *route = &link->route;
     int status = link->lookup_status;
     if (status == EAI_AGAIN || status == EAI_SYSTEM)
-        ssh_link_end(link, ERR_ENVIRONMENT, "the name %s cannot be looked up now (%s): is there a "
-                     "network?", route->host, gai_strerror(status));
+        ssh_link_end(link, ERR_ENVIRONMENT,
+                     "the name %s cannot be looked up now (%s): is there a "
+                     "network?",
+                     route->host, gai_strerror(status));
     else if (status != 0)
-        ssh_link_end(link, ERR_USAGE, "there is no host %s (%s): look at the spelling, and at HostName "
-                     "in ~/.ssh/config", route->host, gai_strerror(status));
+        ssh_link_end(link, ERR_USAGE,
+                     "there is no host %s (%s): look at the spelling, and at HostName "
+                     "in ~/.ssh/config",
+                     route->host, gai_strerror(status));
     if (status != 0)
         return;
     link->dial = mem_alloc(1, sizeof *link->dial);

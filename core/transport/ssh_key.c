@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Key files as far as they are plain: which kind of key it is, its public part, whether it is locked.
- * That decides whom to ask for a passphrase, and what libssh2 cannot use. Formats: RFC 4253 and 5656
- * for public keys, OpenSSH's PROTOCOL.key for private ones. Signing is libssh2's business. */
+/* Key files as far as they are plain: which kind of key it is, its public part, whether it is
+ * locked. That decides whom to ask for a passphrase, and what libssh2 cannot use. Formats: RFC 4253
+ * and 5656 for public keys, OpenSSH's PROTOCOL.key for private ones. Signing is libssh2's
+ * business. */
 #include "transport/ssh_key.h"
 
 #include <libssh2.h>
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 
 #define MOST_KEY_BYTES 65536
-#define OPENSSH_MAGIC "openssh-key-v1"      /* and its zero byte */
+#define OPENSSH_MAGIC "openssh-key-v1" /* and its zero byte */
 
 /* ------------------------------------------------------------------------------------- base64 */
 
@@ -145,7 +146,8 @@ static bool armoured(struct str text, struct str *label, struct str *body) {
     const char *at = memmem(text.at, text.len, begin, sizeof begin - 1);
     if (!at)
         return false;
-    struct str rest = {at + sizeof begin - 1, text.len - (size_t)(at - text.at) - (sizeof begin - 1)};
+    struct str rest = {at + sizeof begin - 1,
+                       text.len - (size_t)(at - text.at) - (sizeof begin - 1)};
     const char *dashes = memmem(rest.at, rest.len, "-----", 5);
     if (!dashes)
         return false;
@@ -167,12 +169,12 @@ static bool parse_openssh(struct ssh_key *key, struct str body) {
         struct str rest = {bytes.at + sizeof OPENSSH_MAGIC, bytes.len - sizeof OPENSSH_MAGIC};
         good = take_string(&rest, &cipher) && take_string(&rest, &kdf) &&
                take_string(&rest, &options) && rest.len > 4;
-        rest.at += good ? 4 : 0;        /* how many keys: always one */
+        rest.at += good ? 4 : 0; /* how many keys: always one */
         rest.len -= good ? 4 : 0;
         good = good && take_string(&rest, &public) && ssh_key_type(public).len;
         if (good) {
             key->locked = !str_is(cipher, "none");
-            free(key->blob);            /* the file itself knows better than a .pub beside it */
+            free(key->blob); /* the file itself knows better than a .pub beside it */
             key->blob = NULL;
             set_blob(key, public);
         }

@@ -7,21 +7,21 @@
 #include "transport/private.h"
 
 enum ssh_key_state {
-    SSH_KEY_ABSENT,             /* no such file, or one that cannot be read */
+    SSH_KEY_ABSENT, /* no such file, or one that cannot be read */
     SSH_KEY_USABLE,
-    SSH_KEY_UNSUPPORTED,        /* needs the system's ssh; ssh_key.why says what for */
-    SSH_KEY_UNKNOWN,            /* not a private key */
+    SSH_KEY_UNSUPPORTED, /* needs the system's ssh; ssh_key.why says what for */
+    SSH_KEY_UNKNOWN,     /* not a private key */
 };
 struct ssh_key {
     char *path;
     enum ssh_key_state state;
-    bool locked;                /* under a passphrase */
-    char type[64];              /* "ssh-ed25519"; "" when only the private part would tell */
-    char *blob;                 /* the public key as it goes over the wire; NULL: not known */
+    bool locked;   /* under a passphrase */
+    char type[64]; /* "ssh-ed25519"; "" when only the private part would tell */
+    char *blob;    /* the public key as it goes over the wire; NULL: not known */
     size_t blob_len;
-    char *text;                 /* the private key file; wiped by ssh_key_free */
+    char *text; /* the private key file; wiped by ssh_key_free */
     size_t text_len;
-    const char *why;            /* of SSH_KEY_UNSUPPORTED: "it is an RSA key, ..." */
+    const char *why; /* of SSH_KEY_UNSUPPORTED: "it is an RSA key, ..." */
 };
 /* Reads a private key file and what stands beside it (.pub, -cert.pub). For worker threads. */
 void ssh_key_read(struct ssh_key *key, const char *path);

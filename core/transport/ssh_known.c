@@ -19,7 +19,7 @@
 #define SHA1_BYTES 20
 
 static const char *const usual_order[] = {
-    "ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521",
+    "ssh-ed25519",  "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521",
 #if LIBSSH2_VERSION_NUM >= 0x010b00
     "rsa-sha2-512", "rsa-sha2-256",
 #endif
@@ -65,10 +65,10 @@ static bool matches_list(struct str name, struct str list) {
     bool found = false;
     while (str_next(&list, ',', &pattern)) {
         bool not = pattern.len && pattern.at[0] == '!';
-        if (not)
+        if (not )
             pattern = (struct str){pattern.at + 1, pattern.len - 1};
         bool hit = pattern.len && matches_pattern(name, pattern);
-        if (hit && not)
+        if (hit && not )
             return false;
         found |= hit;
     }
@@ -82,8 +82,8 @@ static bool is_sha1(struct str code) {
     return good;
 }
 
-/* "|1|salt|hash" with hash = HMAC-SHA1(salt, name): libssh2 computes it, given any key. Of a hash of
- * another length it would lose memory (1.10). */
+/* "|1|salt|hash" with hash = HMAC-SHA1(salt, name): libssh2 computes it, given any key. Of a hash
+ * of another length it would lose memory (1.10). */
 static bool matches_hash(LIBSSH2_SESSION *session, const char *name, struct str hashed) {
     struct str version, salt, hash;
     hashed = (struct str){hashed.at + 1, hashed.len - 1};
@@ -101,8 +101,8 @@ static bool matches_hash(LIBSSH2_SESSION *session, const char *name, struct str 
         libssh2_knownhost_addc(one, hash_text.at, salt_text.at, key, sizeof key - 1, NULL, 0,
                                LIBSSH2_KNOWNHOST_TYPE_SHA1 | kind, NULL) == 0)
         found = libssh2_knownhost_check(one, name, key, sizeof key - 1,
-                                        LIBSSH2_KNOWNHOST_TYPE_PLAIN | kind, NULL) !=
-                LIBSSH2_KNOWNHOST_CHECK_NOTFOUND;
+                                        LIBSSH2_KNOWNHOST_TYPE_PLAIN | kind,
+                                        NULL) != LIBSSH2_KNOWNHOST_CHECK_NOTFOUND;
     if (one)
         libssh2_knownhost_free(one);
     buf_free(&salt_text);
@@ -114,7 +114,7 @@ static bool matches_hash(LIBSSH2_SESSION *session, const char *name, struct str 
 
 struct wanted {
     LIBSSH2_SESSION *session;
-    struct buf name, portless;      /* "[host]:port" and "host"; the latter empty for port 22 */
+    struct buf name, portless; /* "[host]:port" and "host"; the latter empty for port 22 */
 };
 
 static struct str next_word(struct str *rest) {
@@ -212,7 +212,7 @@ static const struct ssh_known_line *find(const struct ssh_known *known,
     for (size_t i = 0; i < known->lines.len; i++) {
         const struct ssh_known_line *line = &known->lines.at[i];
         if (line->marker != marker || (line->portless && marker == SSH_KNOWN_KEY && !key))
-            continue;                   /* without its port it may vouch for a key, not accuse one */
+            continue; /* without its port it may vouch for a key, not accuse one */
         if ((!type || strcmp(line->type, type) == 0) && (!key || strcmp(line->key, key) == 0))
             return line;
     }

@@ -7,16 +7,16 @@
 #include "transport/private.h"
 
 enum ssh_known_marker {
-    SSH_KNOWN_KEY,              /* a plain line */
-    SSH_KNOWN_AUTHORITY,        /* @cert-authority */
-    SSH_KNOWN_REVOKED,          /* @revoked */
+    SSH_KNOWN_KEY,       /* a plain line */
+    SSH_KNOWN_AUTHORITY, /* @cert-authority */
+    SSH_KNOWN_REVOKED,   /* @revoked */
 };
 struct ssh_known_line {
-    const char *file;           /* the caller's */
+    const char *file; /* the caller's */
     int line;
     enum ssh_known_marker marker;
-    bool portless;              /* matched by the name without the port */
-    char *type, *key;           /* the key in base64 */
+    bool portless;    /* matched by the name without the port */
+    char *type, *key; /* the key in base64 */
 };
 /* The lines that speak of one host. {0} is the empty one. */
 struct ssh_known {
@@ -31,11 +31,11 @@ void ssh_known_free(struct ssh_known *known);
 
 enum ssh_known_answer {
     SSH_KNOWN_SAME,
-    SSH_KNOWN_NEW,              /* nothing is known of the host */
-    SSH_KNOWN_OTHER_KIND,       /* only keys of other types are known */
-    SSH_KNOWN_CHANGED,          /* another key of this type is known: *where */
-    SSH_KNOWN_IS_REVOKED,       /* this very key is revoked: *where */
-    SSH_KNOWN_CERTIFIED,        /* the host is to show a certificate: *where */
+    SSH_KNOWN_NEW,        /* nothing is known of the host */
+    SSH_KNOWN_OTHER_KIND, /* only keys of other types are known */
+    SSH_KNOWN_CHANGED,    /* another key of this type is known: *where */
+    SSH_KNOWN_IS_REVOKED, /* this very key is revoked: *where */
+    SSH_KNOWN_CERTIFIED,  /* the host is to show a certificate: *where */
 };
 enum ssh_known_answer ssh_known_check(const struct ssh_known *known, const char *type,
                                       const char *key, const struct ssh_known_line **where);

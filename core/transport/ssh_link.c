@@ -10,19 +10,19 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define IN_SIZE ((size_t)1 << 18)       /* bytes taken from the socket in a turn */
+#define IN_SIZE ((size_t)1 << 18) /* bytes taken from the socket in a turn */
 #define FREE_TRIES 100
 #define LIBSSH2_OF_PLAIN_BLOCKS 0x010b00
 #define UNANSWERED_MOST 3
 
 static void free_link(struct ssh_link *link);
 
-/* ------------------------------------------------------------------------ libssh2's memory, bytes */
+/* --------------------------------------------------------------------- libssh2's memory, bytes */
 
-/* libssh2 frees passphrases, passwords and keys without wiping them, and before 1.11 loses memory when
- * it is stopped in the middle of some calls: so each block knows its size, and the link its blocks.
- * Since 1.11 it frees some of them past its own function (ECDSA signatures in 1.11.1), so there the
- * blocks are malloc's own. */
+/* libssh2 frees passphrases, passwords and keys without wiping them, and before 1.11 loses memory
+ * when it is stopped in the middle of some calls: so each block knows its size, and the link its
+ * blocks. Since 1.11 it frees some of them past its own function (ECDSA signatures in 1.11.1), so
+ * there the blocks are malloc's own. */
 struct ssh_block {
     struct ssh_block *next, **to_this;
     size_t size;
@@ -60,7 +60,7 @@ static LIBSSH2_FREE_FUNC(release) {
     const struct ssh_link *link = *abstract;
     if (!ptr)
         return;
-    if (link->stage != ssh_serve)       /* what flows later is no secret of ours */
+    if (link->stage != ssh_serve) /* what flows later is no secret of ours */
         explicit_bzero(ptr, size_of(link, ptr));
     if (link->plain_blocks) {
         free(ptr);
@@ -89,7 +89,7 @@ static LIBSSH2_RECV_FUNC(give_received) {
     (void)socket, (void)flags;
     if (link->mute)
         return -EPIPE;
-    if (link->talk)                     /* on its own thread: straight from the socket */
+    if (link->talk) /* on its own thread: straight from the socket */
         return ssh_talk_receive(link, buffer, length);
     size_t left = link->in_len - link->in_at;
     if (left && !link->hold) {
@@ -173,13 +173,13 @@ static void fill(struct ssh_link *link) {
 
 void ssh_link_flush(struct ssh_link *link) {
     while (link->out_at < link->out.len && !link->net_errno) {
-        ssize_t n = send(link->fd, link->out.at + link->out_at, link->out.len - link->out_at,
-                         MSG_NOSIGNAL);
+        ssize_t n =
+            send(link->fd, link->out.at + link->out_at, link->out.len - link->out_at, MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return;
-        if (n < 0) {                    /* what came before may still be read */
+        if (n < 0) { /* what came before may still be read */
             link->out_at = link->out.len;
             break;
         }
@@ -193,7 +193,7 @@ size_t ssh_link_backlog(const struct ssh_link *link) {
     return link->out.len - link->out_at;
 }
 
-/* ---------------------------------------------------------------------------------------- turns */
+/* --------------------------------------------------------------------------------------- turns */
 
 static bool is_lent(const struct ssh_link *link) {
     return link->busy || link->talk;
@@ -202,8 +202,7 @@ static bool is_lent(const struct ssh_link *link) {
 static void update_watch(struct ssh_link *link) {
     if (link->fd < 0)
         return;
-    int events = (link->hung_up ? 0 : LOOP_READABLE) |
-                 (ssh_link_backlog(link) ? LOOP_WRITABLE : 0);
+    int events = (link->hung_up ? 0 : LOOP_READABLE) | (ssh_link_backlog(link) ? LOOP_WRITABLE : 0);
     if (is_lent(link))
         events = 0;
     if (!link->watch)
@@ -232,10 +231,12 @@ void ssh_link_wake(struct ssh_link *link) {
 }
 
 static void lost(struct ssh_link *link) {
-    const char *why = link->goodbye[0] ? link->goodbye
-                      : link->net_errno ? strerror(link->net_errno) : "the other side closed it";
+    const char *why = link->goodbye[0]  ? link->goodbye
+                      : link->net_errno ? strerror(link->net_errno)
+                                        : "the other side closed it";
     if (link->stage == ssh_serve)
-        ssh_link_end(link, ERR_ENVIRONMENT, "the connection to %s was lost: %s", link->route.name, why);
+        ssh_link_end(link, ERR_ENVIRONMENT, "the connection to %s was lost: %s", link->route.name,
+                     why);
     else
         ssh_link_end(link, ERR_ENVIRONMENT, "%s ended the connection during login: %s",
                      link->route.name, why);
@@ -271,7 +272,7 @@ static void on_socket(void *data, int events) {
     ssh_link_turn(data);
 }
 
-/* ----------------------------------------------------------------------------------------- jobs */
+/* ---------------------------------------------------------------------------------------- jobs */
 
 static void do_work(void *data) {
     struct ssh_link *link = data;
@@ -299,7 +300,7 @@ void ssh_link_job(struct ssh_link *link, ssh_link_fn *work, ssh_link_fn *worked)
     loop_job_start_owned(link->loop, do_work, work_done, link);
 }
 
-/* ------------------------------------------------------------------------- questions, limits, end */
+/* ---------------------------------------------------------------------- questions, limits, end */
 
 static void wipe_answer(struct ssh_link *link) {
     if (link->answer)
@@ -310,7 +311,7 @@ static void wipe_answer(struct ssh_link *link) {
 
 void ssh_link_ask(struct ssh_link *link, const struct transport_question *question,
                   ssh_link_fn *fn) {
-    loop_timer_stop(link->limit);       /* people take their time */
+    loop_timer_stop(link->limit); /* people take their time */
     link->limit = NULL;
     link->answered = fn;
     transport_ask(link->transport, question);
@@ -333,9 +334,10 @@ static void answer(struct transport *transport, const char *text) {
 static void on_limit(void *data) {
     struct ssh_link *link = data;
     link->limit = NULL;
-    ssh_link_end(link, ERR_ENVIRONMENT, "%s did not answer within %.3g s (%s port %d): is it up, and is "
-                 "there a way to it from this network?", link->route.name,
-                 link->route.connect_limit_s, link->route.host, link->route.port);
+    ssh_link_end(link, ERR_ENVIRONMENT,
+                 "%s did not answer within %.3g s (%s port %d): is it up, and is "
+                 "there a way to it from this network?",
+                 link->route.name, link->route.connect_limit_s, link->route.host, link->route.port);
 }
 
 void ssh_link_limit(struct ssh_link *link) {
@@ -399,9 +401,10 @@ static void on_keepalive(void *data) {
         return;
     }
     if (++link->unanswered > UNANSWERED_MOST) {
-        ssh_link_end(link, ERR_ENVIRONMENT, "the connection to %s was lost: %d keep-alives in %.3g s got "
-                     "no answer", link->route.name, UNANSWERED_MOST,
-                     UNANSWERED_MOST * link->route.keepalive_s);
+        ssh_link_end(link, ERR_ENVIRONMENT,
+                     "the connection to %s was lost: %d keep-alives in %.3g s got "
+                     "no answer",
+                     link->route.name, UNANSWERED_MOST, UNANSWERED_MOST * link->route.keepalive_s);
         return;
     }
     link->probe_wanted = true;
@@ -419,7 +422,7 @@ static void free_keys(struct ssh_link *link) {
 void ssh_link_ready(struct ssh_link *link, const char *how) {
     loop_timer_stop(link->limit);
     link->limit = NULL;
-    free_keys(link);                    /* what is private in them is wiped as soon as possible */
+    free_keys(link); /* what is private in them is wiped as soon as possible */
     uint64_t every = (uint64_t)(link->route.keepalive_s * 1000);
     link->keepalive = loop_timer_start(link->loop, every, every, on_keepalive, link);
     link->stage = ssh_serve;
@@ -428,7 +431,7 @@ void ssh_link_ready(struct ssh_link *link, const char *how) {
     transport_ready(link->transport);
 }
 
-/* ----------------------------------------------------------------------------------- begin, end */
+/* ---------------------------------------------------------------------------------- begin, end */
 
 static const char *const *copy_list(struct arena *arena, const char *const *list) {
     size_t count = 0;
@@ -451,7 +454,8 @@ static void copy_route(struct ssh_link *link, const struct transport_route *rout
     own->name = copy_text(arena, route->name);
     own->host = copy_text(arena, route->host);
     own->user = copy_text(arena, route->user);
-    own->host_key_name = copy_text(arena, route->host_key_name ? route->host_key_name : route->host);
+    own->host_key_name =
+        copy_text(arena, route->host_key_name ? route->host_key_name : route->host);
     own->agent = copy_text(arena, route->agent);
     own->identities = copy_list(arena, route->identities);
     own->known_hosts = copy_list(arena, route->known_hosts);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to the libssh2 way: one connection, from looking up the host to its last byte. A link goes
- * through stages; each turn of the loop that brings bytes calls the stage once. Every libssh2 call
- * works on memory: what came from the socket before the turn is in `in`, what is to be sent after it
- * in `out`, so that no call blocks and the work of a turn has a bound. */
+/* Private to the libssh2 way: one connection, from looking up the host to its last byte. A link
+ * goes through stages; each turn of the loop that brings bytes calls the stage once. Every libssh2
+ * call works on memory: what came from the socket before the turn is in `in`, what is to be sent
+ * after it in `out`, so that no call blocks and the work of a turn has a bound. */
 #ifndef HONE_TRANSPORT_SSH_LINK_H
 #define HONE_TRANSPORT_SSH_LINK_H
 
@@ -23,55 +23,55 @@ typedef void ssh_link_fn(struct ssh_link *link);
 
 struct ssh_link {
     struct loop *loop;
-    struct transport *transport;    /* NULL: closed, only a job still holds it */
+    struct transport *transport; /* NULL: closed, only a job still holds it */
     struct arena *arena;
-    struct transport_route route;   /* a copy: jobs may outlive the transport */
-    ssh_link_fn *stage;             /* NULL: nothing is expected, or it is over */
-    ssh_link_fn *answered;          /* the question that is open; `answer` is NULL when declined */
+    struct transport_route route; /* a copy: jobs may outlive the transport */
+    ssh_link_fn *stage;           /* NULL: nothing is expected, or it is over */
+    ssh_link_fn *answered;        /* the question that is open; `answer` is NULL when declined */
     char *answer;
 
     int fd;
     struct loop_watch *watch;
     LIBSSH2_SESSION *session;
-    struct ssh_block *blocks;       /* what libssh2 has allocated */
-    bool plain_blocks;              /* not kept: libssh2 frees some behind our back */
-    bool over;                      /* the transport was told of the end */
-    bool busy;                      /* a job has the link, the session too */
-    bool mute;                      /* libssh2 is being freed: it sends nothing and hears nothing */
+    struct ssh_block *blocks; /* what libssh2 has allocated */
+    bool plain_blocks;        /* not kept: libssh2 frees some behind our back */
+    bool over;                /* the transport was told of the end */
+    bool busy;                /* a job has the link, the session too */
+    bool mute;                /* libssh2 is being freed: it sends nothing and hears nothing */
     bool in_turn, turn_again;
     ssh_link_fn *work, *worked;
     struct loop_timer *soon, *limit, *keepalive;
 
     char *in;
     size_t in_at, in_len;
-    bool hold;                      /* bytes stay in `in`: what was read is to be dealt with first */
-    bool hung_up;                   /* the server closed, or net_errno says what happened */
+    bool hold;    /* bytes stay in `in`: what was read is to be dealt with first */
+    bool hung_up; /* the server closed, or net_errno says what happened */
     int net_errno;
-    char goodbye[160];              /* what the server said when it disconnected */
-    bool heard;                     /* since the last tick of keep-alive */
+    char goodbye[160]; /* what the server said when it disconnected */
+    bool heard;        /* since the last tick of keep-alive */
     int unanswered;
     struct buf out;
     size_t out_at;
 
-    struct addrinfo *addresses;     /* what getaddrinfo said */
+    struct addrinfo *addresses; /* what getaddrinfo said */
     int lookup_status;
     struct ssh_known known;
     struct ssh_key *keys;
     size_t n_keys;
-    char address[64];               /* that answered */
+    char address[64]; /* that answered */
 
-    char *host_type, *host_key;     /* what the server showed, in base64 */
+    char *host_type, *host_key; /* what the server showed, in base64 */
     struct err job_err;
     struct ssh_dial *dial;
     struct ssh_auth *auth;
-    struct ssh_talk *talk;          /* has the session while it is there */
+    struct ssh_talk *talk; /* has the session while it is there */
 
-    VEC(struct ssh_channel *) channels;     /* in the order they came */
+    VEC(struct ssh_channel *) channels; /* in the order they came */
     struct ssh_channel *opening;
-    bool probing;                   /* a keep-alive is under way in the place of an opening */
+    bool probing; /* a keep-alive is under way in the place of an opening */
     bool probe_wanted;
-    bool full;                      /* the server takes no more channels now */
-    char *piece;                    /* where output is read to */
+    bool full;   /* the server takes no more channels now */
+    char *piece; /* where output is read to */
 };
 
 /* ---- ssh_link.c */
@@ -107,12 +107,12 @@ void ssh_link_ready(struct ssh_link *link, const char *how);
 
 /* ---- the stages, in their order */
 
-void ssh_dial_start(struct ssh_link *link);             /* ssh_dial.c: to a connected socket */
+void ssh_dial_start(struct ssh_link *link); /* ssh_dial.c: to a connected socket */
 void ssh_dial_free(struct ssh_link *link);
-void ssh_verify_start(struct ssh_link *link);           /* ssh_verify.c: whose host key that is */
-void ssh_auth_start(struct ssh_link *link);             /* ssh_auth.c: who we are */
+void ssh_verify_start(struct ssh_link *link); /* ssh_verify.c: whose host key that is */
+void ssh_auth_start(struct ssh_link *link);   /* ssh_auth.c: who we are */
 void ssh_auth_free(struct ssh_link *link);
-void ssh_serve(struct ssh_link *link);                  /* ssh_channel.c: commands */
+void ssh_serve(struct ssh_link *link); /* ssh_channel.c: commands */
 void ssh_serve_free(struct ssh_link *link);
 void ssh_channel_start(struct transport_command *command);
 void ssh_channel_kill(struct transport_command *command);
@@ -126,7 +126,7 @@ struct ssh_agent_key {
 };
 struct ssh_agent {
     struct loop *loop;
-    loop_fn *changed;               /* keys or signature came, or it failed */
+    loop_fn *changed; /* keys or signature came, or it failed */
     void *data;
     int fd;
     struct loop_watch *watch;
@@ -136,20 +136,20 @@ struct ssh_agent {
     bool failed, listed;
     struct ssh_agent_key *keys;
     size_t n_keys;
-    bool signing, has_signature;    /* has_signature with an empty one: it refused */
-    struct buf signature;           /* without its algorithm's name */
-    const char *problem;            /* why it failed */
+    bool signing, has_signature; /* has_signature with an empty one: it refused */
+    struct buf signature;        /* without its algorithm's name */
+    const char *problem;         /* why it failed */
 };
 /* Connects and asks for the keys. Never NULL; a failure shows in the fields. */
 struct ssh_agent *ssh_agent_open(const struct ssh_agent *like, const char *path) CC_MUST_USE;
 void ssh_agent_sign(struct ssh_agent *agent, struct str blob, struct str data, uint32_t flags);
 void ssh_agent_free(struct ssh_agent *agent);
 
-/* ---- ssh_talk.c: keyboard-interactive, whose libssh2 call waits for a person: on its own thread */
+/* ---- ssh_talk.c: keyboard-interactive, on a thread of its own: libssh2's call waits ----- */
 
 /* Takes the session until worked(link) is called; asks through ssh_link_ask. */
 struct ssh_talk *ssh_talk_start(struct ssh_link *link, ssh_link_fn *worked) CC_MUST_USE;
-int ssh_talk_result(const struct ssh_talk *talk);       /* libssh2's */
+int ssh_talk_result(const struct ssh_talk *talk); /* libssh2's */
 bool ssh_talk_declined(const struct ssh_talk *talk);
 /* What libssh2 receives and sends with on that thread: as recv and send, with -errno. */
 ssize_t ssh_talk_receive(struct ssh_link *link, void *buffer, size_t size);

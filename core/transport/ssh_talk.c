@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keyboard-interactive login. libssh2 wants the answers from within its callback, and a person takes
- * minutes: so the one call runs on a thread of its own (the workers are few and must not wait for
- * people), with the session lent to it. Questions go to the loop through a pipe. */
+/* Keyboard-interactive login. libssh2 wants the answers from within its callback, and a person
+ * takes minutes: so the one call runs on a thread of its own (the workers are few and must not wait
+ * for people), with the session lent to it. Questions go to the loop through a pipe. */
 #include "transport/ssh_link.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ struct ssh_talk {
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t answered;
-    int signal[2];                      /* 'q': a question is there; 'd': done */
+    int signal[2]; /* 'q': a question is there; 'd': done */
     struct loop_watch *watch;
     struct transport_question question;
     char *answer;
@@ -79,8 +79,10 @@ static LIBSSH2_USERAUTH_KBDINT_RESPONSE_FUNC(respond) {
     (void)name, (void)name_len, (void)instruction, (void)instruction_len;
     for (int i = 0; i < num_prompts; i++) {
         bool stop = talk->declined || talk->closing || i >= MOST_PROMPTS;
-        char *answer = stop ? NULL : ask(talk, (struct str){(const char *)prompts[i].text,
-                                                            prompts[i].length}, prompts[i].echo);
+        char *answer =
+            stop ? NULL
+                 : ask(talk, (struct str){(const char *)prompts[i].text, prompts[i].length},
+                       prompts[i].echo);
         talk->declined |= !answer;
         size_t size = answer ? strlen(answer) : 0;
         void *copy = ssh_link_allocate(link, size + 1);
@@ -164,7 +166,7 @@ void ssh_talk_free(struct ssh_talk *talk) {
     talk->closing = true;
     pthread_cond_signal(&talk->answered);
     pthread_mutex_unlock(&talk->mutex);
-    if (talk->link->over)               /* it may wait for the server */
+    if (talk->link->over) /* it may wait for the server */
         shutdown(talk->link->fd, SHUT_RDWR);
     pthread_join(talk->thread, NULL);
     loop_watch_stop(talk->watch);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The second stage: whether the server is who it was. A key that known_hosts has goes on silently, a
- * first one is shown and asked about, a changed or revoked one is the end. There is no way around it,
- * and none is configurable. */
+/* The second stage: whether the server is who it was. A key that known_hosts has goes on silently,
+ * a first one is shown and asked about, a changed or revoked one is the end. There is no way around
+ * it, and none is configurable. */
 #include "transport/ssh_link.h"
 
 #include <stdio.h>
@@ -49,18 +49,23 @@ static void ask(struct ssh_link *link, const struct ssh_known_line *other) {
     struct buf print = {0}, text = {0};
     fingerprint(link, &print);
     if (route->strict) {
-        ssh_link_end(link, ERR_USAGE, "known_hosts has no key of %s (it shows %s %s), and "
+        ssh_link_end(link, ERR_USAGE,
+                     "known_hosts has no key of %s (it shows %s %s), and "
                      "StrictHostKeyChecking is yes in your ssh configuration: add the key there",
                      route->name, ssh_key_title(str_of(link->host_type)), print.at);
         buf_free(&print);
         return;
     }
-    buf_printf(&text, "The authenticity of %s (%s port %d) is not known yet.\n%s key fingerprint is "
-               "%s.\n", route->name, link->address, route->port,
-               ssh_key_title(str_of(link->host_type)), print.at);
+    buf_printf(&text,
+               "The authenticity of %s (%s port %d) is not known yet.\n%s key fingerprint is "
+               "%s.\n",
+               route->name, link->address, route->port, ssh_key_title(str_of(link->host_type)),
+               print.at);
     if (other)
-        buf_printf(&text, "%s line %d has a key of another kind for it (%s): be sure before you "
-                   "accept.\n", other->file, other->line, other->type);
+        buf_printf(&text,
+                   "%s line %d has a key of another kind for it (%s): be sure before you "
+                   "accept.\n",
+                   other->file, other->line, other->type);
     buf_puts(&text, "Connect and remember this key? Answer yes or no.");
     snprintf(question.text, sizeof question.text, "%s", text.at);
     buf_free(&print);
@@ -72,10 +77,13 @@ static void refuse_changed(struct ssh_link *link, const struct ssh_known_line *w
     struct buf print = {0}, name = {0};
     fingerprint(link, &print);
     ssh_known_name(&name, link->route.host_key_name, link->route.port);
-    ssh_link_end(link, ERR_USAGE, "The key of %s HAS CHANGED: line %d of %s has another %s key than the "
-                 "%s that it shows now. Somebody may be listening in. If the host was set up anew and "
-                 "the fingerprint is right: ssh-keygen -f %s -R '%s'", link->route.name, where->line,
-                 where->file, ssh_key_title(str_of(link->host_type)), print.at, where->file, name.at);
+    ssh_link_end(
+        link, ERR_USAGE,
+        "The key of %s HAS CHANGED: line %d of %s has another %s key than the "
+        "%s that it shows now. Somebody may be listening in. If the host was set up anew and "
+        "the fingerprint is right: ssh-keygen -f %s -R '%s'",
+        link->route.name, where->line, where->file, ssh_key_title(str_of(link->host_type)),
+        print.at, where->file, name.at);
     buf_free(&print);
     buf_free(&name);
 }
@@ -102,8 +110,10 @@ static void other_kind(struct ssh_link *link, const struct ssh_known_line *where
         const struct ssh_known_line *line = &link->known.lines.at[i];
         const char *why = ssh_key_obstacle(str_of(line->type));
         if (why && line->marker == SSH_KNOWN_KEY && !line->portless) {
-            ssh_link_unable(link, "known_hosts has a key for it (%s, line %d) that libssh2 cannot "
-                            "check: %s", line->file, line->line, why);
+            ssh_link_unable(link,
+                            "known_hosts has a key for it (%s, line %d) that libssh2 cannot "
+                            "check: %s",
+                            line->file, line->line, why);
             return;
         }
     }
@@ -113,25 +123,19 @@ static void other_kind(struct ssh_link *link, const struct ssh_known_line *where
 static void verify(struct ssh_link *link) {
     const struct ssh_known_line *where;
     switch (ssh_known_check(&link->known, link->host_type, link->host_key, &where)) {
-    case SSH_KNOWN_SAME:
-        ssh_auth_start(link);
-        break;
-    case SSH_KNOWN_NEW:
-        ask(link, NULL);
-        break;
-    case SSH_KNOWN_OTHER_KIND:
-        other_kind(link, where);
-        break;
-    case SSH_KNOWN_CHANGED:
-        refuse_changed(link, where);
-        break;
+    case SSH_KNOWN_SAME: ssh_auth_start(link); break;
+    case SSH_KNOWN_NEW: ask(link, NULL); break;
+    case SSH_KNOWN_OTHER_KIND: other_kind(link, where); break;
+    case SSH_KNOWN_CHANGED: refuse_changed(link, where); break;
     case SSH_KNOWN_IS_REVOKED:
-        ssh_link_end(link, ERR_USAGE, "the key that %s shows is marked @revoked in line %d of %s; it is "
-                     "not to be trusted", link->route.name, where->line, where->file);
+        ssh_link_end(link, ERR_USAGE,
+                     "the key that %s shows is marked @revoked in line %d of %s; it is "
+                     "not to be trusted",
+                     link->route.name, where->line, where->file);
         break;
     case SSH_KNOWN_CERTIFIED:
-        ssh_link_unable(link, "its host key is certified (@cert-authority in %s line %d)", where->file,
-                        where->line);
+        ssh_link_unable(link, "its host key is certified (@cert-authority in %s line %d)",
+                        where->file, where->line);
         break;
     }
 }

@@ -10,15 +10,15 @@
 
 #define DEFAULT_MAX_LINE ((size_t)1 << 20)
 #define PROGRESS_NS 100000000ull
-#define INPUT_SLACK ((size_t)1 << 16)   /* taken input that may stand before the rest */
+#define INPUT_SLACK ((size_t)1 << 16) /* taken input that may stand before the rest */
 
 enum event_kind {
     EVENT_READY,
     EVENT_QUESTION,
-    EVENT_DECLINED,     /* nobody answers questions */
+    EVENT_DECLINED, /* nobody answers questions */
     EVENT_NOTE,
     EVENT_UNABLE,
-    EVENT_ENDING,       /* the way is closed, everything on it is to end */
+    EVENT_ENDING, /* the way is closed, everything on it is to end */
     EVENT_EXIT,
     EVENT_PROGRESS,
     EVENT_COPIED,
@@ -177,36 +177,19 @@ static void announce_ready(struct transport *transport) {
 
 static void announce_event(struct transport *transport, const struct transport_event *event) {
     switch (event->kind) {
-    case EVENT_READY:
-        announce_ready(transport);
-        break;
-    case EVENT_QUESTION:
-        announce_question(transport, event->question);
-        break;
-    case EVENT_DECLINED:
-        transport_answer(transport, NULL);
-        break;
-    case EVENT_NOTE:
-        announce_note(transport, event->text);
-        break;
+    case EVENT_READY: announce_ready(transport); break;
+    case EVENT_QUESTION: announce_question(transport, event->question); break;
+    case EVENT_DECLINED: transport_answer(transport, NULL); break;
+    case EVENT_NOTE: announce_note(transport, event->text); break;
     case EVENT_UNABLE:
         switch_way(transport, event->text);
         free(event->text);
         break;
-    case EVENT_ENDING:
-        end_all(transport);
-        break;
-    case EVENT_EXIT:
-        announce_exit(event->command);
-        break;
-    case EVENT_PROGRESS:
-        announce_progress(event->copy);
-        break;
-    case EVENT_COPIED:
-        announce_copied(event->copy);
-        break;
-    case EVENT_CLOSED:
-        break;
+    case EVENT_ENDING: end_all(transport); break;
+    case EVENT_EXIT: announce_exit(event->command); break;
+    case EVENT_PROGRESS: announce_progress(event->copy); break;
+    case EVENT_COPIED: announce_copied(event->copy); break;
+    case EVENT_CLOSED: break;
     }
 }
 
@@ -225,8 +208,8 @@ static void announce(void *data) {
     transport->announcing = true;
     for (size_t i = 0; i < count; i++) {
         struct transport_event event = transport->events.at[i];
-        transport->events.at[i].kind = EVENT_CLOSED;    /* holds nothing any more */
-        if (event.kind == EVENT_CLOSED) {               /* the transport may be gone afterwards */
+        transport->events.at[i].kind = EVENT_CLOSED; /* holds nothing any more */
+        if (event.kind == EVENT_CLOSED) {            /* the transport may be gone afterwards */
             transport->announcing = false;
             if (transport->callbacks.on_closed)
                 transport->callbacks.on_closed(transport->callbacks.data, &transport->why);
@@ -316,8 +299,10 @@ void transport_unable(struct transport *transport, const char *reason) {
         return;
     }
     struct err why;
-    err_set(&why, ERR_USAGE, "%s cannot be reached with libssh2: %s; the system's ssh can do it "
-            "(client = ssh)", transport->route.name, reason);
+    err_set(&why, ERR_USAGE,
+            "%s cannot be reached with libssh2: %s; the system's ssh can do it "
+            "(client = ssh)",
+            transport->route.name, reason);
     transport_end(transport, &why);
 }
 

@@ -50,7 +50,8 @@ static bool can_focus(const struct tune_state *state) {
     return state->lanes.len > 0;
 }
 static bool can_choose(const struct tune_state *state) {
-    return !state->lanes.len && at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_PLAN) && state->plans.len > 1;
+    return !state->lanes.len && at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_PLAN) &&
+           state->plans.len > 1;
 }
 static bool can_edit_plan(const struct tune_state *state) {
     return at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_PLAN) && tune_state_plan(state) &&
@@ -308,8 +309,8 @@ static void open_attempts_reject(struct tune_state *state, const char *why) {
         }
 }
 
-/* What a person did does not have to be done: `last` is the step it stands for. Between two rounds it
- * begins the next one. */
+/* What a person did does not have to be done: `last` is the step it stands for. Between two rounds
+ * it begins the next one. */
 static void steps_are_done(struct tune_state *state, enum tune_step last) {
     state->round += state->own->round_over;
     state->own->round_over = false;
@@ -345,7 +346,7 @@ static void act_write_kernel(struct tune_state *state, const struct tune_action 
     state->candidate.repair = 0;
     state->candidate.edited = true;
     tune_candidate_set(state, act->text, "you");
-    if (joins)                      /* it is checked when the others are */
+    if (joins) /* it is checked when the others are */
         return;
     steps_are_done(state, TUNE_STEP_REWRITE);
     tune_steps_rewind(state, TUNE_STEP_VERIFY);

@@ -151,13 +151,13 @@ cJSON *tune_act_write(const struct tune_action *action) {
 bool tune_act_read(const cJSON *payload, struct tune_action *act) {
     const char *name = tune_json_text(payload, "action");
     *act = (struct tune_action){.kind = TUNE_ACTIONS,
-                        .step = TUNE_STEPS,
-                        .attempt = tune_json_int(payload, "attempt", 0),
-                        .index = tune_json_int(payload, "index", -1),
-                        .number = tune_json_number(payload, "number"),
-                        .role = TUNE_ROLES,
-                        .part = tune_json_text(payload, "part"),
-                        .text = tune_json_text(payload, "text")};
+                                .step = TUNE_STEPS,
+                                .attempt = tune_json_int(payload, "attempt", 0),
+                                .index = tune_json_int(payload, "index", -1),
+                                .number = tune_json_number(payload, "number"),
+                                .role = TUNE_ROLES,
+                                .part = tune_json_text(payload, "part"),
+                                .text = tune_json_text(payload, "text")};
     tune_role_find(tune_json_text(payload, "role"), &act->role);
     tune_step_find(tune_json_text(payload, "step"), &act->step);
     tune_gate_find(tune_json_text(payload, "gate"), &act->gate);

@@ -23,8 +23,8 @@ size_t tune_answer_plans(struct str answer, int lines, struct arena *arena,
 bool tune_answer_kernel(struct str answer, const char *source, const char *function,
                         struct buf *out, struct err *err);
 
-/* A lesson out of an answer: title and summary, or with `reflects` diagnosis and lesson. Texts belong
- * to the arena. False and *err (kernel) that tells the model what to write instead. */
+/* A lesson out of an answer: title and summary, or with `reflects` diagnosis and lesson. Texts
+ * belong to the arena. False and *err (kernel) that tells the model what to write instead. */
 bool tune_answer_lesson(struct str answer, bool reflects, struct arena *arena,
                         struct tune_lesson *lesson, struct err *err);
 

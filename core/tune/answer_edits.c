@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define MAX_EDITS 200
-#define SHOWN 90                /* of a line that could not be found */
+#define SHOWN 90 /* of a line that could not be found */
 
 void tune_edits_free(struct tune_edits *edits) {
     for (size_t i = 0; i < edits->list.len; i++) {
@@ -18,7 +18,7 @@ void tune_edits_free(struct tune_edits *edits) {
     vec_free(&edits->list);
 }
 
-/* ------------------------------------------------------------------------ search/replace blocks */
+/* ----------------------------------------------------------------------- search/replace blocks */
 
 /* "<<<<<<< SEARCH" with five to ten marks; models miscount. */
 static bool is_mark(struct str line, char mark, const char *word) {
@@ -29,8 +29,8 @@ static bool is_mark(struct str line, char mark, const char *word) {
     struct str rest = str_trim((struct str){text.at + count, text.len - count});
     if (count < 5 || count > 10)
         return false;
-    return !rest.len || (word && rest.len >= strlen(word) &&
-                         !strncasecmp(rest.at, word, strlen(word)));
+    return !rest.len ||
+           (word && rest.len >= strlen(word) && !strncasecmp(rest.at, word, strlen(word)));
 }
 
 static void find_blocks(struct str answer, struct tune_edits *edits) {
@@ -53,7 +53,7 @@ static void find_blocks(struct str answer, struct tune_edits *edits) {
     edits->open = where != OUTSIDE;
 }
 
-/* --------------------------------------------------------------------------------- unified diff */
+/* -------------------------------------------------------------------------------- unified diff */
 
 /* Hunks become search/replace pairs: line numbers of models are not to be trusted, context is. */
 static void find_hunks(struct str answer, struct tune_edits *edits) {
@@ -112,7 +112,7 @@ void tune_edits_find(struct str answer, struct tune_edits *edits) {
     drop_copies(edits);
 }
 
-/* ------------------------------------------------------------------------------- applying edits */
+/* ------------------------------------------------------------------------------ applying edits */
 
 struct lines {
     VEC(struct str) at;
@@ -143,12 +143,9 @@ enum likeness { EXACT, NO_ENDS, NO_INDENT, LIKENESSES };
 
 static bool line_matches(struct str have, struct str want, enum likeness likeness) {
     switch (likeness) {
-    case EXACT:
-        return str_equal(have, want);
-    case NO_ENDS:
-        return str_equal(no_end(have), no_end(want));
-    default:
-        return str_equal(str_trim(have), str_trim(want));
+    case EXACT: return str_equal(have, want);
+    case NO_ENDS: return str_equal(no_end(have), no_end(want));
+    default: return str_equal(str_trim(have), str_trim(want));
     }
 }
 
@@ -190,8 +187,8 @@ static void write_moved(struct buf *out, const struct lines *replace, struct str
 
 struct applying {
     struct lines have, want, replace;   /* have: the source so far */
-    size_t number;              /* of the block, from 1 */
-    size_t times;               /* it stands in the answer */
+    size_t number;                      /* of the block, from 1 */
+    size_t times;                       /* it stands in the answer */
     struct buf bare_want, bare_replace; /* without the line numbers that were copied */
 };
 
@@ -242,7 +239,9 @@ static bool is_typographic(const struct applying *applying, struct err *err) {
                             "block %zu: its search text is not in the kernel: line %zu of it "
                             "has %s (U+%04X) at column %zu; write %s, in the new lines, too",
                             applying->number, i + 1, name, code, column,
-                            *typed == ' ' ? "a plain blank" : *typed ? typed : "nothing there");
+                            *typed == ' ' ? "a plain blank"
+                            : *typed      ? typed
+                                          : "nothing there");
         }
     }
     return false;
@@ -258,10 +257,11 @@ static bool not_there(const struct applying *applying, size_t places, struct err
                        "block %zu: its search text stands in the kernel %zu times (it begins with "
                        "\"%.*s\"); repeat more of the lines around it",
                        applying->number, places, shown, line.at);
-    return err_set(err, ERR_KERNEL,
-                   "block %zu: its search text is not in the kernel (it begins with \"%.*s\"); copy "
-                   "the lines exactly as they stand there, without line numbers",
-                   applying->number, shown, line.at);
+    return err_set(
+        err, ERR_KERNEL,
+        "block %zu: its search text is not in the kernel (it begins with \"%.*s\"); copy "
+        "the lines exactly as they stand there, without line numbers",
+        applying->number, shown, line.at);
 }
 
 /* Puts the replacement at each of the places; they do not overlap. */

@@ -8,11 +8,11 @@
 
 struct tune_edit {
     struct buf search, replace;
-    size_t copies;              /* how often the same stands in the answer once more */
+    size_t copies; /* how often the same stands in the answer once more */
 };
 struct tune_edits {
     VEC(struct tune_edit) list;
-    bool open;                  /* the last block has no end */
+    bool open; /* the last block has no end */
 };
 /* The blocks of an answer, else the hunks of its diff; the same ones once. */
 void tune_edits_find(struct str answer, struct tune_edits *edits);
@@ -25,7 +25,7 @@ void tune_edits_free(struct tune_edits *edits);
 /* Line numbers that were copied with the lines, as prompts and people show them: "  12  code", "12
  * | code", "12: code". */
 struct tune_numbered {
-    char mark;                  /* '|', ':', or ' ' for two blanks */
+    char mark; /* '|', ':', or ' ' for two blanks */
     long long first, last;
 };
 /* Whether every line that is not empty has a number, all in the same way and none smaller than the

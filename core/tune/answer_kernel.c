@@ -45,7 +45,7 @@ static bool defines(struct str text, const char *function) {
 }
 
 struct fences {
-    struct str best;            /* the longest block that defines the function */
+    struct str best; /* the longest block that defines the function */
     size_t blocks;
     bool open;
 };
@@ -105,7 +105,8 @@ static bool take_file(struct str answer, const char *function, struct buf *out, 
         return true;
     }
     if (fences.open)
-        return err_set(err, ERR_KERNEL, "the answer ends in the middle of the code; write the change "
+        return err_set(err, ERR_KERNEL,
+                       "the answer ends in the middle of the code; write the change "
                        "as search/replace blocks, or the whole file again, shorter");
     if (!fences.blocks && has_def(answer, function) &&
         (str_starts(str_trim(answer), "import ") || str_starts(str_trim(answer), "from ") ||
@@ -114,10 +115,11 @@ static bool take_file(struct str answer, const char *function, struct buf *out, 
         return true;
     }
     return err_set(err, ERR_KERNEL,
-                   fences.blocks ? "no code block defines %.60s; keep its name and write the whole "
-                                   "file, or search/replace blocks"
-                                 : "there is no code in the answer; write the whole file with %.60s in "
-                                   "one ```python block, or search/replace blocks",
+                   fences.blocks
+                       ? "no code block defines %.60s; keep its name and write the whole "
+                         "file, or search/replace blocks"
+                       : "there is no code in the answer; write the whole file with %.60s in "
+                         "one ```python block, or search/replace blocks",
                    name);
 }
 
@@ -129,7 +131,8 @@ bool tune_answer_kernel(struct str answer, const char *source, const char *funct
     tune_edits_find(answer, &edits);
     bool fine;
     if (edits.open)
-        fine = err_set(err, ERR_KERNEL, "the last search/replace block has no end; every block is "
+        fine = err_set(err, ERR_KERNEL,
+                       "the last search/replace block has no end; every block is "
                        "<<<<<<< SEARCH, the lines, =======, the new lines, >>>>>>> REPLACE");
     else if (edits.list.len)
         fine = tune_edits_apply(&edits, source, out, err);

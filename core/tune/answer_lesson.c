@@ -11,18 +11,18 @@
 
 enum field { TITLE, SUMMARY, DIAGNOSIS, LESSON, FIELDS };
 
-static const size_t most[FIELDS] = {[TITLE] = 120, [SUMMARY] = 2000, [DIAGNOSIS] = 200,
-                                    [LESSON] = 1200};
+static const size_t most[FIELDS] = {
+    [TITLE] = 120, [SUMMARY] = 2000, [DIAGNOSIS] = 200, [LESSON] = 1200};
 
 /* How models call the fields. */
 static const struct {
     const char *label;
     enum field field;
 } labels[] = {
-    {"title", TITLE},         {"name", TITLE},          {"summary", SUMMARY},
-    {"experience", SUMMARY},  {"description", SUMMARY}, {"diagnosis", DIAGNOSIS},
-    {"verdict", DIAGNOSIS},   {"lessons", LESSON},      {"lesson", LESSON},
-    {"learned", LESSON},      {"learnt", LESSON},
+    {"title", TITLE},        {"name", TITLE},          {"summary", SUMMARY},
+    {"experience", SUMMARY}, {"description", SUMMARY}, {"diagnosis", DIAGNOSIS},
+    {"verdict", DIAGNOSIS},  {"lessons", LESSON},      {"lesson", LESSON},
+    {"learned", LESSON},     {"learnt", LESSON},
 };
 
 struct draft {
@@ -128,11 +128,16 @@ static enum tune_answer diagnosis_of(const char *text) {
     static const struct {
         const char *word;
         enum tune_answer answer;
-    } words[] = {{"unclear", TUNE_ANSWER_INCONCLUSIVE}, {"part", TUNE_ANSWER_INCONCLUSIVE},
-                 {"unknown", TUNE_ANSWER_INCONCLUSIVE}, {"wrong", TUNE_ANSWER_NO},
-                 {"incorrect", TUNE_ANSWER_NO},         {"not ", TUNE_ANSWER_NO},
-                 {"false", TUNE_ANSWER_NO},             {"right", TUNE_ANSWER_YES},
-                 {"correct", TUNE_ANSWER_YES},          {"true", TUNE_ANSWER_YES},
+    } words[] = {{"unclear", TUNE_ANSWER_INCONCLUSIVE},
+                 {"part", TUNE_ANSWER_INCONCLUSIVE},
+                 {"unknown", TUNE_ANSWER_INCONCLUSIVE},
+                 {"wrong", TUNE_ANSWER_NO},
+                 {"incorrect", TUNE_ANSWER_NO},
+                 {"not ", TUNE_ANSWER_NO},
+                 {"false", TUNE_ANSWER_NO},
+                 {"right", TUNE_ANSWER_YES},
+                 {"correct", TUNE_ANSWER_YES},
+                 {"true", TUNE_ANSWER_YES},
                  {"confirmed", TUNE_ANSWER_YES}};
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (has_word(text, words[i].word))

@@ -14,12 +14,11 @@ static bool number_take(struct str line, char *mark, long long *number, struct s
         at++;
     while (at + digits < line.len && isdigit((unsigned char)line.at[at + digits]))
         digits++;
-    if (!digits || digits > MAX_DIGITS ||
-        !str_to_int((struct str){line.at + at, digits}, number))
+    if (!digits || digits > MAX_DIGITS || !str_to_int((struct str){line.at + at, digits}, number))
         return false;
     *rest = (struct str){line.at + at + digits, line.len - at - digits};
     if (!str_trim(*rest).len) {
-        *mark = 0;                  /* any */
+        *mark = 0; /* any */
         rest->len = 0;
         return true;
     }

@@ -13,22 +13,37 @@
 #define MAX_ANSWER ((size_t)1 << 20)
 #define MAX_TEXT 4000
 
-enum field { TITLE, WHAT, WHY, LINES, METRIC, DIRECTION, SIZE, LATENCY, STRATEGY,
-             SWEEP, FIELDS };
+enum field { TITLE, WHAT, WHY, LINES, METRIC, DIRECTION, SIZE, LATENCY, STRATEGY, SWEEP, FIELDS };
 
 /* How models call the fields. */
 static const struct {
     const char *label;
     enum field field;
 } labels[] = {
-    {"title", TITLE},         {"plan", TITLE},           {"name", TITLE},
-    {"what", WHAT},           {"change", WHAT},          {"description", WHAT},
-    {"steps", WHAT},          {"why", WHY},              {"reason", WHY},
-    {"rationale", WHY},       {"lines", LINES},          {"line", LINES},
-    {"where", LINES},         {"metric", METRIC},        {"predicted metric", METRIC},
-    {"direction", DIRECTION}, {"size", SIZE},            {"magnitude", SIZE},
-    {"change size", SIZE},    {"latency", LATENCY},      {"predicted latency", LATENCY},
-    {"expected latency", LATENCY}, {"strategy", STRATEGY},  {"menu entry", STRATEGY},
+    {"title", TITLE},
+    {"plan", TITLE},
+    {"name", TITLE},
+    {"what", WHAT},
+    {"change", WHAT},
+    {"description", WHAT},
+    {"steps", WHAT},
+    {"why", WHY},
+    {"reason", WHY},
+    {"rationale", WHY},
+    {"lines", LINES},
+    {"line", LINES},
+    {"where", LINES},
+    {"metric", METRIC},
+    {"predicted metric", METRIC},
+    {"direction", DIRECTION},
+    {"size", SIZE},
+    {"magnitude", SIZE},
+    {"change size", SIZE},
+    {"latency", LATENCY},
+    {"predicted latency", LATENCY},
+    {"expected latency", LATENCY},
+    {"strategy", STRATEGY},
+    {"menu entry", STRATEGY},
     {"sweep", SWEEP},
 };
 
@@ -46,11 +61,13 @@ static void draft_free(struct draft *draft) {
 /* The first number in the text; NAN when there is none. *percent: a % follows. */
 static double first_number(struct str text, bool *percent) {
     for (size_t i = 0; i < text.len; i++) {
-        bool minus = text.at[i] == '-' && i + 1 < text.len && isdigit((unsigned char)text.at[i + 1]);
+        bool minus =
+            text.at[i] == '-' && i + 1 < text.len && isdigit((unsigned char)text.at[i + 1]);
         if (!minus && !isdigit((unsigned char)text.at[i]))
             continue;
         char copy[40];
-        snprintf(copy, sizeof copy, "%.*s", (int)MIN_OF(text.len - i, sizeof copy - 1), text.at + i);
+        snprintf(copy, sizeof copy, "%.*s", (int)MIN_OF(text.len - i, sizeof copy - 1),
+                 text.at + i);
         char *end;
         double value = strtod(copy, &end);
         while (*end == ' ')
@@ -70,8 +87,8 @@ static bool has_word(struct str text, const char *word) {
 }
 
 static bool says_down(struct str text) {
-    static const char *const words[] = {"down", "decrease", "lower", "less", "reduc", "fewer",
-                                        "shrink", "faster"};
+    static const char *const words[] = {"down",  "decrease", "lower",  "less",
+                                        "reduc", "fewer",    "shrink", "faster"};
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (has_word(text, words[i]))
             return true;
@@ -167,8 +184,8 @@ static double latency_of(struct str text) {
 static bool draft_read(const struct draft *draft, int lines, struct arena *arena,
                        struct tune_plan *plan) {
     const struct buf *text = draft->text;
-    *plan = (struct tune_plan){.size = NAN, .latency = NAN, .moved = NAN,
-                               .direction = TUNE_DIRECTION_DOWN};
+    *plan = (struct tune_plan){
+        .size = NAN, .latency = NAN, .moved = NAN, .direction = TUNE_DIRECTION_DOWN};
     plan->what = keep(arena, &text[WHAT]);
     plan->title = keep(arena, &text[TITLE]);
     plan->why = keep(arena, &text[WHY]);
@@ -183,7 +200,9 @@ static bool draft_read(const struct draft *draft, int lines, struct arena *arena
     read_lines(buf_str(&text[LINES]), lines, plan);
     struct str direction = buf_str(&text[DIRECTION]), size = str_trim(buf_str(&text[SIZE]));
     struct str metric = buf_str(&text[METRIC]);
-    if (says_up(direction.len ? direction : size.len ? size : metric) &&
+    if (says_up(direction.len ? direction
+                : size.len    ? size
+                              : metric) &&
         !says_down(direction.len ? direction : size))
         plan->direction = TUNE_DIRECTION_UP;
     plan->size = share_of(size.len ? size : direction);
@@ -218,8 +237,8 @@ static bool same_word(struct str word, const char *other) {
 }
 
 void tune_answer_key(const struct tune_plan *plan, char key[32]) {
-    /* The same words and numbers about the same place are the same direction; blanks, case and lines
-     * that moved ("lines 40 to 52") are no difference. */
+    /* The same words and numbers about the same place are the same direction; blanks, case and
+     * lines that moved ("lines 40 to 52") are no difference. */
     struct buf text = {0};
     struct str rest = str_of(plan->what ? plan->what : plan->title), word;
     bool line = false;
@@ -236,7 +255,7 @@ void tune_answer_key(const struct tune_plan *plan, char key[32]) {
     buf_free(&text);
 }
 
-/* ------------------------------------------------------------------------------- labelled lines */
+/* ------------------------------------------------------------------------------ labelled lines */
 
 /* "**What:** text", "- what: text", "## Why": the field and what follows the colon. */
 static bool line_label(struct str line, enum field *field, struct str *value) {
@@ -279,7 +298,7 @@ struct reading {
     struct tune_plan *plans;
     size_t count;
     int lines;
-    bool named;                 /* some field was there */
+    bool named; /* some field was there */
 };
 
 static void draft_end(struct reading *reading, struct draft *draft) {
@@ -318,7 +337,7 @@ static void read_labelled(struct reading *reading, struct str answer) {
     draft_free(&draft);
 }
 
-/* ----------------------------------------------------------------------------------------- JSON */
+/* ---------------------------------------------------------------------------------------- JSON */
 
 static void add_value(struct buf *out, const cJSON *item) {
     if (cJSON_IsString(item)) {
@@ -355,8 +374,8 @@ static void read_object(struct reading *reading, const cJSON *object) {
 }
 
 static void read_json(struct reading *reading, const cJSON *root) {
-    const cJSON *list = cJSON_IsArray(root) ? root
-                                            : cJSON_GetObjectItemCaseSensitive(root, "plans");
+    const cJSON *list =
+        cJSON_IsArray(root) ? root : cJSON_GetObjectItemCaseSensitive(root, "plans");
     if (cJSON_IsArray(list)) {
         for (const cJSON *item = list->child; item; item = item->next)
             if (cJSON_IsObject(item))

@@ -101,7 +101,7 @@ static void apply_session(struct tune_state *state, const cJSON *payload, int64_
     if (state->started_ms)
         return;
     state->started_ms = wall_ms;
-    if (!state->id) {       /* a session of an older version */
+    if (!state->id) { /* a session of an older version */
         struct hash hash = hash_content(&wall_ms, sizeof wall_ms);
         state->id = tune_keep(state, hash.hex);
     }
@@ -203,14 +203,14 @@ static void apply_round_end(struct tune_state *state, const cJSON *payload, int6
     (void)payload, (void)wall_ms;
     const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
     bool gain = attempt && attempt->id > 0 && attempt->status == TUNE_STATUS_KEEP;
-    if (state->lanes.len) {         /* the best one decides, whatever is looked at */
+    if (state->lanes.len) { /* the best one decides, whatever is looked at */
         const struct tune_attempt *best = tune_state_attempt(state, state->incumbent);
         gain = best && best->id > 0 && best->round == state->round;
     }
     if (state->own->round_over)
         return;
     state->own->round_over = true;
-    int counts = !tune_sweep_goes_on(state);        /* all of a sweep is one round */
+    int counts = !tune_sweep_goes_on(state); /* all of a sweep is one round */
     state->plateau = gain ? 0 : state->plateau + counts;
     state->budgets[TUNE_BUDGET_ROUNDS].spent += counts;
 }
@@ -227,8 +227,8 @@ static void apply_stop(struct tune_state *state, const cJSON *payload, int64_t w
     tune_wait_set(state, TUNE_WAIT_STOPPED, tune_json_text(payload, "text"));
 }
 
-/* The loop itself pauses: the target or the proposer could not do its part. `again`: what the step did so
- * far counts no longer. */
+/* The loop itself pauses: the target or the proposer could not do its part. `again`: what the step
+ * did so far counts no longer. */
 static void apply_pause(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)wall_ms;
     state->running = false;
@@ -256,7 +256,7 @@ static void apply_plans(struct tune_state *state, const cJSON *payload, int64_t 
         place->revised = state->own->revise;
         place->lane = lane;
     }
-    if (lane >= 0)                  /* they are given to the lanes when all have answered */
+    if (lane >= 0) /* they are given to the lanes when all have answered */
         return;
     state->plan = state->plans.len ? 0 : -1;
     if (state->plans.len)
@@ -514,7 +514,7 @@ static void apply_diagnostic(struct tune_state *state, const cJSON *payload, int
     buf_printf(&text, "%s:%d:%d: %s: %s", diag.file ? path_base(diag.file) : "kernel", diag.line,
                diag.column, diag_severity_name(diag.severity), diag.message ? diag.message : "");
     if (diag.code && diag.code[0])
-        buf_printf(&text, " [%s]", diag.code);      /* what hone explain takes */
+        buf_printf(&text, " [%s]", diag.code); /* what hone explain takes */
     log_add(state, log, "check", text.at);
     buf_free(&text);
 }
@@ -570,7 +570,7 @@ static void experience_merge(struct tune_state *state, struct tune_experience *i
     if (!item->imported && tune_memory_shows(into, item->attempt, item->against)) {
         if (into->is == TUNE_EXPERIENCE_PROPOSED)
             into->speedup = item->speedup;
-        return;                 /* the same attempt, told again or measured again */
+        return; /* the same attempt, told again or measured again */
     }
     into->merged++;
     if (into->is == TUNE_EXPERIENCE_DELETED)

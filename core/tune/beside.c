@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The device model beside a place that measures: a kernel that goes to a host is timed by the model
- * on this machine too, at the same time. Its floor is what makes an incredible measurement a suspect,
- * and its costs per line stand in where the host tells none; both are marked as modelled. It decides
- * nothing, and where the model does not take the kernel things go on without it. */
+ * on this machine too, at the same time. Its floor is what makes an incredible measurement a
+ * suspect, and its costs per line stand in where the host tells none; both are marked as modelled.
+ * It decides nothing, and where the model does not take the kernel things go on without it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,17 +16,17 @@
 struct question {
     struct tune_beside *beside;
     struct question *next;
-    struct target_run *run;         /* NULL: waits for its turn, or was answered */
+    struct target_run *run; /* NULL: waits for its turn, or was answered */
     int attempt;
-    char hash[33];                  /* of that attempt's source */
-    bool answered, unwanted;        /* unwanted: what comes is about a kernel that is no more */
+    char hash[33];           /* of that attempt's source */
+    bool answered, unwanted; /* unwanted: what comes is about a kernel that is no more */
     struct runner_result result;
 };
 
 struct tune_beside {
     struct tune_session *session;
-    struct target *target;          /* sim */
-    struct question *questions;     /* newest first; answers are kept for the round */
+    struct target *target;      /* sim */
+    struct question *questions; /* newest first; answers are kept for the round */
     int round;
 };
 
@@ -67,10 +67,13 @@ static struct tune_beside *beside_of(struct tune_session *session) {
 
 static void start(struct question *question, const struct tune_attempt *attempt) {
     const struct tune_state *state = question->beside->session->state;
-    struct runner_job job = {.kernel_path = state->kernel_path, .kernel_text = attempt->source,
+    struct runner_job job = {.kernel_path = state->kernel_path,
+                             .kernel_text = attempt->source,
                              .kernel_name = state->function,
-                             .reference_path = state->reference_path, .device = state->device,
-                             .no_verify = true, .time_limit_s = LIMIT_S};
+                             .reference_path = state->reference_path,
+                             .device = state->device,
+                             .no_verify = true,
+                             .time_limit_s = LIMIT_S};
     struct runner_callbacks callbacks = {NULL, on_done, question};
     question->run = target_start(question->beside->target, &job, &callbacks, NULL);
 }
@@ -114,8 +117,8 @@ void tune_beside_ask(struct tune_session *session, const struct tune_attempt *at
     if (known)
         drop(known);
     struct question *question = mem_alloc(1, sizeof *question);
-    *question = (struct question){
-        .beside = beside, .next = beside->questions, .attempt = attempt->id};
+    *question =
+        (struct question){.beside = beside, .next = beside->questions, .attempt = attempt->id};
     memcpy(question->hash, attempt->hash, sizeof question->hash);
     beside->questions = question;
     start(question, attempt);

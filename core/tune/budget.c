@@ -21,7 +21,7 @@ static double known(double value) {
     return isnan(value) ? 0 : value;
 }
 
-/* ------------------------------------------------------------------------------------- spending */
+/* ------------------------------------------------------------------------------------ spending */
 
 /* Whether a question waits for a person: to answer it, or to look at it before it goes out. */
 static bool asks_person(const struct tune_state *state) {
@@ -171,7 +171,7 @@ void tune_expected_print(struct buf *out, const struct tune_expected *expected) 
     tune_budget_print(out, TUNE_BUDGET_DOLLARS, dollars);
 }
 
-/* --------------------------------------------------------------------------------------- limits */
+/* -------------------------------------------------------------------------------------- limits */
 
 static const char *unpriced(const struct tune_state *state) {
     for (int role = 0; state->roles && role < TUNE_ROLES; role++)
@@ -372,7 +372,7 @@ void tune_budget_guess(const struct tune_state *state, int number, struct str an
             (call->estimate * model->price_input + tokens * model->price_output) * 1e-6;
 }
 
-/* ------------------------------------------------------------------------------------ deadlines */
+/* ----------------------------------------------------------------------------------- deadlines */
 
 /* What the clock shows since the last event; the same for each evaluation of the device model,
  * whose time is the clock's. */

@@ -29,8 +29,8 @@ struct tune_expected {
 struct tune_expected tune_expect_call(const struct tune_state *state,
                                       const struct tune_asking *asking);
 /* A step is expected to take what its longest one took in this session, a quarter more on the
- * device. Before the first one: an evaluation takes what the seed kernel's took, that one a default;
- * time has none. */
+ * device. Before the first one: an evaluation takes what the seed kernel's took, that one a
+ * default; time has none. */
 struct tune_expected tune_expect_step(const struct tune_state *state, enum tune_step step);
 /* Seconds of the device that a step takes. */
 double tune_expect_device(const struct tune_state *state, enum tune_step step);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A session as a folder that can be given away: the best kernel with its reference, every attempt with
- * its numbers, every prompt and answer, every decision.
+/* A session as a folder that can be given away: the best kernel with its reference, every attempt
+ * with its numbers, every prompt and answer, every decision.
  *
  *   README.md  session.json                    what it is, and the command that evaluates it again
  *   kernel.py  reference.py  model.ini         the best kernel: a task of its own
- *   attempts/<n>.py  attempts/<n>.json         sources; plan, verdict, seeds, samples, metrics, lines
- *   profiles/<n>.json                          timelines
- *   prompts/<n>-<role>.txt  answers/<n>-<role>.txt  calls.jsonl
- *   events.jsonl                               the whole log: decisions, gates, notes
- *   experiments.jsonl  optimization_memory/rewrites.json   as other NKI agents read them
+ *   attempts/<n>.py  attempts/<n>.json         sources; plan, verdict, seeds, samples, metrics,
+ * lines profiles/<n>.json                          timelines prompts/<n>-<role>.txt
+ * answers/<n>-<role>.txt  calls.jsonl events.jsonl                               the whole log:
+ * decisions, gates, notes experiments.jsonl  optimization_memory/rewrites.json   as other NKI
+ * agents read them
  *
  * Folders of this machine become "." (the task's), "session" and "~"; what model.ini has of secrets
  * stays here. It reads the log and runs nothing. */
@@ -40,9 +40,12 @@ static bool put(struct bundle *bundle, const char *name, const char *text, size_
     if (!source)
         bundle_places_clean(&bundle->places, (struct str){text, size},
                             strstr(name, ".json") != NULL, &clean);
-    bool ok = file_make_dirs(folder, bundle->err) &&
-              file_write(path, source ? text : clean.at ? clean.at : "", source ? size : clean.len,
-                         bundle->err);
+    bool ok =
+        file_make_dirs(folder, bundle->err) && file_write(path,
+                                                          source     ? text
+                                                          : clean.at ? clean.at
+                                                                     : "",
+                                                          source ? size : clean.len, bundle->err);
     buf_free(&clean);
     free(folder);
     free(path);
@@ -72,7 +75,7 @@ static bool put_artefact(struct bundle *bundle, const char *name, const char *ha
     return ok;
 }
 
-/* ------------------------------------------------------------------------------------- attempts */
+/* ------------------------------------------------------------------------------------ attempts */
 
 static void put_numbers(cJSON *object, const char *key, const double *values, size_t count) {
     cJSON *list = cJSON_AddArrayToObject(object, key);
@@ -161,7 +164,7 @@ static bool put_attempts(struct bundle *bundle) {
     return ok;
 }
 
-/* ---------------------------------------------------------------------------------------- calls */
+/* --------------------------------------------------------------------------------------- calls */
 
 static void call_print(const struct tune_call *call, size_t number, struct buf *out) {
     cJSON *object = cJSON_CreateObject();
@@ -224,7 +227,7 @@ static bool put_readme(struct bundle *bundle) {
         buf_printf(&text, ", %.3fx against the kernel as it came", best->speedup);
     buf_puts(&text, best && !isnan(best->latency_us) ? ".\n\n" : "Nothing was measured yet.\n\n");
     buf_puts(&text, "To evaluate it again, in this folder:\n\n    ");
-    if (state->model)       /* the device model cannot do it */
+    if (state->model) /* the device model cannot do it */
         buf_puts(&text, "hone run . --target HOST --rounds 1");
     else
         buf_printf(&text, "hone sim . --device %s", device);
@@ -233,7 +236,8 @@ static bool put_readme(struct bundle *bundle) {
     seeds_print(state, &text);
     if (!isnan(state->tolerance))
         buf_printf(&text, " --tolerance %g", state->tolerance);
-    buf_printf(&text, "\n\nThe times of the session are from the target \"%s\". The seed kernel is "
+    buf_printf(&text,
+               "\n\nThe times of the session are from the target \"%s\". The seed kernel is "
                "attempts/000.py; what was decided and why is in events.jsonl.\n\n"
                "## What came of it\n\n```\n",
                state->target ? state->target : "sim");
@@ -249,10 +253,14 @@ static bool put_session(struct bundle *bundle) {
     cJSON *object = cJSON_CreateObject();
     const struct {
         const char *key, *text;
-    } texts[] = {{"id", state->id},           {"task", state->task},
-                 {"function", state->function}, {"device", state->device},
-                 {"target", state->target},   {"precision", state->precision},
-                 {"proposer", state->proposer}, {"search", state->search}};
+    } texts[] = {{"id", state->id},
+                 {"task", state->task},
+                 {"function", state->function},
+                 {"device", state->device},
+                 {"target", state->target},
+                 {"precision", state->precision},
+                 {"proposer", state->proposer},
+                 {"search", state->search}};
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         tune_json_put_text(object, texts[i].key, texts[i].text);
     tune_json_put_number(object, "tolerance", state->tolerance);
@@ -271,8 +279,8 @@ static bool put_reference(struct bundle *bundle) {
     char *text = NULL;
     if (!state->reference_source && state->reference_path)
         text = file_read(state->reference_path, 0, NULL, NULL);
-    bool ok = put_text(bundle, "reference.py", state->reference_source ? state->reference_source
-                                                                       : text);
+    bool ok =
+        put_text(bundle, "reference.py", state->reference_source ? state->reference_source : text);
     free(text);
     return ok;
 }
@@ -299,14 +307,13 @@ static bool put_all(struct bundle *bundle) {
     paths_set(bundle->state);
     tune_experiments_print(bundle->state, &experiments);
     tune_memory_print(bundle->state, &memory);
-    bool ok = put_text(bundle, "kernel.py", best ? best->source : bundle->state->kernel_source) &&
-              put_reference(bundle) && put_model(bundle) && put_attempts(bundle) &&
-              put_calls(bundle) &&
-              put(bundle, "events.jsonl", bundle->events.at, bundle->events.len) &&
-              put(bundle, "experiments.jsonl", experiments.at ? experiments.at : "",
-                  experiments.len) &&
-              put(bundle, "optimization_memory/rewrites.json", memory.at, memory.len) &&
-              put_session(bundle) && put_readme(bundle);
+    bool ok =
+        put_text(bundle, "kernel.py", best ? best->source : bundle->state->kernel_source) &&
+        put_reference(bundle) && put_model(bundle) && put_attempts(bundle) && put_calls(bundle) &&
+        put(bundle, "events.jsonl", bundle->events.at, bundle->events.len) &&
+        put(bundle, "experiments.jsonl", experiments.at ? experiments.at : "", experiments.len) &&
+        put(bundle, "optimization_memory/rewrites.json", memory.at, memory.len) &&
+        put_session(bundle) && put_readme(bundle);
     buf_free(&experiments);
     buf_free(&memory);
     return ok;

@@ -6,15 +6,15 @@
 #include "tune/state.h"
 
 struct bundle_place {
-    char *from, *json;          /* as it is, and as JSON writes it; NULL: none */
+    char *from, *json; /* as it is, and as JSON writes it; NULL: none */
     const char *to;
 };
 struct bundle_places {
-    struct bundle_place all[3];     /* the longest first */
+    struct bundle_place all[3]; /* the longest first */
 };
 
-/* The task's folder (".") as the session knows it, the session's ("session"), the user's ("~"). Free
- * with bundle_places_free. */
+/* The task's folder (".") as the session knows it, the session's ("session"), the user's ("~").
+ * Free with bundle_places_free. */
 void bundle_places_find(struct bundle_places *places, const struct tune_state *state,
                         const char *session);
 /* Appends the text with what stands for them. */

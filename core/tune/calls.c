@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Questions to language models in the log and in the state: what was asked, what came, what it
- * cost. Prompts and answers are artefacts; the pieces of an answer that is still coming are not kept. */
+ * cost. Prompts and answers are artefacts; the pieces of an answer that is still coming are not
+ * kept. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "model/model.h"
 #include "tune/driver.h"
 
-#define UNREAD_MOST ((size_t)32768)     /* bytes of an answer that could not be used, to mend it */
+#define UNREAD_MOST ((size_t)32768) /* bytes of an answer that could not be used, to mend it */
 
-/* ------------------------------------------------------------------------------------ the state */
+/* ----------------------------------------------------------------------------------- the state */
 
 static const struct {
     const char *key;
@@ -37,8 +38,8 @@ static void streaming_set(struct tune_state *state) {
             state->streaming = state->calls.at[i - 1].live.at;
 }
 
-/* What a person wrote for one call goes out with it, with the one that mends its answer, and with the one
- * that asks the same again. */
+/* What a person wrote for one call goes out with it, with the one that mends its answer, and with
+ * the one that asks the same again. */
 static void edits_take(struct tune_state *state, struct tune_call *call) {
     enum tune_role role;
     size_t left = 0;

@@ -64,7 +64,7 @@ static void count(const struct tune_state *state, enum tune_role role,
         count_gain(row, role, &state->attempts.at[i]);
 }
 
-/* --------------------------------------------------------------------------------- what is next */
+/* -------------------------------------------------------------------------------- what is next */
 
 /* The one that was asked least, so that a model that is asked twice about the same does not lose
  * its place to another. */

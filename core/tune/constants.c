@@ -11,10 +11,10 @@
 #define MAX_CONSTANTS 400
 #define MAX_TRIED 1000
 #define MAX_FUNCTIONS 200
-#define MAX_NODES 200000        /* of a file that is looked through for each of them */
-#define MAX_DEPTH 50            /* of expressions and of constants defined by constants */
+#define MAX_NODES 200000 /* of a file that is looked through for each of them */
+#define MAX_DEPTH 50     /* of expressions and of constants defined by constants */
 
-/* ---- scopes ----------------------------------------------------------------------------------- */
+/* ---- scopes --------------------------------------------------------------------------------- */
 
 static const struct nki_node *scope_of(const struct nki_node *node) {
     return nki_enclosing(node, NKI_FUNCTION_DEF);
@@ -34,8 +34,8 @@ static int binds(const struct nki_tree *tree, const struct nki_node *scope, stru
     uint32_t first = scope ? scope->id + 1 : 0, last = scope ? scope->last : tree->module->last;
     for (uint32_t i = first; i <= last; i++) {
         const struct nki_node *node = tree->nodes[i];
-        bool name = node->kind == NKI_NAME && node->context != NKI_LOAD &&
-                    str_equal(node->name.id, id);
+        bool name =
+            node->kind == NKI_NAME && node->context != NKI_LOAD && str_equal(node->name.id, id);
         bool other = (node->kind == NKI_FUNCTION_DEF && str_equal(node->function_def.name, id)) ||
                      (node->kind == NKI_ARG && str_equal(node->arg.name, id));
         if (names_global(node, id))
@@ -45,7 +45,8 @@ static int binds(const struct nki_tree *tree, const struct nki_node *scope, stru
     return count;
 }
 
-/* Reads below a node that mean a binding outside it: not those in functions that bind the name anew. */
+/* Reads below a node that mean a binding outside it: not those in functions that bind the name
+ * anew. */
 static int reads_below(const struct nki_tree *tree, const struct nki_node *below, struct str id) {
     int count = 0;
     for (uint32_t i = below->id; i <= below->last; i++) {
@@ -54,7 +55,8 @@ static int reads_below(const struct nki_tree *tree, const struct nki_node *below
             i = node->last;
             continue;
         }
-        count += node->kind == NKI_NAME && node->context == NKI_LOAD && str_equal(node->name.id, id);
+        count +=
+            node->kind == NKI_NAME && node->context == NKI_LOAD && str_equal(node->name.id, id);
     }
     return count;
 }
@@ -115,7 +117,7 @@ static void functions_find(struct tune_constants *constants, const struct nki_no
     }
 }
 
-/* ---- values ----------------------------------------------------------------------------------- */
+/* ---- values --------------------------------------------------------------------------------- */
 
 static const struct tune_constant *visible(const struct tune_constants *constants,
                                            const struct nki_node *owner, struct str id) {
@@ -138,23 +140,12 @@ static bool evaluate_pair(const struct tune_constants *constants, const struct n
         !evaluate(constants, owner, expr->bin_op.right, &b, depth + 1))
         return false;
     switch (expr->bin_op.op) {
-    case NKI_ADD:
-        *value = a + b;
-        return true;
-    case NKI_SUB:
-        *value = a - b;
-        return true;
-    case NKI_MUL:
-        *value = a * b;
-        return true;
-    case NKI_FLOOR_DIV:
-        *value = b > 0 ? a / b : -1;
-        return true;
-    case NKI_SHIFT_LEFT:
-        *value = b < 31 ? a << b : -1;
-        return true;
-    default:
-        return false;
+    case NKI_ADD: *value = a + b; return true;
+    case NKI_SUB: *value = a - b; return true;
+    case NKI_MUL: *value = a * b; return true;
+    case NKI_FLOOR_DIV: *value = b > 0 ? a / b : -1; return true;
+    case NKI_SHIFT_LEFT: *value = b < 31 ? a << b : -1; return true;
+    default: return false;
     }
 }
 
@@ -170,24 +161,19 @@ static bool evaluate(const struct tune_constants *constants, const struct nki_no
         known = expr->constant.type == NKI_CONST_INT && !expr->constant.is_big;
         *value = known ? expr->constant.integer : 0;
         break;
-    case NKI_ATTRIBUTE:
-        known = rewrite_tile_size(expr, value);
-        break;
+    case NKI_ATTRIBUTE: known = rewrite_tile_size(expr, value); break;
     case NKI_NAME:
         other = visible(constants, owner, expr->name.id);
         known = other != NULL;
         *value = other ? other->value : 0;
         break;
-    case NKI_BIN_OP:
-        known = evaluate_pair(constants, owner, expr, value, depth);
-        break;
-    default:
-        break;
+    case NKI_BIN_OP: known = evaluate_pair(constants, owner, expr, value, depth); break;
+    default: break;
     }
     return known && *value >= 0 && *value <= TUNE_CONSTANT_MOST;
 }
 
-/* ---- finding ---------------------------------------------------------------------------------- */
+/* ---- finding -------------------------------------------------------------------------------- */
 
 static void add(struct tune_constants *constants, const struct nki_node *owner, struct str id,
                 const struct nki_node *value) {
@@ -252,9 +238,9 @@ static void name_all(struct tune_constants *constants) {
         for (size_t k = 0; k < constants->all.len; k++)
             alone &= k == i || !str_equal(constants->all.at[k].id, row->id);
         struct str owner = row->owner ? row->owner->function_def.name : (struct str){0};
-        row->name = arena_printf(constants->arena, STR_FMT "%s" STR_FMT,
-                                 alone ? 0 : (int)owner.len, owner.at ? owner.at : "",
-                                 alone || !row->owner ? "" : ".", STR_ARG(row->id));
+        row->name = arena_printf(constants->arena, STR_FMT "%s" STR_FMT, alone ? 0 : (int)owner.len,
+                                 owner.at ? owner.at : "", alone || !row->owner ? "" : ".",
+                                 STR_ARG(row->id));
     }
 }
 
@@ -293,7 +279,7 @@ void tune_constants_free(struct tune_constants *constants) {
     free(constants);
 }
 
-/* ---- using them ------------------------------------------------------------------------------- */
+/* ---- using them ----------------------------------------------------------------------------- */
 
 static bool is_called(const struct tune_constant *row, struct str name) {
     struct str owner = row->owner ? row->owner->function_def.name : (struct str){0};

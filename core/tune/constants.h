@@ -11,28 +11,29 @@
 /* Bound once: at module level, in the block of the kernel or of a function that it gets to, or as a
  * default of such a function. Texts belong to the list. */
 struct tune_constant {
-    const char *name;               /* "TILE_N"; "helper.width" where another one has the name */
-    const char *text;               /* its value as written, "nl.tile_size.pmax" */
-    int64_t value;                  /* what that is now, from 0 */
+    const char *name; /* "TILE_N"; "helper.width" where another one has the name */
+    const char *text; /* its value as written, "nl.tile_size.pmax" */
+    int64_t value;    /* what that is now, from 0 */
     int line;
-    int uses;                       /* reads of it on the kernel's way, one at least */
-    struct nki_span span;           /* of the value */
+    int uses;             /* reads of it on the kernel's way, one at least */
+    struct nki_span span; /* of the value */
     /* for finding */
     struct str id;
-    const struct nki_node *owner;   /* the function; NULL: the module */
+    const struct nki_node *owner; /* the function; NULL: the module */
     const struct nki_node *bound_to;
 };
 struct tune_constants {
     struct nki_tree *tree;
     struct arena *arena;
-    VEC(struct tune_constant) all;  /* in source order */
-    VEC(const struct nki_node *) functions;     /* that the kernel gets to, itself first */
-    int tried;                      /* names that were looked into */
+    VEC(struct tune_constant) all;          /* in source order */
+    VEC(const struct nki_node *) functions; /* that the kernel gets to, itself first */
+    int tried;                              /* names that were looked into */
 };
-/* The constants of a source; none of one that does not parse. `function` names the kernel, NULL: the
- * one there is; where that is not clear, every function counts. Free with tune_constants_free. */
+/* The constants of a source; none of one that does not parse. `function` names the kernel, NULL:
+ * the one there is; where that is not clear, every function counts. Free with
+ * tune_constants_free. */
 struct tune_constants *tune_constants_find(struct str source, const char *function) CC_MUST_USE;
-void tune_constants_free(struct tune_constants *constants);     /* accepts NULL */
+void tune_constants_free(struct tune_constants *constants); /* accepts NULL */
 /* By name, with or without its function. NULL with *err (usage) for none and for several. */
 const struct tune_constant *tune_constants_named(const struct tune_constants *constants,
                                                  struct str name, struct err *err);

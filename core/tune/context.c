@@ -181,8 +181,8 @@ static void declined_print(struct tune_context *context, const struct tune_state
         const struct tune_rejection *rejection = &state->rejections.at[i];
         if (!rejection->hunk)
             continue;
-        buf_printf(&out, "- of \"%s\" (round %d): %s\n%s", rejection->title ? rejection->title
-                   : "a kernel", rejection->round,
+        buf_printf(&out, "- of \"%s\" (round %d): %s\n%s",
+                   rejection->title ? rejection->title : "a kernel", rejection->round,
                    rejection->reason ? rejection->reason : "no reason given", rejection->hunk);
     }
     section_add(context, "declined", &out);
@@ -274,12 +274,15 @@ static void several_print(struct tune_context *context, const struct tune_state 
         samples = other->draw == lane->draw ? MAX_OF(samples, other->sample + 1) : samples;
     }
     if (state->plan < 0 && draws > 1)
-        buf_printf(&out, "This question is put %d times at once; this is number %d. The most obvious "
-                   "change belongs to number 1, the others look further.\n", draws, lane->draw + 1);
+        buf_printf(&out,
+                   "This question is put %d times at once; this is number %d. The most obvious "
+                   "change belongs to number 1, the others look further.\n",
+                   draws, lane->draw + 1);
     if (state->plan >= 0 && samples > 1)
-        buf_printf(&out, "This plan is carried out %d times at once; this is number %d. The most "
-                   "obvious way belongs to number 1, the others take another one.\n", samples,
-                   lane->sample + 1);
+        buf_printf(&out,
+                   "This plan is carried out %d times at once; this is number %d. The most "
+                   "obvious way belongs to number 1, the others take another one.\n",
+                   samples, lane->sample + 1);
     section_add(context, "several", &out);
 }
 
@@ -341,7 +344,7 @@ static void diagnostic_print(struct buf *out, const struct tune_diagnostic *diag
         buf_printf(out, " [%s]", diag->code);
     if (text.len)
         buf_printf(out, "\n    " STR_FMT, STR_ARG(text));
-    if (code && code != &own)       /* a lint says so itself */
+    if (code && code != &own) /* a lint says so itself */
         buf_printf(out, "\n    %s: %s. %s", code->code, code->what, code->fix);
     buf_putc(out, '\n');
 }

@@ -8,7 +8,7 @@
 #include "tune/state.h"
 
 struct tune_section {
-    const char *name;           /* "kernel", "profile", "lines", "notes", "rejections", "memory" … */
+    const char *name; /* "kernel", "profile", "lines", "notes", "rejections", "memory" … */
     char *text;
 };
 
@@ -19,11 +19,11 @@ struct tune_closed {
 
 /* One request's view of the session. Valid until it is freed; the state may move on. */
 struct tune_context {
-    int round, attempt;         /* attempt: the parent to start from */
+    int round, attempt; /* attempt: the parent to start from */
     const char *task, *function, *path, *device, *source;
-    const char *reference_path;     /* its inputs' shapes are in the task cache; NULL */
-    const char *bound_by;           /* what limits it now: "Vector", "DMA"; NULL */
-    int first_line, last_line;      /* that the plan is about; 0: not known */
+    const char *reference_path; /* its inputs' shapes are in the task cache; NULL */
+    const char *bound_by;       /* what limits it now: "Vector", "DMA"; NULL */
+    int first_line, last_line;  /* that the plan is about; 0: not known */
     double latency_us, floor_us;
     /* Directions not to take again: keys of plans that failed, were reverted or rejected on this
      * parent (or, where the edit is the same, on an earlier one). */
@@ -34,9 +34,9 @@ struct tune_context {
     VEC(struct tune_bound) bounds;
     /* Only in a repair turn: what the compiler or the check said. NULL otherwise. */
     const char *repair_error, *repair_source;
-    VEC(struct tune_part_change) changes;   /* of prompts, by the person */
+    VEC(struct tune_part_change) changes; /* of prompts, by the person */
     VEC(struct tune_section) sections;
-    struct arena *arena;        /* owns every text above */
+    struct arena *arena; /* owns every text above */
 };
 
 /* The context of the next proposal of this state; free with tune_context_free. */
@@ -44,8 +44,8 @@ struct tune_context *tune_context_build(const struct tune_state *state) CC_MUST_
 /* The context of a lesson about the current attempt: what was planned, what was measured, both
  * kernels. The same rules. */
 struct tune_context *tune_context_lesson(const struct tune_state *state) CC_MUST_USE;
-/* The context of the next question of a role; with `call` >= 0 of that call, which is held, or of the
- * one that mends its answer, which could not be used. The same rules. */
+/* The context of the next question of a role; with `call` >= 0 of that call, which is held, or of
+ * the one that mends its answer, which could not be used. The same rules. */
 struct tune_context *tune_context_question(const struct tune_state *state, enum tune_role role,
                                            int call) CC_MUST_USE;
 void tune_context_free(struct tune_context *context);

@@ -7,14 +7,14 @@
 #include "tune/context.h"
 #include "tune/memory.h"
 
-#define MEMORY_MOST 16          /* experiences, the newest */
-#define CODE_MOST 6             /* of them with code */
-#define CODE_LINES 12           /* of either side */
+#define MEMORY_MOST 16 /* experiences, the newest */
+#define CODE_MOST 6    /* of them with code */
+#define CODE_LINES 12  /* of either side */
 #define CODE_COLS 110
 #define CLOSED_COLS 240
 #define TEXT_LINES 8
 #define TEXT_COLS 500
-#define CLOSED_MOST 60          /* lines */
+#define CLOSED_MOST 60 /* lines */
 
 static bool may_enter(const struct tune_state *state, size_t index) {
     return state->memory.at[index].is == TUNE_EXPERIENCE_APPROVED &&
@@ -127,7 +127,8 @@ void tune_context_memory(const struct tune_state *state, struct buf *out) {
         older += may_enter(state, i) && !state->memory.at[i].closed &&
                  !tune_context_has_experience(state, i);
     if (older)
-        buf_printf(out, "[... %zu older experience%s left out ...]\n", older, older == 1 ? "" : "s");
+        buf_printf(out, "[... %zu older experience%s left out ...]\n", older,
+                   older == 1 ? "" : "s");
 }
 
 void tune_context_closed(const struct tune_state *state, struct buf *out) {

@@ -5,18 +5,27 @@
 
 #include <stdlib.h>
 
-#define LONG_LINE ((size_t)2000)    /* bytes of a line that go out */
-#define HEAD 24                     /* lines of a kernel's beginning that stay: imports, signature */
+#define LONG_LINE ((size_t)2000) /* bytes of a line that go out */
+#define HEAD 24                  /* lines of a kernel's beginning that stay: imports, signature */
 
 /* What a section is cut to whatever the context; kernels and plans are not here. */
 static const struct {
     const char *section;
     int lines;
 } caps[] = {
-    {"profile", 160},      {"profile before", 60}, {"cost per line", 60}, {"reference", 400},
-    {"notes", 60},         {"rejections", 60},     {"declined", 80},      {"tried before", 80},
+    {"profile", 160},
+    {"profile before", 60},
+    {"cost per line", 60},
+    {"reference", 400},
+    {"notes", 60},
+    {"rejections", 60},
+    {"declined", 80},
+    {"tried before", 80},
     {"not carried out", 60},
-    {"memory", 320},       {"closed directions", 80}, {"api", 120},       {"measured", 80},
+    {"memory", 320},
+    {"closed directions", 80},
+    {"api", 120},
+    {"measured", 80},
     {"what has to be repaired", 120},
 };
 
@@ -24,12 +33,13 @@ static const struct {
     const char *section;
     int least;
 } victims[] = {
-    {"dead ends", 0},        {"memory", 0},        {"closed directions", 0}, {"strategies", 0},
-    {"tried before", 4},     {"not carried out", 4}, {"profile before", 8},  {"notes", 4},
-    {"answer", 20},
-    {"api", 12},             {"measured", 8},      {"profile", 12},          {"reference", 40},
-    {"limits", 6},           {"declined", 8},      {"rejections", 6},        {"cost per line", 4},
-    {"what has to be repaired", 20}, {"slower", 60}, {"faster", 60},         {"kernel", 80},
+    {"dead ends", 0},      {"memory", 0},        {"closed directions", 0},
+    {"strategies", 0},     {"tried before", 4},  {"not carried out", 4},
+    {"profile before", 8}, {"notes", 4},         {"answer", 20},
+    {"api", 12},           {"measured", 8},      {"profile", 12},
+    {"reference", 40},     {"limits", 6},        {"declined", 8},
+    {"rejections", 6},     {"cost per line", 4}, {"what has to be repaired", 20},
+    {"slower", 60},        {"faster", 60},       {"kernel", 80},
     {"failed kernel", 80},
 };
 
@@ -47,7 +57,7 @@ const char *tune_cut_victim(size_t index, int *least) {
     return victims[index].section;
 }
 
-/* ------------------------------------------------------------------------------- which lines stay */
+/* ---------------------------------------------------------------------------- which lines stay */
 
 /* keep[i]: line i, from 0, stays. Returns how many it marked. */
 static int mark(bool *keep, int lines, int from, int to) {
@@ -80,8 +90,8 @@ static void keep_kernel(const struct tune_context *context, bool *keep, int line
         qsort(costs, count, sizeof *costs, by_share);
     int left = most - mark(keep, lines, 0, MIN_OF(HEAD, most / 4) - 1);
     if (context->first_line > 0) {
-        int last = MIN_OF(MAX_OF(context->last_line, context->first_line),
-                          context->first_line + left / 2);
+        int last =
+            MIN_OF(MAX_OF(context->last_line, context->first_line), context->first_line + left / 2);
         left -= mark(keep, lines, context->first_line - 6, last + 4);
     }
     for (int around = 2; around <= lines && left > 0; around *= 2)
@@ -93,7 +103,7 @@ static void keep_kernel(const struct tune_context *context, bool *keep, int line
         left -= mark(keep, lines, i, i);
 }
 
-/* -------------------------------------------------------------------------------------- printing */
+/* ------------------------------------------------------------------------------------ printing */
 
 static void line_print(struct str line, bool whole, struct buf *out) {
     size_t len = whole ? line.len : MIN_OF(line.len, LONG_LINE);
@@ -111,8 +121,8 @@ static int lines_of(struct str text) {
     return count + (text.len && text.at[text.len - 1] != '\n');
 }
 
-int tune_cut_print(const struct tune_context *context, struct str section, struct str text, int most,
-                   struct buf *out) {
+int tune_cut_print(const struct tune_context *context, struct str section, struct str text,
+                   int most, struct buf *out) {
     bool kernel = str_is(section, "kernel") || str_is(section, "failed kernel");
     int lines = lines_of(text), gone = 0, told = 0;
     bool *keep = mem_alloc((size_t)lines + 1, sizeof *keep);

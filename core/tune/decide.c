@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The steps that judge: whether a prediction held, whether a candidate is kept. They use numbers that
- * are there and run nothing. What is learnt from them is in lessons.c. */
+/* The steps that judge: whether a prediction held, whether a candidate is kept. They use numbers
+ * that are there and run nothing. What is learnt from them is in lessons.c. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -46,7 +46,7 @@ void tune_score(struct tune_session *session, int id) {
     tune_emit(session, "scored", payload);
 }
 
-/* --------------------------------------------------------------------------------------- decide */
+/* -------------------------------------------------------------------------------------- decide */
 
 struct decision {
     enum tune_status status;

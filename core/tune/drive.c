@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state machine of the loop: which step comes next, when a round ends, when to stop. Its whole
- * memory is the state; it is called after every event that may allow it to go on, and never waits.
- */
+ * memory is the state; it is called after every event that may allow it to go on, and never
+ * waits. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,7 +113,7 @@ static bool attempt_is_open(const struct tune_state *state) {
 
 static bool wants_candidate(const struct tune_state *state) {
     const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
-    if (state->lanes.len)           /* the step of all may have ended otherwise */
+    if (state->lanes.len) /* the step of all may have ended otherwise */
         return state->candidate.exists && (!attempt || attempt->status == TUNE_STATUS_OPEN);
     return state->candidate.exists && state->steps[TUNE_STEP_REWRITE].is == TUNE_IS_OK;
 }

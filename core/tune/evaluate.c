@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The steps that run a kernel: the baseline, verify, benchmark. Turns the runner's result into a
- * verdict; what it says meanwhile is in hear.c. With the device model a candidate is checked, timed and
- * compared on one seed first, and the other seeds are run only when it is faster than the incumbent;
- * on a device all seeds are compared first, and what is correct is timed with the incumbent between. */
+ * verdict; what it says meanwhile is in hear.c. With the device model a candidate is checked, timed
+ * and compared on one seed first, and the other seeds are run only when it is faster than the
+ * incumbent; on a device all seeds are compared first, and what is correct is timed with the
+ * incumbent between. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,8 +48,7 @@ static cJSON *about(const struct tune_evaluation *evaluation) {
     return payload;
 }
 
-/* ------------------------------------------------------------------------------ its whole result
- */
+/* ---------------------------------------------------------------------------- its whole result */
 
 void tune_result_put(cJSON *payload, const struct runner_result *result) {
     cJSON *list = cJSON_AddArrayToObject(payload, "metrics");
@@ -148,8 +148,7 @@ static const char *why_wrong(const struct tune_attempt *attempt) {
     return NULL;
 }
 
-/* -------------------------------------------------------------------------------- one evaluation
- */
+/* ------------------------------------------------------------------------------ one evaluation */
 
 typedef void settle_fn(struct tune_session *session, struct tune_evaluation *evaluation,
                        struct runner_result *result);
@@ -205,7 +204,7 @@ static bool place_failed(struct tune_session *session, struct tune_evaluation *e
         return false;
     }
     const struct target_status *place = session->place_view.status;
-    bool gave_up = place && place->state == TARGET_FAILED;      /* it has tried for long enough */
+    bool gave_up = place && place->state == TARGET_FAILED; /* it has tried for long enough */
     if (failure->kind == ERR_ENVIRONMENT && !gave_up && session->failures++ == 0) {
         tune_emit_log(session, TUNE_LEVEL_WARNING, "host", "%s; it is tried once more",
                       failure->text);
@@ -258,29 +257,28 @@ static void on_done(void *data, struct runner_result *result) {
 
 /* How many times its parent's time an attempt is expected to take, by whom it is asked; NAN where
  * that is not known. Of both the more favourable word counts. */
-static double expected_ratio(const struct tune_session *session, const struct tune_attempt *attempt) {
+static double expected_ratio(const struct tune_session *session,
+                             const struct tune_attempt *attempt) {
     const struct tune_attempt *parent = tune_state_attempt(session->state, attempt->parent);
     if (!parent || session->place.modelled)
         return NAN;
     double model = tune_beside_latency(session, attempt->id) / parent->modelled_us;
     double compiler = tune_predicted_ratio(attempt, parent);
     switch (session->state->prune_by) {
-    case TUNE_PRUNE_COMPILER:
-        return compiler;
+    case TUNE_PRUNE_COMPILER: return compiler;
     case TUNE_PRUNE_BOTH:
         return isnan(model) || isnan(compiler) ? (double)NAN : fmin(model, compiler);
-    case TUNE_PRUNE_MODEL:
-        break;
+    case TUNE_PRUNE_MODEL: break;
     }
     return model;
 }
 
 /* What is expected to be far slower than its parent is not worth a compile for the device. */
 static bool is_pruned(struct tune_session *session, const struct tune_attempt *attempt) {
-    static const char *const who[] = {
-        [TUNE_PRUNE_MODEL] = "the device model times it at",
-        [TUNE_PRUNE_COMPILER] = "its compiler predicts",
-        [TUNE_PRUNE_BOTH] = "device model and compiler both expect at least"};
+    static const char *const who[] = {[TUNE_PRUNE_MODEL] = "the device model times it at",
+                                      [TUNE_PRUNE_COMPILER] = "its compiler predicts",
+                                      [TUNE_PRUNE_BOTH] =
+                                          "device model and compiler both expect at least"};
     double ratio = expected_ratio(session, attempt);
     if (!(ratio > session->prune))
         return false;
@@ -296,8 +294,7 @@ static bool is_pruned(struct tune_session *session, const struct tune_attempt *a
 static void held_go_on(struct tune_evaluation *evaluation) {
     struct tune_session *session = evaluation->work.session;
     int before = tune_enter(session, evaluation->work.lane);
-    const struct tune_attempt *attempt =
-        tune_state_attempt(session->state, evaluation->attempt);
+    const struct tune_attempt *attempt = tune_state_attempt(session->state, evaluation->attempt);
     if (!evaluation->given_up && !session->halted && !is_pruned(session, attempt))
         verify_job(session, false);
     tune_leave(session, before);
@@ -325,7 +322,7 @@ void tune_evaluation_go_on(struct tune_session *session) {
     else
         settle(evaluation, &evaluation->result);
     evaluation_free(evaluation);
-    tune_evaluation_go_on(session);     /* another lane's may wait for the same answer */
+    tune_evaluation_go_on(session); /* another lane's may wait for the same answer */
 }
 
 /* On a host each occasion has its own, where what it said is kept as it came. */
@@ -344,12 +341,11 @@ static char *run_folder(struct tune_session *session, const struct tune_attempt 
     return folder;
 }
 
-/* The occasion counts evaluations of the attempt that ended: a hone that was killed finds the same one
- * again, and a measurement that is repeated on purpose is another. */
+/* The occasion counts evaluations of the attempt that ended: a hone that was killed finds the same
+ * one again, and a measurement that is repeated on purpose is another. */
 static void occasion_begin(struct tune_session *session, struct tune_evaluation *evaluation,
                            char *occasion, size_t size) {
-    const struct tune_attempt *attempt =
-        tune_state_attempt(session->state, evaluation->attempt);
+    const struct tune_attempt *attempt = tune_state_attempt(session->state, evaluation->attempt);
     snprintf(occasion, size, "%d.%d", attempt->id, attempt->evaluated);
     if (session->place.modelled)
         return;
@@ -430,8 +426,7 @@ static void decided_emit(struct tune_session *session, int attempt, enum tune_st
         tune_export(session, attempt);
 }
 
-/* ---------------------------------------------------------------------------------- the baseline
- */
+/* -------------------------------------------------------------------------------- the baseline */
 
 void tune_baseline_start(struct tune_session *session) {
     const struct tune_state *state = session->state;
@@ -481,8 +476,7 @@ static void baseline_settle(struct tune_session *session, struct tune_evaluation
     buf_free(&latency);
 }
 
-/* ------------------------------------------------------------------------------------- verifying
- */
+/* ----------------------------------------------------------------------------------- verifying */
 
 /* A model's description for a check: one run tells whether it works and how accurate it is. */
 static char *one_run(const char *model) {
@@ -498,9 +492,10 @@ static char *one_run(const char *model) {
 static void verify_job(struct tune_session *session, bool rest) {
     const struct tune_state *state = session->state;
     bool modelled = session->place.modelled;
-    struct runner_job job = {.seeds = state->seeds.at, .no_time = !modelled,
-                             .seed_count = modelled ? MIN_OF(state->seeds.len, 1)
-                                                    : state->seeds.len};
+    struct runner_job job = {.seeds = state->seeds.at,
+                             .no_time = !modelled,
+                             .seed_count =
+                                 modelled ? MIN_OF(state->seeds.len, 1) : state->seeds.len};
     if (rest) {
         job.seeds = state->seeds.at + 1;
         job.seed_count = state->seeds.len - 1;
@@ -531,9 +526,9 @@ static bool is_same(struct tune_session *session) {
     const struct tune_state *state = session->state;
     const struct tune_attempt *parent = tune_state_attempt(state, state->candidate.parent);
     struct buf why = {0};
-    bool same = session->lane >= 0 && state->current < 0 &&
-                tune_same_find(state, str_of(state->candidate.source),
-                               parent ? parent->source : "", &why);
+    bool same =
+        session->lane >= 0 && state->current < 0 &&
+        tune_same_find(state, str_of(state->candidate.source), parent ? parent->source : "", &why);
     if (same)
         tune_step_done(session, TUNE_STEP_VERIFY, TUNE_IS_FAILED, "%s", why.at);
     buf_free(&why);
@@ -555,9 +550,9 @@ void tune_verify_go_on(struct tune_session *session) {
     const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
     tune_beside_ask(session, attempt);
     tune_opinion_ask(session, attempt);
-    if (!isnan(session->prune) && (tune_beside_pends(session, attempt->id) ||
-                                   (!session->place.modelled &&
-                                    tune_opinion_pends(session, attempt->id))))
+    if (!isnan(session->prune) &&
+        (tune_beside_pends(session, attempt->id) ||
+         (!session->place.modelled && tune_opinion_pends(session, attempt->id))))
         hold(session, attempt);
     else if (isnan(session->prune) || !is_pruned(session, attempt))
         verify_job(session, false);
@@ -610,8 +605,7 @@ static void verify_settle(struct tune_session *session, struct tune_evaluation *
     tune_give_up(session, "pause", "%s", result->failure.text);
 }
 
-/* ----------------------------------------------------------------------------------- benchmarking
- */
+/* -------------------------------------------------------------------------------- benchmarking */
 
 /* The numbers behind "faster" go with the word. */
 static void speed_emit(struct tune_session *session, int attempt,
@@ -639,8 +633,7 @@ static void speed_judge(struct tune_session *session, const struct tune_attempt 
                                   attempt->modelled};
     double parent_us = parent ? parent->latency_us : (double)NAN, own_us = attempt->latency_us;
     /* A host that could not compare its samples has said why. */
-    if (!theirs.count && !attempt->modelled &&
-        attempt->verdict.faster == TUNE_ANSWER_INCONCLUSIVE)
+    if (!theirs.count && !attempt->modelled && attempt->verdict.faster == TUNE_ANSWER_INCONCLUSIVE)
         return;
     if (!mine.count)
         mine = (struct task_samples){&own_us, 1, attempt->modelled};
@@ -652,8 +645,7 @@ static void speed_judge(struct tune_session *session, const struct tune_attempt 
     if (first && !confirmed) {
         char now[sizeof verdict.faster.reason];
         snprintf(now, sizeof now, "%s", verdict.faster.reason);
-        task_judge(&verdict.faster, TASK_INCONCLUSIVE,
-                   NOT_AGAIN "%.150s", now);
+        task_judge(&verdict.faster, TASK_INCONCLUSIVE, NOT_AGAIN "%.150s", now);
     }
     speed_emit(session, attempt->id, &verdict, task_ratio_of(theirs, mine), confirmed);
 }
@@ -668,9 +660,10 @@ static void floor_judge(struct tune_session *session, const struct tune_attempt 
     task_judge_latency(&verdict, attempt->latency_us, attempt->floor_us);
     if (verdict.credible.answer != TASK_NO)
         return;
-    task_judge(&verdict.credible, TASK_NO, "measured %.4g us, below the floor of %.4g us, which no "
-               "kernel can pass (modelled%s)", attempt->latency_us, attempt->floor_us,
-               attempt->lnc > 1 ? ", two cores" : "");
+    task_judge(&verdict.credible, TASK_NO,
+               "measured %.4g us, below the floor of %.4g us, which no "
+               "kernel can pass (modelled%s)",
+               attempt->latency_us, attempt->floor_us, attempt->lnc > 1 ? ", two cores" : "");
     verdict_emit(session, attempt->id, &verdict);
 }
 

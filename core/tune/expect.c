@@ -34,7 +34,7 @@ static double known(double value) {
     return isnan(value) ? 0 : value;
 }
 
-/* ------------------------------------------------------------------------------------ questions */
+/* ----------------------------------------------------------------------------------- questions */
 
 static const struct tune_role_model *model_of(const struct tune_state *state,
                                               const struct tune_asking *asking) {
@@ -137,7 +137,7 @@ static struct tune_expected next_call(const struct tune_state *state, enum tune_
     return tune_expect_call(state, &asking);
 }
 
-/* ---------------------------------------------------------------------------------------- steps */
+/* --------------------------------------------------------------------------------------- steps */
 
 void tune_took_note(struct tune_state *state, enum tune_step step, bool rest, double device_s) {
     double *most = &state->own->took[step].device_s[rest];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is made from the state for others to read: the query tables, experiments.jsonl and
- * the checkpoints (fields as other NKI agents write them, ours added). The event log does not depend on
- * any of it. The optimisation memory is in remember.c. */
+ * the checkpoints (fields as other NKI agents write them, ours added). The event log does not
+ * depend on any of it. The optimisation memory is in remember.c. */
 #include <math.h>
 #include <stdlib.h>
 

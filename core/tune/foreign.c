@@ -33,8 +33,10 @@ static bool is_candidate(const char *name) {
 
 /* By name, so that a folder's other files are left alone. */
 static bool is_known(const char *name) {
-    static const char *const names[] = {"experiments.jsonl",     "candidates.jsonl",
-                                        "rewrites.json",         "executor_results.json",
+    static const char *const names[] = {"experiments.jsonl",
+                                        "candidates.jsonl",
+                                        "rewrites.json",
+                                        "executor_results.json",
                                         "last_iteration_executor_results.json",
                                         "aggregated_rewrites_list.json",
                                         "rewrites_selection_output_list.json"};
@@ -137,6 +139,7 @@ bool tune_foreign_read(const char *path, struct tune_foreign *out, struct err *e
     if (!some)
         return err_set(err, ERR_USAGE,
                        "%.200s has none of experiments.jsonl, rewrites.json, candidates.jsonl, "
-                       "executor_results.json, candidates-iter-N/candidate_N.txt", path);
+                       "executor_results.json, candidates-iter-N/candidate_N.txt",
+                       path);
     return true;
 }

@@ -21,23 +21,23 @@ struct foreign_place {
     int line;
 };
 struct foreign_about {
-    const char *task, *family, *dialect;    /* NULL: not known */
-    const char *kernel;     /* whole; NULL */
-    bool tried;             /* a direction that was carried out or judged, not a lost answer */
-    struct foreign_place place;             /* set by foreign_attempt */
+    const char *task, *family, *dialect; /* NULL: not known */
+    const char *kernel;                  /* whole; NULL */
+    bool tried;                 /* a direction that was carried out or judged, not a lost answer */
+    struct foreign_place place; /* set by foreign_attempt */
 };
 
 struct tune_foreign {
-    VEC(struct tune_experience) experiences;    /* proposed, imported, with their source */
+    VEC(struct tune_experience) experiences; /* proposed, imported, with their source */
     VEC(struct tune_import) attempts;
-    VEC(struct foreign_about) about;            /* of each of the attempts */
-    VEC(struct hash) seen;                      /* kernels of agents that repeat them */
-    VEC(const char *) complaints;               /* "file:line: what is wrong with it" */
-    size_t files, left_out;                     /* files read; complaints that were too many */
-    size_t beside;                              /* files beside them */
-    const char *own;                            /* a folder that is left out: the session's; NULL */
-    bool full;                                  /* experiences were left out, and it was said */
-    struct arena *arena;                        /* owns every text above */
+    VEC(struct foreign_about) about; /* of each of the attempts */
+    VEC(struct hash) seen;           /* kernels of agents that repeat them */
+    VEC(const char *) complaints;    /* "file:line: what is wrong with it" */
+    size_t files, left_out;          /* files read; complaints that were too many */
+    size_t beside;                   /* files beside them */
+    const char *own;                 /* a folder that is left out: the session's; NULL */
+    bool full;                       /* experiences were left out, and it was said */
+    struct arena *arena;             /* owns every text above */
 };
 
 /* Reads a file, or the files in a folder that have such names, at most 256 MiB of them. What is
@@ -69,9 +69,9 @@ void foreign_attempt(const struct foreign_place *place, const char *agent, struc
                      const struct foreign_about *about);
 /* An experience out of two kernels and their ratio, where that is worth remembering. */
 struct foreign_pair {
-    const char *agent, *task, *title, *what;    /* task: names the operation; NULL */
-    const char *before, *after;                 /* whole kernels; NULL */
-    double speedup;                             /* of `after` over `before` */
+    const char *agent, *task, *title, *what; /* task: names the operation; NULL */
+    const char *before, *after;              /* whole kernels; NULL */
+    double speedup;                          /* of `after` over `before` */
 };
 void foreign_pair(const struct foreign_place *place, const struct foreign_pair *pair);
 /* What a task's name says its operations are, else what a kernel computes; NULL when neither
@@ -107,14 +107,14 @@ void foreign_read_accelopt(const struct foreign_place *place, const cJSON *resul
 void foreign_read_repr(const struct foreign_place *place, struct str text);
 /* What the lines of one file know of those before them. */
 struct foreign_row {
-    const char *id, *file;      /* of its kernel, as it tells it; NULL */
+    const char *id, *file; /* of its kernel, as it tells it; NULL */
     double latency_ms;
 };
 struct foreign_log {
     VEC(struct foreign_row) rows;
-    double best_ms;             /* NAN: nothing yet */
-    const char *task;           /* of hone's own, when it was exported; NULL */
-    bool looked;                /* for that */
+    double best_ms;   /* NAN: nothing yet */
+    const char *task; /* of hone's own, when it was exported; NULL */
+    bool looked;      /* for that */
 };
 void foreign_read_kda(const struct foreign_place *place, const cJSON *line,
                       struct foreign_log *log);

@@ -13,7 +13,7 @@
 struct walk {
     struct foreign_place at;
     struct str rest;
-    const cJSON *plans;         /* of planner_results.json; NULL */
+    const cJSON *plans; /* of planner_results.json; NULL */
 };
 
 /* Moves to the text, if it comes. */
@@ -38,7 +38,8 @@ static const char *plan_of(const struct walk *walk, const cJSON *result, const c
         if (!service || !whose || strcmp(service, whose) != 0 || !cJSON_IsArray(plans))
             continue;
         return cJSON_GetStringValue(number >= 0 && number < cJSON_GetArraySize(plans)
-                                        ? cJSON_GetArrayItem(plans, (int)number) : NULL);
+                                        ? cJSON_GetArrayItem(plans, (int)number)
+                                        : NULL);
     }
     return NULL;
 }
@@ -57,21 +58,25 @@ static void sample(const struct walk *walk, const cJSON *result, const cJSON *it
     bool known = !error && !isnan(speedup);
     struct tune_import row = {.name = item->string,
                               .parent = FOREIGN_TEXT(result, "service_name", "case_name"),
-                              .status = error ? "error" : !known ? "not measured"
-                                        : speedup > 1 ? "faster" : "slower",
+                              .status = error         ? "error"
+                                        : !known      ? "not measured"
+                                        : speedup > 1 ? "faster"
+                                                      : "slower",
                               .title = title.at,
                               .reason = foreign_last_line(place->out, error),
-                              .is = error ? TUNE_STATUS_FAILED
-                                    : !known ? TUNE_STATUS_INCONCLUSIVE
-                                    : speedup > 1 ? TUNE_STATUS_KEEP : TUNE_STATUS_REVERT,
+                              .is = error         ? TUNE_STATUS_FAILED
+                                    : !known      ? TUNE_STATUS_INCONCLUSIVE
+                                    : speedup > 1 ? TUNE_STATUS_KEEP
+                                                  : TUNE_STATUS_REVERT,
                               .round = -1,
                               .latency_us = foreign_us(foreign_number(item, "latency")),
                               .speedup = speedup};
     struct foreign_about about = {task, foreign_family(place->out, task, body),
-                                  foreign_dialect(body), .kernel = body,
-                                  .tried = body && plan};
+                                  foreign_dialect(body), .kernel = body, .tried = body && plan};
     foreign_attempt(place, "AccelOpt", row, &about);
-    struct foreign_pair pair = {.agent = "AccelOpt", .task = task, .title = title.at,
+    struct foreign_pair pair = {.agent = "AccelOpt",
+                                .task = task,
+                                .title = title.at,
                                 .what = plan,
                                 .before = tune_json_text(item, "baseline"),
                                 .after = body,

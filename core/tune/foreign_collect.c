@@ -18,11 +18,11 @@
 #define MAX_TITLE 200
 #define MAX_TEXT 4000
 #define MAX_SOURCE 16000
-#define WHOLE_LINES 60          /* sources that are shorter are kept as they are */
+#define WHOLE_LINES 60 /* sources that are shorter are kept as they are */
 #define CLOSED_LINES 40
 #define CLOSED_TEXT 200
 
-/* ----------------------------------------------------------------------------- what readers say */
+/* ---------------------------------------------------------------------------- what readers say */
 
 static void complaint_add(struct tune_foreign *out, const struct buf *text) {
     if (out->complaints.len < FOREIGN_COMPLAINTS)
@@ -76,8 +76,8 @@ char *foreign_beside(const struct foreign_place *place, const char *name) {
 
 /* A snippet of a few lines may name nothing at all: only what is clearly something else counts. */
 const char *foreign_dialect(const char *source) {
-    static const char *const others[] = {"triton", "__global__", "#include", "cutlass", "pallas",
-                                         "import jax", "import torch"};
+    static const char *const others[] = {"triton", "__global__", "#include",    "cutlass",
+                                         "pallas", "import jax", "import torch"};
     const char *dialect = tune_memory_dialect(source);
     bool other = false;
     for (size_t i = 0; source && !dialect && !other && i < COUNT_OF(others); i++)
@@ -95,7 +95,7 @@ const char *foreign_family(struct tune_foreign *out, const char *task, const cha
     return kept;
 }
 
-/* ---------------------------------------------------------------------------------- experiences */
+/* --------------------------------------------------------------------------------- experiences */
 
 /* Snippets keep their indentation. */
 static const char *keep_source(struct tune_foreign *out, const char *text) {
@@ -170,8 +170,8 @@ void foreign_experience(const struct foreign_place *place, const char *agent,
         return;
     }
     item.title = foreign_keep(out, item.title, MAX_TITLE);
-    item.summary = foreign_keep(out, item.summary, item.closed ? CLOSED_LINES * CLOSED_TEXT
-                                                              : MAX_TEXT);
+    item.summary =
+        foreign_keep(out, item.summary, item.closed ? CLOSED_LINES * CLOSED_TEXT : MAX_TEXT);
     if (!item.title && !item.summary) {
         foreign_complain(place, "the experience has neither title nor summary");
         return;
@@ -203,17 +203,17 @@ void foreign_attempt(const struct foreign_place *place, const char *agent, struc
     row.status = foreign_keep(out, row.status, 40);
     row.title = foreign_keep(out, row.title, MAX_TITLE);
     row.reason = foreign_keep(out, row.reason, 500);
-    if (about->kernel && row.is == TUNE_STATUS_FAILED) {    /* others are no reason not to run it */
+    if (about->kernel && row.is == TUNE_STATUS_FAILED) { /* others are no reason not to run it */
         struct hash hash = nki_source_hash(str_of(about->kernel));
         row.normal = arena_strdup(out->arena, hash.hex);
     }
     *vec_push(&out->attempts) = row;
-    *vec_push(&out->about) = (struct foreign_about){
-        .task = foreign_keep(out, about->task, MAX_TITLE),
-        .family = foreign_keep(out, about->family, MAX_TITLE),
-        .dialect = foreign_keep(out, about->dialect, 16),
-        .tried = about->tried,
-        .place = *place};
+    *vec_push(&out->about) =
+        (struct foreign_about){.task = foreign_keep(out, about->task, MAX_TITLE),
+                               .family = foreign_keep(out, about->family, MAX_TITLE),
+                               .dialect = foreign_keep(out, about->dialect, 16),
+                               .tried = about->tried,
+                               .place = *place};
 }
 
 void foreign_pair(const struct foreign_place *place, const struct foreign_pair *pair) {
@@ -224,19 +224,18 @@ void foreign_pair(const struct foreign_place *place, const struct foreign_pair *
     foreign_title(pair->title ? pair->title : pair->what, &title);
     if (!title.len)
         buf_puts(&title, "A change");
-    struct tune_experience item = {
-        .title = title.at,
-        .summary = pair->what ? pair->what : title.at,
-        .slow = gain ? pair->before : pair->after,
-        .fast = gain ? pair->after : pair->before,
-        .applies_to = pair->task,
-        .family = foreign_family(place->out, pair->task, pair->after),
-        .speedup = pair->speedup};
+    struct tune_experience item = {.title = title.at,
+                                   .summary = pair->what ? pair->what : title.at,
+                                   .slow = gain ? pair->before : pair->after,
+                                   .fast = gain ? pair->after : pair->before,
+                                   .applies_to = pair->task,
+                                   .family = foreign_family(place->out, pair->task, pair->after),
+                                   .speedup = pair->speedup};
     foreign_experience(place, pair->agent, item);
     buf_free(&title);
 }
 
-/* ------------------------------------------------------------- directions that did not work out */
+/* ------------------------------------------------------------ directions that did not work out */
 
 static bool same_text(const char *a, const char *b) {
     return !a || !b ? a == b : !strcmp(a, b);
@@ -313,9 +312,13 @@ static void group_close(struct tune_foreign *foreign, bool *open, size_t first) 
         buf_printf(&text, "[... %d more left out ...]\n", count - CLOSED_LINES);
     buf_printf(&title, "%d direction%s that did not work for %s%s%s", count, count == 1 ? "" : "s",
                row->agent, about->task ? " on " : "", about->task ? about->task : "");
-    struct tune_experience item = {.title = title.at, .summary = text.at, .closed = true,
-                                   .applies_to = about->task, .family = about->family,
-                                   .dialect = about->dialect, .speedup = NAN};
+    struct tune_experience item = {.title = title.at,
+                                   .summary = text.at,
+                                   .closed = true,
+                                   .applies_to = about->task,
+                                   .family = about->family,
+                                   .dialect = about->dialect,
+                                   .speedup = NAN};
     struct foreign_place place = about->place;
     foreign_experience(&place, row->agent, item);
     buf_free(&text);

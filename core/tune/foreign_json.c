@@ -20,8 +20,8 @@ static size_t odd_number(struct str text) {
     return 0;
 }
 
-/* The text with what is no number put as null; strings are left alone, lines stay where they are.
- * */
+/* The text with what is no number put as null; strings are left alone, lines stay where
+ * they are. */
 static void without_odd_numbers(struct str text, struct buf *out) {
     bool quoted = false;
     size_t from = 0;
@@ -32,7 +32,8 @@ static void without_odd_numbers(struct str text, struct buf *out) {
         else if (c == '"')
             quoted = !quoted;
         size_t odd = quoted || (c != 'I' && c != '-' && c != 'N')
-                         ? 0 : odd_number((struct str){text.at + i, text.len - i});
+                         ? 0
+                         : odd_number((struct str){text.at + i, text.len - i});
         if (!odd)
             continue;
         buf_add(out, text.at + from, i - from);
@@ -89,8 +90,8 @@ double foreign_us(double ms) {
 
 static void applies_read(const cJSON *item, struct tune_experience *to) {
     const cJSON *applies = tune_json_at(item, "applies_to");
-    to->applies_to = cJSON_IsString(applies) ? applies->valuestring
-                                             : tune_json_text(applies, "text");
+    to->applies_to =
+        cJSON_IsString(applies) ? applies->valuestring : tune_json_text(applies, "text");
     to->family = tune_json_text(applies, "family");
     to->generation = tune_json_text(applies, "generation");
     to->dialect = tune_json_text(applies, "dialect");
@@ -160,7 +161,7 @@ static void experience(const struct foreign_place *place, const cJSON *item) {
     }
     const char *status = tune_json_text(item, "status");
     if (is_nothing(to.title) || (hone && status && !strcmp(status, "expired")))
-        return;                 /* what that session believes no longer */
+        return; /* what that session believes no longer */
     if (!hone)
         texts_read(place, item, &to);
     to.slow = to.slow ? to.slow : slow;
@@ -174,7 +175,7 @@ static void experience(const struct foreign_place *place, const cJSON *item) {
         to.applies_to = service;
     if (hone)
         to.evidence = evidence_there(place, item);
-    if (!isnan(original) && original < 1)   /* a loss, told as the way back */
+    if (!isnan(original) && original < 1) /* a loss, told as the way back */
         to.speedup = original;
     foreign_experience(place, hone ? "hone" : service ? "AccelOpt" : "nki-kernel-agent", to);
 }

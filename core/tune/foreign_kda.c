@@ -65,15 +65,16 @@ static void status_print(const cJSON *line, struct buf *out) {
     buf_add(out, told ? told : "", words);
     const cJSON *passed = tune_json_at(line, "passed");
     if (!out->len)
-        buf_puts(out, cJSON_IsFalse(passed) ? "failed" : cJSON_IsTrue(passed) ? "passed"
-                                                                              : "recorded");
+        buf_puts(out, cJSON_IsFalse(passed)  ? "failed"
+                      : cJSON_IsTrue(passed) ? "passed"
+                                             : "recorded");
 }
 
 static void lesson(const struct foreign_place *place, const cJSON *line,
                    const struct foreign_row *parent, const struct foreign_pair *about) {
     const char *file = file_name(place->out, tune_json_text(line, "candidate"));
     if (parent && parent->file && file && !strcmp(parent->file, file))
-        return;                 /* the same kernel, measured again */
+        return; /* the same kernel, measured again */
     struct foreign_pair pair = *about;
     char *before = foreign_beside(place, parent ? parent->file : NULL);
     char *after = foreign_beside(place, file);
@@ -108,24 +109,26 @@ void foreign_read_kda(const struct foreign_place *place, const cJSON *line,
                               .round = -1,
                               .latency_us = foreign_us(foreign_number(line, "latency_ms")),
                               .speedup = ratio};
-    char *kernel = failed ? foreign_beside(place, file_name(out, tune_json_text(line, "candidate")))
-                          : NULL;
-    struct foreign_about about = {.task = task, .family = foreign_family(out, task, NULL),
-                                  .kernel = kernel, .tried = true};
+    char *kernel =
+        failed ? foreign_beside(place, file_name(out, tune_json_text(line, "candidate"))) : NULL;
+    struct foreign_about about = {
+        .task = task, .family = foreign_family(out, task, NULL), .kernel = kernel, .tried = true};
     foreign_attempt(place, "KDA", row, &about);
     free(kernel);
     bool contrary = ratio >= 1 && (is == TUNE_STATUS_REJECTED || is == TUNE_STATUS_REVERT);
-    bool first = !parent && ratio < 1;      /* a kernel written anew, not a step that lost */
+    bool first = !parent && ratio < 1; /* a kernel written anew, not a step that lost */
     const char *notes = FOREIGN_TEXT(line, "notes", "note", "decision");
-    struct foreign_pair pair = {.agent = "KDA", .task = task, .title = title.at,
-                                .what = notes ? notes : title.at, .speedup = ratio};
+    struct foreign_pair pair = {.agent = "KDA",
+                                .task = task,
+                                .title = title.at,
+                                .what = notes ? notes : title.at,
+                                .speedup = ratio};
     if (passed && !contrary && !first)
         lesson(place, line, parent, &pair);
     const char *id = tune_json_text(line, "id"), *file = tune_json_text(line, "candidate");
     if (id && !row_find(log, id) && log->rows.len < FOREIGN_ATTEMPTS)
-        *vec_push(&log->rows) = (struct foreign_row){arena_strdup(out->arena, id),
-                                                     file_name(out, file),
-                                                     foreign_number(line, "latency_ms")};
+        *vec_push(&log->rows) = (struct foreign_row){
+            arena_strdup(out->arena, id), file_name(out, file), foreign_number(line, "latency_ms")};
     buf_free(&title);
     buf_free(&status);
 }

@@ -76,9 +76,11 @@ static void experiment(const struct foreign_place *place, const cJSON *line,
     /* "No code block in executor response": the answer was lost, nothing was tried. */
     bool lost = row.reason && strstr(row.reason, "No code block");
     const char *task = hone ? task_of(place, log) : NULL;
-    char *kernel = row.is == TUNE_STATUS_FAILED
-                       ? foreign_beside(place, tune_json_text(line, "kernel")) : NULL;
-    const struct foreign_about about = {.task = task, .tried = !lost, .kernel = kernel,
+    char *kernel =
+        row.is == TUNE_STATUS_FAILED ? foreign_beside(place, tune_json_text(line, "kernel")) : NULL;
+    const struct foreign_about about = {.task = task,
+                                        .tried = !lost,
+                                        .kernel = kernel,
                                         .family = foreign_family(place->out, task, NULL)};
     foreign_attempt(place, hone ? "hone" : "nki-kernel-agent", row, &about);
     free(kernel);

@@ -18,7 +18,7 @@ struct repr {
     const struct foreign_place *place;
     const char *start, *at, *end;
     int depth;
-    const char *wrong;              /* the first thing that was wrong */
+    const char *wrong; /* the first thing that was wrong */
 };
 
 struct repr_candidate {
@@ -160,10 +160,8 @@ static void take_field(struct repr *repr, struct str name, struct repr_candidate
     const struct {
         const char *name;
         const char **text;
-    } texts[] = {{"plan", &to->plan},
-                 {"code", &to->code},
-                 {"stdout", &to->output},
-                 {"stderr", &to->errors}};
+    } texts[] = {
+        {"plan", &to->plan}, {"code", &to->code}, {"stdout", &to->output}, {"stderr", &to->errors}};
     skip_blanks(repr);
     if (str_is(name, "parent") && repr->at < repr->end && *repr->at == 'C') {
         to->parent = take_candidate(repr);
@@ -184,8 +182,8 @@ static struct repr_candidate *take_candidate(struct repr *repr) {
     struct repr_candidate *to = ARENA_NEW(arena_of(repr), struct repr_candidate);
     to->score = NAN;
     if (++repr->depth > MAX_DEPTH || !str_is(take_word(repr), "CodeCandidate") || !take(repr, '('))
-        wrong(repr, repr->depth > MAX_DEPTH ? "it has too many ancestors"
-                                            : "there is no CodeCandidate");
+        wrong(repr,
+              repr->depth > MAX_DEPTH ? "it has too many ancestors" : "there is no CodeCandidate");
     while (!repr->wrong && !take(repr, ')')) {
         struct str name = take_word(repr);
         if (!name.len || !take(repr, '='))
@@ -199,7 +197,7 @@ static struct repr_candidate *take_candidate(struct repr *repr) {
     return to;
 }
 
-/* ------------------------------------------------------------------------------------ what it is */
+/* ---------------------------------------------------------------------------------- what it is */
 
 /* "candidates-iter-7" or "eval-results-iter-7" in the path. */
 static int iteration_of(const char *path) {
@@ -232,8 +230,8 @@ static void result_read(const struct foreign_place *place, struct repr_candidate
     const char *tail = "_full.txt";
     if (!str_ends(base, tail))
         return;
-    char *name = arena_printf(place->out->arena, STR_FMT ".txt", (int)(base.len - strlen(tail)),
-                              base.at);
+    char *name =
+        arena_printf(place->out->arena, STR_FMT ".txt", (int)(base.len - strlen(tail)), base.at);
     char *text = foreign_beside(place, name);
     cJSON *result = text ? foreign_parse(place, str_of(text)) : NULL;
     if (result) {
@@ -257,16 +255,19 @@ static void tell(const struct foreign_place *place, const struct repr_candidate 
     char name[64];
     struct buf title = {0};
     if (foreign_again(place->out, candidate->plan, candidate->code))
-        return;                 /* a survivor is in every later iteration, too */
+        return; /* a survivor is in every later iteration, too */
     snprintf(name, sizeof name, "%d/%.40s", MAX_OF(iteration, 0), path_base(place->path));
     foreign_title(candidate->plan, &title);
     const char *why = failed ? foreign_last_line(place->out, candidate->errors) : NULL;
     struct tune_import row = {.name = name,
-                              .status = failed ? "no score" : parent ? "scored" : "baseline",
+                              .status = failed   ? "no score"
+                                        : parent ? "scored"
+                                                 : "baseline",
                               .title = title.at,
                               .reason = why,
-                              .is = failed ? TUNE_STATUS_FAILED
-                                    : !(speedup < 1) ? TUNE_STATUS_KEEP : TUNE_STATUS_REVERT,
+                              .is = failed           ? TUNE_STATUS_FAILED
+                                    : !(speedup < 1) ? TUNE_STATUS_KEEP
+                                                     : TUNE_STATUS_REVERT,
                               .round = iteration,
                               .latency_us = latency_of(candidate),
                               .speedup = speedup};

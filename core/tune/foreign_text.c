@@ -38,14 +38,22 @@ static struct str bare(struct str line) {
 
 /* What stands after the words by which models announce what they chose. */
 static struct str announced(struct str line) {
-    static const char *const words[] = {"optimization plan:",     "selected optimization:",
-                                        "selected optimization strategy:", "optimization plan -",
-                                        "chosen optimization:",   "proposed optimization:",
-                                        "proposed change:",       "selected strategy:",
-                                        "strategy:",              "optimization:",
-                                        "plan:",                  "title:",
-                                        "i'll apply",             "i will apply",
-                                        "we apply",               "we will apply"};
+    static const char *const words[] = {"optimization plan:",
+                                        "selected optimization:",
+                                        "selected optimization strategy:",
+                                        "optimization plan -",
+                                        "chosen optimization:",
+                                        "proposed optimization:",
+                                        "proposed change:",
+                                        "selected strategy:",
+                                        "strategy:",
+                                        "optimization:",
+                                        "plan:",
+                                        "title:",
+                                        "i'll apply",
+                                        "i will apply",
+                                        "we apply",
+                                        "we will apply"};
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (begins(line, words[i]))
             return bare((struct str){line.at + strlen(words[i]), line.len - strlen(words[i])});
@@ -54,13 +62,13 @@ static struct str announced(struct str line) {
 
 /* A line that is about the answer, not about the kernel. */
 static bool is_talk(struct str line) {
-    static const char *const words[] = {"looking at",  "analysis",  "let me",    "i need",
-                                        "here is",     "here's",    "below",     "based on",
-                                        "to optimize", "the primary", "summary", "original code",
-                                        "current",     "after analyzing", "plan",
-                                        "optimization plan",
-                                        "selected",    "what's",    "key ",      "wait",
-                                        "optimizing",  "the current", "the provided", "```"};
+    static const char *const words[] = {
+        "looking at",  "analysis",        "let me",       "i need",
+        "here is",     "here's",          "below",        "based on",
+        "to optimize", "the primary",     "summary",      "original code",
+        "current",     "after analyzing", "plan",         "optimization plan",
+        "selected",    "what's",          "key ",         "wait",
+        "optimizing",  "the current",     "the provided", "```"};
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (begins(line, words[i]))
             return true;
@@ -186,19 +194,32 @@ static const struct {
     const char *word;
     enum tune_status is;
 } verdicts[] = {
-    {"no_improvement", TUNE_STATUS_REVERT}, {"divergence", TUNE_STATUS_REVERT},
-    {"improved", TUNE_STATUS_KEEP},         {"baseline", TUNE_STATUS_KEEP},
-    {"not promot", TUNE_STATUS_REVERT},     {"not-promot", TUNE_STATUS_REVERT},
-    {"nonpromot", TUNE_STATUS_REVERT},      {"not chosen", TUNE_STATUS_REVERT},
-    {"not built", TUNE_STATUS_REVERT},      {"no-op", TUNE_STATUS_REVERT},
-    {"within-noise", TUNE_STATUS_REVERT},   {"wash", TUNE_STATUS_REVERT},
-    {"closed", TUNE_STATUS_REVERT},         {"regress", TUNE_STATUS_REVERT},
-    {"infeasible", TUNE_STATUS_REVERT},     {"dropped", TUNE_STATUS_REVERT},
-    {"anti-lever", TUNE_STATUS_REVERT},     {"reject", TUNE_STATUS_REJECTED},
-    {"promote", TUNE_STATUS_KEEP},          {"keep", TUNE_STATUS_KEEP},
-    {"kept", TUNE_STATUS_KEEP},             {"retain", TUNE_STATUS_KEEP},
-    {"supersede", TUNE_STATUS_KEEP},        {"compile_fail", TUNE_STATUS_FAILED},
-    {"correctness_fail", TUNE_STATUS_FAILED}, {"fail", TUNE_STATUS_FAILED},
+    {"no_improvement", TUNE_STATUS_REVERT},
+    {"divergence", TUNE_STATUS_REVERT},
+    {"improved", TUNE_STATUS_KEEP},
+    {"baseline", TUNE_STATUS_KEEP},
+    {"not promot", TUNE_STATUS_REVERT},
+    {"not-promot", TUNE_STATUS_REVERT},
+    {"nonpromot", TUNE_STATUS_REVERT},
+    {"not chosen", TUNE_STATUS_REVERT},
+    {"not built", TUNE_STATUS_REVERT},
+    {"no-op", TUNE_STATUS_REVERT},
+    {"within-noise", TUNE_STATUS_REVERT},
+    {"wash", TUNE_STATUS_REVERT},
+    {"closed", TUNE_STATUS_REVERT},
+    {"regress", TUNE_STATUS_REVERT},
+    {"infeasible", TUNE_STATUS_REVERT},
+    {"dropped", TUNE_STATUS_REVERT},
+    {"anti-lever", TUNE_STATUS_REVERT},
+    {"reject", TUNE_STATUS_REJECTED},
+    {"promote", TUNE_STATUS_KEEP},
+    {"keep", TUNE_STATUS_KEEP},
+    {"kept", TUNE_STATUS_KEEP},
+    {"retain", TUNE_STATUS_KEEP},
+    {"supersede", TUNE_STATUS_KEEP},
+    {"compile_fail", TUNE_STATUS_FAILED},
+    {"correctness_fail", TUNE_STATUS_FAILED},
+    {"fail", TUNE_STATUS_FAILED},
 };
 
 enum tune_status foreign_status(const char *words) {

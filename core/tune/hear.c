@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a runner says while it evaluates, as events: log lines, diagnostics, seeds, samples. Its result
- * is evaluate.c's. */
+/* What a runner says while it evaluates, as events: log lines, diagnostics, seeds, samples. Its
+ * result is evaluate.c's. */
 #include <math.h>
 
 #include "nki/nki.h"
@@ -10,7 +10,7 @@
 #define MAX_LOG_LINES 4000 /* of one evaluation */
 #define MAX_DIAGNOSTICS 100
 
-/* ------------------------------------------------------------------------- what the runner says */
+/* ------------------------------------------------------------------------ what the runner says */
 
 static cJSON *about(const struct tune_evaluation *evaluation) {
     cJSON *payload = cJSON_CreateObject();
@@ -57,7 +57,8 @@ static void on_phase(struct tune_evaluation *evaluation, const struct runner_eve
 static void on_log(struct tune_evaluation *evaluation, const struct runner_event *event) {
     static const char *const levels[] = {
         [DIAG_ERROR] = "error", [DIAG_WARNING] = "warning", [DIAG_NOTE] = "info"};
-    const struct tune_step_view *step = &evaluation->work.session->state->steps[evaluation->work.step];
+    const struct tune_step_view *step =
+        &evaluation->work.session->state->steps[evaluation->work.step];
     log_emit(evaluation, levels[event->severity],
              event->name   ? event->name
              : step->doing ? step->doing
@@ -73,8 +74,7 @@ void tune_diagnostic_emit(struct tune_session *session, int attempt, const struc
         cJSON_AddNumberToObject(payload, "heard", (double)heard);
     tune_json_put_text(payload, "severity", diag_severity_name(diag->severity));
     tune_json_put_text(payload, "code", diag->code);
-    tune_json_put_text(payload, "class",
-                       *diag->cause ? diag->cause : nki_code_cause(diag->code));
+    tune_json_put_text(payload, "class", *diag->cause ? diag->cause : nki_code_cause(diag->code));
     tune_json_put_text(payload, "file", diag->file);
     tune_json_put_text(payload, "message", diag->message);
     cJSON_AddNumberToObject(payload, "line", diag->line);
@@ -85,7 +85,8 @@ void tune_diagnostic_emit(struct tune_session *session, int attempt, const struc
 static void on_diagnostic(struct tune_evaluation *evaluation, const struct runner_event *event) {
     if (!event->diag || evaluation->diagnostics++ >= MAX_DIAGNOSTICS || is_known(evaluation))
         return;
-    tune_diagnostic_emit(evaluation->work.session, evaluation->attempt, event->diag, evaluation->heard);
+    tune_diagnostic_emit(evaluation->work.session, evaluation->attempt, event->diag,
+                         evaluation->heard);
 }
 
 static void on_correctness(struct tune_evaluation *evaluation, const struct runner_event *event) {
@@ -132,8 +133,8 @@ static void on_prediction(struct tune_evaluation *evaluation, const struct runne
         tune_predicted_emit(evaluation->work.session, evaluation->attempt, event->prediction);
 }
 
-/* The events of a job that is begun again go on in the same file, and so does their count: a hone that
- * takes it up later reads all of it, and knows by the count what the log has. */
+/* The events of a job that is begun again go on in the same file, and so does their count: a hone
+ * that takes it up later reads all of it, and knows by the count what the log has. */
 static void on_restart(struct tune_evaluation *evaluation, bool other_file) {
     cJSON *payload = about(evaluation);
     tune_json_put_bool(payload, "seeds", evaluation->work.step != TUNE_STEP_BENCHMARK);
@@ -153,31 +154,16 @@ void tune_evaluation_hear(void *data, const struct runner_event *event) {
     if (!session->place.modelled)
         evaluation->heard = event->local ? 0 : ++evaluation->count;
     switch (event->kind) {
-    case RUNNER_PHASE:
-        on_phase(evaluation, event);
-        break;
-    case RUNNER_LOG:
-        on_log(evaluation, event);
-        break;
-    case RUNNER_DIAGNOSTIC:
-        on_diagnostic(evaluation, event);
-        break;
-    case RUNNER_CORRECTNESS:
-        on_correctness(evaluation, event);
-        break;
-    case RUNNER_SAMPLE:
-        on_sample(evaluation, event);
-        break;
-    case RUNNER_RESTART:
-        on_restart(evaluation, event->local);
-        break;
-    case RUNNER_PREDICTION:
-        on_prediction(evaluation, event);
-        break;
+    case RUNNER_PHASE: on_phase(evaluation, event); break;
+    case RUNNER_LOG: on_log(evaluation, event); break;
+    case RUNNER_DIAGNOSTIC: on_diagnostic(evaluation, event); break;
+    case RUNNER_CORRECTNESS: on_correctness(evaluation, event); break;
+    case RUNNER_SAMPLE: on_sample(evaluation, event); break;
+    case RUNNER_RESTART: on_restart(evaluation, event->local); break;
+    case RUNNER_PREDICTION: on_prediction(evaluation, event); break;
     case RUNNER_METRIC:
     case RUNNER_ARTIFACT:
-    case RUNNER_RESULT:
-        break; /* they come with the whole result */
+    case RUNNER_RESULT: break; /* they come with the whole result */
     }
     evaluation->heard = heard;
     tune_leave(session, before);

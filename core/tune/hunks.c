@@ -85,7 +85,8 @@ static void hunks_collect(const bool *gone, int n, const bool *came, int m, hunk
         while (y < m && came[y])
             y++;
         if (x > old || y > new_)
-            *vec_push(hunks) = (struct tune_hunk){old + 1, x - old, new_ + 1, y - new_, false, NULL};
+            *vec_push(hunks) =
+                (struct tune_hunk){old + 1, x - old, new_ + 1, y - new_, false, NULL};
         else
             x++, y++;
     }

@@ -7,8 +7,8 @@
 
 struct tune_hunk;
 
-/* The changed runs from `old` to `new_`, in order; free the result with free. *count 0 when they are
- * equal. Sources that differ too much to be compared line by line give one hunk. */
+/* The changed runs from `old` to `new_`, in order; free the result with free. *count 0 when they
+ * are equal. Sources that differ too much to be compared line by line give one hunk. */
 struct tune_hunk *tune_hunks(struct str old, struct str new_, size_t *count) CC_MUST_USE;
 /* `new_` with the hunks marked `left` as they were in `old`. A new string; free with free. */
 char *tune_hunks_apply(struct str old, struct str new_, const struct tune_hunk *hunks,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a candidate is held against before a compile, a device or a minute is spent on it: no
- * cheating, no narrower types where the policy is "keep", nothing the release or the generation does
- * not have. A finding closes the turn as a compiler's complaint does. Everything else that may be
- * wrong with a kernel is the runner's to find. Programs are specialised on a worker thread. */
+ * cheating, no narrower types where the policy is "keep", nothing the release or the generation
+ * does not have. A finding closes the turn as a compiler's complaint does. Everything else that may
+ * be wrong with a kernel is the runner's to find. Programs are specialised on a worker thread. */
 #include <stdlib.h>
 
 #include "device/device.h"
@@ -17,20 +17,20 @@
 #define MAX_FINDINGS 20
 
 struct tune_inspection {
-    struct tune_work work;          /* its session NULL: nobody waits for it any more */
-    struct tune_inspection *next;   /* in session->inspections */
+    struct tune_work work;        /* its session NULL: nobody waits for it any more */
+    struct tune_inspection *next; /* in session->inspections */
     struct arena *arena;
     const char *path, *reference, *function, *source, *original;
-    const char *device, *release;   /* release: NKI on the target; NULL */
+    const char *device, *release; /* release: NKI on the target; NULL */
     bool keeps_precision, allows_original;
-    struct task_inputs *values;     /* shapes; NULL: not known */
+    struct task_inputs *values; /* shapes; NULL: not known */
     struct nki_input *inputs;
-    struct nki_facts *facts;        /* of the original; made by the first inspection */
+    struct nki_facts *facts; /* of the original; made by the first inspection */
     struct diag_list diags;
     volatile int cancelled;
 };
 
-/* ---- on the worker thread --------------------------------------------------------------------- */
+/* ---- on the worker thread ------------------------------------------------------------------- */
 
 static struct nki_program *specialise(struct tune_inspection *own, const struct nki_tree *tree,
                                       const struct device_generation *generation) {
@@ -105,7 +105,7 @@ static void work(void *data) {
     diag_free(&ignored);
 }
 
-/* ---- what comes of it ------------------------------------------------------------------------- */
+/* ---- what comes of it ----------------------------------------------------------------------- */
 
 static const char *help_of(const char *code) {
     size_t count = 0;
@@ -179,7 +179,7 @@ static void done(void *data) {
         tune_advance(session);
 }
 
-/* ---- starting it ------------------------------------------------------------------------------ */
+/* ---- starting it ---------------------------------------------------------------------------- */
 
 static const char *keep(struct tune_inspection *own, const char *text) {
     return text ? arena_strdup(own->arena, text) : NULL;
@@ -217,7 +217,7 @@ static struct tune_inspection *inspection_new(struct tune_session *session) {
     return own;
 }
 
-/* ---- the kernel it all begins with ------------------------------------------------------------- */
+/* ---- the kernel it all begins with ---------------------------------------------------------- */
 
 #define MAX_TOLD 6
 
@@ -243,8 +243,8 @@ void tune_beyond_tell(struct tune_session *session) {
     struct diag_list ignored = {0}, found = {0};
     const char *path = state->kernel_path ? state->kernel_path : "kernel.py";
     struct nki_tree *tree = nki_parse(path, str_of(state->kernel_source), &ignored);
-    struct nki_candidate_options options = {.release = state->nki, .path = path,
-                                            .reference = state->reference_path};
+    struct nki_candidate_options options = {
+        .release = state->nki, .path = path, .reference = state->reference_path};
     nki_lint_beyond(tree, &options, &found);
     if (found.all.len)
         tell_beyond(session, &found);
@@ -255,7 +255,7 @@ void tune_beyond_tell(struct tune_session *session) {
 
 void tune_inspect(struct tune_session *session) {
     struct tune_inspection *own = inspection_new(session);
-    if (!own->values) {             /* the sources alone are a matter of milliseconds */
+    if (!own->values) { /* the sources alone are a matter of milliseconds */
         work(own);
         settle(session, own);
         inspection_free(own);

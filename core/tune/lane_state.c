@@ -42,7 +42,7 @@ static void lane_store(struct tune_state *state) {
 
 void tune_lanes_clear(struct tune_state *state) {
     for (size_t i = 0; i < state->lanes.len; i++)
-        if ((int)i != state->own->loaded)       /* its hunks are the state's own now */
+        if ((int)i != state->own->loaded) /* its hunks are the state's own now */
             vec_free(&state->lanes.at[i].candidate.hunks);
     state->lanes.len = 0;
     state->lane = state->own->loaded = -1;
@@ -87,9 +87,8 @@ const struct tune_plan *tune_lane_plan(const struct tune_state *state, int lane)
 const struct tune_candidate *tune_lane_candidate(const struct tune_state *state, int lane) {
     if (lane < 0 || (size_t)lane >= state->lanes.len)
         return NULL;
-    const struct tune_candidate *candidate = lane == state->own->loaded
-                                                 ? &state->candidate
-                                                 : &state->lanes.at[lane].candidate;
+    const struct tune_candidate *candidate =
+        lane == state->own->loaded ? &state->candidate : &state->lanes.at[lane].candidate;
     return candidate->exists ? candidate : NULL;
 }
 
@@ -119,7 +118,8 @@ static int plan_index(const struct tune_state *state, const cJSON *item) {
     return plan >= 0 && (size_t)plan < state->plans.len ? plan : -1;
 }
 
-/* [{parent, draw}, ...]; `planned`: with the plan that each of them follows, on the table already. */
+/* [{parent, draw}, ...]; `planned`: with the plan that each of them follows, on the table
+ * already. */
 void tune_lanes_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)wall_ms;
     tune_lanes_clear(state);
@@ -130,14 +130,14 @@ void tune_lanes_apply(struct tune_state *state, const cJSON *payload, int64_t wa
         state->plans.len = 0;
     state->plan = state->current = -1;
     const cJSON *item;
-    cJSON_ArrayForEach(item, tune_json_at(payload, "lanes"))
-        lane_add(state, (struct tune_lane){.parent = tune_json_int(item, "parent", state->incumbent),
-                                           .draw = tune_json_int(item, "draw", 0),
-                                           .plan = planned ? plan_index(state, item) : -1,
-                                           .attempt = -1,
-                                           .step = planned ? TUNE_STEP_PLAN : TUNE_STEP_PROFILE,
-                                           .next = planned ? TUNE_STEP_REWRITE : TUNE_STEP_PLAN,
-                                           .is = TUNE_IS_OK});
+    cJSON_ArrayForEach(item, tune_json_at(payload, "lanes")) lane_add(
+        state, (struct tune_lane){.parent = tune_json_int(item, "parent", state->incumbent),
+                                  .draw = tune_json_int(item, "draw", 0),
+                                  .plan = planned ? plan_index(state, item) : -1,
+                                  .attempt = -1,
+                                  .step = planned ? TUNE_STEP_PLAN : TUNE_STEP_PROFILE,
+                                  .next = planned ? TUNE_STEP_REWRITE : TUNE_STEP_PLAN,
+                                  .is = TUNE_IS_OK});
     if (state->lanes.len)
         tune_lane_load(state, 0);
     state->lane = state->own->loaded;
@@ -164,8 +164,8 @@ void tune_lanes_step(struct tune_state *state, const cJSON *payload, enum tune_s
     double total = 0;
     cJSON_ArrayForEach(index, tune_json_at(payload, "lanes")) {
         double number = cJSON_GetNumberValue(index);
-        struct tune_lane *lane = number >= 0 && number < TUNE_MAX_LANES ? lane_at(state, (int)number)
-                                                                   : NULL;
+        struct tune_lane *lane =
+            number >= 0 && number < TUNE_MAX_LANES ? lane_at(state, (int)number) : NULL;
         if (!lane)
             continue;
         lane->step = lane->next = step;
@@ -273,7 +273,8 @@ void tune_lanes_assign_apply(struct tune_state *state, const cJSON *payload, int
             continue;
         }
         lane->closed = lane->is == TUNE_IS_FAILED && lane->summary
-                           ? lane->summary : "nothing else was proposed for its parent";
+                           ? lane->summary
+                           : "nothing else was proposed for its parent";
         lane->is = TUNE_IS_FAILED;
     }
     const struct tune_lane *loaded = lane_at(state, state->own->loaded);
@@ -309,13 +310,13 @@ static bool is_better(const struct tune_state *state, int a, int b) {
     return x > y || (x == y && a < b);
 }
 
-/* The best rewrite of the plan of each lane may live on, so that the beam is not full of the same. */
+/* The best rewrite of the plan of each lane may live on, so that the beam is not full of the
+ * same. */
 static bool is_best_of_plan(const struct tune_state *state, const struct tune_lane *lane) {
     for (size_t i = 0; i < state->lanes.len; i++) {
         const struct tune_lane *other = &state->lanes.at[i];
         bool rival = other != lane && other->parent == lane->parent && other->draw == lane->draw &&
-                     other->attempt > 0 &&
-                     may_live(state, &state->attempts.at[other->attempt]);
+                     other->attempt > 0 && may_live(state, &state->attempts.at[other->attempt]);
         if (rival && is_better(state, other->attempt, lane->attempt))
             return false;
     }
@@ -383,7 +384,7 @@ void tune_beam_apply(struct tune_state *state, const cJSON *payload, int64_t wal
     tune_beam_choose(state);
 }
 
-/* --------------------------------------------------------------------------- what a person does */
+/* -------------------------------------------------------------------------- what a person does */
 
 void tune_lane_focus(struct tune_state *state, int lane) {
     if (!lane_at(state, lane))
@@ -458,7 +459,8 @@ void tune_lane_join(struct tune_state *state) {
 
 /* The lanes as they are, with hunks of their own in the arena. */
 void tune_lanes_take(const struct tune_state *state, struct tune_lanes *taken) {
-    *taken = (struct tune_lanes){.lane = state->lane, .from = state->own->from,
+    *taken = (struct tune_lanes){.lane = state->lane,
+                                 .from = state->own->from,
                                  .count = state->lanes.len,
                                  .beam_count = state->beam.len};
     taken->at = arena_dup(state->arena, state->lanes.at, state->lanes.len * sizeof *taken->at);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rounds that follow several directions at once: a beam search. All lanes do a step before the next
- * step begins, so that a person sees one step at a time, a gate stands once, and the outcome does not
- * depend on whose answer came first. Within a step lanes work side by side, as many as the proposer
- * and the place can take. How a step goes is the same as for one candidate. */
+ * step begins, so that a person sees one step at a time, a gate stands once, and the outcome does
+ * not depend on whose answer came first. Within a step lanes work side by side, as many as the
+ * proposer and the place can take. How a step goes is the same as for one candidate. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -154,12 +154,9 @@ void tune_lane_done(struct tune_session *session, enum tune_step step, enum tune
 static int at_once(const struct tune_session *session, enum tune_step step) {
     switch (step) {
     case TUNE_STEP_VERIFY:
-    case TUNE_STEP_BENCHMARK:
-        return MAX_OF(session->place.parallel, 1);
-    case TUNE_STEP_DECIDE:
-        return 1;
-    default:
-        return MAX_OF(1, MIN_OF(session->questions, MAX_OF(session->proposer->parallel, 1)));
+    case TUNE_STEP_BENCHMARK: return MAX_OF(session->place.parallel, 1);
+    case TUNE_STEP_DECIDE: return 1;
+    default: return MAX_OF(1, MIN_OF(session->questions, MAX_OF(session->proposer->parallel, 1)));
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The steps that learn: an experience out of a gain or a loss, a note out of every attempt. A model
- * that has the role writes the words; hone's own stand in when there is none or it fails. The numbers
- * are always hone's. */
+ * that has the role writes the words; hone's own stand in when there is none or it fails. The
+ * numbers are always hone's. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +16,9 @@
 static bool lesson_ask(struct tune_session *session, enum tune_work_is work, enum tune_step step) {
     const struct tune_proposer *proposer = session->proposer;
     tune_lesson_fn *ask = work == TUNE_WORK_SUMMARISE ? proposer->summarise : proposer->reflect;
-    const struct tune_attempt *attempt = tune_state_attempt(session->state, session->state->current);
-    if (!ask || (attempt && attempt->plan.sweep))       /* numbers say it all */
+    const struct tune_attempt *attempt =
+        tune_state_attempt(session->state, session->state->current);
+    if (!ask || (attempt && attempt->plan.sweep)) /* numbers say it all */
         return false;
     struct tune_reply *reply =
         tune_request(session, work, step, tune_context_lesson(session->state));
@@ -29,7 +30,7 @@ static bool lesson_ask(struct tune_session *session, enum tune_work_is work, enu
     return asked;
 }
 
-/* ------------------------------------------------------------------------------------ summarise */
+/* ----------------------------------------------------------------------------------- summarise */
 
 static void experience_texts(cJSON *payload, const struct tune_attempt *slow,
                              const struct tune_attempt *fast) {
@@ -99,8 +100,8 @@ void tune_summarise(struct tune_session *session) {
     const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
     const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
     const struct tune_experience *there = experience_of(state, attempt);
-    bool worth = parent && (attempt->vs_parent >= TUNE_POSITIVE ||
-                            attempt->vs_parent <= TUNE_NEGATIVE);
+    bool worth =
+        parent && (attempt->vs_parent >= TUNE_POSITIVE || attempt->vs_parent <= TUNE_NEGATIVE);
     if (!worth)
         tune_step_done(session, TUNE_STEP_SUMMARISE, TUNE_IS_SKIPPED,
                        "%.3fx is between %.2fx and %.2fx: nothing worth remembering",
@@ -115,19 +116,15 @@ void tune_summarise(struct tune_session *session) {
         experience_emit(session, NULL, "");
 }
 
-/* -------------------------------------------------------------------------------------- reflect */
+/* ------------------------------------------------------------------------------------- reflect */
 
 static enum tune_category category_of(const struct tune_attempt *attempt) {
     switch (attempt->status) {
-    case TUNE_STATUS_KEEP:
-        return TUNE_CATEGORY_IMPROVED;
+    case TUNE_STATUS_KEEP: return TUNE_CATEGORY_IMPROVED;
     case TUNE_STATUS_FAILED:
-    case TUNE_STATUS_SUSPECT:
-        return TUNE_CATEGORY_ERROR;
-    case TUNE_STATUS_REJECTED:
-        return TUNE_CATEGORY_REJECTED;
-    default:
-        break;
+    case TUNE_STATUS_SUSPECT: return TUNE_CATEGORY_ERROR;
+    case TUNE_STATUS_REJECTED: return TUNE_CATEGORY_REJECTED;
+    default: break;
     }
     return attempt->vs_parent < 1 - MOVED_AT_ALL ? TUNE_CATEGORY_REGRESSION
                                                  : TUNE_CATEGORY_NO_IMPROVEMENT;
@@ -182,7 +179,8 @@ static void note_emit(struct tune_session *session, const struct tune_lesson *le
     struct buf text = {0};
     own_lesson(&text, attempt, tune_state_attempt(state, attempt->parent));
     enum tune_answer diagnosis = lesson && lesson->diagnosis != TUNE_ANSWER_UNKNOWN
-                                     ? lesson->diagnosis : own_diagnosis(attempt);
+                                     ? lesson->diagnosis
+                                     : own_diagnosis(attempt);
     cJSON *payload = cJSON_CreateObject();
     cJSON_AddNumberToObject(payload, "round", state->round);
     cJSON_AddNumberToObject(payload, "attempt", attempt->id);
@@ -197,8 +195,8 @@ static void note_emit(struct tune_session *session, const struct tune_lesson *le
     tune_json_put_text(payload, "evidence", text.at);
     buf_free(&text);
     bool ok = tune_emit(session, "note", payload);
-    const struct tune_note *note = ok && state->notes.len ? &state->notes.at[state->notes.len - 1]
-                                                          : NULL;
+    const struct tune_note *note =
+        ok && state->notes.len ? &state->notes.at[state->notes.len - 1] : NULL;
     tune_step_done(session, TUNE_STEP_REFLECT, TUNE_IS_OK, "%s",
                    note && note->lesson ? note->lesson : "noted");
 }
@@ -231,7 +229,7 @@ void tune_reflect(struct tune_session *session) {
         note_emit(session, NULL, "");
 }
 
-/* -------------------------------------------------------------------------------------- answers */
+/* ------------------------------------------------------------------------------------- answers */
 
 static struct tune_lesson *lesson_keep(struct arena *arena, const struct tune_lesson *lesson) {
     struct tune_lesson *kept = ARENA_ARRAY(arena, struct tune_lesson, 1);
@@ -284,11 +282,10 @@ void tune_reply_lesson(struct tune_reply *reply, const struct tune_lesson *lesso
 
 /* ------------------------------------------------------------------------------- several lanes */
 
-#define MOST_LESSONS 8              /* experiences of a round, at most half of them gains */
+#define MOST_LESSONS 8 /* experiences of a round, at most half of them gains */
 
 static const struct tune_attempt *attempt_in(const struct tune_state *state, int lane) {
-    const struct tune_attempt *attempt =
-        tune_state_attempt(state, tune_lane_attempt(state, lane));
+    const struct tune_attempt *attempt = tune_state_attempt(state, tune_lane_attempt(state, lane));
     return attempt && attempt->id > 0 ? attempt : NULL;
 }
 

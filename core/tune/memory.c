@@ -17,19 +17,19 @@
 static const struct {
     const char *word, *family;
 } families[] = {
-    {"attention", "attention"},   {"gqa", "attention"},         {"mha", "attention"},
-    {"flash", "attention"},       {"softmax", "softmax"},       {"rmsnorm", "norm"},
-    {"layernorm", "norm"},        {"layer_norm", "norm"},       {"rms_norm", "norm"},
-    {"batchnorm", "norm"},        {"matmul", "matmul"},         {"bmm", "matmul"},
-    {"gemm", "matmul"},           {"linear", "matmul"},         {"lora", "matmul"},
-    {"mlp", "matmul"},            {"moe", "matmul"},            {"transpose", "transpose"},
-    {"rope", "rope"},             {"rotary", "rope"},           {"mamba", "scan"},
-    {"scan", "scan"},             {"cumsum", "scan"},           {"conv", "convolution"},
-    {"pool", "convolution"},      {"silu", "elementwise"},      {"gelu", "elementwise"},
-    {"swiglu", "elementwise"},    {"relu", "elementwise"},      {"adamw", "elementwise"},
-    {"add", "elementwise"},       {"mul_", "elementwise"},      {"scale", "elementwise"},
-    {"reduce", "reduction"},      {"sum", "reduction"},         {"gather", "gather"},
-    {"embedding", "gather"},      {"scatter", "gather"},        {"sort", "sort"},
+    {"attention", "attention"}, {"gqa", "attention"},    {"mha", "attention"},
+    {"flash", "attention"},     {"softmax", "softmax"},  {"rmsnorm", "norm"},
+    {"layernorm", "norm"},      {"layer_norm", "norm"},  {"rms_norm", "norm"},
+    {"batchnorm", "norm"},      {"matmul", "matmul"},    {"bmm", "matmul"},
+    {"gemm", "matmul"},         {"linear", "matmul"},    {"lora", "matmul"},
+    {"mlp", "matmul"},          {"moe", "matmul"},       {"transpose", "transpose"},
+    {"rope", "rope"},           {"rotary", "rope"},      {"mamba", "scan"},
+    {"scan", "scan"},           {"cumsum", "scan"},      {"conv", "convolution"},
+    {"pool", "convolution"},    {"silu", "elementwise"}, {"gelu", "elementwise"},
+    {"swiglu", "elementwise"},  {"relu", "elementwise"}, {"adamw", "elementwise"},
+    {"add", "elementwise"},     {"mul_", "elementwise"}, {"scale", "elementwise"},
+    {"reduce", "reduction"},    {"sum", "reduction"},    {"gather", "gather"},
+    {"embedding", "gather"},    {"scatter", "gather"},   {"sort", "sort"},
     {"topk", "sort"},
 };
 
@@ -75,10 +75,10 @@ const char *tune_memory_dialect(const char *source) {
 void tune_memory_computes(const char *source, struct buf *out) {
     static const struct {
         const char *call, *family;
-    } calls[] = {{"nc_matmul", "matmul"},       {"nl.matmul", "matmul"},
-                 {"nl.softmax", "softmax"},     {"nl.rsqrt", "norm"},
-                 {"bn_stats", "norm"},
-                 {"tensor_tensor_scan", "scan"}, {"nc_transpose", "transpose"}};
+    } calls[] = {{"nc_matmul", "matmul"},      {"nl.matmul", "matmul"},
+                 {"nl.softmax", "softmax"},    {"nl.rsqrt", "norm"},
+                 {"bn_stats", "norm"},         {"tensor_tensor_scan", "scan"},
+                 {"nc_transpose", "transpose"}};
     for (size_t i = 0; source && i < COUNT_OF(calls); i++)
         if (strstr(source, calls[i].call) && !listed(buf_str(out), str_of(calls[i].family)))
             buf_printf(out, "%s%s", out->len ? " " : "", calls[i].family);
@@ -152,7 +152,7 @@ bool tune_memory_shows(const struct tune_experience *item, int attempt, int agai
     return at && (at[strlen(pair)] == 0 || at[strlen(pair)] == ',');
 }
 
-/* --------------------------------------------------------------------------------- contradiction */
+/* ------------------------------------------------------------------------------- contradiction */
 
 static bool same_direction(const struct tune_experience *item, const struct tune_plan *plan) {
     if (item->key && *item->key && plan->key && !strcmp(item->key, plan->key))
@@ -178,7 +178,7 @@ bool tune_memory_contradicts(const struct tune_experience *item,
     return wrong || attempt->vs_parent <= TUNE_NEGATIVE;
 }
 
-/* ------------------------------------------------------------------------------------- earnings */
+/* ------------------------------------------------------------------------------------ earnings */
 
 static void round_earned(const struct tune_state *state, int round, struct tune_earned *earned) {
     for (size_t i = 1; i < state->attempts.len; i++) {

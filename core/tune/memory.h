@@ -11,7 +11,8 @@
 void tune_memory_family(struct str text, struct buf *out);
 /* The families that a kernel's calls tell of, the same way. */
 void tune_memory_computes(const char *source, struct buf *out);
-/* "legacy" (package neuronxcc.nki), "current" (package nki), or NULL when the source does not tell. */
+/* "legacy" (package neuronxcc.nki), "current" (package nki), or NULL when the source does not
+ * tell. */
 const char *tune_memory_dialect(const char *source);
 /* The families of the session's task: what its name says, else what its kernel computes. */
 void tune_memory_family_of(const struct tune_state *state, struct buf *out);
@@ -25,12 +26,12 @@ bool tune_memory_shows(const struct tune_experience *item, int attempt, int agai
 bool tune_memory_contradicts(const struct tune_experience *item,
                              const struct tune_attempt *attempt);
 
-/* What came of the prompts that an experience went into. Others went into the same ones, so these are
- * no shares. */
+/* What came of the prompts that an experience went into. Others went into the same ones, so these
+ * are no shares. */
 struct tune_earned {
     int prompts, attempts, kept;
-    double gain;                    /* of the kept ones together: 1.3; 1 for none */
-    int calls[8], n_calls;          /* the last calls to a model that held it */
+    double gain;           /* of the kept ones together: 1.3; 1 for none */
+    int calls[8], n_calls; /* the last calls to a model that held it */
 };
 struct tune_earned tune_memory_earned(const struct tune_state *state, size_t index);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The menu of strategies: reading it, which entries hold for a kernel, which of those a prompt shows.
- * What a strategy is worth is counted in score.c. */
+/* The menu of strategies: reading it, which entries hold for a kernel, which of those a prompt
+ * shows. What a strategy is worth is counted in score.c. */
 #include "tune/menu.h"
 
 #include <ctype.h>
@@ -14,7 +14,7 @@
 #define MENU_LIMIT (1u << 20)
 #define MENU_ENTRIES 500
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 void tune_strategy_name(struct str text, char name[TUNE_STRATEGY_MAX + 1]) {
     size_t len = 0;
@@ -63,7 +63,9 @@ static bool field_read(struct tune_menu *menu, struct tune_strategy *entry, stru
     const struct {
         const char *label;
         const char **field;
-    } fields[] = {{"on:", &entry->on}, {"dialect:", &entry->dialect}, {"since:", &entry->since},
+    } fields[] = {{"on:", &entry->on},
+                  {"dialect:", &entry->dialect},
+                  {"since:", &entry->since},
                   {"when:", &entry->when}};
     for (size_t i = 0; i < COUNT_OF(fields); i++) {
         if (!str_starts(line, fields[i].label))
@@ -80,8 +82,7 @@ static bool field_read(struct tune_menu *menu, struct tune_strategy *entry, stru
 }
 
 static void entry_end(struct tune_menu *menu, struct tune_strategy *entry, struct buf *text) {
-    if (entry->name && text->len && !find(menu, entry->name) &&
-        menu->entries.len < MENU_ENTRIES) {
+    if (entry->name && text->len && !find(menu, entry->name) && menu->entries.len < MENU_ENTRIES) {
         entry->text = arena_strndup(menu->arena, text->at, text->len);
         *vec_push(&menu->entries) = *entry;
     }
@@ -128,7 +129,7 @@ void tune_menu_free(struct tune_menu *menu) {
     free(menu);
 }
 
-/* ---- which ones hold -------------------------------------------------------------------------- */
+/* ---- which ones hold ------------------------------------------------------------------------ */
 
 static bool listed(struct str list, struct str word) {
     struct str one;
@@ -176,8 +177,8 @@ static bool some_holds(struct str words, const struct tune_menu_facts *facts) {
 }
 
 bool tune_menu_applies(const struct tune_strategy *entry, const struct tune_menu_facts *facts) {
-    const struct device_generation *device = facts->device ? device_generation_find(facts->device)
-                                                           : NULL;
+    const struct device_generation *device =
+        facts->device ? device_generation_find(facts->device) : NULL;
     if (entry->on && device && !listed(str_of(entry->on), str_of(device->name)))
         return false;
     if (entry->dialect && facts->dialect && !listed(str_of(entry->dialect), str_of(facts->dialect)))
@@ -191,7 +192,7 @@ bool tune_menu_applies(const struct tune_strategy *entry, const struct tune_menu
     return true;
 }
 
-/* ---- which ones are shown --------------------------------------------------------------------- */
+/* ---- which ones are shown ------------------------------------------------------------------- */
 
 /* From 0 to below 1, by all that makes the draw and the entry's name. */
 static double lot(const struct tune_menu_draw *draw, const char *name) {

@@ -12,8 +12,8 @@ static int same_before(const struct tune_call *call) {
     return call->repeats >= 0 ? call->repeats : call->mends;
 }
 
-/* Which question of the round it is. One that mends an answer is the same question again, and so is one
- * that was not answered. */
+/* Which question of the round it is. One that mends an answer is the same question again, and so is
+ * one that was not answered. */
 static int question_number(const struct tune_state *state, int call) {
     const char *planner = "planner";
     size_t before = call >= 0 && (size_t)call < state->calls.len ? (size_t)call : state->calls.len;
@@ -52,17 +52,17 @@ void tune_menu_show(const struct tune_state *state, int parent, int call, struct
     const char *source = from ? from->source : state->kernel_source;
     struct buf families = {0};
     tune_memory_family_of(state, &families);
-    const struct tune_menu_facts facts = {
-        .device = state->device ? state->device : "trn2",
-        .dialect = tune_memory_dialect(source),
-        .families = families.at,
-        .source = source,
-        .bound_by = from ? from->bound_by : NULL,
-        .release = state->nki,
-        .any_precision = state->precision && !strcmp(state->precision, "any"),
-        .spilled_bytes = from ? spilled(from) : NAN};
-    const struct tune_menu_draw draw = {state->id, state->round, parent, question_number(state, call),
-                                        state->menu_keep};
+    const struct tune_menu_facts facts = {.device = state->device ? state->device : "trn2",
+                                          .dialect = tune_memory_dialect(source),
+                                          .families = families.at,
+                                          .source = source,
+                                          .bound_by = from ? from->bound_by : NULL,
+                                          .release = state->nki,
+                                          .any_precision =
+                                              state->precision && !strcmp(state->precision, "any"),
+                                          .spilled_bytes = from ? spilled(from) : NAN};
+    const struct tune_menu_draw draw = {state->id, state->round, parent,
+                                        question_number(state, call), state->menu_keep};
     struct tune_menu *menu = tune_menu_load();
     bool *shown = mem_alloc(menu->entries.len + 1, sizeof *shown);
     tune_menu_choose(menu, &facts, &draw, shown);

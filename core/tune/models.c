@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #define MAX_WORDS 64
-#define CONTEXT_TOKENS 128000       /* of a model without a section, as the setting's default */
+#define CONTEXT_TOKENS 128000 /* of a model without a section, as the setting's default */
 
 struct entry {
     const char *name, *origin;
@@ -20,13 +20,13 @@ struct tune_models {
     VEC(struct entry) roles[TUNE_ROLES];
     struct model_prices *prices;
     struct tune_role_view views[TUNE_ROLES];
-    struct model_endpoint *asked[TUNE_ROLES];   /* as each role asks them */
+    struct model_endpoint *asked[TUNE_ROLES]; /* as each role asks them */
 };
 
 /* Who does what nobody was named for. */
 static const enum tune_role stands_in[TUNE_ROLES] = {
-    [TUNE_ROLE_PLANNER] = TUNE_ROLE_PLANNER,      [TUNE_ROLE_REWRITER] = TUNE_ROLE_PLANNER,
-    [TUNE_ROLE_FIXER] = TUNE_ROLE_REWRITER,       [TUNE_ROLE_SUMMARISER] = TUNE_ROLE_SUMMARISER,
+    [TUNE_ROLE_PLANNER] = TUNE_ROLE_PLANNER,     [TUNE_ROLE_REWRITER] = TUNE_ROLE_PLANNER,
+    [TUNE_ROLE_FIXER] = TUNE_ROLE_REWRITER,      [TUNE_ROLE_SUMMARISER] = TUNE_ROLE_SUMMARISER,
     [TUNE_ROLE_REFLECTOR] = TUNE_ROLE_REFLECTOR,
 };
 
@@ -84,23 +84,26 @@ static void section_read(const struct finding *finding, const char *name,
     const char *command = text_of(finding, "command"), *proxy = text_of(finding, "proxy");
     double thinking = number_of(finding, "thinking_tokens");
     const char *env = text_of(finding, "env");
-    *endpoint = (struct model_endpoint){
-        .api = text_of(finding, "api"), .base_url = text_of(finding, "base_url"),
-        .model = text_of(finding, "model"), .region = text_of(finding, "region"),
-        .profile = text_of(finding, "profile"), .ca_file = text_of(finding, "ca_file"),
-        .key = {text_of(finding, "key_env"), text_of(finding, "key_command"),
-                text_of(finding, "key_keyring")},
-        .proxy = proxy && !strcmp(proxy, "none") ? "" : proxy,
-        .command = command ? words_of(arena, command) : NULL,
-        .env = env ? words_of(arena, env) : NULL,
-        .max_tokens = (int)number_of(finding, "max_tokens"),
-        .thinking_tokens = isnan(thinking) ? 0 : (int)thinking,
-        .temperature = number_of(finding, "temperature"),
-        .connect_limit_s = number_of(finding, "connect_limit_s"),
-        .first_limit_s = number_of(finding, "first_limit_s"),
-        .stall_limit_s = number_of(finding, "stall_limit_s"),
-        .retry_wait_s = number_of(finding, "retry_wait_s"),
-        .price = {NAN, NAN, NAN, NAN, 0}};
+    *endpoint = (struct model_endpoint){.api = text_of(finding, "api"),
+                                        .base_url = text_of(finding, "base_url"),
+                                        .model = text_of(finding, "model"),
+                                        .region = text_of(finding, "region"),
+                                        .profile = text_of(finding, "profile"),
+                                        .ca_file = text_of(finding, "ca_file"),
+                                        .key = {text_of(finding, "key_env"),
+                                                text_of(finding, "key_command"),
+                                                text_of(finding, "key_keyring")},
+                                        .proxy = proxy && !strcmp(proxy, "none") ? "" : proxy,
+                                        .command = command ? words_of(arena, command) : NULL,
+                                        .env = env ? words_of(arena, env) : NULL,
+                                        .max_tokens = (int)number_of(finding, "max_tokens"),
+                                        .thinking_tokens = isnan(thinking) ? 0 : (int)thinking,
+                                        .temperature = number_of(finding, "temperature"),
+                                        .connect_limit_s = number_of(finding, "connect_limit_s"),
+                                        .first_limit_s = number_of(finding, "first_limit_s"),
+                                        .stall_limit_s = number_of(finding, "stall_limit_s"),
+                                        .retry_wait_s = number_of(finding, "retry_wait_s"),
+                                        .price = {NAN, NAN, NAN, NAN, 0}};
     const char *effort = text_of(finding, "effort");
     if (effort)
         model_effort_find(effort, &endpoint->effort);
@@ -133,11 +136,12 @@ static bool unknown(const struct finding *finding, const char *name) {
     const char *one;
     for (size_t i = 0; (one = config_name(finding->config, "model", i)); i++)
         buf_printf(&names, "%s, ", one);
-    err_set(finding->err, ERR_USAGE,
-            "there is no model \"%.60s\". A model is %srewriter, human, or SERVICE/MODEL with a "
-            "service such as anthropic, openai, bedrock, ollama, vllm; or add a section [model %.40s] "
-            "to the configuration",
-            name, names.at ? names.at : "", name);
+    err_set(
+        finding->err, ERR_USAGE,
+        "there is no model \"%.60s\". A model is %srewriter, human, or SERVICE/MODEL with a "
+        "service such as anthropic, openai, bedrock, ollama, vllm; or add a section [model %.40s] "
+        "to the configuration",
+        name, names.at ? names.at : "", name);
     buf_free(&names);
     return false;
 }

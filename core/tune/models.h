@@ -14,7 +14,7 @@ struct tune_models;
  * ("anthropic/claude-sonnet-4-5"), or "human". NULL and *err (usage) for what is none of these. */
 struct tune_models *tune_models_open(const struct config *config, const char *names,
                                      struct err *err) CC_MUST_USE;
-void tune_models_free(struct tune_models *models);       /* accepts NULL */
+void tune_models_free(struct tune_models *models); /* accepts NULL */
 /* How many models share a role; 0: hone does it itself. */
 size_t tune_models_count(const struct tune_models *models, enum tune_role role);
 /* The models' names as the user wrote them, and how they are asked. */

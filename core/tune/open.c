@@ -109,7 +109,7 @@ static bool session_continue(struct tune_session *session, const struct tune_opt
     return ok;
 }
 
-/* --------------------------------------------------------------------------------- reading back */
+/* -------------------------------------------------------------------------------- reading back */
 
 static bool replay_one(void *data, const struct store_event *event) {
     struct tune_session *session = data;
@@ -130,8 +130,7 @@ static void follow(void *data) {
         session->changed(session->changed_context);
 }
 
-/* ------------------------------------------------------------------------------------- the folder
- */
+/* ---------------------------------------------------------------------------------- the folder */
 
 static char *folder_of(const struct tune_options *options, const struct task *task) {
     if (options->session_dir)
@@ -150,8 +149,7 @@ static bool folder_refresh(const char *folder, struct err *err) {
     char *memory_folder = path_folder(memory);
     bool ok = store_set_aside(folder, err);
     if (ok && kept)
-        ok = file_make_private(memory_folder, err) &&
-             file_write_private(memory, kept, size, err);
+        ok = file_make_private(memory_folder, err) && file_write_private(memory, kept, size, err);
     free(memory_folder);
     free(kept);
     free(memory);
@@ -194,7 +192,8 @@ static bool session_read(struct tune_session *session, const struct tune_options
     if (state->model)
         session->model = task_model_with_secrets(state->model, task->model);
     if (state->model && session->place.modelled)
-        return err_set(err, ERR_USAGE, "%s has a model.ini: the kernel is timed inside a whole model, "
+        return err_set(err, ERR_USAGE,
+                       "%s has a model.ini: the kernel is timed inside a whole model, "
                        "which the device model cannot run. Give --target with a host or a cluster",
                        state->task);
     tune_place_follow(session);

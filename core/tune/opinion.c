@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Asking the compiler what it predicts, apart from an evaluation. A host tells it with each kernel
- * it compiles. On this machine it is asked where a setting names the SDK's wheels; and before a host
- * compiles anything where candidates are pruned by it, here or, without wheels here, by a job for
- * the host that does nothing else. No answer is an answer too: things go on without. */
+ * it compiles. On this machine it is asked where a setting names the SDK's wheels; and before a
+ * host compiles anything where candidates are pruned by it, here or, without wheels here, by a job
+ * for the host that does nothing else. No answer is an answer too: things go on without. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,16 +14,16 @@
 struct question {
     struct tune_opinion *opinion;
     struct question *next;
-    struct runner *here;            /* one of the two, while it is under way */
+    struct runner *here; /* one of the two, while it is under way */
     void *there;
     int attempt, lane;
-    char hash[33];                  /* of that attempt's source */
+    char hash[33]; /* of that attempt's source */
 };
 
 struct tune_opinion {
     struct tune_session *session;
-    struct question *questions;     /* newest first; those of earlier turns are not asked again */
-    int asked;                      /* tells jobs for a host apart */
+    struct question *questions; /* newest first; those of earlier turns are not asked again */
+    int asked;                  /* tells jobs for a host apart */
 };
 
 static bool pends(const struct question *question) {
@@ -72,11 +72,16 @@ static void start(struct question *question, const struct tune_attempt *attempt)
     const struct tune_state *state = session->state;
     char occasion[32];
     snprintf(occasion, sizeof occasion, "prediction.%d", ++question->opinion->asked);
-    struct runner_job job = {.kernel_path = state->kernel_path, .kernel_text = attempt->source,
-                             .kernel_name = state->function, .device = state->device,
-                             .reference_path = state->reference_path, .session = state->id,
-                             .seeds = state->seeds.at, .seed_count = MIN_OF(state->seeds.len, 1),
-                             .occasion = occasion, .predict_only = true,
+    struct runner_job job = {.kernel_path = state->kernel_path,
+                             .kernel_text = attempt->source,
+                             .kernel_name = state->function,
+                             .device = state->device,
+                             .reference_path = state->reference_path,
+                             .session = state->id,
+                             .seeds = state->seeds.at,
+                             .seed_count = MIN_OF(state->seeds.len, 1),
+                             .occasion = occasion,
+                             .predict_only = true,
                              .wall = {config_get(session->config, "wall", "level", NULL),
                                       config_get(session->config, "wall", "read", NULL)}};
     struct runner_callbacks callbacks = {NULL, on_done, question};
@@ -106,8 +111,10 @@ void tune_opinion_ask(struct tune_session *session, const struct tune_attempt *a
         return;
     struct tune_opinion *opinion = opinion_of(session);
     struct question *question = mem_alloc(1, sizeof *question);
-    *question = (struct question){.opinion = opinion, .next = opinion->questions,
-                                  .attempt = attempt->id, .lane = session->lane};
+    *question = (struct question){.opinion = opinion,
+                                  .next = opinion->questions,
+                                  .attempt = attempt->id,
+                                  .lane = session->lane};
     memcpy(question->hash, attempt->hash, sizeof question->hash);
     opinion->questions = question;
     start(question, attempt);

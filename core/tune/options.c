@@ -51,8 +51,10 @@ static bool search_read(const char *text, struct tune_width usual, struct tune_w
     *width = usual;
     if (!strcmp(text, "beam"))
         return usual.parents * usual.plans * usual.rewrites <= TUNE_MAX_LANES ||
-               err_set(err, ERR_USAGE, "[search] parents, plans and rewrites make %d lanes at once; "
-                       "at most %d", usual.parents * usual.plans * usual.rewrites, TUNE_MAX_LANES);
+               err_set(err, ERR_USAGE,
+                       "[search] parents, plans and rewrites make %d lanes at once; "
+                       "at most %d",
+                       usual.parents * usual.plans * usual.rewrites, TUNE_MAX_LANES);
     int *const fields[] = {&width->parents, &width->plans, &width->rewrites};
     size_t count = 0;
     bool ok = str_starts(rest, "beam:");
@@ -68,8 +70,10 @@ static bool search_read(const char *text, struct tune_width usual, struct tune_w
         return err_set(err, ERR_USAGE, "%s are %d lanes at once; at most %d", text,
                        width->parents * width->plans * width->rewrites, TUNE_MAX_LANES);
     return (ok && count) ||
-           err_set(err, ERR_USAGE, "there is no search \"%.60s\"; there is greedy, beam, and "
-                   "beam:PARENTS,PLANS,REWRITES with up to 64, 64 and 16, as beam:4,4,2", text);
+           err_set(err, ERR_USAGE,
+                   "there is no search \"%.60s\"; there is greedy, beam, and "
+                   "beam:PARENTS,PLANS,REWRITES with up to 64, 64 and 16, as beam:4,4,2",
+                   text);
 }
 
 static struct tune_width width_usual(const struct config *config) {
@@ -175,7 +179,7 @@ static struct tune_width search_put(const struct source *source, const char *sea
         struct config_origin origin;
         cJSON_AddNumberToObject(object, widths[i].name, widths[i].value);
         config_get(source->options->config, "search", widths[i].name, &origin);
-        if (is_beam(&width) && i >= said)       /* the others come with the search itself */
+        if (is_beam(&width) && i >= said) /* the others come with the search itself */
             origin_put(source, widths[i].name, &origin);
     }
     return width;
@@ -271,8 +275,10 @@ bool tune_options_change(cJSON *payload, const struct tune_state *state,
                          const struct tune_options *options, struct err *err) {
     const struct {
         const char *name, *value;
-    } texts[] = {{"precision", options->precision}, {"proposer", options->proposer},
-                 {"target", options->target}, {"device", options->device}};
+    } texts[] = {{"precision", options->precision},
+                 {"proposer", options->proposer},
+                 {"target", options->target},
+                 {"device", options->device}};
     struct source source = {options, payload, cJSON_CreateObject()};
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         if (!texts[i].value)

@@ -6,11 +6,11 @@
 
 #include "tune/driver.h"
 
-#define MOST_TIMES 60       /* the longest pause, in first ones: 5 s becomes 5 min */
-#define SPREAD 0.2          /* a pause is so much longer or shorter, so that not all come at once */
+#define MOST_TIMES 60 /* the longest pause, in first ones: 5 s becomes 5 min */
+#define SPREAD 0.2    /* a pause is so much longer or shorter, so that not all come at once */
 #define MOST_DOUBLED 20
 
-/* ------------------------------------------------------------------------------------ the state */
+/* ----------------------------------------------------------------------------------- the state */
 
 static struct tune_outage *row_of(const struct tune_state *state, const char *model) {
     for (size_t i = 0; model && i < state->outages.len; i++)
@@ -94,7 +94,7 @@ void tune_waiting_print(const struct tune_waiting *waiting, int64_t now_ms, stru
     buf_printf(out, ": %s", waiting->text ? waiting->text : "");
 }
 
-/* -------------------------------------------------------------------------------------- the log */
+/* ------------------------------------------------------------------------------------- the log */
 
 double tune_outage_pause(double first_s, int tries, double asked_s) {
     uint64_t now = clock_monotonic_ns();

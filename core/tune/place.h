@@ -8,15 +8,15 @@
 struct tune_session;
 struct tune_place {
     void *self;
-    bool modelled;              /* latencies are the model's: the same each time */
-    int parallel;               /* evaluations that run at once */
-    bool alone;                 /* measured, and the device model is not asked beside it */
+    bool modelled; /* latencies are the model's: the same each time */
+    int parallel;  /* evaluations that run at once */
+    bool alone;    /* measured, and the device model is not asked beside it */
     /* As target_start: on_done comes once, later. Returns a handle for cancel, NULL on failure. */
     void *(*start)(void *self, const struct runner_job *job,
                    const struct runner_callbacks *callbacks, struct err *err);
-    void (*cancel)(void *run);  /* on_done still comes */
-    void (*free)(void *self);   /* cancels without further callbacks; may be NULL */
-    struct target *target;      /* the same as what it is, for looking at and answering; NULL: none */
+    void (*cancel)(void *run); /* on_done still comes */
+    void (*free)(void *self);  /* cancels without further callbacks; may be NULL */
+    struct target *target; /* the same as what it is, for looking at and answering; NULL: none */
 };
 
 /* A target by name; false with *err when there is none. */

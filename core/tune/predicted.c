@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the kernel's own compiler predicts of an attempt: a second opinion beside the device
- * model's, kept with the attempt and shown as what it is. It is never a measurement, never a sample, and no
- * verdict comes from it. */
+ * model's, kept with the attempt and shown as what it is. It is never a measurement, never a
+ * sample, and no verdict comes from it. */
 #include <math.h>
 
 #include "tune/driver.h"
 #include "tune/predicted.h"
 
-static const char *const optimised_words[] = {[RUNNER_OPTIMISED_UNKNOWN] = NULL,
-                                              [RUNNER_NOT_OPTIMISED] = "off",
-                                              [RUNNER_OPTIMISED] = "on"};
+static const char *const optimised_words[] = {
+    [RUNNER_OPTIMISED_UNKNOWN] = NULL, [RUNNER_NOT_OPTIMISED] = "off", [RUNNER_OPTIMISED] = "on"};
 
 void tune_predicted_emit(struct tune_session *session, int attempt,
                          const struct runner_prediction *found) {
@@ -29,13 +28,13 @@ void tune_predicted_emit(struct tune_session *session, int attempt,
 static void engines_read(struct tune_state *state, const cJSON *rows,
                          struct tune_prediction *found) {
     int count = MIN_OF(rows ? cJSON_GetArraySize(rows) : 0, RUNNER_MAX_ENGINES);
-    struct tune_utilisation *engines = ARENA_ARRAY(state->arena, struct tune_utilisation,
-                                                   (size_t)count);
+    struct tune_utilisation *engines =
+        ARENA_ARRAY(state->arena, struct tune_utilisation, (size_t)count);
     const cJSON *row = rows ? rows->child : NULL;
     for (int i = 0; i < count; i++, row = row->next)
-        engines[i] = (struct tune_utilisation){
-            tune_keep(state, row->string ? row->string : ""),
-            cJSON_IsNumber(row) ? row->valuedouble : (double)NAN};
+        engines[i] =
+            (struct tune_utilisation){tune_keep(state, row->string ? row->string : ""),
+                                      cJSON_IsNumber(row) ? row->valuedouble : (double)NAN};
     found->engines = engines;
     found->engine_count = (size_t)count;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Models tried before a run: one after the other, each by its key and its address, then by a question
- * where that is wanted. What is wrong is said in the words of core/model. */
+/* Models tried before a run: one after the other, each by its key and its address, then by a
+ * question where that is wanted. What is wrong is said in the words of core/model. */
 #include "tune/preflight.h"
 
 #include <math.h>
@@ -10,12 +10,12 @@
 #include "tune/models.h"
 
 #define QUESTION "Answer with the one word ok."
-#define ANSWER_TOKENS 16            /* the least that every interface takes */
+#define ANSWER_TOKENS 16 /* the least that every interface takes */
 
 struct tried {
     const char *name;
     const struct model_endpoint *endpoint;
-    unsigned roles;                 /* bits by enum tune_role */
+    unsigned roles; /* bits by enum tune_role */
     enum model_failed failed;
     char reason[512];
 };
@@ -26,9 +26,9 @@ struct tune_preflight {
     struct tune_preflight_hooks hooks;
     VEC(struct tried) all;
     size_t at;
-    struct loop_timer *timer;       /* until it begins */
-    bool asks;                      /* wanted */
-    bool answering;                 /* the question is out, not the connection alone */
+    struct loop_timer *timer; /* until it begins */
+    bool asks;                /* wanted */
+    bool answering;           /* the question is out, not the connection alone */
 };
 
 static void ask(struct tune_preflight *self);
@@ -39,7 +39,7 @@ static void tell(struct tune_preflight *self, const char *step, bool fine, const
         self->hooks.on_step(self->hooks.data, &told);
 }
 
-/* -------------------------------------------------------------------------------- what came of it */
+/* ----------------------------------------------------------------------------- what came of it */
 
 static bool is_api(const struct tried *tried, const char *api) {
     return !strcmp(tried->endpoint->api, api);
@@ -83,9 +83,11 @@ static void tell_answer(struct tune_preflight *self, const struct model_reply *r
                    model_failed_is_outage(reply->failed) ? "; that may pass" : "");
         tell(self, step, false, found.at);
     } else {
-        buf_printf(&found, "%s%sin %.1f s", reply->model, *reply->model ? ", " : "", reply->elapsed_s);
+        buf_printf(&found, "%s%sin %.1f s", reply->model, *reply->model ? ", " : "",
+                   reply->elapsed_s);
         if (!isnan(reply->usage.input) && !isnan(reply->usage.output))
-            buf_printf(&found, ", %.0f tokens in and %.0f out", reply->usage.input, reply->usage.output);
+            buf_printf(&found, ", %.0f tokens in and %.0f out", reply->usage.input,
+                       reply->usage.output);
         if (!isnan(reply->dollars))
             buf_printf(&found, ", $%.6f", reply->dollars);
         tell(self, "answer", true, found.at);
@@ -93,7 +95,7 @@ static void tell_answer(struct tune_preflight *self, const struct model_reply *r
     buf_free(&found);
 }
 
-/* ------------------------------------------------------------------------------------- the verdict */
+/* --------------------------------------------------------------------------------- the verdict */
 
 /* What waiting does not mend. */
 static bool must_be_mended(const struct tried *tried) {
@@ -151,8 +153,8 @@ static void ask(struct tune_preflight *self) {
     struct tried *tried = &self->all.at[self->at];
     struct model_endpoint endpoint = *tried->endpoint;
     struct model_message message = {MODEL_USER, STR(QUESTION), false};
-    struct model_request request = {.endpoint = &endpoint, .messages = &message, .count = 1,
-                                    .only_connects = !self->answering};
+    struct model_request request = {
+        .endpoint = &endpoint, .messages = &message, .count = 1, .only_connects = !self->answering};
     struct model_callbacks callbacks = {.on_done = on_reply, .data = self};
     struct err err = {0};
     endpoint.retries = -1;
@@ -195,8 +197,8 @@ struct tune_preflight *tune_preflight_start(struct loop *loop, const struct conf
     if (!models)
         return NULL;
     struct tune_preflight *self = mem_alloc(1, sizeof *self);
-    *self = (struct tune_preflight){.models = models, .client = model_client_new(loop),
-                                    .hooks = *hooks, .asks = asks};
+    *self = (struct tune_preflight){
+        .models = models, .client = model_client_new(loop), .hooks = *hooks, .asks = asks};
     for (int role = 0; role < TUNE_ROLES; role++)
         take(self, (enum tune_role)role);
     self->timer = loop_timer_start(loop, 0, 0, begin, self);

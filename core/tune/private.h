@@ -8,7 +8,7 @@
 
 #define TUNE_MAX_REPAIRS 3
 #define TUNE_MAX_LANES 512
-#define TUNE_DIVERGENCE 0.5         /* slower than the best by this share: reverted at once */
+#define TUNE_DIVERGENCE 0.5 /* slower than the best by this share: reverted at once */
 
 /* Lanes and beam as they were; in the state's arena. */
 struct tune_lanes {
@@ -31,14 +31,23 @@ struct tune_flow {
     struct tune_lanes lanes;
     struct tune_plan *plans;
     struct tune_rejection *rejections;
-    struct { enum tune_status status; const char *reason; } *decided;
+    struct {
+        enum tune_status status;
+        const char *reason;
+    } * decided;
     size_t n_plans, n_rejections, n_decided;
 };
 
-/* What an undo step puts back: the flow, the settings, one note, one experience, or what was changed
- * about prompts. */
-enum tune_undo_kind { TUNE_UNDO_NONE, TUNE_UNDO_FLOW, TUNE_UNDO_SETTINGS, TUNE_UNDO_NOTE,
-                      TUNE_UNDO_MEMORY, TUNE_UNDO_PARTS };
+/* What an undo step puts back: the flow, the settings, one note, one experience, or what was
+ * changed about prompts. */
+enum tune_undo_kind {
+    TUNE_UNDO_NONE,
+    TUNE_UNDO_FLOW,
+    TUNE_UNDO_SETTINGS,
+    TUNE_UNDO_NOTE,
+    TUNE_UNDO_MEMORY,
+    TUNE_UNDO_PARTS
+};
 struct tune_settings {
     int rounds;
     double limits[TUNE_BUDGETS], tolerance;
@@ -50,12 +59,12 @@ struct tune_settings {
 struct tune_parts {
     struct tune_part_change *at;
     size_t count;
-    int sent[TUNE_ROLES];       /* questions that had gone out */
+    int sent[TUNE_ROLES]; /* questions that had gone out */
 };
 struct tune_undo {
     enum tune_undo_kind kind;
     const char *what;
-    size_t index;               /* of the note or the experience */
+    size_t index; /* of the note or the experience */
     union {
         struct tune_flow flow;
         struct tune_settings settings;
@@ -67,24 +76,24 @@ struct tune_undo {
 
 /* The most that a step took in this session: each of its evaluations; all of it by the clock. */
 struct tune_took {
-    double device_s[2], wall_s;     /* device_s[1]: of the second evaluation, where there is one */
+    double device_s[2], wall_s; /* device_s[1]: of the second evaluation, where there is one */
 };
 
 struct tune_private {
     VEC(struct tune_undo) undo, redo;
-    bool revise;                /* the next plan is shown whatever the gate */
-    int from;                   /* the attempt a person went back to, whose line is followed; -1 */
-    int loaded;                 /* the lane whose plan, candidate and current the state has; -1 */
-    int64_t decided_seq;        /* the last event that may have changed what an attempt is */
+    bool revise;         /* the next plan is shown whatever the gate */
+    int from;            /* the attempt a person went back to, whose line is followed; -1 */
+    int loaded;          /* the lane whose plan, candidate and current the state has; -1 */
+    int64_t decided_seq; /* the last event that may have changed what an attempt is */
     struct tune_took took[TUNE_STEPS];
-    int64_t clock_ms;           /* when the last event came */
-    int64_t waited_ms;          /* of the step that runs, for services out of order */
-    bool round_over;            /* the round was counted; the next one has not begun */
-    int sent[TUNE_ROLES];       /* questions that went out */
+    int64_t clock_ms;     /* when the last event came */
+    int64_t waited_ms;    /* of the step that runs, for services out of order */
+    bool round_over;      /* the round was counted; the next one has not begun */
+    int sent[TUNE_ROLES]; /* questions that went out */
 };
 
-/* How many repair turns an attempt that did not compile gets: one where only the compiler is to blame
- * (an internal error or a crash), for writing the same in a simpler way. */
+/* How many repair turns an attempt that did not compile gets: one where only the compiler is to
+ * blame (an internal error or a crash), for writing the same in a simpler way. */
 int tune_repairs_most(const struct tune_state *state, const struct tune_attempt *attempt);
 
 /* The median; NAN of nothing. */
@@ -107,7 +116,7 @@ void tune_modelled_apply(struct tune_state *state, const cJSON *payload, int64_t
 void tune_predicted_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
 void tune_verdict_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
 
-const char *tune_keep(struct tune_state *state, const char *text);      /* a copy; NULL stays */
+const char *tune_keep(struct tune_state *state, const char *text); /* a copy; NULL stays */
 void tune_state_find_best(struct tune_state *state);
 /* The nearest ancestor of an attempt that was kept, or the seed. */
 int tune_state_kept_ancestor(const struct tune_state *state, int attempt);
@@ -132,8 +141,8 @@ void tune_undo_push(struct tune_state *state, enum tune_undo_kind kind, size_t i
                     const char *what);
 void tune_undo_step(struct tune_state *state, bool redo);
 
-/* lane_state.c. Load: plan, candidate and current become those of that lane; returns whose they were,
- * to be loaded again. Without that lane nothing happens. */
+/* lane_state.c. Load: plan, candidate and current become those of that lane; returns whose they
+ * were, to be loaded again. Without that lane nothing happens. */
 int tune_lane_load(struct tune_state *state, int lane);
 void tune_lanes_clear(struct tune_state *state);
 /* Events. */
@@ -145,7 +154,8 @@ void tune_lane_end_apply(struct tune_state *state, const cJSON *payload, int64_t
 bool tune_lane_progress(struct tune_state *state, const cJSON *payload);
 void tune_lanes_assign_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
 void tune_beam_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
-/* The attempts the next round starts from: the best of the last ones and of what the lanes brought. */
+/* The attempts the next round starts from: the best of the last ones and of what the lanes
+ * brought. */
 void tune_beam_choose(struct tune_state *state);
 /* What a person looks at; away from a lane that is closed. */
 void tune_lane_focus(struct tune_state *state, int lane);
@@ -165,8 +175,8 @@ void tune_declined_note(struct tune_state *state);
 /* A row of state->rejections, of the loaded lane, at its place. */
 void tune_rejection_add(struct tune_state *state, struct tune_rejection row);
 
-/* calls.c: the events "asked", "sent" (one that was held), "answered" and "unread" (the answer cannot be
- * used). */
+/* calls.c: the events "asked", "sent" (one that was held), "answered" and "unread" (the answer
+ * cannot be used). */
 void tune_call_asked(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
 void tune_call_sent(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
 void tune_call_unread(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
@@ -181,8 +191,8 @@ const struct tune_outage *tune_outage_of(const struct tune_state *state, const c
 void tune_calls_break_off(struct tune_state *state, int64_t wall_ms);
 /* Whether the plan or the rewrite step asks a model now. */
 bool tune_call_runs(const struct tune_state *state);
-/* A piece of an answer; `again`: what came so far counts no longer. Not an event: it is gone when the
- * process is. */
+/* A piece of an answer; `again`: what came so far counts no longer. Not an event: it is gone when
+ * the process is. */
 void tune_call_stream(struct tune_state *state, int call, struct str piece, bool again);
 
 /* budget.c: the clock goes on to the time of an event; the event "spent"; limits of "session". */
@@ -196,8 +206,8 @@ void tune_step_took(struct tune_state *state, enum tune_step step, double wall_s
 /* summary.c: the event "summary"; `why` NULL: as the state says. */
 cJSON *tune_summary_write(const struct tune_state *state, const char *why) CC_MUST_USE;
 
-/* act_arguments.c: an action as an event has it, with everything it needs; how long the list is that its
- * index points into. */
+/* act_arguments.c: an action as an event has it, with everything it needs; how long the list is
+ * that its index points into. */
 bool tune_act_read(const cJSON *payload, struct tune_action *act) CC_MUST_USE;
 size_t tune_act_index_limit(const struct tune_state *state, enum tune_action_kind kind);
 /* Applies the event of an action (type "act"). */

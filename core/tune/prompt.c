@@ -13,8 +13,8 @@
 #define PROMPT_LIMIT (1u << 20)
 #define SYSTEM_MARK "[system]"
 #define ANSWER_MARK "[answer]"
-#define GIANT 0.6               /* share of the room from which a part is one */
-#define MEND_FILE "mend"        /* what follows when an answer could not be used */
+#define GIANT 0.6        /* share of the room from which a part is one */
+#define MEND_FILE "mend" /* what follows when an answer could not be used */
 
 static const struct {
     const char *word, *file;
@@ -80,7 +80,7 @@ static bool part_is_empty(const struct tune_context *context, struct str part) {
     return slots && !filled;
 }
 
-/* ------------------------------------------------------------------------------------ the parts */
+/* ----------------------------------------------------------------------------------- the parts */
 
 /* Lines of a section that go out: what fitting allows, else the usual; -1: all. */
 static int most_of(const struct tune_prompt *prompt, struct str section) {
@@ -138,9 +138,9 @@ static struct str part_heading(struct str part, struct tune_prompt *prompt,
     if (!row->is_system && !row->is_answer)
         return part;
     bare = bare || row->is_answer;
-    char *whole = arena_printf(prompt->arena, "%s%s%s" STR_FMT, bare ? "" : "# ",
-                               bare ? "" : row->name, bare ? "" : "\n",
-                               STR_ARG(row->is_answer ? str_trim(rest) : rest));
+    char *whole =
+        arena_printf(prompt->arena, "%s%s%s" STR_FMT, bare ? "" : "# ", bare ? "" : row->name,
+                     bare ? "" : "\n", STR_ARG(row->is_answer ? str_trim(rest) : rest));
     return str_of(whole);
 }
 
@@ -170,7 +170,8 @@ static void part_fill(struct tune_prompt *prompt, const struct tune_context *con
                       struct tune_prompt_part *row) {
     struct buf text = {0};
     row->left_out = part_print(prompt, context, row->layout, &text);
-    row->text = (struct str){arena_strndup(prompt->arena, text.at ? text.at : "", text.len), text.len};
+    row->text =
+        (struct str){arena_strndup(prompt->arena, text.at ? text.at : "", text.len), text.len};
     row->tokens = model_tokens_estimate(row->text);
     buf_free(&text);
 }
@@ -213,7 +214,7 @@ struct tune_prompt *tune_prompt_build(const struct tune_context *context, enum t
     return prompt;
 }
 
-/* --------------------------------------------------------------------------------------- fitting */
+/* ------------------------------------------------------------------------------------- fitting */
 
 static bool has_slot(struct str layout, const char *section) {
     struct str before, name;
@@ -223,9 +224,11 @@ static bool has_slot(struct str layout, const char *section) {
     return false;
 }
 
-/* Cuts the section in this part until so many tokens are gone, or as few lines as may be are left. */
+/* Cuts the section in this part until so many tokens are gone, or as few lines as may be are
+ * left. */
 static void part_shrink(struct tune_prompt *prompt, const struct tune_context *context,
-                        struct tune_prompt_part *row, const char *section, int least, double excess) {
+                        struct tune_prompt_part *row, const char *section, int least,
+                        double excess) {
     struct str text = str_of(section_text(context, str_of(section)));
     struct tune_cut *cut = text.len ? vec_push(&prompt->cuts) : NULL;
     double before = row->tokens;
@@ -243,8 +246,8 @@ static void part_shrink(struct tune_prompt *prompt, const struct tune_context *c
     }
 }
 
-/* What alone is most of what there is room for gives way first: leaving out everything else would not
- * make room for it. It keeps what the others do not need. */
+/* What alone is most of what there is room for gives way first: leaving out everything else would
+ * not make room for it. It keeps what the others do not need. */
 static void giant_shrink(struct tune_prompt *prompt, const struct tune_context *context,
                          struct tune_prompt_part *row, double most) {
     const char *section;

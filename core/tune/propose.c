@@ -13,8 +13,7 @@
 struct tune_reply *tune_request(struct tune_session *session, enum tune_work_is is,
                                 enum tune_step step, struct tune_context *context) {
     struct tune_reply *reply = mem_alloc(1, sizeof *reply);
-    *reply = (struct tune_reply){
-        .work = tune_work_of(session, step), .is = is, .context = context};
+    *reply = (struct tune_reply){.work = tune_work_of(session, step), .is = is, .context = context};
     struct tune_reply **end = &session->replies;
     while (*end)
         end = &(*end)->next;
@@ -67,8 +66,8 @@ void tune_plan_start(struct tune_session *session) {
     entered_note(session);
     if (session->halted)
         return;
-    struct tune_reply *reply = tune_request(session, TUNE_WORK_PLAN, TUNE_STEP_PLAN,
-                                            tune_context_build(session->state));
+    struct tune_reply *reply =
+        tune_request(session, TUNE_WORK_PLAN, TUNE_STEP_PLAN, tune_context_build(session->state));
     session->asking++;
     session->proposer->plan(session->proposer->self, reply->context, reply);
     session->asking--;
@@ -219,8 +218,7 @@ static void candidate_store(struct tune_reply *reply, struct str source) {
     int more = 0, less = 0;
     changes_count(&state->candidate, &more, &less);
     tune_step_done(session, TUNE_STEP_REWRITE, TUNE_IS_OK, "+%d -%d in %zu %s", more, less,
-                   state->candidate.hunks.len,
-                   state->candidate.hunks.len == 1 ? "hunk" : "hunks");
+                   state->candidate.hunks.len, state->candidate.hunks.len == 1 ? "hunk" : "hunks");
 }
 
 void tune_reply_candidate(struct tune_reply *reply, struct str source) {

@@ -12,8 +12,8 @@ struct tune_context;
 struct tune_plan;
 struct tune_reply;
 
-/* What a model learnt: `title` and `text` of an experience, or `text` and `diagnosis` of a note (right:
- * yes; wrong: no; unclear: inconclusive; not said: unknown). */
+/* What a model learnt: `title` and `text` of an experience, or `text` and `diagnosis` of a note
+ * (right: yes; wrong: no; unclear: inconclusive; not said: unknown). */
 struct tune_lesson {
     const char *title, *text;
     enum tune_answer diagnosis;
@@ -27,12 +27,12 @@ struct tune_role_view;
  * of the finishing tune_reply_ calls; answering inside the call is allowed. `context`, `plan` and
  * `reply` stay valid until then, or until cancel returns. */
 struct tune_proposer {
-    const char *name;           /* shown as the author of what it makes */
+    const char *name; /* shown as the author of what it makes */
     void *self;
-    bool repairs;               /* is asked again when its candidate does not compile */
-    bool draws;                 /* asked the same again, it answers something else; else it is asked
-                                 * once, and all it offers is used */
-    int parallel;               /* requests at once, at most; 0: one */
+    bool repairs; /* is asked again when its candidate does not compile */
+    bool draws;   /* asked the same again, it answers something else; else it is asked
+                   * once, and all it offers is used */
+    int parallel; /* requests at once, at most; 0: one */
     /* Answer with plans, best first; none means there is nothing left to propose. */
     void (*plan)(void *self, const struct tune_context *context, struct tune_reply *reply);
     /* Answer with the whole new source. context->repair_error set: a repair turn for `plan`. */
@@ -43,14 +43,14 @@ struct tune_proposer {
     /* Give up this request; no answer to it may come after this. NULL: it always answers inside the
      * call. */
     void (*cancel)(void *self, struct tune_reply *reply);
-    void (*free)(void *self);   /* may be NULL */
+    void (*free)(void *self); /* may be NULL */
     /* A person's answer to state->calls[call], which waits for one; NULL where none ever does. */
     void (*answer)(void *self, int call, struct str text);
     /* The person wants state->calls[call], which is held, to go out; NULL where none ever is. */
     void (*send)(void *self, int call);
     /* What waits for a service is tried now; NULL where nothing ever waits. */
     void (*retry)(void *self);
-    const struct tune_role_view *roles;     /* who is asked for each role; NULL: no models */
+    const struct tune_role_view *roles; /* who is asked for each role; NULL: no models */
 };
 
 /* The embedded rewriter: real source-to-source transformations, no network, no key. */
@@ -68,8 +68,8 @@ void tune_reply_lesson(struct tune_reply *reply, const struct tune_lesson *lesso
  * in place of a lesson stands hone's own. */
 void tune_reply_failed(struct tune_reply *reply, const char *text);
 
-/* Before the finishing call, any number of times: who it is that answers (else the proposer's name), a
- * line for the log, and what it cost (NAN: not reported). */
+/* Before the finishing call, any number of times: who it is that answers (else the proposer's
+ * name), a line for the log, and what it cost (NAN: not reported). */
 void tune_reply_author(struct tune_reply *reply, const char *name);
 void tune_reply_log(struct tune_reply *reply, const char *text);
 void tune_reply_spent(struct tune_reply *reply, double tokens, double dollars);

@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Language models as a proposer: a prompt goes out, the answer is read as plans or as a kernel, and
- * what cannot be read goes back for one more turn. What a proposal is worth is found out by others. */
+ * what cannot be read goes back for one more turn. What a proposal is worth is found out by
+ * others. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "loop/loop.h"
 #include "tune/request.h"
 
-#define MOST_AT_ONCE 256            /* [search] questions says less */
+#define MOST_AT_ONCE 256 /* [search] questions says less */
 
 static void begin(struct models_proposer *owner, const struct tune_context *context,
                   enum tune_role role, struct tune_reply *reply) {
     struct request *self = mem_alloc(1, sizeof *self);
-    *self = (struct request){.owner = owner, .next = owner->requests, .context = context,
-                             .reply = reply, .role = role, .number = -1, .mends = -1,
+    *self = (struct request){.owner = owner,
+                             .next = owner->requests,
+                             .context = context,
+                             .reply = reply,
+                             .role = role,
+                             .number = -1,
+                             .mends = -1,
                              .repeats = -1};
     owner->requests = self;
     tune_request_begin(self, tune_reply_turn(reply, role, tune_models_count(owner->models, role)));
@@ -25,7 +31,7 @@ static void plan(void *data, const struct tune_context *context, struct tune_rep
 
 static void rewrite(void *data, const struct tune_context *context, const struct tune_plan *chosen,
                     struct tune_reply *reply) {
-    (void)chosen;                   /* the context tells it */
+    (void)chosen; /* the context tells it */
     begin(data, context, context->repair_error ? TUNE_ROLE_FIXER : TUNE_ROLE_REWRITER, reply);
 }
 
@@ -51,8 +57,11 @@ static void cancelled(void *data, const struct model_reply *answer) {
 
 static void give_up_asking(struct request *self) {
     struct model_call *call = self->call;
-    struct model_reply none = {.usage = {NAN, NAN, NAN, NAN}, .dollars = NAN, .first_s = NAN,
-                               .elapsed_s = NAN, .failure = {ERR_CANCELLED, "cancelled"}};
+    struct model_reply none = {.usage = {NAN, NAN, NAN, NAN},
+                               .dollars = NAN,
+                               .first_s = NAN,
+                               .elapsed_s = NAN,
+                               .failure = {ERR_CANCELLED, "cancelled"}};
     if (call) {
         model_so_far(call, &none);
         none.failure = (struct err){ERR_CANCELLED, "given up before it was whole"};

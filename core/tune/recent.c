@@ -28,7 +28,8 @@ static void recent_write(const cJSON *list) {
     char *path = path_state("recent.json"), *folder = path_folder(path);
     char *text = cJSON_Print(list);
     struct err err = {0};
-    if (text && file_make_private(folder, &err) && !file_write_private(path, text, strlen(text), &err))
+    if (text && file_make_private(folder, &err) &&
+        !file_write_private(path, text, strlen(text), &err))
         err.kind = ERR_NONE;
     free(text);
     free(folder);
@@ -87,7 +88,7 @@ static char *seed_about(const char *name) {
             continue;
         struct buf text = {0};
         for (size_t i = 0; i < line.len; i++)
-            if (line.at[i] != '`')      /* Markdown's, of no use on a screen */
+            if (line.at[i] != '`') /* Markdown's, of no use on a screen */
                 buf_putc(&text, line.at[i]);
         return buf_take(&text);
     }

@@ -14,7 +14,8 @@
 #define REWRITES_MAX ((size_t)16 << 20)
 #define MEMORY_MAX 500
 #define DAY_MS (24 * 3600 * (int64_t)1000)
-#define AGE_DAYS 365 /* compilers and devices change: what nobody found again is asked for again */
+/* Compilers and devices change: what nobody found again for so long is asked for again. */
+#define AGE_DAYS 365
 #define ROWS_AT_ONCE 200
 
 /* ------------------------------------------------------------------------------ rewrites.json */
@@ -135,9 +136,9 @@ static void experience_read(struct tune_session *session, const cJSON *item, int
     tune_json_put_text(payload, "is", tune_experience_word(is));
     tune_json_put_text(payload, "source", source ? source : from.at);
     tune_json_put_text(payload, "key", tune_json_text(item, "direction"));
-    tune_json_put_text(payload, "evidence",
-                       evidence_elsewhere(session->state->arena,
-                                          tune_json_text(item, "more_evidence")));
+    tune_json_put_text(
+        payload, "evidence",
+        evidence_elsewhere(session->state->arena, tune_json_text(item, "more_evidence")));
     tune_json_put_text(payload, "expired", expired);
     if (recorded > 0)
         cJSON_AddNumberToObject(payload, "recorded_ms", (double)recorded);
@@ -152,11 +153,16 @@ static bool experience_import(struct tune_session *session, const struct tune_ex
     cJSON *payload = cJSON_CreateObject();
     const struct {
         const char *key, *text;
-    } texts[] = {{"title", item->title},           {"summary", item->summary},
-                 {"slow", item->slow},             {"fast", item->fast},
-                 {"applies_to", item->applies_to}, {"family", item->family},
-                 {"generation", item->generation}, {"dialect", item->dialect},
-                 {"source", item->source},         {"evidence", item->evidence}};
+    } texts[] = {{"title", item->title},
+                 {"summary", item->summary},
+                 {"slow", item->slow},
+                 {"fast", item->fast},
+                 {"applies_to", item->applies_to},
+                 {"family", item->family},
+                 {"generation", item->generation},
+                 {"dialect", item->dialect},
+                 {"source", item->source},
+                 {"evidence", item->evidence}};
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         tune_json_put_text(payload, texts[i].key, texts[i].text);
     tune_json_put_number(payload, "speedup", item->speedup);
@@ -175,8 +181,7 @@ static void complaints_log(struct tune_session *session, const struct tune_forei
 /* Another agent's list says of no experience whether anybody believes it. */
 static bool import_list(struct tune_session *session, struct str text, const cJSON *list) {
     const cJSON *item;
-    cJSON_ArrayForEach(item, list) if (tune_json_text(item, "status"))
-        return false;
+    cJSON_ArrayForEach(item, list) if (tune_json_text(item, "status")) return false;
     struct tune_foreign foreign = {0};
     tune_foreign_text(REWRITES, text, &foreign);
     complaints_log(session, &foreign);
@@ -248,10 +253,10 @@ static cJSON *row_write(const struct tune_import *row) {
     cJSON *object = cJSON_CreateObject();
     const struct {
         const char *key, *text;
-    } texts[] = {{"agent", row->agent},   {"source", row->source}, {"name", row->name},
-                 {"parent", row->parent}, {"status", row->status}, {"title", row->title},
-                 {"reason", row->reason}, {"is", tune_status_word(row->is)},
-                 {"normal", row->normal}};
+    } texts[] = {
+        {"agent", row->agent},   {"source", row->source},           {"name", row->name},
+        {"parent", row->parent}, {"status", row->status},           {"title", row->title},
+        {"reason", row->reason}, {"is", tune_status_word(row->is)}, {"normal", row->normal}};
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         tune_json_put_text(object, texts[i].key, texts[i].text);
     cJSON_AddNumberToObject(object, "round", row->round);
@@ -272,8 +277,7 @@ static bool history_import(struct tune_session *session, const struct tune_forei
     return true;
 }
 
-static void complaints_tell(const struct tune_foreign *foreign,
-                            struct tune_import_report *report) {
+static void complaints_tell(const struct tune_foreign *foreign, struct tune_import_report *report) {
     for (size_t i = 0; i < foreign->complaints.len; i++)
         buf_printf(&report->complaints, "%s\n", foreign->complaints.at[i]);
     if (foreign->left_out)
@@ -285,9 +289,8 @@ bool tune_session_import(struct tune_session *session, const char *path,
     const struct tune_state *state = session->state;
     struct tune_foreign foreign = {.own = store_folder(session->store)};
     size_t memory = state->memory.len, imports = state->imports.len;
-    bool ok = !state->read_only ||
-              err_set(err, ERR_ENVIRONMENT, "the session is held by %s",
-                      state->held_by ? state->held_by : "somebody else");
+    bool ok = !state->read_only || err_set(err, ERR_ENVIRONMENT, "the session is held by %s",
+                                           state->held_by ? state->held_by : "somebody else");
     ok = ok && tune_foreign_read(path, &foreign, err);
     complaints_tell(&foreign, report);
     report->files += foreign.files;

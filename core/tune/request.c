@@ -45,7 +45,7 @@ void tune_request_fail(struct request *self, const char *text) {
     tune_reply_failed(reply, words);
 }
 
-/* ------------------------------------------------------------------------------ what comes back */
+/* ----------------------------------------------------------------------------- what comes back */
 
 static void on_text(void *data, struct str piece) {
     struct request *self = data;
@@ -88,7 +88,7 @@ static void on_done(void *data, const struct model_reply *answer) {
         tune_request_read(self, answer);
 }
 
-/* ------------------------------------------------------------------------------------ composing */
+/* ----------------------------------------------------------------------------------- composing */
 
 /* The whole of what goes out, as it is kept and shown. */
 static void print_all(const struct request *self, struct buf *out) {
@@ -141,13 +141,12 @@ static bool compose(struct request *self, bool held) {
     return fits;
 }
 
-/* ------------------------------------------------------------------------------------------
- * sending */
+/* ------------------------------------------------------------------------------------- sending */
 
 /* What stands for an answer where none was asked for. */
 static void not_sent(struct request *self, enum err_kind kind, const char *why) {
-    struct model_reply none = {.usage = {NAN, NAN, NAN, NAN}, .dollars = NAN, .first_s = NAN,
-                               .elapsed_s = NAN};
+    struct model_reply none = {
+        .usage = {NAN, NAN, NAN, NAN}, .dollars = NAN, .first_s = NAN, .elapsed_s = NAN};
     err_set(&none.failure, kind, "not sent: %s", why);
     answered(self, &none);
 }
@@ -155,7 +154,7 @@ static void not_sent(struct request *self, enum err_kind kind, const char *why) 
 static void send_now(struct request *self, const struct model_endpoint *endpoint) {
     const struct tune_prompt_messages *texts = &self->texts;
     struct model_message messages[] = {
-        {MODEL_USER, buf_str(&texts->user), false},     /* of this question alone */
+        {MODEL_USER, buf_str(&texts->user), false}, /* of this question alone */
         {MODEL_ASSISTANT, buf_str(&texts->answer), false},
         {MODEL_USER, buf_str(&texts->again), false},
     };
@@ -230,7 +229,7 @@ static void go_out(struct request *self, struct tune_question *question, bool he
     struct models_proposer *owner = self->owner;
     struct model_endpoint endpoint = *tune_request_endpoint(self);
     if (tune_outage_of(self->reply->work.session->state, question->model))
-        endpoint.retries = -1;      /* the pauses between tries are those of the outage */
+        endpoint.retries = -1; /* the pauses between tries are those of the outage */
     if (!question->held && !affords(self, question, &endpoint))
         return;
     if (!question->held && is_same_again(self, &endpoint)) {

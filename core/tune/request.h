@@ -16,9 +16,9 @@ struct models_proposer {
     struct model_client *client;
     struct tune_models *models;
     char *name;
-    struct request *requests;       /* under way */
-    double wait_s, limit_s;         /* before the second try of a service; the longest wait */
-    struct loop_timer *timer;       /* the next try of what waits */
+    struct request *requests; /* under way */
+    double wait_s, limit_s;   /* before the second try of a service; the longest wait */
+    struct loop_timer *timer; /* the next try of what waits */
 };
 
 /* What was asked for. */
@@ -28,21 +28,24 @@ struct request {
     const struct tune_context *context;
     struct tune_reply *reply;
     enum tune_role role;
-    size_t which;                   /* of the role's models */
+    size_t which; /* of the role's models */
     struct model_call *call;
-    int number;                     /* of the call, in state->calls; -1 */
-    int mends;                      /* the call whose answer could not be used, -1 */
-    int repeats;                    /* the call that came to nothing, -1 */
-    bool open;                      /* the call is written down, its answer is not */
-    bool speaks;                    /* a piece of the answer came */
-    bool seen;                      /* a person looked at the question and sent it */
-    bool waits;                     /* for a service; nothing is under way */
-    bool *out;                      /* models of the role that cannot answer it, whenever */
-    struct model_endpoint changed;  /* after a cut answer; api NULL: as the settings say */
-    struct model_reply cut;         /* how that was: only what says how it was cut */
-    int taken;                      /* max_tokens that the service took then */
-    struct { int max_tokens, thinking_tokens; enum model_effort effort; } asked;    /* last */
-    enum tune_trouble trouble;      /* of the answer that was read last */
+    int number;                    /* of the call, in state->calls; -1 */
+    int mends;                     /* the call whose answer could not be used, -1 */
+    int repeats;                   /* the call that came to nothing, -1 */
+    bool open;                     /* the call is written down, its answer is not */
+    bool speaks;                   /* a piece of the answer came */
+    bool seen;                     /* a person looked at the question and sent it */
+    bool waits;                    /* for a service; nothing is under way */
+    bool *out;                     /* models of the role that cannot answer it, whenever */
+    struct model_endpoint changed; /* after a cut answer; api NULL: as the settings say */
+    struct model_reply cut;        /* how that was: only what says how it was cut */
+    int taken;                     /* max_tokens that the service took then */
+    struct {
+        int max_tokens, thinking_tokens;
+        enum model_effort effort;
+    } asked;                   /* last */
+    enum tune_trouble trouble; /* of the answer that was read last */
     bool sent_back[TUNE_TROUBLES];
     struct tune_prompt_messages texts;
 };

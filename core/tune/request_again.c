@@ -37,7 +37,7 @@ static bool is_worth_waiting(const struct request *self) {
     return worth;
 }
 
-/* ---------------------------------------------------------------------------------- which model */
+/* --------------------------------------------------------------------------------- which model */
 
 /* When a model may be asked again; 0: now. */
 static int64_t due_of(const struct request *self, size_t which) {
@@ -88,7 +88,7 @@ void tune_request_begin(struct request *self, size_t first) {
     tune_request_ask(self, false);
 }
 
-/* -------------------------------------------------------------------------------------- waiting */
+/* ------------------------------------------------------------------------------------- waiting */
 
 static bool tries(const struct models_proposer *owner) {
     for (const struct request *at = owner->requests; at; at = at->next)
@@ -136,8 +136,8 @@ void tune_requests_watch(struct models_proposer *owner) {
     owner->timer = NULL;
     if (!first_waiting(owner, &due_ms) || tries(owner))
         return;
-    owner->timer = loop_timer_start(owner->loop, (uint64_t)MAX_OF(due_ms - now_ms, 0), 0, on_timer,
-                                    owner);
+    owner->timer =
+        loop_timer_start(owner->loop, (uint64_t)MAX_OF(due_ms - now_ms, 0), 0, on_timer, owner);
 }
 
 void tune_requests_wake(struct models_proposer *owner) {
@@ -162,7 +162,7 @@ void tune_requests_wake_soon(struct models_proposer *owner) {
     owner->timer = loop_timer_start(owner->loop, 0, 0, on_wake, owner);
 }
 
-/* ------------------------------------------------------------------------------- no answer came */
+/* ------------------------------------------------------------------------------ no answer came */
 
 /* Waited long enough, or the service itself says that it takes longer than that. */
 static void pause_for(struct request *self, const struct tune_outage_news *news) {
@@ -173,8 +173,9 @@ static void pause_for(struct request *self, const struct tune_outage_news *news)
                                                         : "; hone waited for ");
     tune_amount_print(&text, TUNE_BUDGET_WALL_S,
                       news->wait_s > self->owner->limit_s ? news->wait_s : self->owner->limit_s);
-    buf_puts(&text, ". Nothing is lost: start, or the same command, asks again. How long hone waits "
-                    "is outage_limit_s of [roles]");
+    buf_puts(&text,
+             ". Nothing is lost: start, or the same command, asks again. How long hone waits "
+             "is outage_limit_s of [roles]");
     tune_request_forget(self);
     tune_reply_paused(reply, text.at);
     buf_free(&text);

@@ -35,8 +35,7 @@ static bool some_is_new(struct request *self, const struct tune_plan *plans, siz
 static bool answer_plans(struct request *self, struct str text, struct err *err) {
     struct tune_plan plans[TUNE_ANSWER_PLANS];
     struct arena *arena = arena_new();
-    size_t count =
-        tune_answer_plans(text, lines_in(self->context->source), arena, plans, err);
+    size_t count = tune_answer_plans(text, lines_in(self->context->source), arena, plans, err);
     struct tune_reply *reply = self->reply;
     bool fine = count && some_is_new(self, plans, count, err);
     if (fine) {
@@ -76,8 +75,7 @@ static bool answer_kernel(struct request *self, struct str text, struct err *err
 static bool answer_lesson(struct request *self, struct str text, struct err *err) {
     struct arena *arena = arena_new();
     struct tune_lesson lesson;
-    bool fine =
-        tune_answer_lesson(text, self->role == TUNE_ROLE_REFLECTOR, arena, &lesson, err);
+    bool fine = tune_answer_lesson(text, self->role == TUNE_ROLE_REFLECTOR, arena, &lesson, err);
     struct tune_reply *reply = self->reply;
     if (fine) {
         tune_request_forget(self);
@@ -89,8 +87,10 @@ static bool answer_lesson(struct request *self, struct str text, struct err *err
 
 static bool read(struct request *self, const struct model_reply *answer, struct err *err) {
     static bool (*const readers[TUNE_ROLES])(struct request *, struct str, struct err *) = {
-        [TUNE_ROLE_PLANNER] = answer_plans,     [TUNE_ROLE_REWRITER] = answer_kernel,
-        [TUNE_ROLE_FIXER] = answer_kernel,      [TUNE_ROLE_SUMMARISER] = answer_lesson,
+        [TUNE_ROLE_PLANNER] = answer_plans,
+        [TUNE_ROLE_REWRITER] = answer_kernel,
+        [TUNE_ROLE_FIXER] = answer_kernel,
+        [TUNE_ROLE_SUMMARISER] = answer_lesson,
         [TUNE_ROLE_REFLECTOR] = answer_lesson};
     self->trouble = TUNE_UNREADABLE;
     return readers[self->role](self, answer->text, err);

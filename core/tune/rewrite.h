@@ -259,7 +259,7 @@ bool rewrite_maker_of_use(const struct rewrite_model *model, const struct nki_no
 bool rewrite_is_load(const struct rewrite_model *model, const struct rewrite_maker *maker,
                      struct nki_node **src);
 
-/* ---- elementwise operations ------------------------------------------------------------------ */
+/* ---- elementwise operations ----------------------------------------------------------------- */
 
 enum rewrite_elementwise {
     REWRITE_NOT_ELEMENTWISE,
@@ -294,8 +294,8 @@ struct nki_node *rewrite_only_use(const struct rewrite_model *model,
 /* Is every name that the expression reads unchanged between two statements of one block? */
 bool rewrite_same_between(const struct rewrite_model *model, const struct nki_node *expr,
                           const struct nki_node *from, const struct nki_node *to);
-/* Replaces the call that makes a tile: "op(<args>)" becomes the right side, or gets its dst= back.
- */
+/* Replaces the call that makes a tile: "op(<args>)" becomes the right side, or gets its dst=
+ * back. */
 void rewrite_set_call(const struct rewrite_model *model, const struct rewrite_maker *maker,
                       const char *nisa, const char *op, const char *args, struct nki_edits *edits);
 /* Removes a maker whose tile nobody reads any more. */
@@ -330,8 +330,8 @@ const char *rewrite_affine_text(const struct rewrite_model *model,
 const char *rewrite_slice_text(const struct rewrite_model *model,
                                const struct rewrite_affine *start, int64_t size,
                                const struct nki_node *hint);
-/* "nl.ndarray((..), dtype=.., buffer=nl.sbuf)" for a shape given as text, in the kernel's dialect.
- */
+/* "nl.ndarray((..), dtype=.., buffer=nl.sbuf)" for a shape given as text, in the kernel's
+ * dialect. */
 const char *rewrite_alloc_text(const struct rewrite_model *model, const char *partitions,
                                const char *free_dims, const char *dtype);
 /* How the kernel calls nki.isa; adds the import where it is missing. NULL when it cannot. */
@@ -426,9 +426,9 @@ bool rewrite_apply(const struct rewrite_request *request, const char *key, struc
                    struct err *err) CC_MUST_USE;
 
 /* rows, by file */
-#define REWRITE_ROW_FUNCTIONS(name)                                                                \
-    void rewrite_find_##name(struct rewrite_model *model, const struct rewrite_row *row);          \
-    bool rewrite_apply_##name(struct rewrite_model *model, const struct rewrite_site *site,        \
+#define REWRITE_ROW_FUNCTIONS(name)                                                         \
+    void rewrite_find_##name(struct rewrite_model *model, const struct rewrite_row *row);   \
+    bool rewrite_apply_##name(struct rewrite_model *model, const struct rewrite_site *site, \
                               struct nki_edits *edits, struct err *err);
 REWRITE_ROW_FUNCTIONS(tile)
 REWRITE_ROW_FUNCTIONS(retile)

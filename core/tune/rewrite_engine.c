@@ -38,8 +38,7 @@ static bool scalar_can(const struct rewrite_model *model, const struct rewrite_o
         return str_is(op->op, "multiply") && op->operand->kind == NKI_NAME &&
                op->data->kind == NKI_NAME && str_equal(op->data->name.id, op->operand->name.id);
     }
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -95,7 +94,7 @@ void rewrite_find_engine(struct rewrite_model *model, const struct rewrite_row *
     }
 }
 
-/* ---- writing it ------------------------------------------------------------------------------ */
+/* ---- writing it ----------------------------------------------------------------------------- */
 
 /* nisa.engine.scalar; the legacy dialect's members end in _engine. */
 static const char *engine_text(const struct rewrite_model *model, const char *nisa,

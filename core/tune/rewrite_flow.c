@@ -130,7 +130,7 @@ struct nki_node *rewrite_value_of_def(const struct nki_node *def) {
     return NULL;
 }
 
-/* ---- which statement makes a tile ------------------------------------------------------------ */
+/* ---- which statement makes a tile ----------------------------------------------------------- */
 
 static bool is_alloc(const struct rewrite_model *model, const struct nki_node *value) {
     struct str name;

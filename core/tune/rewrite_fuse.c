@@ -151,7 +151,7 @@ void rewrite_find_fuse(struct rewrite_model *model, const struct rewrite_row *ro
     }
 }
 
-/* ---- writing it ------------------------------------------------------------------------------ */
+/* ---- writing it ----------------------------------------------------------------------------- */
 
 static const char *operand_text(const struct rewrite_model *model, const struct rewrite_op *op) {
     return op->operand ? rewrite_text(model, op->operand) : "-1.0";
@@ -235,8 +235,8 @@ static const char *tensor_args(const struct rewrite_model *model, const struct p
                         b->reverse ? ", reverse1=True" : "", dtype_text(model, b));
 }
 
-/* The reduction becomes a second result of the first instruction; its own statement only allocates.
- */
+/* The reduction becomes a second result of the first instruction; its own statement only
+ * allocates. */
 static bool with_reduction(const struct rewrite_model *model, const struct pair *pair, int way,
                            const char *nisa, struct nki_edits *edits) {
     const struct rewrite_op *a = &pair->a;

@@ -33,12 +33,8 @@ static bool eval_binary(const struct rewrite_model *model, const struct nki_node
         !eval(model, expr->bin_op.right, &b, depth + 1))
         return false;
     switch (expr->bin_op.op) {
-    case NKI_ADD:
-        *value = a + b;
-        break;
-    case NKI_SUB:
-        *value = a - b;
-        break;
+    case NKI_ADD: *value = a + b; break;
+    case NKI_SUB: *value = a - b; break;
     case NKI_MUL:
         if (llabs(a) > (1 << 30) || llabs(b) > (1 << 30))
             return false;
@@ -54,8 +50,7 @@ static bool eval_binary(const struct rewrite_model *model, const struct nki_node
             return false;
         *value = a % b;
         break;
-    default:
-        return false;
+    default: return false;
     }
     return fits(*value);
 }
@@ -195,25 +190,20 @@ static bool eval(const struct rewrite_model *model, const struct nki_node *expr,
     case NKI_CONSTANT:
         *value = expr->constant.integer;
         return expr->constant.type == NKI_CONST_INT && !expr->constant.is_big && fits(*value);
-    case NKI_NAME:
-        return eval_name(model, expr, value, depth);
-    case NKI_BIN_OP:
-        return eval_binary(model, expr, value, depth);
+    case NKI_NAME: return eval_name(model, expr, value, depth);
+    case NKI_BIN_OP: return eval_binary(model, expr, value, depth);
     case NKI_UNARY_OP:
         if (expr->unary_op.op != NKI_UNARY_MINUS ||
             !eval(model, expr->unary_op.operand, value, depth + 1))
             return false;
         *value = -*value;
         return true;
-    case NKI_CALL:
-        return eval_call(model, expr, value, depth);
-    case NKI_ATTRIBUTE:
-        return rewrite_tile_size(expr, value);
+    case NKI_CALL: return eval_call(model, expr, value, depth);
+    case NKI_ATTRIBUTE: return rewrite_tile_size(expr, value);
     case NKI_SUBSCRIPT:
         return eval(model, expr->subscript.slice, &index, depth + 1) &&
                eval_shape(model, expr->subscript.value, index, value);
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -226,7 +216,7 @@ bool rewrite_int(const struct rewrite_model *model, const struct nki_node *expr,
     return known;
 }
 
-/* ---- affine forms ---------------------------------------------------------------------------- */
+/* ---- affine forms --------------------------------------------------------------------------- */
 
 static struct rewrite_affine affine(const struct rewrite_model *model, const struct nki_node *expr,
                                     int depth);
@@ -276,19 +266,15 @@ static struct rewrite_affine affine_binary(const struct rewrite_model *model,
     struct rewrite_affine b = affine(model, expr->bin_op.right, depth + 1);
     bool a_const = a.known && !a.n_terms && !a.arange, b_const = b.known && !b.n_terms && !b.arange;
     switch (expr->bin_op.op) {
-    case NKI_ADD:
-        return plus(a, &b);
-    case NKI_SUB:
-        b = scaled(b, -1);
-        return plus(a, &b);
+    case NKI_ADD: return plus(a, &b);
+    case NKI_SUB: b = scaled(b, -1); return plus(a, &b);
     case NKI_MUL:
         if (a_const && b.known)
             return scaled(b, a.base);
         if (b_const && a.known)
             return scaled(a, b.base);
         return unknown_affine;
-    default:
-        return unknown_affine;
+    default: return unknown_affine;
     }
 }
 
@@ -367,7 +353,7 @@ int64_t rewrite_coef(const struct rewrite_affine *affine_form, const struct rewr
     return 0;
 }
 
-/* ---- regions --------------------------------------------------------------------------------- */
+/* ---- regions -------------------------------------------------------------------------------- */
 
 static bool slice_dim(const struct rewrite_model *model, const struct nki_node *slice,
                       int64_t extent, struct rewrite_dim *dim) {
@@ -444,8 +430,7 @@ bool rewrite_region_of(const struct rewrite_model *model, const struct nki_node 
     return region->known && (!tile.known || (int)n == tile.n_dims);
 }
 
-/* ---- what an expression depends on ------------------------------------------------------------
- */
+/* ---- what an expression depends on ---------------------------------------------------------- */
 
 static bool is_bound(const struct rewrite_name *name) {
     for (size_t i = 0; i < name->accesses.len; i++)

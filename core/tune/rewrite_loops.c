@@ -30,8 +30,8 @@ static bool is_injective(const struct rewrite_model *model, const struct nki_nod
     return of_outer >= 0 && of_inner >= 0 && of_outer != of_inner;
 }
 
-/* One name of the body: its own of each iteration, or only read, or written in pieces of their own.
- */
+/* One name of the body: its own of each iteration, or only read, or written in pieces of their
+ * own. */
 static const char *why_carried(const struct rewrite_model *model, struct rewrite_name *name,
                                const struct rewrite_loop *outer, const struct rewrite_loop *inner) {
     bool written = false, read = false;
@@ -83,8 +83,7 @@ static const char *why_not(const struct rewrite_model *model, const struct rewri
     return why;
 }
 
-/* ---- the loads inside -------------------------------------------------------------------------
- */
+/* ---- the loads inside ----------------------------------------------------------------------- */
 
 struct load {
     struct rewrite_maker maker;
@@ -132,8 +131,7 @@ static int find_loads(const struct rewrite_model *model, const struct rewrite_lo
     return n;
 }
 
-/* ---- interchange ------------------------------------------------------------------------------
- */
+/* ---- interchange ---------------------------------------------------------------------------- */
 
 void rewrite_find_interchange(struct rewrite_model *model, const struct rewrite_row *row) {
     for (size_t i = 0; i < model->loops.len; i++) {
@@ -175,8 +173,7 @@ bool rewrite_apply_interchange(struct rewrite_model *model, const struct rewrite
     return true;
 }
 
-/* ---- block ------------------------------------------------------------------------------------
- */
+/* ---- block ---------------------------------------------------------------------------------- */
 
 static const char *inner_var(const struct rewrite_model *model, const struct rewrite_loop *loop) {
     return rewrite_fresh_name(model, arena_printf(model->arena, STR_FMT "_in", STR_ARG(loop->var)));

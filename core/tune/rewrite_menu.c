@@ -131,7 +131,7 @@ void rewrite_find_all(struct rewrite_model *model) {
         qsort(model->sites.at, model->sites.len, sizeof *model->sites.at, by_gain);
 }
 
-/* ---- applying -------------------------------------------------------------------------------- */
+/* ---- applying ------------------------------------------------------------------------------- */
 
 static const struct rewrite_site *find_site(struct rewrite_model *model, struct str key) {
     struct str id = key, rest = key;

@@ -166,19 +166,13 @@ static void unite(struct rewrite_name *a, struct rewrite_name *b) {
 struct nki_node *rewrite_root_node(const struct nki_node *expr) {
     while (expr) {
         switch (expr->kind) {
-        case NKI_NAME:
-            return (struct nki_node *)(uintptr_t)expr;
-        case NKI_SUBSCRIPT:
-            expr = expr->subscript.value;
-            break;
-        case NKI_ATTRIBUTE:
-            expr = expr->attribute.value;
-            break;
+        case NKI_NAME: return (struct nki_node *)(uintptr_t)expr;
+        case NKI_SUBSCRIPT: expr = expr->subscript.value; break;
+        case NKI_ATTRIBUTE: expr = expr->attribute.value; break;
         case NKI_CALL:
             expr = expr->call.func->kind == NKI_ATTRIBUTE ? expr->call.func->attribute.value : NULL;
             break;
-        default:
-            return NULL;
+        default: return NULL;
         }
     }
     return NULL;
@@ -272,7 +266,7 @@ static void find_accesses(struct rewrite_model *model) {
     }
 }
 
-/* ---- what may share memory ------------------------------------------------------------------- */
+/* ---- what may share memory ------------------------------------------------------------------ */
 
 /* Whether a call makes something new: its result shares no memory with its arguments. */
 static bool is_fresh(const struct rewrite_model *model, const struct nki_node *call) {

@@ -251,7 +251,7 @@ struct rewrite_op rewrite_op_of(const struct rewrite_model *model,
     return op;
 }
 
-/* ---- what fusing and moving share ------------------------------------------------------------ */
+/* ---- what fusing and moving share ----------------------------------------------------------- */
 
 /* The statement that reads any part of the tile, apart from what makes it; NULL for several. */
 static struct nki_node *only_reader(const struct rewrite_model *model,

@@ -22,8 +22,8 @@ bool rewrite_var_is_free(const struct rewrite_model *model, struct str var) {
     return name != NULL;
 }
 
-/* The loop, from `at` inwards, whose pieces lie side by side in the last dimension of the source.
- */
+/* The loop, from `at` inwards, whose pieces lie side by side in the last dimension of the
+ * source. */
 static int merged_loop(const struct rewrite_preload *preload, const struct rewrite_region *region) {
     if (!region->known || region->n_dims < 1 || preload->tile.n_dims != 2)
         return -1;
@@ -133,7 +133,7 @@ bool rewrite_preload_plan(struct rewrite_model *model, const struct rewrite_row 
     return plan_loops(model, row, preload) && plan_space(model, row, preload);
 }
 
-/* ---- writing it ------------------------------------------------------------------------------ */
+/* ---- writing it ----------------------------------------------------------------------------- */
 
 /* Can the text stand before loops[at], inside copies of the loops it depends on? */
 static bool text_is_valid(const struct rewrite_model *model, const struct rewrite_preload *preload,

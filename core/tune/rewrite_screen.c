@@ -13,8 +13,7 @@
 #define MIN_GAIN 0.004          /* of the latency; less is not worth a round */
 #define MAX_FIRSTS 6            /* edits that are tried as the first of a pair */
 
-/* ---- the model's view of a source --------------------------------------------------------------
- */
+/* ---- the model's view of a source ----------------------------------------------------------- */
 
 static const char *device_of(enum nki_generation generation) {
     return generation == NKI_GEN2 ? "trn1" : generation == NKI_GEN4 ? "trn3" : "trn2";
@@ -70,8 +69,7 @@ double rewrite_estimate_metric(const struct rewrite_estimate *estimate, const ch
     return NAN;
 }
 
-/* ---- offers ------------------------------------------------------------------------------------
- */
+/* ---- offers --------------------------------------------------------------------------------- */
 
 struct ranking {
     const struct rewrite_request *request;

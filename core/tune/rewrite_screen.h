@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the rewriter expects of its edits, from the embedded device model. Private to this folder.
- */
+/* What the rewriter expects of its edits, from the embedded device model. Private to this
+ * folder. */
 #ifndef HONE_TUNE_REWRITE_SCREEN_H
 #define HONE_TUNE_REWRITE_SCREEN_H
 

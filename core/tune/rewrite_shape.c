@@ -224,14 +224,10 @@ static struct rewrite_tile tile_of(const struct rewrite_model *model, const stru
     if (depth > REWRITE_MAX_DEPTH / 2)
         return unknown_tile;
     switch (expr->kind) {
-    case NKI_NAME:
-        return tile_of_name(model, expr, depth);
-    case NKI_SUBSCRIPT:
-        return tile_of_region(model, expr, depth);
-    case NKI_CALL:
-        return tile_of_call(model, expr, depth);
-    default:
-        return unknown_tile;
+    case NKI_NAME: return tile_of_name(model, expr, depth);
+    case NKI_SUBSCRIPT: return tile_of_region(model, expr, depth);
+    case NKI_CALL: return tile_of_call(model, expr, depth);
+    default: return unknown_tile;
     }
 }
 
@@ -251,7 +247,7 @@ struct rewrite_tile rewrite_tile_of_def(const struct rewrite_model *model,
     return value ? rewrite_tile_of(model, value) : unknown_tile;
 }
 
-/* ---- limits ---------------------------------------------------------------------------------- */
+/* ---- limits --------------------------------------------------------------------------------- */
 
 int64_t rewrite_tile_bytes(const struct rewrite_tile *tile) {
     int64_t bytes = tile->dtype ? (int64_t)dtype_bytes(tile->dtype) : 4;

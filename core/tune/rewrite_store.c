@@ -3,8 +3,7 @@
  * into several so that work can start on the first part. */
 #include "tune/rewrite.h"
 
-/* ---- merging stores ---------------------------------------------------------------------------
- */
+/* ---- merging stores ------------------------------------------------------------------------- */
 
 struct store {
     struct nki_node *stmt, *dst, *value;
@@ -181,8 +180,7 @@ bool rewrite_apply_store(struct rewrite_model *model, const struct rewrite_site 
     return ok || err_set(err, ERR_KERNEL, "there is no room for lines around the loop");
 }
 
-/* ---- splitting a load -------------------------------------------------------------------------
- */
+/* ---- splitting a load ----------------------------------------------------------------------- */
 
 static bool read_split(struct rewrite_model *model, struct nki_node *stmt,
                        struct rewrite_maker *maker, struct rewrite_region *region,

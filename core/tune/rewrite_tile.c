@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tile sizes: a constant of the kernel that loop counts divide by gets another value. The new
- * kernel is analysed as a whole: it must keep every limit, and every division must still be exact.
- */
+ * kernel is analysed as a whole: it must keep every limit, and every division must still be
+ * exact. */
 #include "tune/constants.h"
 #include "tune/rewrite.h"
 
@@ -58,10 +58,8 @@ static bool lays_out(const struct rewrite_model *model, const struct nki_node *n
     const struct nki_node *up = node->parent;
     for (; up; node = up, up = up->parent) {
         switch (up->kind) {
-        case NKI_SUBSCRIPT:
-            return node == up->subscript.slice;
-        case NKI_ASSERT:
-            return true;
+        case NKI_SUBSCRIPT: return node == up->subscript.slice;
+        case NKI_ASSERT: return true;
         case NKI_CALL:
             if (nki_is_dotted(up->call.func, "min") || nki_is_dotted(up->call.func, "max"))
                 break;
@@ -75,10 +73,8 @@ static bool lays_out(const struct rewrite_model *model, const struct nki_node *n
         case NKI_LIST:
         case NKI_SLICE:
         case NKI_KEYWORD:
-        case NKI_COMPARE:
-            break;
-        default:
-            return false;
+        case NKI_COMPARE: break;
+        default: return false;
         }
     }
     return false;
@@ -222,8 +218,7 @@ static bool is_of_kernel(const struct rewrite_model *model, const struct tune_co
     const struct nki_node *bound = binding(model, constant);
     if (!constant->owner)
         return bound == NULL;
-    return bound && str_equal(constant->owner->function_def.name,
-                              model->kernel->function_def.name);
+    return bound && str_equal(constant->owner->function_def.name, model->kernel->function_def.name);
 }
 
 void rewrite_find_tile(struct rewrite_model *model, const struct rewrite_row *row) {

@@ -36,8 +36,7 @@ struct rewriter {
     struct job *job;
 };
 
-/* ---- the request ------------------------------------------------------------------------------
- */
+/* ---- the request ---------------------------------------------------------------------------- */
 
 void rewrite_input_of(const struct task_value *value, struct nki_input *input) {
     static const enum nki_input_kind kinds[] = {
@@ -124,8 +123,7 @@ static void job_free(struct job *job) {
     mem_free_(job);
 }
 
-/* ---- plans ------------------------------------------------------------------------------------
- */
+/* ---- plans ---------------------------------------------------------------------------------- */
 
 static bool is_closed(const struct job *job, const char *key) {
     for (size_t i = 0; i < job->closed.len; i++)
@@ -200,8 +198,7 @@ static void done(void *data) {
     job_free(job);
 }
 
-/* ---- the proposer -----------------------------------------------------------------------------
- */
+/* ---- the proposer --------------------------------------------------------------------------- */
 
 static void plan(void *self, const struct tune_context *context, struct tune_reply *reply) {
     struct rewriter *rewriter = self;

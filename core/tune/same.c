@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a kernel was tried before, whatever its comments, spacing and names look like. It compares
- * sources, not what they compute. */
+/* Whether a kernel was tried before, whatever its comments, spacing and names look like. It
+ * compares sources, not what they compute. */
 #include <math.h>
 
 #include "nki/nki.h"

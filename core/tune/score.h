@@ -6,15 +6,15 @@
 #include "tune/state.h"
 
 struct tune_score {
-    char name[80];                  /* "rewriter", a model's name; "resident", or for a plan that
-                                     * names no strategy "hbm_read_bytes down" */
-    bool strategy;                  /* of a strategy; else of a model */
-    int planned, kept;              /* attempts that ended; kept ones of these */
-    int scored, held;               /* with a prediction that could be checked; that held */
-    int judged, right;              /* with a diagnosis said to be right or wrong; right */
-    double gain;                    /* of the kept ones together, 1.3; 1: none */
+    char name[80];     /* "rewriter", a model's name; "resident", or for a plan that
+                        * names no strategy "hbm_read_bytes down" */
+    bool strategy;     /* of a strategy; else of a model */
+    int planned, kept; /* attempts that ended; kept ones of these */
+    int scored, held;  /* with a prediction that could be checked; that held */
+    int judged, right; /* with a diagnosis said to be right or wrong; right */
+    double gain;       /* of the kept ones together, 1.3; 1: none */
     int calls;
-    double tokens, dollars;         /* of all the model's calls; NAN: not reported */
+    double tokens, dollars; /* of all the model's calls; NAN: not reported */
 };
 struct tune_scores {
     VEC(struct tune_score) rows;

@@ -174,7 +174,7 @@ static bool act_do(struct tune_session *session, const struct tune_action *actio
 
 bool tune_session_act(struct tune_session *session, const struct tune_action *action,
                       struct err *err) {
-    int lane = tune_enter(session, -1);     /* the person looks at one lane, whatever works */
+    int lane = tune_enter(session, -1); /* the person looks at one lane, whatever works */
     bool ok = tune_act_check(session->state, action, err) && act_do(session, action, err);
     tune_leave(session, lane);
     return ok;

@@ -14,7 +14,7 @@
 
 #define TOLD 5 /* lessons in the text: the last ones */
 
-/* --------------------------------------------------------------------------------------- counts */
+/* -------------------------------------------------------------------------------------- counts */
 
 static bool is_same(const char *a, const char *b) {
     return a == b || (a && b && !strcmp(a, b));
@@ -84,7 +84,8 @@ static void count_failed(const struct tune_state *state, const struct tune_attem
     fail_add(summary, one);
 }
 
-/* Of a round that kept several the best is a step up; of a beam, only what was better than all before. */
+/* Of a round that kept several the best is a step up; of a beam, only what was better than all
+ * before. */
 static bool is_rung(const struct tune_state *state, const struct tune_attempt *attempt) {
     for (size_t i = 1; i < state->attempts.len; i++) {
         const struct tune_attempt *other = &state->attempts.at[i];
@@ -114,8 +115,8 @@ static void count_attempts(const struct tune_state *state, struct tune_summary *
     for (size_t i = 0; i < state->rejections.len; i++) {
         const struct tune_rejection *rejection = &state->rejections.at[i];
         if (rejection->attempt < 0 && !rejection->hunk)
-            said_add(summary, rejection->by_loop ? "plan not carried out" : "plan rejected by you", -1,
-                     rejection->reason);
+            said_add(summary, rejection->by_loop ? "plan not carried out" : "plan rejected by you",
+                     -1, rejection->reason);
     }
 }
 
@@ -183,7 +184,7 @@ void tune_summary_free(struct tune_summary *summary) {
     vec_free(&summary->memory);
 }
 
-/* ----------------------------------------------------------------------------------------- text */
+/* ---------------------------------------------------------------------------------------- text */
 
 void tune_ratio_print(struct buf *out, const struct tune_attempt *attempt) {
     buf_printf(out, "%.2fx", attempt->vs_parent);
@@ -339,7 +340,7 @@ void tune_summary_print(const struct tune_state *state, const char *folder, cons
     tune_summary_free(&summary);
 }
 
-/* ----------------------------------------------------------------------------------------- JSON */
+/* ---------------------------------------------------------------------------------------- JSON */
 
 static cJSON *row_in(cJSON *list) {
     cJSON *row = cJSON_CreateObject();

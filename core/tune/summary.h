@@ -11,9 +11,9 @@ struct tune_rung {
     int attempt;
     char strategy[80]; /* as the scores name it */
 };
-/* What did not become one, and plans and questions that came to nothing, by why. What was said in words,
- * by a person or a service, is a row for each of the reasons: it belongs to all that the row counts. What was
- * measured or compiled has a reason of its own each time. */
+/* What did not become one, and plans and questions that came to nothing, by why. What was said in
+ * words, by a person or a service, is a row for each of the reasons: it belongs to all that the row
+ * counts. What was measured or compiled has a reason of its own each time. */
 struct tune_failing {
     char what[80];      /* "does not compile (user)", "not faster" */
     int count, attempt; /* attempt: the last one, -1: none */

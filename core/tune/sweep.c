@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sweep as text and back, its combinations, and the sources they make. Which of them were tried is
- * found in sweep_state.c. */
+/* A sweep as text and back, its combinations, and the sources they make. Which of them were tried
+ * is found in sweep_state.c. */
 #include "tune/sweep.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@
 
 #define KEY "sweep:"
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 static bool is_filler(struct str word) {
     static const char *const words[] = {"in", "over", "of", "and", "from", "values", "try", "to"};
@@ -29,8 +29,10 @@ static bool is_part(char c) {
 static bool next_word(struct str *rest, struct str *word, struct err *err) {
     while (rest->len && !is_part(*rest->at)) {
         if (!strchr(" \t,;:=[](){}`*\"'", *rest->at))
-            return err_set(err, ERR_USAGE, "a sweep is a constant and values, as "
-                           "TILE_N=128,256,512; not \"%.*s\"", (int)MIN_OF(rest->len, 60), rest->at);
+            return err_set(err, ERR_USAGE,
+                           "a sweep is a constant and values, as "
+                           "TILE_N=128,256,512; not \"%.*s\"",
+                           (int)MIN_OF(rest->len, 60), rest->at);
         rest->at++;
         rest->len--;
     }
@@ -58,7 +60,8 @@ static bool add_axis(struct tune_sweep *sweep, struct str word, struct err *err)
 
 static bool add_value(struct tune_sweep *sweep, int64_t value, struct err *err) {
     if (!sweep->count)
-        return err_set(err, ERR_USAGE, "a sweep begins with the name of a constant, as "
+        return err_set(err, ERR_USAGE,
+                       "a sweep begins with the name of a constant, as "
                        "TILE_N=128,256,512");
     int *count = &sweep->axes[sweep->count - 1].count;
     if (value < 0 || value > TUNE_CONSTANT_MOST)
@@ -109,11 +112,12 @@ bool tune_sweep_parse(struct str text, struct tune_sweep *sweep, struct err *err
     struct str after = at ? (struct str){at + 1, text.len - (size_t)(at + 1 - text.at)} : STR("");
     if (str_to_int(after, &base) && base >= 0 && base < INT32_MAX)
         sweep->base = (int)base;
-    return sweep->count || err_set(err, ERR_USAGE, "a sweep is a constant and values, as "
+    return sweep->count || err_set(err, ERR_USAGE,
+                                   "a sweep is a constant and values, as "
                                    "TILE_N=128,256,512");
 }
 
-/* ---- writing ---------------------------------------------------------------------------------- */
+/* ---- writing -------------------------------------------------------------------------------- */
 
 void tune_sweep_print(const struct tune_sweep *sweep, struct buf *out) {
     for (int i = 0; i < sweep->count; i++) {
@@ -155,7 +159,7 @@ void tune_sweep_title(const struct tune_sweep *sweep, size_t index, struct buf *
                    (long long)value_of(sweep, index, i));
 }
 
-/* ---- against a source ------------------------------------------------------------------------- */
+/* ---- against a source ----------------------------------------------------------------------- */
 
 static bool axis_resolve(struct tune_sweep *sweep, int axis, const struct tune_constants *constants,
                          struct err *err) {
@@ -170,8 +174,7 @@ static bool axis_resolve(struct tune_sweep *sweep, int axis, const struct tune_c
         if (!strcmp(sweep->axes[i].name, name))
             return err_set(err, ERR_USAGE, "%s is there twice", name);
     if (!sweep->axes[axis].count)
-        sweep->axes[axis].count =
-            (int)tune_constant_values(constant, sweep->axes[axis].values);
+        sweep->axes[axis].count = (int)tune_constant_values(constant, sweep->axes[axis].values);
     return sweep->axes[axis].count ||
            err_set(err, ERR_USAGE, "say which values of %s to try: %s=1,2,4", name, name);
 }

@@ -9,8 +9,8 @@
 
 #define TUNE_SWEEP_AXES 4
 #define TUNE_SWEEP_VALUES 16
-#define TUNE_SWEEP_MOST 64          /* combinations */
-#define TUNE_SWEEP_TEXT 1024        /* characters of one written out */
+#define TUNE_SWEEP_MOST 64   /* combinations */
+#define TUNE_SWEEP_TEXT 1024 /* characters of one written out */
 
 struct tune_sweep {
     struct {
@@ -19,15 +19,16 @@ struct tune_sweep {
         int count;
     } axes[TUNE_SWEEP_AXES];
     int count;
-    int base;                       /* attempt it began at; -1: not said */
+    int base; /* attempt it began at; -1: not said */
 };
-/* "TILE_N=64,128,256 TILE_M=64", "TILE_N in 128, 256", "TILE_N 64..512" (each twice the one before).
- * A constant without values has none yet. False with *err (usage). */
+/* "TILE_N=64,128,256 TILE_M=64", "TILE_N in 128, 256", "TILE_N 64..512" (each twice the one
+ * before). A constant without values has none yet. False with *err (usage). */
 bool tune_sweep_parse(struct str text, struct tune_sweep *sweep, struct err *err);
 /* As it is kept: "TILE_N=64,128,256 TILE_M=64@3". */
 void tune_sweep_print(const struct tune_sweep *sweep, struct buf *out);
-/* Holds it against a source: names become those of the source's constants, values that are missing are
- * chosen. False with *err (usage) for what the source does not have and for too many combinations. */
+/* Holds it against a source: names become those of the source's constants, values that are missing
+ * are chosen. False with *err (usage) for what the source does not have and for too many
+ * combinations. */
 bool tune_sweep_resolve(struct tune_sweep *sweep, struct str source, const char *function,
                         struct err *err);
 size_t tune_sweep_combinations(const struct tune_sweep *sweep);
@@ -35,12 +36,13 @@ size_t tune_sweep_combinations(const struct tune_sweep *sweep);
  * "TILE_N = 256, TILE_M = 64". */
 void tune_sweep_key(const struct tune_sweep *sweep, size_t index, struct buf *out);
 void tune_sweep_title(const struct tune_sweep *sweep, size_t index, struct buf *out);
-/* The source with the constants of such a key set; nothing else changes. False with *err (kernel). */
+/* The source with the constants of such a key set; nothing else changes. False with *err
+ * (kernel). */
 bool tune_sweep_apply(const char *key, struct str source, const char *function, struct buf *out,
                       struct err *err);
 
-/* The plans of the combinations whose kernels were not tried yet. Texts live in the arena. `like` says
- * whose they are and why; its key, title and what do not count. Returns how many. */
+/* The plans of the combinations whose kernels were not tried yet. Texts live in the arena. `like`
+ * says whose they are and why; its key, title and what do not count. Returns how many. */
 size_t tune_sweep_plans(const struct tune_state *state, const struct tune_sweep *sweep,
                         const struct tune_plan *like, struct arena *arena,
                         struct tune_plan plans[TUNE_SWEEP_MOST]);
@@ -52,8 +54,8 @@ size_t tune_sweep_expand(const struct tune_state *state, int parent, const struc
 /* The plans of the sweep that a person's text asks for, of the incumbent; 0 with *err. */
 size_t tune_sweep_asked(const struct tune_state *state, const char *text, struct arena *arena,
                         struct tune_plan plans[TUNE_SWEEP_MOST], struct err *err);
-/* What is left of the sweep that is under way, if one is: the incumbent is its base or came of it, and
- * nobody rejected one of its plans. */
+/* What is left of the sweep that is under way, if one is: the incumbent is its base or came of it,
+ * and nobody rejected one of its plans. */
 size_t tune_sweep_pending(const struct tune_state *state, struct arena *arena,
                           struct tune_plan plans[TUNE_SWEEP_MOST]);
 

@@ -58,7 +58,7 @@ static bool is_rejected(const struct tune_state *state, const char *key) {
     return false;
 }
 
-/* ---- plans ------------------------------------------------------------------------------------ */
+/* ---- plans ---------------------------------------------------------------------------------- */
 
 static void plan_make(const struct tune_sweep *sweep, size_t index, const struct tune_plan *like,
                       struct arena *arena, struct tune_plan *plan) {
@@ -99,7 +99,8 @@ static struct str without_remarks(struct str text) {
     bool digit = false;
     for (size_t i = 0; i < text.len; i++) {
         char c = text.at[i];
-        bool ends = c == '\n' || c == ';' || (c == '.' && i + 1 < text.len && text.at[i + 1] == ' ');
+        bool ends =
+            c == '\n' || c == ';' || (c == '.' && i + 1 < text.len && text.at[i + 1] == ' ');
         if (digit && (ends || c == '('))
             return (struct str){text.at, i};
         digit |= isdigit((unsigned char)c) && i && strchr(" ,=[(", text.at[i - 1]);
@@ -134,7 +135,7 @@ size_t tune_sweep_asked(const struct tune_state *state, const char *text, struct
     return tune_sweep_expand(state, state->incumbent, &mine, arena, plans, err);
 }
 
-/* ---- what is left ----------------------------------------------------------------------------- */
+/* ---- what is left --------------------------------------------------------------------------- */
 
 static bool belongs(const char *key, const struct tune_sweep *sweep) {
     struct buf mine = {0};
@@ -227,7 +228,7 @@ bool tune_sweep_passes(const struct tune_state *state, enum tune_step step) {
     return step == TUNE_STEP_REWRITE || !tune_sweep_ends(state);
 }
 
-/* ---- what came of it -------------------------------------------------------------------------- */
+/* ---- what came of it ------------------------------------------------------------------------ */
 
 static void outcome_print(const struct tune_attempt *attempt, struct buf *out) {
     if (attempt->status == TUNE_STATUS_OPEN)

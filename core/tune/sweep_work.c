@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sweeps in the loop: their plans need nobody to think of them and their kernels nobody to write them,
- * so they come from here in the proposer's place. */
+/* Sweeps in the loop: their plans need nobody to think of them and their kernels nobody to write
+ * them, so they come from here in the proposer's place. */
 #include "tune/driver.h"
 #include "tune/sweep.h"
 

@@ -90,9 +90,12 @@ static void flow_put(struct tune_state *state, const struct tune_flow *flow) {
 }
 
 static void settings_take(const struct tune_state *state, struct tune_settings *settings) {
-    *settings = (struct tune_settings){
-        .rounds = state->rounds, .tolerance = state->tolerance, .precision = state->precision,
-        .by_hand = state->by_hand, .holds = state->holds, .allows_seed = state->allows_seed};
+    *settings = (struct tune_settings){.rounds = state->rounds,
+                                       .tolerance = state->tolerance,
+                                       .precision = state->precision,
+                                       .by_hand = state->by_hand,
+                                       .holds = state->holds,
+                                       .allows_seed = state->allows_seed};
     for (int i = 0; i < TUNE_BUDGETS; i++)
         settings->limits[i] = state->budgets[i].limit;
     for (int i = 0; i < TUNE_STEPS; i++)
@@ -133,45 +136,23 @@ static void parts_put(struct tune_state *state, const struct tune_parts *parts) 
 
 static void take(const struct tune_state *state, struct tune_undo *step) {
     switch (step->kind) {
-    case TUNE_UNDO_FLOW:
-        flow_take(state, &step->flow);
-        break;
-    case TUNE_UNDO_SETTINGS:
-        settings_take(state, &step->settings);
-        break;
-    case TUNE_UNDO_NOTE:
-        step->note = state->notes.at[step->index];
-        break;
-    case TUNE_UNDO_MEMORY:
-        step->experience = state->memory.at[step->index];
-        break;
-    case TUNE_UNDO_PARTS:
-        parts_take(state, &step->parts);
-        break;
-    case TUNE_UNDO_NONE:
-        break;
+    case TUNE_UNDO_FLOW: flow_take(state, &step->flow); break;
+    case TUNE_UNDO_SETTINGS: settings_take(state, &step->settings); break;
+    case TUNE_UNDO_NOTE: step->note = state->notes.at[step->index]; break;
+    case TUNE_UNDO_MEMORY: step->experience = state->memory.at[step->index]; break;
+    case TUNE_UNDO_PARTS: parts_take(state, &step->parts); break;
+    case TUNE_UNDO_NONE: break;
     }
 }
 
 static void put(struct tune_state *state, const struct tune_undo *step) {
     switch (step->kind) {
-    case TUNE_UNDO_FLOW:
-        flow_put(state, &step->flow);
-        break;
-    case TUNE_UNDO_SETTINGS:
-        settings_put(state, &step->settings);
-        break;
-    case TUNE_UNDO_NOTE:
-        state->notes.at[step->index] = step->note;
-        break;
-    case TUNE_UNDO_MEMORY:
-        state->memory.at[step->index] = step->experience;
-        break;
-    case TUNE_UNDO_PARTS:
-        parts_put(state, &step->parts);
-        break;
-    case TUNE_UNDO_NONE:
-        break;
+    case TUNE_UNDO_FLOW: flow_put(state, &step->flow); break;
+    case TUNE_UNDO_SETTINGS: settings_put(state, &step->settings); break;
+    case TUNE_UNDO_NOTE: state->notes.at[step->index] = step->note; break;
+    case TUNE_UNDO_MEMORY: state->memory.at[step->index] = step->experience; break;
+    case TUNE_UNDO_PARTS: parts_put(state, &step->parts); break;
+    case TUNE_UNDO_NONE: break;
     }
 }
 

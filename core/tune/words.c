@@ -32,16 +32,16 @@ static int find(const char *const *words, size_t count, const char *word) {
     return -1;
 }
 
-#define WORD(name, type)                                                                           \
-    const char *tune_##name##_word(enum type value) {                                              \
-        return word_of(name##_words, COUNT_OF(name##_words), (unsigned)value);                     \
+#define WORD(name, type)                                                       \
+    const char *tune_##name##_word(enum type value) {                          \
+        return word_of(name##_words, COUNT_OF(name##_words), (unsigned)value); \
     }
-#define FIND(name, type)                                                                           \
-    bool tune_##name##_find(const char *word, enum type *value) {                                  \
-        int found = find(name##_words, COUNT_OF(name##_words), word);                              \
-        if (found >= 0)                                                                            \
-            *value = (enum type)found;                                                             \
-        return found >= 0;                                                                         \
+#define FIND(name, type)                                              \
+    bool tune_##name##_find(const char *word, enum type *value) {     \
+        int found = find(name##_words, COUNT_OF(name##_words), word); \
+        if (found >= 0)                                               \
+            *value = (enum type)found;                                \
+        return found >= 0;                                            \
     }
 
 WORD(step, tune_step)

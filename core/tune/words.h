@@ -6,81 +6,81 @@
 
 #include <stdbool.h>
 
-#define TUNE_STEP_TABLE(X) \
-    X(PROFILE, "profile") \
-    X(PLAN, "plan") \
-    X(REWRITE, "rewrite") \
-    X(VERIFY, "verify") \
+#define TUNE_STEP_TABLE(X)    \
+    X(PROFILE, "profile")     \
+    X(PLAN, "plan")           \
+    X(REWRITE, "rewrite")     \
+    X(VERIFY, "verify")       \
     X(BENCHMARK, "benchmark") \
-    X(DECIDE, "decide") \
+    X(DECIDE, "decide")       \
     X(SUMMARISE, "summarise") \
     X(REFLECT, "reflect")
 
 #define TUNE_STATE_TABLE(X) \
-    X(WAITING, "waiting") \
-    X(RUNNING, "running") \
-    X(OK, "ok") \
-    X(FAILED, "failed") \
+    X(WAITING, "waiting")   \
+    X(RUNNING, "running")   \
+    X(OK, "ok")             \
+    X(FAILED, "failed")     \
     X(SKIPPED, "skipped")
 
 #define TUNE_GATE_TABLE(X) \
-    X(ASK, "ask") \
-    X(AUTO, "auto") \
+    X(ASK, "ask")          \
+    X(AUTO, "auto")        \
     X(AUTO_GREEN, "auto-green")
 
 /* What the loop waits for. GATE: approve, edit or reject what the step produced. PAUSED: `start`.
  * REJECTED: `start` or `another` (a proposal was rejected). STOPPED: nothing goes on by itself
  * (plateau, budget, nothing left to propose); `start` goes on after more rounds were given. */
-#define TUNE_WAIT_TABLE(X) \
-    X(NOTHING, "nothing") \
-    X(GATE, "gate") \
-    X(PAUSED, "paused") \
+#define TUNE_WAIT_TABLE(X)  \
+    X(NOTHING, "nothing")   \
+    X(GATE, "gate")         \
+    X(PAUSED, "paused")     \
     X(REJECTED, "rejected") \
     X(STOPPED, "stopped")
 
-#define TUNE_STATUS_TABLE(X) \
-    X(OPEN, "open") \
-    X(KEEP, "keep") \
-    X(REVERT, "revert") \
+#define TUNE_STATUS_TABLE(X)        \
+    X(OPEN, "open")                 \
+    X(KEEP, "keep")                 \
+    X(REVERT, "revert")             \
     X(INCONCLUSIVE, "inconclusive") \
-    X(FAILED, "failed") \
-    X(REJECTED, "rejected") \
+    X(FAILED, "failed")             \
+    X(REJECTED, "rejected")         \
     X(SUSPECT, "suspect")
 
 #define TUNE_ANSWER_TABLE(X) \
-    X(UNKNOWN, "unknown") \
-    X(NO, "no") \
-    X(YES, "yes") \
+    X(UNKNOWN, "unknown")    \
+    X(NO, "no")              \
+    X(YES, "yes")            \
     X(INCONCLUSIVE, "inconclusive")
 
 #define TUNE_DIRECTION_TABLE(X) \
-    X(DOWN, "down") \
+    X(DOWN, "down")             \
     X(UP, "up")
 
 #define TUNE_LEVEL_TABLE(X) \
-    X(DEBUG, "debug") \
-    X(INFO, "info") \
-    X(WARNING, "warning") \
+    X(DEBUG, "debug")       \
+    X(INFO, "info")         \
+    X(WARNING, "warning")   \
     X(ERROR, "error")
 
-#define TUNE_CATEGORY_TABLE(X) \
-    X(IMPROVED, "improved") \
+#define TUNE_CATEGORY_TABLE(X)          \
+    X(IMPROVED, "improved")             \
     X(NO_IMPROVEMENT, "no_improvement") \
-    X(REGRESSION, "regression") \
-    X(ERROR, "error") \
+    X(REGRESSION, "regression")         \
+    X(ERROR, "error")                   \
     X(REJECTED, "rejected")
 
 #define TUNE_EXPERIENCE_TABLE(X) \
-    X(PROPOSED, "proposed") \
-    X(APPROVED, "approved") \
-    X(EXPIRED, "expired") \
+    X(PROPOSED, "proposed")      \
+    X(APPROVED, "approved")      \
+    X(EXPIRED, "expired")        \
     X(DELETED, "deleted")
 
 #define TUNE_BUDGET_TABLE(X) \
-    X(ROUNDS, "rounds") \
-    X(WALL_S, "wall") \
-    X(DEVICE_S, "device") \
-    X(TOKENS, "tokens") \
+    X(ROUNDS, "rounds")      \
+    X(WALL_S, "wall")        \
+    X(DEVICE_S, "device")    \
+    X(TOKENS, "tokens")      \
     X(DOLLARS, "dollars")
 
 #define TUNE_WORDS_(prefix, id) TUNE_##prefix##_##id,
@@ -145,10 +145,10 @@ bool tune_experience_find(const char *word, enum tune_experience_is *value);
 bool tune_budget_find(const char *word, enum tune_budget *value);
 
 /* X(ID, "role", "template"): who asks, and the file in prompts/. */
-#define TUNE_ROLE_TABLE(X) \
-    X(PLANNER, "planner", "plan") \
-    X(REWRITER, "rewriter", "rewrite") \
-    X(FIXER, "fixer", "fix") \
+#define TUNE_ROLE_TABLE(X)                   \
+    X(PLANNER, "planner", "plan")            \
+    X(REWRITER, "rewriter", "rewrite")       \
+    X(FIXER, "fixer", "fix")                 \
     X(SUMMARISER, "summariser", "summarise") \
     X(REFLECTOR, "reflector", "reflect")
 #define X(id, word, file) TUNE_ROLE_##id,

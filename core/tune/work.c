@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is under way: requests to the proposer, inspections, evaluations; each for one step and, in a
- * round of several, for one lane. What nobody wants any more is given up. What is started, and what
- * comes of it, is decided elsewhere. */
+/* What is under way: requests to the proposer, inspections, evaluations; each for one step and, in
+ * a round of several, for one lane. What nobody wants any more is given up. What is started, and
+ * what comes of it, is decided elsewhere. */
 #include <stdlib.h>
 
 #include "tune/driver.h"
@@ -76,7 +76,7 @@ void tune_evaluation_give_up(struct tune_evaluation *evaluation) {
         return;
     evaluation->given_up = true;
     evaluation->left_ns = clock_monotonic_ns();
-    if (session->closing)           /* what runs on a host goes on and is taken up again */
+    if (session->closing) /* what runs on a host goes on and is taken up again */
         return;
     if (!evaluation->held)
         tune_evaluation_settled(session, evaluation->attempt);

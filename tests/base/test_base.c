@@ -43,10 +43,13 @@ static void a_map_finds_what_was_put_and_keeps_the_order(void **state) {
 
 static void a_reply_is_yes_or_no_or_unclear(void **state) {
     (void)state;
-    static const struct { const char *text; enum str_reply reply; } rows[] = {
-        {"yes", STR_YES}, {" Y\n", STR_YES}, {"YES", STR_YES}, {"no", STR_NO}, {"N", STR_NO},
-        {"", STR_UNCLEAR}, {"maybe", STR_UNCLEAR}, {"yess", STR_UNCLEAR}, {"nope", STR_UNCLEAR},
-        {"yes no", STR_UNCLEAR}, {"ye", STR_UNCLEAR}};
+    static const struct {
+        const char *text;
+        enum str_reply reply;
+    } rows[] = {{"yes", STR_YES},        {" Y\n", STR_YES},     {"YES", STR_YES},
+                {"no", STR_NO},          {"N", STR_NO},         {"", STR_UNCLEAR},
+                {"maybe", STR_UNCLEAR},  {"yess", STR_UNCLEAR}, {"nope", STR_UNCLEAR},
+                {"yes no", STR_UNCLEAR}, {"ye", STR_UNCLEAR}};
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         assert_int_equal(str_reply(str_of(rows[i].text)), rows[i].reply);
 }
@@ -104,7 +107,8 @@ static void durations_have_three_digits(void **state) {
     static const struct {
         double seconds;
         const char *text;
-    } rows[] = {{8.42e-4, "0.842 ms"}, {1.24e-5, "12.4 µs"}, {1.31, "1.31 s"}, {0.5e-9, "0.500 ns"}};
+    } rows[] = {
+        {8.42e-4, "0.842 ms"}, {1.24e-5, "12.4 µs"}, {1.31, "1.31 s"}, {0.5e-9, "0.500 ns"}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct buf text = {0};
         clock_print_duration(&text, rows[i].seconds);

@@ -23,9 +23,13 @@ static void specials_become_visible(void **state) {
     expect_safe(STR("\x1b[31mred\x07"), "␛[31mred␇");
     expect_safe(STR("a\x00z"), "a␀z");
     expect_safe(STR("\x7f"), "␡");
-    expect_safe(STR("\xc2\x9b" "5m"), "<U+009B>5m");
+    expect_safe(STR("\xc2\x9b"
+                    "5m"),
+                "<U+009B>5m");
     expect_safe(STR("if \xe2\x80\xae x"), "if <U+202E> x");
-    expect_safe(STR("a\xe2\x80\x8b" "b\xef\xbb\xbf"), "a<U+200B>b<U+FEFF>");
+    expect_safe(STR("a\xe2\x80\x8b"
+                    "b\xef\xbb\xbf"),
+                "a<U+200B>b<U+FEFF>");
     expect_safe(STR("\xf3\xa0\x81\x81"), "<U+E0041>");
     expect_safe(STR("\xee\x80\x80"), "<U+E000>");
 }
@@ -33,9 +37,9 @@ static void specials_become_visible(void **state) {
 static void bytes_that_are_no_text_become_visible(void **state) {
     (void)state;
     expect_safe(STR("\xff\xfe"), "\\xff\\xfe");
-    expect_safe(STR("\xc0\xaf"), "\\xc0\\xaf");             /* overlong */
-    expect_safe(STR("\xed\xa0\x80"), "\\xed\\xa0\\x80");    /* a surrogate */
-    expect_safe(STR("\xe2\x80"), "\\xe2\\x80");             /* cut short */
+    expect_safe(STR("\xc0\xaf"), "\\xc0\\xaf");          /* overlong */
+    expect_safe(STR("\xed\xa0\x80"), "\\xed\\xa0\\x80"); /* a surrogate */
+    expect_safe(STR("\xe2\x80"), "\\xe2\\x80");          /* cut short */
     expect_safe(STR("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");
 }
 
@@ -59,7 +63,8 @@ static void a_carriage_return_overwrites_the_line(void **state) {
 /* Random bytes, weighted towards those that start something. */
 static void random_bytes_are_made_safe(void **state) {
     (void)state;
-    static const unsigned char heads[] = {0x1b, 0xc2, 0xe2, 0xf3, 0xcc, 0x80, 0x9b, '\r', 'a', 0xff};
+    static const unsigned char heads[] = {0x1b, 0xc2, 0xe2, 0xf3, 0xcc,
+                                          0x80, 0x9b, '\r', 'a',  0xff};
     uint64_t seed = 12345;
     char bytes[64];
     for (int turn = 0; turn < 20000; turn++) {

@@ -3,8 +3,8 @@
  * line for each kernel, then the spread of the ratios, apart for the kernels the model's constants
  * were set on and those they were not. The kernels are read from checkouts of their repositories,
  * folders <owner>+<name> beneath $HONE_CHECKOUTS; what is not there is left out. It judges nothing.
- * The others are not quite unseen: the DMA rate of trn2 and the cost of a DMA transpose were changed,
- * to values from elsewhere, after these kernels had shown that they were wrong.
+ * The others are not quite unseen: the DMA rate of trn2 and the cost of a DMA transpose were
+ * changed, to values from elsewhere, after these kernels had shown that they were wrong.
  *
  *     HONE_CHECKOUTS=FOLDER calibrate
  */

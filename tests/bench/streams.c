@@ -4,9 +4,10 @@
  *
  *     bench_streams [-n STREAMS] [-t TOKENS_A_SECOND] [-s SECONDS] [-h HONE]
  *
- * Three processes: a service that streams (OpenAI's Chat Completions), hone's own model layer, state,
- * views and terminal on a pseudo-terminal, and this one, which reads the terminal. With -h the program
- * itself is measured, too, as it asks so many questions in one round of a beam search. */
+ * Three processes: a service that streams (OpenAI's Chat Completions), hone's own model layer,
+ * state, views and terminal on a pseudo-terminal, and this one, which reads the terminal. With -h
+ * the program itself is measured, too, as it asks so many questions in one round of a beam
+ * search. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -30,28 +31,28 @@
 #include "model/model.h"
 
 #define MOST 256
-#define FRAME_MS 16             /* as in cli/workbench.c */
-#define MARKS 200               /* words whose way is timed */
+#define FRAME_MS 16 /* as in cli/workbench.c */
+#define MARKS 200   /* words whose way is timed */
 #define LETTERS 52
 
 /* Between the three processes. */
 struct shared {
-    _Atomic int64_t mark_ns;            /* when the service wrote the last mark; 0: none yet */
-    _Atomic int mark;                   /* its number */
-    _Atomic int seen;                   /* the last one this process saw on the terminal */
-    _Atomic int asked;                  /* questions that are being answered */
-    _Atomic int64_t tokens;             /* sent in all */
-    _Atomic int64_t behind_ms;          /* how far the service itself fell behind */
+    _Atomic int64_t mark_ns;   /* when the service wrote the last mark; 0: none yet */
+    _Atomic int mark;          /* its number */
+    _Atomic int seen;          /* the last one this process saw on the terminal */
+    _Atomic int asked;         /* questions that are being answered */
+    _Atomic int64_t tokens;    /* sent in all */
+    _Atomic int64_t behind_ms; /* how far the service itself fell behind */
     /* of the screen */
     int frames;
     double frame_ms[3], gap_ms[3], cpu_share, wall_s, bytes;
-    double end_ms;                      /* from the key that ends it to its end; 0: not measured */
+    double end_ms; /* from the key that ends it to its end; 0: not measured */
 };
 
 struct options {
     int streams, rate, seconds;
-    bool probe;                         /* the stream that is looked at is silent but for marks */
-    const char *hone;                   /* the program that is measured; NULL: run_screen */
+    bool probe;       /* the stream that is looked at is silent but for marks */
+    const char *hone; /* the program that is measured; NULL: run_screen */
 };
 
 static int64_t now_ns(void) {
@@ -62,7 +63,7 @@ static int64_t now_ns(void) {
 
 struct client {
     int fd;
-    bool asked;                         /* the request is there; its answer has begun */
+    bool asked; /* the request is there; its answer has begun */
     int64_t begun_ns, sent;
 };
 
@@ -77,10 +78,12 @@ struct service {
 
 static void say(int fd, const char *text) {
     char line[512];
-    int size = snprintf(line, sizeof line,
-                        "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1800000000,"
-                        "\"model\":\"bench\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"%s\"},"
-                        "\"logprobs\":null,\"finish_reason\":null}],\"usage\":null}\n\n", text);
+    int size =
+        snprintf(line, sizeof line,
+                 "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1800000000,"
+                 "\"model\":\"bench\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"%s\"},"
+                 "\"logprobs\":null,\"finish_reason\":null}],\"usage\":null}\n\n",
+                 text);
     if (write(fd, line, (size_t)size) != size && errno != EPIPE && errno != ECONNRESET)
         perror("service");
 }
@@ -120,7 +123,9 @@ static void talk(struct service *service, struct client *client, int64_t now) {
     if (late_ms > atomic_load(&shared->behind_ms))
         atomic_store(&shared->behind_ms, late_ms);
     for (; client->sent < due; client->sent++) {
-        say(client->fd, client->sent % 12 == 11 ? "tokens\\n" : client->sent % 3 ? "some " : "more ");
+        say(client->fd, client->sent % 12 == 11 ? "tokens\\n"
+                        : client->sent % 3      ? "some "
+                                                : "more ");
         atomic_fetch_add(&shared->tokens, 1);
     }
 }
@@ -131,7 +136,7 @@ static void greet(struct service *service, struct client *client) {
     char request[65536];
     ssize_t size = recv(client->fd, request, sizeof request, MSG_DONTWAIT);
     (void)service;
-    if (size <= 0 || client->asked)     /* the rest of a long prompt */
+    if (size <= 0 || client->asked) /* the rest of a long prompt */
         return;
     client->asked = true;
     atomic_fetch_add(&service->shared->asked, 1);
@@ -174,7 +179,8 @@ static int listen_on(int *port) {
 
 /* ---------------------------------------------------------------------------------- the screen */
 
-/* What the workbench does with a change of the session: a frame follows, at most one per FRAME_MS. */
+/* What the workbench does with a change of the session: a frame follows, at most one per
+ * FRAME_MS. */
 struct screen {
     struct loop *loop;
     struct tui_term *term;
@@ -211,9 +217,8 @@ static void on_text(void *data, struct str piece) {
     tune_call_stream(screen->state, stream->number, piece, false);
     uint64_t since_ms = (clock_monotonic_ns() - screen->drawn_ns) / 1000000;
     if (!screen->frame)
-        screen->frame = loop_timer_start(screen->loop,
-                                         since_ms >= FRAME_MS ? 0 : FRAME_MS - since_ms, 0, draw,
-                                         screen);
+        screen->frame = loop_timer_start(
+            screen->loop, since_ms >= FRAME_MS ? 0 : FRAME_MS - since_ms, 0, draw, screen);
 }
 
 static void on_done(void *data, const struct model_reply *reply) {
@@ -247,18 +252,18 @@ static void ask_all(struct screen *screen, struct model_client *client, struct s
     int64_t wall_ms = clock_wall_ms();
     snprintf(url, sizeof url, "http://127.0.0.1:%d/v1", port);
     for (int i = 0; i < count; i++) {
-        struct model_endpoint endpoint = {.api = "openai", .base_url = url, .model = "bench",
-                                          .proxy = "", .temperature = NAN};
+        struct model_endpoint endpoint = {
+            .api = "openai", .base_url = url, .model = "bench", .proxy = "", .temperature = NAN};
         struct model_message message = {MODEL_USER, STR("Make it faster.\n"), false};
         struct model_request request = {.endpoint = &endpoint, .messages = &message, .count = 1};
         streams[i] = (struct stream){screen, (int)screen->state->calls.len};
-        struct model_callbacks callbacks = {.on_text = on_text, .on_done = on_done,
-                                            .data = &streams[i]};
+        struct model_callbacks callbacks = {
+            .on_text = on_text, .on_done = on_done, .data = &streams[i]};
         tune_state_apply(screen->state, screen->state->seq + 1, wall_ms, "asked",
                          "{\"role\": \"planner\", \"model\": \"bench\", \"estimate\": 3210}");
         if (!model_ask(client, &request, &callbacks, &err))
             abort();
-        if (i == 0)                     /* the one that is looked at; the service knows it by that */
+        if (i == 0) /* the one that is looked at; the service knows it by that */
             loop_run_until(screen->loop, &(bool){false}, 200);
     }
 }
@@ -286,7 +291,7 @@ static void run_screen(const struct options *options, struct shared *shared, int
     struct model_client *client = model_client_new(screen.loop);
     draw(&screen);
     ask_all(&screen, client, streams, options->streams, port);
-    loop_run_until(screen.loop, &(bool){false}, 700);       /* until all of them stream */
+    loop_run_until(screen.loop, &(bool){false}, 700); /* until all of them stream */
     screen.frames_ms.len = screen.gaps_ms.len = 0;
     double cpu = cpu_s();
     int64_t begun = now_ns();
@@ -332,7 +337,8 @@ static void run_hone(const char *program, const char *folder, int streams, int p
     snprintf(path, sizeof path, "%s/hone", folder);
     snprintf(text, sizeof text,
              "[model bench]\napi = openai\nbase_url = http://127.0.0.1:%d/v1\nproxy = none\n"
-             "[search]\nquestions = %d\n[defaults]\nsearch = %s\n", port, streams, search);
+             "[search]\nquestions = %d\n[defaults]\nsearch = %s\n",
+             port, streams, search);
     if (!file_make_dirs(path, &err))
         abort();
     snprintf(path, sizeof path, "%s/hone/config.ini", folder);
@@ -349,7 +355,7 @@ static void run_hone(const char *program, const char *folder, int streams, int p
 struct watch {
     struct shared *shared;
     double ways_ms[MARKS];
-    int count, run;                     /* run: letters of the mark in a row so far */
+    int count, run; /* run: letters of the mark in a row so far */
 };
 
 static void look(struct watch *watch, const char *bytes, ssize_t size) {
@@ -416,13 +422,13 @@ static void watch_hone(struct watch *watch, const struct options *options, int f
     shared->cpu_share = (cpu_of(pid) - cpu) / shared->wall_s;
     begun = now_ns();
     (void)!write(fd, ":quit\r", 6);
-    watch_terminal(watch, fd, begun + 10000000000);     /* until the terminal is closed */
+    watch_terminal(watch, fd, begun + 10000000000); /* until the terminal is closed */
     shared->end_ms = (double)(now_ns() - begun) * 1e-6;
 }
 
 static void measure(const struct options *options, const char *title) {
-    struct shared *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE,
-                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct shared *shared =
+        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     struct service service = {.shared = shared, .options = options};
     struct winsize size = {.ws_row = 40, .ws_col = 120};
     struct watch watch = {.shared = shared};
@@ -464,15 +470,16 @@ static void measure(const struct options *options, const char *title) {
                shared->frame_ms[0], shared->frame_ms[1], shared->frame_ms[2],
                shared->frames / shared->wall_s, shared->gap_ms[0], shared->gap_ms[1],
                shared->gap_ms[2]);
-    printf("  %d questions at once; processor: %.1f %% of one core\n",
-           atomic_load(&shared->asked), shared->cpu_share * 100);
+    printf("  %d questions at once; processor: %.1f %% of one core\n", atomic_load(&shared->asked),
+           shared->cpu_share * 100);
     if (shared->end_ms > 0)
         printf("  it ended %.0f ms after it was told to\n", shared->end_ms);
     if (watch.count) {
         double ways[3];
         spread(watch.ways_ms, (size_t)watch.count, ways);
         printf("  a word's way from the service to the terminal: median %.1f ms, p99 %.1f ms, "
-               "most %.1f ms (%d words)\n", ways[0], ways[1], ways[2], watch.count);
+               "most %.1f ms (%d words)\n",
+               ways[0], ways[1], ways[2], watch.count);
     }
     munmap(shared, sizeof *shared);
 }
@@ -489,14 +496,17 @@ int main(int argc, char **argv) {
         }
         long value = strtol(optarg ? optarg : "0", NULL, 10);
         if (option == '?' || value < 1 || (option == 'n' && value > MOST)) {
-            fprintf(stderr, "usage: %s [-n STREAMS] [-t TOKENS_A_SECOND] [-s SECONDS] [-h HONE]\n", argv[0]);
+            fprintf(stderr, "usage: %s [-n STREAMS] [-t TOKENS_A_SECOND] [-s SECONDS] [-h HONE]\n",
+                    argv[0]);
             return 2;
         }
-        *(option == 'n' ? &options.streams : option == 't' ? &options.rate : &options.seconds) =
-            (int)value;
+        *(option == 'n'   ? &options.streams
+          : option == 't' ? &options.rate
+                          : &options.seconds) = (int)value;
     }
     signal(SIGPIPE, SIG_IGN);
-    snprintf(title, sizeof title, "%d streams of %d tokens a second", options.streams, options.rate);
+    snprintf(title, sizeof title, "%d streams of %d tokens a second", options.streams,
+             options.rate);
     measure(&options, title);
     struct options alone = options;
     alone.streams = 1;

@@ -6,8 +6,8 @@
  *
  *     term_latency [-c COLS] [-r ROWS] [-n KEYS] [-k KEYSTRING] [-q QUIT] [-f] -- COMMAND [ARG ...]
  *
- * With -f a key is answered by the first bytes after it: for a screen that moves by itself too.
- */
+ * With -f a key is answered by the first bytes after it: for a screen that moves by itself
+ * too. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FRAME_QUIET_MS 120      /* a first frame is over when nothing comes for that long */
+#define FRAME_QUIET_MS 120 /* a first frame is over when nothing comes for that long */
 #define KEY_QUIET_MS 30
 
 struct options {
@@ -93,8 +93,9 @@ static void measure_keys(const struct options *o, int fd) {
     qsort(times, answered, sizeof *times, by_value);
     if (answered)
         printf("key to frame: %zu of %d keys answered, median %.3f ms, p99 %.3f ms, max %.3f ms, "
-               "%.0f bytes a key\n", answered, o->keys, times[answered / 2],
-               times[answered * 99 / 100], times[answered - 1], (double)bytes / (double)answered);
+               "%.0f bytes a key\n",
+               answered, o->keys, times[answered / 2], times[answered * 99 / 100],
+               times[answered - 1], (double)bytes / (double)answered);
     else
         printf("key to frame: no key was answered\n");
     free(times);
@@ -120,8 +121,10 @@ static bool parse(int argc, char **argv, struct options *o) {
 int main(int argc, char **argv) {
     struct options o = {.columns = 120, .rows = 40, .keys = 200, .sequence = "jk", .quit = "q"};
     if (!parse(argc, argv, &o)) {
-        fprintf(stderr, "usage: %s [-c COLS] [-r ROWS] [-n KEYS] [-k KEYSTRING] [-q QUIT] -- "
-                        "COMMAND [ARG ...]\n", argv[0]);
+        fprintf(stderr,
+                "usage: %s [-c COLS] [-r ROWS] [-n KEYS] [-k KEYSTRING] [-q QUIT] -- "
+                "COMMAND [ARG ...]\n",
+                argv[0]);
         return 2;
     }
     struct winsize size = {.ws_row = (unsigned short)o.rows, .ws_col = (unsigned short)o.columns};
@@ -147,7 +150,8 @@ int main(int argc, char **argv) {
     struct timespec idle = {.tv_sec = 3};
     nanosleep(&idle, NULL);
     drain(fd, 1, 1, &bytes, NULL);
-    printf("idle: %.3f s of processor time and %zu bytes in 3 s\n", cpu_seconds(pid) - before, bytes);
+    printf("idle: %.3f s of processor time and %zu bytes in 3 s\n", cpu_seconds(pid) - before,
+           bytes);
     (void)!write(fd, o.quit, strlen(o.quit));
     drain(fd, 100, 300, &bytes, NULL);
     kill(pid, SIGKILL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* transport [ROUNDS [MIB]]: how fast lines and files come over a connection, beside the system's ssh
- * and sftp, in one run and in turn, over loopback. Prints medians and ratios (ours / theirs; more is
- * better) and the longest time that the loop was held up. What sftp needs to connect is measured by a
- * session that copies nothing, and taken off. */
+/* transport [ROUNDS [MIB]]: how fast lines and files come over a connection, beside the system's
+ * ssh and sftp, in one run and in turn, over loopback. Prints medians and ratios (ours / theirs;
+ * more is better) and the longest time that the loop was held up. What sftp needs to connect is
+ * measured by a session that copies nothing, and taken off. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -12,14 +12,15 @@
 
 #define LIMIT_MS 300000
 #define MOST_ROUNDS 25
-#define LINE "a line of a log as a compiler prints it, with a number of its own and some more words %07d"
+#define LINE \
+    "a line of a log as a compiler prints it, with a number of its own and some more words %07d"
 
 struct bench {
     struct lab *lab;
     struct loop *loop;
     struct transport *transport;
     char *file, *back, *batch;
-    char known[512];                    /* option: ssh takes the home of the user, not HOME */
+    char known[512]; /* option: ssh takes the home of the user, not HOME */
     size_t bytes;
     bool done, failed;
     size_t lines, expected_lines;
@@ -75,16 +76,21 @@ static void on_child_exit(void *data, const struct loop_exit *result) {
 }
 
 static void make_script(const struct bench *bench, char script[256]) {
-    snprintf(script, 256, "seq -f '%s' 1 %zu", "a line of a log as a compiler prints it, with a number "
-             "of its own and some more words %07.0f", bench->expected_lines);
+    snprintf(script, 256, "seq -f '%s' 1 %zu",
+             "a line of a log as a compiler prints it, with a number "
+             "of its own and some more words %07.0f",
+             bench->expected_lines);
 }
 
 static double lines_of_ours(struct bench *bench) {
     char script[256];
     make_script(bench, script);
     const char *argv[] = {"sh", "-c", script, NULL};
-    struct transport_command_spec spec = {.argv = argv, .out = LOOP_LINES, .err = LOOP_INHERIT,
-                                          .on_output = on_line, .on_exit = on_command_exit,
+    struct transport_command_spec spec = {.argv = argv,
+                                          .out = LOOP_LINES,
+                                          .err = LOOP_INHERIT,
+                                          .on_output = on_line,
+                                          .on_exit = on_command_exit,
                                           .data = bench};
     spec.err = LOOP_LINES;
     struct err err;
@@ -97,9 +103,12 @@ static double lines_of_ours(struct bench *bench) {
 }
 
 static double child(struct bench *bench, const char *const *argv, bool lines) {
-    struct loop_child_spec spec = {.argv = argv, .out = lines ? LOOP_LINES : LOOP_DISCARD,
-                                   .err = LOOP_DISCARD, .on_output = on_line,
-                                   .on_exit = on_child_exit, .data = bench};
+    struct loop_child_spec spec = {.argv = argv,
+                                   .out = lines ? LOOP_LINES : LOOP_DISCARD,
+                                   .err = LOOP_DISCARD,
+                                   .on_output = on_line,
+                                   .on_exit = on_child_exit,
+                                   .data = bench};
     struct err err;
     bench->lines = 0;
     bench->done = false;
@@ -113,8 +122,8 @@ static double child(struct bench *bench, const char *const *argv, bool lines) {
 static double lines_of_theirs(struct bench *bench) {
     char script[256];
     make_script(bench, script);
-    const char *argv[] = {"ssh", "-F", lab_ssh_config(bench->lab), "-o", bench->known, "peer", script,
-                          NULL};
+    const char *argv[] = {"ssh",  "-F", lab_ssh_config(bench->lab), "-o", bench->known, "peer",
+                          script, NULL};
     return child(bench, argv, true);
 }
 
@@ -129,9 +138,11 @@ static void on_copied(void *data, const struct err *why) {
 }
 
 static double copy(struct bench *bench, enum transport_copy_kind kind) {
-    struct transport_copy_spec spec = {.kind = kind, .remote = "bench.data",
+    struct transport_copy_spec spec = {.kind = kind,
+                                       .remote = "bench.data",
                                        .local = kind == TRANSPORT_PUT ? bench->file : bench->back,
-                                       .on_done = on_copied, .context = bench};
+                                       .on_done = on_copied,
+                                       .context = bench};
     struct err err;
     bench->done = false;
     uint64_t from = clock_monotonic_ns();
@@ -155,8 +166,9 @@ static double sftp(struct bench *bench, const char *verb, const char *from, cons
     if (!file_write(bench->batch, text.at, text.len, NULL))
         stop("cannot write the batch");
     buf_free(&text);
-    const char *argv[] = {"sftp", "-q", "-F", lab_ssh_config(bench->lab), "-o", bench->known,
-                          "-b", bench->batch, "peer", NULL};
+    const char *argv[] = {"sftp", "-q",         "-F", lab_ssh_config(bench->lab),
+                          "-o",   bench->known, "-b", bench->batch,
+                          "peer", NULL};
     return child(bench, argv, false);
 }
 
@@ -199,7 +211,7 @@ static const struct contest contests[] = {
 static void run(struct bench *bench, const struct contest *contest, int rounds) {
     double ours[MOST_ROUNDS], theirs[MOST_ROUNDS];
     uint64_t longest = 0;
-    contest->ours(bench);               /* the first of each warms up */
+    contest->ours(bench); /* the first of each warms up */
     contest->theirs(bench);
     for (int i = 0; i < rounds; i++) {
         bench->longest_ns = bench->turn_ns = 0;
@@ -248,8 +260,8 @@ int main(int argc, char **argv) {
     bench.batch = lab_path(bench.lab, "batch");
     snprintf(bench.known, sizeof bench.known, "UserKnownHostsFile=%s", lab_known_hosts(bench.lab));
     make_file(&bench);
-    struct transport_callbacks callbacks = {.on_ready = on_ready, .on_closed = on_closed,
-                                            .data = &bench};
+    struct transport_callbacks callbacks = {
+        .on_ready = on_ready, .on_closed = on_closed, .data = &bench};
     const char *client = getenv("HONE_BENCH_CLIENT");
     struct transport_host host = {.name = "peer", .client = client ? client : "libssh2"};
     struct err err;

@@ -55,16 +55,24 @@ static inline uint32_t build_storage(struct build *b, struct nki_storage storage
 /* A tile [p, f] on chip. */
 static inline uint32_t build_tile(struct build *b, enum nki_space space, enum dtype dtype, int p,
                                   int f) {
-    return build_storage(b, (struct nki_storage){
-                                .space = space, .dtype = dtype, .n_dims = 2, .shape = {p, f},
-                                .partitions = (uint32_t)p, .blocks = 1, .name = "tile",
-                                .block_bytes = (uint64_t)f * dtype_bytes(dtype)});
+    return build_storage(b, (struct nki_storage){.space = space,
+                                                 .dtype = dtype,
+                                                 .n_dims = 2,
+                                                 .shape = {p, f},
+                                                 .partitions = (uint32_t)p,
+                                                 .blocks = 1,
+                                                 .name = "tile",
+                                                 .block_bytes = (uint64_t)f * dtype_bytes(dtype)});
 }
 
 static inline uint32_t build_hbm(struct build *b, enum dtype dtype, int rows, int columns) {
-    return build_storage(b, (struct nki_storage){
-                                .space = NKI_HBM, .dtype = dtype, .n_dims = 2, .name = "hbm",
-                                .shape = {rows, columns}, .blocks = 1,
+    return build_storage(
+        b, (struct nki_storage){.space = NKI_HBM,
+                                .dtype = dtype,
+                                .n_dims = 2,
+                                .name = "hbm",
+                                .shape = {rows, columns},
+                                .blocks = 1,
                                 .bytes = (uint64_t)rows * (uint64_t)columns * dtype_bytes(dtype)});
 }
 
@@ -95,10 +103,11 @@ static inline struct nki_ap *build_new_ap(struct build *b, struct nki_ap ap) {
 /* All of a storage of two dimensions. */
 static inline struct nki_ap *build_all(struct build *b, uint32_t storage) {
     const struct nki_storage *s = &b->program->storages.at[storage];
-    return build_new_ap(b, (struct nki_ap){
-                               .storage = storage, .dtype = s->dtype, .n_dims = 2,
-                               .step = {s->space == NKI_HBM ? s->shape[1] : 1, 1},
-                               .count = {(int32_t)s->shape[0], (int32_t)s->shape[1]}});
+    return build_new_ap(b, (struct nki_ap){.storage = storage,
+                                           .dtype = s->dtype,
+                                           .n_dims = 2,
+                                           .step = {s->space == NKI_HBM ? s->shape[1] : 1, 1},
+                                           .count = {(int32_t)s->shape[0], (int32_t)s->shape[1]}});
 }
 
 /* Rows [row, row + rows) and columns [column, column + columns) of it. */
@@ -146,14 +155,16 @@ static inline struct nki_instr *build_instr(struct build *b, enum nki_op op,
     struct nki_operand *copy = ARENA_ARRAY(b->program->arena, struct nki_operand, all + 1);
     for (size_t i = 0; i < n && i < all; i++)
         copy[i] = operands[i];
-    *vec_push(&b->program->locs) = (struct nki_loc){
-        .line = (uint32_t)b->program->instrs.len + 1, .column = 1, .caller = -1};
+    *vec_push(&b->program->locs) =
+        (struct nki_loc){.line = (uint32_t)b->program->instrs.len + 1, .column = 1, .caller = -1};
     struct nki_instr *instr = vec_push(&b->program->instrs);
-    *instr = (struct nki_instr){.op = (uint16_t)op, .n_operands = (uint8_t)all, .operands = copy,
+    *instr = (struct nki_instr){.op = (uint16_t)op,
+                                .n_operands = (uint8_t)all,
+                                .operands = copy,
                                 .loc = (uint32_t)b->program->locs.len - 1};
     return instr;
 }
-#define RUN(b, op, ...) \
+#define RUN(b, op, ...)                                                      \
     build_instr((b), NKI_OP_##op, (const struct nki_operand[]){__VA_ARGS__}, \
                 sizeof((const struct nki_operand[]){__VA_ARGS__}) / sizeof(struct nki_operand))
 
@@ -199,8 +210,8 @@ static inline void build_must_run(struct build *b) {
 static inline float build_value(const struct build *b, size_t output, size_t i) {
     const struct array *array = &b->outputs[output];
     float value;
-    device_to_float(array->dtype,
-                    (const char *)array->data + i * dtype_bytes(array->dtype), &value, 1);
+    device_to_float(array->dtype, (const char *)array->data + i * dtype_bytes(array->dtype), &value,
+                    1);
     return value;
 }
 

@@ -14,13 +14,13 @@ static void expect(const struct build *b, size_t output, const float *values, si
 }
 
 /* One instruction on the tile of `eight` ([2, 4] fp32) into a tile of the same shape. */
-#define ON_EIGHT(op, ...) \
-    struct build b = build_start("trn3"); \
-    uint32_t data = build_loaded(&b, DTYPE_FLOAT32, 2, 4, eight); \
-    uint32_t dst = build_tile(&b, NKI_SBUF, DTYPE_FLOAT32, 2, 4); \
+#define ON_EIGHT(op, ...)                                                              \
+    struct build b = build_start("trn3");                                              \
+    uint32_t data = build_loaded(&b, DTYPE_FLOAT32, 2, 4, eight);                      \
+    uint32_t dst = build_tile(&b, NKI_SBUF, DTYPE_FLOAT32, 2, 4);                      \
     struct nki_operand in = tile(build_all(&b, data)), out = tile(build_all(&b, dst)); \
-    RUN(&b, op, __VA_ARGS__); \
-    build_store(&b, dst); \
+    RUN(&b, op, __VA_ARGS__);                                                          \
+    build_store(&b, dst);                                                              \
     build_must_run(&b)
 
 static void tensor_scalar_applies_two_operators(void **state) {
@@ -70,14 +70,17 @@ static void binary_operators_have_their_meaning(void **state) {
         enum nki_func func;
         float a, b, result;
     } cases[] = {
-        {NKI_FUNC_ADD, 2, 3, 5}, {NKI_FUNC_SUBTRACT, 2, 3, -1}, {NKI_FUNC_MULTIPLY, 2, 3, 6},
-        {NKI_FUNC_DIVIDE, 3, 2, 1.5f}, {NKI_FUNC_MAXIMUM, 2, 3, 3}, {NKI_FUNC_MINIMUM, 2, 3, 2},
+        {NKI_FUNC_ADD, 2, 3, 5},         {NKI_FUNC_SUBTRACT, 2, 3, -1},
+        {NKI_FUNC_MULTIPLY, 2, 3, 6},    {NKI_FUNC_DIVIDE, 3, 2, 1.5f},
+        {NKI_FUNC_MAXIMUM, 2, 3, 3},     {NKI_FUNC_MINIMUM, 2, 3, 2},
         {NKI_FUNC_MAXIMUM, NAN, 3, NAN}, {NKI_FUNC_MINIMUM, 3, NAN, NAN},
-        {NKI_FUNC_ABS_MAX, -4, 3, 4}, {NKI_FUNC_ABS_MIN, -4, 3, 3}, {NKI_FUNC_EQUAL, 2, 2, 1},
-        {NKI_FUNC_NOT_EQUAL, 2, 2, 0}, {NKI_FUNC_LESS, 2, 3, 1}, {NKI_FUNC_LESS_EQUAL, 3, 3, 1},
-        {NKI_FUNC_GREATER, 2, 3, 0}, {NKI_FUNC_GREATER_EQUAL, 2, 3, 0},
+        {NKI_FUNC_ABS_MAX, -4, 3, 4},    {NKI_FUNC_ABS_MIN, -4, 3, 3},
+        {NKI_FUNC_EQUAL, 2, 2, 1},       {NKI_FUNC_NOT_EQUAL, 2, 2, 0},
+        {NKI_FUNC_LESS, 2, 3, 1},        {NKI_FUNC_LESS_EQUAL, 3, 3, 1},
+        {NKI_FUNC_GREATER, 2, 3, 0},     {NKI_FUNC_GREATER_EQUAL, 2, 3, 0},
         {NKI_FUNC_LOGICAL_AND, 2, 0, 0}, {NKI_FUNC_LOGICAL_OR, 2, 0, 1},
-        {NKI_FUNC_LOGICAL_XOR, 2, 3, 0}, {NKI_FUNC_MOD, -7, 3, 2}, {NKI_FUNC_FMOD, -7, 3, -1},
+        {NKI_FUNC_LOGICAL_XOR, 2, 3, 0}, {NKI_FUNC_MOD, -7, 3, 2},
+        {NKI_FUNC_FMOD, -7, 3, -1},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct build b = build_start("trn3");
@@ -119,9 +122,12 @@ static void bitwise_operators_work_on_bits(void **state) {
         int32_t operand;
         uint32_t result;
     } cases[] = {
-        {NKI_FUNC_BITWISE_AND, 0x7fffffff, 0x70f0f0f1}, {NKI_FUNC_BITWISE_OR, 0xe, 0xf0f0f0ff},
-        {NKI_FUNC_BITWISE_XOR, -1, 0x0f0f0f0e}, {NKI_FUNC_LEFT_SHIFT, 4, 0x0f0f0f10},
-        {NKI_FUNC_RIGHT_SHIFT, 28, 0xf}, {NKI_FUNC_INVERT, 0, 0x0f0f0f0e},
+        {NKI_FUNC_BITWISE_AND, 0x7fffffff, 0x70f0f0f1},
+        {NKI_FUNC_BITWISE_OR, 0xe, 0xf0f0f0ff},
+        {NKI_FUNC_BITWISE_XOR, -1, 0x0f0f0f0e},
+        {NKI_FUNC_LEFT_SHIFT, 4, 0x0f0f0f10},
+        {NKI_FUNC_RIGHT_SHIFT, 28, 0xf},
+        {NKI_FUNC_INVERT, 0, 0x0f0f0f0e},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct build b = build_start("trn2");
@@ -185,8 +191,8 @@ static void reductions_fold_the_last_axes(void **state) {
         bool negate;
         float results[2];
     } cases[] = {
-        {NKI_FUNC_ADD, false, {7, 12}}, {NKI_FUNC_ADD, true, {-7, -12}},
-        {NKI_FUNC_MAXIMUM, false, {4, 9}}, {NKI_FUNC_MINIMUM, false, {-1, -5}},
+        {NKI_FUNC_ADD, false, {7, 12}},          {NKI_FUNC_ADD, true, {-7, -12}},
+        {NKI_FUNC_MAXIMUM, false, {4, 9}},       {NKI_FUNC_MINIMUM, false, {-1, -5}},
         {NKI_FUNC_MULTIPLY, false, {-12, -540}}, {NKI_FUNC_LOGICAL_AND, false, {1, 1}},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -207,7 +213,7 @@ static void reductions_keep_the_outer_free_axes(void **state) {
     struct build b = build_start("trn2");
     uint32_t data = build_loaded(&b, DTYPE_FLOAT32, 2, 4, eight);
     uint32_t dst = build_tile(&b, NKI_SBUF, DTYPE_FLOAT32, 2, 2);
-    struct nki_ap *ap = build_all(&b, data);    /* [2, 2, 2] with the free dimensions exchanged */
+    struct nki_ap *ap = build_all(&b, data); /* [2, 2, 2] with the free dimensions exchanged */
     ap->n_dims = 3;
     ap->count[1] = ap->count[2] = 2;
     ap->step[1] = 1;
@@ -414,7 +420,7 @@ static void ranges_keep_what_lies_within(void **state) {
 
 static void affine_patterns_count_and_choose(void **state) {
     (void)state;
-    static const int64_t pattern[] = {10, 2, 1, 2};     /* 0 1 10 11 */
+    static const int64_t pattern[] = {10, 2, 1, 2}; /* 0 1 10 11 */
     struct build b = build_start("trn2");
     uint32_t data = build_loaded(&b, DTYPE_FLOAT32, 2, 4, eight);
     uint32_t index = build_tile(&b, NKI_SBUF, DTYPE_INT32, 2, 4);
@@ -454,8 +460,8 @@ static void functions_without_an_instruction_run_too(void **state) {
         enum nki_func func;
         float results[4];
     } cases[] = {
-        {NKI_FUNC_FLOOR, {-2, 0, 0, 2}}, {NKI_FUNC_CEIL, {-1, 0, 1, 3}},
-        {NKI_FUNC_TRUNC, {-1, 0, 0, 2}}, {NKI_FUNC_NEGATIVE, {1.5f, 0, -0.5f, -2.5f}},
+        {NKI_FUNC_FLOOR, {-2, 0, 0, 2}},      {NKI_FUNC_CEIL, {-1, 0, 1, 3}},
+        {NKI_FUNC_TRUNC, {-1, 0, 0, 2}},      {NKI_FUNC_NEGATIVE, {1.5f, 0, -0.5f, -2.5f}},
         {NKI_FUNC_LOGICAL_NOT, {0, 1, 0, 0}}, {NKI_FUNC_SIGN, {-1, 0, 1, 1}},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -477,8 +483,9 @@ static void functions_are_accurate(void **state) {
     static float values[N];
     for (int i = 0; i < N; i++)
         values[i] = (float)(i - N / 2) * 0.0137f + 0.001f;
-    static const enum nki_func funcs[] = {NKI_FUNC_EXP, NKI_FUNC_TANH, NKI_FUNC_SIGMOID,
-        NKI_FUNC_SILU, NKI_FUNC_GELU, NKI_FUNC_SOFTPLUS, NKI_FUNC_ERF, NKI_FUNC_LOG};
+    static const enum nki_func funcs[] = {NKI_FUNC_EXP,  NKI_FUNC_TANH, NKI_FUNC_SIGMOID,
+                                          NKI_FUNC_SILU, NKI_FUNC_GELU, NKI_FUNC_SOFTPLUS,
+                                          NKI_FUNC_ERF,  NKI_FUNC_LOG};
     struct build b = build_start("trn2");
     uint32_t data = build_loaded(&b, DTYPE_FLOAT32, 1, N, values);
     uint32_t dst[COUNT_OF(funcs)];
@@ -490,8 +497,9 @@ static void functions_are_accurate(void **state) {
     build_must_run(&b);
     for (size_t i = 0; i < N; i++) {
         double x = values[i], s = 1 / (1 + exp(-x));
-        const double exact[8] = {exp(x), tanh(x), s, x * s, x * 0.5 * erfc(-x * M_SQRT1_2),
-                                 x > 30 ? x : log1p(exp(x)), erf(x), log(x)};
+        const double exact[8] = {
+            exp(x), tanh(x), s, x * s, x * 0.5 * erfc(-x * M_SQRT1_2), x > 30 ? x : log1p(exp(x)),
+            erf(x), log(x)};
         for (size_t k = 0; k < 8; k++) {
             float found = build_value(&b, k, i);
             double ulp = fabs((double)(nextafterf((float)exact[k], INFINITY) - (float)exact[k]));
@@ -507,11 +515,16 @@ static void functions_are_accurate(void **state) {
 static void the_other_functions_follow_their_formulas(void **state) {
     (void)state;
     static const float values[] = {-3.5f, -1, -0.25f, 0.001f, 0.5f, 1, 2.75f};
-    static const enum nki_func funcs[] = {NKI_FUNC_SQRT, NKI_FUNC_RSQRT, NKI_FUNC_RECIPROCAL,
-        NKI_FUNC_ARCTAN, NKI_FUNC_MISH, NKI_FUNC_SILU_DX, NKI_FUNC_GELU_DX};
-    static const enum nki_func more[] = {NKI_FUNC_GELU_APPRX_TANH, NKI_FUNC_GELU_APPRX_SIGMOID,
-        NKI_FUNC_GELU_APPRX_SIGMOID_DX, NKI_FUNC_ERF_DX, NKI_FUNC_RELU, NKI_FUNC_ABS,
-        NKI_FUNC_SQUARE};
+    static const enum nki_func funcs[] = {NKI_FUNC_SQRT,   NKI_FUNC_RSQRT, NKI_FUNC_RECIPROCAL,
+                                          NKI_FUNC_ARCTAN, NKI_FUNC_MISH,  NKI_FUNC_SILU_DX,
+                                          NKI_FUNC_GELU_DX};
+    static const enum nki_func more[] = {NKI_FUNC_GELU_APPRX_TANH,
+                                         NKI_FUNC_GELU_APPRX_SIGMOID,
+                                         NKI_FUNC_GELU_APPRX_SIGMOID_DX,
+                                         NKI_FUNC_ERF_DX,
+                                         NKI_FUNC_RELU,
+                                         NKI_FUNC_ABS,
+                                         NKI_FUNC_SQUARE};
     struct build b[2] = {build_start("trn2"), build_start("trn2")};
     for (size_t half = 0; half < 2; half++) {
         uint32_t data = build_loaded(&b[half], DTYPE_FLOAT32, 1, 7, values);
@@ -527,8 +540,8 @@ static void the_other_functions_follow_their_formulas(void **state) {
         double x = values[i], s = 1 / (1 + exp(-x)), t = 1 / (1 + exp(-1.702 * x));
         double density = exp(-x * x / 2) / sqrt(2 * M_PI), normal = erfc(-x * M_SQRT1_2) / 2;
         const double exact[2][7] = {
-            {sqrt(x), 1 / sqrt(x), 1 / x, atan(x), x * tanh(log1p(exp(x))),
-             s * (1 + x * (1 - s)), normal + x * density},
+            {sqrt(x), 1 / sqrt(x), 1 / x, atan(x), x * tanh(log1p(exp(x))), s * (1 + x * (1 - s)),
+             normal + x * density},
             {x / 2 * (1 + tanh(sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))), x * t,
              t + 1.702 * x * t * (1 - t), 2 / sqrt(M_PI) * exp(-x * x), x > 0 ? x : 0, fabs(x),
              x * x}};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the hardware refuses, one program per rule: what is said, under which code, and that the same
- * program within the limit loads. Also that the tables of operands agree. */
+/* What the hardware refuses, one program per rule: what is said, under which code, and that the
+ * same program within the limit loads. Also that the tables of operands agree. */
 #include "device/build.h"
 #include "device/image.h"
 #include "device/operands.h"
@@ -203,8 +203,12 @@ static void out_of_bounds(struct build *b, int n) {
 }
 
 static void hbm_size(struct build *b, int n) {
-    build_storage(b, (struct nki_storage){.space = NKI_HBM, .dtype = F32, .n_dims = 1, .blocks = 1,
-                                          .bytes = (uint64_t)n << 30, .name = "huge"});
+    build_storage(b, (struct nki_storage){.space = NKI_HBM,
+                                          .dtype = F32,
+                                          .n_dims = 1,
+                                          .blocks = 1,
+                                          .bytes = (uint64_t)n << 30,
+                                          .name = "huge"});
     partitions(b, 1);
 }
 
@@ -221,7 +225,7 @@ static void pattern_count(struct build *b, int n) {
 static const struct rule {
     build_fn *build;
     int good, bad;
-    const char *message;            /* part of it */
+    const char *message; /* part of it */
     const char *code;
 } rules[] = {
     {partitions, 128, 129, "129 partitions, 1 to 128", "err_num_partition_exceed_arch_limit"},
@@ -356,8 +360,8 @@ static void engines_are_chosen(void **state) {
     RUN(&b, ACTIVATION, tile(t), func(NKI_FUNC_EXP), tile(p));
     RUN(&b, MEMSET, tile(t), number(0))->engine = NKI_ENGINE_GPSIMD;
     static const enum nki_engine expected[] = {
-        NKI_ENGINE_DMA, NKI_ENGINE_VECTOR, NKI_ENGINE_GPSIMD, NKI_ENGINE_GPSIMD, NKI_ENGINE_TENSOR,
-        NKI_ENGINE_VECTOR, NKI_ENGINE_SCALAR, NKI_ENGINE_GPSIMD};
+        NKI_ENGINE_DMA,    NKI_ENGINE_VECTOR, NKI_ENGINE_GPSIMD, NKI_ENGINE_GPSIMD,
+        NKI_ENGINE_TENSOR, NKI_ENGINE_VECTOR, NKI_ENGINE_SCALAR, NKI_ENGINE_GPSIMD};
     struct device_image *image = device_load(b.program, b.generation, &b.diags);
     assert_non_null(image);
     for (size_t i = 0; i < COUNT_OF(expected); i++)
@@ -395,7 +399,8 @@ static void names_of_positions_agree(void **state) {
         const char *name;
         int position;
     } names[] = {
-        {NKI_OP_DMA_COPY, "oob_mode", DMA_COPY_OOB}, {NKI_OP_DMA_COPY, "dge_mode", DMA_COPY_DGE},
+        {NKI_OP_DMA_COPY, "oob_mode", DMA_COPY_OOB},
+        {NKI_OP_DMA_COPY, "dge_mode", DMA_COPY_DGE},
         {NKI_OP_DMA_TRANSPOSE, "dge_mode", DMA_TRANSPOSE_DGE},
         {NKI_OP_DMA_COMPUTE, "reduce_op", DMA_COMPUTE_OP},
         {NKI_OP_TENSOR_COPY_PREDICATED, "reverse_pred", PREDICATED_REVERSE},
@@ -405,7 +410,8 @@ static void names_of_positions_agree(void **state) {
         {NKI_OP_NC_MATMUL, "accumulate", MATMUL_ACCUMULATE},
         {NKI_OP_NC_MATMUL, "tile_size", MATMUL_TILE_SIZE},
         {NKI_OP_NC_MATMUL, "perf_mode", MATMUL_PERF_MODE},
-        {NKI_OP_ACTIVATION, "data", ACTIVATION_DATA}, {NKI_OP_ACTIVATION, "bias", ACTIVATION_BIAS},
+        {NKI_OP_ACTIVATION, "data", ACTIVATION_DATA},
+        {NKI_OP_ACTIVATION, "bias", ACTIVATION_BIAS},
         {NKI_OP_ACTIVATION, "scale", ACTIVATION_SCALE},
         {NKI_OP_ACTIVATION, "reduce_cmd", ACTIVATION_REDUCE_CMD},
         {NKI_OP_ACTIVATION_REDUCE, "scale", ACTIVATION_REDUCE__SCALE},
@@ -427,9 +433,11 @@ static void names_of_positions_agree(void **state) {
         {NKI_OP_SELECT_REDUCE, "reduce_cmd", SELECT_CMD},
         {NKI_OP_RANGE_SELECT, "on_false_value", RANGE_ON_FALSE},
         {NKI_OP_RANGE_SELECT, "range_start", RANGE_START},
-        {NKI_OP_AFFINE_SELECT, "offset", AFFINE_OFFSET}, {NKI_OP_IOTA, "offset", IOTA_OFFSET},
+        {NKI_OP_AFFINE_SELECT, "offset", AFFINE_OFFSET},
+        {NKI_OP_IOTA, "offset", IOTA_OFFSET},
         {NKI_OP_IOTA, "channel_multiplier", IOTA_CHANNEL},
-        {NKI_OP_DROPOUT, "prob", DROPOUT_PROB}, {NKI_OP_ELEMENTWISE, "data", ELEMENTWISE_DATA},
+        {NKI_OP_DROPOUT, "prob", DROPOUT_PROB},
+        {NKI_OP_ELEMENTWISE, "data", ELEMENTWISE_DATA},
     };
     for (size_t i = 0; i < COUNT_OF(names); i++)
         if (nki_operand_index(names[i].op, names[i].name) != names[i].position)
@@ -440,8 +448,8 @@ static void operands_know_their_roles(void **state) {
     (void)state;
     struct build b = build_start("trn2");
     const struct nki_ap *t = sbuf(&b, F32, 64, 4), *sum = sbuf(&b, F32, 64, 1);
-    RUN(&b, ACTIVATION, tile(t), func(NKI_FUNC_EXP), tile(t), tile(sum), none(),
-        func(NKI_FUNC_ADD), tile(sum), member(3));
+    RUN(&b, ACTIVATION, tile(t), func(NKI_FUNC_EXP), tile(t), tile(sum), none(), func(NKI_FUNC_ADD),
+        tile(sum), member(3));
     struct device_image *image = device_load(b.program, b.generation, &b.diags);
     struct device_operand operands[DEVICE_MAX_OPERANDS];
     assert_int_equal(device_operands(image, 0, operands), 4);

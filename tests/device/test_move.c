@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Data movement, matrix products and memory: DMA with gather and scatter, transposes, accumulation in
- * PSUM, masks, life spans, unwritten memory, limits of a run. */
+/* Data movement, matrix products and memory: DMA with gather and scatter, transposes, accumulation
+ * in PSUM, masks, life spans, unwritten memory, limits of a run. */
 #include "device/build.h"
 #include "device/operands.h"
 
@@ -17,7 +17,7 @@ static void dma_copies_between_shapes(void **state) {
     struct build b = build_start("trn2");
     uint32_t input = build_input(&b, DTYPE_FLOAT32, 4, 24, values);
     uint32_t t = build_tile(&b, NKI_SBUF, DTYPE_FLOAT32, 12, 8);
-    struct nki_ap *src = build_all(&b, input);      /* [4, 3, 8] */
+    struct nki_ap *src = build_all(&b, input); /* [4, 3, 8] */
     src->n_dims = 3;
     src->count[1] = 3;
     src->step[1] = 8;
@@ -70,8 +70,11 @@ static void dma_casts_and_broadcasts(void **state) {
 static struct nki_ap *indirect(struct build *b, uint32_t storage, uint32_t index, int rows,
                                bool skip) {
     const struct nki_storage *s = &b->program->storages.at[storage];
-    struct nki_indirect by = {.vector = true, .index = build_all(b, index), .step = s->shape[1],
-                              .skip_out_of_bounds = skip, .limit = s->shape[0]};
+    struct nki_indirect by = {.vector = true,
+                              .index = build_all(b, index),
+                              .step = s->shape[1],
+                              .skip_out_of_bounds = skip,
+                              .limit = s->shape[0]};
     struct nki_ap *ap = build_all(b, storage);
     ap->count[0] = rows;
     ap->indirect = arena_dup(b->program->arena, &by, sizeof by);
@@ -344,7 +347,7 @@ static void products_match_double_precision(void **state) {
 /* A product of ones: contraction 4, so 4 everywhere; `parts` writes say which columns and how. */
 struct part {
     int column, columns;
-    int accumulate;                 /* -1: left open */
+    int accumulate; /* -1: left open */
 };
 
 static void products(const struct part *parts, size_t n, bool legacy, const float *expected) {
@@ -418,7 +421,7 @@ static void a_mask_leaves_the_rest_alone(void **state) {
     struct build b = build_start("trn2");
     uint32_t t = build_tile(&b, NKI_SBUF, DTYPE_FLOAT32, 2, 4);
     RUN(&b, MEMSET, tile(build_all(&b, t)), number(1));
-    struct nki_mask mask = {.n_terms = 2};      /* f >= p + 1 and f < 3 */
+    struct nki_mask mask = {.n_terms = 2}; /* f >= p + 1 and f < 3 */
     mask.term[0] = (struct nki_mask_term){.c0 = -1, .c = {-1, 1}};
     mask.term[1] = (struct nki_mask_term){.c0 = 2, .c = {0, -1}};
     RUN(&b, MEMSET, tile(build_all(&b, t)), number(5))->mask = &mask;
@@ -451,8 +454,8 @@ static void an_overlapping_copy_reads_before_it_writes(void **state) {
     struct build b = build_start("trn2");
     uint32_t t = build_loaded(&b, DTYPE_FLOAT32, 1, 10, values);
     RUN(&b, TENSOR_COPY, tile(build_part(&b, t, 0, 1, 1, 9)), tile(build_part(&b, t, 0, 1, 0, 9)));
-    RUN(&b, TENSOR_SCALAR, tile(build_part(&b, t, 0, 1, 1, 9)),
-        tile(build_part(&b, t, 0, 1, 0, 9)), func(NKI_FUNC_ADD), number(1));
+    RUN(&b, TENSOR_SCALAR, tile(build_part(&b, t, 0, 1, 1, 9)), tile(build_part(&b, t, 0, 1, 0, 9)),
+        func(NKI_FUNC_ADD), number(1));
     build_store(&b, t);
     build_must_run(&b);
     for (size_t i = 2; i < 10; i++)
@@ -465,12 +468,16 @@ static void blocks_of_a_storage_live_apart(void **state) {
     (void)state;
     struct build b = build_start("trn2");
     uint32_t output = build_output(&b, DTYPE_FLOAT32, 8, 4);
-    uint32_t t = build_storage(&b, (struct nki_storage){
-                                       .space = NKI_SBUF, .dtype = DTYPE_FLOAT32, .n_dims = 3,
-                                       .shape = {4, 8, 4}, .partitions = 8, .blocks = 4,
-                                       .block_bytes = 16, .name = "blocks"});
-    struct nki_ap whole = {.storage = t, .dtype = DTYPE_FLOAT32, .n_dims = 2, .step = {1, 1},
-                           .count = {8, 4}};
+    uint32_t t = build_storage(&b, (struct nki_storage){.space = NKI_SBUF,
+                                                        .dtype = DTYPE_FLOAT32,
+                                                        .n_dims = 3,
+                                                        .shape = {4, 8, 4},
+                                                        .partitions = 8,
+                                                        .blocks = 4,
+                                                        .block_bytes = 16,
+                                                        .name = "blocks"});
+    struct nki_ap whole = {
+        .storage = t, .dtype = DTYPE_FLOAT32, .n_dims = 2, .step = {1, 1}, .count = {8, 4}};
     for (int k = 0; k < 4; k++) {
         struct nki_ap *ap = build_new_ap(&b, whole);
         ap->offset = 4 * k;
@@ -495,13 +502,17 @@ static void one_pattern_may_reach_over_blocks(void **state) {
     float *values = counted(8 * 12);
     struct build b = build_start("trn2");
     uint32_t input = build_input(&b, DTYPE_FLOAT32, 8, 12, values);
-    uint32_t t = build_storage(&b, (struct nki_storage){
-                                       .space = NKI_SBUF, .dtype = DTYPE_FLOAT32, .n_dims = 3,
-                                       .shape = {3, 8, 4}, .partitions = 8, .blocks = 3,
-                                       .block_bytes = 16, .name = "blocks"});
+    uint32_t t = build_storage(&b, (struct nki_storage){.space = NKI_SBUF,
+                                                        .dtype = DTYPE_FLOAT32,
+                                                        .n_dims = 3,
+                                                        .shape = {3, 8, 4},
+                                                        .partitions = 8,
+                                                        .blocks = 3,
+                                                        .block_bytes = 16,
+                                                        .name = "blocks"});
     uint32_t output = build_output(&b, DTYPE_FLOAT32, 8, 4);
-    struct nki_ap all = {.storage = t, .dtype = DTYPE_FLOAT32, .n_dims = 2, .step = {1, 1},
-                         .count = {8, 12}};
+    struct nki_ap all = {
+        .storage = t, .dtype = DTYPE_FLOAT32, .n_dims = 2, .step = {1, 1}, .count = {8, 12}};
     struct nki_ap second = all;
     second.offset = 4;
     second.count[1] = 4;

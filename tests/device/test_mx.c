@@ -25,8 +25,8 @@ static void product(struct build *b, enum dtype left, enum dtype right, const fl
     uint32_t out = build_tile(b, NKI_SBUF, DTYPE_FLOAT32, M, N);
     uint32_t a = quantised(b, left, M, x), c = quantised(b, right, N, y);
     for (int time = 0; time < 2; time++)
-        RUN(b, NC_MATMUL_MX, tile(build_all(b, psum)), tile(build_all(b, a)),
-            tile(build_all(b, c)), tile(build_all(b, a + 1)), tile(build_all(b, c + 1)));
+        RUN(b, NC_MATMUL_MX, tile(build_all(b, psum)), tile(build_all(b, a)), tile(build_all(b, c)),
+            tile(build_all(b, a + 1)), tile(build_all(b, c + 1)));
     RUN(b, TENSOR_COPY, tile(build_all(b, out)), tile(build_all(b, psum)));
     build_store(b, out);
 }
@@ -68,8 +68,8 @@ static void products_of_quantised_tiles_are_sums(void **state) {
 static void scales_lie_in_their_quadrant(void **state) {
     (void)state;
     float values[K * 4] = {0};
-    values[2] = -5;          /* group 0: 2^2 */
-    values[9 * 4] = 0.25f;   /* group 1: 2^-2 */
+    values[2] = -5;           /* group 0: 2^2 */
+    values[9 * 4] = 0.25f;    /* group 1: 2^-2 */
     values[47 * 4 + 3] = 448; /* group 5: 2^8 */
     struct build b = build_start("trn3");
     uint32_t to = quantised(&b, DTYPE_FLOAT8_E4M3FN_X4, 1, values);

@@ -5,8 +5,7 @@
 
 #include "build.h"
 
-/* ---- kernels -----------------------------------------------------------------------------------
- */
+/* ---- kernels -------------------------------------------------------------------------------- */
 
 static const char current_matmul[] =
     "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n"
@@ -26,8 +25,8 @@ static const char current_matmul[] =
     "        nisa.dma_copy(dst=out[m * 128:(m + 1) * 128, 0:512], src=res)\n"
     "    return out\n";
 
-#define LEGACY                                                                                     \
-    "import neuronxcc.nki as nki\nimport neuronxcc.nki.isa as nisa\n"                              \
+#define LEGACY                                                        \
+    "import neuronxcc.nki as nki\nimport neuronxcc.nki.isa as nisa\n" \
     "import neuronxcc.nki.language as nl\n@nki.jit\n"
 static const char legacy_softmax[] =
     LEGACY "def kernel(a, b):\n"
@@ -118,8 +117,7 @@ static void unload(struct loaded *l) {
     diag_free(&l->diags);
 }
 
-/* ---- what holds of every profile ----------------------------------------------------------------
- */
+/* ---- what holds of every profile ------------------------------------------------------------ */
 
 static void check_spans(const struct device_profile *profile) {
     for (size_t i = 0; i < profile->spans.len; i++) {
@@ -212,8 +210,7 @@ static void what_does_not_fit_is_refused_in_the_current_dialect(void **state) {
     unload(&l);
 }
 
-/* ---- costs of instructions ----------------------------------------------------------------------
- */
+/* ---- costs of instructions ------------------------------------------------------------------ */
 
 static const struct window {
     const char *device, *what;
@@ -296,8 +293,7 @@ static void instructions_cost_what_was_measured(void **state) {
     }
 }
 
-/* ---- against slow versions ----------------------------------------------------------------------
- */
+/* ---- against slow versions ------------------------------------------------------------------ */
 
 #define N_TILES 3
 #define N_STEPS 60

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Foreign bytes as what a model wrote: plans, kernels, lessons. Built with -DHONE_LIBFUZZER it is an
- * entry point for libFuzzer; as a program it mutates its own examples for a number of rounds. */
+/* Foreign bytes as what a model wrote: plans, kernels, lessons. Built with -DHONE_LIBFUZZER it is
+ * an entry point for libFuzzer; as a program it mutates its own examples for a number of rounds. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "tune/menu.h"
 #include "tune/sweep.h"
 
-#define SOURCE \
+#define SOURCE                                                                                 \
     "import nki\n\n@nki.jit\ndef kernel(x):\n    for i in range(4):\n        y = load(x, i)\n" \
     "        store(y, i)\n    return y\n"
 #define LINES 60
@@ -112,7 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct arena *arena = arena_new();
     struct tune_plan plans[TUNE_ANSWER_PLANS];
     struct err err = {0};
-    char *copy = mem_dup(data, size + !size);       /* its own end, for the sanitiser */
+    char *copy = mem_dup(data, size + !size); /* its own end, for the sanitiser */
     struct str text = {copy, size};
     size_t count = tune_answer_plans(text, LINES, arena, plans, &err);
     if (count > TUNE_ANSWER_PLANS || (!count && err.kind == ERR_NONE))
@@ -134,29 +134,70 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 #ifndef HONE_LIBFUZZER
 
 static const char *const examples[] = {
-    "I looked.\n\n**Title:** Keep w\n- **What**: load w once\n  before i\nWhy: it is read 32 times\n"
+    "I looked.\n\n**Title:** Keep w\n- **What**: load w once\n  before i\nWhy: it is read 32 "
+    "times\n"
     "Lines: 40-52\nMetric: `hbm_read_bytes`\nDirection: down\nSize: 60 %\nLatency: -20 %\n---\n"
     "## Plan 2: second\nwhat: c\n",
-    "Here:\n```json\n{\"plans\": [{\"title\": \"t\", \"what\": [\"one\", \"two\"], \"lines\": [3, 9], "
-    "\"metric\": \"pe_utilization\", \"direction\": \"up\", \"size\": 0.5, \"latency\": \"-1e3 %\"}]}\n```\n",
+    "Here:\n```json\n{\"plans\": [{\"title\": \"t\", \"what\": [\"one\", \"two\"], \"lines\": [3, "
+    "9], "
+    "\"metric\": \"pe_utilization\", \"direction\": \"up\", \"size\": 0.5, \"latency\": \"-1e3 "
+    "%\"}]}\n```\n",
     "```python\n" SOURCE "```\nand that is all\n",
-    "<<<<<<< SEARCH\n        y = load(x, i)\n=======\n        y = load(x, 2 * i)\n>>>>>>> REPLACE\n",
-    "```diff\n--- a/kernel.py\n+++ b/kernel.py\n@@ -5,2 +5,2 @@\n     for i in range(4):\n-        y = "
+    "<<<<<<< SEARCH\n        y = load(x, i)\n=======\n        y = load(x, 2 * i)\n>>>>>>> "
+    "REPLACE\n",
+    "```diff\n--- a/kernel.py\n+++ b/kernel.py\n@@ -5,2 +5,2 @@\n     for i in range(4):\n-        "
+    "y = "
     "load(x, i)\n+        y = load(x, i + 1)\n```\n",
     "<<<<<<< SEARCH\n   6          y = load(x, i)\n=======\n   6          y = load(x, 0)\n   7  z\n"
     ">>>>>>> REPLACE\n<<<<<<< SEARCH\n7: store(y, \xe2\x88\x92i)\n=======\n7: z\n>>>>>>> REPLACE\n",
-    "title: Load once\nsummary: what is read again stays\nslow: load(x)\nfast: w = load(x)\napplies: loops\n",
+    "title: Load once\nsummary: what is read again stays\nslow: load(x)\nfast: w = "
+    "load(x)\napplies: loops\n",
     "diagnosis: right\nlesson: DMA was the limit\n",
     "TILE_N in 128, 256, 512 TILE_K=64..512 helper.width 3@4",
-    "P = nl.tile_size.pmax\nB = 4 * P\ndef h(x, w=8):\n    A, C = 2, B // 3\n    return x[w:A * C + P]\n",
-    "Prose\n# resident\non: trn1 trn2\nsince: 0.4\nwhen: loops matmul|norm dma-bound\nKeep it.\n# x\n"
+    "P = nl.tile_size.pmax\nB = 4 * P\ndef h(x, w=8):\n    A, C = 2, B // 3\n    return x[w:A * C "
+    "+ P]\n",
+    "Prose\n# resident\non: trn1 trn2\nsince: 0.4\nwhen: loops matmul|norm dma-bound\nKeep it.\n# "
+    "x\n"
     "avoid: yes\nNever.\n",
 };
-static const char *const pieces[] = {
-    "```", "```python\n", "<<<<<<< SEARCH\n", "=======\n", ">>>>>>> REPLACE\n", "@@ -1,9 +1,9999 @@\n",
-    "@@ -99999999999 +0,0 @@\n", "\n", "\r\n", "title:", "what:", "lines: 9-3", "lines: -5", "1e999 %", "{",
-    "[", "\"", "\\u0000", "def kernel(", "\x1b[2J", "\xff", "---\n", "+", "-", "    ", "\t", "## ", "..", "@", "=", ",",
-    "99999999999", "# ", "when: ", "|", "def f():\n    ", " // 0", " << 70"};
+static const char *const pieces[] = {"```",
+                                     "```python\n",
+                                     "<<<<<<< SEARCH\n",
+                                     "=======\n",
+                                     ">>>>>>> REPLACE\n",
+                                     "@@ -1,9 +1,9999 @@\n",
+                                     "@@ -99999999999 +0,0 @@\n",
+                                     "\n",
+                                     "\r\n",
+                                     "title:",
+                                     "what:",
+                                     "lines: 9-3",
+                                     "lines: -5",
+                                     "1e999 %",
+                                     "{",
+                                     "[",
+                                     "\"",
+                                     "\\u0000",
+                                     "def kernel(",
+                                     "\x1b[2J",
+                                     "\xff",
+                                     "---\n",
+                                     "+",
+                                     "-",
+                                     "    ",
+                                     "\t",
+                                     "## ",
+                                     "..",
+                                     "@",
+                                     "=",
+                                     ",",
+                                     "99999999999",
+                                     "# ",
+                                     "when: ",
+                                     "|",
+                                     "def f():\n    ",
+                                     " // 0",
+                                     " << 70"};
 
 static uint64_t next(uint64_t *state) {
     *state ^= *state << 13;
@@ -170,19 +211,13 @@ static void mutate(struct buf *text, uint64_t *state) {
     struct buf changed = {0};
     buf_add(&changed, text->at ? text->at : "", at);
     switch (next(state) % 5) {
-    case 0:
-        buf_puts(&changed, pieces[next(state) % COUNT_OF(pieces)]);
-        break;
-    case 1:
-        skip = MIN_OF(count, text->len - at);
-        break;
+    case 0: buf_puts(&changed, pieces[next(state) % COUNT_OF(pieces)]); break;
+    case 1: skip = MIN_OF(count, text->len - at); break;
     case 2:
         buf_putc(&changed, (char)next(state));
         skip = text->len > at;
         break;
-    case 3:
-        buf_puts(&changed, other + next(state) % strlen(other));
-        break;
+    case 3: buf_puts(&changed, other + next(state) % strlen(other)); break;
     default:
         for (uint64_t i = next(state) % 40; i > 0; i--)
             buf_add(&changed, text->at + at / 2, MIN_OF(count, text->len - at / 2));

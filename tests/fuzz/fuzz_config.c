@@ -15,9 +15,9 @@ static void check_values(const struct config *config, bool of_task) {
         char *heading = mem_strdup(config->values.entries[i].key);
         char *key = strchr(heading, '\n');
         *key++ = 0;
-        const struct config_row *row =
-            config_find_section(str_of(heading), &place, &err)
-                ? config_find_key(&place, heading, key, &err) : NULL;
+        const struct config_row *row = config_find_section(str_of(heading), &place, &err)
+                                           ? config_find_key(&place, heading, key, &err)
+                                           : NULL;
         const char *value = config_get(config, heading, key, NULL);
         if (!row || !config_check(row, value, &err))
             HONE_BUG("a value was taken that the table does not allow");

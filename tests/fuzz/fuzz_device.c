@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random programs, most of them nearly legal: whatever loads must run without a crash or end with an
- * error. The numbers are drawn from a fixed start, so a failure comes again. */
+/* Random programs, most of them nearly legal: whatever loads must run without a crash or end with
+ * an error. The numbers are drawn from a fixed start, so a failure comes again. */
 #include <stdio.h>
 
 #include "device/build.h"
@@ -75,8 +75,10 @@ static const struct nki_ap *any_ap(struct build *b, struct dice *dice, int depth
     if (roll(dice, 60) == 0)
         ap->offset += (int64_t)roll(dice, 100) - 50;
     if (depth == 0 && roll(dice, 10) == 0) {
-        struct nki_indirect by = {.vector = roll(dice, 2), .index = any_ap(b, dice, 1),
-                                  .step = roll(dice, 2) ? COLUMNS : 1, .limit = roll(dice, 20),
+        struct nki_indirect by = {.vector = roll(dice, 2),
+                                  .index = any_ap(b, dice, 1),
+                                  .step = roll(dice, 2) ? COLUMNS : 1,
+                                  .limit = roll(dice, 20),
                                   .skip_out_of_bounds = roll(dice, 2)};
         ap->indirect = arena_dup(b->program->arena, &by, sizeof by);
     }
@@ -103,14 +105,20 @@ static struct nki_operand any_operand(struct build *b, struct dice *dice, char k
     if (roll(dice, 200) == 0)
         return number(1e30);
     switch (kind) {
-    case 't': case 'T': return tile(roll(dice, 4) ? alike(b, dice, dst) : any_ap(b, dice, 0));
-    case 'v': case 'V': return roll(dice, 2) ? number(0.5) : tile(any_ap(b, dice, 0));
-    case 'f': case 'F':
-        return func(roll(dice, 3) ? NKI_FUNC_ADD : (enum nki_func)(1 + roll(dice, NKI_FUNC_COUNT - 1)));
-    case 'n': case 'N': return roll(dice, 2) ? integer(roll(dice, 9)) : number(2.5);
+    case 't':
+    case 'T': return tile(roll(dice, 4) ? alike(b, dice, dst) : any_ap(b, dice, 0));
+    case 'v':
+    case 'V': return roll(dice, 2) ? number(0.5) : tile(any_ap(b, dice, 0));
+    case 'f':
+    case 'F':
+        return func(roll(dice, 3) ? NKI_FUNC_ADD
+                                  : (enum nki_func)(1 + roll(dice, NKI_FUNC_COUNT - 1)));
+    case 'n':
+    case 'N': return roll(dice, 2) ? integer(roll(dice, 9)) : number(2.5);
     case 'b': return flag(roll(dice, 2));
     case 'e': return member(roll(dice, 5));
-    case 'i': case 'I': return integers(ints, roll(dice, 4) ? 32 : roll(dice, 8));
+    case 'i':
+    case 'I': return integers(ints, roll(dice, 4) ? 32 : roll(dice, 8));
     case 'l': {
         const struct nki_ap **aps = ARENA_ARRAY(b->program->arena, const struct nki_ap *, 2);
         aps[0] = alike(b, dice, dst);

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                         "a/eval-results-iter-1/code_0_result_full.txt"};
     for (size_t n = 0; n < COUNT_OF(names); n++) {
         struct tune_foreign foreign = {0};
-        char *copy = mem_dup(data, size + !size);   /* its own end, for the sanitiser */
+        char *copy = mem_dup(data, size + !size); /* its own end, for the sanitiser */
         tune_foreign_text(names[n], (struct str){copy, size}, &foreign);
         if (foreign.about.len != foreign.attempts.len)
             HONE_BUG("an attempt that is about nothing");
@@ -36,17 +36,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 static const char *const examples[] = {
     "{\"round\": 1, \"status\": \"improved\", \"latency_ms\": Infinity, \"plan\": \"x\"}\n",
     "{\"id\": \"c\", \"op\": \"bmm\", \"passed\": true, \"speedup\": 1.5, \"notes\": \"n\"}\n",
-    "{\"round\": 2, \"status\": \"correctness_fail\", \"latency_ms\": 0.0, \"plan\": \"**Fuse \\u2014 it** a\", "
+    "{\"round\": 2, \"status\": \"correctness_fail\", \"latency_ms\": 0.0, \"plan\": \"**Fuse "
+    "\\u2014 it** a\", "
     "\"error\": \"Traceback\\n  x\\nTypeError: y\"}\n",
-    "{\"id\": \"d\", \"op\": \"bmm\", \"candidate\": \"runs/d.py (kept)\", \"parent\": \"c\", \"passed\": true, "
+    "{\"id\": \"d\", \"op\": \"bmm\", \"candidate\": \"runs/d.py (kept)\", \"parent\": \"c\", "
+    "\"passed\": true, "
     "\"verdict\": \"NOT PROMOTED -- no-op (x)\", \"latency_ms\": 2, \"baseline_latency_ms\": 4, "
     "\"lever\": \"D1: split; then more of it\", \"decision\": \"Leave it.\"}\n",
-    "[{\"title\": \"**Keep \", \"summary\": \"**Keep `w`**\\nOnce.\\nOriginal code:\\n```\\na\\n```\\n"
+    "[{\"title\": \"**Keep \", \"summary\": \"**Keep `w`**\\nOnce.\\nOriginal "
+    "code:\\n```\\na\\n```\\n"
     "Optimized code:\\n```python\\nb\\n```\\n\"}]",
     "[{\"title\": \"t\", \"summary\": \"s\", \"speedup\": 0.5, \"fast_kernel\": \"import nki\"}]",
     "{\"executor_results\": [{\"service_name\": \"rope\", \"plan_0_0\": {\"body\": \"b\", "
     "\"spec_code\": \"do\", \"speedup\": 2}}]}",
-    "CodeCandidate(parent=CodeCandidate(parent=None,\nplan=None,\ncode='''a \\'b\\'''',\nscore=4.0),\n"
+    "CodeCandidate(parent=CodeCandidate(parent=None,\nplan=None,\ncode='''a "
+    "\\'b\\'''',\nscore=4.0),\n"
     "plan='''p''',\ncode='''c\\n''',\nscore=2.0,\nhw_feedback=['x', (1, {2: 3})],\nstdout=\"y\")",
 };
 

@@ -190,11 +190,8 @@ static void mutate(struct buf *text, uint64_t *state) {
     struct buf out = {0};
     buf_add(&out, text->at, at);
     switch (next_random(state) % 4) {
-    case 0: /* another word of the kernel instead */
-        buf_add(&out, other.at, other.len);
-        break;
-    case 1: /* nothing instead */
-        break;
+    case 0: /* another word of the kernel instead */ buf_add(&out, other.at, other.len); break;
+    case 1: /* nothing instead */ break;
     case 2: /* a scrap instead */
         buf_puts(&out, scraps[next_random(state) % COUNT_OF(scraps)]);
         break;

@@ -29,7 +29,7 @@ static void require(bool holds, const char *what) {
     }
 }
 
-/* ---- one input --------------------------------------------------------------------------------- */
+/* ---- one input ------------------------------------------------------------------------------ */
 
 static const char legacy[] = "import neuronxcc.nki as nki, numpy as np\n"
                              "import neuronxcc.nki.language as nl, neuronxcc.nki.isa as nisa\n";
@@ -183,7 +183,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct inputs inputs = {.arena = arena_new()};
     struct buf source = {0};
     dialect = str_trim(dialect);
-    buf_puts(&source, str_is(dialect, "legacy") ? legacy : str_is(dialect, "current") ? current : "");
+    buf_puts(&source, str_is(dialect, "legacy")    ? legacy
+                      : str_is(dialect, "current") ? current
+                                                   : "");
     buf_add(&source, rest.at, rest.len);
     if (read_inputs(&inputs, header))
         run_kernel(buf_str(&source), &inputs);
@@ -194,7 +196,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 #ifndef HONE_LIBFUZZER
 
-/* ---- seeds ------------------------------------------------------------------------------------- */
+/* ---- seeds ---------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name, *header;
@@ -259,27 +261,103 @@ static void read_seeds(struct fuzz *fuzz) {
     read_golden(fuzz, HONE_SOURCE_DIR "/tests/nki/api/errors.txt");
 }
 
-/* ---- changes ----------------------------------------------------------------------------------- */
+/* ---- changes -------------------------------------------------------------------------------- */
 
-static const char *const numbers[] = {
-    "0", "1", "-1", "2", "3", "7", "31", "32", "33", "64", "127", "128", "129", "256", "511", "512",
-    "513", "2048", "4096", "65536", "1 << 31", "2147483647", "-2147483648", "4294967296", "1 << 62",
-    "9223372036854775807", "-9223372036854775808", "10 ** 30", "0.0", "-0.5", "1e-45", "3.4e38",
-    "1e308", "1e999", "-1e999", "float('nan')", "None", "True", "'a'", "()", "(1, 2)", "[128, 4]"};
-static const char *const dtypes[] = {"float32", "bfloat16", "float16", "int32", "uint32", "int16",
-                                     "uint16", "int8", "uint8", "float8_e4m3", "float8_e5m2",
-                                     "bool_", "tfloat32", "float8_e4m3fn", "float8_e5m2_x4",
-                                     "float4_e2m1fn_x4"};
-static const char *const scraps[] = {
-    "nl.sbuf", "nl.psum", "nl.hbm", "nl.shared_hbm", "nl.private_hbm", "nisa.scalar_engine",
-    "nisa.vector_engine", "nisa.gpsimd_engine", "nisa.tensor_engine", "nisa.dma_engine",
-    "engine=nisa.gpsimd_engine", "nl.par_dim(128)", "nl.par_dim(4)", "nl.ds(0, 64)", "nl.arange(128)",
-    "nl.arange(128)[:, None]", "nl.arange(64)[None, :]", "0:128", ":", "...", "None", "::2", "::-1",
-    "-1", "nl.maximum", "nl.add", "nl.exp", "nl.tile_size.pmax", "x", "y", "t", "x.shape", "i",
-    "mask=(nl.arange(128)[:, None] < 3)", "dtype=nl.int32", "axis=0", "axis=[1]", "keepdims=True",
-    "accumulate=True", "transpose=True", "address=(0, 0)", "name='n'", "nl.program_id(0)",
-    "nl.affine_range(4)", "nl.sequential_range(2)", "range(9)", "reverse0=True", "x.reshape((64, -1))",
-    "x.ap([[1, 128], [1, 4]])"};
+static const char *const numbers[] = {"0",
+                                      "1",
+                                      "-1",
+                                      "2",
+                                      "3",
+                                      "7",
+                                      "31",
+                                      "32",
+                                      "33",
+                                      "64",
+                                      "127",
+                                      "128",
+                                      "129",
+                                      "256",
+                                      "511",
+                                      "512",
+                                      "513",
+                                      "2048",
+                                      "4096",
+                                      "65536",
+                                      "1 << 31",
+                                      "2147483647",
+                                      "-2147483648",
+                                      "4294967296",
+                                      "1 << 62",
+                                      "9223372036854775807",
+                                      "-9223372036854775808",
+                                      "10 ** 30",
+                                      "0.0",
+                                      "-0.5",
+                                      "1e-45",
+                                      "3.4e38",
+                                      "1e308",
+                                      "1e999",
+                                      "-1e999",
+                                      "float('nan')",
+                                      "None",
+                                      "True",
+                                      "'a'",
+                                      "()",
+                                      "(1, 2)",
+                                      "[128, 4]"};
+static const char *const dtypes[] = {
+    "float32",  "bfloat16",      "float16",        "int32",           "uint32",      "int16",
+    "uint16",   "int8",          "uint8",          "float8_e4m3",     "float8_e5m2", "bool_",
+    "tfloat32", "float8_e4m3fn", "float8_e5m2_x4", "float4_e2m1fn_x4"};
+static const char *const scraps[] = {"nl.sbuf",
+                                     "nl.psum",
+                                     "nl.hbm",
+                                     "nl.shared_hbm",
+                                     "nl.private_hbm",
+                                     "nisa.scalar_engine",
+                                     "nisa.vector_engine",
+                                     "nisa.gpsimd_engine",
+                                     "nisa.tensor_engine",
+                                     "nisa.dma_engine",
+                                     "engine=nisa.gpsimd_engine",
+                                     "nl.par_dim(128)",
+                                     "nl.par_dim(4)",
+                                     "nl.ds(0, 64)",
+                                     "nl.arange(128)",
+                                     "nl.arange(128)[:, None]",
+                                     "nl.arange(64)[None, :]",
+                                     "0:128",
+                                     ":",
+                                     "...",
+                                     "None",
+                                     "::2",
+                                     "::-1",
+                                     "-1",
+                                     "nl.maximum",
+                                     "nl.add",
+                                     "nl.exp",
+                                     "nl.tile_size.pmax",
+                                     "x",
+                                     "y",
+                                     "t",
+                                     "x.shape",
+                                     "i",
+                                     "mask=(nl.arange(128)[:, None] < 3)",
+                                     "dtype=nl.int32",
+                                     "axis=0",
+                                     "axis=[1]",
+                                     "keepdims=True",
+                                     "accumulate=True",
+                                     "transpose=True",
+                                     "address=(0, 0)",
+                                     "name='n'",
+                                     "nl.program_id(0)",
+                                     "nl.affine_range(4)",
+                                     "nl.sequential_range(2)",
+                                     "range(9)",
+                                     "reverse0=True",
+                                     "x.reshape((64, -1))",
+                                     "x.ap([[1, 128], [1, 4]])"};
 
 /* What a token is: a word with dots, a number, blanks, or one other byte. */
 static size_t token_length(struct str rest) {
@@ -287,8 +365,7 @@ static size_t token_length(struct str rest) {
     size_t n = 1;
     bool word = isalnum(at[0]) || at[0] == '_';
     bool number = isdigit(at[0]);
-    while (word && n < rest.len &&
-           (isalnum(at[n]) || at[n] == '_' || (number && at[n] == '.')))
+    while (word && n < rest.len && (isalnum(at[n]) || at[n] == '_' || (number && at[n] == '.')))
         n++;
     while (at[0] == ' ' && n < rest.len && at[n] == ' ')
         n++;
@@ -363,8 +440,8 @@ static struct str alike(struct fuzz *fuzz, struct str token, struct str text) {
         text = body_of(&fuzz->cases[next_random(fuzz) % fuzz->n]);
     for (int tries = 0; tries < 30; tries++) {
         struct str other = any_token(fuzz, text);
-        if (other.len && token.len && isalpha((unsigned char)other.at[0]) ==
-                                          isalpha((unsigned char)token.at[0]))
+        if (other.len && token.len &&
+            isalpha((unsigned char)other.at[0]) == isalpha((unsigned char)token.at[0]))
             return other;
     }
     return token;
@@ -374,14 +451,12 @@ static void mutate(struct fuzz *fuzz, struct buf *text) {
     struct str body = body_of(text), cut = {0}, put[2] = {{0}};
     switch (next_random(fuzz) % 10) {
     case 0:
-        cut = any_line(fuzz, body);             /* dropped */
+        cut = any_line(fuzz, body); /* dropped */
         break;
     case 1:
-        cut = put[0] = put[1] = any_line(fuzz, body);       /* twice */
+        cut = put[0] = put[1] = any_line(fuzz, body); /* twice */
         break;
-    case 2:
-        cut = any_argument(fuzz, body);
-        break;
+    case 2: cut = any_argument(fuzz, body); break;
     case 3:
         cut = put[0] = any_argument(fuzz, body);
         put[1] = any_argument(fuzz, body);
@@ -411,7 +486,7 @@ static void mutate(struct fuzz *fuzz, struct buf *text) {
     *text = out;
 }
 
-/* ---- the program ------------------------------------------------------------------------------- */
+/* ---- the program ---------------------------------------------------------------------------- */
 
 static size_t run_for(struct fuzz *fuzz, double seconds, const char *save) {
     uint64_t end = clock_monotonic_ns() + (uint64_t)(seconds * 1e9);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Foreign bytes as the answers of services: event streams, frames with right checksums and with wrong
- * ones, events of every interface, answers that come whole. Built with -DHONE_LIBFUZZER it is an entry
- * point for libFuzzer; as a program it mutates recorded streams for a number of rounds. */
+/* Foreign bytes as the answers of services: event streams, frames with right checksums and with
+ * wrong ones, events of every interface, answers that come whole. Built with -DHONE_LIBFUZZER it is
+ * an entry point for libFuzzer; as a program it mutates recorded streams for a number of rounds. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,7 +83,7 @@ static void feed(const char *api, struct str bytes, size_t step) {
     begin(&call, api, &streamed);
     for (size_t piece = step ? step : 1; bytes.len; piece += !step) {
         size_t size = MIN_OF(piece, bytes.len);
-        char *copy = mem_dup(bytes.at, size);       /* its own end, for the sanitiser */
+        char *copy = mem_dup(bytes.at, size); /* its own end, for the sanitiser */
         bool fine = model_stream_feed(&stream, &call, (struct str){copy, size});
         free(copy);
         if (!fine)
@@ -151,23 +151,56 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 #ifndef HONE_LIBFUZZER
 
 static const char *const more[] = {
-    "{\"content\": [{\"type\": \"text\", \"text\": \"a\"}], \"stop_reason\": \"end_turn\", \"usage\": "
+    "{\"content\": [{\"type\": \"text\", \"text\": \"a\"}], \"stop_reason\": \"end_turn\", "
+    "\"usage\": "
     "{\"input_tokens\": 25}}",
-    "{\"choices\": [{\"message\": {\"content\": \"a\", \"refusal\": null}, \"finish_reason\": \"stop\"}], "
+    "{\"choices\": [{\"message\": {\"content\": \"a\", \"refusal\": null}, \"finish_reason\": "
+    "\"stop\"}], "
     "\"usage\": {\"prompt_tokens\": 25, \"prompt_tokens_details\": {\"cached_tokens\": 30}}}",
-    "{\"status\": \"incomplete\", \"output\": [{\"content\": [{\"text\": \"a\"}]}], \"model\": \"m\"}",
+    "{\"status\": \"incomplete\", \"output\": [{\"content\": [{\"text\": \"a\"}]}], \"model\": "
+    "\"m\"}",
     "{\"AccessKeyId\": \"A\", \"SecretAccessKey\": \"S\", \"Token\": \"T\"}",
-    "data: {\"type\": \"error\", \"error\": {\"type\": \"overloaded_error\", \"message\": \"" SECRET "\"}}\n\n",
-    "event: response.failed\ndata: {\"type\": \"response.failed\", \"response\": {\"error\": {\"code\": "
+    "data: {\"type\": \"error\", \"error\": {\"type\": \"overloaded_error\", \"message\": \"" SECRET
+    "\"}}\n\n",
+    "event: response.failed\ndata: {\"type\": \"response.failed\", \"response\": {\"error\": "
+    "{\"code\": "
     "\"server_error\", \"message\": \"x\"}}}\n\ndata: {\"error\": null, \"choices\": []}\n\n",
-    "!throttlingException {\"message\": \"" SECRET "\"}\n!validationException {}\ncontentBlockDelta "
+    "!throttlingException {\"message\": \"" SECRET
+    "\"}\n!validationException {}\ncontentBlockDelta "
     "{\"delta\": {\"text\": \"" SECRET "\"}}\n",
 };
-static const char *const pieces[] = {
-    "\n", "\r", "\r\n\r\n", "data: ", "event: ", ": ", "{", "}", "[", "]", "\"", "null", "-1", "1e999",
-    "\\u0000", "\\ud800", "\x1b[2J", "\xff", "\xe2\x9c", "\xef\xbb\xbf", "[DONE]", "\"text\":\"\"",
-    SECRET, "sk-fuzz-0123", "456789abcdef", "99999999999999999999", "\"error\":",
-    "1e18", "\"refusal\":", "\"stop_reason\":", "\"usage\":", "\"reasoning_tokens\":"};
+static const char *const pieces[] = {"\n",
+                                     "\r",
+                                     "\r\n\r\n",
+                                     "data: ",
+                                     "event: ",
+                                     ": ",
+                                     "{",
+                                     "}",
+                                     "[",
+                                     "]",
+                                     "\"",
+                                     "null",
+                                     "-1",
+                                     "1e999",
+                                     "\\u0000",
+                                     "\\ud800",
+                                     "\x1b[2J",
+                                     "\xff",
+                                     "\xe2\x9c",
+                                     "\xef\xbb\xbf",
+                                     "[DONE]",
+                                     "\"text\":\"\"",
+                                     SECRET,
+                                     "sk-fuzz-0123",
+                                     "456789abcdef",
+                                     "99999999999999999999",
+                                     "\"error\":",
+                                     "1e18",
+                                     "\"refusal\":",
+                                     "\"stop_reason\":",
+                                     "\"usage\":",
+                                     "\"reasoning_tokens\":"};
 
 static uint64_t next(uint64_t *state) {
     *state ^= *state << 13;
@@ -181,19 +214,13 @@ static void mutate(struct buf *text, uint64_t *state) {
     struct buf changed = {0};
     buf_add(&changed, text->at, at);
     switch (next(state) % 4) {
-    case 0:
-        buf_puts(&changed, piece);
-        break;
-    case 1:
-        skip = MIN_OF(count, text->len - at);
-        break;
+    case 0: buf_puts(&changed, piece); break;
+    case 1: skip = MIN_OF(count, text->len - at); break;
     case 2:
         buf_putc(&changed, (char)next(state));
         skip = text->len > at;
         break;
-    default:
-        buf_add(&changed, text->at + at / 2, MIN_OF(count, text->len - at / 2));
-        break;
+    default: buf_add(&changed, text->at + at / 2, MIN_OF(count, text->len - at / 2)); break;
     }
     buf_add(&changed, text->at + at + skip, text->len - at - skip);
     buf_free(text);
@@ -204,10 +231,11 @@ static void mutate(struct buf *text, uint64_t *state) {
 
 /* Recorded streams, as they travel; the last one as its lines. */
 static void read_examples(struct buf examples[EXAMPLES]) {
-    static const char *const files[] = {"anthropic.sse", "openai.sse", "compatible.sse",
-                                        "responses.sse", "bedrock.events", "anthropic-thinking.sse",
-                                        "anthropic-refusal.sse", "openai-thinking.sse",
-                                        "openai-refusal.sse", "openai-absurd.sse",
+    static const char *const files[] = {"anthropic.sse",          "openai.sse",
+                                        "compatible.sse",         "responses.sse",
+                                        "bedrock.events",         "anthropic-thinking.sse",
+                                        "anthropic-refusal.sse",  "openai-thinking.sse",
+                                        "openai-refusal.sse",     "openai-absurd.sse",
                                         "responses-thinking.sse", "responses-refusal.sse",
                                         "bedrock-thinking.events"};
     struct err err = {0};

@@ -122,9 +122,7 @@ static void mutate(struct buf *text, uint64_t *state) {
     struct buf out = {0};
     buf_add(&out, text->at, at);
     switch (next_random(state) % 5) {
-    case 0: /* drop some bytes */
-        at += MIN_OF(length, text->len - at);
-        break;
+    case 0: /* drop some bytes */ at += MIN_OF(length, text->len - at); break;
     case 1: /* one other byte */
         buf_putc(&out, (char)next_random(state));
         at += at < text->len;
@@ -133,9 +131,7 @@ static void mutate(struct buf *text, uint64_t *state) {
         for (size_t i = 0; i < 3; i++)
             buf_add(&out, text->at + at - MIN_OF(at, 4 * length), MIN_OF(at, 4 * length));
         break;
-    default:
-        buf_puts(&out, scraps[next_random(state) % COUNT_OF(scraps)]);
-        break;
+    default: buf_puts(&out, scraps[next_random(state) % COUNT_OF(scraps)]); break;
     }
     buf_add(&out, text->at + at, text->len - at);
     buf_free(text);

@@ -69,10 +69,12 @@ static const char *const examples[] = {
     "@hone {\"event\":\"artifact\",\"name\":\"profile\",\"path\":\"/p\"}\n",
     "@hone {\"event\":\"result\",\"latency_us\":12.5,\"verdict\":{\"compiles\":{\"answer\":\"yes\","
     "\"reason\":\"\"},\"correct\":{\"answer\":\"no\"}},\"lines\":[{\"line\":4,\"us\":3}],"
-    "\"bounds\":[{\"name\":\"DMA\",\"busy_us\":9}],\"failure\":{\"kind\":\"usage\",\"text\":\"t\"}}\n",
+    "\"bounds\":[{\"name\":\"DMA\",\"busy_us\":9}],\"failure\":{\"kind\":\"usage\",\"text\":\"t\"}}"
+    "\n",
 };
-static const char *const pieces[] = {"@hone ", "{", "}", "[", "]", "\"", "null", "-1", "1e999", "\n",
-                                     "\\u0000", "\x1b[2J", "\xff", ":", "99999999999999999999"};
+static const char *const pieces[] = {"@hone ",  "{",       "}",    "[",     "]",
+                                     "\"",      "null",    "-1",   "1e999", "\n",
+                                     "\\u0000", "\x1b[2J", "\xff", ":",     "99999999999999999999"};
 
 static uint64_t next(uint64_t *state) {
     *state ^= *state << 13;
@@ -87,19 +89,13 @@ static void mutate(struct buf *text, uint64_t *state) {
     size_t skip = 0, count = next(state) % 60;
     buf_add(&changed, text->at, at);
     switch (next(state) % 4) {
-    case 0:
-        buf_puts(&changed, piece);
-        break;
-    case 1:
-        skip = MIN_OF(count, text->len - at);
-        break;
+    case 0: buf_puts(&changed, piece); break;
+    case 1: skip = MIN_OF(count, text->len - at); break;
     case 2:
         buf_putc(&changed, (char)next(state));
         skip = text->len > at;
         break;
-    default:
-        buf_add(&changed, text->at + at / 2, MIN_OF(count, text->len - at / 2));
-        break;
+    default: buf_add(&changed, text->at + at / 2, MIN_OF(count, text->len - at / 2)); break;
     }
     buf_add(&changed, text->at + at + skip, text->len - at - skip);
     buf_free(text);

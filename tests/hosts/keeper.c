@@ -254,7 +254,7 @@ void lab_kill_tree(struct lab *lab, pid_t root, const char *name) {
             all.at[i].below |= below;
         }
     }
-    bool spare = top == getpid() || !root;      /* the keeper itself */
+    bool spare = top == getpid() || !root; /* the keeper itself */
     for (size_t i = 0; i < all.len; i++)
         if (all.at[i].below && !(spare && all.at[i].pid == top) &&
             (!name || strncmp(all.at[i].name, name, strlen(name)) == 0))

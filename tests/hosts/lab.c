@@ -23,7 +23,7 @@ struct lab {
     char *home, *config, *known_hosts, *agent;
     char user[64];
     struct keeper *keeper;
-    struct map keys;            /* kind to path */
+    struct map keys; /* kind to path */
     VEC(struct ending) endings;
     int relays;
 };
@@ -52,9 +52,10 @@ static void write_text(const char *path, const char *text) {
 
 /* HOME and what else would lead out of the lab. */
 static void own_environment(const struct lab *lab) {
-    static const char *const gone[] = {"SSH_AUTH_SOCK", "SSH_AGENT_PID", "SSH_ASKPASS", "DISPLAY",
-                                       "SSH_ASKPASS_REQUIRE", "WAYLAND_DISPLAY", "XDG_CONFIG_HOME",
-                                       "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"};
+    static const char *const gone[] = {"SSH_AUTH_SOCK",   "SSH_AGENT_PID",       "SSH_ASKPASS",
+                                       "DISPLAY",         "SSH_ASKPASS_REQUIRE", "WAYLAND_DISPLAY",
+                                       "XDG_CONFIG_HOME", "XDG_STATE_HOME",      "XDG_CACHE_HOME",
+                                       "XDG_RUNTIME_DIR"};
     for (size_t i = 0; i < COUNT_OF(gone); i++)
         unsetenv(gone[i]);
     setenv("HOME", lab->home, 1);
@@ -156,7 +157,7 @@ void lab_add_config(struct lab *lab, const char *format, ...) {
     buf_free(&text);
 }
 
-/* --------------------------------------------------------------------------------------- programs */
+/* ------------------------------------------------------------------------------------ programs */
 
 pid_t lab_start(struct lab *lab, const char *const *argv, const char *log, pid_t netns_of) {
     char *path = lab_path(lab, log ? log : "lab.log");
@@ -190,8 +191,7 @@ bool lab_run(struct lab *lab, const char *const *argv) {
 }
 
 int lab_free_port(void) {
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     if (fd < 0 || bind(fd, (struct sockaddr *)&address, size) != 0 ||
@@ -201,7 +201,7 @@ int lab_free_port(void) {
     return ntohs(address.sin_port);
 }
 
-/* ------------------------------------------------------------------------------- keys, the agent */
+/* ----------------------------------------------------------------------------- keys, the agent */
 
 struct key_kind {
     const char *name, *type, *file, *passphrase;
@@ -233,9 +233,18 @@ static char *make_key(struct lab *lab, const struct key_kind *kind) {
     buf_printf(&name, "user/.ssh/%s", kind->file);
     char *path = lab_path(lab, name.at);
     buf_free(&name);
-    const char *argv[] = {"ssh-keygen", "-q", "-t", kind->type, "-N", kind->passphrase, "-C",
-                          kind->name, "-f", path,
-                          !strcmp(kind->type, "rsa") ? "-b2048" : NULL, NULL};
+    const char *argv[] = {"ssh-keygen",
+                          "-q",
+                          "-t",
+                          kind->type,
+                          "-N",
+                          kind->passphrase,
+                          "-C",
+                          kind->name,
+                          "-f",
+                          path,
+                          !strcmp(kind->type, "rsa") ? "-b2048" : NULL,
+                          NULL};
     if (!lab_run(lab, argv))
         HONE_BUG("ssh-keygen failed");
     if (kind->accepted)

@@ -17,8 +17,15 @@
 static bool ssh(struct lab *lab, const char *host, const char *command) {
     char known[300];
     snprintf(known, sizeof known, "-oUserKnownHostsFile=%s", lab_known_hosts(lab));
-    const char *argv[] = {"ssh", "-F", lab_ssh_config(lab), "-oBatchMode=yes",
-                          "-oStrictHostKeyChecking=yes", known, host, command, NULL};
+    const char *argv[] = {"ssh",
+                          "-F",
+                          lab_ssh_config(lab),
+                          "-oBatchMode=yes",
+                          "-oStrictHostKeyChecking=yes",
+                          known,
+                          host,
+                          command,
+                          NULL};
     return lab_run(lab, argv);
 }
 
@@ -46,7 +53,7 @@ static void a_killed_server_comes_back_on_its_port(void **state) {
     sshd_power_off(sshd);
     sshd_change_keys(sshd);
     sshd_restart(sshd);
-    assert_false(ssh(lab, "one", "true"));    /* another host key */
+    assert_false(ssh(lab, "one", "true")); /* another host key */
     lab_free(lab);
 }
 
@@ -57,8 +64,15 @@ static void a_relay_passes_cuts_and_restores(void **state) {
     struct relay *relay = relay_start(lab, sshd_port(sshd));
     char port[32];
     snprintf(port, sizeof port, "-oPort=%d", relay_port(relay));
-    const char *argv[] = {"ssh", "-F", lab_ssh_config(lab), "-oUserKnownHostsFile=/dev/null",
-                          "-oStrictHostKeyChecking=no", port, "one", "true", NULL};
+    const char *argv[] = {"ssh",
+                          "-F",
+                          lab_ssh_config(lab),
+                          "-oUserKnownHostsFile=/dev/null",
+                          "-oStrictHostKeyChecking=no",
+                          port,
+                          "one",
+                          "true",
+                          NULL};
     assert_true(lab_run(lab, argv));
     assert_true(relay_bytes(relay) > 1000);
     relay_cut(relay, true);
@@ -79,8 +93,9 @@ static void nothing_survives_a_test_that_dies(void **state) {
         struct lab *lab = lab_new();
         sshd_start(lab, "one", NULL);
         char *mark = lab_path(lab, "one/home/mark");
-        if (!ssh(lab, "one", "setsid sh -c 'echo $$ > mark; exec sleep 1000' "
-                                   ">/dev/null 2>&1 </dev/null & while ! test -s mark; do :; done"))
+        if (!ssh(lab, "one",
+                 "setsid sh -c 'echo $$ > mark; exec sleep 1000' "
+                 ">/dev/null 2>&1 </dev/null & while ! test -s mark; do :; done"))
             _exit(1);
         char *pid = file_read(mark, 0, NULL, NULL);
         dprintf(news[1], "%ld %s\n", strtol(pid, NULL, 10), lab_folder(lab));

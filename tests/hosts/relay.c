@@ -22,24 +22,25 @@
 struct flow {
     char bytes[CHUNK];
     size_t at, len;
-    bool ended;                 /* its source sent an end, which was passed on when empty */
+    bool ended; /* its source sent an end, which was passed on when empty */
 };
 struct link {
-    int fds[2];                 /* -1 when free */
-    struct flow flows[2];       /* from fds[i] to fds[!i] */
+    int fds[2];           /* -1 when free */
+    struct flow flows[2]; /* from fds[i] to fds[!i] */
 };
 struct hub {
     struct keeper_relay *relay;
     int listener;
     struct link links[LINKS];
-    double budget[2];           /* bytes that may pass now, by direction */
+    double budget[2]; /* bytes that may pass now, by direction */
     uint64_t last_ns;
 };
 
-/* ------------------------------------------------------------------------------- in the process */
+/* ------------------------------------------------------------------------------ in the process */
 
 static int listen_on(int port) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port),
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)port),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM, 0), on = 1;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -52,7 +53,8 @@ static int listen_on(int port) {
 }
 
 static int connect_to(int port) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port),
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)port),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     if (connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {
@@ -167,8 +169,8 @@ static void wait_for_something(struct hub *hub) {
     for (size_t i = 0; i < LINKS && !hub->relay->stalled; i++) {
         for (int end = 0; end < 2 && hub->links[i].fds[0] >= 0; end++) {
             const struct flow *out = &hub->links[i].flows[end], *in = &hub->links[i].flows[!end];
-            short events = (short)((!out->len && !out->ended ? POLLIN : 0) |
-                                   (in->len && !slow ? POLLOUT : 0));
+            short events =
+                (short)((!out->len && !out->ended ? POLLIN : 0) | (in->len && !slow ? POLLOUT : 0));
             if (events)
                 fds[count++] = (struct pollfd){.fd = hub->links[i].fds[end], .events = events};
         }

@@ -20,7 +20,8 @@ static void say(struct slurm *slurm, char *line, int size) {
     line[strcspn(line, "\n")] = 0;
 }
 
-static void run_script(const char *folder, const int numbers[2], const int in[2], const int out[2]) {
+static void run_script(const char *folder, const int numbers[2], const int in[2],
+                       const int out[2]) {
     char nodes[16], cpus[16];
     snprintf(nodes, sizeof nodes, "%d", numbers[0]);
     snprintf(cpus, sizeof cpus, "%d", numbers[1]);

@@ -8,8 +8,8 @@
 #include "base/base.h"
 
 struct slurm;
-/* In `folder`, with that many nodes ("n1", ...) of `cpus` each; sets SLURM_CONF. NULL when there can
- * be none here: *why says it. */
+/* In `folder`, with that many nodes ("n1", ...) of `cpus` each; sets SLURM_CONF. NULL when there
+ * can be none here: *why says it. */
 struct slurm *slurm_start(const char *folder, int nodes, int cpus, struct err *why);
 /* Ends it and all its jobs. Accepts NULL. */
 void slurm_stop(struct slurm *slurm);

@@ -49,7 +49,8 @@ static void write_entry(const struct sshd *sshd) {
                "*/sftp-server) exec $SSH_ORIGINAL_COMMAND ;;\n"
                "'') exec \"${SHELL:-/bin/sh}\" -l ;;\n"
                "*) exec \"${SHELL:-/bin/sh}\" -c \"$SSH_ORIGINAL_COMMAND\" ;;\n"
-               "esac\n", sshd->home);
+               "esac\n",
+               sshd->home);
     put_file(sshd->folder, "enter", &text, 0700);
     buf_free(&text);
 }
@@ -64,10 +65,11 @@ static void write_config(const struct sshd *sshd, const struct sshd_options *opt
         buf_printf(&text, "HostKey %s/host_" STR_FMT "\n", sshd->folder, STR_ARG(kind));
     buf_printf(&text,
                "AuthorizedKeysFile %s/authorized_keys\n"
-               "SetEnv SHLVL=2\n"           /* keeps bash from reading the login user's .bashrc */
+               "SetEnv SHLVL=2\n" /* keeps bash from reading the login user's .bashrc */
                "StrictModes no\nUsePAM no\nPermitRootLogin yes\nPasswordAuthentication no\n"
                "LogLevel VERBOSE\nPrintMotd no\nUseDNS no\nMaxStartups 200\n"
-               "Subsystem sftp %s\n", lab_folder(sshd->lab), find_sftp_server());
+               "Subsystem sftp %s\n",
+               lab_folder(sshd->lab), find_sftp_server());
     if (!options->plain_home)
         buf_printf(&text, "ForceCommand %s/enter\n", sshd->folder);
     put_file(sshd->folder, "sshd_config", &text, 0600);
@@ -80,8 +82,10 @@ static void make_host_keys(const struct sshd *sshd) {
         struct buf path = {0}, type = {0};
         buf_printf(&path, "%s/host_" STR_FMT, sshd->folder, STR_ARG(kind));
         buf_printf(&type, STR_FMT, STR_ARG(kind));
-        const char *argv[] = {"ssh-keygen", "-q", "-t", type.at, "-N", "", "-f", path.at,
-                              str_is(kind, "rsa") ? "-b2048" : NULL, NULL};
+        const char *argv[] = {"ssh-keygen", "-q",    "-t",
+                              type.at,      "-N",    "",
+                              "-f",         path.at, str_is(kind, "rsa") ? "-b2048" : NULL,
+                              NULL};
         unlink(path.at);
         if (!lab_run(sshd->lab, argv))
             HONE_BUG("ssh-keygen failed");
@@ -107,7 +111,7 @@ static void make_known(const struct sshd *sshd) {
     }
 }
 
-/* --------------------------------------------------------------------------------------- running */
+/* ------------------------------------------------------------------------------------- running */
 
 static bool alive(pid_t pid) {
     char path[64], line[256];
@@ -141,7 +145,7 @@ static bool launch(struct sshd *sshd) {
     struct stat st;
     size_t before = stat(sshd->log, &st) == 0 ? (size_t)st.st_size : 0;
     buf_printf(&port, "%d", sshd->port);
-    const char *argv[] = {"/usr/sbin/sshd", "-D", "-e", "-p", port.at, "-f", sshd->config,
+    const char *argv[] = {"/usr/sbin/sshd",     "-D", "-e", "-p", port.at, "-f", sshd->config,
                           lenient_option(sshd), NULL};
     const char *log = sshd->log + strlen(lab_folder(sshd->lab)) + 1;
     sshd->pid = lab_start(sshd->lab, argv, log, sshd->netns_of);
@@ -161,7 +165,7 @@ static void launch_or_end(struct sshd *sshd) {
         if (launch(sshd))
             return;
         if (sshd->fixed_port)
-            usleep(100000);             /* the one before it may still hold the port */
+            usleep(100000); /* the one before it may still hold the port */
         else
             sshd->port = lab_free_port();
     }
@@ -185,7 +189,7 @@ struct sshd *sshd_start(struct lab *lab, const char *name, const struct sshd_opt
     if (!options)
         options = &none;
     if (getuid() == 0)
-        mkdir("/run/sshd", 0755);       /* sshd run by root wants this empty folder */
+        mkdir("/run/sshd", 0755); /* sshd run by root wants this empty folder */
     struct sshd *sshd = mem_alloc(1, sizeof *sshd);
     lab_at_end(lab, free_sshd, sshd);
     sshd->lab = lab;
@@ -211,8 +215,8 @@ struct sshd *sshd_start(struct lab *lab, const char *name, const struct sshd_opt
     sshd->fixed_port = true;
     if (!options->unknown)
         make_known(sshd);
-    lab_add_config(lab, "Host %s\n  HostName %s\n  Port %d\n  User %s\n  IdentityFile %s\n",
-                   name, sshd->listen, sshd->port, lab_user(lab), lab_key(lab, "ed25519"));
+    lab_add_config(lab, "Host %s\n  HostName %s\n  Port %d\n  User %s\n  IdentityFile %s\n", name,
+                   sshd->listen, sshd->port, lab_user(lab), lab_key(lab, "ed25519"));
     return sshd;
 }
 
@@ -230,7 +234,7 @@ char *sshd_log(const struct sshd *sshd) {
 }
 
 static void end(struct sshd *sshd, const char *which) {
-    kill(sshd->pid, SIGSTOP);           /* so that no connection slips through */
+    kill(sshd->pid, SIGSTOP); /* so that no connection slips through */
     lab_kill_tree(sshd->lab, sshd->pid, which);
     for (int i = 0; i < 2000 && alive(sshd->pid); i++)
         usleep(2000);

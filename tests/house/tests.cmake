@@ -3,6 +3,8 @@ add_test(NAME house/layers COMMAND bash ${CMAKE_SOURCE_DIR}/tests/house/layers.s
 add_test(NAME house/layers_fail_on_a_wrong_arrow
          COMMAND bash ${CMAKE_SOURCE_DIR}/tests/house/layers_test.sh)
 set_tests_properties(house/layers house/layers_fail_on_a_wrong_arrow PROPERTIES LABELS unit)
+add_test(NAME house/format COMMAND bash ${CMAKE_SOURCE_DIR}/tests/house/format.sh ${CMAKE_SOURCE_DIR})
+set_tests_properties(house/format PROPERTIES LABELS unit SKIP_RETURN_CODE 77)
 if(TARGET hone)
   add_test(NAME house/configuration_reference
            COMMAND bash ${CMAKE_SOURCE_DIR}/tests/house/reference.sh $<TARGET_FILE:hone>

@@ -47,8 +47,11 @@ static struct loop_child_spec shell(struct record *record, const char **argv, co
     argv[1] = "-c";
     argv[2] = script;
     argv[3] = NULL;
-    return (struct loop_child_spec){.argv = argv, .out = LOOP_LINES, .err = LOOP_LINES,
-                                    .on_output = on_output, .on_exit = on_exit_record,
+    return (struct loop_child_spec){.argv = argv,
+                                    .out = LOOP_LINES,
+                                    .err = LOOP_LINES,
+                                    .on_output = on_output,
+                                    .on_exit = on_exit_record,
                                     .data = record};
 }
 
@@ -250,8 +253,11 @@ static void input_can_follow_later(void **state) {
     struct loop *loop = loop_new();
     struct record record = {0};
     const char *argv[] = {"cat", NULL};
-    struct loop_child_spec spec = {.argv = argv, .keep_input = true, .out = LOOP_LINES,
-                                   .on_output = on_output, .on_exit = on_exit_record,
+    struct loop_child_spec spec = {.argv = argv,
+                                   .keep_input = true,
+                                   .out = LOOP_LINES,
+                                   .on_output = on_output,
+                                   .on_exit = on_exit_record,
                                    .data = &record};
     struct loop_child *child = loop_child_start(loop, &spec, NULL);
     assert_non_null(child);
@@ -352,8 +358,9 @@ static void limits_reach_the_child(void **state) {
 
 /* What `env` says in a child of that spec, with things of a login in hone's own environment. */
 static void run_env(struct record *record, struct loop_child_spec more) {
-    static const char *const secrets[] = {"ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY", "GH_TOKEN",
-                                          "SSH_AUTH_SOCK", "HONE_ANYTHING", "LANGE_TASTE"};
+    static const char *const secrets[] = {"ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY",
+                                          "GH_TOKEN",          "SSH_AUTH_SOCK",
+                                          "HONE_ANYTHING",     "LANGE_TASTE"};
     struct loop *loop = loop_new();
     const char *argv[4];
     struct loop_child_spec spec = shell(record, argv, "env");

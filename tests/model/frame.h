@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The streams of tests/model/streams as they travel: text as it is, Bedrock's events (lines "NAME JSON")
- * as frames. */
+/* The streams of tests/model/streams as they travel: text as it is, Bedrock's events (lines "NAME
+ * JSON") as frames. */
 #ifndef HONE_TESTS_MODEL_FRAME_H
 #define HONE_TESTS_MODEL_FRAME_H
 
@@ -38,7 +38,8 @@ static void frame_put(struct buf *out, const char *kind, struct str name, struct
 }
 
 static void frame_read_stream(const char *file, struct buf *out) {
-    char *folder = path_join(HONE_SOURCE_DIR, "tests/model/streams"), *path = path_join(folder, file);
+    char *folder = path_join(HONE_SOURCE_DIR, "tests/model/streams"),
+         *path = path_join(folder, file);
     struct err err = {0};
     size_t size;
     char *text = file_read(path, 1u << 20, &size, &err);

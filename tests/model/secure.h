@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The service of this folder a second time, with TLS: the plain one is a proxy, which brings any host's
- * name to it. */
+/* The service of this folder a second time, with TLS: the plain one is a proxy, which brings any
+ * host's name to it. */
 #ifndef HONE_TESTS_MODEL_SECURE_H
 #define HONE_TESTS_MODEL_SECURE_H
 
@@ -8,7 +8,7 @@
 
 /* A server with TLS beside the plain one. Its certificate is its own authority's, in `file`. */
 struct secure {
-    struct bench bench;             /* of the plain one, which is the proxy */
+    struct bench bench; /* of the plain one, which is the proxy */
     char folder[32], file[64];
     int port;
     bool made;
@@ -20,14 +20,16 @@ static bool make_certificate(struct secure *secure) {
     snprintf(secure->folder, sizeof secure->folder, "/tmp/hone-tls-XXXXXX");
     assert_non_null(mkdtemp(secure->folder));
     snprintf(secure->file, sizeof secure->file, "%s/ca.pem", secure->folder);
-    snprintf(command, sizeof command,
-             "cd %s && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 "
-             "-subj /CN=hone -addext subjectAltName=DNS:models.test,DNS:gateway.test,DNS:login.test,"
-             "DNS:refused.test,DNS:api.anthropic.com,DNS:*.anthropic.com.evil.test,"
-             "DNS:api.openai.com,DNS:*.api.openai.com,DNS:*.api.openai.com.evil.test,"
-             "DNS:bedrock-runtime.us-west-2.amazonaws.com,DNS:*.s3.amazonaws.com,IP:127.0.0.1 "
-             "-keyout key.pem -out ca.pem >/dev/null 2>&1 && "
-             "cat ca.pem key.pem >both.pem", secure->folder);
+    snprintf(
+        command, sizeof command,
+        "cd %s && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 "
+        "-subj /CN=hone -addext subjectAltName=DNS:models.test,DNS:gateway.test,DNS:login.test,"
+        "DNS:refused.test,DNS:api.anthropic.com,DNS:*.anthropic.com.evil.test,"
+        "DNS:api.openai.com,DNS:*.api.openai.com,DNS:*.api.openai.com.evil.test,"
+        "DNS:bedrock-runtime.us-west-2.amazonaws.com,DNS:*.s3.amazonaws.com,IP:127.0.0.1 "
+        "-keyout key.pem -out ca.pem >/dev/null 2>&1 && "
+        "cat ca.pem key.pem >both.pem",
+        secure->folder);
     return system(command) == 0;
 }
 

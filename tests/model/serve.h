@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The service of tests/model/server.py and one request at a time to it, for the tests of this folder. */
+/* The service of tests/model/server.py and one request at a time to it, for the tests of this
+ * folder. */
 #ifndef HONE_TESTS_MODEL_SERVE_H
 #define HONE_TESTS_MODEL_SERVE_H
 
@@ -35,7 +36,7 @@ struct bench {
     bool cancel_told, cancel_again; /* when a note comes; when a retry begins */
 };
 
-/* ---------------------------------------------------------------------------------- the fixture */
+/* --------------------------------------------------------------------------------- the fixture */
 
 static void on_port(void *data, enum loop_stream stream, struct str text, bool whole) {
     struct bench *bench = data;
@@ -47,13 +48,18 @@ static void on_port(void *data, enum loop_stream stream, struct str text, bool w
     }
 }
 
-/* Starts tests/model/server.py; with a certificate (and its key) it speaks TLS. Returns its port. */
+/* Starts tests/model/server.py; with a certificate (and its key) it speaks TLS. Returns its
+ * port. */
 static int serve(struct bench *bench, const char *certificate) {
     struct err err = {0};
     const char *const argv[] = {"/usr/bin/python3", HONE_SOURCE_DIR "/tests/model/server.py",
                                 certificate, NULL};
-    struct loop_child_spec spec = {.argv = argv, .keep_input = true, .out = LOOP_LINES,
-                                   .err = LOOP_INHERIT, .on_output = on_port, .data = bench};
+    struct loop_child_spec spec = {.argv = argv,
+                                   .keep_input = true,
+                                   .out = LOOP_LINES,
+                                   .err = LOOP_INHERIT,
+                                   .on_output = on_port,
+                                   .data = bench};
     bench->listening = false;
     assert_non_null(loop_child_start(bench->loop, &spec, &err));
     assert_true(loop_run_until(bench->loop, &bench->listening, LIMIT_MS));
@@ -61,9 +67,9 @@ static int serve(struct bench *bench, const char *certificate) {
 }
 
 static int start(void **state) {
-    static const char *const names[] = {"http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY",
-                                        "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
-                                        "SSL_CERT_FILE"};
+    static const char *const names[] = {"http_proxy",  "HTTP_PROXY", "https_proxy",
+                                        "HTTPS_PROXY", "all_proxy",  "ALL_PROXY",
+                                        "no_proxy",    "NO_PROXY",   "SSL_CERT_FILE"};
     struct bench *bench = mem_alloc(1, sizeof *bench);
     for (size_t i = 0; i < COUNT_OF(names); i++)
         unsetenv(names[i]);
@@ -122,17 +128,24 @@ static struct model_endpoint endpoint_of(struct bench *bench, const char *api, c
     bool bedrock = !strcmp(api, "bedrock");
     snprintf(url, 64, "http://127.0.0.1:%d%s", bench->port,
              bedrock || !strcmp(api, "anthropic") ? "" : "/v1");
-    return (struct model_endpoint){.api = api, .base_url = url,
+    return (struct model_endpoint){.api = api,
+                                   .base_url = url,
                                    .key.environment = bedrock ? NULL : "TEST_KEY",
-                                   .profile = bedrock ? "default" : NULL, .temperature = NAN, .proxy = "", .region = "us-west-2",
+                                   .profile = bedrock ? "default" : NULL,
+                                   .temperature = NAN,
+                                   .proxy = "",
+                                   .region = "us-west-2",
                                    .price = {3, 15, 0.3, 3.75, 0}};
 }
 
 static void ask_endpoint(struct bench *bench, const struct model_endpoint *endpoint) {
     struct err err = {0};
     struct model_message message = {MODEL_USER, STR("Make it \"faster\".\n"), true};
-    struct model_request request = {.endpoint = endpoint, .system = STR("You know NKI."),
-                                    .cache_system = true, .messages = &message, .count = 1};
+    struct model_request request = {.endpoint = endpoint,
+                                    .system = STR("You know NKI."),
+                                    .cache_system = true,
+                                    .messages = &message,
+                                    .count = 1};
     struct model_callbacks callbacks = {on_text, on_again, on_note, on_done, bench};
     buf_clear(&bench->streamed);
     buf_clear(&bench->notes);

@@ -8,38 +8,108 @@ static const struct {
     bool thought;
     double thinking;
     struct model_usage usage;
-    const char *words;                  /* in the reason */
+    const char *words; /* in the reason */
 } rows[] = {
-    {"anthropic", "anthropic-thinking.sse", MODEL_FAILED_TRUNCATED, true, NAN, {25, 4096, 7, 3},
+    {"anthropic",
+     "anthropic-thinking.sse",
+     MODEL_FAILED_TRUNCATED,
+     true,
+     NAN,
+     {25, 4096, 7, 3},
      "thinking used up max_tokens (4096)"},
-    {"anthropic", "anthropic-hidden.sse", MODEL_FAILED_TRUNCATED, true, NAN, {25, 4096, 7, 3},
+    {"anthropic",
+     "anthropic-hidden.sse",
+     MODEL_FAILED_TRUNCATED,
+     true,
+     NAN,
+     {25, 4096, 7, 3},
      "thinking used up max_tokens (4096)"},
-    {"anthropic", "anthropic-cut.sse", MODEL_FAILED_TRUNCATED, false, NAN, {25, 4096, 7, 3},
+    {"anthropic",
+     "anthropic-cut.sse",
+     MODEL_FAILED_TRUNCATED,
+     false,
+     NAN,
+     {25, 4096, 7, 3},
      "cut at max_tokens (4096)"},
-    {"anthropic", "anthropic-context.sse", MODEL_FAILED_TRUNCATED, false, NAN, {25, 90, 7, 3},
+    {"anthropic",
+     "anthropic-context.sse",
+     MODEL_FAILED_TRUNCATED,
+     false,
+     NAN,
+     {25, 90, 7, 3},
      "filled the model's context"},
-    {"anthropic", "anthropic-refusal.sse", MODEL_FAILED_REFUSED, false, NAN, {25, 4, 7, 3},
+    {"anthropic",
+     "anthropic-refusal.sse",
+     MODEL_FAILED_REFUSED,
+     false,
+     NAN,
+     {25, 4, 7, 3},
      "declined to answer: It reads like an attack."},
     {"anthropic", "anthropic-absurd.sse", MODEL_FAILED_NOT, false, NAN, {NAN, NAN, 7, NAN}, ""},
-    {"openai", "openai-thinking.sse", MODEL_FAILED_TRUNCATED, false, 4096, {28, 4096, 7, NAN},
+    {"openai",
+     "openai-thinking.sse",
+     MODEL_FAILED_TRUNCATED,
+     false,
+     4096,
+     {28, 4096, 7, NAN},
      "thinking used up max_tokens (4096)"},
-    {"openai", "compatible-thinking.sse", MODEL_FAILED_TRUNCATED, true, NAN, {25, 4096, NAN, NAN},
+    {"openai",
+     "compatible-thinking.sse",
+     MODEL_FAILED_TRUNCATED,
+     true,
+     NAN,
+     {25, 4096, NAN, NAN},
      "thinking used up max_tokens (4096)"},
-    {"openai", "openai-cut.sse", MODEL_FAILED_TRUNCATED, false, 4000, {28, 4096, 7, NAN},
+    {"openai",
+     "openai-cut.sse",
+     MODEL_FAILED_TRUNCATED,
+     false,
+     4000,
+     {28, 4096, 7, NAN},
      "cut at max_tokens (4096); 4000 of them were thinking"},
-    {"openai", "openai-refusal.sse", MODEL_FAILED_REFUSED, false, NAN, {35, 8, NAN, NAN},
+    {"openai",
+     "openai-refusal.sse",
+     MODEL_FAILED_REFUSED,
+     false,
+     NAN,
+     {35, 8, NAN, NAN},
      "declined to answer: I cannot help with that."},
-    {"openai", "openai-filter.sse", MODEL_FAILED_REFUSED, false, NAN, {35, 8, NAN, NAN},
+    {"openai",
+     "openai-filter.sse",
+     MODEL_FAILED_REFUSED,
+     false,
+     NAN,
+     {35, 8, NAN, NAN},
      "declined to answer"},
     {"openai", "openai-absurd.sse", MODEL_FAILED_NOT, false, NAN, {10, NAN, NAN, NAN}, ""},
-    {"responses", "responses-thinking.sse", MODEL_FAILED_TRUNCATED, true, 4096, {28, 4096, 7, NAN},
+    {"responses",
+     "responses-thinking.sse",
+     MODEL_FAILED_TRUNCATED,
+     true,
+     4096,
+     {28, 4096, 7, NAN},
      "thinking used up max_tokens (4096)"},
-    {"responses", "responses-refusal.sse", MODEL_FAILED_REFUSED, false, 0, {28, 8, 7, NAN},
+    {"responses",
+     "responses-refusal.sse",
+     MODEL_FAILED_REFUSED,
+     false,
+     0,
+     {28, 8, 7, NAN},
      "declined to answer: I cannot help with that."},
     {"responses", "responses-absurd.sse", MODEL_FAILED_NOT, false, NAN, {NAN, 15, 7, NAN}, ""},
-    {"bedrock", "bedrock-thinking.events", MODEL_FAILED_TRUNCATED, true, NAN, {25, 4096, NAN, NAN},
+    {"bedrock",
+     "bedrock-thinking.events",
+     MODEL_FAILED_TRUNCATED,
+     true,
+     NAN,
+     {25, 4096, NAN, NAN},
      "thinking used up max_tokens (4096)"},
-    {"bedrock", "bedrock-guardrail.events", MODEL_FAILED_REFUSED, false, NAN, {25, 4, NAN, NAN},
+    {"bedrock",
+     "bedrock-guardrail.events",
+     MODEL_FAILED_REFUSED,
+     false,
+     NAN,
+     {25, 4, NAN, NAN},
      "declined to answer"},
     {"bedrock", "bedrock-absurd.events", MODEL_FAILED_NOT, false, NAN, {NAN, NAN, NAN, NAN}, ""},
 };
@@ -82,21 +152,32 @@ static void whole_answers_say_why(void **state) {
         enum model_failed failed;
         const char *words;
     } wholes[] = {
-        {"openai", "{\"choices\": [{\"message\": {\"content\": null, \"refusal\": \"I cannot.\"}, "
-         "\"finish_reason\": \"stop\"}]}", MODEL_FAILED_REFUSED, ": I cannot."},
-        {"openai", "{\"choices\": [{\"message\": {\"content\": \"\", \"reasoning\": \"hm\"}, "
-         "\"finish_reason\": \"length\"}]}", MODEL_FAILED_TRUNCATED, "thinking used up"},
-        {"responses", "{\"status\": \"completed\", \"output\": [{\"type\": \"message\", \"content\": "
-         "[{\"type\": \"refusal\", \"refusal\": \"I cannot.\"}]}]}", MODEL_FAILED_REFUSED,
-         ": I cannot."},
-        {"responses", "{\"status\": \"incomplete\", \"incomplete_details\": {\"reason\": "
-         "\"content_filter\"}, \"output\": []}", MODEL_FAILED_REFUSED, "declined"},
+        {"openai",
+         "{\"choices\": [{\"message\": {\"content\": null, \"refusal\": \"I cannot.\"}, "
+         "\"finish_reason\": \"stop\"}]}",
+         MODEL_FAILED_REFUSED, ": I cannot."},
+        {"openai",
+         "{\"choices\": [{\"message\": {\"content\": \"\", \"reasoning\": \"hm\"}, "
+         "\"finish_reason\": \"length\"}]}",
+         MODEL_FAILED_TRUNCATED, "thinking used up"},
+        {"responses",
+         "{\"status\": \"completed\", \"output\": [{\"type\": \"message\", \"content\": "
+         "[{\"type\": \"refusal\", \"refusal\": \"I cannot.\"}]}]}",
+         MODEL_FAILED_REFUSED, ": I cannot."},
+        {"responses",
+         "{\"status\": \"incomplete\", \"incomplete_details\": {\"reason\": "
+         "\"content_filter\"}, \"output\": []}",
+         MODEL_FAILED_REFUSED, "declined"},
         {"responses", "{\"status\": \"incomplete\", \"output\": [{\"type\": \"reasoning\"}]}",
          MODEL_FAILED_TRUNCATED, "thinking used up"},
-        {"anthropic", "{\"content\": [{\"type\": \"thinking\", \"thinking\": \"hm\"}], "
-         "\"stop_reason\": \"max_tokens\"}", MODEL_FAILED_TRUNCATED, "thinking used up"},
-        {"anthropic", "{\"content\": [], \"stop_reason\": \"refusal\", \"stop_details\": "
-         "{\"category\": \"bio\"}}", MODEL_FAILED_REFUSED, ": bio"},
+        {"anthropic",
+         "{\"content\": [{\"type\": \"thinking\", \"thinking\": \"hm\"}], "
+         "\"stop_reason\": \"max_tokens\"}",
+         MODEL_FAILED_TRUNCATED, "thinking used up"},
+        {"anthropic",
+         "{\"content\": [], \"stop_reason\": \"refusal\", \"stop_details\": "
+         "{\"category\": \"bio\"}}",
+         MODEL_FAILED_REFUSED, ": bio"},
     };
     (void)state;
     for (size_t i = 0; i < COUNT_OF(wholes); i++) {
@@ -131,7 +212,7 @@ static void the_next_question_is_another(void **state) {
     assert_false(model_endpoint_relax(&endpoint, &reply, 50000, NULL));
     buf_free(&what);
     endpoint = (struct model_endpoint){.max_tokens = 4000, .thinking_tokens = 3000};
-    reply.stop = MODEL_STOP_CONTEXT;                    /* more tokens do not help */
+    reply.stop = MODEL_STOP_CONTEXT; /* more tokens do not help */
     assert_true(model_endpoint_relax(&endpoint, &reply, 0, NULL));
     assert_int_equal(endpoint.max_tokens, 4000);
     assert_int_equal(endpoint.thinking_tokens, 1500);
@@ -140,7 +221,7 @@ static void the_next_question_is_another(void **state) {
     assert_false(model_endpoint_relax(&endpoint, &reply, 0, NULL));
     endpoint = (struct model_endpoint){0};
     reply = (struct model_reply){.stop = MODEL_STOP_LENGTH, .max_tokens = 8192, .thinking = NAN};
-    assert_false(model_endpoint_relax(&endpoint, &reply, 0, NULL));     /* it was given less */
+    assert_false(model_endpoint_relax(&endpoint, &reply, 0, NULL)); /* it was given less */
 }
 
 int main(void) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much a model shall think, as each interface is told, and what is left out where it is refused. The
- * server answers with "TYPE:BUDGET,EFFORT,NOVA'S EFFORT,MAX_TOKENS,TEMPERATURE" of what it takes. */
+/* How much a model shall think, as each interface is told, and what is left out where it is
+ * refused. The server answers with "TYPE:BUDGET,EFFORT,NOVA'S EFFORT,MAX_TOKENS,TEMPERATURE" of
+ * what it takes. */
 #include "model/serve.h"
 
 static const struct {
@@ -8,7 +9,7 @@ static const struct {
     enum model_effort effort;
     int thinking_tokens;
     const char *said;
-    int tries;                          /* of the first question; the second has one */
+    int tries; /* of the first question; the second has one */
 } rows[] = {
     {"anthropic", "asked", MODEL_EFFORT_UNSET, 0, ":,,,10000,0.5", 1},
     {"anthropic", "asked", MODEL_EFFORT_OFF, 0, "disabled:,,,10000,0.5", 1},
@@ -35,7 +36,8 @@ static const struct {
     {"responses", "asked", MODEL_EFFORT_HIGH, 0, ":,high,,10000,0.5", 1},
     {"responses", "asked-word", MODEL_EFFORT_MAX, 0, ":,high,,10000,0.5", 2},
     {"bedrock", "us.anthropic.claude-x/asked", MODEL_EFFORT_HIGH, 0, "adaptive:,high,,10000,", 1},
-    {"bedrock", "anthropic.claude-x/asked-adaptive", MODEL_EFFORT_HIGH, 0, "enabled:7500,,,10000,", 2},
+    {"bedrock", "anthropic.claude-x/asked-adaptive", MODEL_EFFORT_HIGH, 0, "enabled:7500,,,10000,",
+     2},
     {"bedrock", "amazon.nova-2-lite/asked", MODEL_EFFORT_LOW, 0, ":,,low,10000,0.5", 1},
     {"bedrock", "amazon.nova-2-lite/asked", MODEL_EFFORT_MAX, 0, ":,,high,,", 1},
     {"bedrock", "amazon.nova-2-lite/asked-any", MODEL_EFFORT_LOW, 0, ":,,,10000,0.5", 2},

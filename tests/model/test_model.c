@@ -4,7 +4,7 @@
 
 #include <sys/stat.h>
 
-/* ------------------------------------------------------------------------------------- the tests */
+/* ----------------------------------------------------------------------------------- the tests */
 
 static void answers_stream_over_every_interface(void **state) {
     static const char *const models[] = {"plain", "bytes", "returns", "slow"};
@@ -125,8 +125,12 @@ static void a_silent_service_is_left_after_a_while(void **state) {
 
 static void a_service_that_is_not_there_is_named(void **state) {
     struct bench *bench = *state;
-    struct model_endpoint endpoint = {.api = "openai", .base_url = "http://127.0.0.1:9/v1",
-                                      .model = "m", .retries = -1, .proxy = "", .temperature = NAN};
+    struct model_endpoint endpoint = {.api = "openai",
+                                      .base_url = "http://127.0.0.1:9/v1",
+                                      .model = "m",
+                                      .retries = -1,
+                                      .proxy = "",
+                                      .temperature = NAN};
     ask_endpoint(bench, &endpoint);
     assert_fails(bench, ERR_ENVIRONMENT, "127.0.0.1");
     endpoint.base_url = "http://no-such-host.invalid/v1";
@@ -161,7 +165,7 @@ static void ten_megabytes_are_an_answer(void **state) {
 
 static void bytes_that_are_no_text_are_replaced(void **state) {
     struct bench *bench = *state;
-    for (size_t a = 0; a < 3; a++) {    /* a frame's checksum would be wrong */
+    for (size_t a = 0; a < 3; a++) { /* a frame's checksum would be wrong */
         ask(bench, http_apis[a], "bad-text");
         assert_int_equal(bench->reply.failure.kind, ERR_NONE);
         assert_string_equal(bench->text, "before \xef\xbf\xbd\xef\xbf\xbd after");
@@ -284,8 +288,8 @@ static void a_command_is_a_model(void **state) {
     const char *const says[] = {"sh", "-c", "cat; echo answer", NULL};
     const char *const fails[] = {"sh", "-c", "echo not logged in >&2; exit 3", NULL};
     const char *const missing[] = {"/no/such/agent", NULL};
-    struct model_endpoint endpoint = {.api = "command", .command = says, .temperature = NAN,
-                                      .retries = -1};
+    struct model_endpoint endpoint = {
+        .api = "command", .command = says, .temperature = NAN, .retries = -1};
     ask_endpoint(bench, &endpoint);
     assert_int_equal(bench->reply.failure.kind, ERR_NONE);
     assert_string_equal(bench->text, "You know NKI.\n\nMake it \"faster\".\n\nanswer\n");
@@ -303,8 +307,8 @@ static void a_command_sees_what_its_section_names(void **state) {
     struct bench *bench = *state;
     const char *const says[] = {"sh", "-c", "env | sed s/^/=/", NULL};
     const char *const names[] = {"AGENT_KEY", NULL};
-    struct model_endpoint endpoint = {.api = "command", .command = says, .temperature = NAN,
-                                      .retries = -1};
+    struct model_endpoint endpoint = {
+        .api = "command", .command = says, .temperature = NAN, .retries = -1};
     setenv("AGENT_KEY", "sk-agent", 1);
     ask_endpoint(bench, &endpoint);
     assert_null(strstr(bench->text, "AGENT_KEY"));
@@ -364,8 +368,8 @@ static void many_streams_run_at_once(void **state) {
     struct model_request request = {.endpoint = &endpoint, .messages = &message, .count = 1};
     for (size_t i = 0; i < COUNT_OF(streams); i++) {
         streams[i] = (struct stream){bench, 0, &left, &done};
-        struct model_callbacks callbacks = {.on_text = on_stream_text, .on_done = on_stream_done,
-                                            .data = &streams[i]};
+        struct model_callbacks callbacks = {
+            .on_text = on_stream_text, .on_done = on_stream_done, .data = &streams[i]};
         assert_non_null(model_ask(bench->client, &request, &callbacks, &err));
     }
     assert_true(loop_run_until(bench->loop, &done, LIMIT_MS));
@@ -386,7 +390,8 @@ static void a_client_is_freed_with_requests_under_way(void **state) {
     struct model_message message = {MODEL_USER, STR("go"), false};
     bool never = false;
     for (size_t i = 0; i < COUNT_OF(endpoints); i++) {
-        struct model_request request = {.endpoint = &endpoints[i], .messages = &message, .count = 1};
+        struct model_request request = {
+            .endpoint = &endpoints[i], .messages = &message, .count = 1};
         struct model_callbacks callbacks = {.on_done = on_done, .data = bench};
         assert_non_null(model_ask(client, &request, &callbacks, &err));
     }
@@ -429,7 +434,8 @@ static void prices_are_of_this_model_and_no_other(void **state) {
 }
 
 static void prices_are_the_users_first(void **state) {
-    static const char text[] = "[claude-sonnet-4-5]\noutput = 12\n[mine]\ninput = 1\nup_to = 1000\n";
+    static const char text[] =
+        "[claude-sonnet-4-5]\noutput = 12\n[mine]\ninput = 1\nup_to = 1000\n";
     struct err err = {0};
     char folder[] = "/tmp/hone-prices-XXXXXX", path[80];
     (void)state;
@@ -462,7 +468,7 @@ static void what_is_cached_counts(void **state) {
     (void)state;
     assert_float_equal(model_price_of(&price, &usage),
                        (100 * 2 + 50 * 10 + 300 * 0.2 + 600 * 2.5) / 1e6, 1e-12);
-    usage.input = 101;                  /* longer prompts cost something else */
+    usage.input = 101; /* longer prompts cost something else */
     assert_true(isnan(model_price_of(&price, &usage)));
     price.up_to = 0;
     assert_false(isnan(model_price_of(&price, &usage)));

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way to a service: certificates nobody signed, and proxies that refuse, want a login or are not
- * there. The server of this folder is the proxy, too, and knows hosts that exist nowhere else. */
+/* The way to a service: certificates nobody signed, and proxies that refuse, want a login or are
+ * not there. The server of this folder is the proxy, too, and knows hosts that exist nowhere
+ * else. */
 #include "model/secure.h"
 
 /* One try; `proxy` NULL: the environment's. */
 static void ask_at(struct secure *secure, const char *address, const char *ca_file,
                    const char *proxy) {
-    struct model_endpoint endpoint = {.api = "anthropic", .base_url = address, .model = "plain",
+    struct model_endpoint endpoint = {.api = "anthropic",
+                                      .base_url = address,
+                                      .model = "plain",
                                       .ca_file = ca_file,
-                                      .proxy = proxy, .temperature = NAN, .retry_wait_s = 0.01,
-                                      .retries = 1, .connect_limit_s = 5};
+                                      .proxy = proxy,
+                                      .temperature = NAN,
+                                      .retry_wait_s = 0.01,
+                                      .retries = 1,
+                                      .connect_limit_s = 5};
     if (str_starts(str_of(address), "https:"))
         endpoint.key.environment = "TEST_KEY";
     ask_endpoint(&secure->bench, &endpoint);

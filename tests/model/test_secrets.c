@@ -25,8 +25,10 @@ static void assert_hidden(const struct bench *bench, const char *api) {
 static void what_comes_back_of_a_key_is_hidden(void **state) {
     static const struct {
         const char *model, *words;
-    } rows[] = {{"echo", "[key] is no key, [key]!"}, {"echo-cut", "xxx[key]"},
-                {"echo-page", "<html>[key]</html>"}, {"echo-retry", "503: <html>[key]</html>"}};
+    } rows[] = {{"echo", "[key] is no key, [key]!"},
+                {"echo-cut", "xxx[key]"},
+                {"echo-page", "<html>[key]</html>"},
+                {"echo-retry", "503: <html>[key]</html>"}};
     struct bench *bench = *state;
     char url[64];
     set_aws();
@@ -57,9 +59,9 @@ static void streams_are_not_held_up(void **state) {
     struct buf out = {0};
     (void)state;
     redact_add(&redact, STR("sk-ant-0123456789"));
-    redact_add(&redact, STR("short"));          /* would stand in texts by chance */
+    redact_add(&redact, STR("short")); /* would stand in texts by chance */
     redact_stream(&redact, STR("Keep words"), false, &out);
-    assert_string_equal(out.at, "Keep words");  /* the "s" is out, too */
+    assert_string_equal(out.at, "Keep words"); /* the "s" is out, too */
     redact_stream(&redact, STR("k-an"), false, &out);
     assert_string_equal(out.at, "Keep words");
     redact_stream(&redact, STR("d short"), false, &out);
@@ -74,7 +76,7 @@ static void streams_are_not_held_up(void **state) {
 /* ------------------------------------------------------------------------------- what is kept */
 
 #define MASK 0x55
-#define LENGTH 96               /* as keys are; longer than what a register leaves on the stack */
+#define LENGTH 96 /* as keys are; longer than what a register leaves on the stack */
 #define CHUNK ((size_t)1 << 20)
 
 /* A key that stands nowhere in this program as it is, in a file behind some text. */
@@ -110,7 +112,8 @@ static size_t count_in_memory(const unsigned char hidden[LENGTH]) {
     size_t count = 0;
     FILE *maps = fopen("/proc/self/maps", "r");
     int memory = open("/proc/self/mem", O_RDONLY);
-    unsigned char *chunk = mmap(NULL, CHUNK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned char *chunk =
+        mmap(NULL, CHUNK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(maps && memory >= 0 && chunk != MAP_FAILED);
     while (fgets(line, sizeof line, maps)) {
         unsigned long long from, to;
@@ -170,8 +173,8 @@ static void nothing_of_a_key_stays_in_memory(void **state) {
 
 static void an_address_has_no_login(void **state) {
     struct bench *bench = *state;
-    struct model_endpoint endpoint = {.api = "openai", .model = "m",
-                                      .base_url = "http://me:pw-4711@127.0.0.1/v1"};
+    struct model_endpoint endpoint = {
+        .api = "openai", .model = "m", .base_url = "http://me:pw-4711@127.0.0.1/v1"};
     struct model_message message = {MODEL_USER, STR("go"), false};
     struct model_request request = {.endpoint = &endpoint, .messages = &message, .count = 1};
     struct model_callbacks callbacks = {.on_done = on_done, .data = bench};
@@ -181,9 +184,10 @@ static void an_address_has_no_login(void **state) {
     assert_null(strstr(err.text, "pw-4711"));
 }
 
-/* ------------------------------------------------------------------------------ where a key goes */
+/* ---------------------------------------------------------------------------- where a key goes */
 
-/* What the service at an address says of the key that came: the test server has every host's name. */
+/* What the service at an address says of the key that came: the test server has every host's
+ * name. */
 static const char *key_at(struct secure *secure, struct model_endpoint *endpoint,
                           const char *host) {
     char address[200], proxy[64];
@@ -248,23 +252,30 @@ static void a_named_key_goes_where_its_section_says(void **state) {
         struct model_endpoint endpoint = {.api = http_apis[a], .key.environment = "TEST_KEY"};
         assert_string_equal(key_at(secure, &endpoint, "models.test"), "named");
     }
-    struct model_endpoint endpoint = {.api = "bedrock", .profile = "default", .region = "us-west-2"};
+    struct model_endpoint endpoint = {
+        .api = "bedrock", .profile = "default", .region = "us-west-2"};
     assert_string_equal(key_at(secure, &endpoint, "models.test"), "signed");
 }
 
 /* Without TLS a key goes to this machine alone, however it is named. */
 static void no_key_goes_over_plain_http(void **state) {
     static const char *const elsewhere[] = {
-        "http://models.test/v1", "http://api.anthropic.com", "http://api.openai.com/v1", "models.test",
-        "http://127.evil.test/v1", "http://localhost.evil.test/v1", "http://192.0.2.1:8000/v1"};
+        "http://models.test/v1",    "http://api.anthropic.com",
+        "http://api.openai.com/v1", "models.test",
+        "http://127.evil.test/v1",  "http://localhost.evil.test/v1",
+        "http://192.0.2.1:8000/v1"};
     struct secure *secure = *state;
     char proxy[64], address[64];
     set_usual_keys();
     snprintf(proxy, sizeof proxy, "http://127.0.0.1:%d", secure->bench.port);
     for (size_t a = 0; a < COUNT_OF(http_apis); a++) {
         bool bedrock = !strcmp(http_apis[a], "bedrock");
-        struct model_endpoint endpoint = {.api = http_apis[a], .model = "says-key", .proxy = proxy,
-                                          .temperature = NAN, .retries = -1, .region = "us-west-2"};
+        struct model_endpoint endpoint = {.api = http_apis[a],
+                                          .model = "says-key",
+                                          .proxy = proxy,
+                                          .temperature = NAN,
+                                          .retries = -1,
+                                          .region = "us-west-2"};
         for (size_t i = 0; i < COUNT_OF(elsewhere); i++) {
             endpoint.base_url = elsewhere[i];
             endpoint.key.environment = "TEST_KEY";

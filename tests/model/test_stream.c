@@ -2,8 +2,7 @@
 /* Streams as the services document them (tests/model/streams), cut at every byte. */
 #include "model/fed.h"
 
-#define ANSWER \
-    "Keep w in SBUF \xe2\x9c\x93 across i.\n```python\ns = '\xf0\x9f\x98\x80'\n```\n"
+#define ANSWER "Keep w in SBUF \xe2\x9c\x93 across i.\n```python\ns = '\xf0\x9f\x98\x80'\n```\n"
 
 static const struct {
     const char *api, *file;
@@ -55,7 +54,8 @@ static void streams_may_be_cut_at_every_byte(void **state) {
         for (size_t cut = 0; cut <= bytes.len; cut++) {
             fed_begin(&fed, streams[i].api);
             assert_true(feed(&fed, (struct str){bytes.at, cut}));
-            assert_memory_equal(fed.call.text.at ? fed.call.text.at : "", ANSWER, fed.call.text.len);
+            assert_memory_equal(fed.call.text.at ? fed.call.text.at : "", ANSWER,
+                                fed.call.text.len);
             assert_true(feed(&fed, (struct str){bytes.at + cut, bytes.len - cut}));
             assert_whole(&fed, i);
             fed_end(&fed);

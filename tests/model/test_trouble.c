@@ -62,7 +62,7 @@ static void what_may_pass_is_tried_again(void **state) {
     for (size_t a = 0; a < COUNT_OF(http_apis); a++) {
         for (size_t i = 0; i < COUNT_OF(rows); i++) {
             bool slow = !strcmp(rows[i].model, "seconds") || !strcmp(rows[i].model, "date");
-            if (slow && a > 0)          /* what headers say is the same for all */
+            if (slow && a > 0) /* what headers say is the same for all */
                 continue;
             ask_often(bench, http_apis[a], rows[i].model);
             assert_answer(bench, http_apis[a], rows[i].model);
@@ -135,9 +135,14 @@ static void a_deaf_server_is_left_after_a_while(void **state) {
     assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
     assert_int_equal(listen(fd, 8), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
-    struct model_endpoint endpoint = {.api = "openai", .base_url = url, .model = "plain",
-                                      .proxy = "", .temperature = NAN, .retries = -1,
-                                      .connect_limit_s = 0.3, .first_limit_s = 0.6};
+    struct model_endpoint endpoint = {.api = "openai",
+                                      .base_url = url,
+                                      .model = "plain",
+                                      .proxy = "",
+                                      .temperature = NAN,
+                                      .retries = -1,
+                                      .connect_limit_s = 0.3,
+                                      .first_limit_s = 0.6};
     snprintf(url, sizeof url, "https://127.0.0.1:%d/v1", ntohs(address.sin_port));
     ask_endpoint(bench, &endpoint);
     assert_fails(bench, ERR_ENVIRONMENT, "time");
@@ -179,8 +184,11 @@ static void servers_may_be_careless(void **state) {
 static void addresses_may_end_in_a_slash(void **state) {
     static const struct {
         const char *api, *path;
-    } rows[] = {{"anthropic", "/"}, {"anthropic", "/v1"}, {"anthropic", "/v1/"},
-                {"openai", "/v1/"}, {"responses", "/v1//"}};
+    } rows[] = {{"anthropic", "/"},
+                {"anthropic", "/v1"},
+                {"anthropic", "/v1/"},
+                {"openai", "/v1/"},
+                {"responses", "/v1//"}};
     struct bench *bench = *state;
     char url[64];
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -233,8 +241,7 @@ static void a_request_is_cancelled_at_any_moment(void **state) {
         for (size_t m = 0; m < COUNT_OF(models); m++) {
             for (uint64_t ms = 0; ms < 40; ms = ms * 2 + 1) {
                 struct cancelling cancelling = {bench, NULL};
-                cancelling.timer =
-                    loop_timer_start(bench->loop, ms, 0, cancel_it, &cancelling);
+                cancelling.timer = loop_timer_start(bench->loop, ms, 0, cancel_it, &cancelling);
                 char url[64];
                 struct model_endpoint endpoint = endpoint_of(bench, http_apis[a], url);
                 endpoint.model = models[m];
@@ -253,8 +260,8 @@ static void a_request_is_cancelled_at_any_moment(void **state) {
 static void a_request_is_cancelled_between_two_tries(void **state) {
     struct bench *bench = *state;
     const char *const fails[] = {"sh", "-c", "exit 3", NULL};
-    struct model_endpoint command = {.api = "command", .command = fails, .temperature = NAN,
-                                     .retry_wait_s = 0.01};
+    struct model_endpoint command = {
+        .api = "command", .command = fails, .temperature = NAN, .retry_wait_s = 0.01};
     bool never = false;
     set_aws();
     for (int again = 0; again < 2; again++) {
@@ -282,7 +289,7 @@ struct pair {
 static void pair_text(void *data, struct str piece) {
     struct pair *pair = data;
     (void)piece;
-    if (++pair->pieces == 3)            /* within libcurl: one's own and those of others */
+    if (++pair->pieces == 3) /* within libcurl: one's own and those of others */
         for (size_t i = 0; i < COUNT_OF(pair->calls); i++)
             model_cancel(pair->calls[i]);
 }
@@ -304,7 +311,8 @@ static void requests_cancel_each_other(void **state) {
         endpoint.model = "slow";
         struct model_message message = {MODEL_USER, STR("go"), false};
         struct model_request request = {.endpoint = &endpoint, .messages = &message, .count = 1};
-        struct model_callbacks callbacks = {.on_text = pair_text, .on_done = pair_done, .data = &pair};
+        struct model_callbacks callbacks = {
+            .on_text = pair_text, .on_done = pair_done, .data = &pair};
         for (size_t i = 0; i < COUNT_OF(pair.calls); i++)
             assert_non_null(pair.calls[i] = model_ask(bench->client, &request, &callbacks, &err));
         assert_true(loop_run_until(bench->loop, &pair.done, LIMIT_MS));
@@ -327,8 +335,8 @@ static void a_client_ends_whatever_runs(void **state) {
                 struct model_endpoint endpoint = endpoint_of(bench, http_apis[a], url);
                 endpoint.model = models[m];
                 struct model_message message = {MODEL_USER, STR("go"), false};
-                struct model_request request = {.endpoint = &endpoint, .messages = &message,
-                                                .count = 1};
+                struct model_request request = {
+                    .endpoint = &endpoint, .messages = &message, .count = 1};
                 struct model_callbacks callbacks = {.on_done = on_done, .data = bench};
                 assert_non_null(model_ask(client, &request, &callbacks, &err));
             }

@@ -7,8 +7,8 @@
 #include "nki/nki.h"
 #include "nki/value.h"
 
-static struct buf returned;             /* repr of what the last kernel returned */
-static struct buf seen;                 /* what the double was asked for, in order */
+static struct buf returned; /* repr of what the last kernel returned */
+static struct buf seen;     /* what the double was asked for, in order */
 
 static bool double_load(struct interp *in, const struct call *call, struct value *result) {
     struct value values[2];
@@ -40,8 +40,8 @@ const struct value_module *api_module(struct interp *in, struct str path) {
     return str_is(path, "nki.language") || str_is(path, "nki") ? &language : NULL;
 }
 
-bool api_binary(struct interp *in, const struct nki_node *node, enum nki_binary op,
-                struct value a, struct value b, struct value *result) {
+bool api_binary(struct interp *in, const struct nki_node *node, enum nki_binary op, struct value a,
+                struct value b, struct value *result) {
     (void)in, (void)node, (void)b;
     buf_printf(&seen, "binary(%s) ", nki_binary_text(op));
     *result = a;
@@ -115,8 +115,7 @@ bool api_truth(struct interp *in, const struct nki_node *node, struct value valu
                         "a tensor has no truth value");
 }
 
-bool api_length(struct interp *in, const struct nki_node *node, struct value value,
-                int64_t *len) {
+bool api_length(struct interp *in, const struct nki_node *node, struct value value, int64_t *len) {
     (void)in, (void)node, (void)value;
     *len = 128;
     return true;

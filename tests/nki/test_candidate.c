@@ -19,7 +19,7 @@ static const char *const fronts[] = {
     "import neuronxcc.nki.language as nl\nimport numpy as np\n",
 };
 
-static const char *release;     /* of the target */
+static const char *release; /* of the target */
 
 /* The codes of what is found in front + source, "hone-candidate-" left out, separated by blanks. */
 static char *lint(const char *front, const char *source, const char *original) {
@@ -82,7 +82,7 @@ static void what_reaches_past_the_arguments_is_found_in_both_dialects(void **sta
                 fail_msg("%s: \"%s\", not \"%s\"", rows[i].source, found, rows[i].codes);
             free(found);
             found = lint(fronts[d], rows[i].source, rows[i].source);
-            assert_string_equal(found, "");     /* it came with the kernel */
+            assert_string_equal(found, ""); /* it came with the kernel */
             free(found);
         }
 }
@@ -100,7 +100,7 @@ static void another_dialect_and_names_the_release_lost_are_found(void **state) {
     nki_tree_free(legacy);
     diag_free(&diags);
     char *found = lint(fronts[0], "def f(x):\n  return nl.arange(4)\n", "");
-    assert_string_equal(found, "name");         /* hone-removed-name */
+    assert_string_equal(found, "name"); /* hone-removed-name */
     free(found);
     found = lint(fronts[1], "def f(x):\n  return nl.arange(4)\n", "");
     assert_string_equal(found, "");
@@ -115,7 +115,7 @@ static void the_release_of_the_target_decides_which_names_there_are(void **state
         {"  nl.fori_loop(0, 4, x)\n", NULL, ""},
         {"  nl.fori_loop(0, 4, x)\n", "0.6.0", ""},
         {"  nl.fori_loop(0, 4, x)\n", "0.10.0", ""},
-        {"  nl.fori_loop(0, 4, x)\n", "0.5.1", "name"},     /* hone-newer-name */
+        {"  nl.fori_loop(0, 4, x)\n", "0.5.1", "name"}, /* hone-newer-name */
         {"  return nl.load(x)\n", "0.2.0", "name"},
         {"  return nl.load(x)\n", "0.3.0", ""},
         {"  nisa.tensor_copy_dynamic_src(x)\n", NULL, "name"},
@@ -131,14 +131,15 @@ static void the_release_of_the_target_decides_which_names_there_are(void **state
         release = rows[i].release;
         char *found = lint(fronts[0], source.at, "");
         if (strcmp(found, rows[i].codes) != 0)
-            fail_msg("%s with %s: \"%s\"", rows[i].body, rows[i].release ? rows[i].release : "none", found);
+            fail_msg("%s with %s: \"%s\"", rows[i].body, rows[i].release ? rows[i].release : "none",
+                     found);
         free(found);
         buf_free(&source);
     }
     release = NULL;
 }
 
-/* ---- programs ---------------------------------------------------------------------------------- */
+/* ---- programs ------------------------------------------------------------------------------- */
 
 static struct nki_facts facts_of(const char *front, const char *body, enum dtype dtype) {
     struct diag_list diags = {0};
@@ -162,13 +163,14 @@ static struct nki_facts facts_of(const char *front, const char *body, enum dtype
 }
 
 #define Y "    y = nl.ndarray((128, 128), dtype=nl.float32, buffer=nl.shared_hbm)\n"
-#define TILE(name, dtype) "    " name " = nl.ndarray((128, 128), dtype=nl." dtype ", buffer=nl.sbuf)\n"
+#define TILE(name, dtype) \
+    "    " name " = nl.ndarray((128, 128), dtype=nl." dtype ", buffer=nl.sbuf)\n"
 #define LOAD(name, from) "    nisa.dma_copy(dst=" name ", src=" from ")\n"
 #define ADD(c, a, b) "    nisa.tensor_tensor(dst=" c ", data1=" a ", data2=" b ", op=nl.add)\n"
 #define STORE(c) "    nisa.dma_copy(dst=y, src=" c ")\n"
-#define HONEST \
-    Y TILE("a", "float32") TILE("b", "float32") TILE("c", "float32") LOAD("a", "x") \
-    LOAD("b", "w") ADD("c", "a", "b") STORE("c")
+#define HONEST                                                                                     \
+    Y TILE("a", "float32") TILE("b", "float32") TILE("c", "float32") LOAD("a", "x") LOAD("b", "w") \
+        ADD("c", "a", "b") STORE("c")
 
 static void expect(const struct nki_facts *before, const struct nki_facts *after, bool keeps,
                    const char *codes) {
@@ -193,17 +195,20 @@ static void work_that_is_left_out_is_found(void **state) {
         {Y TILE("c", "float32") "    nisa.memset(dst=c, value=1.0)\n" STORE("c"),
          "constant unread unread"},
         /* loads that lead nowhere */
-        {Y TILE("a", "float32") TILE("b", "float32") LOAD("a", "x") LOAD("b", "w")
-         "    nisa.memset(dst=a, value=1.0)\n" STORE("a"), "constant"},
+        {Y TILE("a", "float32") TILE("b", "float32") LOAD("a", "x")
+             LOAD("b", "w") "    nisa.memset(dst=a, value=1.0)\n" STORE("a"),
+         "constant"},
         {Y TILE("a", "float32") LOAD("a", "x") STORE("a"), "unread"},
         /* half of the rows */
-        {Y TILE("a", "float32") TILE("b", "float32") TILE("c", "float32") LOAD("a", "x")
-         LOAD("b", "w") ADD("c", "a", "b") "    nisa.dma_copy(dst=y[0:64, :], src=c[0:64, :])\n",
+        {Y TILE("a", "float32") TILE("b", "float32") TILE("c", "float32") LOAD("a", "x") LOAD(
+             "b", "w") ADD("c", "a", "b") "    nisa.dma_copy(dst=y[0:64, :], src=c[0:64, :])\n",
          "unwritten"},
         /* in four parts, by columns */
         {Y TILE("a", "float32") TILE("b", "float32") TILE("c", "float32") LOAD("a", "x")
-         LOAD("b", "w") ADD("c", "a", "b") "    for i in range(4):\n"
-         "        nisa.dma_copy(dst=y[:, i * 32:i * 32 + 32], src=c[:, i * 32:i * 32 + 32])\n", ""},
+             LOAD("b", "w") ADD("c", "a", "b") "    for i in range(4):\n"
+                                               "        nisa.dma_copy(dst=y[:, i * 32:i * 32 + "
+                                               "32], src=c[:, i * 32:i * 32 + 32])\n",
+         ""},
     };
     struct nki_facts honest = facts_of(fronts[0], HONEST, DTYPE_FLOAT32);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -211,19 +216,22 @@ static void work_that_is_left_out_is_found(void **state) {
         expect(&honest, &facts, true, rows[i].codes);
     }
     struct nki_facts half = facts_of(fronts[0], rows[4].body, DTYPE_FLOAT32);
-    expect(&half, &half, true, "");             /* so did the original */
+    expect(&half, &half, true, ""); /* so did the original */
 }
 
 static void legacy_kernels_are_followed_too(void **state) {
     (void)state;
-    static const char y[] = "    y = nl.ndarray((128, 128), dtype=nl.float32, buffer=nl.shared_hbm)\n";
+    static const char y[] =
+        "    y = nl.ndarray((128, 128), dtype=nl.float32, buffer=nl.shared_hbm)\n";
     struct buf text = {0};
     buf_printf(&text, "%s    nl.store(y, nl.add(nl.load(x), nl.load(w)))\n", y);
     struct nki_facts honest = facts_of(fronts[1], text.at, DTYPE_FLOAT32);
     expect(&honest, &honest, true, "");
     buf_clear(&text);
-    buf_printf(&text, "%s    a = nl.load(x)\n    b = nl.load(w)\n"
-               "    nl.store(y, nl.zeros((128, 128), dtype=nl.float32, buffer=nl.sbuf))\n", y);
+    buf_printf(&text,
+               "%s    a = nl.load(x)\n    b = nl.load(w)\n"
+               "    nl.store(y, nl.zeros((128, 128), dtype=nl.float32, buffer=nl.sbuf))\n",
+               y);
     struct nki_facts constant = facts_of(fronts[1], text.at, DTYPE_FLOAT32);
     expect(&honest, &constant, true, "constant");
     buf_clear(&text);
@@ -236,9 +244,9 @@ static void legacy_kernels_are_followed_too(void **state) {
 
 static void narrower_types_are_found_unless_the_policy_allows_them(void **state) {
     (void)state;
-#define CAST \
+#define CAST                                                                          \
     Y TILE("a", "bfloat16") TILE("b", "bfloat16") TILE("c", "float32") LOAD("a", "x") \
-    LOAD("b", "w") ADD("c", "a", "b") STORE("c")
+        LOAD("b", "w") ADD("c", "a", "b") STORE("c")
     struct nki_facts honest = facts_of(fronts[0], HONEST, DTYPE_FLOAT32);
     struct nki_facts cast = facts_of(fronts[0], CAST, DTYPE_FLOAT32);
     expect(&honest, &cast, true, "precision");

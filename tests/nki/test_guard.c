@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of what a candidate may use, from outside: payloads.txt is what is refused and why, honest.txt
- * what is not. Then what depends on the original kernel, on files of the task and on the release. */
+/* The list of what a candidate may use, from outside: payloads.txt is what is refused and why,
+ * honest.txt what is not. Then what depends on the original kernel, on files of the task and on the
+ * release. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +41,7 @@ static char *findings(struct str source, const char *original,
     return found.at ? buf_take(&found) : mem_strdup("");
 }
 
-/* ---- the tables ------------------------------------------------------------------------------------ */
+/* ---- the tables ----------------------------------------------------------------------------- */
 
 struct row {
     struct str codes, title, source;
@@ -94,16 +95,16 @@ static void what_honest_kernels_write_passes(void **state) {
     assert_true(check_table(GUARD "honest.txt") >= 20);
 }
 
-/* ---- the original ------------------------------------------------------------------------------------ */
+/* ---- the original --------------------------------------------------------------------------- */
 
-#define HARNESS \
-    "import os\nimport numpy as np\n" \
+#define HARNESS                                                \
+    "import os\nimport numpy as np\n"                          \
     "def run(command):\n    return os.popen(command).read()\n" \
-    "FLAG = 'x'\n" \
-    "def main():\n    return run(FLAG)\n" \
+    "FLAG = 'x'\n"                                             \
+    "def main():\n    return run(FLAG)\n"                      \
     "def tools():\n    return np.random.rand(4)\n"
 #define KERNEL "def kernel(x):\n    return x\n"
-#define REGISTER \
+#define REGISTER                                                                           \
     "import os\nALL = {}\ndef register(f):\n    ALL['run'] = f\n    return f\n@register\n" \
     "def run(c):\n    return os.system(c)\n"
 #define STAR "from nki.language import *\n"
@@ -122,15 +123,16 @@ static void what_stands_unchanged_stays_and_is_not_for_new_code(void **state) {
         {HARNESS "def kernel(x, run=1):\n    return run\n", HARNESS KERNEL, ""},
         {HARNESS "def kernel(x):\n    return np.random.rand(4)\n", HARNESS KERNEL, "name:11"},
         /* new code that tells kept code what to do */
-        {"import os\nX = 'a'\nos.system(X)\n" OTHER, "import os\nX = 'a'\nos.system(X)\n" KERNEL, ""},
+        {"import os\nX = 'a'\nos.system(X)\n" OTHER, "import os\nX = 'a'\nos.system(X)\n" KERNEL,
+         ""},
         {"import os\nX = 'b'\nos.system(X)\n" OTHER, "import os\nX = 'a'\nos.system(X)\n" KERNEL,
          "name:3"},
         {"import os\ndef x():\n    return 'b'\nos.system(x())\n" OTHER,
          "import os\ndef x():\n    return 'a'\nos.system(x())\n" KERNEL, "name:4"},
         {"import os\ndef x():\n    return 'b'\ndef main():\n    os.system(x())\n",
          "import os\ndef x():\n    return 'a'\ndef main():\n    os.system(x())\n", ""},
-        {"import os\nclass T:\n    def f(self):\n        os.system('a')\n" KERNEL
-         "T().f()\n", "import os\nclass T:\n    def f(self):\n        os.system('a')\n" KERNEL, "kept:7"},
+        {"import os\nclass T:\n    def f(self):\n        os.system('a')\n" KERNEL "T().f()\n",
+         "import os\nclass T:\n    def f(self):\n        os.system('a')\n" KERNEL, "kept:7"},
         {"import os\nX = ['a']\nX[0] = 'b'\nos.system(X[0])\n" OTHER,
          "import os\nX = ['a']\nos.system(X[0])\n" KERNEL, "name:4"},
         {"import os\nX = ['a']\nY = X\nY.append('b')\nos.system(X[0])\n" OTHER,
@@ -153,20 +155,23 @@ static void what_stands_unchanged_stays_and_is_not_for_new_code(void **state) {
         {STAR "def kernel(x):\n    return tile_of(np.abs(x)), 2\n",
          "def kernel(x):\n    return np.sqrt(tile_of(x))\n", ""},
         /* names that nobody binds: a harness does, or it is an error; not Python's own */
-        {"def kernel(x):\n    return tile_of(x), 2\n", "def kernel(x):\n    return tile_of(x)\n", ""},
-        {"def kernel(x):\n    return exec(x), 2\n", "def kernel(x):\n    return exec(x)\n", "call:2"},
+        {"def kernel(x):\n    return tile_of(x), 2\n", "def kernel(x):\n    return tile_of(x)\n",
+         ""},
+        {"def kernel(x):\n    return exec(x), 2\n", "def kernel(x):\n    return exec(x)\n",
+         "call:2"},
         /* an option of the decorator is the person's */
-        {"import nki\n@nki.jit(artifacts_dir='a')\n" OTHER, "import nki\n@nki.jit(artifacts_dir='a')\n"
-         KERNEL, ""},
-        {"import nki\n@nki.jit(artifacts_dir='b')\n" OTHER, "import nki\n@nki.jit(artifacts_dir='a')\n"
-         KERNEL, "use:2"},
+        {"import nki\n@nki.jit(artifacts_dir='a')\n" OTHER,
+         "import nki\n@nki.jit(artifacts_dir='a')\n" KERNEL, ""},
+        {"import nki\n@nki.jit(artifacts_dir='b')\n" OTHER,
+         "import nki\n@nki.jit(artifacts_dir='a')\n" KERNEL, "use:2"},
         /* one that the parser does not take excuses nothing */
-        {HARNESS OTHER, HARNESS "match x:\n    case 1: pass\n", "import:1 name:4 "
+        {HARNESS OTHER, HARNESS "match x:\n    case 1: pass\n",
+         "import:1 name:4 "
          "attribute:4 name:9"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        char *found = findings(str_of(rows[i].source), rows[i].original,
-                               (struct nki_candidate_options){0});
+        char *found =
+            findings(str_of(rows[i].source), rows[i].original, (struct nki_candidate_options){0});
         if (strcmp(found, rows[i].found) != 0)
             fail_msg("row %zu: \"%s\", not \"%s\"", i, found, rows[i].found);
         free(found);
@@ -198,7 +203,7 @@ static void what_the_original_uses_beyond_the_list_is_told(void **state) {
     diag_free(&diags);
 }
 
-/* ---- files of the task --------------------------------------------------------------------------------- */
+/* ---- files of the task ---------------------------------------------------------------------- */
 
 static void put(const char *folder, const char *name, const char *text) {
     struct err err = {0};
@@ -242,8 +247,9 @@ static void helpers_lend_what_they_define_within_the_list(void **state) {
         "def tile(n):\n    return np.zeros(n)\ndef run(command):\n    return os.system(command)\n"
         "def later(command):\n    return run(command)\n");
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        char *found = findings(str_of(rows[i].source), "unrelated = 1\n",
-                               (struct nki_candidate_options){.path = path, .reference = reference});
+        char *found =
+            findings(str_of(rows[i].source), "unrelated = 1\n",
+                     (struct nki_candidate_options){.path = path, .reference = reference});
         if (strcmp(found, rows[i].found) != 0)
             fail_msg("%s: \"%s\", not \"%s\"", rows[i].source, found, rows[i].found);
         free(found);

@@ -148,7 +148,8 @@ static void builtins(void **state) {
          "100, 2)), len(d), (4, 5) in d\n",
          "(2500, 50, False)"},
         {"import os\nMODE = os.environ.get('KERNEL_MODE', 'plain')\ndef k():\n"
-         "    return MODE, os.getenv('A'), os.getenv('A', '1'), [n for n, v in os.environ.items()]\n",
+         "    return MODE, os.getenv('A'), os.getenv('A', '1'), [n for n, v in "
+         "os.environ.items()]\n",
          "('plain', None, '1', [])"},
         {"import math\ndef k():\n    return math.ceil(2.1), math.floor(-2.1), math.sqrt(16), "
          "math.log2(8), math.gcd(12, 18), math.pi > 3, math.prod([2, 3]), math.inf\n",

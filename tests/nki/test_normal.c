@@ -45,13 +45,24 @@ static void looks_make_no_difference(void **state) {
 
 static void what_it_does_makes_one(void **state) {
     (void)state;
-    static const char *const changes[][2] = {
-        {"T = 128", "T = 256"},    {"T = 128", "U = 128"},   {"n=4", "n=5"},
-        {"range(n)", "range(a)"},  {"(T + 1)", "(T - 1)"},   {"i * (T + 1)", "i * T + 1"},
-        {"x=0x10", "y=0x10"},      {"s='t'", "s=b't'"},      {"s='t'", "s=t"},
-        {"[1, 2]", "(1, 2)"},      {"[1, 2]", "[2, 1]"},     {"row, col =", "col, row ="},
-        {"    return", "        return"}, {"@nki.jit\n", ""}, {"out[col]", "out[col:]"},
-        {"out[row]", "out[row,]"}, {"def f(a, n=4)", "def f(b, n=4)"}, {"g(a", "h(a"}};
+    static const char *const changes[][2] = {{"T = 128", "T = 256"},
+                                             {"T = 128", "U = 128"},
+                                             {"n=4", "n=5"},
+                                             {"range(n)", "range(a)"},
+                                             {"(T + 1)", "(T - 1)"},
+                                             {"i * (T + 1)", "i * T + 1"},
+                                             {"x=0x10", "y=0x10"},
+                                             {"s='t'", "s=b't'"},
+                                             {"s='t'", "s=t"},
+                                             {"[1, 2]", "(1, 2)"},
+                                             {"[1, 2]", "[2, 1]"},
+                                             {"row, col =", "col, row ="},
+                                             {"    return", "        return"},
+                                             {"@nki.jit\n", ""},
+                                             {"out[col]", "out[col:]"},
+                                             {"out[row]", "out[row,]"},
+                                             {"def f(a, n=4)", "def f(b, n=4)"},
+                                             {"g(a", "h(a"}};
     for (size_t i = 0; i < COUNT_OF(changes); i++) {
         const char *at = strstr(kernel, changes[i][0]);
         assert_non_null(at);
@@ -70,7 +81,8 @@ static void names_that_others_see_are_kept(void **state) {
     (void)state;
     static const char *const pairs[][2] = {
         {"def f():\n    global a\n    a = 1\n", "def f():\n    global b\n    b = 1\n"},
-        {"def f():\n    return T + sum(T for T in x)\n", "def f():\n    return U + sum(U for U in x)\n"},
+        {"def f():\n    return T + sum(T for T in x)\n",
+         "def f():\n    return U + sum(U for U in x)\n"},
         {"def f():\n    def g(p, q): return p - q\n    return g(p=1, q=2)\n",
          "def f():\n    def g(q, p): return q - p\n    return g(p=1, q=2)\n"},
         {"def f():\n    class C:\n        a = 1\n    return C.a\n",
@@ -79,7 +91,8 @@ static void names_that_others_see_are_kept(void **state) {
         {"x[_:]", "x[:]"},
         {"import a as _", "import a"},
         {"x = 123456789012345678901234567890", "x = 123456789012345678901234567891"},
-        {"def f():\n    a = 1\n    b = 2\n    return a\n", "def f():\n    a = 1\n    b = 2\n    return b\n"},
+        {"def f():\n    a = 1\n    b = 2\n    return a\n",
+         "def f():\n    a = 1\n    b = 2\n    return b\n"},
         {"def f(:\n    a = 1\n", "def f(:\n    b = 1\n"}};
     for (size_t i = 0; i < COUNT_OF(pairs); i++)
         if (same(pairs[i][0], pairs[i][1]))

@@ -19,88 +19,59 @@ static struct nki_tree *parse(const char *source, struct diag_list *diags) {
 static const struct {
     const char *source, *tree;
 } trees[] = {
-    {"x = 1",
-     "(Assign [x] 1)"},
-    {"a = b = c",
-     "(Assign [a b] c)"},
-    {"(a, [b, *c]) = d",
-     "(Assign [(Tuple [a (List [b (Starred c)])])] d)"},
-    {"x: int",
-     "(AnnAssign x int _)"},
-    {"x.y: f32 = 1",
-     "(AnnAssign (Attribute x y) f32 1)"},
-    {"a @= b",
-     "(AugAssign @ a b)"},
+    {"x = 1", "(Assign [x] 1)"},
+    {"a = b = c", "(Assign [a b] c)"},
+    {"(a, [b, *c]) = d", "(Assign [(Tuple [a (List [b (Starred c)])])] d)"},
+    {"x: int", "(AnnAssign x int _)"},
+    {"x.y: f32 = 1", "(AnnAssign (Attribute x y) f32 1)"},
+    {"a @= b", "(AugAssign @ a b)"},
     {"a //= 2; b **= 3; c >>= 1; d <<= 2",
      "(AugAssign // a 2) (AugAssign ** b 3) (AugAssign >> c 1) (AugAssign << d 2)"},
     {"0x_ff, 0b1_0, 0o17, 1_000, 1.5e-3, .5, 1e999, 3j, 99999999999999999999",
      "(Expr (Tuple [255 2 15 1000 f0.0015 f0.5 inf f3j big:1e+20]))"},
-    {"'a' \"b\" r'\\n' '\\x41\\t\\u00e9\\\n!'",
-     "(Expr \"ab\\\\nA\\x09\xc3\xa9!\")"},
-    {"b'\\x00a' b'b'",
-     "(Expr b\"\\x00ab\")"},
-    {"'''two\r\nlines'''",
-     "(Expr \"two\\x0alines\")"},
+    {"'a' \"b\" r'\\n' '\\x41\\t\\u00e9\\\n!'", "(Expr \"ab\\\\nA\\x09\xc3\xa9!\")"},
+    {"b'\\x00a' b'b'", "(Expr b\"\\x00ab\")"},
+    {"'''two\r\nlines'''", "(Expr \"two\\x0alines\")"},
     {"f'{a!r:>{w}}{{}}{b[\"k\"]=}' 'tail'",
      "(Expr (JoinedStr [(FormattedValue a r (JoinedStr [\">\" (FormattedValue w _ _)])) "
      "\"{}b[\\\"k\\\"]=\" (FormattedValue (Subscript b \"k\") r _) \"tail\"]))"},
     {"f'{x:{y}.2f}{z + 1}'",
      "(Expr (JoinedStr [(FormattedValue x _ (JoinedStr [(FormattedValue y _ _) "
      "\".2f\"])) (FormattedValue (BinOp + z 1) _ _)]))"},
-    {"-x ** -y",
-     "(Expr (UnaryOp - (BinOp ** x (UnaryOp - y))))"},
+    {"-x ** -y", "(Expr (UnaryOp - (BinOp ** x (UnaryOp - y))))"},
     {"a + b * c - d // e % f",
      "(Expr (BinOp - (BinOp + a (BinOp * b c)) (BinOp % (BinOp // d e) f)))"},
-    {"not a in b",
-     "(Expr (UnaryOp not (Compare in a [b])))"},
-    {"a < b <= c is not d not in e",
-     "(Expr (Compare <,<=,is not,not in a [b c d e]))"},
+    {"not a in b", "(Expr (UnaryOp not (Compare in a [b])))"},
+    {"a < b <= c is not d not in e", "(Expr (Compare <,<=,is not,not in a [b c d e]))"},
     {"a and b or not c and d",
      "(Expr (BoolOp or [(BoolOp and [a b]) (BoolOp and [(UnaryOp not c) d])]))"},
-    {"x if y else z if w else v",
-     "(Expr (IfExp x y (IfExp z w v)))"},
+    {"x if y else z if w else v", "(Expr (IfExp x y (IfExp z w v)))"},
     {"lambda a, /, b=1, *c, d, **e: a",
      "(Expr (Lambda (arguments [(arg /. a _ _) (arg . b _ 1) (arg *. c _ _) (arg =. d _ "
      "_) (arg **. e _ _)]) a))"},
-    {"lambda: (yield)",
-     "(Expr (Lambda (arguments []) (Yield _)))"},
-    {"(a for a in b if c if d)",
-     "(Expr (GeneratorExp a [(comprehension a b [c d])]))"},
+    {"lambda: (yield)", "(Expr (Lambda (arguments []) (Yield _)))"},
+    {"(a for a in b if c if d)", "(Expr (GeneratorExp a [(comprehension a b [c d])]))"},
     {"[x for x, *y in z for w in x]",
      "(Expr (ListComp x [(comprehension (Tuple [x (Starred y)]) z []) (comprehension w x "
      "[])]))"},
-    {"{k: v for k, v in d}",
-     "(Expr (DictComp k v [(comprehension (Tuple [k v]) d [])]))"},
-    {"{1, *a}",
-     "(Expr (Set [1 (Starred a)]))"},
-    {"{**a, 'b': 1}",
-     "(Expr (Dict [_ \"b\"] [a 1]))"},
-    {"{}",
-     "(Expr (Dict [] []))"},
-    {"()",
-     "(Expr (Tuple []))"},
-    {"(a,)",
-     "(Expr (Tuple [a]))"},
-    {"((a))",
-     "(Expr a)"},
-    {"[]",
-     "(Expr (List []))"},
-    {"f(a, *b, c=1, **d)",
-     "(Expr (Call f [a (Starred b)] [(keyword c 1) (keyword _ d)]))"},
-    {"f(x for x in y)",
-     "(Expr (Call f [(GeneratorExp x [(comprehension x y [])])] []))"},
-    {"f(*a if b else c)",
-     "(Expr (Call f [(Starred (IfExp a b c))] []))"},
+    {"{k: v for k, v in d}", "(Expr (DictComp k v [(comprehension (Tuple [k v]) d [])]))"},
+    {"{1, *a}", "(Expr (Set [1 (Starred a)]))"},
+    {"{**a, 'b': 1}", "(Expr (Dict [_ \"b\"] [a 1]))"},
+    {"{}", "(Expr (Dict [] []))"},
+    {"()", "(Expr (Tuple []))"},
+    {"(a,)", "(Expr (Tuple [a]))"},
+    {"((a))", "(Expr a)"},
+    {"[]", "(Expr (List []))"},
+    {"f(a, *b, c=1, **d)", "(Expr (Call f [a (Starred b)] [(keyword c 1) (keyword _ d)]))"},
+    {"f(x for x in y)", "(Expr (Call f [(GeneratorExp x [(comprehension x y [])])] []))"},
+    {"f(*a if b else c)", "(Expr (Call f [(Starred (IfExp a b c))] []))"},
     {"a.b.c[0](1).d",
      "(Expr (Attribute (Call (Subscript (Attribute (Attribute a b) c) 0) [1] []) d))"},
     {"t[1:2, ::3, ..., None]",
      "(Expr (Subscript t (Tuple [(Slice 1 2 _) (Slice _ _ 3) ... None])))"},
-    {"t[a:b]",
-     "(Expr (Subscript t (Slice a b _)))"},
-    {"t[i, *j] = 1",
-     "(Assign [(Subscript t (Tuple [i (Starred j)]))] 1)"},
-    {"print((n := 4))",
-     "(Expr (Call print [(NamedExpr n 4)] []))"},
+    {"t[a:b]", "(Expr (Subscript t (Slice a b _)))"},
+    {"t[i, *j] = 1", "(Assign [(Subscript t (Tuple [i (Starred j)]))] 1)"},
+    {"print((n := 4))", "(Expr (Call print [(NamedExpr n 4)] []))"},
     {"def f(a, /, b: int = 2, *args, c, d=4, **kw) -> g: pass",
      "(FunctionDef [] f (arguments [(arg /. a _ _) (arg . b int 2) (arg *. args _ _) "
      "(arg =. c _ _) (arg =. d _ 4) (arg **. kw _ _)]) g [(Pass)])"},
@@ -110,10 +81,8 @@ static const struct {
     {"class A(B, metaclass=C):\n  x: int = 1\n  def m(self): return self",
      "(ClassDef [] A [B] [(keyword metaclass C)] [(AnnAssign x int 1) (FunctionDef [] m "
      "(arguments [(arg . self _ _)]) _ [(Return self)])])"},
-    {"if a: b\nelif c: d\nelse: e",
-     "(If a [(Expr b)] [(If c [(Expr d)] [(Expr e)])])"},
-    {"while a:\n\tbreak\nelse:\n\tcontinue",
-     "(While a [(Break)] [(Continue)])"},
+    {"if a: b\nelif c: d\nelse: e", "(If a [(Expr b)] [(If c [(Expr d)] [(Expr e)])])"},
+    {"while a:\n\tbreak\nelse:\n\tcontinue", "(While a [(Break)] [(Continue)])"},
     {"for i, (j, k) in nl.affine_range(4), 2:\n    pass\nelse:\n    x",
      "(For (Tuple [i (Tuple [j k])]) (Tuple [(Call (Attribute nl affine_range) [4] []) "
      "2]) [(Pass)] [(Expr x)])"},
@@ -122,47 +91,30 @@ static const struct {
      "[(withitem c _)] [(Pass)])])"},
     {"with a as b, c as (d, e):\n  pass",
      "(With [(withitem a b) (withitem c (Tuple [d e]))] [(Pass)])"},
-    {"with (a as b, c,):\n  pass",
-     "(With [(withitem a b) (withitem c _)] [(Pass)])"},
-    {"with (a): pass",
-     "(With [(withitem a _)] [(Pass)])"},
+    {"with (a as b, c,):\n  pass", "(With [(withitem a b) (withitem c _)] [(Pass)])"},
+    {"with (a): pass", "(With [(withitem a _)] [(Pass)])"},
     {"try: a\nexcept (B, C) as d: e\nexcept F: g\nexcept: h\nelse: i\nfinally: j",
      "(Try [(Expr a)] [(ExceptHandler (Tuple [B C]) d [(Expr e)]) (ExceptHandler F _ "
      "[(Expr g)]) (ExceptHandler _ _ [(Expr h)])] [(Expr i)] [(Expr j)])"},
-    {"try: a\nfinally: b",
-     "(Try [(Expr a)] [] [] [(Expr b)])"},
-    {"raise",
-     "(Raise _ _)"},
-    {"raise A from b",
-     "(Raise A b)"},
-    {"assert a, 'm'",
-     "(Assert a \"m\")"},
-    {"del a, b[0], c.d",
-     "(Delete [a (Subscript b 0) (Attribute c d)])"},
-    {"global a, b",
-     "(Global a b)"},
-    {"return",
-     "(Return _)"},
-    {"import a.b.c as d, e",
-     "(Import [(alias a.b.c d) (alias e _)])"},
-    {"from . import a",
-     "(ImportFrom 1 _ [(alias a _)])"},
-    {"from ...x.y import (a as b, c,)",
-     "(ImportFrom 3 x.y [(alias a b) (alias c _)])"},
-    {"from m import *",
-     "(ImportFrom 0 m [(alias * _)])"},
+    {"try: a\nfinally: b", "(Try [(Expr a)] [] [] [(Expr b)])"},
+    {"raise", "(Raise _ _)"},
+    {"raise A from b", "(Raise A b)"},
+    {"assert a, 'm'", "(Assert a \"m\")"},
+    {"del a, b[0], c.d", "(Delete [a (Subscript b 0) (Attribute c d)])"},
+    {"global a, b", "(Global a b)"},
+    {"return", "(Return _)"},
+    {"import a.b.c as d, e", "(Import [(alias a.b.c d) (alias e _)])"},
+    {"from . import a", "(ImportFrom 1 _ [(alias a _)])"},
+    {"from ...x.y import (a as b, c,)", "(ImportFrom 3 x.y [(alias a b) (alias c _)])"},
+    {"from m import *", "(ImportFrom 0 m [(alias * _)])"},
     {"match = 1; match[0]; match(x)",
      "(Assign [match] 1) (Expr (Subscript match 0)) (Expr (Call match [x] []))"},
-    {"x = (1 +\n     2)  # note\n\n# end",
-     "(Assign [x] (BinOp + 1 2))"},
+    {"x = (1 +\n     2)  # note\n\n# end", "(Assign [x] (BinOp + 1 2))"},
     {"if a:\n        b\n        # comment\n\n        c\nd",
      "(If a [(Expr b) (Expr c)] []) (Expr d)"},
-    {"\xef\xbb\xbfx = \xc3\xa9",
-     "(Assign [x] \xc3\xa9)"},
-    {"x = a \\\n  + b",
-     "(Assign [x] (BinOp + a b))"},
-    {"yield_ = 1if x else 2",
-     "(Assign [yield_] (IfExp 1 x 2))"},
+    {"\xef\xbb\xbfx = \xc3\xa9", "(Assign [x] \xc3\xa9)"},
+    {"x = a \\\n  + b", "(Assign [x] (BinOp + a b))"},
+    {"yield_ = 1if x else 2", "(Assign [yield_] (IfExp 1 x 2))"},
 };
 
 static void every_construct_gives_its_tree(void **state) {
@@ -199,118 +151,84 @@ static void every_source_prints_back(void **state) {
 static const struct {
     const char *source, *diagnostics;
 } errors[] = {
-    {"x = (1,\ny = 2\n",
-     "1:5: '(' is never closed; expected ')'"},
-    {"def f(:\n    pass\n",
-     "1:6: '(' is never closed; expected ')'"},
+    {"x = (1,\ny = 2\n", "1:5: '(' is never closed; expected ')'"},
+    {"def f(:\n    pass\n", "1:6: '(' is never closed; expected ')'"},
     {"if x\n    y\nz = 1 2\n",
      "1:5: found the end of the line, expected ':' after the condition\n3:7: found '2', "
      "expected an operator or the end of the statement"},
     {"x = 'abc\ny = 3\n",
      "1:5: the string that starts here is not closed before the end of the line"},
-    {"for i in range(3):\nx = 1\n",
-     "1:1: no indented block follows the loop header"},
-    {"  x = 1\n",
-     "1:3: this line is indented, but no block starts above it"},
+    {"for i in range(3):\nx = 1\n", "1:1: no indented block follows the loop header"},
+    {"  x = 1\n", "1:3: this line is indented, but no block starts above it"},
     {"if a:\n    b\n   c\n",
      "3:4: this line is indented by 3 columns, which is no enclosing block's "
      "indentation; the nearest is 0"},
     {"f(a=1, 2)\n",
      "1:8: a positional argument stands after a keyword argument; give it a keyword or "
      "move it to the front"},
-    {"1 = x\n",
-     "1:1: cannot assign to a constant; a name, attribute, subscript or a list of them "
-     "is allowed here"},
-    {"f() += 1\n",
-     "1:1: an augmented assignment changes one name, attribute or subscript"},
-    {"x = [1, 2\ndef f(): pass\n",
-     "1:5: '[' is never closed; expected ']'"},
-    {"a)\n",
-     "1:2: found ')' without the bracket that it closes"},
-    {"(a]\n",
-     "1:3: found ']', expected ')' for the '(' on line 1"},
-    {"x = 08\n",
-     "1:5: '08' is no number: a decimal number does not start with 0; octal is written "
-     "0o17"},
-    {"x = 1__0\n",
-     "1:5: '1__0' is no number: letters, digits or underscores follow it that do not "
-     "belong there"},
-    {"x = 5e\n",
-     "1:5: '5e' is no number: letters, digits or underscores follow it that do not "
-     "belong there"},
-    {"x = a ? b\n",
-     "1:7: found '?', which has no meaning here"},
+    {"1 = x\n", "1:1: cannot assign to a constant; a name, attribute, subscript or a list of them "
+                "is allowed here"},
+    {"f() += 1\n", "1:1: an augmented assignment changes one name, attribute or subscript"},
+    {"x = [1, 2\ndef f(): pass\n", "1:5: '[' is never closed; expected ']'"},
+    {"a)\n", "1:2: found ')' without the bracket that it closes"},
+    {"(a]\n", "1:3: found ']', expected ')' for the '(' on line 1"},
+    {"x = 08\n", "1:5: '08' is no number: a decimal number does not start with 0; octal is written "
+                 "0o17"},
+    {"x = 1__0\n", "1:5: '1__0' is no number: letters, digits or underscores follow it that do not "
+                   "belong there"},
+    {"x = 5e\n", "1:5: '5e' is no number: letters, digits or underscores follow it that do not "
+                 "belong there"},
+    {"x = a ? b\n", "1:7: found '?', which has no meaning here"},
     {"x = \"\"\"abc\n",
      "1:5: the string that starts here is not closed before the end of the file"},
-    {"f'{x'\n",
-     "1:3: '{' of the f-string is never closed; expected '}' (write '{{' for a brace)"},
-    {"f'{}'\n",
-     "1:3: found no expression between '{' and '}' in the f-string"},
-    {"f'}'\n",
-     "1:3: found a single '}' in an f-string; write '}}' for a brace"},
-    {"f'{x!z}'\n",
-     "1:5: a conversion in an f-string is !r, !s or !a"},
-    {"f'{a b}'\n",
-     "1:6: found 'b', expected the end of the expression in the f-string"},
-    {"'a' b'c'\n",
-     "1:5: strings and bytes stand side by side; they cannot be joined"},
+    {"f'{x'\n", "1:3: '{' of the f-string is never closed; expected '}' (write '{{' for a brace)"},
+    {"f'{}'\n", "1:3: found no expression between '{' and '}' in the f-string"},
+    {"f'}'\n", "1:3: found a single '}' in an f-string; write '}}' for a brace"},
+    {"f'{x!z}'\n", "1:5: a conversion in an f-string is !r, !s or !a"},
+    {"f'{a b}'\n", "1:6: found 'b', expected the end of the expression in the f-string"},
+    {"'a' b'c'\n", "1:5: strings and bytes stand side by side; they cannot be joined"},
     {"def f(a, a=1, b): pass\n",
      "1:15: a parameter without a default follows one that has a default"},
-    {"def f(*): pass\n",
-     "1:8: found ')', expected the name of a parameter"},
+    {"def f(*): pass\n", "1:8: found ')', expected the name of a parameter"},
     {"match x:\n    case 1:\n        pass\ny = = 1\n",
      "1:1: the match statement is not supported in kernels; use if, elif and else\n4:5: "
      "found '=', expected an expression"},
-    {"x = '\xff'\n",
-     "1:6: found the byte 0xff, which is no UTF-8; save the file as UTF-8"},
-    {"try:\n    a\n",
-     "1:1: this 'try' has no 'except' and no 'finally'"},
-    {"else: pass\n",
-     "1:1: this branch follows no 'if' or loop; check the indentation"},
-    {"import a.\n",
-     "1:10: found the end of the line, expected a name after '.'"},
-    {"lambda: \n",
-     "1:9: found the end of the line, expected an expression"},
-    {"'\\xg'\n",
-     "1:2: this escape needs 2 hexadecimal digits, found 0"},
-    {"@x\ny = 1\n",
-     "2:1: found 'y', expected 'def' or 'class' after a decorator"},
-    {"print 'a'\n",
-     "1:7: found a string, expected an operator or the end of the statement"},
-    {"x = \xe2\x80\x9c""a\xe2\x80\x9d\n",
+    {"x = '\xff'\n", "1:6: found the byte 0xff, which is no UTF-8; save the file as UTF-8"},
+    {"try:\n    a\n", "1:1: this 'try' has no 'except' and no 'finally'"},
+    {"else: pass\n", "1:1: this branch follows no 'if' or loop; check the indentation"},
+    {"import a.\n", "1:10: found the end of the line, expected a name after '.'"},
+    {"lambda: \n", "1:9: found the end of the line, expected an expression"},
+    {"'\\xg'\n", "1:2: this escape needs 2 hexadecimal digits, found 0"},
+    {"@x\ny = 1\n", "2:1: found 'y', expected 'def' or 'class' after a decorator"},
+    {"print 'a'\n", "1:7: found a string, expected an operator or the end of the statement"},
+    {"x = \xe2\x80\x9c"
+     "a\xe2\x80\x9d\n",
      "1:5: found a curly quote (U+201C); write \"\n1:9: found a curly quote (U+201D); write \""},
     {"if x:\n\ty\n        z\n",
      "3:9: this line is indented with tabs where its block uses blanks (or the other way "
      "round); use one of them throughout"},
-    {"x = \\ 1\n",
-     "1:5: found '\\' that is not the last character of its line; it can only join a "
-     "line with the next one"},
-    {"async x\n",
-     "1:7: found 'x', expected 'def', 'for' or 'with' after 'async'"},
+    {"x = \\ 1\n", "1:5: found '\\' that is not the last character of its line; it can only join a "
+                   "line with the next one"},
+    {"async x\n", "1:7: found 'x', expected 'def', 'for' or 'with' after 'async'"},
     {"a = b if c\n",
      "1:11: found the end of the line, expected 'else' of the conditional expression"},
-    {"class A\n  pass\n",
-     "1:8: found the end of the line, expected ':' after the class header"},
-    {"return = 1\n",
-     "1:8: found '=', expected an expression"},
+    {"class A\n  pass\n", "1:8: found the end of the line, expected ':' after the class header"},
+    {"return = 1\n", "1:8: found '=', expected an expression"},
     {"(x for x in y) = 1\n",
      "1:1: cannot assign to an expression; a name, attribute, subscript or a list of "
      "them is allowed here"},
     {"del f()\n",
      "1:5: cannot delete the result of a call; a name, attribute, subscript or a list of "
      "them is allowed here"},
-    {"x: int: 3\n",
-     "1:7: found ':', expected an operator or the end of the statement"},
+    {"x: int: 3\n", "1:7: found ':', expected an operator or the end of the statement"},
     {"f(**a, *b, c)\n",
      "1:12: a positional argument stands after a keyword argument; give it a keyword or "
      "move it to the front"},
     {"with open(x) as 1: pass\n",
      "1:17: cannot assign to a constant; a name, attribute, subscript or a list of them "
      "is allowed here"},
-    {"a if b else c := 1\n",
-     "1:15: found ':=', expected an operator or the end of the statement"},
-    {"\xff\n",
-     "1:1: found the byte 0xff, which is no UTF-8; save the file as UTF-8"},
+    {"a if b else c := 1\n", "1:15: found ':=', expected an operator or the end of the statement"},
+    {"\xff\n", "1:1: found the byte 0xff, which is no UTF-8; save the file as UTF-8"},
 };
 
 static void print_all(const struct diag_list *diags, struct buf *out) {
@@ -347,7 +265,8 @@ static void errors_in_several_statements_are_all_reported(void **state) {
                                   "        z = 2\n"
                                   "    return x\n"
                                   "g(1 2)\n"
-                                  "h()\n", &diags);
+                                  "h()\n",
+                                  &diags);
     struct buf dump = {0};
     nki_dump(tree, NULL, &dump);
     assert_int_equal(diags.errors, 4);
@@ -407,9 +326,9 @@ static void deep_nesting_is_refused_however_it_is_written(void **state) {
     static const struct {
         const char *open, *close;
     } shapes[] = {
-        {"(", ")"}, {"[", "]"}, {"f(", ")"}, {"a[", "]"}, {"{1:", "}"}, {"-", ""}, {"not ", ""},
-        {"lambda: ", ""}, {"a ** ", ""}, {"", ".a"}, {"", "()"}, {"a + ", ""}, {"await ", ""},
-        {"a if b else ", ""}, {"*", ""},
+        {"(", ")"}, {"[", "]"},   {"f(", ")"},      {"a[", "]"},          {"{1:", "}"},
+        {"-", ""},  {"not ", ""}, {"lambda: ", ""}, {"a ** ", ""},        {"", ".a"},
+        {"", "()"}, {"a + ", ""}, {"await ", ""},   {"a if b else ", ""}, {"*", ""},
     };
     for (size_t i = 0; i < COUNT_OF(shapes); i++) {
         struct buf source = {0};
@@ -523,7 +442,7 @@ static void nodes_know_their_neighbours(void **state) {
     assert_int_equal(position, 1);
     int names = 0;
     nki_walk(tree, function, count_names, &names);
-    assert_int_equal(names, 4);                     /* i, nl, b, b; not those in a[i] */
+    assert_int_equal(names, 4); /* i, nl, b, b; not those in a[i] */
     nki_tree_free(tree);
 }
 
@@ -558,10 +477,10 @@ static void dotted_names_and_keywords_are_found(void **state) {
 
 static void precedence_says_when_parentheses_are_needed(void **state) {
     (void)state;
-    static const char *const loosest_first[] = {"a, b", "lambda: a", "a if b else c", "a or b",
-                                                "a and b", "not a", "a < b", "a | b", "a ^ b",
-                                                "a & b", "a << b", "a + b", "a * b", "-a",
-                                                "a ** b", "await a", "a.b"};
+    static const char *const loosest_first[] = {
+        "a, b",  "lambda: a", "a if b else c", "a or b",  "a and b", "not a",
+        "a < b", "a | b",     "a ^ b",         "a & b",   "a << b",  "a + b",
+        "a * b", "-a",        "a ** b",        "await a", "a.b"};
     int last = -1;
     for (size_t i = 0; i < COUNT_OF(loosest_first); i++) {
         struct nki_tree *tree = parse(loosest_first[i], NULL);
@@ -604,7 +523,7 @@ static void dialects_are_told_by_imports_then_by_use(void **state) {
 static void the_kernel_is_found_by_name_decorator_or_being_alone(void **state) {
     (void)state;
     static const struct {
-        const char *source, *name, *kernel;         /* kernel NULL: an error */
+        const char *source, *name, *kernel; /* kernel NULL: an error */
     } rows[] = {
         {"@nki.jit\ndef a(): pass\ndef b(): pass\n", NULL, "a"},
         {"@nki.jit\ndef a(): pass\ndef b(): pass\n", "b", "b"},

@@ -8,7 +8,7 @@
 
 #define PATIENCE_MS 30000
 
-/* ------------------------------------------------------------------------------------------ jobs */
+/* ---------------------------------------------------------------------------------------- jobs */
 
 static void a_job_survives_the_way_there(void **state) {
     (void)state;
@@ -18,11 +18,21 @@ static void a_job_survives_the_way_there(void **state) {
         {.name = "eps", .value = 1e-5},
         {.name = "z", .file = "z.npy"},
         {.name = "w", .file = "/tmp/w \"1\".bin", .dtype = DTYPE_FLOAT32, .ndim = 1, .shape = {7}}};
-    struct runner_job job = {.kernel_path = "k \"x\".py", .kernel_text = "a\n\tb\xc3\xa9",
-                             .kernel_name = "fn", .device = "trn3", .reference_path = "/r.py",
-                             .inputs = inputs, .input_count = 4, .seeds = seeds, .seed_count = 2,
-                             .tolerance = 2.5e-5, .strict = true, .all_seeds = true,
-                             .output_folder = "/out", .memory_limit = (uint64_t)1 << 40, .instruction_limit = 12345};
+    struct runner_job job = {.kernel_path = "k \"x\".py",
+                             .kernel_text = "a\n\tb\xc3\xa9",
+                             .kernel_name = "fn",
+                             .device = "trn3",
+                             .reference_path = "/r.py",
+                             .inputs = inputs,
+                             .input_count = 4,
+                             .seeds = seeds,
+                             .seed_count = 2,
+                             .tolerance = 2.5e-5,
+                             .strict = true,
+                             .all_seeds = true,
+                             .output_folder = "/out",
+                             .memory_limit = (uint64_t)1 << 40,
+                             .instruction_limit = 12345};
     struct buf text = {0};
     runner_job_print(&job, &text);
     assert_null(strchr(text.at, '\n'));
@@ -80,7 +90,8 @@ static void a_job_that_is_wrong_is_refused_with_the_field(void **state) {
         {"{\"protocol\":1,\"kernel_path\":\"k\",\"inputs\":[{\"name\":\"x\",\"dtype\":\"f99\"}]}",
          "dtype"},
         {"{\"protocol\":1,\"kernel_path\":\"k\",\"inputs\":[{\"name\":\"x\",\"dtype\":\"float32\","
-         "\"shape\":[1e9,1e9]}]}", "side"},
+         "\"shape\":[1e9,1e9]}]}",
+         "side"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct arena *arena = arena_new();
@@ -94,7 +105,7 @@ static void a_job_that_is_wrong_is_refused_with_the_field(void **state) {
     }
 }
 
-/* ---------------------------------------------------------------------------------------- events */
+/* -------------------------------------------------------------------------------------- events */
 
 struct heard {
     int counts[RUNNER_PREDICTION + 1];
@@ -123,14 +134,17 @@ static void events_are_gathered_and_noise_is_log(void **state) {
         "@hone {\"event\":\"metric\",\"name\":\"total_time\",\"value\":1e-3,\"unit\":\"s\"}",
         "@hone {\"event\":\"metric\",\"value\":1}",
         "@hone {\"event\":\"correctness\",\"seed\":21,\"rel_l2\":null,\"passed\":false}",
-        "@hone {\"event\":\"diagnostic\",\"severity\":\"warning\",\"code\":\"E1\",\"file\":\"k.py\","
+        "@hone "
+        "{\"event\":\"diagnostic\",\"severity\":\"warning\",\"code\":\"E1\",\"file\":\"k.py\","
         "\"line\":3,\"column\":7,\"class\":\"internal\",\"message\":\"odd\\u001b thing\"}",
         "@hone {\"event\":\"artifact\",\"name\":\"profile\",\"path\":\"/p\"}",
         "@hone {\"event\":\"unheard_of\"}",
         "@hone {broken",
         "@hone {\"event\":\"result\",\"kernel_name\":\"k\",\"device\":\"trn2\",\"latency_us\":12.5,"
-        "\"floor_us\":5,\"lnc\":2,\"instructions\":99,\"verdict\":{\"compiles\":{\"answer\":\"yes\"},"
-        "\"correct\":{\"answer\":\"no\",\"reason\":\"seed 21\"},\"credible\":{\"answer\":\"maybe\"}},"
+        "\"floor_us\":5,\"lnc\":2,\"instructions\":99,\"verdict\":{\"compiles\":{\"answer\":"
+        "\"yes\"},"
+        "\"correct\":{\"answer\":\"no\",\"reason\":\"seed "
+        "21\"},\"credible\":{\"answer\":\"maybe\"}},"
         "\"lines\":[{\"line\":4,\"us\":3,\"share\":0.25,\"engine\":\"Vector\"}],"
         "\"bounds\":[{\"name\":\"DMA\",\"busy_us\":9}]}",
         "@hone {\"event\":\"result\",\"latency_us\":1}",
@@ -169,7 +183,7 @@ static void events_are_gathered_and_noise_is_log(void **state) {
     buf_free(&heard.logs);
 }
 
-/* ---------------------------------------------------------------------------------------- client */
+/* -------------------------------------------------------------------------------------- client */
 
 struct outcome {
     struct err failure;
@@ -196,8 +210,8 @@ static void on_outcome_event(void *data, const struct runner_event *event) {
 static struct outcome run(const char *script, double limit_s) {
     struct loop *loop = loop_new();
     const char *command[] = {"/bin/sh", "-c", script, NULL};
-    struct runner_job job = {.kernel_path = "k.py", .kernel_text = "text", .command = command,
-                             .time_limit_s = limit_s};
+    struct runner_job job = {
+        .kernel_path = "k.py", .kernel_text = "text", .command = command, .time_limit_s = limit_s};
     struct outcome outcome = {0};
     struct runner_callbacks callbacks = {on_outcome_event, on_done, &outcome};
     struct err err = {0};
@@ -214,7 +228,8 @@ static void standard_error_is_never_an_event(void **state) {
     (void)state;
     struct outcome outcome =
         run("cat >/dev/null; echo '@hone {\"event\":\"result\",\"latency_us\":9}' >&2;"
-            "echo '@hone {\"event\":\"result\",\"latency_us\":3.5}'", 0);
+            "echo '@hone {\"event\":\"result\",\"latency_us\":3.5}'",
+            0);
     assert_true(outcome.latency_us == 3.5);
     assert_int_equal(outcome.heard.counts[RUNNER_RESULT], 1);
     assert_int_equal(outcome.heard.counts[RUNNER_LOG], 1);
@@ -226,7 +241,8 @@ static void a_runner_gets_the_job_and_its_result_comes_back(void **state) {
     (void)state;
     struct outcome outcome =
         run("grep -q '\"kernel_text\":\"text\"' && echo noise && "
-            "echo '@hone {\"event\":\"result\",\"latency_us\":3.5,\"verdict\":{}}'", 0);
+            "echo '@hone {\"event\":\"result\",\"latency_us\":3.5,\"verdict\":{}}'",
+            0);
     assert_int_equal(outcome.failure.kind, ERR_NONE);
     assert_true(outcome.latency_us == 3.5);
     assert_int_equal(outcome.heard.counts[RUNNER_LOG], 1);
@@ -247,8 +263,8 @@ static void running_out_of_memory_is_the_kernels_fault(void **state) {
     assert_int_equal(outcome.failure.kind, ERR_KERNEL);
     assert_int_equal(outcome.verdict.compiles.answer, TASK_NO);
     assert_non_null(strstr(outcome.verdict.compiles.reason, "out of memory"));
-    outcome = run("cat >/dev/null;" PHASE("execute") "echo 'hone: out of memory' >&2; kill -ABRT $$",
-                  0);
+    outcome =
+        run("cat >/dev/null;" PHASE("execute") "echo 'hone: out of memory' >&2; kill -ABRT $$", 0);
     assert_int_equal(outcome.verdict.compiles.answer, TASK_YES);
     assert_int_equal(outcome.verdict.correct.answer, TASK_NO);
 }
@@ -325,7 +341,8 @@ static void a_prediction_is_an_opinion_and_the_last_one_counts(void **state) {
         "@hone {\"event\":\"prediction\",\"us\":0,\"by\":\"nki 0.6.0\"}",
         "@hone {\"event\":\"prediction\",\"us\":\"7\"}",
         "@hone {\"event\":\"prediction\",\"us\":9}",
-        "@hone {\"event\":\"prediction\",\"us\":12.5,\"by\":\"nki\\u001b 0.6.0\",\"optimised\":false,"
+        "@hone {\"event\":\"prediction\",\"us\":12.5,\"by\":\"nki\\u001b "
+        "0.6.0\",\"optimised\":false,"
         "\"utilisation\":{\"pe\":40,\"act\":\"x\",\"pool\":-1,\"dve\":7.5},\"macs\":5,"
         "\"hbm_bytes\":null}",
         "@hone {\"event\":\"result\",\"verdict\":{\"compiles\":{\"answer\":\"yes\"}}}",

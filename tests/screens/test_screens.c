@@ -11,9 +11,7 @@
 
 #include "screens/replay.h"
 
-static const struct size {
-    int cols, rows;
-} sizes[] = {{80, 24}, {120, 40}, {40, 10}};
+static const struct size { int cols, rows; } sizes[] = {{80, 24}, {120, 40}, {40, 10}};
 
 /* How the connection of a place stands in a scene. */
 enum connection { NO_PLACE, MODEL, CONNECTED, WAITING, LOST, FAILED, ASKS_KEY, ASKS_SECRET };
@@ -148,15 +146,21 @@ static const struct scene lane_scenes[] = {
     {"lanes-help", "planned", "? l a n e", NO_PLACE},
 };
 
-#define CLAUDE \
-    {.name = "claude", .asked = "anthropic, claude-sonnet-4-5", \
-     .origin = "~/.config/hone/config.ini:12", .price_input = 3, .price_output = 15, \
-     .price_cache_read = 0.3, .price_cache_write = 3.75}
+#define CLAUDE                                                                          \
+    {                                                                                   \
+        .name = "claude", .asked = "anthropic, claude-sonnet-4-5",                      \
+        .origin = "~/.config/hone/config.ini:12", .price_input = 3, .price_output = 15, \
+        .price_cache_read = 0.3, .price_cache_write = 3.75                              \
+    }
 static const struct tune_role_model claude = CLAUDE;
-static const struct tune_role_model planners[] = {
-    CLAUDE,
-    {.name = "local", .asked = "openai, qwen3-coder", .origin = "~/.config/hone/config.ini:12",
-     .price_input = NAN, .price_output = NAN, .price_cache_read = NAN, .price_cache_write = NAN}};
+static const struct tune_role_model planners[] = {CLAUDE,
+                                                  {.name = "local",
+                                                   .asked = "openai, qwen3-coder",
+                                                   .origin = "~/.config/hone/config.ini:12",
+                                                   .price_input = NAN,
+                                                   .price_output = NAN,
+                                                   .price_cache_read = NAN,
+                                                   .price_cache_write = NAN}};
 static const struct tune_role_view roles[TUNE_ROLES] = {
     [TUNE_ROLE_PLANNER] = {.models = planners, .count = 2, .by_gain = true},
     [TUNE_ROLE_REWRITER] = {.models = &claude, .count = 1},
@@ -168,7 +172,8 @@ static void stream_answers(struct tune_state *state) {
         "title: Keep w resident in SBUF\nwhat: w is read again by each of the 32 blocks of rows; ",
         "load it once before the loop, all of its 512 columns, and index it inside.\nwhy: DMA is "
         "what limits the kernel, 61 % of the time goes to line 42\nlines: 38-44\nmetric: "
-        "hbm_read_bytes\ndirection: down\nsize: 86 %\n---\ntitle: ", "\x1b[31mnot red"};
+        "hbm_read_bytes\ndirection: down\nsize: 86 %\n---\ntitle: ",
+        "\x1b[31mnot red"};
     for (size_t i = 0; i < state->calls.len; i++)
         for (size_t k = 0; k < COUNT_OF(pieces) && !state->calls.at[i].ended_ms; k++)
             if (!state->calls.at[i].waits && !state->calls.at[i].held && i != 3 && i != 11)
@@ -185,27 +190,30 @@ static struct tune_place_view *make_place(enum connection connection, int64_t no
     } *place = mem_alloc(1, sizeof *place);
     struct target_status *status = &place->status;
     static const enum target_state states[] = {
-        [MODEL] = TARGET_READY, [CONNECTED] = TARGET_READY, [WAITING] = TARGET_READY,
-        [LOST] = TARGET_LOST, [FAILED] = TARGET_FAILED, [ASKS_KEY] = TARGET_ASKING,
+        [MODEL] = TARGET_READY,       [CONNECTED] = TARGET_READY, [WAITING] = TARGET_READY,
+        [LOST] = TARGET_LOST,         [FAILED] = TARGET_FAILED,   [ASKS_KEY] = TARGET_ASKING,
         [ASKS_SECRET] = TARGET_ASKING};
-    static const struct target_core cores[] = {
-        {"0", "busy", "alice: python train.py (pid 4711)"}, {"1", "free", ""}, {"2", "free", ""},
-        {"3", "ours", ""}};
+    static const struct target_core cores[] = {{"0", "busy", "alice: python train.py (pid 4711)"},
+                                               {"1", "free", ""},
+                                               {"2", "free", ""},
+                                               {"3", "ours", ""}};
     place->info = (struct target_info){.name = "trn2-host", .kind = "ssh", .parallel = 2};
     snprintf(place->info.what, sizeof place->info.what, "Trn2 host over SSH");
-    *status = (struct target_status){.state = states[connection], .since_ms = now_ms - 12000,
-                                     .memory_bytes = 493ull << 30, .disk_free_bytes = 120ull << 30,
+    *status = (struct target_status){.state = states[connection],
+                                     .since_ms = now_ms - 12000,
+                                     .memory_bytes = 493ull << 30,
+                                     .disk_free_bytes = 120ull << 30,
                                      .looked_ms = now_ms - 4000};
     snprintf(status->host, sizeof status->host, "ubuntu@10.0.0.5 (libssh2, ed25519 key)");
     snprintf(status->release, sizeof status->release, "Neuron SDK 2.29, nki 0.3.0");
     snprintf(status->text, sizeof status->text, "connected");
     for (size_t i = 0; i < COUNT_OF(cores); i++)
         *vec_push(&status->cores) = cores[i];
-    *vec_push(&status->entries) = (struct target_entry){
-        "5f0c4e2d", "add_rmsnorm_matmul", "running", "", now_ms - 130000};
+    *vec_push(&status->entries) =
+        (struct target_entry){"5f0c4e2d", "add_rmsnorm_matmul", "running", "", now_ms - 130000};
     if (connection == MODEL) {
-        place->info = (struct target_info){"sim", "sim", "device model on this machine, 2 cores",
-                                           true, 1};
+        place->info =
+            (struct target_info){"sim", "sim", "device model on this machine, 2 cores", true, 1};
         status->cores.len = status->entries.len = 0;
         status->memory_bytes = status->disk_free_bytes = 0;
         status->looked_ms = 0;
@@ -213,16 +221,18 @@ static struct tune_place_view *make_place(enum connection connection, int64_t no
     } else if (connection == WAITING) {
         struct target_entry *entry = &status->entries.at[0];
         snprintf(entry->state, sizeof entry->state, "waiting");
-        snprintf(entry->reason, sizeof entry->reason, "all cores are held: core 0 by alice "
+        snprintf(entry->reason, sizeof entry->reason,
+                 "all cores are held: core 0 by alice "
                  "(python train.py, pid 4711) for 2 h");
         for (int i = 0; i < 4; i++)
-            *vec_push(&status->entries) = (struct target_entry){
-                "", "add_rmsnorm_matmul", "waiting", "2 others run", now_ms - 3000};
+            *vec_push(&status->entries) = (struct target_entry){"", "add_rmsnorm_matmul", "waiting",
+                                                                "2 others run", now_ms - 3000};
     } else if (connection == LOST) {
         status->retry_ms = now_ms + 4000;
-        snprintf(status->text, sizeof status->text,
-                 "connection lost (no answer for 45 s). Jobs on trn2-host go on; hone picks up their "
-                 "events when it is back.");
+        snprintf(
+            status->text, sizeof status->text,
+            "connection lost (no answer for 45 s). Jobs on trn2-host go on; hone picks up their "
+            "events when it is back.");
     } else if (connection == FAILED) {
         snprintf(status->text, sizeof status->text,
                  "the host key of trn2-host is another one than in ~/.ssh/known_hosts:4. Somebody "
@@ -270,12 +280,14 @@ static const struct tune_recent recent[] = {
     {TEXT("add_rmsnorm_matmul"), TEXT("seeds/add_rmsnorm_matmul"), TEXT("/s/a"),
      TEXT("Sum, norm over rows, product with a matrix: three loops that read too much"),
      TEXT("1.61x, 0.842 ms after 3 rounds"), REPLAY_START_MS - 7200000, false, false},
-    {TEXT("attention"), TEXT("/home/me/attention"), TEXT("/s/b"), NULL, TEXT("1.08x, 2.31 ms after 12 rounds"),
-     REPLAY_START_MS - 3 * 86400000ll, false, true},
-    {TEXT("silu"), TEXT("seeds/silu"), NULL, TEXT("x times its sigmoid, tile by tile"), NULL, 0, true, false},
-    {TEXT("softmax"), TEXT("seeds/softmax"), NULL, TEXT("Softmax over long rows"), NULL, 0, true, false},
-    {TEXT("matmul"), TEXT("seeds/matmul"), NULL, TEXT("A large product in bf16, current dialect"), NULL, 0, true,
+    {TEXT("attention"), TEXT("/home/me/attention"), TEXT("/s/b"), NULL,
+     TEXT("1.08x, 2.31 ms after 12 rounds"), REPLAY_START_MS - 3 * 86400000ll, false, true},
+    {TEXT("silu"), TEXT("seeds/silu"), NULL, TEXT("x times its sigmoid, tile by tile"), NULL, 0,
+     true, false},
+    {TEXT("softmax"), TEXT("seeds/softmax"), NULL, TEXT("Softmax over long rows"), NULL, 0, true,
      false},
+    {TEXT("matmul"), TEXT("seeds/matmul"), NULL, TEXT("A large product in bf16, current dialect"),
+     NULL, 0, true, false},
 };
 
 static bool no_act(void *context, const struct tune_action *action, struct err *err) {
@@ -288,15 +300,17 @@ static bool no_act(void *context, const struct tune_action *action, struct err *
 static char *timeline_text(void *context, const char *hash) {
     (void)context;
     if (!strcmp(hash, "prompt"))
-        return mem_strdup("You tune kernels for AWS Trainium NeuronCores.\n\n# task\n\nadd_rmsnorm\n");
+        return mem_strdup(
+            "You tune kernels for AWS Trainium NeuronCores.\n\n# task\n\nadd_rmsnorm\n");
     if (!strcmp(hash, "answer"))
         return mem_strdup("title: Load each tile once\nwhat: keep it\n");
-    return mem_strdup("{\"format\": \"hone-profile\", \"lanes\": [\"Tensor\", \"Vector\", \"DMA in\"],"
-                      "\n\"spans_left_out\": 0,\n\"spans\": ["
-                      "\n[3,0,\"nc_matmul\",43,200.0,500.0],\n[6,0,\"nc_matmul\",43,700.0,800.5],"
-                      "\n[4,1,\"tensor_tensor\",36,100.0,200.0],\n[5,1,\"tensor_copy\",44,500.0,650.0],"
-                      "\n[2,2,\"dma_copy\",22,50.0,150.0],\n[1,2,\"dma_copy\",23,0.0,100.0],"
-                      "\n[9,77,\"nowhere\",1,0.0,900.0]]}\n");
+    return mem_strdup(
+        "{\"format\": \"hone-profile\", \"lanes\": [\"Tensor\", \"Vector\", \"DMA in\"],"
+        "\n\"spans_left_out\": 0,\n\"spans\": ["
+        "\n[3,0,\"nc_matmul\",43,200.0,500.0],\n[6,0,\"nc_matmul\",43,700.0,800.5],"
+        "\n[4,1,\"tensor_tensor\",36,100.0,200.0],\n[5,1,\"tensor_copy\",44,500.0,650.0],"
+        "\n[2,2,\"dma_copy\",22,50.0,150.0],\n[1,2,\"dma_copy\",23,0.0,100.0],"
+        "\n[9,77,\"nowhere\",1,0.0,900.0]]}\n");
 }
 
 static void compare(const char *file, const struct buf *screen) {
@@ -321,8 +335,12 @@ static struct views *make_views(const struct tune_state *state) {
     if (!views)
         print_message("%s\n", err.text);
     assert_non_null(views);
-    const struct views_model model = {.state = state, .act = no_act, .artefact = timeline_text,
-                                      .answer = no_answer, .retry = no_retry, .recent = recent,
+    const struct views_model model = {.state = state,
+                                      .act = no_act,
+                                      .artefact = timeline_text,
+                                      .answer = no_answer,
+                                      .retry = no_retry,
+                                      .recent = recent,
                                       .n_recent = COUNT_OF(recent)};
     views_set_model(views, &model);
     return views;
@@ -333,9 +351,10 @@ static struct tune_state *replay_scene(const struct scene *scene, int64_t *now_m
     bool lanes = scene >= lane_scenes && scene < lane_scenes + COUNT_OF(lane_scenes);
     if (!models && !lanes)
         return scene->stop ? replay_until(scene->stop, now_ms) : NULL;
-    struct tune_state *state = replay_of(lanes ? "lanes.events" : "calls.events", scene->stop, now_ms);
+    struct tune_state *state =
+        replay_of(lanes ? "lanes.events" : "calls.events", scene->stop, now_ms);
     state->roles = roles;
-    if (lanes) {                    /* as the configuration says */
+    if (lanes) { /* as the configuration says */
         state->questions = 8;
         state->questions_from = "default";
         state->prune = 1.5;
@@ -452,8 +471,9 @@ static void draw_mono(const char *name, enum connection connection) {
         for (int col = 0; col < 120;) {
             struct tui_look look = tui_look_of(canvas->cells[row * 120 + col].style, TUI_MONO);
             int end = col + 1;
-            while (end < 120 && tui_look_of(canvas->cells[row * 120 + end].style, TUI_MONO)
-                                    .attributes == look.attributes)
+            while (end < 120 &&
+                   tui_look_of(canvas->cells[row * 120 + end].style, TUI_MONO).attributes ==
+                       look.attributes)
                 end++;
             if (look.attributes)
                 buf_printf(&screen, "%d: %d-%d%s%s%s\n", row, col, end - 1,
@@ -495,15 +515,17 @@ static void walk(const char *file, const char *stop) {
         seed = seed * 6364136223846793005u + 1442695040888963407u;
         unsigned pick = (unsigned)(seed >> 33);
         struct tui_event event = {.kind = (enum tui_event_kind)(pick % 17 ? 0 : pick / 17 % 4),
-                                  .row = (int)(pick % 40), .col = (int)(pick % 120), .wheel = 1,
+                                  .row = (int)(pick % 40),
+                                  .col = (int)(pick % 120),
+                                  .wheel = 1,
                                   .paste = STR("\x1b[31mpaste\n"),
                                   .key = {(uint8_t)keys[pick % (sizeof keys - 1)], 0}};
         if (pick % 11 == 0)
             event.key.code = TUI_KEY_FIRST_ + 1 + pick % (TUI_KEY_LAST_ - TUI_KEY_FIRST_ - 1);
         views_event(views, &event);
         if (turn % 8 == 0) {
-            struct tui_canvas *canvas = tui_canvas_new((int)(pick >> 4) % 50 + 1,
-                                                       (int)(pick >> 12) % 190 + 1, pick & 1);
+            struct tui_canvas *canvas =
+                tui_canvas_new((int)(pick >> 4) % 50 + 1, (int)(pick >> 12) % 190 + 1, pick & 1);
             views_draw(views, tui_area_all(canvas), now_ms + turn);
             tui_canvas_free(canvas);
         }
@@ -575,8 +597,8 @@ static void a_person_answers_by_editor_and_by_paste(void **state) {
     struct err err = {0};
     struct tune_state *model = replay_of("calls.events", "person", &now_ms);
     struct views *views = make_views(model);
-    const struct views_model person = {.state = model, .act = keep_answer,
-                                       .artefact = timeline_text};
+    const struct views_model person = {
+        .state = model, .act = keep_answer, .artefact = timeline_text};
     views_set_model(views, &person);
     struct views_request request = replay_keys(views, "i");
     assert_int_equal(request.wish, VIEWS_EDIT);
@@ -632,20 +654,21 @@ static void what_is_done_in_the_list_of_lanes_is_done_to_its_row(void **unused) 
     int64_t now_ms = 0;
     struct tune_state *state = replay_of("lanes.events", "planned", &now_ms);
     struct views *views = make_views(state);
-    views_set_model(views, &(struct views_model){.state = state, .act = act_on_state, .context = state});
+    views_set_model(views,
+                    &(struct views_model){.state = state, .act = act_on_state, .context = state});
     draw_at(views, 24, 80);
     replay_keys(views, "}");
     said("focus 1 -\n");
-    replay_keys(views, "{ {");                   /* round to the last one, which is closed */
+    replay_keys(views, "{ {"); /* round to the last one, which is closed */
     said("focus 0 -\nfocus 5 -\n");
-    replay_keys(views, "r");                    /* nothing is decided about that */
+    replay_keys(views, "r"); /* nothing is decided about that */
     said("");
     replay_keys(views, ".");
     said("focus 0 -\n");
     replay_keys(views, "l Down Down r n o Enter");
     said("focus 2 -\nreject 0 no\n");
     assert_string_equal(state->lanes.at[2].closed, "no");
-    assert_int_equal(state->lane, 3);           /* on to one that is open; the cursor stays */
+    assert_int_equal(state->lane, 3); /* on to one that is open; the cursor stays */
     replay_keys(views, "r");
     said("");
     replay_keys(views, "Down n Enter");
@@ -657,7 +680,7 @@ static void what_is_done_in_the_list_of_lanes_is_done_to_its_row(void **unused) 
     said("");
     draw_at(views, 24, 80);
     struct tui_event click = {.kind = TUI_EVENT_CLICK, .row = 2, .col = 5};
-    views_event(views, &click);                 /* the fifth sign below the steps */
+    views_event(views, &click); /* the fifth sign below the steps */
     said("focus 4 -\n");
     buf_free(&done);
     views_free(views);
@@ -683,7 +706,7 @@ static void every_command_is_documented(void **state) {
 int main(void) {
     setlocale(LC_ALL, "C.UTF-8");
     setenv("TZ", "UTC", 1);
-    setenv("XDG_CONFIG_HOME", REPLAY_FOLDER "config", 1);   /* prompts that do not change */
+    setenv("XDG_CONFIG_HOME", REPLAY_FOLDER "config", 1); /* prompts that do not change */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(screens_at_80x24),
         cmocka_unit_test(screens_at_120x40),

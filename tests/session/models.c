@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The workbench and a language model: answers on the screen as they come, an end while one is on its
- * way, and a service that sends the key back. */
+/* The workbench and a language model: answers on the screen as they come, an end while one is on
+ * its way, and a service that sends the key back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +34,8 @@ static void start_server(struct place *place) {
         dup2(in[0], 0);
         dup2(out[1], 1);
         close(in[1]);
-        execl("/usr/bin/python3", "python3", HONE_SOURCE_DIR "/tests/model/server.py", (char *)NULL);
+        execl("/usr/bin/python3", "python3", HONE_SOURCE_DIR "/tests/model/server.py",
+              (char *)NULL);
         _exit(127);
     }
     close(in[0]);
@@ -83,8 +84,10 @@ static int make_place(void **state) {
         return 1;
     start_server(place);
     for (size_t i = 0; i < COUNT_OF(models); i++)
-        buf_printf(&config, "[model %s]\napi = openai\nbase_url = http://127.0.0.1:%d/v1\n"
-                   "key_env = TEST_MODEL_KEY\n", models[i], place->port);
+        buf_printf(&config,
+                   "[model %s]\napi = openai\nbase_url = http://127.0.0.1:%d/v1\n"
+                   "key_env = TEST_MODEL_KEY\n",
+                   models[i], place->port);
     assert_true(file_make_dirs(".config/hone", &err));
     write_text(".config/hone/config.ini", config.at);
     buf_free(&config);
@@ -108,11 +111,17 @@ static int remove_place(void **state) {
 static struct terminal *start_with(struct place *place, const char *model) {
     char home[80];
     snprintf(home, sizeof home, "HOME=%s", place->home);
-    const char *const env[] = {home, "TERM=xterm-256color", "LANG=C.UTF-8", "LC_ALL=C.UTF-8",
-                               "TEST_MODEL_KEY=" KEY, "XDG_STATE_HOME=", "XDG_CONFIG_HOME=",
-                               "XDG_CACHE_HOME=", NULL};
-    const char *const argv[] = {HONE_BINARY_DIR "/hone", "small", "--proposer", model, "--gate",
-                                "auto", "--fresh", NULL};
+    const char *const env[] = {home,
+                               "TERM=xterm-256color",
+                               "LANG=C.UTF-8",
+                               "LC_ALL=C.UTF-8",
+                               "TEST_MODEL_KEY=" KEY,
+                               "XDG_STATE_HOME=",
+                               "XDG_CONFIG_HOME=",
+                               "XDG_CACHE_HOME=",
+                               NULL};
+    const char *const argv[] = {
+        HONE_BINARY_DIR "/hone", "small", "--proposer", model, "--gate", "auto", "--fresh", NULL};
     struct terminal *terminal = terminal_start(argv, env, 120, 40);
     assert_true(terminal_wait(terminal, "? keys", true));
     terminal_type(terminal, "s");
@@ -168,7 +177,7 @@ static void a_key_that_comes_back_is_nowhere(void **state) {
     struct place *place = *state;
     struct terminal *terminal = start_with(place, "echo-stream");
     expect(terminal, "no plan: echo-stream");
-    terminal_type(terminal, "9\t");             /* the questions so far, and the answer of one */
+    terminal_type(terminal, "9\t"); /* the questions so far, and the answer of one */
     expect(terminal, "questions");
     terminal_type(terminal, "\r\t");
     expect(terminal, "[key]");

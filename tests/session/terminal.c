@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a program in a pseudo-terminal and keeps its screen with libvterm. Waiting is for what shows,
- * never for a time. */
+/* Runs a program in a pseudo-terminal and keeps its screen with libvterm. Waiting is for what
+ * shows, never for a time. */
 #include "session/terminal.h"
 
 #include <errno.h>
@@ -73,7 +73,7 @@ static bool pump(struct terminal *terminal, int wait_ms) {
         return false;
     ssize_t got = read(terminal->fd, bytes, sizeof bytes);
     if (got <= 0) {
-        usleep(10000);          /* the program closed its side: poll does not wait any more */
+        usleep(10000); /* the program closed its side: poll does not wait any more */
         return false;
     }
     vterm_input_write(terminal->vterm, bytes, (size_t)got);

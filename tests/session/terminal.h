@@ -8,7 +8,8 @@
 
 struct terminal;
 /* Starts argv in a terminal of that size. env: NULL or "NAME=value" rows that end with NULL. */
-struct terminal *terminal_start(const char *const *argv, const char *const *env, int cols, int rows);
+struct terminal *terminal_start(const char *const *argv, const char *const *env, int cols,
+                                int rows);
 /* Ends the program if it still runs, and frees. */
 void terminal_free(struct terminal *terminal);
 
@@ -18,7 +19,8 @@ void terminal_resize(struct terminal *terminal, int cols, int rows);
 bool terminal_wait(struct terminal *terminal, const char *text, bool there);
 /* The screen as text, rows without trailing blanks; valid until the next call. */
 const char *terminal_screen(struct terminal *terminal);
-bool terminal_is_alternate(const struct terminal *terminal);    /* the screen of full-screen programs */
+bool terminal_is_alternate(
+    const struct terminal *terminal); /* the screen of full-screen programs */
 bool terminal_has_cursor(const struct terminal *terminal);
 pid_t terminal_pid(const struct terminal *terminal);
 /* Waits until the program ended (or, with `stopped`, was stopped); its status as waitpid gives it,

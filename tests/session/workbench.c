@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The workbench in a terminal: that it comes up, answers, resizes, suspends, gives the terminal to an
- * editor, and leaves no debris however it ends. */
+/* The workbench in a terminal: that it comes up, answers, resizes, suspends, gives the terminal to
+ * an editor, and leaves no debris however it ends. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,9 +31,10 @@ static int make_place(void **state) {
     snprintf(place->home_env, sizeof place->home_env, "HOME=%s", folder);
     snprintf(place->editor_env, sizeof place->editor_env,
              "EDITOR=printf 'the editor\\n'; read answer; sed -i \"1s/^/# by hand $answer\\n/\"");
-    const char *const env[] = {place->home_env, place->editor_env, "VISUAL=", "TERM=xterm-256color",
-                               "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "NO_COLOR=", "HONE_ASCII=",
-                               "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=", NULL};
+    const char *const env[] = {
+        place->home_env,   place->editor_env,  "VISUAL=",         "TERM=xterm-256color",
+        "LANG=C.UTF-8",    "LC_ALL=C.UTF-8",   "NO_COLOR=",       "HONE_ASCII=",
+        "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=", NULL};
     memcpy(place->env, env, sizeof env);
     *state = place;
     return chdir(folder);
@@ -251,7 +252,7 @@ static void a_round_is_seen_and_decided(void **state) {
     expect(terminal, "#0");
     terminal_type(terminal, "7");
     expect(terminal, "▸ #0");
-    expect(terminal, "Space mark");     /* the last line: the frame is whole */
+    expect(terminal, "Space mark"); /* the last line: the frame is whole */
     char *before = mem_strdup(strstr(terminal_screen(terminal), "attempts"));
     terminal_type(terminal, "qq");
     assert_int_equal(terminal_wait_exit(terminal, false), 0);
@@ -279,12 +280,13 @@ static void write_in(const char *folder, const char *name, const char *text) {
 static void what_another_agent_learnt_enters_the_prompt(void **state) {
     struct place *place = *state;
     make_small_task();
-    write_in("old", "experiments.jsonl",
-             "{\"round\": 1, \"status\": \"improved\", \"latency_ms\": 652.31, \"score\": 0.0, "
-             "\"plan\": \"**Keep g resident** The kernel loads it for every row \\u2014 32 times\", "
-             "\"error\": \"\", \"profile\": {}}\n"
-             "{\"round\": 2, \"status\": \"divergence_revert\", \"latency_ms\": Infinity, "
-             "\"score\": 0.0, \"plan\": \"Halve the tiles\", \"error\": \"\", \"profile\": {}}\n");
+    write_in(
+        "old", "experiments.jsonl",
+        "{\"round\": 1, \"status\": \"improved\", \"latency_ms\": 652.31, \"score\": 0.0, "
+        "\"plan\": \"**Keep g resident** The kernel loads it for every row \\u2014 32 times\", "
+        "\"error\": \"\", \"profile\": {}}\n"
+        "{\"round\": 2, \"status\": \"divergence_revert\", \"latency_ms\": Infinity, "
+        "\"score\": 0.0, \"plan\": \"Halve the tiles\", \"error\": \"\", \"profile\": {}}\n");
     write_in("old/optimization_memory", "rewrites.json",
              "[\n  {\n    \"title\": \"**Keep what no row changes in SBUF across the ro\",\n    "
              "\"summary\": \"**Keep what no row changes in SBUF across the rows**\\nLoad it once."
@@ -306,7 +308,7 @@ static void what_another_agent_learnt_enters_the_prompt(void **state) {
     expect(terminal, "Keep g resident · nki-kernel-agent");
     terminal_type(terminal, "9");
     expect(terminal, "strategies");
-    expect_gone(terminal, "closed directions");     /* nobody has approved it */
+    expect_gone(terminal, "closed directions"); /* nobody has approved it */
     terminal_type(terminal, "8");
     expect(terminal, "proposed        -  Keep what no row changes in SBUF across the rows");
     expect(terminal, "nki-kernel-agent, optimization_memory/rewrites.json:2");
@@ -322,8 +324,8 @@ static void what_another_agent_learnt_enters_the_prompt(void **state) {
     terminal_free(terminal);
 }
 
-/* Several directions: gone between, one rejected with a reason, the others approved together, up to the
- * beam that the next round would start from. */
+/* Several directions: gone between, one rejected with a reason, the others approved together, up to
+ * the beam that the next round would start from. */
 static void a_round_of_several_lanes_is_decided(void **state) {
     struct place *place = *state;
     const char *program = getenv("HONE_PROGRAM");
@@ -347,7 +349,7 @@ static void a_round_of_several_lanes_is_decided(void **state) {
     expect(terminal, "3  ×");
     expect(terminal, "closed    not on that engine");
     expect(terminal, "a approve all 2");
-    terminal_type(terminal, ".\r");             /* from the closed one on to the first, and look */
+    terminal_type(terminal, ".\r"); /* from the closed one on to the first, and look */
     expect(terminal, "✓✓×  lane 1/3");
     terminal_type(terminal, "a");
     expect(terminal, "rewrite: 2 ok; 2 of 3 lanes open");

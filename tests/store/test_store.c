@@ -321,7 +321,7 @@ static void fill(const char *folder) {
     assert_true(store_file_write(store, "checkpoints/attempt_001.py", STR("x = 1\n"), &err));
     assert_true(store_file_write(store, "experiments.jsonl", STR("{}\n"), &err));
     store_log(store, "info", "hello");
-    assert_private(folder);          /* with the files that SQLite has while it is open */
+    assert_private(folder); /* with the files that SQLite has while it is open */
     store_close(store);
 }
 
@@ -359,7 +359,7 @@ static void an_old_session_is_closed_when_it_is_opened(void **unused) {
     assert_int_equal(system(command), 0);
     assert_int_equal(chmod(other, 0644), 0);
     assert_int_equal(mode_of(top, "silu") & 077, 055);
-    struct store *store = store_open(folder, true, &err);       /* who only looks changes nothing */
+    struct store *store = store_open(folder, true, &err); /* who only looks changes nothing */
     assert_int_equal(mode_of(top, "silu") & 077, 055);
     store_close(store);
     store_close(open_ok(folder));

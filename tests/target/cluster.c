@@ -25,23 +25,23 @@ struct scene {
     struct config *config;
     struct loop *loop;
     struct target *target;
-    int occasions;                  /* no two evaluations of the tests are the same */
-    struct seen *late;              /* one that reaches its time limit while the others are tested */
-    int own;                        /* processes of that one */
-    struct arena *arena;            /* of what was seen: a test that fails leaves runs behind */
+    int occasions;       /* no two evaluations of the tests are the same */
+    struct seen *late;   /* one that reaches its time limit while the others are tested */
+    int own;             /* processes of that one */
+    struct arena *arena; /* of what was seen: a test that fails leaves runs behind */
 };
 
 /* What came of one evaluation. */
 struct seen {
     int numbers, restarts, done;
-    bool gap;                       /* a number came twice, or one was left out */
+    bool gap; /* a number came twice, or one was left out */
     struct err failure;
     double latency;
-    char said[8000];                /* log lines */
+    char said[8000]; /* log lines */
     struct target_run *run;
 };
 
-/* ----------------------------------------------------------------------------------------- help */
+/* ---------------------------------------------------------------------------------------- help */
 
 static void on_event(void *data, const struct runner_event *event) {
     struct seen *seen = data;
@@ -123,8 +123,8 @@ static struct seen *start(struct scene *scene, const char *kernel) {
     char occasion[16];
     struct seen *seen = ARENA_NEW(scene->arena, struct seen);
     snprintf(occasion, sizeof occasion, "%d", scene->occasions++);
-    struct runner_job job = {.kernel_path = "kernel.py", .kernel_text = kernel,
-                             .session = "test", .occasion = occasion};
+    struct runner_job job = {
+        .kernel_path = "kernel.py", .kernel_text = kernel, .session = "test", .occasion = occasion};
     struct runner_callbacks callbacks = {on_event, on_done, seen};
     seen->run = target_start(scene->target, &job, &callbacks, NULL);
     assert_non_null(seen->run);
@@ -170,7 +170,7 @@ static struct target *open_site(struct scene *scene, const char *name) {
     return target;
 }
 
-/* --------------------------------------------------------------------------------------- the tests */
+/* ----------------------------------------------------------------------------------- the tests */
 
 static bool has_eight(const void *data) {
     struct seen *const *seen = data;
@@ -246,8 +246,9 @@ static bool was_put_back(const void *data) {
 }
 
 static void a_preempted_one_begins_anew_as_often_as_it_may(void **state) {
-    static const char *const greedy[] = {"sbatch", "--partition=high", "--nodes=2", "--exclusive",
-                                         "--output=/dev/null", "--wrap=sleep 1", NULL};
+    static const char *const greedy[] = {"sbatch",      "--partition=high",   "--nodes=2",
+                                         "--exclusive", "--output=/dev/null", "--wrap=sleep 1",
+                                         NULL};
     struct scene *scene = *state;
     struct scene strict = *scene;
     assert_true(config_set(scene->config, "cluster strict", "retries", "0", NULL));
@@ -354,7 +355,7 @@ static void a_controller_that_is_away_is_waited_for(void **state) {
     serve_until(scene, was_not_taken, later);
     assert_true(has_said(later, "Unable to contact slurm controller"));
     open_gate(gate);
-    serve_until(scene, is_done, runs);         /* nobody needs the controller for that */
+    serve_until(scene, is_done, runs); /* nobody needs the controller for that */
     expect_right(runs, 100, 7);
     slurm_revive(scene->slurm, "slurmctld");
     serve_until(scene, is_done, later);
@@ -382,7 +383,7 @@ static void a_hone_that_was_killed_finds_its_job_again(void **state) {
     int before = count_jobs(), occasion = again.occasions;
     pid_t child = fork();
     if (child == 0) {
-            again.loop = loop_new();
+        again.loop = loop_new();
         again.target = open_site(&again, "site");
         serve_until(&again, is_handed_in, start_waiting(&again, gate));
         raise(SIGKILL);
@@ -443,13 +444,16 @@ static void a_head_node_may_lose_its_connection(void **state) {
     scene->occasions = other.occasions;
 }
 
-/* ------------------------------------------------------------------------------------- the scene */
+/* ----------------------------------------------------------------------------------- the scene */
 
 static void use_other_runner(struct scene *scene) {
     char *runner = lab_path(scene->lab, "other_runner.pyz");
-    const char *argv[] = {"/usr/bin/python3", HONE_SOURCE_DIR "/tests/target/other_runner.py",
+    const char *argv[] = {"/usr/bin/python3",
+                          HONE_SOURCE_DIR "/tests/target/other_runner.py",
                           HONE_BINARY_DIR "/hone_runner.pyz",
-                          HONE_SOURCE_DIR "/tests/target/evaluate.py", runner, NULL};
+                          HONE_SOURCE_DIR "/tests/target/evaluate.py",
+                          runner,
+                          NULL};
     run_command(scene, argv);
     setenv("HONE_RUNNER", runner, 1);
     free(runner);

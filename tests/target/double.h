@@ -13,12 +13,12 @@
 /* What the test decides, for all transports of the program. */
 struct line {
     char *home;
-    bool cut;                       /* connecting fails until it is false */
-    enum err_kind refuses;          /* connecting fails with this kind; ERR_NONE: it does not */
-    const char *asks;               /* a question before it is ready; "yes" is the answer */
-    const char *put_fails;          /* copies to there fail with this text */
+    bool cut;              /* connecting fails until it is false */
+    enum err_kind refuses; /* connecting fails with this kind; ERR_NONE: it does not */
+    const char *asks;      /* a question before it is ready; "yes" is the answer */
+    const char *put_fails; /* copies to there fail with this text */
     int opened, commands, puts, gets;
-    struct transport *open[64];     /* the connections there are */
+    struct transport *open[64]; /* the connections there are */
 };
 static struct line line;
 
@@ -72,10 +72,11 @@ static void command_output(void *data, enum loop_stream stream, struct str text,
 
 static void command_exit(void *data, const struct loop_exit *how) {
     struct transport_command *command = data;
-    struct transport_exit told = {.end = command->killed ? TRANSPORT_KILLED
+    struct transport_exit told = {.end = command->killed           ? TRANSPORT_KILLED
                                          : how->end == LOOP_EXITED ? TRANSPORT_EXITED
                                                                    : TRANSPORT_SIGNALLED,
-                                  .status = how->status, .signal = "KILL"};
+                                  .status = how->status,
+                                  .signal = "KILL"};
     command->child = NULL;
     command->spec.on_exit(command->spec.data, &told);
     command_free(command);
@@ -94,11 +95,16 @@ struct transport_command *transport_command_start(struct transport *transport,
     struct buf home = {0};
     buf_printf(&home, "HOME=%s", line.home);
     const char *const env[] = {home.at, NULL};
-    struct loop_child_spec child = {.argv = spec->argv, .environment = LOOP_WHOLE, .env = env,
+    struct loop_child_spec child = {.argv = spec->argv,
+                                    .environment = LOOP_WHOLE,
+                                    .env = env,
                                     .cwd = line.home,
-                                    .out = spec->out, .err = spec->err,
-                                    .max_line = spec->max_line, .on_output = command_output,
-                                    .on_exit = command_exit, .data = command};
+                                    .out = spec->out,
+                                    .err = spec->err,
+                                    .max_line = spec->max_line,
+                                    .on_output = command_output,
+                                    .on_exit = command_exit,
+                                    .data = command};
     line.commands++;
     command->child = loop_child_start(transport->loop, &child, err);
     buf_free(&home);
@@ -183,7 +189,8 @@ struct transport_copy *transport_copy_start(struct transport *transport,
         return NULL;
     }
     struct transport_copy *copy = mem_alloc(1, sizeof *copy);
-    *copy = (struct transport_copy){.transport = transport, .spec = *spec,
+    *copy = (struct transport_copy){.transport = transport,
+                                    .spec = *spec,
                                     .remote = mem_strdup(spec->remote),
                                     .local = mem_strdup(spec->local)};
     if (spec->data)
@@ -265,8 +272,7 @@ void transport_answer(struct transport *transport, const char *answer) {
 }
 
 struct transport *transport_open_ssh(struct loop *loop, const struct transport_host *host,
-                                     const struct transport_callbacks *callbacks,
-                                     struct err *err) {
+                                     const struct transport_callbacks *callbacks, struct err *err) {
     (void)host, (void)err;
     struct transport *transport = mem_alloc(1, sizeof *transport);
     *transport = (struct transport){.loop = loop, .callbacks = *callbacks};

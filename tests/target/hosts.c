@@ -96,7 +96,7 @@ static void expect_whole(const struct heard *heard, int lines) {
     assert_int_equal(heard->samples, 1);
 }
 
-/* ---------------------------------------------------------------------------------------- tests */
+/* --------------------------------------------------------------------------------------- tests */
 
 static void a_server_that_dies_in_the_middle_loses_no_line(void **state) {
     struct lab *lab = *state;
@@ -123,14 +123,15 @@ static void a_line_that_is_cut_and_restored_loses_no_line(void **state) {
     struct lab *lab = *state;
     struct sshd *sshd = sshd_start(lab, "far", NULL);
     struct relay *relay = relay_start(lab, sshd_port(sshd));
-    lab_add_config(lab, "Host relayed\n HostName 127.0.0.1\n Port %d\n IdentityFile %s\n"
-                   " HostKeyAlias [127.0.0.1]:%d\n User %s\n", relay_port(relay),
-                   lab_key(lab, "ed25519"), sshd_port(sshd), lab_user(lab));
+    lab_add_config(lab,
+                   "Host relayed\n HostName 127.0.0.1\n Port %d\n IdentityFile %s\n"
+                   " HostKeyAlias [127.0.0.1]:%d\n User %s\n",
+                   relay_port(relay), lab_key(lab, "ed25519"), sshd_port(sshd), lab_user(lab));
     struct loop *loop = loop_new();
     struct target *target = open_host(loop, "relayed");
     struct heard heard = {0};
     start(target, &heard, "slowly 20 0.01\nlines 100000\nslowly 300 0.01\nresult 5\n");
-    wait_lines(loop, &heard, 2000);     /* in the middle of the flood */
+    wait_lines(loop, &heard, 2000); /* in the middle of the flood */
     relay_cut(relay, true);
     wait_state(loop, target, TARGET_LOST);
     relay_cut(relay, false);
@@ -158,8 +159,8 @@ static size_t file_size(const char *path) {
 static pid_t run_hone(struct lab *lab, const char *task) {
     char home[300];
     snprintf(home, sizeof home, "HOME=%s", lab_home(lab));
-    const char *argv[] = {"/usr/bin/env", home, HONE_PROGRAM, "run", task, "--target", "kept",
-                          "--gate", "auto", "--rounds", "1", NULL};
+    const char *argv[] = {"/usr/bin/env", home,     HONE_PROGRAM, "run",      task, "--target",
+                          "kept",         "--gate", "auto",       "--rounds", "1",  NULL};
     return lab_start(lab, argv, "hone.log", 0);
 }
 
@@ -192,7 +193,7 @@ static void a_hone_that_is_killed_finds_its_job_again(void **state) {
     for (int i = 0; i < 6000 && !file_size(begun); i++)
         usleep(10000);
     assert_int_equal(file_size(begun), 1);
-    assert_int_equal(file_size(count), 1);      /* done once, although asked for twice */
+    assert_int_equal(file_size(count), 1); /* done once, although asked for twice */
     free(task);
     free(kernel);
     free(begun);

@@ -15,9 +15,9 @@ struct heard {
     struct err failure;
     double latency_us, device_s;
     char *profile;
-    struct buf local;               /* what was said about the way there */
+    struct buf local; /* what was said about the way there */
     struct target_run *run;
-    int cut_at;                     /* cut the line at this numbered line; 0: never */
+    int cut_at; /* cut the line at this numbered line; 0: never */
 };
 
 static void restore(void *data) {
@@ -111,7 +111,7 @@ static void start(struct target *target, struct heard *heard, const char *text) 
     assert_non_null(heard->run);
 }
 
-/* ---------------------------------------------------------------------------------------- tests */
+/* --------------------------------------------------------------------------------------- tests */
 
 static void a_host_is_prepared_once_and_described(void **state) {
     struct loop *loop = loop_new();
@@ -156,7 +156,9 @@ static void a_job_runs_and_its_profile_comes_back(void **state) {
     struct target *target = begin(state, loop, "runs");
     struct heard heard = {.loop = loop};
     char *folder = path_join(*state, "runs/local");
-    struct runner_job job = {.kernel_path = "kernel.py", .session = "s", .artifact_folder = folder,
+    struct runner_job job = {.kernel_path = "kernel.py",
+                             .session = "s",
+                             .artifact_folder = folder,
                              .kernel_text = "lines 3\nartifact 5000\nresult 12.5\n"};
     struct runner_callbacks callbacks = {on_event, on_done, &heard};
     assert_true(file_make_dirs(folder, NULL));
@@ -181,7 +183,9 @@ static void a_damaged_artefact_costs_a_word_and_no_result(void **state) {
     struct loop *loop = loop_new();
     struct target *target = begin(state, loop, "wrong_hash");
     struct heard heard = {.loop = loop};
-    struct runner_job job = {.kernel_path = "kernel.py", .session = "s", .artifact_folder = *state,
+    struct runner_job job = {.kernel_path = "kernel.py",
+                             .session = "s",
+                             .artifact_folder = *state,
                              .kernel_text = "artifact 5000\ndamaged\nresult 12.5\n"};
     struct runner_callbacks callbacks = {on_event, on_done, &heard};
     assert_non_null(target_start(target, &job, &callbacks, NULL));
@@ -225,7 +229,7 @@ static void the_job_of_a_hone_that_was_killed_is_found_again(void **state) {
         bool never = false;
         loop_run_until(loop, &never, 10);
     }
-    target_free(target);            /* without a cancel: as if hone was gone */
+    target_free(target); /* without a cancel: as if hone was gone */
     heard_free(&heard);
     target = target_open(loop, "user@double", NULL, NULL);
     start(target, &heard, text.at);
@@ -238,7 +242,9 @@ static void the_job_of_a_hone_that_was_killed_is_found_again(void **state) {
     free(file_read(count, 0, &size, NULL));
     assert_int_equal(size, 1);
     heard_free(&heard);
-    struct runner_job job = {.kernel_path = "kernel.py", .kernel_text = text.at, .session = "s",
+    struct runner_job job = {.kernel_path = "kernel.py",
+                             .kernel_text = text.at,
+                             .session = "s",
                              .occasion = "once more"};
     struct runner_callbacks callbacks = {on_event, on_done, &heard};
     assert_non_null(target_start(target, &job, &callbacks, NULL));
@@ -262,7 +268,7 @@ static void a_process_that_is_gone_is_begun_once_more(void **state) {
     assert_int_equal(heard.restarts, 1);
     assert_int_equal(heard.other_files, 0);
     assert_int_equal(heard.next_line, 5);
-    assert_int_equal(heard.lines, 10);      /* five of each time, none of them twice */
+    assert_int_equal(heard.lines, 10); /* five of each time, none of them twice */
     assert_true(heard.latency_us == 3);
     assert_non_null(strstr(heard.local.at, "begun once more"));
     heard_free(&heard);
@@ -362,7 +368,7 @@ static void jobs_wait_for_the_first_connection_and_fail_without_hope(void **stat
     start(target, &heard, "result 2\n");
     wait_done(loop, &heard);
     assert_int_equal(heard.failure.kind, ERR_USAGE);
-    assert_int_equal(line.opened, opened + 1);      /* the person asked for it: tried once */
+    assert_int_equal(line.opened, opened + 1); /* the person asked for it: tried once */
     heard_free(&heard);
     line.refuses = ERR_NONE;
     target_retry(target);
@@ -462,12 +468,16 @@ static void expect_python(void **state, const char *name, const char *script, co
 
 static void without_python_or_numpy_it_says_what_to_do(void **state) {
     expect_python(state, "no_such_python", NULL, "there is no Python 3.8 or newer");
-    expect_python(state, "py2",
-                  "#!/bin/sh\necho '@hone {\"event\":\"python\",\"major\":2,\"minor\":7,\"numpy\":1}'"
-                  "\nexit 1\n", "is Python 2.7");
-    expect_python(state, "bare",
-                  "#!/bin/sh\necho '@hone {\"event\":\"python\",\"major\":3,\"minor\":9,\"numpy\":0}'"
-                  "\nexit 1\n", "has no numpy");
+    expect_python(
+        state, "py2",
+        "#!/bin/sh\necho '@hone {\"event\":\"python\",\"major\":2,\"minor\":7,\"numpy\":1}'"
+        "\nexit 1\n",
+        "is Python 2.7");
+    expect_python(
+        state, "bare",
+        "#!/bin/sh\necho '@hone {\"event\":\"python\",\"major\":3,\"minor\":9,\"numpy\":0}'"
+        "\nexit 1\n",
+        "has no numpy");
     expect_python(state, "odd", "#!/bin/sh\nhead -c 100000 /dev/urandom\nexit 1\n",
                   "there is no Python 3.8 or newer");
 }
@@ -523,8 +533,8 @@ static void too_many_files_beside_the_reference_are_refused(void **state) {
     }
     char *reference = put(state, "many_task/reference.py", "import m1\n");
     struct heard heard = {.loop = loop};
-    struct runner_job job = {.kernel_path = "kernel.py", .kernel_text = "result 1\n",
-                             .reference_path = reference};
+    struct runner_job job = {
+        .kernel_path = "kernel.py", .kernel_text = "result 1\n", .reference_path = reference};
     struct runner_callbacks callbacks = {on_event, on_done, &heard};
     assert_non_null(target_start(target, &job, &callbacks, NULL));
     wait_done(loop, &heard);
@@ -542,13 +552,13 @@ static void the_task_s_files_go_along_once(void **state) {
     char *reference = put(state, "files_task/reference.py", "import help\n");
     free(put(state, "files_task/help.py", "x = 1\n"));
     struct heard heard = {.loop = loop};
-    struct runner_job job = {.kernel_path = "kernel.py", .kernel_text = "result 1\n",
-                             .reference_path = reference};
+    struct runner_job job = {
+        .kernel_path = "kernel.py", .kernel_text = "result 1\n", .reference_path = reference};
     struct runner_callbacks callbacks = {on_event, on_done, &heard};
     assert_non_null(target_start(target, &job, &callbacks, NULL));
     wait_done(loop, &heard);
     assert_int_equal(heard.failure.kind, ERR_NONE);
-    assert_int_equal(line.puts, 4);                 /* runner, reference, help, job */
+    assert_int_equal(line.puts, 4); /* runner, reference, help, job */
     heard_free(&heard);
     job.kernel_text = "result 2\n";
     assert_non_null(target_start(target, &job, &callbacks, NULL));

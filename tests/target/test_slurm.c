@@ -10,8 +10,8 @@
 #include "target/slurm.h"
 
 static struct str line(char *text, size_t size, const char *const fields[8]) {
-    snprintf(text, size, "%-48s%-16s%-20s%-24s%-12s%-12s%-64s%-96s", fields[0], fields[1], fields[2],
-             fields[3], fields[4], fields[5], fields[6], fields[7]);
+    snprintf(text, size, "%-48s%-16s%-20s%-24s%-12s%-12s%-64s%-96s", fields[0], fields[1],
+             fields[2], fields[3], fields[4], fields[5], fields[6], fields[7]);
     return str_of(text);
 }
 
@@ -19,8 +19,14 @@ static void a_job_is_read_by_columns(void **state) {
     (void)state;
     char text[400];
     struct slurm_job job;
-    const char *const fields[8] = {"hone-5f0c", "123", "RUNNING", "2026-11-20T15:04:05", "2", "256",
-                                   "compute1-dy-queue1-i1-[1-2]", "None"};
+    const char *const fields[8] = {"hone-5f0c",
+                                   "123",
+                                   "RUNNING",
+                                   "2026-11-20T15:04:05",
+                                   "2",
+                                   "256",
+                                   "compute1-dy-queue1-i1-[1-2]",
+                                   "None"};
     assert_true(slurm_job_read(line(text, sizeof text, fields), &job));
     assert_string_equal(job.name, "hone-5f0c");
     assert_int_equal(job.id, 123);
@@ -34,8 +40,8 @@ static void reasons_keep_blanks_and_lose_controls(void **state) {
     (void)state;
     char text[400];
     struct slurm_job job;
-    const char *const fields[8] = {"hone-1", "7", "PENDING", "N/A", "0", "0", "",
-                                   "Nodes required | \x1b[2J are DOWN"};
+    const char *const fields[8] = {"hone-1", "7", "PENDING", "N/A",
+                                   "0",      "0", "",        "Nodes required | \x1b[2J are DOWN"};
     assert_true(slurm_job_read(line(text, sizeof text, fields), &job));
     assert_string_equal(job.reason, "Nodes required | ?[2J are DOWN");
 }
@@ -112,8 +118,10 @@ static void states_say_whether_another_try_helps(void **state) {
 
 static void exit_codes_are_explained(void **state) {
     (void)state;
-    static const struct { int code; const char *text; } cases[] = {
-        {0, "exit status 0"}, {3 << 8, "exit status 3"}, {9, "signal 9 (Killed)"}};
+    static const struct {
+        int code;
+        const char *text;
+    } cases[] = {{0, "exit status 0"}, {3 << 8, "exit status 3"}, {9, "signal 9 (Killed)"}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct buf out = {0};
         slurm_exit_print(cases[i].code, &out);
@@ -124,16 +132,22 @@ static void exit_codes_are_explained(void **state) {
 
 static void complaints_are_told_apart(void **state) {
     (void)state;
-    static const struct { const char *text; enum slurm_trouble is; } cases[] = {
+    static const struct {
+        const char *text;
+        enum slurm_trouble is;
+    } cases[] = {
         {"sbatch: error: Batch job submission failed: Invalid partition name specified\n",
          SLURM_REFUSED},
         {"sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect "
-         "failure)", SLURM_BUSY},
+         "failure)",
+         SLURM_BUSY},
         {"sbatch: error: Batch job submission failed: Socket timed out on send/recv operation",
          SLURM_UNSURE},
         {"slurm_load_jobs error: Invalid job id specified", SLURM_NO_JOB},
-        {"sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit "
-         "limit, user's size and/or time limits)", SLURM_LIMIT},
+        {"sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job "
+         "submit "
+         "limit, user's size and/or time limits)",
+         SLURM_LIMIT},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++)
         assert_int_equal(slurm_trouble_of(str_of(cases[i].text)), cases[i].is);
@@ -170,9 +184,9 @@ static void options_are_split_into_words(void **state) {
 
 static void options_that_are_hones_are_refused(void **state) {
     (void)state;
-    static const char *const refused[] = {"--wrap=id", "--array=1-9", "-a 1-9", "-a1-9", "-W",
-                                          "--clusters=x", "--output=/x", "'--test-only'", "'open",
-                                          "\"open"};
+    static const char *const refused[] = {
+        "--wrap=id",    "--array=1-9", "-a 1-9",        "-a1-9", "-W",
+        "--clusters=x", "--output=/x", "'--test-only'", "'open", "\"open"};
     for (size_t i = 0; i < COUNT_OF(refused); i++) {
         struct arena *arena = arena_new();
         const char **words = NULL;
@@ -186,9 +200,13 @@ static void options_that_are_hones_are_refused(void **state) {
 
 static void the_partition_is_known(void **state) {
     (void)state;
-    static const struct { const char *words[4], *partition; } cases[] = {
-        {{"--exclusive", "--partition=a,b", NULL}, "a,b"},
-        {{"-p", "a", NULL}, "a"}, {{"-pa", NULL}, "a"}, {{"-p", NULL}, NULL}, {{NULL}, NULL}};
+    static const struct {
+        const char *words[4], *partition;
+    } cases[] = {{{"--exclusive", "--partition=a,b", NULL}, "a,b"},
+                 {{"-p", "a", NULL}, "a"},
+                 {{"-pa", NULL}, "a"},
+                 {{"-p", NULL}, NULL},
+                 {{NULL}, NULL}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const char *found = slurm_options_partition(cases[i].words);
         assert_true(found == cases[i].partition || strcmp(found, cases[i].partition) == 0);

@@ -8,7 +8,7 @@
 struct outcome {
     struct err failure;
     int done;
-    int *running, most;         /* how many ran at once */
+    int *running, most; /* how many ran at once */
 };
 
 static void on_event(void *data, const struct runner_event *event) {
@@ -47,9 +47,11 @@ static void sim_describes_itself(void **state) {
     loop_free(loop);
 }
 
-static const char *const slow[] = {"/bin/sh", "-c",
+static const char *const slow[] = {
+    "/bin/sh", "-c",
     "cat >/dev/null; echo '@hone {\"event\":\"phase\",\"name\":\"time\"}'; sleep 0.1;"
-    "echo '@hone {\"event\":\"result\"}'", NULL};
+    "echo '@hone {\"event\":\"result\"}'",
+    NULL};
 
 static void runs_wait_their_turn(void **state) {
     (void)state;

@@ -4,24 +4,23 @@
 
 #include "task/task.h"
 
-static const char whole[] =
-    "# the contest's own program\n"
-    "[model]\n"
-    "argv = python3 main.py --mode evaluate_single --qwen {kernel_module}\n"
-    "    --compiled-model-path \"{cache}/traced model\"\n"
-    "prepare = true\n"
-    "cwd = ~/nki-moe\n"
-    "runs = 3\n"
-    "accuracy_min = 0.9\n"
-    "[env]\n"
-    "NEURON_CC_FLAGS = --model-type=transformer ; not a comment\n"
-    "[patterns]\n"
-    "latency_ms = ^\\s*Latency: ([0-9.e+-]+)\n"
-    "accuracy = Accuracy: (\\w+)\n"
-    "[scale]\n"
-    "latency_ms = 1000\n"
-    "[reference]\n"
-    "latency_ms = 650.5\n";
+static const char whole[] = "# the contest's own program\n"
+                            "[model]\n"
+                            "argv = python3 main.py --mode evaluate_single --qwen {kernel_module}\n"
+                            "    --compiled-model-path \"{cache}/traced model\"\n"
+                            "prepare = true\n"
+                            "cwd = ~/nki-moe\n"
+                            "runs = 3\n"
+                            "accuracy_min = 0.9\n"
+                            "[env]\n"
+                            "NEURON_CC_FLAGS = --model-type=transformer ; not a comment\n"
+                            "[patterns]\n"
+                            "latency_ms = ^\\s*Latency: ([0-9.e+-]+)\n"
+                            "accuracy = Accuracy: (\\w+)\n"
+                            "[scale]\n"
+                            "latency_ms = 1000\n"
+                            "[reference]\n"
+                            "latency_ms = 650.5\n";
 
 static void a_description_becomes_what_a_job_takes(void **state) {
     free(put(state, "moe/model.ini", whole));
@@ -37,7 +36,8 @@ static void a_description_becomes_what_a_job_takes(void **state) {
         "\"{kernel_module}\",\"--compiled-model-path\",\"{cache}/traced model\"],"
         "\"prepare\":[\"true\"],\"cwd\":\"~/nki-moe\",\"runs\":3,\"accuracy_min\":0.9,"
         "\"env\":{\"NEURON_CC_FLAGS\":\"--model-type=transformer ; not a comment\"},"
-        "\"patterns\":{\"latency_ms\":{\"pattern\":\"^\\\\s*Latency: ([0-9.e+-]+)\",\"scale\":1000},"
+        "\"patterns\":{\"latency_ms\":{\"pattern\":\"^\\\\s*Latency: "
+        "([0-9.e+-]+)\",\"scale\":1000},"
         "\"accuracy\":{\"pattern\":\"Accuracy: (\\\\w+)\"}},\"reference\":{\"latency_ms\":650.5}}");
     task_free(task);
     free(folder);

@@ -10,7 +10,8 @@
 #define PATIENCE_MS 60000
 
 #define HEAD "import numpy as np\n"
-#define INPUTS "def get_inputs():\n    return [np.random.normal(size=(4, 3)).astype(np.float32), 1e-5]\n"
+#define INPUTS \
+    "def get_inputs():\n    return [np.random.normal(size=(4, 3)).astype(np.float32), 1e-5]\n"
 #define FORWARD "def forward(x, eps):\n    return x * 2 + eps\n"
 
 /* The answers to the requests of one test. */
@@ -140,9 +141,10 @@ static void inputs_arrive_and_the_second_time_from_the_cache(void **state) {
 
 static void a_changed_reference_or_module_beside_it_is_run_again(void **state) {
     char *module = put(state, "dep/sizes.py", "N = 3\n");
-    char *path = put(state, "dep/ref.py", HEAD "import sizes\ndef get_inputs():\n"
-                     "    return [np.zeros((sizes.N, 2), np.float32)]\n"
-                     "def forward(x):\n    return x\n");
+    char *path = put(state, "dep/ref.py",
+                     HEAD "import sizes\ndef get_inputs():\n"
+                          "    return [np.zeros((sizes.N, 2), np.float32)]\n"
+                          "def forward(x):\n    return x\n");
     struct answers answers = {0};
     prepare(path, 0, 20, &answers);
     assert_int_equal(answers.inputs->values[0].array.shape[0], 3);
@@ -157,11 +159,13 @@ static void a_changed_reference_or_module_beside_it_is_run_again(void **state) {
 }
 
 static void bfloat16_inputs_are_rounded_to_nearest_even(void **state) {
-    char *path = put(state, "bf16.py", HEAD "nki_input_dtypes = ['bfloat16', None, 'float8_e4m3']\n"
-                     "def get_inputs():\n"
-                     "    return [np.array([1, 1.00390625, 1.01171875, -3.1415927], np.float32), 7,\n"
-                     "            np.array([0.3, 1e9, -17, 0], np.float32)]\n"
-                     "def forward(x, n, y):\n    return x\n");
+    char *path =
+        put(state, "bf16.py",
+            HEAD "nki_input_dtypes = ['bfloat16', None, 'float8_e4m3']\n"
+                 "def get_inputs():\n"
+                 "    return [np.array([1, 1.00390625, 1.01171875, -3.1415927], np.float32), 7,\n"
+                 "            np.array([0.3, 1e9, -17, 0], np.float32)]\n"
+                 "def forward(x, n, y):\n    return x\n");
     struct answers answers = {0};
     prepare(path, 0, 20, &answers);
     assert_non_null(answers.inputs);
@@ -169,19 +173,19 @@ static void bfloat16_inputs_are_rounded_to_nearest_even(void **state) {
     const uint16_t wanted[] = {0x3f80, 0x3f80, 0x3f82, 0xc049};
     assert_memory_equal(answers.inputs->values[0].array.data, wanted, sizeof wanted);
     assert_int_equal(answers.inputs->values[1].integer, 7);
-    const uint8_t small[] = {0x2a, 0x77, 0xd8, 0x00};     /* 0.3125, 240, -16, 0 */
+    const uint8_t small[] = {0x2a, 0x77, 0xd8, 0x00}; /* 0.3125, 240, -16, 0 */
     assert_memory_equal(answers.inputs->values[2].array.data, small, sizeof small);
     free_answers(&answers);
     free(path);
 }
 
 static void outputs_are_compared_in_double_precision(void **state) {
-    char *path = put(state, "cmp.py", HEAD
-                     "def get_inputs():\n    return [np.arange(1, 5, dtype=np.float32)]\n"
-                     "def forward(x):\n    return x * 2\n");
+    char *path = put(state, "cmp.py",
+                     HEAD "def get_inputs():\n    return [np.arange(1, 5, dtype=np.float32)]\n"
+                          "def forward(x):\n    return x * 2\n");
     struct answers answers = {0};
     float data[] = {2, 4, 6, 8.001f};
-    struct array output = {DTYPE_FLOAT32, 2, {2, 2}, data};     /* another shape, as many elements */
+    struct array output = {DTYPE_FLOAT32, 2, {2, 2}, data}; /* another shape, as many elements */
     compare(path, &output, 1, &answers);
     assert_true(answers.compared);
     /* 0.001 / sqrt(4 + 16 + 36 + 64) */
@@ -190,7 +194,7 @@ static void outputs_are_compared_in_double_precision(void **state) {
     assert_true(answers.comparison.outputs[0].finite);
     assert_false(answers.comparison.outputs[0].is_input);
     free_answers(&answers);
-    uint16_t halves[] = {0x4000, 0x4080, 0x40c0, 0x4100};       /* 2 4 6 8 as bfloat16 */
+    uint16_t halves[] = {0x4000, 0x4080, 0x40c0, 0x4100}; /* 2 4 6 8 as bfloat16 */
     struct array bf16 = {DTYPE_BFLOAT16, 1, {4}, halves};
     compare(path, &bf16, 1, &answers);
     assert_true(answers.compared && answers.comparison.rel_l2 == 0);
@@ -210,12 +214,12 @@ static void outputs_are_compared_in_double_precision(void **state) {
 }
 
 static void several_outputs_keep_their_order(void **state) {
-    char *path = put(state, "two.py", HEAD
-                     "def get_inputs():\n    return [np.ones((2, 2), np.float32)]\n"
-                     "def forward(x):\n    return x + 1, np.float32([5, 6])\n"
-                     "def transform_nki_outputs(k_res, ref):\n"
-                     "    assert isinstance(k_res, tuple) and isinstance(ref, tuple)\n"
-                     "    return [np.reshape(k, r.shape) for k, r in zip(k_res, ref)]\n");
+    char *path = put(state, "two.py",
+                     HEAD "def get_inputs():\n    return [np.ones((2, 2), np.float32)]\n"
+                          "def forward(x):\n    return x + 1, np.float32([5, 6])\n"
+                          "def transform_nki_outputs(k_res, ref):\n"
+                          "    assert isinstance(k_res, tuple) and isinstance(ref, tuple)\n"
+                          "    return [np.reshape(k, r.shape) for k, r in zip(k_res, ref)]\n");
     float a[] = {2, 2, 2, 2}, b[] = {5, 6};
     struct array outputs[] = {{DTYPE_FLOAT32, 1, {4}, a}, {DTYPE_FLOAT32, 1, {2}, b}};
     struct answers answers = {0};
@@ -228,9 +232,9 @@ static void several_outputs_keep_their_order(void **state) {
 }
 
 static void outputs_that_do_not_fit_are_the_kernels_fault(void **state) {
-    char *path = put(state, "shape.py", HEAD
-                     "def get_inputs():\n    return [np.ones((2, 2), np.float32)]\n"
-                     "def forward(x):\n    return x + 1\n");
+    char *path = put(state, "shape.py",
+                     HEAD "def get_inputs():\n    return [np.ones((2, 2), np.float32)]\n"
+                          "def forward(x):\n    return x + 1\n");
     float data[3] = {0};
     struct array output = {DTYPE_FLOAT32, 1, {3}, data};
     struct answers answers = {0};
@@ -243,8 +247,9 @@ static void outputs_that_do_not_fit_are_the_kernels_fault(void **state) {
 }
 
 static void a_reference_that_raises_shows_its_line(void **state) {
-    expect_failure(state, HEAD "def get_inputs():\n    raise ValueError('wrong\\x1b[31m day')\n"
-                   FORWARD, ERR_USAGE, "bad.py:3: ValueError: wrong [31m day");
+    expect_failure(state,
+                   HEAD "def get_inputs():\n    raise ValueError('wrong\\x1b[31m day')\n" FORWARD,
+                   ERR_USAGE, "bad.py:3: ValueError: wrong [31m day");
     expect_failure(state, "import numpy as np\nif True print(1)\n", ERR_USAGE,
                    "bad.py:2: SyntaxError");
     expect_failure(state, HEAD INPUTS, ERR_USAGE, "no function forward()");
@@ -257,7 +262,8 @@ static void a_reference_that_raises_shows_its_line(void **state) {
 static void what_nobody_can_use_is_said(void **state) {
     expect_failure(state, HEAD "def get_inputs():\n    return None\n" FORWARD, ERR_USAGE,
                    "get_inputs() returned NoneType");
-    expect_failure(state, HEAD "def get_inputs():\n    return [np.array([{}, []], object)]\n" FORWARD,
+    expect_failure(state,
+                   HEAD "def get_inputs():\n    return [np.array([{}, []], object)]\n" FORWARD,
                    ERR_USAGE, "array of object");
     expect_failure(state, HEAD "def get_inputs():\n    return [[1, 2]]\n" FORWARD, ERR_USAGE,
                    "input 0 of the kernel is a list");
@@ -272,8 +278,9 @@ static void what_nobody_can_use_is_said(void **state) {
 }
 
 static void a_reference_that_hangs_is_ended(void **state) {
-    char *path = put(state, "hang.py", HEAD "import time\n"
-                     "def get_inputs():\n    time.sleep(600)\n" FORWARD);
+    char *path = put(state, "hang.py",
+                     HEAD "import time\n"
+                          "def get_inputs():\n    time.sleep(600)\n" FORWARD);
     struct answers answers = {0};
     prepare(path, 3, 0.5, &answers);
     assert_int_equal(answers.err.kind, ERR_ENVIRONMENT);
@@ -283,14 +290,16 @@ static void a_reference_that_hangs_is_ended(void **state) {
 }
 
 static void a_reference_that_ends_python_is_said(void **state) {
-    expect_failure(state, HEAD "import os, sys\ndef get_inputs():\n"
-                   "    print('last words', file=sys.stderr, flush=True)\n    os._exit(5)\n" FORWARD,
-                   ERR_ENVIRONMENT, "exit status 5: last words");
+    expect_failure(
+        state,
+        HEAD "import os, sys\ndef get_inputs():\n"
+             "    print('last words', file=sys.stderr, flush=True)\n    os._exit(5)\n" FORWARD,
+        ERR_ENVIRONMENT, "exit status 5: last words");
 }
 
 static void memory_has_a_limit(void **state) {
-    char *path = put(state, "big.py", HEAD
-                     "def get_inputs():\n    return [np.ones(1 << 34, np.float32)]\n" FORWARD);
+    char *path = put(state, "big.py",
+                     HEAD "def get_inputs():\n    return [np.ones(1 << 34, np.float32)]\n" FORWARD);
     struct loop *loop = loop_new();
     struct task_reference_limits limits = {.memory_bytes = (uint64_t)4 << 30};
     struct task_reference *reference = task_reference_open(loop, path, &limits, NULL);
@@ -308,8 +317,7 @@ static void memory_has_a_limit(void **state) {
 }
 
 static void without_numpy_the_error_says_what_was_tried(void **state) {
-    char *python = put(state, "bare-python",
-                       "#!/bin/sh\nexec /usr/bin/python3 -S -E -I \"$@\"\n");
+    char *python = put(state, "bare-python", "#!/bin/sh\nexec /usr/bin/python3 -S -E -I \"$@\"\n");
     assert_int_equal(chmod(python, 0755), 0);
     char *path = put(state, "nonumpy.py", HEAD INPUTS FORWARD);
     setenv("HONE_PYTHON", python, 1);
@@ -351,9 +359,9 @@ static void processes_that_race_for_an_entry_all_get_it(void **state) {
 }
 
 static void the_cache_drops_what_was_used_longest_ago(void **state) {
-    char *path = put(state, "lru.py", HEAD
-                     "def get_inputs():\n    return [np.ones(65536, np.float32)]\n"
-                     "def forward(x):\n    return x\n");
+    char *path = put(state, "lru.py",
+                     HEAD "def get_inputs():\n    return [np.ones(65536, np.float32)]\n"
+                          "def forward(x):\n    return x\n");
     setenv("HONE_CACHE_LIMIT", "700K", 1);
     for (int64_t seed = 0; seed < 3; seed++) {
         struct answers answers = {0};
@@ -389,8 +397,8 @@ static void a_broken_cache_entry_is_made_again(void **state) {
 
 /* What hone knows of a login is not for the reference's eyes. */
 static void a_reference_sees_no_secret(void **state) {
-    static const char *const names[] = {"ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY", "SSH_AUTH_SOCK",
-                                        "HONE_ANYTHING", "HTTPS_PROXY"};
+    static const char *const names[] = {"ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY",
+                                        "SSH_AUTH_SOCK", "HONE_ANYTHING", "HTTPS_PROXY"};
     for (size_t i = 0; i < COUNT_OF(names); i++)
         setenv(names[i], "ge-heim", 1);
     expect_failure(state,

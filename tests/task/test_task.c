@@ -6,7 +6,7 @@
 
 #include "task/task.h"
 
-/* --------------------------------------------------------------------------------------- opening */
+/* ------------------------------------------------------------------------------------- opening */
 
 static void a_folder_opens_with_its_reference(void **state) {
     free(put(state, "mine/kernel.py", "kernel\n"));
@@ -91,7 +91,7 @@ static void what_is_not_there_is_named(void **state) {
     assert_non_null(strstr(err.text, "no kernel.py"));
 }
 
-/* --------------------------------------------------------------------------------------- verdict */
+/* ------------------------------------------------------------------------------------- verdict */
 
 static struct task_comparison exact(int64_t seed, double rel_l2) {
     struct task_comparison row = {.seed = seed, .count = 1, .rel_l2 = rel_l2};
@@ -116,9 +116,8 @@ static void correct_needs_every_seed(void **state) {
 
 static void odd_outputs_are_not_credible(void **state) {
     (void)state;
-    struct task_match odd[] = {{.finite = false},
-                               {.finite = true, .zero = true},
-                               {.finite = true, .is_input = true}};
+    struct task_match odd[] = {
+        {.finite = false}, {.finite = true, .zero = true}, {.finite = true, .is_input = true}};
     for (size_t i = 0; i < COUNT_OF(odd); i++) {
         struct task_comparison row = exact(7, 0);
         row.outputs[0] = odd[i];
@@ -189,15 +188,16 @@ static void pairs_see_what_drift_hides(void **state) {
 static void the_interval_is_students(void **state) {
     (void)state;
     const double was[] = {1, exp(0.1), exp(0.2)}, is[] = {1, 1, 1};
-    struct task_ratio ratio = task_ratio_of((struct task_samples){was, 3, false},
-                                            (struct task_samples){is, 3, false});
+    struct task_ratio ratio =
+        task_ratio_of((struct task_samples){was, 3, false}, (struct task_samples){is, 3, false});
     double reach = 4.303 * 0.1 / sqrt(3);
     assert_float_equal(ratio.ratio, exp(0.1), 1e-9);
     assert_float_equal(ratio.low, exp(0.1 - reach), 1e-9);
     assert_float_equal(ratio.high, exp(0.1 + reach), 1e-9);
     const double zero[] = {0, 1, 1};
-    assert_true(isnan(task_ratio_of((struct task_samples){zero, 3, false},
-                                    (struct task_samples){is, 3, false}).ratio));
+    assert_true(isnan(
+        task_ratio_of((struct task_samples){zero, 3, false}, (struct task_samples){is, 3, false})
+            .ratio));
 }
 
 int main(void) {

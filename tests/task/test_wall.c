@@ -36,8 +36,8 @@ static struct err run_reference(const char *path, const char *wall, const char *
     struct loop *loop = loop_new();
     struct answer answer = {0};
     const struct task_walling walling = {wall, shown};
-    struct task_reference_limits limits = {.seed_s = limit_s, .wall = &walling,
-                                           .memory_bytes = (uint64_t)4 << 30};
+    struct task_reference_limits limits = {
+        .seed_s = limit_s, .wall = &walling, .memory_bytes = (uint64_t)4 << 30};
     struct task_reference *reference = task_reference_open(loop, path, &limits, &answer.err);
     assert_non_null(reference);
     task_reference_prepare(reference, 0, on_inputs, &answer);
@@ -47,7 +47,7 @@ static struct err run_reference(const char *path, const char *wall, const char *
     return answer.err;
 }
 
-/* ------------------------------------------------------------------------------------- the place */
+/* ----------------------------------------------------------------------------------- the place */
 
 static void open_place(void **state, struct place *place) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -72,23 +72,24 @@ static void close_place(struct place *place) {
     free(place->secret);
 }
 
-#define HEAD \
-    "import os, socket, sys, time\n" \
-    "import numpy as np\n" \
-    "def forward(x):\n    return x\n" \
-    "def get_inputs():\n" \
-    "    try:\n" \
-    "        attempt()\n" \
-    "    except OSError as problem:\n" \
+#define HEAD                                             \
+    "import os, socket, sys, time\n"                     \
+    "import numpy as np\n"                               \
+    "def forward(x):\n    return x\n"                    \
+    "def get_inputs():\n"                                \
+    "    try:\n"                                         \
+    "        attempt()\n"                                \
+    "    except OSError as problem:\n"                   \
     "        raise ValueError(f'kept out: {problem}')\n" \
     "    raise ValueError('got in')\n"
 
 /* A reference whose attempt() is `body`, with the facts of the place as constants. */
 static char *write_attempt(void **state, const struct place *place, const char *body) {
     struct buf text = {0};
-    buf_printf(&text, "%sHOME, OUTSIDE, SECRET = '%s', '%s', '%s'\nPORT, HONE = %d, %d\n"
-               "def attempt():\n%s", HEAD, place->home, place->outside, place->secret, place->port,
-               (int)getpid(), body);
+    buf_printf(&text,
+               "%sHOME, OUTSIDE, SECRET = '%s', '%s', '%s'\nPORT, HONE = %d, %d\n"
+               "def attempt():\n%s",
+               HEAD, place->home, place->outside, place->secret, place->port, (int)getpid(), body);
     char *path = put(state, "task/reference.py", text.at);
     buf_free(&text);
     return path;
@@ -106,7 +107,7 @@ static bool has_wall(const char *name) {
     return there;
 }
 
-/* ------------------------------------------------------------------------------------- attempts */
+/* ------------------------------------------------------------------------------------ attempts */
 
 /* From which wall on it is kept out. */
 static const struct {
@@ -119,25 +120,32 @@ static const struct {
     {"a file elsewhere", "    open(OUTSIDE + '/file', 'w').write('x')\n", "landlock"},
     {"a file beside itself", "    open(os.path.dirname(__file__) + '/more.py', 'w').write('x')\n",
      "landlock"},
-    {"a file in /usr", "    open('/usr/hone-was-here', 'w').close()\n    os.unlink('/usr/hone-was-here')\n",
+    {"a file in /usr",
+     "    open('/usr/hone-was-here', 'w').close()\n    os.unlink('/usr/hone-was-here')\n",
      "landlock"},
     {"a file of more than there is room for",
      "    with open(os.environ['TMPDIR'] + '/big', 'wb') as f:\n"
-     "        f.truncate(100 << 30)\n", "limits"},
+     "        f.truncate(100 << 30)\n",
+     "limits"},
     {"the end of hone", "    os.kill(HONE, 9)\n", "landlock"},
     {"the environment of hone", "    open(f'/proc/{HONE}/environ', 'rb').read()\n", "landlock"},
     {"the memory of hone", "    open(f'/proc/{HONE}/mem', 'rb')\n", "landlock"},
-    {"a mount", "    import ctypes\n    libc = ctypes.CDLL(None, use_errno=True)\n"
+    {"a mount",
+     "    import ctypes\n    libc = ctypes.CDLL(None, use_errno=True)\n"
      "    if libc.mount(b'x', b'/tmp', b'tmpfs', 0, None) != 0:\n"
-     "        raise OSError(ctypes.get_errno(), 'mount')\n", "limits"},
-    {"a core file", "    import resource\n"
+     "        raise OSError(ctypes.get_errno(), 'mount')\n",
+     "limits"},
+    {"a core file",
+     "    import resource\n"
      "    if resource.getrlimit(resource.RLIMIT_CORE)[1] == 0:\n        raise OSError('no core')\n",
      "limits"},
-    {"a new user namespace", "    import ctypes\n    libc = ctypes.CDLL(None, use_errno=True)\n"
-     "    if libc.unshare(0x10000000) != 0:\n        raise OSError(ctypes.get_errno(), 'unshare')\n",
+    {"a new user namespace",
+     "    import ctypes\n    libc = ctypes.CDLL(None, use_errno=True)\n"
+     "    if libc.unshare(0x10000000) != 0:\n        raise OSError(ctypes.get_errno(), "
+     "'unshare')\n",
      "landlock"},
-    {"the session beside the task", "    open(os.path.dirname(__file__) + '/.hone/session.db').read()\n",
-     "namespaces"},
+    {"the session beside the task",
+     "    open(os.path.dirname(__file__) + '/.hone/session.db').read()\n", "namespaces"},
 };
 
 static size_t rank_of(const char *wall) {
@@ -201,7 +209,8 @@ static void nothing_outlives_an_evaluation(void **state) {
                  "        if os.fork() == 0:\n"
                  "            os.execvp('sleep', ['sleep', '%s'])\n"
                  "        os._exit(0)\n"
-                 "    os.wait()\n    time.sleep(0.3)\n", word);
+                 "    os.wait()\n    time.sleep(0.3)\n",
+                 word);
         char *path = write_attempt(state, &place, body);
         struct err err = run_reference(path, walls[w], NULL, 30);
         assert_non_null(strstr(err.text, "got in"));
@@ -220,7 +229,8 @@ static void a_flood_is_stopped(void **state) {
     for (size_t w = 0; w < COUNT_OF(walls); w++) {
         if (!has_wall(walls[w]))
             continue;
-        char *path = write_attempt(state, &place, "    while True:\n        print('x' * 1000000)\n");
+        char *path =
+            write_attempt(state, &place, "    while True:\n        print('x' * 1000000)\n");
         struct err err = run_reference(path, walls[w], NULL, 50);
         if (!strstr(err.text, "printing without end"))
             fail_msg("behind %s: %s", walls[w], err.text);
@@ -249,7 +259,8 @@ static void processes_are_counted(void **state) {
     snprintf(body, sizeof body,
              "    for i in range(%u):\n"
              "        if os.fork() == 0:\n            time.sleep(60)\n            os._exit(0)\n"
-             "    time.sleep(20)\n", wall_processes() + 50);
+             "    time.sleep(20)\n",
+             wall_processes() + 50);
     is_ended_for_its_processes(state, &place, body);
     close_place(&place);
 }
@@ -299,7 +310,8 @@ static const char *const honest =
     "        file.write('scratch')\n"
     "    os.makedirs(os.path.expanduser('~/.cache/lib'), exist_ok=True)\n"
     "    open(os.path.expanduser('~/.cache/lib/x'), 'w').write('x')\n"
-    "    assert subprocess.run([sys.executable, '-c', 'print(1)'], capture_output=True).returncode == 0\n"
+    "    assert subprocess.run([sys.executable, '-c', 'print(1)'], capture_output=True).returncode "
+    "== 0\n"
     "    thread = threading.Thread(target=helper.twice, args=(1,))\n"
     "    thread.start(); thread.join()\n"
     "    a = np.random.normal(size=(64, 64)).astype(np.float32)\n"
@@ -359,8 +371,10 @@ static void links_out_of_what_is_shown_work(void **state) {
     setenv("PATH", search.at, 1);
     for (size_t w = 0; w < COUNT_OF(walls) && access(python, X_OK) == 0; w++) {
         struct buf text = {0};
-        buf_printf(&text, "# %s\nimport numpy as np\ndef get_inputs():\n    return [np.ones(4)]\n"
-                   "def forward(x):\n    return x\n", walls[w]);
+        buf_printf(&text,
+                   "# %s\nimport numpy as np\ndef get_inputs():\n    return [np.ones(4)]\n"
+                   "def forward(x):\n    return x\n",
+                   walls[w]);
         char *real = put(state, "elsewhere/reference.py", text.at);
         char *path = put(state, "links/reference.py", "");
         struct err err = {0};

@@ -27,7 +27,7 @@ static int disconnect_scene(void **state) {
     return 0;
 }
 
-/* ------------------------------------------------------------------------------------- commands */
+/* ------------------------------------------------------------------------------------ commands */
 
 static void a_command_gives_its_output_and_its_status(void **state) {
     struct outcome outcome;
@@ -59,9 +59,11 @@ static void arguments_arrive_byte_for_byte(void **state) {
     all[255] = 0;
     for (int i = 1; i < 33; i++)
         controls[i - 1] = (char)i;
-    const char *argv[] = {"printf", "%s\\001", "plain", "", "two words", "it's \"$HOME\" `id` \\n",
-                          "*", "~", "-n", "a\nb\n", "!x!", "%s", "#", "{a,b}", all, controls, "\\",
-                          "tail\n", NULL};
+    const char *argv[] = {
+        "printf", "%s\\001", "plain", "",       "two words", "it's \"$HOME\" `id` \\n",
+        "*",      "~",       "-n",    "a\nb\n", "!x!",       "%s",
+        "#",      "{a,b}",   all,     controls, "\\",        "tail\n",
+        NULL};
     struct buf expected = {0};
     for (size_t i = 2; argv[i]; i++)
         buf_printf(&expected, "%s\001", argv[i]);
@@ -155,7 +157,7 @@ static void a_killed_command_says_so(void **state) {
     scene_wait(scene, &outcome.done);
     assert_int_equal(outcome.exit.end, TRANSPORT_KILLED);
     outcome_free(&outcome);
-    scene_shell(scene, &outcome, "echo still here");    /* the connection goes on */
+    scene_shell(scene, &outcome, "echo still here"); /* the connection goes on */
     assert_string_equal(outcome.out.at, "still here|");
     outcome_free(&outcome);
 }
@@ -182,8 +184,11 @@ static void a_hundred_thousand_lines_come_in_order(void **state) {
     struct scene *scene = *state;
     const char *argv[] = {"seq", "0", "99999", NULL};
     struct counter counter = {0};
-    struct transport_command_spec spec = {.argv = argv, .out = LOOP_LINES, .err = LOOP_LINES,
-                                          .on_output = count_line, .on_exit = count_over,
+    struct transport_command_spec spec = {.argv = argv,
+                                          .out = LOOP_LINES,
+                                          .err = LOOP_LINES,
+                                          .on_output = count_line,
+                                          .on_exit = count_over,
                                           .data = &counter};
     struct err err;
     assert_non_null(transport_command_start(scene->transport, &spec, &err));
@@ -246,8 +251,8 @@ static void never_exit(void *data, const struct transport_exit *result) {
 static void closing_is_silent(void **state) {
     struct scene *scene = *state;
     const char *argv[] = {"sh", "-c", "while :; do echo x; sleep 0.01; done", NULL};
-    struct transport_command_spec spec = {.argv = argv, .out = LOOP_LINES,
-                                          .on_output = never_output, .on_exit = never_exit};
+    struct transport_command_spec spec = {
+        .argv = argv, .out = LOOP_LINES, .on_output = never_output, .on_exit = never_exit};
     struct err err;
     for (int i = 0; i < 3; i++)
         assert_non_null(transport_command_start(scene->transport, &spec, &err));
@@ -258,7 +263,7 @@ static void closing_is_silent(void **state) {
     loop_run_until(scene->loop, &never, 50);
 }
 
-/* --------------------------------------------------------------------------------------- copies */
+/* -------------------------------------------------------------------------------------- copies */
 
 static void fill(char *data, size_t size) {
     uint32_t x = 12345;
@@ -277,8 +282,13 @@ static void a_file_goes_there_and_comes_back(void **state) {
     struct stat st;
     fill(data, BIG);
     assert_true(file_write(local, data, BIG, &err));
-    scene_copy(scene, &(struct transport_copy_spec){.kind = TRANSPORT_PUT, .local = local,
-               .remote = "a/b c/it's", .make_dirs = true, .mode = 0640}, &why);
+    scene_copy(scene,
+               &(struct transport_copy_spec){.kind = TRANSPORT_PUT,
+                                             .local = local,
+                                             .remote = "a/b c/it's",
+                                             .make_dirs = true,
+                                             .mode = 0640},
+               &why);
     assert_string_equal(why.text, "");
     char *far = scene_home_path(scene, "a/b c/it's"), *folder = scene_home_path(scene, "a/b c");
     char *there = file_read(far, 0, &size, &err);
@@ -290,14 +300,19 @@ static void a_file_goes_there_and_comes_back(void **state) {
     assert_int_equal(stat(folder, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0700);
     free(there);
-    scene_copy(scene, &(struct transport_copy_spec){.kind = TRANSPORT_GET, .local = back,
-               .remote = "a/b c/it's", .make_dirs = true, .max_bytes = BIG}, &why);
+    scene_copy(scene,
+               &(struct transport_copy_spec){.kind = TRANSPORT_GET,
+                                             .local = back,
+                                             .remote = "a/b c/it's",
+                                             .make_dirs = true,
+                                             .max_bytes = BIG},
+               &why);
     assert_string_equal(why.text, "");
     there = file_read(back, 0, &size, &err);
     assert_non_null(there);
     assert_int_equal(size, BIG);
     assert_memory_equal(there, data, BIG);
-    assert_int_equal(count_names(folder, ""), 1);       /* nothing beside it */
+    assert_int_equal(count_names(folder, ""), 1); /* nothing beside it */
     free(there);
     free(far);
     free(folder);
@@ -313,8 +328,10 @@ static void data_replaces_a_file_whole(void **state) {
     char *far = scene_home_path(scene, "note");
     for (int i = 0; i < 3; i++) {
         const char *text = i == 0 ? "the first, longer one" : i == 1 ? "second" : "";
-        scene_copy(scene, &(struct transport_copy_spec){.kind = TRANSPORT_PUT, .remote = "note",
-                   .data = text, .size = strlen(text)}, &why);
+        scene_copy(scene,
+                   &(struct transport_copy_spec){
+                       .kind = TRANSPORT_PUT, .remote = "note", .data = text, .size = strlen(text)},
+                   &why);
         assert_int_equal(why.kind, ERR_NONE);
         char *there = file_read(far, 0, &size, &err);
         assert_string_equal(there, text);
@@ -332,20 +349,28 @@ static void a_copy_that_fails_says_why_and_changes_nothing(void **state) {
     char *local = lab_path(scene->lab, "kept"), *far = scene_home_path(scene, "twenty");
     assert_true(file_write(local, "old", 3, &err));
     assert_true(file_write(far, "12345678901234567890", 20, &err));
-    scene_copy(scene, &(struct transport_copy_spec){.kind = TRANSPORT_GET, .local = local,
-               .remote = "no/such"}, &why);
+    scene_copy(
+        scene,
+        &(struct transport_copy_spec){.kind = TRANSPORT_GET, .local = local, .remote = "no/such"},
+        &why);
     assert_int_equal(why.kind, ERR_ENVIRONMENT);
     assert_non_null(strstr(why.text, "no/such"));
-    scene_copy(scene, &(struct transport_copy_spec){.kind = TRANSPORT_GET, .local = local,
-               .remote = "twenty", .max_bytes = 19}, &why);
+    scene_copy(scene,
+               &(struct transport_copy_spec){
+                   .kind = TRANSPORT_GET, .local = local, .remote = "twenty", .max_bytes = 19},
+               &why);
     assert_int_equal(why.kind, ERR_ENVIRONMENT);
     assert_non_null(strstr(why.text, "limit"));
-    scene_copy(scene, &(struct transport_copy_spec){.kind = TRANSPORT_PUT, .data = "x", .size = 1,
-               .remote = "no/such/folder"}, &why);
+    scene_copy(scene,
+               &(struct transport_copy_spec){
+                   .kind = TRANSPORT_PUT, .data = "x", .size = 1, .remote = "no/such/folder"},
+               &why);
     assert_int_equal(why.kind, ERR_ENVIRONMENT);
     assert_non_null(strstr(why.text, "no/such/folder"));
-    scene_copy(scene, &(struct transport_copy_spec){.kind = TRANSPORT_PUT, .local = "/no/such/file",
-               .remote = "twenty"}, &why);
+    scene_copy(scene,
+               &(struct transport_copy_spec){
+                   .kind = TRANSPORT_PUT, .local = "/no/such/file", .remote = "twenty"},
+               &why);
     assert_int_not_equal(why.kind, ERR_NONE);
     char *kept = file_read(local, 0, NULL, &err), *twenty = file_read(far, 0, NULL, &err);
     assert_string_equal(kept, "old");
@@ -377,8 +402,11 @@ static void a_cancelled_copy_leaves_nothing(void **state) {
     struct err err;
     size_t size = (size_t)24 << 20;
     char *data = mem_alloc(1, size);
-    struct transport_copy_spec spec = {.kind = TRANSPORT_PUT, .remote = "never", .data = data,
-                                       .size = size, .on_done = cancelled_done,
+    struct transport_copy_spec spec = {.kind = TRANSPORT_PUT,
+                                       .remote = "never",
+                                       .data = data,
+                                       .size = size,
+                                       .on_done = cancelled_done,
                                        .context = &cancelled};
     cancelled.copy = transport_copy_start(scene->transport, &spec, &err);
     assert_non_null(cancelled.copy);
@@ -400,9 +428,12 @@ static void many_copies_at_once_do_not_mix(void **state) {
     for (int i = 0; i < 16; i++) {
         snprintf(names[i], sizeof names[i], "many%d", i);
         snprintf(texts[i], sizeof texts[i], "the text of file number %d", i);
-        struct transport_copy_spec spec = {.kind = TRANSPORT_PUT, .remote = names[i],
-                                           .data = texts[i], .size = strlen(texts[i]),
-                                           .on_done = cancelled_done, .context = &all[i]};
+        struct transport_copy_spec spec = {.kind = TRANSPORT_PUT,
+                                           .remote = names[i],
+                                           .data = texts[i],
+                                           .size = strlen(texts[i]),
+                                           .on_done = cancelled_done,
+                                           .context = &all[i]};
         assert_non_null(transport_copy_start(scene->transport, &spec, &err));
     }
     for (int i = 0; i < 16; i++) {

@@ -63,9 +63,10 @@ static void an_rsa_key_is_used_all_the_same(void **state) {
     (void)state;
     struct scene scene;
     scene_begin(&scene, "auto", NULL);
-    lab_add_config(scene.lab, "Host rsa\n  HostName 127.0.0.1\n  Port %d\n  User %s\n"
-                   "  IdentityFile %s\n", sshd_port(scene.sshd), lab_user(scene.lab),
-                   lab_key(scene.lab, "rsa"));
+    lab_add_config(scene.lab,
+                   "Host rsa\n  HostName 127.0.0.1\n  Port %d\n  User %s\n"
+                   "  IdentityFile %s\n",
+                   sshd_port(scene.sshd), lab_user(scene.lab), lab_key(scene.lab, "rsa"));
     struct transport_host host = {.name = "rsa"};
     must_connect(&scene, &host);
     if (is_old()) {
@@ -92,7 +93,7 @@ static void a_jump_host_is_passed_through_and_said(void **state) {
     free(log);
     free(jump);
     scene_disconnect(&scene);
-    sshd_kill(scene.sshd);              /* the jump host is gone */
+    sshd_kill(scene.sshd); /* the jump host is gone */
     assert_false(scene_connect(&scene, &host));
     assert_int_equal(scene.why.kind, ERR_ENVIRONMENT);
     assert_non_null(strstr(scene.why.text, "jump host"));
@@ -119,7 +120,8 @@ static void a_proxy_command_is_honoured(void **state) {
     (void)state;
     struct scene scene;
     scene_begin(&scene, "auto", NULL);
-    lab_add_config(scene.lab, "Host by-command\n  HostName 127.0.0.1\n  Port %d\n  User %s\n"
+    lab_add_config(scene.lab,
+                   "Host by-command\n  HostName 127.0.0.1\n  Port %d\n  User %s\n"
                    "  IdentityFile %s\n  ProxyCommand ssh -F %s -W %%h:%%p %s\n",
                    sshd_port(scene.sshd), lab_user(scene.lab), lab_key(scene.lab, "ed25519"),
                    lab_ssh_config(scene.lab), SCENE_HOST);
@@ -143,7 +145,7 @@ static void a_certificate_logs_in(void **state) {
     const char *key = lab_key(scene.lab, "stranger");
     struct buf public = {0};
     buf_printf(&public, "%s.pub", key);
-    const char *sign[] = {"ssh-keygen", "-q", "-s", authority, "-I", "me", "-n",
+    const char *sign[] = {"ssh-keygen",        "-q",      "-s", authority, "-I", "me", "-n",
                           lab_user(scene.lab), public.at, NULL};
     assert_true(lab_run(scene.lab, sign));
     struct transport_host host = {.name = "certified", .identity = key};
@@ -160,9 +162,10 @@ static void what_only_a_command_can_tell_is_asked_of_ssh(void **state) {
     (void)state;
     struct scene scene;
     scene_begin(&scene, "auto", NULL);
-    lab_add_config(scene.lab, "Host matched\n  HostName 127.0.0.1\n  User %s\n  IdentityFile %s\n"
-                   "Match originalhost matched exec \"true\"\n  Port %d\n", lab_user(scene.lab),
-                   lab_key(scene.lab, "ed25519"), sshd_port(scene.sshd));
+    lab_add_config(scene.lab,
+                   "Host matched\n  HostName 127.0.0.1\n  User %s\n  IdentityFile %s\n"
+                   "Match originalhost matched exec \"true\"\n  Port %d\n",
+                   lab_user(scene.lab), lab_key(scene.lab, "ed25519"), sshd_port(scene.sshd));
     struct transport_host host = {.name = "matched"};
     must_connect(&scene, &host);
     scene_end(&scene);
@@ -172,9 +175,9 @@ static void what_only_a_command_can_tell_is_asked_of_ssh(void **state) {
 static void what_libssh2_cannot_talk_falls_back(void **state) {
     (void)state;
     struct scene scene;
-    scene_begin(&scene, "auto", &(struct sshd_options){
-                .config = "Ciphers chacha20-poly1305@openssh.com\n"
-                          "MACs hmac-sha2-512-etm@openssh.com\n"});
+    scene_begin(&scene, "auto",
+                &(struct sshd_options){.config = "Ciphers chacha20-poly1305@openssh.com\n"
+                                                 "MACs hmac-sha2-512-etm@openssh.com\n"});
     must_connect(&scene, NULL);
     if (is_old()) {
         assert_true(by_client(&scene));
@@ -194,8 +197,10 @@ static void an_agent_with_an_rsa_key_is_used_all_the_same(void **state) {
     struct scene scene;
     scene_begin(&scene, "auto", NULL);
     lab_start_agent(scene.lab, "rsa");
-    lab_add_config(scene.lab, "Host by-agent\n  HostName 127.0.0.1\n  Port %d\n  User %s\n"
-                   "  IdentityFile /none\n", sshd_port(scene.sshd), lab_user(scene.lab));
+    lab_add_config(scene.lab,
+                   "Host by-agent\n  HostName 127.0.0.1\n  Port %d\n  User %s\n"
+                   "  IdentityFile /none\n",
+                   sshd_port(scene.sshd), lab_user(scene.lab));
     struct transport_host host = {.name = "by-agent"};
     must_connect(&scene, &host);
     if (is_old()) {
@@ -231,7 +236,7 @@ static void without_an_ssh_client_it_says_what_to_install(void **state) {
     assert_int_equal(scene.why.kind, ERR_USAGE);
     assert_non_null(strstr(scene.why.text, "Install OpenSSH"));
     scene_disconnect(&scene);
-    must_connect(&scene, NULL);         /* by our own reader, over libssh2 */
+    must_connect(&scene, NULL); /* by our own reader, over libssh2 */
     assert_false(by_client(&scene));
     setenv("PATH", path, 1);
     free(path);
@@ -253,8 +258,9 @@ static void failures_of_the_client_are_explained(void **state) {
     (void)state;
     struct scene scene;
     scene_begin(&scene, "ssh", NULL);
-    sshd_start(scene.lab, "strict", &(struct sshd_options){
-               .config = "KexAlgorithms curve25519-sha256\nCiphers aes256-gcm@openssh.com\n"});
+    sshd_start(scene.lab, "strict",
+               &(struct sshd_options){
+                   .config = "KexAlgorithms curve25519-sha256\nCiphers aes256-gcm@openssh.com\n"});
     lab_add_config(scene.lab, "  Ciphers aes128-ctr\n");
     struct transport_host host = {.name = "strict"};
     assert_false(scene_connect(&scene, &host));
@@ -268,7 +274,8 @@ static void settings_for_a_person_do_no_harm(void **state) {
     (void)state;
     struct scene scene;
     scene_begin(&scene, "ssh", NULL);
-    lab_add_config(scene.lab, "Host *\n  RemoteCommand echo wrong\n  RequestTTY force\n"
+    lab_add_config(scene.lab,
+                   "Host *\n  RemoteCommand echo wrong\n  RequestTTY force\n"
                    "  LocalForward 1 127.0.0.1:1\n  ExitOnForwardFailure yes\n  LogLevel QUIET\n"
                    "  ControlMaster auto\n  ControlPath %s/own-%%C\n  ControlPersist 60\n"
                    "  ForwardX11 yes\n  ForwardAgent yes\n  StrictHostKeyChecking no\n"
@@ -282,7 +289,7 @@ static void settings_for_a_person_do_no_harm(void **state) {
     sshd_power_off(scene.sshd);
     sshd_change_keys(scene.sshd);
     sshd_restart(scene.sshd);
-    assert_false(scene_connect(&scene, NULL));          /* StrictHostKeyChecking no is not honoured */
+    assert_false(scene_connect(&scene, NULL)); /* StrictHostKeyChecking no is not honoured */
     assert_int_equal(scene.why.kind, ERR_USAGE);
     scene_end(&scene);
 }
@@ -305,7 +312,7 @@ static void nothing_is_left_behind(void **state) {
     assert_true(count_names("/tmp", "hone-ssh.") <= before);
     bool never = false;
     loop_run_until(scene.loop, &never, 50);
-    for (int i = 0; i < 400; i++) {     /* the connection is gone at the other end as well */
+    for (int i = 0; i < 400; i++) { /* the connection is gone at the other end as well */
         char *log = sshd_log(scene.sshd);
         bool closed = strstr(log, "Connection closed") || strstr(log, "Connection reset") ||
                       strstr(log, "disconnect");

@@ -61,9 +61,12 @@ static void everything_may_be_said_without_a_configuration(void **state) {
     char *empty = lab_path(scene.lab, "empty");
     struct err err;
     assert_true(file_write(empty, "", 0, &err));
-    struct transport_host host = {.name = "any-name", .host = "127.0.0.1",
-                                  .port = sshd_port(scene.sshd), .user = lab_user(scene.lab),
-                                  .identity = lab_key(scene.lab, "ed25519"), .ssh_config = empty};
+    struct transport_host host = {.name = "any-name",
+                                  .host = "127.0.0.1",
+                                  .port = sshd_port(scene.sshd),
+                                  .user = lab_user(scene.lab),
+                                  .identity = lab_key(scene.lab, "ed25519"),
+                                  .ssh_config = empty};
     must_connect(&scene, &host);
     assert_int_equal(scene.asked, 0);
     free(empty);
@@ -77,9 +80,10 @@ static void the_agent_logs_in(void **state) {
     lab_start_agent(scene.lab, "ecdsa");
     /* The only key file named is one that no server knows. */
     struct transport_host host = {.name = "agent"};
-    lab_add_config(scene.lab, "Host agent\n  HostName 127.0.0.1\n  Port %d\n  User %s\n"
-                   "  IdentityFile %s\n", sshd_port(scene.sshd), lab_user(scene.lab),
-                   lab_key(scene.lab, "stranger"));
+    lab_add_config(scene.lab,
+                   "Host agent\n  HostName 127.0.0.1\n  Port %d\n  User %s\n"
+                   "  IdentityFile %s\n",
+                   sshd_port(scene.sshd), lab_user(scene.lab), lab_key(scene.lab, "stranger"));
     must_connect(&scene, &host);
     assert_int_equal(scene.asked, 0);
     unsetenv("SSH_AUTH_SOCK");
@@ -90,9 +94,10 @@ static void a_locked_key_asks_for_its_passphrase(void **state) {
     (void)state;
     struct scene scene;
     begin(&scene, NULL);
-    lab_add_config(scene.lab, "Host locked\n  HostName 127.0.0.1\n  Port %d\n  User %s\n"
-                   "  IdentityFile %s\n  IdentitiesOnly yes\n", sshd_port(scene.sshd),
-                   lab_user(scene.lab), lab_key(scene.lab, "locked"));
+    lab_add_config(scene.lab,
+                   "Host locked\n  HostName 127.0.0.1\n  Port %d\n  User %s\n"
+                   "  IdentityFile %s\n  IdentitiesOnly yes\n",
+                   sshd_port(scene.sshd), lab_user(scene.lab), lab_key(scene.lab, "locked"));
     struct transport_host host = {.name = "locked"};
     scene.answers[0] = "wrong one";
     scene.answers[1] = LAB_PASSPHRASE;
@@ -102,7 +107,7 @@ static void a_locked_key_asks_for_its_passphrase(void **state) {
     assert_non_null(strstr(scene.questions.at, "id_locked"));
     scene_disconnect(&scene);
 
-    scene.answers[0] = NULL;                            /* declined */
+    scene.answers[0] = NULL; /* declined */
     expect(&scene, &host, ERR_CANCELLED, "locked");
     for (int i = 0; i < 4; i++)
         scene.answers[i] = "wrong";
@@ -120,7 +125,7 @@ static void an_unknown_host_key_is_asked_about_and_remembered(void **state) {
     expect(&scene, NULL, ERR_CANCELLED, SCENE_HOST);
     scene.answers[0] = "no";
     expect(&scene, NULL, ERR_CANCELLED, SCENE_HOST);
-    scene.answers[0] = "maybe";                         /* neither: asked again, but not for ever */
+    scene.answers[0] = "maybe"; /* neither: asked again, but not for ever */
     scene.answers[1] = "";
     scene.answers[2] = "what?";
     assert_false(scene_connect(&scene, NULL));
@@ -166,13 +171,14 @@ static void wrong_words_are_told_apart(void **state) {
     begin(&scene, NULL);
     struct transport_host stranger = {.name = "stranger"}, port = {.port = lab_free_port()};
     struct transport_host name = {.host = "no-such-host.invalid"}, user = {.user = "nobody-at-all"};
-    lab_add_config(scene.lab, "Host stranger\n  HostName 127.0.0.1\n  Port %d\n  User %s\n"
-                   "  IdentityFile %s\n  IdentitiesOnly yes\n", sshd_port(scene.sshd),
-                   lab_user(scene.lab), lab_key(scene.lab, "stranger"));
+    lab_add_config(scene.lab,
+                   "Host stranger\n  HostName 127.0.0.1\n  Port %d\n  User %s\n"
+                   "  IdentityFile %s\n  IdentitiesOnly yes\n",
+                   sshd_port(scene.sshd), lab_user(scene.lab), lab_key(scene.lab, "stranger"));
     expect(&scene, &stranger, ERR_USAGE, "stranger");
     expect(&scene, &user, ERR_USAGE, SCENE_HOST);
     expect(&scene, &port, ERR_ENVIRONMENT, "refuse");
-    assert_false(scene_connect(&scene, &name));         /* which of both depends on the resolver */
+    assert_false(scene_connect(&scene, &name)); /* which of both depends on the resolver */
     assert_true(scene.why.kind == ERR_USAGE || scene.why.kind == ERR_ENVIRONMENT);
     assert_non_null(strstr(scene.why.text, "no-such-host.invalid"));
     scene_end(&scene);
@@ -183,8 +189,13 @@ static void what_cannot_be_meant_is_not_opened(void **state) {
     struct scene scene;
     begin(&scene, NULL);
     static const struct transport_host wrong[] = {
-        {.name = "a", .port = 70000}, {.name = "a", .client = "putty"}, {.name = ""}, {.name = NULL},
-        {.name = "-oProxyCommand=x"}, {.name = "two words"}, {.name = "a", .user = "-l"},
+        {.name = "a", .port = 70000},
+        {.name = "a", .client = "putty"},
+        {.name = ""},
+        {.name = NULL},
+        {.name = "-oProxyCommand=x"},
+        {.name = "two words"},
+        {.name = "a", .user = "-l"},
         {.name = "a", .ssh_config = "/no/such/config"},
     };
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
@@ -242,8 +253,8 @@ static void a_server_that_stops_answering_is_noticed(void **state) {
     struct scene scene;
     begin(&scene, &(struct sshd_options){.unknown = true});
     struct relay *relay = relay_start(scene.lab, sshd_port(scene.sshd));
-    struct transport_host host = {.port = relay_port(relay), .keepalive_s = 1,
-                                  .connect_limit_s = 2};
+    struct transport_host host = {
+        .port = relay_port(relay), .keepalive_s = 1, .connect_limit_s = 2};
     scene.answers[0] = "yes";
     must_connect(&scene, &host);
     struct outcome outcome;
@@ -256,7 +267,7 @@ static void a_server_that_stops_answering_is_noticed(void **state) {
     assert_int_equal(outcome.exit.end, TRANSPORT_LOST);
     assert_int_equal(scene.why.kind, ERR_ENVIRONMENT);
     scene_disconnect(&scene);
-    expect(&scene, &host, ERR_ENVIRONMENT, SCENE_HOST);     /* no answer at all: the limit */
+    expect(&scene, &host, ERR_ENVIRONMENT, SCENE_HOST); /* no answer at all: the limit */
     relay_stall(relay, false);
     must_connect(&scene, &host);
     relay_cut(relay, true);
@@ -284,13 +295,17 @@ static void a_thin_line_is_slow_and_right(void **state) {
     char *data = mem_alloc(1, 24000), *back = lab_path(scene.lab, "back");
     for (size_t i = 0; i < 24000; i++)
         data[i] = (char)(i * i >> 3);
-    scene_copy(&scene, &(struct transport_copy_spec){.kind = TRANSPORT_PUT, .remote = "slow",
-               .data = data, .size = 24000}, &why);
+    scene_copy(&scene,
+               &(struct transport_copy_spec){
+                   .kind = TRANSPORT_PUT, .remote = "slow", .data = data, .size = 24000},
+               &why);
     assert_string_equal(why.text, "");
     scene_wait(&scene, &outcome.done);
     assert_int_equal(outcome.lines, 3000);
-    scene_copy(&scene, &(struct transport_copy_spec){.kind = TRANSPORT_GET, .remote = "slow",
-               .local = back}, &why);
+    scene_copy(
+        &scene,
+        &(struct transport_copy_spec){.kind = TRANSPORT_GET, .remote = "slow", .local = back},
+        &why);
     assert_string_equal(why.text, "");
     size_t size;
     char *there = file_read(back, 0, &size, &err);
@@ -309,7 +324,9 @@ static void a_connection_that_is_being_made_can_be_closed(void **state) {
     begin(&scene, NULL);
     struct relay *relay = relay_start(scene.lab, sshd_port(scene.sshd));
     relay_stall(relay, true);
-    struct transport_host host = {.name = SCENE_HOST, .port = relay_port(relay), .client = way,
+    struct transport_host host = {.name = SCENE_HOST,
+                                  .port = relay_port(relay),
+                                  .client = way,
                                   .ssh_config = lab_ssh_config(scene.lab),
                                   .known_hosts = lab_known_hosts(scene.lab)};
     static const struct transport_callbacks none = {0};

@@ -40,17 +40,23 @@ static void a_full_disk_is_told_and_nothing_is_left_on_it(void **state) {
     mount_small(here);
     if (!scene_connect(&scene, NULL))
         fail_msg("no connection: %s", scene.why.text);
-    scene_copy(&scene, &(struct transport_copy_spec){.kind = TRANSPORT_PUT, .remote = "small/file",
-               .data = data, .size = 3 * SMALL}, &why);
+    scene_copy(&scene,
+               &(struct transport_copy_spec){
+                   .kind = TRANSPORT_PUT, .remote = "small/file", .data = data, .size = 3 * SMALL},
+               &why);
     expect_full(&why);
     assert_int_equal(count_names(there, ""), 0);
     assert_true(file_write(big, data, 3 * SMALL, &err));
-    scene_copy(&scene, &(struct transport_copy_spec){.kind = TRANSPORT_GET, .remote = "big",
-               .local = local}, &why);
+    scene_copy(
+        &scene,
+        &(struct transport_copy_spec){.kind = TRANSPORT_GET, .remote = "big", .local = local},
+        &why);
     expect_full(&why);
     assert_int_equal(count_names(here, ""), 0);
-    scene_copy(&scene, &(struct transport_copy_spec){.kind = TRANSPORT_PUT, .remote = "small/fits",
-               .data = data, .size = SMALL / 2}, &why);
+    scene_copy(&scene,
+               &(struct transport_copy_spec){
+                   .kind = TRANSPORT_PUT, .remote = "small/fits", .data = data, .size = SMALL / 2},
+               &why);
     assert_string_equal(why.text, "");
     assert_int_equal(umount2(there, MNT_DETACH), 0);
     assert_int_equal(umount2(here, MNT_DETACH), 0);

@@ -1,14 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stands in for libpam in an sshd under test (LD_PRELOAD), so that passwords and questions can be
  * tried without an account: it asks for a password, and where the conversation can show what is
- * typed (keyboard-interactive) for a code. The names and numbers are those of <security/pam_appl.h>. */
+ * typed (keyboard-interactive) for a code. The names and numbers are those of
+ * <security/pam_appl.h>. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "transport/fake_pam.h"
 
-enum { SUCCESS = 0, AUTH_ERR = 7, CONV_ERR = 19, ECHO_OFF = 1, ECHO_ON = 2, ITEM_CONV = 5, ITEM_USER = 2 };
+enum {
+    SUCCESS = 0,
+    AUTH_ERR = 7,
+    CONV_ERR = 19,
+    ECHO_OFF = 1,
+    ECHO_ON = 2,
+    ITEM_CONV = 5,
+    ITEM_USER = 2
+};
 
 struct pam_message {
     int style;
@@ -75,7 +84,7 @@ int pam_start(const char *service, const char *user, const struct pam_conv *conv
     *handle = calloc(1, sizeof **handle);
     if (!*handle)
         return CONV_ERR;
-    snprintf((*handle)->user, sizeof (*handle)->user, "%s", user ? user : "");
+    snprintf((*handle)->user, sizeof(*handle)->user, "%s", user ? user : "");
     (*handle)->conv = *conv;
     return SUCCESS;
 }

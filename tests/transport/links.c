@@ -55,7 +55,7 @@ static void a_host_known_by_one_kind_of_key_shows_that_one(void **state) {
     scene_disconnect(&scene);
     const char *argv[] = {"ssh-keygen", "-q", "-H", "-f", lab_known_hosts(scene.lab), NULL};
     assert_true(lab_run(scene.lab, argv));
-    assert_reached(&scene, NULL);               /* hashed names */
+    assert_reached(&scene, NULL); /* hashed names */
     assert_int_equal(scene.asked, 0);
     scene_end(&scene);
 }
@@ -91,7 +91,7 @@ static void what_needs_the_systems_ssh_says_so(void **state) {
     (void)state;
     begin(&scene, "Ciphers aes256-gcm@openssh.com\n");
     bool reached = scene_connect(&scene, NULL);
-    if (!reached) {                             /* libssh2 before 1.11 */
+    if (!reached) { /* libssh2 before 1.11 */
         assert_int_equal(scene.why.kind, ERR_USAGE);
         assert_non_null(strstr(scene.why.text, "no common way to encrypt"));
         scene_disconnect(&scene);
@@ -113,16 +113,17 @@ static void a_name_with_several_addresses_is_reached(void **state) {
         skip();
     }
     freeaddrinfo(found);
-    begin(&scene, NULL);                        /* localhost is ::1 too, where nobody listens */
+    begin(&scene, NULL); /* localhost is ::1 too, where nobody listens */
     edit_known(&scene, "s/^\\[127.0.0.1\\]/[localhost]/");
     assert_reached(&scene, &(struct transport_host){.host = "localhost"});
     scene_end(&scene);
 }
 
-/* ------------------------------------------------------------------------- servers of other sorts */
+/* ---------------------------------------------------------------------- servers of other sorts */
 
 static int listen_on(int port) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port),
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)port),
                                   .sin_addr = {htonl(INADDR_LOOPBACK)}};
     int fd = socket(AF_INET, SOCK_STREAM, 0), on = 1;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -137,12 +138,12 @@ static void a_server_that_speaks_no_ssh_is_told_apart(void **state) {
     begin(&scene, NULL);
     int port = lab_free_port(), fd = listen_on(port);
     struct transport_host host = {.port = port, .connect_limit_s = 0.5};
-    assert_false(scene_connect(&scene, &host));         /* silent */
+    assert_false(scene_connect(&scene, &host)); /* silent */
     assert_int_equal(scene.why.kind, ERR_ENVIRONMENT);
     assert_non_null(strstr(scene.why.text, "did not answer"));
     scene_disconnect(&scene);
     close(fd);
-    assert_false(scene_connect(&scene, &host));         /* nobody */
+    assert_false(scene_connect(&scene, &host)); /* nobody */
     assert_non_null(strstr(scene.why.text, "refuses connections"));
     scene_end(&scene);
 }
@@ -151,8 +152,8 @@ static void a_server_that_has_enough_is_quoted(void **state) {
     struct scene scene;
     (void)state;
     begin(&scene, "MaxAuthTries 1\n");
-    assert_false(scene_connect(&scene, &(struct transport_host){
-        .identity = lab_key(scene.lab, "stranger")}));
+    assert_false(scene_connect(
+        &scene, &(struct transport_host){.identity = lab_key(scene.lab, "stranger")}));
     assert_true(scene.why.kind != ERR_NONE && scene.why.text[0]);
     scene_end(&scene);
 }
@@ -164,10 +165,12 @@ static void a_server_without_sftp_says_so(void **state) {
     begin(&scene, "ForceCommand case $SSH_ORIGINAL_COMMAND in *sftp-server) "
                   "exit 1;; *) sh -c \"$SSH_ORIGINAL_COMMAND\";; esac\n");
     assert_reached(&scene, NULL);
-    scene_copy(&scene, &(struct transport_copy_spec){.kind = TRANSPORT_PUT, .remote = "x", .data = "x",
-                                                     .size = 1}, &why);
+    scene_copy(
+        &scene,
+        &(struct transport_copy_spec){.kind = TRANSPORT_PUT, .remote = "x", .data = "x", .size = 1},
+        &why);
     assert_int_equal(why.kind, ERR_ENVIRONMENT);
-    assert_non_null(strstr(why.text, "is sftp-server installed there"));     /* sshd drops its stderr */
+    assert_non_null(strstr(why.text, "is sftp-server installed there")); /* sshd drops its stderr */
     assert_works(&scene);
     scene_end(&scene);
 }
@@ -178,8 +181,10 @@ static void a_shell_that_prints_at_login_is_named_as_the_cause(void **state) {
     (void)state;
     begin(&scene, "ForceCommand echo Welcome to the cluster\n");
     assert_true(scene_connect(&scene, NULL));
-    scene_copy(&scene, &(struct transport_copy_spec){.kind = TRANSPORT_GET, .remote = "x",
-                                                     .local = "/tmp/never"}, &why);
+    scene_copy(
+        &scene,
+        &(struct transport_copy_spec){.kind = TRANSPORT_GET, .remote = "x", .local = "/tmp/never"},
+        &why);
     assert_int_equal(why.kind, ERR_ENVIRONMENT);
     assert_non_null(strstr(why.text, "does not speak SFTP"));
     scene_end(&scene);
@@ -203,11 +208,14 @@ static void assert_there_and_back(struct scene *scene, size_t size) {
     struct err why, err;
     size_t got;
     assert_true(file_write(local, data, size, &err));
-    scene_copy(scene, &(struct transport_copy_spec){.kind = TRANSPORT_PUT, .local = local,
-                                                    .remote = "far"}, &why);
+    scene_copy(
+        scene,
+        &(struct transport_copy_spec){.kind = TRANSPORT_PUT, .local = local, .remote = "far"},
+        &why);
     assert_string_equal(why.text, "");
-    scene_copy(scene, &(struct transport_copy_spec){.kind = TRANSPORT_GET, .local = back,
-                                                    .remote = "far"}, &why);
+    scene_copy(scene,
+               &(struct transport_copy_spec){.kind = TRANSPORT_GET, .local = back, .remote = "far"},
+               &why);
     assert_string_equal(why.text, "");
     char *there = file_read(back, 0, &got, &err);
     assert_non_null(there);
@@ -290,9 +298,13 @@ static void a_command_does_not_wait_for_a_bulk_of_bytes(void **state) {
     assert_reached(&scene, NULL);
     char *data = make_bytes(96 * MIB);
     struct copying copying = {0};
-    struct transport_copy_spec spec = {.kind = TRANSPORT_PUT, .remote = "bulk", .data = data,
-                                       .size = 96 * MIB, .on_progress = on_progress,
-                                       .on_done = on_copied, .context = &copying};
+    struct transport_copy_spec spec = {.kind = TRANSPORT_PUT,
+                                       .remote = "bulk",
+                                       .data = data,
+                                       .size = 96 * MIB,
+                                       .on_progress = on_progress,
+                                       .on_done = on_copied,
+                                       .context = &copying};
     struct err err;
     assert_non_null(transport_copy_start(scene.transport, &spec, &err));
     int commands = 0, before = 0;
@@ -324,8 +336,10 @@ static void a_full_disk_is_named(void **state) {
     }
     assert_reached(&scene, NULL);
     char *data = make_bytes(4 * MIB);
-    scene_copy(&scene, &(struct transport_copy_spec){.kind = TRANSPORT_PUT, .remote = "small/too-big",
-                                                     .data = data, .size = 4 * MIB}, &why);
+    scene_copy(&scene,
+               &(struct transport_copy_spec){
+                   .kind = TRANSPORT_PUT, .remote = "small/too-big", .data = data, .size = 4 * MIB},
+               &why);
     size_t left = count_names(full, "");
     free(data);
     umount2(full, MNT_DETACH);
@@ -348,11 +362,14 @@ static void note_ready(void *data) {
 
 static void start_all(struct scene *scene, struct transport *transport, const char *bulk) {
     const char *argv[] = {"sh", "-c", "cat; seq 1 100000", NULL};
-    struct transport_command_spec command = {.argv = argv, .out = LOOP_LINES, .input = bulk,
-                                             .input_len = MIB, .on_output = ignore_output};
+    struct transport_command_spec command = {.argv = argv,
+                                             .out = LOOP_LINES,
+                                             .input = bulk,
+                                             .input_len = MIB,
+                                             .on_output = ignore_output};
     char *local = lab_path(scene->lab, "early");
-    struct transport_copy_spec put = {.kind = TRANSPORT_PUT, .remote = "early", .data = bulk,
-                                      .size = 4 * MIB};
+    struct transport_copy_spec put = {
+        .kind = TRANSPORT_PUT, .remote = "early", .data = bulk, .size = 4 * MIB};
     struct transport_copy_spec get = {.kind = TRANSPORT_GET, .remote = "early", .local = local};
     struct err err;
     for (int i = 0; i < 4; i++)
@@ -362,8 +379,8 @@ static void start_all(struct scene *scene, struct transport *transport, const ch
     free(local);
 }
 
-/* Closes after ever more turns of the loop: while looking up, connecting, shaking hands, logging in,
- * opening channels, copying. The sanitizers watch. */
+/* Closes after ever more turns of the loop: while looking up, connecting, shaking hands, logging
+ * in, opening channels, copying. The sanitizers watch. */
 static void a_connection_can_be_closed_at_any_moment(void **state) {
     struct scene scene;
     (void)state;
@@ -372,8 +389,8 @@ static void a_connection_can_be_closed_at_any_moment(void **state) {
     for (int turns = 0; turns < 400; turns += turns < 60 ? 3 : 29) {
         bool ready = false, started = false;
         struct transport_callbacks callbacks = {.on_ready = note_ready, .data = &ready};
-        struct transport_host host = {.name = SCENE_HOST, .client = "libssh2",
-                                      .known_hosts = lab_known_hosts(scene.lab)};
+        struct transport_host host = {
+            .name = SCENE_HOST, .client = "libssh2", .known_hosts = lab_known_hosts(scene.lab)};
         struct err err;
         struct transport *transport = transport_open_ssh(scene.loop, &host, &callbacks, &err);
         assert_non_null(transport);
@@ -396,8 +413,8 @@ static void the_loop_can_go_while_a_connection_is_looked_up(void **state) {
     struct lab *lab = lab_new();
     struct loop *loop = loop_new();
     struct transport_callbacks callbacks = {0};
-    struct transport_host host = {.name = "h", .host = "127.0.0.1", .user = "u", .port = 1,
-                                  .client = "libssh2"};
+    struct transport_host host = {
+        .name = "h", .host = "127.0.0.1", .user = "u", .port = 1, .client = "libssh2"};
     struct err err;
     struct transport *transport = transport_open_ssh(loop, &host, &callbacks, &err);
     assert_non_null(transport);

@@ -16,8 +16,9 @@
 #include "transport/fake_pam.h"
 #include "transport/scene.h"
 
-static const char password_only[] = "UsePAM yes\nPasswordAuthentication yes\nPubkeyAuthentication no\n"
-                                    "KbdInteractiveAuthentication no\n";
+static const char password_only[] =
+    "UsePAM yes\nPasswordAuthentication yes\nPubkeyAuthentication no\n"
+    "KbdInteractiveAuthentication no\n";
 static const char questions_only[] = "UsePAM yes\nPubkeyAuthentication no\n"
                                      "KbdInteractiveAuthentication yes\n";
 static const char both_needed[] = "UsePAM yes\nKbdInteractiveAuthentication yes\n"
@@ -127,9 +128,11 @@ static void never_closed(void *data, const struct err *why) {
 
 static void assert_closes_while_asked(struct scene *scene, const char *identity) {
     struct patient patient = {0};
-    struct transport_callbacks callbacks = {.on_question = note_question, .on_closed = never_closed,
-                                            .data = &patient};
-    struct transport_host host = {.name = SCENE_HOST, .client = "libssh2", .identity = identity,
+    struct transport_callbacks callbacks = {
+        .on_question = note_question, .on_closed = never_closed, .data = &patient};
+    struct transport_host host = {.name = SCENE_HOST,
+                                  .client = "libssh2",
+                                  .identity = identity,
                                   .known_hosts = lab_known_hosts(scene->lab)};
     struct err err;
     patient.transport = transport_open_ssh(scene->loop, &host, &callbacks, &err);
@@ -157,8 +160,8 @@ static void a_server_that_dies_while_a_question_is_open_ends_it(void **state) {
     (void)state;
     begin(&scene, questions_only);
     struct patient patient = {0};
-    struct transport_host host = {.name = SCENE_HOST, .client = "libssh2",
-                                  .known_hosts = lab_known_hosts(scene.lab)};
+    struct transport_host host = {
+        .name = SCENE_HOST, .client = "libssh2", .known_hosts = lab_known_hosts(scene.lab)};
     struct transport_callbacks callbacks = {.on_question = note_question, .data = &patient};
     struct err err;
     patient.transport = transport_open_ssh(scene.loop, &host, &callbacks, &err);
@@ -202,8 +205,8 @@ static void a_silent_agent_does_not_hold_up_closing(void **state) {
     int fd = listen_silently(path);
     setenv("SSH_AUTH_SOCK", path, 1);
     struct transport_callbacks callbacks = {.on_closed = never_closed};
-    struct transport_host host = {.name = SCENE_HOST, .client = "libssh2",
-                                  .known_hosts = lab_known_hosts(scene.lab)};
+    struct transport_host host = {
+        .name = SCENE_HOST, .client = "libssh2", .known_hosts = lab_known_hosts(scene.lab)};
     struct err err;
     struct transport *transport = transport_open_ssh(scene.loop, &host, &callbacks, &err);
     assert_non_null(transport);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* network WAY: a network that is cut and comes back. This process and the server have network
- * namespaces of their own with one cable between them, so that nothing of the machine's is touched. */
+ * namespaces of their own with one cable between them, so that nothing of the machine's is
+ * touched. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,14 +51,14 @@ static pid_t make_cable(struct lab *lab) {
     snprintf(of, sizeof of, "%d", (int)pid);
     wait_for_namespace(pid);
     assert_true(ip(lab, "lo", "up", NULL, NULL));
-    assert_true(run(lab, (const char *[]){"ip", "link", "add", "near", "type", "veth", "peer", "name",
-                                          "far", "netns", of, NULL}));
+    assert_true(run(lab, (const char *[]){"ip", "link", "add", "near", "type", "veth", "peer",
+                                          "name", "far", "netns", of, NULL}));
     assert_true(run(lab, (const char *[]){"ip", "addr", "add", HERE, "dev", "near", NULL}));
     assert_true(ip(lab, "near", "up", NULL, NULL));
     assert_true(run(lab, (const char *[]){"nsenter", "-t", of, "-n", "ip", "addr", "add",
                                           THERE "/24", "dev", "far", NULL}));
-    assert_true(run(lab, (const char *[]){"nsenter", "-t", of, "-n", "ip", "link", "set", "far", "up",
-                                          NULL}));
+    assert_true(run(
+        lab, (const char *[]){"nsenter", "-t", of, "-n", "ip", "link", "set", "far", "up", NULL}));
     return pid;
 }
 
@@ -67,8 +68,8 @@ static void a_cut_network_is_noticed_and_another_connection_works(void **state) 
     scene.lab = lab_new();
     scene.loop = loop_new();
     pid_t far = make_cable(scene.lab);
-    scene.sshd = sshd_start(scene.lab, SCENE_HOST, &(struct sshd_options){.listen = THERE,
-                                                                        .netns_of = far});
+    scene.sshd =
+        sshd_start(scene.lab, SCENE_HOST, &(struct sshd_options){.listen = THERE, .netns_of = far});
     scene.home = mem_strdup(sshd_home(scene.sshd));
     struct transport_host host = {.keepalive_s = 1, .connect_limit_s = 2};
     struct outcome outcome;

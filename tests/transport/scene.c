@@ -100,7 +100,7 @@ bool scene_connect(struct scene *scene, const struct transport_host *host) {
     return scene->ready && !scene->closed;
 }
 
-/* ------------------------------------------------------------------------------------- commands */
+/* ------------------------------------------------------------------------------------ commands */
 
 static void on_output(void *data, enum loop_stream stream, struct str text, bool whole) {
     struct outcome *outcome = data;
@@ -128,10 +128,12 @@ static void on_exit_of_command(void *data, const struct transport_exit *result) 
 struct transport_command_spec scene_spec(struct outcome *outcome, const char *const *argv,
                                          enum loop_output output) {
     *outcome = (struct outcome){0};
-    return (struct transport_command_spec){
-        .argv = argv, .out = output, .err = output,
-        .on_output = output == LOOP_RAW ? on_raw : on_output,
-        .on_exit = on_exit_of_command, .data = outcome};
+    return (struct transport_command_spec){.argv = argv,
+                                           .out = output,
+                                           .err = output,
+                                           .on_output = output == LOOP_RAW ? on_raw : on_output,
+                                           .on_exit = on_exit_of_command,
+                                           .data = outcome};
 }
 
 void scene_start(struct scene *scene, struct outcome *outcome,
@@ -154,7 +156,7 @@ void outcome_free(struct outcome *outcome) {
     buf_free(&outcome->err);
 }
 
-/* --------------------------------------------------------------------------------------- copies */
+/* -------------------------------------------------------------------------------------- copies */
 
 struct copied {
     struct err *why;

@@ -11,20 +11,20 @@
 #define SCENE_HOST "trn"
 
 struct scene {
-    const char *way;                /* "libssh2", "ssh", "local" */
+    const char *way; /* "libssh2", "ssh", "local" */
     struct lab *lab;
-    struct sshd *sshd;              /* NULL for local */
-    char *home;                     /* where its commands start */
+    struct sshd *sshd; /* NULL for local */
+    char *home;        /* where its commands start */
     struct loop *loop;
     struct transport *transport;
     /* What was reported. */
     bool ready, closed;
     struct err why;
-    struct buf notes;               /* one a line */
+    struct buf notes; /* one a line */
     int asked;
     enum transport_ask last_ask;
-    struct buf questions;           /* one a line */
-    const char *answers[4];         /* given in turn; NULL declines */
+    struct buf questions;   /* one a line */
+    const char *answers[4]; /* given in turn; NULL declines */
 };
 
 /* A command's or copy's end and what it printed. */
@@ -39,8 +39,8 @@ struct outcome {
 /* A lab with a server (not for "local") that has these options; no connection yet. */
 void scene_begin(struct scene *scene, const char *way, const struct sshd_options *options);
 void scene_end(struct scene *scene);
-/* Connects to the server, or over what `host` says beside it (its name NULL: SCENE_HOST; may be NULL),
- * and waits until it is ready or closed. True: ready. */
+/* Connects to the server, or over what `host` says beside it (its name NULL: SCENE_HOST; may be
+ * NULL), and waits until it is ready or closed. True: ready. */
 bool scene_connect(struct scene *scene, const struct transport_host *host);
 /* Closes the connection and forgets what was reported. */
 void scene_disconnect(struct scene *scene);

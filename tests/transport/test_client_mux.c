@@ -61,10 +61,12 @@ static void start_command(struct transport_command *command) {
     mux_command_start(stage_of(command->transport)->mux, command);
 }
 
-static const struct transport_ops ops = {
-    .open = open_way, .close = close_way, .command_start = start_command,
-    .command_input = mux_command_input, .command_kill = mux_command_kill,
-    .command_drop = mux_command_drop};
+static const struct transport_ops ops = {.open = open_way,
+                                         .close = close_way,
+                                         .command_start = start_command,
+                                         .command_input = mux_command_input,
+                                         .command_kill = mux_command_kill,
+                                         .command_drop = mux_command_drop};
 
 static void turn(struct stage *stage, uint64_t ms) {
     bool never = false;
@@ -78,7 +80,7 @@ static void begin(struct stage *stage) {
     snprintf(stage->path, sizeof stage->path, "%s/c", stage->folder);
     stage->loop = loop_new();
     struct mux_callbacks callbacks = {on_ready, on_gone, stage};
-    assert_null(mux_open(stage->loop, stage->path, &callbacks));    /* nobody is there yet */
+    assert_null(mux_open(stage->loop, stage->path, &callbacks)); /* nobody is there yet */
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     memcpy(address.sun_path, stage->path, strlen(stage->path) + 1);
     stage->listener = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -105,7 +107,7 @@ static void end(struct stage *stage) {
     assert_true(file_remove_tree(stage->folder, &err));
 }
 
-/* ----------------------------------------------------------------------------- what the other says */
+/* ------------------------------------------------------------------------- what the other says */
 
 static void put_u32(struct buf *out, uint32_t value) {
     char bytes[4] = {(char)(value >> 24), (char)(value >> 16), (char)(value >> 8), (char)value};
@@ -162,8 +164,11 @@ static void on_exit_of_command(void *data, const struct transport_exit *result) 
 
 static struct transport_command *start(struct stage *stage) {
     const char *argv[] = {"x", NULL};
-    struct transport_command_spec spec = {.argv = argv, .out = LOOP_LINES, .err = LOOP_LINES,
-                                          .on_output = on_output, .on_exit = on_exit_of_command,
+    struct transport_command_spec spec = {.argv = argv,
+                                          .out = LOOP_LINES,
+                                          .err = LOOP_LINES,
+                                          .on_output = on_output,
+                                          .on_exit = on_exit_of_command,
                                           .data = stage};
     struct err err;
     struct transport_command *command = transport_command_start(stage->transport, &spec, &err);
@@ -188,7 +193,7 @@ static void say_data(struct stage *stage, const char *text, bool is_err) {
     say(stage, &body);
 }
 
-/* ---------------------------------------------------------------------------------------- the tests */
+/* ----------------------------------------------------------------------------------- the tests */
 
 static void a_session_runs_to_its_signal(void **state) {
     (void)state;
@@ -229,7 +234,7 @@ static void a_session_that_is_refused_says_so(void **state) {
     assert_true(loop_run_until(stage.loop, &stage.ended, PATIENCE_MS));
     assert_int_equal(stage.exit.end, TRANSPORT_REFUSED);
     assert_int_not_equal(stage.exit.err.kind, ERR_NONE);
-    body = message(97);                 /* for a command that is gone already */
+    body = message(97); /* for a command that is gone already */
     say(&stage, &body);
     turn(&stage, 5);
     assert_false(stage.gone);

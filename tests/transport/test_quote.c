@@ -19,12 +19,63 @@ static const char *const shells[] = {
 
 /* What a shell must not touch. The first two make each word come back with a zero byte after it. */
 static const char *const words[] = {
-    "/usr/bin/printf", "%s\\0",
-    "plain", "", " ", "two words", "it's", "'", "''", "'a'b'", "\"double\"", "back\\slash", "\\",
-    "a\\\\b", "\\'", "$HOME", "${HOME}", "$(id)", "`id`", "a!b", "!", "!!", "!$", "line\nline", "\n",
-    "ends\n", "\n\nbegins", "tab\there", "\r", "caf\xc3\xa9 \xe6\xb0\xb4", "\xff\xfe", "\x01\x7f",
-    "*", "?", "[a-z]", "{a,b}", "~", "~root", "#no comment", "-n", "--", "a=b", "=ls", "a;b", "a&b",
-    "a|b", "<in", ">out", "(x)", "%1", "%s%n", "@x", "^x^y", "a,b:c", "\\n", "\\0101", "%b",
+    "/usr/bin/printf",
+    "%s\\0",
+    "plain",
+    "",
+    " ",
+    "two words",
+    "it's",
+    "'",
+    "''",
+    "'a'b'",
+    "\"double\"",
+    "back\\slash",
+    "\\",
+    "a\\\\b",
+    "\\'",
+    "$HOME",
+    "${HOME}",
+    "$(id)",
+    "`id`",
+    "a!b",
+    "!",
+    "!!",
+    "!$",
+    "line\nline",
+    "\n",
+    "ends\n",
+    "\n\nbegins",
+    "tab\there",
+    "\r",
+    "caf\xc3\xa9 \xe6\xb0\xb4",
+    "\xff\xfe",
+    "\x01\x7f",
+    "*",
+    "?",
+    "[a-z]",
+    "{a,b}",
+    "~",
+    "~root",
+    "#no comment",
+    "-n",
+    "--",
+    "a=b",
+    "=ls",
+    "a;b",
+    "a&b",
+    "a|b",
+    "<in",
+    ">out",
+    "(x)",
+    "%1",
+    "%s%n",
+    "@x",
+    "^x^y",
+    "a,b:c",
+    "\\n",
+    "\\0101",
+    "%b",
     NULL,
 };
 
@@ -48,8 +99,11 @@ static void on_exit_record(void *data, const struct loop_exit *result) {
 static void run(const char *shell, const char *line, struct record *record) {
     struct loop *loop = loop_new();
     const char *argv[] = {shell, "-c", line, NULL};
-    struct loop_child_spec spec = {.argv = argv, .out = LOOP_RAW, .err = LOOP_RAW,
-                                   .on_output = on_output, .on_exit = on_exit_record,
+    struct loop_child_spec spec = {.argv = argv,
+                                   .out = LOOP_RAW,
+                                   .err = LOOP_RAW,
+                                   .on_output = on_output,
+                                   .on_exit = on_exit_record,
                                    .data = record};
     struct err err = {0};
     assert_non_null(loop_child_start(loop, &spec, &err));
@@ -78,7 +132,7 @@ static void every_shell_reads_the_arguments_that_were_meant(void **state) {
         if (access(shells[s], X_OK) != 0)
             continue;
         assert_same_in(shells[s], words);
-        for (size_t i = 2; words[i]; i++) {         /* also alone: each picks its own way */
+        for (size_t i = 2; words[i]; i++) { /* also alone: each picks its own way */
             if (s > 1 && i % 4)
                 continue;
             const char *one[] = {words[0], words[1], words[i], NULL};

@@ -116,7 +116,9 @@ static void include_and_match_are_followed(void **state) {
     put(&home, "only-a", "ProxyJump bastion\n");
     static const struct {
         const char *name, *port, *jump;
-    } rows[] = {{"a", "22004", "bastion"}, {"b", "22001", NULL}, {"c", "22002", NULL},
+    } rows[] = {{"a", "22004", "bastion"},
+                {"b", "22001", NULL},
+                {"c", "22002", NULL},
                 {"d", "22004", NULL}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct settings settings = read_for(&home, rows[i].name);
@@ -171,9 +173,10 @@ static void garbage_is_read_without_harm(void **state) {
     uint32_t x = 7;
     for (int round = 0; round < 200; round++) {
         struct buf text = {0};
-        static const char *const parts[] = {"Host ", "Match ", "Include ", "\"", "=", "\n", "#", " ",
-                                            "*", "!", "port", "exec", "~", "%", "%h", "a,b", "\\",
-                                            "\t", "\xff", "\r", "hostname ", "user"};
+        static const char *const parts[] = {"Host ", "Match ", "Include ",  "\"",  "=",    "\n",
+                                            "#",     " ",      "*",         "!",   "port", "exec",
+                                            "~",     "%",      "%h",        "a,b", "\\",   "\t",
+                                            "\xff",  "\r",     "hostname ", "user"};
         for (int i = 0; i < 60; i++) {
             x = x * 1664525u + 1013904223u;
             buf_puts(&text, parts[(x >> 16) % COUNT_OF(parts)]);
@@ -190,7 +193,7 @@ static void garbage_is_read_without_harm(void **state) {
     end(&home);
 }
 
-/* ------------------------------------------------------------------------- what ssh asks and says */
+/* ---------------------------------------------------------------------- what ssh asks and says */
 
 static void prompts_become_questions(void **state) {
     (void)state;
@@ -205,8 +208,8 @@ static void prompts_become_questions(void **state) {
     assert_non_null(strstr(question.text, "[127.0.0.1]:4"));
     assert_non_null(strstr(question.text, "ED25519"));
     assert_non_null(strstr(question.text, "SHA256:abc."));
-    assert_true(asker_understand(STR("Enter passphrase for key '/h/.ssh/id_rsa': "), STR(""),
-                                 &question));
+    assert_true(
+        asker_understand(STR("Enter passphrase for key '/h/.ssh/id_rsa': "), STR(""), &question));
     assert_int_equal(question.ask, TRANSPORT_ASK_PASSPHRASE);
     assert_true(question.secret);
     assert_non_null(strstr(question.text, "/h/.ssh/id_rsa"));
@@ -235,11 +238,13 @@ static void what_ssh_says_becomes_an_error(void **state) {
          "switched on"},
         {"me@x: Permission denied (publickey).\n", false, ERR_USAGE, "authorized_keys"},
         {"@@@\n@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\n@@@\n"
-         "Host key verification failed.\n", false, ERR_USAGE, "ssh-keygen -R"},
+         "Host key verification failed.\n",
+         false, ERR_USAGE, "ssh-keygen -R"},
         {"Unable to negotiate with 1.2.3.4 port 22: no matching MAC found. Their offer: x\n", false,
          ERR_USAGE, "MAC in common"},
         {"channel 0: open failed: connect failed: Connection refused\nstdio forwarding failed\n"
-         "Connection closed by UNKNOWN port 65535\n", false, ERR_ENVIRONMENT, "jump host"},
+         "Connection closed by UNKNOWN port 65535\n",
+         false, ERR_ENVIRONMENT, "jump host"},
         {"Authenticated to x\nTimeout, server x not responding.\n", true, ERR_ENVIRONMENT, "lost"},
         {"", true, ERR_ENVIRONMENT, "no reason"},
         {"\x1b]0;evil\x07 something new\n", false, ERR_ENVIRONMENT, "something new"},
@@ -261,15 +266,20 @@ static void kinds_of_keys_are_told_from_their_files(void **state) {
     put(&home, "old", "-----BEGIN RSA PRIVATE KEY-----\nxxx\n");
     put(&home, "broken", "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1r");
     /* magic, "none", "none", "", 1, then a public part of the type that is named */
-    put(&home, "rsa", "-----BEGIN OPENSSH PRIVATE KEY-----\n"
+    put(&home, "rsa",
+        "-----BEGIN OPENSSH PRIVATE KEY-----\n"
         "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAFwAAAAdzc2gtcn\nNhAAAAAwEAAQ==\n");
-    put(&home, "sk", "-----BEGIN OPENSSH PRIVATE KEY-----\n"
+    put(&home, "sk",
+        "-----BEGIN OPENSSH PRIVATE KEY-----\n"
         "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAHgAAABpzay1zc2\n"
         "gtZWQyNTUxOUBvcGVuc3NoLmNvbQ==\n");
     static const struct {
         const char *name;
         enum key_kind kind;
-    } rows[] = {{"old", KEY_RSA}, {"rsa", KEY_RSA}, {"sk", KEY_SECURITY}, {"broken", KEY_OTHER},
+    } rows[] = {{"old", KEY_RSA},
+                {"rsa", KEY_RSA},
+                {"sk", KEY_SECURITY},
+                {"broken", KEY_OTHER},
                 {"none", KEY_ABSENT}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         char *path = settings_user_file(rows[i].name);

@@ -49,7 +49,7 @@ static void reply(struct server *server, uint8_t type, uint32_t id, const struct
     buf_putc(&packet, (char)type);
     put_u32(&packet, id);
     buf_add(&packet, body->at, body->len);
-    if (server->replies.len && roll(server, 2)) {       /* ahead of what waits */
+    if (server->replies.len && roll(server, 2)) { /* ahead of what waits */
         buf_add(&packet, server->replies.at, server->replies.len);
         buf_clear(&server->replies);
     }
@@ -226,7 +226,7 @@ static void serve(void *data) {
         transport_command_end(server->command, &(struct transport_exit){0});
 }
 
-/* -------------------------------------------------------------------------- as a way of transport */
+/* ----------------------------------------------------------------------- as a way of transport */
 
 static void open_way(struct transport *transport) {
     transport_ready(transport);
@@ -265,8 +265,11 @@ static void kill_command(struct transport_command *command) {
     transport_command_end(command, &(struct transport_exit){.end = TRANSPORT_KILLED});
 }
 
-static const struct transport_ops ops = {.open = open_way, .close = close_way, .command_start = start,
-                                         .command_input = input, .command_kill = kill_command,
+static const struct transport_ops ops = {.open = open_way,
+                                         .close = close_way,
+                                         .command_start = start,
+                                         .command_input = input,
+                                         .command_kill = kill_command,
                                          .command_drop = drop};
 
 struct bench {
@@ -278,12 +281,13 @@ struct bench {
 };
 
 static void begin(struct bench *bench, uint64_t dice, bool spoils) {
-    *bench = (struct bench){.server = {.dice = dice, .spoils = spoils}, .folder = "/tmp/hone-sftp.XXXXXX"};
+    *bench = (struct bench){.server = {.dice = dice, .spoils = spoils},
+                            .folder = "/tmp/hone-sftp.XXXXXX"};
     assert_non_null(mkdtemp(bench->folder));
     bench->server.loop = loop_new();
     bench->transport = transport_new(bench->server.loop, &(struct transport_ways){.ops = &ops},
-                                     &(struct transport_callbacks){.data = &bench->server}, arena_new(),
-                                     &(struct transport_route){.name = "here"});
+                                     &(struct transport_callbacks){.data = &bench->server},
+                                     arena_new(), &(struct transport_route){.name = "here"});
 }
 
 static void end(struct bench *bench) {
@@ -323,22 +327,24 @@ static void a_server_without_extensions_is_enough(void **state) {
         data[i] = (char)(i * 31 + i / 4099);
     begin(&bench, 5, false);
     bool never = false;
-    loop_run_until(bench.server.loop, &never, 1);       /* becomes ready */
+    loop_run_until(bench.server.loop, &never, 1); /* becomes ready */
     char *local = path_join(bench.folder, "back");
     for (int round = 0; round < 2; round++) {
-        copy(&bench, (struct transport_copy_spec){.kind = TRANSPORT_PUT, .remote = "far", .data = data,
-                                                  .size = size});
+        copy(&bench, (struct transport_copy_spec){
+                         .kind = TRANSPORT_PUT, .remote = "far", .data = data, .size = size});
         assert_string_equal(bench.why.text, "");
     }
-    assert_int_equal(bench.server.renames_refused, 1);  /* over the first one */
-    copy(&bench, (struct transport_copy_spec){.kind = TRANSPORT_GET, .remote = "far", .local = local});
+    assert_int_equal(bench.server.renames_refused, 1); /* over the first one */
+    copy(&bench,
+         (struct transport_copy_spec){.kind = TRANSPORT_GET, .remote = "far", .local = local});
     assert_string_equal(bench.why.text, "");
     struct err err;
     char *back = file_read(local, 0, &got, &err);
     assert_non_null(back);
     assert_int_equal(got, size);
     assert_memory_equal(back, data, size);
-    copy(&bench, (struct transport_copy_spec){.kind = TRANSPORT_GET, .remote = "none", .local = local});
+    copy(&bench,
+         (struct transport_copy_spec){.kind = TRANSPORT_GET, .remote = "none", .local = local});
     assert_non_null(strstr(bench.why.text, "there is no such file"));
     int left = 0;
     for (int i = 0; i < MOST_FILES; i++)
@@ -358,17 +364,24 @@ static void nonsense_ends_a_copy_or_is_passed_over(void **state) {
         struct bench bench;
         begin(&bench, dice, true);
         char *local = path_join(bench.folder, "back");
-        struct transport_copy_spec put = {.kind = TRANSPORT_PUT, .remote = "far", .data = data,
-                                          .size = sizeof data, .on_done = on_done, .context = &bench};
-        struct transport_copy_spec get = {.kind = TRANSPORT_GET, .remote = "far", .local = local,
-                                          .on_done = on_done, .context = &bench,
+        struct transport_copy_spec put = {.kind = TRANSPORT_PUT,
+                                          .remote = "far",
+                                          .data = data,
+                                          .size = sizeof data,
+                                          .on_done = on_done,
+                                          .context = &bench};
+        struct transport_copy_spec get = {.kind = TRANSPORT_GET,
+                                          .remote = "far",
+                                          .local = local,
+                                          .on_done = on_done,
+                                          .context = &bench,
                                           .max_bytes = sizeof data};
         struct err err;
         bool ready = false;
         loop_run_until(bench.server.loop, &ready, 1);
-        for (int i = 0; i < 4; i++) {       /* an answer that was lost keeps a copy waiting: closed */
-            struct transport_copy *started = transport_copy_start(bench.transport, i % 2 ? &get : &put,
-                                                                  &err);
+        for (int i = 0; i < 4; i++) { /* an answer that was lost keeps a copy waiting: closed */
+            struct transport_copy *started =
+                transport_copy_start(bench.transport, i % 2 ? &get : &put, &err);
             assert_non_null(started);
             bench.done = false;
             loop_run_until(bench.server.loop, &bench.done, 15);

@@ -15,8 +15,9 @@
 
 #define ED_A "AAAAC3NzaC1lZDI1NTE5AAAAIJcxeDLh3lX1kssFa7xI57FnvW16mW/uTGrww62N0J14"
 #define ED_B "AAAAC3NzaC1lZDI1NTE5AAAAIAPl6U4/WNa404yJi8MJlnOS2+I16uThSLcEe3g6Xw5c"
-#define EC_C                                                                                          \
-    "AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBJP90xiF4CT0nrCdnOgCoHN1I99q72gnaQoyOP8TWt7Zt" \
+#define EC_C                                                                                       \
+    "AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBJP90xiF4CT0nrCdnOgCoHN1I99q72gnaQoyOP8T" \
+    "Wt7Zt"                                                                                        \
     "UA/OGGFdaBZVQQmrDW0cB4Bx8RGbXpTiPZrAmqnr8c="
 
 static const char known_hosts[] =
@@ -82,8 +83,8 @@ static void a_key_is_judged_by_the_lines_of_its_host(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         int line;
-        enum ssh_known_answer answer = check(rows[i].host, rows[i].port, rows[i].type, rows[i].key,
-                                             &line);
+        enum ssh_known_answer answer =
+            check(rows[i].host, rows[i].port, rows[i].type, rows[i].key, &line);
         if (answer != rows[i].answer || line != rows[i].line)
             fail_msg("%s port %d: answer %d line %d, expected %d line %d", rows[i].host,
                      rows[i].port, (int)answer, line, (int)rows[i].answer, rows[i].line);
@@ -197,15 +198,17 @@ static void a_key_file_tells_its_kind_without_its_passphrase(void **state) {
 static void older_key_files_are_told_apart_too(void **state) {
     (void)state;
     struct ssh_key key = {0};
-    ssh_key_parse(&key, STR("-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nAAAA\n"
-                            "-----END EC PRIVATE KEY-----\n"),
+    ssh_key_parse(&key,
+                  STR("-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nAAAA\n"
+                      "-----END EC PRIVATE KEY-----\n"),
                   STR("ssh-ed25519 " ED_A " me@here\n"));
     assert_int_equal(key.state, SSH_KEY_USABLE);
     assert_true(key.locked);
     assert_int_equal(key.blob_len, 51);
     assert_string_equal(key.type, "ssh-ed25519");
     ssh_key_free(&key);
-    ssh_key_parse(&key, STR("-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----\n"),
+    ssh_key_parse(&key,
+                  STR("-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----\n"),
                   STR("not a key"));
     assert_string_equal(key.type, "ssh-rsa");
     ssh_key_free(&key);

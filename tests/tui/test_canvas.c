@@ -24,7 +24,9 @@ static void text_is_clipped_and_safe(void **state) {
     struct tui_area area = tui_area_all(canvas);
     tui_put(area, 0, -2, STR("abcdefghijklm"));
     tui_put(area, 1, 5, STR("漢字"));
-    tui_put(tui_ink(area, TUI_GOOD), 2, 0, STR("a\x1b" "b"));
+    tui_put(tui_ink(area, TUI_GOOD), 2, 0,
+            STR("a\x1b"
+                "b"));
     tui_put(area, 3, 0, STR("nowhere"));
     expect_canvas(canvas, true, "cdefghij\n     漢\na␛b\n2: 0-0 good 1-1 warn 2-2 good\n");
 }
@@ -63,7 +65,8 @@ static void frames_join(void **state) {
 static void words_wrap(void **state) {
     (void)state;
     struct tui_canvas *canvas = tui_canvas_new(4, 10, false);
-    int rows = tui_put_wrapped(tui_area_all(canvas), 0, STR("keep w resident in SBUF\nincomprehensibly"));
+    int rows =
+        tui_put_wrapped(tui_area_all(canvas), 0, STR("keep w resident in SBUF\nincomprehensibly"));
     assert_int_equal(rows, 5);
     expect_canvas(canvas, false, "keep w\nresident\nin SBUF\nincomprehe\n");
 }

@@ -35,12 +35,15 @@ static void expect_events(const char *bytes, const char *expected) {
 static void bytes_become_keys(void **state) {
     (void)state;
     expect_events("aZ \r\t\x7f\x12\x1a", "a Z Space Enter Tab Backspace C-r C-z");
-    expect_events("\x1b[A\x1bOB\x1b[1;5C\x1b[5~\x1b[3;2~\x1b[Z", "Up Down C-Right PageUp S-Delete S-Tab");
+    expect_events("\x1b[A\x1bOB\x1b[1;5C\x1b[5~\x1b[3;2~\x1b[Z",
+                  "Up Down C-Right PageUp S-Delete S-Tab");
     expect_events("\x1bx\x1b\r", "M-x M-Enter");
     expect_events("\x1b", "Esc");
     expect_events("\x1b\x1b[A", "Esc Up");
     expect_events("µ漢", "µ 漢");
-    expect_events("\xff\xe2\x80\xae" "a", "a");
+    expect_events("\xff\xe2\x80\xae"
+                  "a",
+                  "a");
     expect_events("\x1b[?1;2c\x1b[99~b", "b");
 }
 
@@ -97,15 +100,15 @@ static void bindings_are_text(void **state) {
     struct tui_bindings bindings = {0};
     struct err err;
     struct tui_key key;
-    assert_true(tui_bindings_parse(&bindings, STR("# keys\nany q quit\nkernel C-f find\n\nany # hash\n"),
-                                   "keys", NULL, &err));
+    assert_true(tui_bindings_parse(
+        &bindings, STR("# keys\nany q quit\nkernel C-f find\n\nany # hash\n"), "keys", NULL, &err));
     assert_true(tui_key_parse(STR("q"), &key));
     assert_string_equal(tui_bindings_find(&bindings, "kernel", key), "quit");
     assert_true(tui_bindings_parse(&bindings, STR("kernel q none"), "keys", NULL, &err));
     assert_null(tui_bindings_find(&bindings, "kernel", key));
     assert_string_equal(tui_bindings_find(&bindings, "other", key), "quit");
-    assert_false(tui_bindings_parse(&bindings, STR("any q quit\nany Hyper-q quit"), "my.keys", NULL,
-                                    &err));
+    assert_false(
+        tui_bindings_parse(&bindings, STR("any q quit\nany Hyper-q quit"), "my.keys", NULL, &err));
     assert_non_null(strstr(err.text, "my.keys:2: no key is called 'Hyper-q'"));
     assert_true(tui_bindings_key_of(&bindings, "kernel", "find", &key));
     assert_int_equal(key.modifiers, TUI_CTRL);
@@ -124,7 +127,8 @@ static void type(struct tui_field *field, const char *bytes) {
 static void a_field_is_edited_as_a_shell_is(void **state) {
     (void)state;
     struct tui_field field = {0};
-    type(&field, "wrong way\x17" "tile\x01the \x05 µ\x7f!");
+    type(&field, "wrong way\x17"
+                 "tile\x01the \x05 µ\x7f!");
     assert_string_equal(field.text.at, "the wrong tile !");
     type(&field, "\r\x15next\r\x15\x1b[A\x1b[A");
     assert_string_equal(field.text.at, "the wrong tile !");

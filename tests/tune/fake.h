@@ -19,7 +19,8 @@
 #include "tune/private.h"
 #include "tune/tune.h"
 
-/* What a text in a kernel says, a line each: "# latency 900", "# hbm 100", "# broken", "# wrong", "# crash". */
+/* What a text in a kernel says, a line each: "# latency 900", "# hbm 100", "# broken", "# wrong",
+ * "# crash". */
 static double fake_number(const char *source, const char *what, double missing) {
     const char *at = strstr(source, what);
     return at ? strtod(at + strlen(what), NULL) : missing;
@@ -44,15 +45,15 @@ struct fake_place {
     struct loop *loop;
     struct fake_run *runs;
     int started, seeds_run;
-    bool slow; /* evaluations never end by themselves */
-    bool measured; /* times come in samples, of the incumbent too */
-    bool lucky;    /* what is timed after the second time is as slow as the seed kernel */
-    int lnc;       /* physical cores of a launch; 0: not told */
+    bool slow;         /* evaluations never end by themselves */
+    bool measured;     /* times come in samples, of the incumbent too */
+    bool lucky;        /* what is timed after the second time is as slow as the seed kernel */
+    int lnc;           /* physical cores of a launch; 0: not told */
     const char *doubt; /* why samples cannot be compared: the incumbent's are left out; NULL */
-    int fails;     /* so many evaluations end as failures of the place */
+    int fails;         /* so many evaluations end as failures of the place */
     int cancelled, timed, predicted;
-    const char *nki;  /* release that it reports; NULL */
-    char model[1000]; /* of the last job */
+    const char *nki;             /* release that it reports; NULL */
+    char model[1000];            /* of the last job */
     char occasion[24], last[16]; /* of the last job; what it was about: "time", "seeds", "both" */
 };
 
@@ -190,7 +191,9 @@ static void *fake_start(void *self, const struct runner_job *job,
     snprintf(place->model, sizeof place->model, "%s", job->model ? job->model : "");
     snprintf(place->occasion, sizeof place->occasion, "%s", job->occasion ? job->occasion : "");
     snprintf(place->last, sizeof place->last, "%s",
-             job->no_time ? "seeds" : job->no_verify ? "time" : "both");
+             job->no_time     ? "seeds"
+             : job->no_verify ? "time"
+                              : "both");
     place->runs = run;
     place->started += !job->predict_only;
     if (!place->slow)
@@ -298,11 +301,13 @@ static void fake_begin(struct fake *fake, const struct fake_plan *plans, size_t 
     *fake = (struct fake){.folder = mem_strdup("/tmp/hone_tune_XXXXXX"), .place = place};
     assert_non_null(mkdtemp(fake->folder));
     setenv("XDG_STATE_HOME", fake->folder, 1);
-    fake_file(fake->folder, "kernel.py", "def kernel(): x = '''\n    # latency 1000\n    # hbm 1000\n'''\n");
+    fake_file(fake->folder, "kernel.py",
+              "def kernel(): x = '''\n    # latency 1000\n    # hbm 1000\n'''\n");
     fake_file(fake->folder, "reference.py", "def get_inputs(): pass\n");
     fake->loop = loop_new();
     fake->place.loop = fake->loop;
-    fake->proposer = (struct fake_proposer){.vtable = {.name = "script", .repairs = true,
+    fake->proposer = (struct fake_proposer){.vtable = {.name = "script",
+                                                       .repairs = true,
                                                        .self = &fake->proposer,
                                                        .plan = fake_plans,
                                                        .rewrite = fake_rewrite},

@@ -18,7 +18,7 @@ struct told {
 };
 struct teller {
     struct fake *fake;
-    int to, left;       /* changes until it stands still, to be killed there; 0: never */
+    int to, left; /* changes until it stands still, to be killed there; 0: never */
 };
 
 static void tell(void *data) {
@@ -28,8 +28,7 @@ static void tell(void *data) {
     tune_state_print(state, &text);
     struct told told = {state->seq, hash_content(text.at, text.len), ""};
     buf_free(&text);
-    const struct tune_call *last =
-        state->calls.len ? &state->calls.at[state->calls.len - 1] : NULL;
+    const struct tune_call *last = state->calls.len ? &state->calls.at[state->calls.len - 1] : NULL;
     if (last && !last->ended_ms)
         snprintf(told.asked, sizeof told.asked, "%s", last->role ? last->role : "");
     if (write(teller->to, &told, sizeof told) != sizeof told)
@@ -62,8 +61,9 @@ static bool replay_to(void *data, const struct store_event *event) {
     return true;
 }
 
-/* Runs the session in a child, from a state in which it is closed, and kills it after exactly so many
- * changes, or while the role is asked (NULL: whoever). What it told last; *changes counts them. */
+/* Runs the session in a child, from a state in which it is closed, and kills it after exactly so
+ * many changes, or while the role is asked (NULL: whoever). What it told last; *changes counts
+ * them. */
 static struct told kill_run(struct fake *fake, int after, const char *role, int *changes) {
     int pipe_ends[2];
     assert_int_equal(pipe(pipe_ends), 0);

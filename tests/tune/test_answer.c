@@ -10,8 +10,9 @@
 
 #include "tune/answer.h"
 
-#define KERNEL "import nki\n\n@nki.jit\ndef kernel(x):\n    for i in range(4):\n        y = load(x, i)\n" \
-               "        store(y, i)\n    return y\n"
+#define KERNEL                                                                                 \
+    "import nki\n\n@nki.jit\ndef kernel(x):\n    for i in range(4):\n        y = load(x, i)\n" \
+    "        store(y, i)\n    return y\n"
 
 static size_t plans_of(const char *text, struct arena *arena, struct tune_plan *plans) {
     struct err err = {0};
@@ -22,11 +23,12 @@ static void labelled_lines_are_a_plan(void **state) {
     (void)state;
     struct arena *arena = arena_new();
     struct tune_plan plans[TUNE_ANSWER_PLANS];
-    size_t count = plans_of("I looked at the profile.\n\n**Title:** Keep w resident\n- **What**: load w "
-                            "once\n  before the loop over i\nWhy: it is read 32 times\nLines: 40-52\n"
-                            "Metric: `hbm_read_bytes` (bytes)\nDirection: down\nSize: 60 %\n"
-                            "Latency: -20 %\n",
-                            arena, plans);
+    size_t count =
+        plans_of("I looked at the profile.\n\n**Title:** Keep w resident\n- **What**: load w "
+                 "once\n  before the loop over i\nWhy: it is read 32 times\nLines: 40-52\n"
+                 "Metric: `hbm_read_bytes` (bytes)\nDirection: down\nSize: 60 %\n"
+                 "Latency: -20 %\n",
+                 arena, plans);
     assert_int_equal(count, 1);
     assert_string_equal(plans[0].title, "Keep w resident");
     assert_string_equal(plans[0].what, "load w once\n  before the loop over i");
@@ -44,15 +46,20 @@ static void several_plans_are_told_apart(void **state) {
     (void)state;
     struct arena *arena = arena_new();
     struct tune_plan plans[TUNE_ANSWER_PLANS];
-    assert_int_equal(plans_of("## Plan 1: first\nwhat: a\nwhy: b\n---\n## Plan 2: second\nwhat: c\n",
-                              arena, plans), 2);
+    assert_int_equal(
+        plans_of("## Plan 1: first\nwhat: a\nwhy: b\n---\n## Plan 2: second\nwhat: c\n", arena,
+                 plans),
+        2);
     assert_string_equal(plans[0].title, "first");
     assert_string_equal(plans[1].what, "c");
     assert_string_not_equal(plans[0].key, plans[1].key);
     /* Numbers tell plans apart, those of lines do not. */
-    assert_int_equal(plans_of("title: a\nwhat: TILE_N is 1024\n---\ntitle: b\nwhat: TILE_N is 8\n---\n"
-                              "title: c\nwhat: Fuse lines 4-6 into 2 loops.\n---\ntitle: d\n"
-                              "what: fuse Lines 5 to 7 into 2 loops\n", arena, plans), 4);
+    assert_int_equal(
+        plans_of("title: a\nwhat: TILE_N is 1024\n---\ntitle: b\nwhat: TILE_N is 8\n---\n"
+                 "title: c\nwhat: Fuse lines 4-6 into 2 loops.\n---\ntitle: d\n"
+                 "what: fuse Lines 5 to 7 into 2 loops\n",
+                 arena, plans),
+        4);
     assert_string_not_equal(plans[0].key, plans[1].key);
     assert_string_equal(plans[2].key, plans[3].key);
     arena_free(arena);
@@ -62,10 +69,11 @@ static void json_is_a_plan_too(void **state) {
     (void)state;
     struct arena *arena = arena_new();
     struct tune_plan plans[TUNE_ANSWER_PLANS];
-    size_t count = plans_of("Here:\n```json\n{\"plans\": [{\"title\": \"t\", \"what\": [\"one\", \"two\"], "
-                            "\"lines\": [3, 9], \"metric\": \"pe_utilization\", \"direction\": "
-                            "\"increase\", \"size\": 0.3, \"expected_latency\": \"1.25x faster\"}]}\n```\n",
-                            arena, plans);
+    size_t count =
+        plans_of("Here:\n```json\n{\"plans\": [{\"title\": \"t\", \"what\": [\"one\", \"two\"], "
+                 "\"lines\": [3, 9], \"metric\": \"pe_utilization\", \"direction\": "
+                 "\"increase\", \"size\": 0.3, \"expected_latency\": \"1.25x faster\"}]}\n```\n",
+                 arena, plans);
     assert_int_equal(count, 1);
     assert_string_equal(plans[0].what, "one\ntwo");
     assert_int_equal(plans[0].last_line, 9);
@@ -130,8 +138,7 @@ static void a_fenced_file_is_a_kernel(void **state) {
                   "import nki\ndef kernel(x):\n    return x\n");
 }
 
-#define BLOCK(search, replace) \
-    "<<<<<<< SEARCH\n" search "=======\n" replace ">>>>>>> REPLACE\n"
+#define BLOCK(search, replace) "<<<<<<< SEARCH\n" search "=======\n" replace ">>>>>>> REPLACE\n"
 
 static void search_and_replace_blocks_change_the_kernel(void **state) {
     (void)state;
@@ -148,10 +155,11 @@ static void search_and_replace_blocks_change_the_kernel(void **state) {
 
 static void a_unified_diff_changes_the_kernel(void **state) {
     (void)state;
-    assert_kernel("```diff\n--- a/kernel.py\n+++ b/kernel.py\n@@ -99,3 +99,2 @@\n     for i in range(4):\n"
-                  "-        y = load(x, i)\n+        y = load(x, 0)\n         store(y, i)\n```\n",
-                  "import nki\n\n@nki.jit\ndef kernel(x):\n    for i in range(4):\n"
-                  "        y = load(x, 0)\n        store(y, i)\n    return y\n");
+    assert_kernel(
+        "```diff\n--- a/kernel.py\n+++ b/kernel.py\n@@ -99,3 +99,2 @@\n     for i in range(4):\n"
+        "-        y = load(x, i)\n+        y = load(x, 0)\n         store(y, i)\n```\n",
+        "import nki\n\n@nki.jit\ndef kernel(x):\n    for i in range(4):\n"
+        "        y = load(x, 0)\n        store(y, i)\n    return y\n");
 }
 
 static void what_cannot_be_applied_says_why(void **state) {
@@ -172,14 +180,17 @@ static void a_block_that_stands_twice_is_one(void **state) {
     (void)state;
     static const char changed[] = "import nki\n\n@nki.jit\ndef kernel(x):\n    for i in range(4):\n"
                                   "        y = load(x, 0)\n        store(y, i)\n    return y\n";
-    assert_kernel(BLOCK("y = load(x, i)\n", "y = load(x, 0)\n")
-                      "Once more, all of it:\n" BLOCK("y = load(x, i)\n", "y = load(x, 0)\n"), changed);
+    assert_kernel(BLOCK("y = load(x, i)\n", "y = load(x, 0)\n") "Once more, all of it:\n" BLOCK(
+                      "y = load(x, i)\n", "y = load(x, 0)\n"),
+                  changed);
     assert_kernel(BLOCK("store(y, i)\n", "store(y, i)\nstore(y, i)\n")
-                      BLOCK("store(y, i)\nstore(y, i)\n", "store(y, i)\n"), KERNEL);
-    assert_kernel(BLOCK("store(y, i)\n", "store(y, 0)\nstore(y, 0)\n") BLOCK("store(y, 0)\n", "store(y, i)\n")
-                      BLOCK("store(y, 0)\n", "store(y, i)\n"),
-                  "import nki\n\n@nki.jit\ndef kernel(x):\n    for i in range(4):\n        y = load(x, i)\n"
-                  "        store(y, i)\n        store(y, i)\n    return y\n");
+                      BLOCK("store(y, i)\nstore(y, i)\n", "store(y, i)\n"),
+                  KERNEL);
+    assert_kernel(
+        BLOCK("store(y, i)\n", "store(y, 0)\nstore(y, 0)\n") BLOCK("store(y, 0)\n", "store(y, i)\n")
+            BLOCK("store(y, 0)\n", "store(y, i)\n"),
+        "import nki\n\n@nki.jit\ndef kernel(x):\n    for i in range(4):\n        y = load(x, i)\n"
+        "        store(y, i)\n        store(y, i)\n    return y\n");
 }
 
 /* As the prompt shows them, and as people and tools do. */
@@ -188,12 +199,14 @@ static void copied_line_numbers_are_dropped(void **state) {
     static const char changed[] = "import nki\n\n@nki.jit\ndef kernel(x):\n    for i in range(4):\n"
                                   "        y = load(x, 0)\n        z = y\n        store(y, i)\n"
                                   "    return y\n";
-    assert_kernel(BLOCK("   6          y = load(x, i)\n   7          store(y, i)\n",
-                        "   6          y = load(x, 0)\n   7          z = y\n   8          store(y, i)\n"),
-                  changed);
-    assert_kernel(BLOCK("  6 |         y = load(x, i)\n  7 |         store(y, i)\n",
-                        "  6 |         y = load(x, 0)\n  6 |         z = y\n  7 |         store(y, i)\n"),
-                  changed);
+    assert_kernel(
+        BLOCK("   6          y = load(x, i)\n   7          store(y, i)\n",
+              "   6          y = load(x, 0)\n   7          z = y\n   8          store(y, i)\n"),
+        changed);
+    assert_kernel(
+        BLOCK("  6 |         y = load(x, i)\n  7 |         store(y, i)\n",
+              "  6 |         y = load(x, 0)\n  6 |         z = y\n  7 |         store(y, i)\n"),
+        changed);
     assert_kernel(BLOCK("6: y = load(x, i)\n", "y = load(x, 0)\nz = y\n"), changed);
     assert_kernel("```python\n   1  import nki\n   2\n   3  @nki.jit\n   4  def kernel(x):\n"
                   "   5      return x\n```\n",
@@ -202,9 +215,10 @@ static void copied_line_numbers_are_dropped(void **state) {
 
 static void what_may_be_no_line_number_stays(void **state) {
     (void)state;
-    assert_kernel(BLOCK("6: y = load(x, i)\n", "128: 64,\n256: 64,\n"),
-                  "import nki\n\n@nki.jit\ndef kernel(x):\n    for i in range(4):\n        128: 64,\n"
-                  "        256: 64,\n        store(y, i)\n    return y\n");
+    assert_kernel(
+        BLOCK("6: y = load(x, i)\n", "128: 64,\n256: 64,\n"),
+        "import nki\n\n@nki.jit\ndef kernel(x):\n    for i in range(4):\n        128: 64,\n"
+        "        256: 64,\n        store(y, i)\n    return y\n");
     assert_refused(BLOCK("6: y = load(x, i)\n9: store(y, i)\n", "z\n"), "not in the kernel");
 }
 
@@ -212,8 +226,9 @@ static void what_no_keyboard_types_is_explained(void **state) {
     (void)state;
     assert_refused(BLOCK("y = load(x, \u2212i)\n", "z\n"),
                    "line 1 of it has a typographic minus (U+2212) at column 13; write -");
-    assert_refused(BLOCK("for i in range(4):\ny\u00a0= load(x, i)\n", "z\n"),
-                   "line 2 of it has a non-breaking space (U+00A0) at column 2; write a plain blank");
+    assert_refused(
+        BLOCK("for i in range(4):\ny\u00a0= load(x, i)\n", "z\n"),
+        "line 2 of it has a non-breaking space (U+00A0) at column 2; write a plain blank");
     assert_refused(BLOCK("y = load(\u201cx\u201d, i)\n", "z\n"), "a curly quote (U+201C)");
 }
 

@@ -3,7 +3,8 @@
 #include "tune/fake.h"
 #include "tune/budget.h"
 
-#define SOURCE(latency, mark) "def kernel(): x = '''\n    # latency " latency "\n    # " mark "\n'''\n"
+#define SOURCE(latency, mark) \
+    "def kernel(): x = '''\n    # latency " latency "\n    # " mark "\n'''\n"
 
 static const struct fake_plan plans[] = {{"1", SOURCE("900", "1"), NAN, NULL},
                                          {"2", SOURCE("800", "2"), NAN, NULL},
@@ -104,10 +105,10 @@ static struct tune_state *replayed(const char *const (*events)[2], size_t count)
     return state;
 }
 
-#define PRICED(label)                                                                              \
-    {                                                                                              \
-        .name = label, .asked = "anthropic, x", .price_input = 1, .price_output = 10,              \
-        .price_cache_read = 0.1, .price_cache_write = 1.25                                         \
+#define PRICED(label)                                                                 \
+    {                                                                                 \
+        .name = label, .asked = "anthropic, x", .price_input = 1, .price_output = 10, \
+        .price_cache_read = 0.1, .price_cache_write = 1.25                            \
     }
 static const struct tune_role_model priced[] = {PRICED("a")};
 static const struct tune_role_model stranger[] = {{.name = "b",

@@ -9,7 +9,7 @@
 
 #include "tune/private.h"
 
-#define MODEL(label)                                                                               \
+#define MODEL(label) \
     { .name = label, .asked = "openai, x" }
 static const struct tune_role_model models[] = {MODEL("a"), MODEL("b"), MODEL("c")};
 

@@ -6,7 +6,8 @@
 #include <sqlite3.h>
 #include <sys/resource.h>
 
-#define SOURCE(latency, more) "def kernel(): x = '''\n    # latency " latency "\n    # " more "\n'''\n"
+#define SOURCE(latency, more) \
+    "def kernel(): x = '''\n    # latency " latency "\n    # " more "\n'''\n"
 #define ACT(...) ((struct tune_action){__VA_ARGS__})
 
 static const struct fake_plan plans[] = {{"first", SOURCE("800", "one"), 0.4, NULL},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A session with models that is killed at every point of a round, while models are asked for lessons
-// too, and services that die in the middle of an answer: nothing is lost, nothing is there twice.
+// A session with models that is killed at every point of a round, while models are asked for
+// lessons too, and services that die in the middle of an answer: nothing is lost, nothing is there
+// twice.
 #include "tune/kill.h"
 
 #include <arpa/inet.h>
@@ -112,7 +113,8 @@ static int until_lessons(void) {
     return changes;
 }
 
-/* Each point where lessons are written, and a third of those before: test_crash.c kills there, too. */
+/* Each point where lessons are written, and a third of those before: test_crash.c kills there,
+ * too. */
 static void every_point_of_a_round(void **unused) {
     (void)unused;
     int lessons = until_lessons(), all = round_killed(10000);
@@ -158,7 +160,7 @@ static void killed_while_asked(const char *role) {
     size_t calls = state->calls.len;
     fake_act(&models.fake, (struct tune_action){.kind = TUNE_ACT_START});
     assert_true(state->calls.len > calls);
-    assert_string_equal(state->calls.at[calls].role, role);     /* the question is put again */
+    assert_string_equal(state->calls.at[calls].role, role); /* the question is put again */
     round_is_as_ever(&models.fake, "Write less", "Look at what is written.");
     models_end(&models);
 }
@@ -174,8 +176,7 @@ static pid_t dying_service(int answers_begun, int *port) {
     static const char reply[] =
         "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 9999\r\n\r\n"
         "data: {\"choices\": [{\"delta\": {\"content\": \"title: Half of\"}}]}\n\n";
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
     int listens = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(bind(listens, (struct sockaddr *)&address, sizeof address), 0);
@@ -189,7 +190,7 @@ static pid_t dying_service(int answers_begun, int *port) {
         if (at < 0 || read(at, request, sizeof request) <= 0 ||
             write(at, reply, sizeof reply - 1) < 0)
             _exit(1);
-        struct linger hard = {1, 0};        /* a reset: what a killed process leaves */
+        struct linger hard = {1, 0}; /* a reset: what a killed process leaves */
         usleep(20000);
         setsockopt(at, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
         close(at);

@@ -19,7 +19,8 @@ static const char EXPERIMENTS[] =
     "\"plan\": \"Wider tiles\", \"error\": \"\", \"profile\": {\"ttft_ms\": 3.0}}\n"
     "\n"
     "{\"round\": 2, \"status\": \"compile_fail\", \"latency_ms\": Infinity, \"score\": NaN, "
-    "\"plan\": \"Keep -Infinity in quotes\", \"error\": \"no \\\"code\\\" block\", \"profile\": {}}\n"
+    "\"plan\": \"Keep -Infinity in quotes\", \"error\": \"no \\\"code\\\" block\", \"profile\": "
+    "{}}\n"
     "{\"round\": 3, \"status\": \"impro\n"
     "[1, 2]\n"
     "{\"round\": 4}\n"
@@ -53,26 +54,27 @@ static void experiments_of_the_ancestor(void **unused) {
     tune_foreign_free(&foreign);
 }
 
-/* As its json.dumps writes it: ASCII with escapes, surrogates too; 0.0 and Infinity for what was not
- * measured; a score that is none; a plan cut after a hundred characters, in Markdown. */
+/* As its json.dumps writes it: ASCII with escapes, surrogates too; 0.0 and Infinity for what was
+ * not measured; a score that is none; a plan cut after a hundred characters, in Markdown. */
 static void experiments_as_they_are(void **unused) {
     (void)unused;
     struct tune_foreign foreign = {0};
-    read_text(&foreign, "experiments.jsonl",
-              "{\"round\": 1, \"status\": \"improved\", \"latency_ms\": 650.5, \"score\": 0.0, "
-              "\"plan\": \"**Keep the gain in SBUF** The kernel loads it for every row \\u2014 32 ti\", "
-              "\"error\": \"\", \"profile\": {}}\n"
-              "{\"round\": 2, \"status\": \"correctness_fail\", \"latency_ms\": 0.0, \"score\": 0.0, "
-              "\"plan\": \"## Optimization Plan: Transpose by DMA \\ud83d\\ude80\", \"error\": "
-              "\"Accuracy check failed after optimization\", \"profile\": {}}\n"
-              "{\"round\": 3, \"status\": \"compile_fail\", \"latency_ms\": 0.0, \"score\": 0.0, "
-              "\"plan\": \"Fuse\", \"error\": \"No code block in executor response\", \"profile\": {}}\n"
-              "{\"round\": 4, \"status\": \"divergence_revert\", \"latency_ms\": Infinity, "
-              "\"score\": 0.0, \"plan\": \"I'll apply two banks\", \"error\": \"\", \"profile\": {}}\n"
-              "{\"round\": 5, \"status\": \"improved\", \"latency_ms\": 520.4, \"score\": NaN, "
-              "\"plan\": \"Wider tiles\", \"error\": \"\", \"profile\": {}}\n"
-              "{\"round\": 6, \"status\": \"no_improvement\", \"latency_ms\": 530.0, \"score\": 0.0, "
-              "\"plan\": \"Wider tiles\", \"error\": \"\", \"profile\": {}}\n");
+    read_text(
+        &foreign, "experiments.jsonl",
+        "{\"round\": 1, \"status\": \"improved\", \"latency_ms\": 650.5, \"score\": 0.0, "
+        "\"plan\": \"**Keep the gain in SBUF** The kernel loads it for every row \\u2014 32 ti\", "
+        "\"error\": \"\", \"profile\": {}}\n"
+        "{\"round\": 2, \"status\": \"correctness_fail\", \"latency_ms\": 0.0, \"score\": 0.0, "
+        "\"plan\": \"## Optimization Plan: Transpose by DMA \\ud83d\\ude80\", \"error\": "
+        "\"Accuracy check failed after optimization\", \"profile\": {}}\n"
+        "{\"round\": 3, \"status\": \"compile_fail\", \"latency_ms\": 0.0, \"score\": 0.0, "
+        "\"plan\": \"Fuse\", \"error\": \"No code block in executor response\", \"profile\": {}}\n"
+        "{\"round\": 4, \"status\": \"divergence_revert\", \"latency_ms\": Infinity, "
+        "\"score\": 0.0, \"plan\": \"I'll apply two banks\", \"error\": \"\", \"profile\": {}}\n"
+        "{\"round\": 5, \"status\": \"improved\", \"latency_ms\": 520.4, \"score\": NaN, "
+        "\"plan\": \"Wider tiles\", \"error\": \"\", \"profile\": {}}\n"
+        "{\"round\": 6, \"status\": \"no_improvement\", \"latency_ms\": 530.0, \"score\": 0.0, "
+        "\"plan\": \"Wider tiles\", \"error\": \"\", \"profile\": {}}\n");
     assert_int_equal(foreign.complaints.len, 0);
     assert_int_equal(foreign.attempts.len, 6);
     const struct tune_import *rows = foreign.attempts.at;
@@ -88,8 +90,8 @@ static void experiments_as_they_are(void **unused) {
     const struct tune_experience *closed = &foreign.experiences.at[0];
     assert_string_equal(closed->title, "2 directions that did not work for nki-kernel-agent");
     assert_non_null(strstr(closed->summary, "- Transpose by DMA"));
-    assert_null(strstr(closed->summary, "Fuse"));       /* there was no kernel */
-    assert_null(strstr(closed->summary, "Wider"));      /* it worked the other time */
+    assert_null(strstr(closed->summary, "Fuse"));  /* there was no kernel */
+    assert_null(strstr(closed->summary, "Wider")); /* it worked the other time */
     assert_null(closed->family);
     tune_foreign_free(&foreign);
 }
@@ -110,24 +112,27 @@ static void rewrites_of_the_ancestor(void **unused) {
     assert_null(item->family);
     assert_true(isnan(item->speedup));
     assert_int_equal(foreign.complaints.len, 2);
-    assert_true(str_starts(str_of(foreign.complaints.at[0]), "optimization_memory/rewrites.json:1: "));
-    assert_true(str_starts(str_of(foreign.complaints.at[1]), "optimization_memory/rewrites.json:2: "));
+    assert_true(
+        str_starts(str_of(foreign.complaints.at[0]), "optimization_memory/rewrites.json:1: "));
+    assert_true(
+        str_starts(str_of(foreign.complaints.at[1]), "optimization_memory/rewrites.json:2: "));
     read_text(&foreign, "b/rewrites.json", "[{\"title\": \"x\",\n\n \"summary\" \"y\"}]");
     assert_true(str_starts(str_of(foreign.complaints.at[2]), "b/rewrites.json:3: "));
     tune_foreign_free(&foreign);
 }
 
-/* Its title is the first fifty bytes of the summary, with stars that do not close; the code is at the end
- * of the summary. */
+/* Its title is the first fifty bytes of the summary, with stars that do not close; the code is at
+ * the end of the summary. */
 static void rewrites_as_they_are(void **unused) {
     (void)unused;
     struct tune_foreign foreign = {0};
-    read_text(&foreign, "rewrites.json",
-              "[\n  {\n    \"title\": \"**Keep what no row changes resident in SBUF across th\",\n"
-              "    \"summary\": \"**Keep what no row changes resident in SBUF across the loop**\\n"
-              "Load it once \\u2014 before the loop.\\nOriginal code:\\n```python\\nfor i in rows:\\n"
-              "    g = nl.load(gain)\\n```\\n\\n**Optimized code:**\\n```\\ng = nl.load(gain)\\n"
-              "for i in rows:\\n    pass\\n```\\nMore words.\"\n  }\n]");
+    read_text(
+        &foreign, "rewrites.json",
+        "[\n  {\n    \"title\": \"**Keep what no row changes resident in SBUF across th\",\n"
+        "    \"summary\": \"**Keep what no row changes resident in SBUF across the loop**\\n"
+        "Load it once \\u2014 before the loop.\\nOriginal code:\\n```python\\nfor i in rows:\\n"
+        "    g = nl.load(gain)\\n```\\n\\n**Optimized code:**\\n```\\ng = nl.load(gain)\\n"
+        "for i in rows:\\n    pass\\n```\\nMore words.\"\n  }\n]");
     assert_int_equal(foreign.complaints.len, 0);
     assert_int_equal(foreign.experiences.len, 1);
     const struct tune_experience *item = &foreign.experiences.at[0];
@@ -159,19 +164,22 @@ static void put(const char *folder, const char *name, const char *text) {
     free(path);
 }
 
-/* "spec_code" is the reference; the plans are in another file, by number. What has no code at all was
- * not tried. */
+/* "spec_code" is the reference; the plans are in another file, by number. What has no code at all
+ * was not tried. */
 static const char EXECUTOR[] =
     "{\"exp_date\": \"d\", \"executor_results\": [{\"service_name\": \"bmm_softmax_ID0\", "
     "\"case_name\": \"c0\",\n \"plan_0_0\": {\"body\": \"import neuronxcc.nki as nki\\nfast\","
     " \"baseline\": \"import neuronxcc.nki as nki\\nslow\", \"spec_code\": \"import numpy as np\", "
     "\"problem\": \"bmm_softmax\", \"kernel_metadata\": \"{\\\"rel_diffs\\\": NaN}\", "
     "\"latency\": 2.0, \"speedup\": 1.5},\n \"plan_0_1\": {\"body\": \"nl.x\", \"problem\": "
-    "\"bmm_softmax\", \"error\": \"Traceback:\\n  File\\nSyntaxError: no \\u201ctile\\u201d\\n\"},\n"
-    " \"plan_1_0\": {\"body\": \"nl.b\", \"baseline\": \"nl.a\", \"spec_code\": \"s\", \"problem\": "
+    "\"bmm_softmax\", \"error\": \"Traceback:\\n  File\\nSyntaxError: no "
+    "\\u201ctile\\u201d\\n\"},\n"
+    " \"plan_1_0\": {\"body\": \"nl.b\", \"baseline\": \"nl.a\", \"spec_code\": \"s\", "
+    "\"problem\": "
     "\"bmm\", \"latency\": 9, \"speedup\": 0.5},\n"
     " \"plan_1_1\": {\"error\": \"No implementation found\"},\n"
-    " \"plan_2_0\": {\"body\": \"nl.c\", \"problem\": \"bmm\", \"latency\": 1, \"speedup\": null}}]}";
+    " \"plan_2_0\": {\"body\": \"nl.c\", \"problem\": \"bmm\", \"latency\": 1, \"speedup\": "
+    "null}}]}";
 
 static void accelopt(void **unused) {
     (void)unused;
@@ -181,14 +189,16 @@ static void accelopt(void **unused) {
     put(folder, "11-11/executor_results.json", EXECUTOR);
     put(folder, "11-11/planner_results.json",
         "[{\"service_name\": \"bmm_softmax_ID0\", \"reasonings\": [\"r\", null], \"plans\": "
-        "[\"Looking at it.\\n\\n**Optimization: Keep rows in SBUF**\\nAll of them.\", \"Split K\"]}]");
+        "[\"Looking at it.\\n\\n**Optimization: Keep rows in SBUF**\\nAll of them.\", \"Split "
+        "K\"]}]");
     assert_true(tune_foreign_read(folder, &foreign, &err));
     assert_int_equal(foreign.complaints.len, 0);
     assert_int_equal(foreign.attempts.len, 5);
     assert_string_equal(foreign.attempts.at[0].name, "plan_0_0");
     assert_string_equal(foreign.attempts.at[0].title, "Keep rows in SBUF");
     assert_string_equal(foreign.attempts.at[0].source, "11-11/executor_results.json:2");
-    assert_string_equal(foreign.attempts.at[1].reason, "SyntaxError: no \xe2\x80\x9ctile\xe2\x80\x9d");
+    assert_string_equal(foreign.attempts.at[1].reason,
+                        "SyntaxError: no \xe2\x80\x9ctile\xe2\x80\x9d");
     assert_string_equal(foreign.attempts.at[4].title, "plan_2_0 of bmm");
     /* What failed there is known again by its kernel; what did not is no reason not to run it. */
     assert_string_equal(foreign.attempts.at[1].normal, nki_source_hash(STR("nl.x  # x")).hex);
@@ -213,13 +223,15 @@ static void accelopt(void **unused) {
 static void accelopt_memory(void **unused) {
     (void)unused;
     struct tune_foreign foreign = {0};
-    read_text(&foreign, "rewrites/aggregated_rewrites_list.json",
-              "[{\"service_name\": \"rope\", \"id\": \"plan_1\", \"speedup_original\": 0.5, "
-              "\"speedup\": 2.0, \"slow_kernel\": \"nl.s\", \"fast_kernel\": \"nl.f\", \"summary\": "
-              "\"**Pack the Halves**\\nInto one tile.\", \"title\": \"**Pack the Halves**\"},\n"
-              "{\"service_name\": \"rope\", \"title\": \"**No optimization found**\", \"speedup\": 1.2},\n"
-              "{\"service_name\": \"rope\", \"title\": \"\", \"summary\": \"Undo it.\", "
-              "\"speedup\": 1.1, \"fast_kernel\": \"import triton\\n@triton.jit\"}]");
+    read_text(
+        &foreign, "rewrites/aggregated_rewrites_list.json",
+        "[{\"service_name\": \"rope\", \"id\": \"plan_1\", \"speedup_original\": 0.5, "
+        "\"speedup\": 2.0, \"slow_kernel\": \"nl.s\", \"fast_kernel\": \"nl.f\", \"summary\": "
+        "\"**Pack the Halves**\\nInto one tile.\", \"title\": \"**Pack the Halves**\"},\n"
+        "{\"service_name\": \"rope\", \"title\": \"**No optimization found**\", \"speedup\": "
+        "1.2},\n"
+        "{\"service_name\": \"rope\", \"title\": \"\", \"summary\": \"Undo it.\", "
+        "\"speedup\": 1.1, \"fast_kernel\": \"import triton\\n@triton.jit\"}]");
     assert_int_equal(foreign.complaints.len, 0);
     assert_int_equal(foreign.experiences.len, 2);
     assert_true(foreign.experiences.at[0].speedup < 1);
@@ -228,11 +240,12 @@ static void accelopt_memory(void **unused) {
     assert_string_equal(foreign.experiences.at[0].source,
                         "AccelOpt, rewrites/aggregated_rewrites_list.json:1");
     assert_string_equal(foreign.experiences.at[1].title, "Undo it");
-    assert_string_equal(foreign.experiences.at[1].dialect, "other");    /* not here, then */
+    assert_string_equal(foreign.experiences.at[1].dialect, "other"); /* not here, then */
     tune_foreign_free(&foreign);
 }
 
-/* Speedups are over the baseline, verdicts are sentences, decisions have no kernel and no numbers. */
+/* Speedups are over the baseline, verdicts are sentences, decisions have no kernel and no
+ * numbers. */
 static const char CANDIDATES[] =
     "{\"id\": \"n_v1\", \"op\": \"rmsnorm\", \"candidate\": \"runs/n_v1.py\", \"parent\": "
     "\"baseline:n_0.py\", \"passed\": true, \"verdict\": \"PROMOTED (phase-1; DAG root)\", "
@@ -241,15 +254,18 @@ static const char CANDIDATES[] =
     "{\"id\": \"n_v2\", \"op\": \"rmsnorm\", \"candidate\": \"runs/n_v2.py (kept)\", \"parent\": "
     "\"n_v1\", \"passed\": true, \"verdict\": \"promoted\", \"latency_ms\": 1.0, \"speedup\": 1.0, "
     "\"direction\": \"D1\", \"notes\": \"Reads x once.\"}\n"
-    "{\"id\": \"n_v3\", \"op\": \"rmsnorm\", \"candidate\": \"runs/n_v3.py\", \"parent\": \"n_v2\", "
+    "{\"id\": \"n_v3\", \"op\": \"rmsnorm\", \"candidate\": \"runs/n_v3.py\", \"parent\": "
+    "\"n_v2\", "
     "\"passed\": true, \"verdict\": \"NOT PROMOTED -- byte-identical no-op\", \"latency_ms\": 1.0, "
     "\"speedup\": 1.9, \"lever\": \"wider transfers\", \"decision\": \"Leave it.\"}\n"
-    "{\"id\": \"n_v4\", \"op\": \"rmsnorm\", \"candidate\": \"runs/n_v4.py\", \"parent\": \"n_v2\", "
+    "{\"id\": \"n_v4\", \"op\": \"rmsnorm\", \"candidate\": \"runs/n_v4.py\", \"parent\": "
+    "\"n_v2\", "
     "\"passed\": true, \"verdict\": \"measured-reject\", \"latency_ms\": 2.0, \"speedup\": 1.5, "
     "\"notes\": \"Four products.\"}\n"
     "{\"id\": \"n_v2_again\", \"op\": \"rmsnorm\", \"candidate\": \"runs/n_v2.py\", \"parent\": "
     "\"n_v2\", \"passed\": true, \"verdict\": \"control\", \"latency_ms\": 0.9, \"speedup\": 1.1}\n"
-    "{\"id\": \"n_d5\", \"op\": \"rmsnorm\", \"candidate\": null, \"parent\": \"n_v2\", \"passed\": "
+    "{\"id\": \"n_d5\", \"op\": \"rmsnorm\", \"candidate\": null, \"parent\": \"n_v2\", "
+    "\"passed\": "
     "null, \"kind\": \"closed-direction-record-only\", \"direction\": \"D5: fewer products\", "
     "\"closure_rationale\": \"The precision is pinned.\"}\n"
     "{\"id\": \"n_v6\", \"op\": \"rmsnorm\", \"parent\": \"n_v1\", \"passed\": false, "
@@ -266,16 +282,15 @@ static void kda(void **unused) {
     put(folder, "norm/runs/n_v4.py", "import nki\na = 4\n");
     assert_true(tune_foreign_read(folder, &foreign, &err));
     assert_int_equal(foreign.complaints.len, 0);
-    static const enum tune_status is[] = {TUNE_STATUS_KEEP,         TUNE_STATUS_KEEP,
-                                          TUNE_STATUS_REVERT,       TUNE_STATUS_REJECTED,
-                                          TUNE_STATUS_INCONCLUSIVE, TUNE_STATUS_REVERT,
-                                          TUNE_STATUS_FAILED};
+    static const enum tune_status is[] = {
+        TUNE_STATUS_KEEP,         TUNE_STATUS_KEEP,   TUNE_STATUS_REVERT, TUNE_STATUS_REJECTED,
+        TUNE_STATUS_INCONCLUSIVE, TUNE_STATUS_REVERT, TUNE_STATUS_FAILED};
     assert_int_equal(foreign.attempts.len, COUNT_OF(is));
     for (size_t i = 0; i < COUNT_OF(is); i++)
         assert_int_equal(foreign.attempts.at[i].is, is[i]);
     assert_string_equal(foreign.attempts.at[0].title, "rows in one pass");
     assert_string_equal(foreign.attempts.at[0].status, "PROMOTED");
-    assert_string_equal(foreign.attempts.at[1].title, "n_v2: Reads x once");    /* not "D1" */
+    assert_string_equal(foreign.attempts.at[1].title, "n_v2: Reads x once"); /* not "D1" */
     assert_true(fabs(foreign.attempts.at[1].speedup - 2) < 1e-9);
     assert_string_equal(foreign.attempts.at[2].status, "NOT PROMOTED");
     assert_true(fabs(foreign.attempts.at[3].speedup - 0.5) < 1e-9);
@@ -290,8 +305,9 @@ static void kda(void **unused) {
     const struct tune_experience *closed = &foreign.experiences.at[2];
     assert_string_equal(closed->title, "4 directions that did not work for KDA on rmsnorm");
     assert_string_equal(closed->family, "norm");
-    assert_non_null(strstr(closed->summary, "- D5: fewer products (closed-direction-record-only): The "
-                                            "precision is pinned.\n"));
+    assert_non_null(strstr(closed->summary,
+                           "- D5: fewer products (closed-direction-record-only): The "
+                           "precision is pinned.\n"));
     tune_foreign_free(&foreign);
     folder_remove(folder);
 }
@@ -321,19 +337,23 @@ static void kernels_are_below_the_folder(void **unused) {
     folder_remove(folder);
 }
 
-#define PLANNED "CodeCandidate(parent=CodeCandidate(parent=None,\nplan=None,\ncode='''import nki\n" \
-    "x = \\'a\\'\n''',\nscore=4.0,\ntranslation_score=None,\nhw_feedback=[],\n" \
-    "plan_gen_model='None',\ncode_gen_model='None',\nstdout=None,\nstderr=None),\n" \
-    "plan='''## Analysis of Current Code\n\nIt is slow.\n\n**Selected Optimization: Use the scalar "   \
+#define PLANNED                                                                               \
+    "CodeCandidate(parent=CodeCandidate(parent=None,\nplan=None,\ncode='''import nki\n"       \
+    "x = \\'a\\'\n''',\nscore=4.0,\ntranslation_score=None,\nhw_feedback=[],\n"               \
+    "plan_gen_model='None',\ncode_gen_model='None',\nstdout=None,\nstderr=None),\n"           \
+    "plan='''## Analysis of Current Code\n\nIt is slow.\n\n**Selected Optimization: Use the " \
+    "scalar "                                                                                 \
     "engine\\'s port**\n''',\ncode='''import nki\nprint(\"a\\nb\")\n''',\n"
 
 static void autocomp(void **unused) {
     (void)unused;
     struct tune_foreign foreign = {0};
-    read_text(&foreign, "out/candidates-iter-3/candidate_1.txt",
-              PLANNED "score=2.0,\ntranslation_score=None,\nhw_feedback=['a, b', (1, 2), {'k': "
-              "[None]}],\nplan_gen_model='m',\ncode_gen_model='m',\nstdout='Latency: 2.327 ms (P99)\\n',"
-              "\nstderr=\"it's\")");
+    read_text(
+        &foreign, "out/candidates-iter-3/candidate_1.txt",
+        PLANNED
+        "score=2.0,\ntranslation_score=None,\nhw_feedback=['a, b', (1, 2), {'k': "
+        "[None]}],\nplan_gen_model='m',\ncode_gen_model='m',\nstdout='Latency: 2.327 ms (P99)\\n',"
+        "\nstderr=\"it's\")");
     assert_int_equal(foreign.complaints.len, 0);
     assert_int_equal(foreign.attempts.len, 1);
     assert_int_equal(foreign.attempts.at[0].round, 3);
@@ -362,32 +382,37 @@ static void autocomp(void **unused) {
 static void autocomp_of_old(void **unused) {
     (void)unused;
     struct tune_foreign foreign = {0};
-    read_text(&foreign, "candidate_0.txt",
-              "CodeCandidate(parent=CodeCandidate(parent=None,\nplan=None,\ncode='''\ndef test(a):\n"
-              "  '''It's a doc'''\n  nl.matmul(a, a)\n''',\nscore=28.68,\nspad_acc_stats=[],\n"
-              "plan_gen_model='None',\ncode_gen_model='None'),\nplan='''Selected optimization: Add loop "
-              "levels so that larger blocks are loaded\n\nWhat\xe2\x80\x99s inefficient''',\ncode='''x''',"
-              "\nscore=14.34,\nspad_acc_stats=[],\nplan_gen_model='o4-mini',\ncode_gen_model='gpt-5')");
+    read_text(
+        &foreign, "candidate_0.txt",
+        "CodeCandidate(parent=CodeCandidate(parent=None,\nplan=None,\ncode='''\ndef test(a):\n"
+        "  '''It's a doc'''\n  nl.matmul(a, a)\n''',\nscore=28.68,\nspad_acc_stats=[],\n"
+        "plan_gen_model='None',\ncode_gen_model='None'),\nplan='''Selected optimization: Add loop "
+        "levels so that larger blocks are loaded\n\nWhat\xe2\x80\x99s "
+        "inefficient''',\ncode='''x''',"
+        "\nscore=14.34,\nspad_acc_stats=[],\nplan_gen_model='o4-mini',\ncode_gen_model='gpt-5')");
     assert_int_equal(foreign.complaints.len, 0);
     assert_int_equal(foreign.experiences.len, 1);
     const struct tune_experience *item = &foreign.experiences.at[0];
     assert_string_equal(item->title, "Add loop levels so that larger blocks are loaded");
     assert_string_equal(item->slow, "\ndef test(a):\n  '''It's a doc'''\n  nl.matmul(a, a)\n");
-    assert_true(isnan(foreign.attempts.at[0].latency_us));  /* a score alone has no unit */
+    assert_true(isnan(foreign.attempts.at[0].latency_us)); /* a score alone has no unit */
     tune_foreign_free(&foreign);
 }
 
-/* What failed is only among the results: the candidate after what was said, the outcome beside it. */
+/* What failed is only among the results: the candidate after what was said, the outcome beside
+ * it. */
 static void autocomp_results(void **unused) {
     (void)unused;
     struct tune_foreign foreign = {0};
     struct err err = {0};
     char *folder = folder_new();
     put(folder, "eval-results-iter-2/code_0_result_full.txt",
-        "{'correct': False, 'latency': None, 'stdout': '', 'stderr': 'Traceback:\n  File \"x\"\n'}\n"
+        "{'correct': False, 'latency': None, 'stdout': '', 'stderr': 'Traceback:\n  File "
+        "\"x\"\n'}\n"
         "Prev latency: 4.0\n\n" PLANNED "score=None,\ntranslation_score=None)");
     put(folder, "eval-results-iter-2/code_0_result.txt",
-        "{\n    \"correct\": false,\n    \"latency\": null,\n    \"stdout\": \"\",\n    \"stderr\": "
+        "{\n    \"correct\": false,\n    \"latency\": null,\n    \"stdout\": \"\",\n    "
+        "\"stderr\": "
         "\"Traceback:\\n  File x\\nTypeError: missing a required argument: 'data1'\\n\"\n}");
     put(folder, "run_metadata.json", "{}");
     assert_true(tune_foreign_read(folder, &foreign, &err));
@@ -510,7 +535,9 @@ static void import_twice(void **unused) {
 }
 
 static const struct fake_plan plans[] = {
-    {.key = "one", .source = "def kernel(): x = '''\n    # latency 700\n    # hbm 500\n'''\n", .size = 0.5},
+    {.key = "one",
+     .source = "def kernel(): x = '''\n    # latency 700\n    # hbm 500\n'''\n",
+     .size = 0.5},
 };
 
 static char *read_in(const char *folder, const char *name) {
@@ -607,7 +634,8 @@ static const char MODEL_INI[] =
     "[patterns]\nlatency_ms = ^\\s*Latency: ([0-9.e+-]+) ; or so\n[scale]\nlatency_ms = 1000\n"
     "[reference]\nlatency_ms = 650\n";
 
-/* A kernel inside a model is a task with model.ini, in the bundle, too; what is secret stays here. */
+/* A kernel inside a model is a task with model.ini, in the bundle, too; what is secret stays
+ * here. */
 static void a_task_inside_a_model_is_exported(void **unused) {
     (void)unused;
     struct fake fake;
@@ -651,10 +679,13 @@ static void export_and_read_it_again(void **unused) {
     assert_true(tune_bundle_write(session, folder, &err));
     static const struct {
         const char *name, *has;
-    } files[] = {{"kernel.py", "# latency 700"},     {"reference.py", "def get_inputs()"},
-                 {"attempts/000.py", "# latency 1000"}, {"attempts/001.py", "# latency 700"},
+    } files[] = {{"kernel.py", "# latency 700"},
+                 {"reference.py", "def get_inputs()"},
+                 {"attempts/000.py", "# latency 1000"},
+                 {"attempts/001.py", "# latency 700"},
                  {"attempts/001.json", "\"decision\":\t\"keep\""},
-                 {"README.md", "hone sim . --device trn2"}, {"events.jsonl", "\"event\":\"decided\""},
+                 {"README.md", "hone sim . --device trn2"},
+                 {"events.jsonl", "\"event\":\"decided\""},
                  {"experiments.jsonl", "\"status\":\"improved\""},
                  {"optimization_memory/rewrites.json", "\"title\":\t\"one\""},
                  {"session.json", "\"seeds\""}};

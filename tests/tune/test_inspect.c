@@ -8,8 +8,9 @@
 static const char kernel[] = "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n\n\n"
                              "@nki.jit\ndef kernel(x):\n    return x\n";
 
-#define WITH(line) "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n" line "\n\n" \
-                   "@nki.jit\ndef kernel(x):\n    return x\n# latency 500\n"
+#define WITH(line)                                                                \
+    "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n" line "\n\n" \
+    "@nki.jit\ndef kernel(x):\n    return x\n# latency 500\n"
 
 static void begin(struct fake *fake, const struct fake_plan *plan) {
     fake_begin(fake, plan, 1, TUNE_GATE_AUTO);
@@ -17,8 +18,8 @@ static void begin(struct fake *fake, const struct fake_plan *plan) {
     fake_file(fake->folder, "kernel.py", kernel);
     fake->options.fresh = true;
     fake_open(fake);
-    fake_act(fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
-                                        .index = TUNE_BUDGET_ROUNDS, .number = 1});
+    fake_act(fake, (struct tune_action){
+                       .kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_ROUNDS, .number = 1});
 }
 
 static const struct tune_diagnostic *finding(const struct tune_state *state, const char *code) {
@@ -38,13 +39,13 @@ static void a_candidate_that_cheats_is_not_run_and_goes_into_a_repair_turn(void 
     const struct tune_state *state = fake_state(&fake);
     const struct tune_diagnostic *found = finding(state, "hone-candidate-import");
     assert_int_equal(found->line, 4);
-    assert_int_equal(found->attempt, -1);       /* of the turn before */
+    assert_int_equal(found->attempt, -1); /* of the turn before */
     assert_non_null(strstr(found->message, "'os'"));
     assert_non_null(strstr(found->message, "Remove the import"));
     assert_int_equal(fake.proposer.repairs, 1);
     assert_int_equal(state->attempts.at[1].repairs, 1);
     assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_KEEP);
-    assert_int_equal(fake.place.started, 3);    /* the baseline, one seed of the repaired, the rest */
+    assert_int_equal(fake.place.started, 3); /* the baseline, one seed of the repaired, the rest */
     fake_end(&fake);
 }
 
@@ -59,7 +60,7 @@ static void one_that_cannot_be_repaired_fails_and_costs_nothing(void **unused) {
     assert_int_equal(attempt->status, TUNE_STATUS_FAILED);
     assert_int_equal(attempt->verdict.compiles, TUNE_ANSWER_NO);
     assert_non_null(strstr(attempt->verdict.compiles_why, "refused before it was run: line 4"));
-    assert_int_equal(fake.place.started, 1);    /* the baseline */
+    assert_int_equal(fake.place.started, 1); /* the baseline */
     fake_end(&fake);
 }
 
@@ -92,16 +93,17 @@ static void the_release_that_the_target_reports_counts(void **unused) {
 #define ODD "match 1:\n    case _:\n        pass\n"
 #define HARNESS "import os\n\n\ndef tell():\n    os.getpid()\n\n\n"
 #define OLD_KERNEL "import nki\n\n\n@nki.jit\ndef kernel(x):\n    return x\n"
-#define NEW_KERNEL(line) "import nki\n\n\n@nki.jit\ndef kernel(x):\n    " line "\n    return x\n" \
-                         "# latency 500\n"
+#define NEW_KERNEL(line)                                                     \
+    "import nki\n\n\n@nki.jit\ndef kernel(x):\n    " line "\n    return x\n" \
+    "# latency 500\n"
 
 static void begin_with(struct fake *fake, const struct fake_plan *plan, const char *original) {
     begin(fake, plan);
     tune_session_close(fake->session);
     fake_file(fake->folder, "kernel.py", original);
     fake_open(fake);
-    fake_act(fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
-                                        .index = TUNE_BUDGET_ROUNDS, .number = 1});
+    fake_act(fake, (struct tune_action){
+                       .kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_ROUNDS, .number = 1});
 }
 
 static enum tune_status status_after(const char *original, const char *source, bool allows) {
@@ -120,7 +122,8 @@ static enum tune_status status_after(const char *original, const char *source, b
 static void there_is_no_way_past_the_list(void **unused) {
     (void)unused;
     static const char bad[] = NEW_KERNEL("open('reference.py')");
-    /* Where the kernel that all began with does not parse, too; and what does not parse is not run. */
+    /* Where the kernel that all began with does not parse, too; and what does not parse is not
+     * run. */
     assert_int_equal(status_after(ODD, bad, false), TUNE_STATUS_FAILED);
     assert_int_equal(status_after(ODD, NEW_KERNEL("y = x"), false), TUNE_STATUS_KEEP);
     assert_int_equal(status_after(ODD, ODD "# latency 500\n", false), TUNE_STATUS_FAILED);
@@ -166,7 +169,7 @@ static void the_person_is_shown_it_and_can_take_the_word_back(void **unused) {
     fake_end(&fake);
 }
 
-/* ---- with shapes: the program is looked at, on a worker thread ---------------------------------- */
+/* ---- with shapes: the program is looked at, on a worker thread ------------------------------ */
 
 static void replace(struct buf *text, const char *what, const char *by) {
     char *at = strstr(text->at, what);
@@ -179,7 +182,8 @@ static void replace(struct buf *text, const char *what, const char *by) {
     *text = out;
 }
 
-/* The seed kernel silu with one change, proposed for it. The reference runs once, for the shapes. */
+/* The seed kernel silu with one change, proposed for it. The reference runs once, for the
+ * shapes. */
 static void propose(struct fake *fake, struct fake_plan *plan, struct buf *text, const char *what,
                     const char *by) {
     struct str seed = embed_find("seeds/silu/kernel.py");
@@ -198,8 +202,8 @@ static void propose(struct fake *fake, struct fake_plan *plan, struct buf *text,
     buf_free(&file);
     fake->options.fresh = true;
     fake_open(fake);
-    fake_act(fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
-                                        .index = TUNE_BUDGET_ROUNDS, .number = 1});
+    fake_act(fake, (struct tune_action){
+                       .kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_ROUNDS, .number = 1});
 }
 
 struct waiting {
@@ -217,8 +221,8 @@ static void on_inputs(void *data, struct task_inputs *inputs, const struct err *
 
 static void find_shapes(struct fake *fake) {
     struct waiting waiting = {0};
-    struct task_reference *reference = task_reference_open(
-        fake->loop, fake_state(fake)->reference_path, NULL, &waiting.err);
+    struct task_reference *reference =
+        task_reference_open(fake->loop, fake_state(fake)->reference_path, NULL, &waiting.err);
     assert_non_null(reference);
     task_reference_prepare(reference, 0, on_inputs, &waiting);
     loop_run_until(fake->loop, &waiting.done, 0);

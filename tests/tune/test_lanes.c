@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rounds that follow several directions at once: who is asked what, what runs side by side, what goes
- * on, and what a person can do to one of them. */
+/* Rounds that follow several directions at once: who is asked what, what runs side by side, what
+ * goes on, and what a person can do to one of them. */
 #include "model/model.h"
 #include "tune/driver.h"
 #include "tune/fake.h"
@@ -14,7 +14,9 @@ static const struct fake_plan plans[] = {
     {.key = "a", .source = SOURCE("900", "a"), .size = 0.1},
     {.key = "b", .source = SOURCE("700", "b"), .size = 0.3},
     {.key = "c", .source = SOURCE("800", "c"), .size = 0.2},
-    {.key = "d", .source = "def kernel():\n    # broken\n    x = 'd'\n", .size = 0.2,
+    {.key = "d",
+     .source = "def kernel():\n    # broken\n    x = 'd'\n",
+     .size = 0.2,
      .repaired = SOURCE("600", "repaired")},
     {.key = "e", .source = SOURCE("5000", "e"), .size = 0.2},
     {.key = "f", .source = NULL, .size = 0.2},
@@ -74,7 +76,7 @@ static void the_lanes_of_a_parent_share_what_is_offered(void **unused) {
     begin(&fake, "beam:2,3", COUNT_OF(plans), TUNE_GATE_AUTO);
     rounds(&fake, 1);
     const struct tune_state *state = fake_state(&fake);
-    assert_int_equal(fake.proposer.asked, 1);           /* for one parent, once */
+    assert_int_equal(fake.proposer.asked, 1); /* for one parent, once */
     assert_int_equal(state->lanes.len, 3);
     for (size_t i = 0; i < 3; i++)
         assert_string_equal(state->plans.at[tune_lane_attempt(state, (int)i) - 1].key,
@@ -140,7 +142,7 @@ static void each_plan_is_carried_out_more_than_once_but_the_same_is_not_run_twic
     fake.proposer.vtable.draws = true;
     rounds(&fake, 1);
     const struct tune_state *state = fake_state(&fake);
-    assert_int_equal(fake.proposer.asked, 2);           /* a question for each plan */
+    assert_int_equal(fake.proposer.asked, 2); /* a question for each plan */
     assert_int_equal(state->lanes.len, 4);
     assert_int_equal(state->attempts.len, 3);
     assert_int_equal(state->lanes.at[2].sample, 1);
@@ -154,8 +156,8 @@ static void as_many_are_evaluated_at_once_as_the_place_takes(void **unused) {
     (void)unused;
     struct fake fake;
     begin(&fake, "beam:2,5", COUNT_OF(plans), TUNE_GATE_AUTO);
-    fake_act(&fake, ACT(.kind = TUNE_ACT_SET_GATE, .step = TUNE_STEP_REWRITE,
-                        .gate = TUNE_GATE_ASK));
+    fake_act(&fake,
+             ACT(.kind = TUNE_ACT_SET_GATE, .step = TUNE_STEP_REWRITE, .gate = TUNE_GATE_ASK));
     fake_act(&fake, ACT(.kind = TUNE_ACT_START));
     int before = fake.place.started;
     fake.place.slow = true;
@@ -165,8 +167,8 @@ static void as_many_are_evaluated_at_once_as_the_place_takes(void **unused) {
     fake.place.slow = false;
     for (struct fake_run *run = fake.place.runs; run; run = run->next)
         run->timer = loop_timer_start(fake.loop, 0, 0, fake_finish, run);
-    assert_true(fake_try(&fake, ACT(.kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_ROUNDS,
-                                    .number = 1)));
+    assert_true(fake_try(
+        &fake, ACT(.kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_ROUNDS, .number = 1)));
     fake_settle(&fake);
     assert_int_equal(fake_state(&fake)->attempts.len, 6);
     /* Ids are those of the lanes, whichever ended first. */
@@ -186,7 +188,7 @@ static void one_of_several_is_rejected_with_a_reason_and_the_others_go_on(void *
     assert_string_equal(tune_state_plan(state)->key, "b");
     fake_act(&fake, ACT(.kind = TUNE_ACT_REJECT, .text = "not that"));
     assert_string_equal(state->lanes.at[1].closed, "not that");
-    assert_string_equal(tune_state_plan(state)->key, "c");      /* on to an open one */
+    assert_string_equal(tune_state_plan(state)->key, "c"); /* on to an open one */
     assert_int_equal(state->wait, TUNE_WAIT_GATE);
     approve_until(&fake, TUNE_STEP_DECIDE);
     assert_null(attempt_with(&fake, "b"));
@@ -269,8 +271,8 @@ static void slow_plans(void *self, const struct tune_context *context, struct tu
 
 static void slow_given_up(void *self, struct tune_reply *reply) {
     (void)self;
-    const struct model_reply none = {.dollars = NAN, .first_s = NAN, .elapsed_s = NAN,
-                                     .failure = {ERR_CANCELLED, "cancelled"}};
+    const struct model_reply none = {
+        .dollars = NAN, .first_s = NAN, .elapsed_s = NAN, .failure = {ERR_CANCELLED, "cancelled"}};
     const struct tune_state *state = reply->work.session->state;
     for (size_t i = 0; i < state->calls.len; i++)
         if (!state->calls.at[i].ended_ms && state->calls.at[i].lane == reply->work.lane)
@@ -290,12 +292,12 @@ static void another_while_a_lane_is_asked_puts_its_question_again(void **unused)
     assert_true(loop_run_until_idle(fake.loop, 20000));
     assert_int_equal(state->calls.len, 2);
     assert_true(fake_try(&fake, ACT(.kind = TUNE_ACT_FOCUS, .index = 2)));
-    assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_ANOTHER)));       /* not asked yet */
+    assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_ANOTHER))); /* not asked yet */
     assert_true(fake_try(&fake, ACT(.kind = TUNE_ACT_FOCUS, .index = 1)));
     assert_true(fake_try(&fake, ACT(.kind = TUNE_ACT_ANOTHER, .text = "think smaller")));
     assert_int_equal(fake.proposer.asked, 3);
     assert_int_equal(state->calls.at[2].lane, 1);
-    assert_false(state->calls.at[0].ended_ms);          /* the other one goes on */
+    assert_false(state->calls.at[0].ended_ms); /* the other one goes on */
     assert_true(state->calls.at[1].ended_ms);
     assert_non_null(strstr(fake.proposer.context, "think smaller"));
     replay_equals_live(&fake);
@@ -311,7 +313,7 @@ static void going_back_leaves_what_others_led_to_alone(void **unused) {
     int best = attempt_with(&fake, "b")->id, other = attempt_with(&fake, "a")->id;
     assert_int_equal(state->incumbent, best);
     fake_act(&fake, ACT(.kind = TUNE_ACT_REVERT, .attempt = other));
-    rounds(&fake, 2);               /* tries again what the first one did */
+    rounds(&fake, 2); /* tries again what the first one did */
     assert_int_equal(state->lanes.at[0].parent, other);
     rounds(&fake, 3);
     assert_int_equal(state->lanes.at[0].parent, other);
@@ -384,8 +386,8 @@ static void a_killed_session_goes_on_with_the_lanes_that_were_not_done(void **un
     (void)unused;
     struct fake fake;
     begin(&fake, "beam:2,5", COUNT_OF(plans), TUNE_GATE_AUTO);
-    fake_act(&fake, ACT(.kind = TUNE_ACT_SET_GATE, .step = TUNE_STEP_REWRITE,
-                        .gate = TUNE_GATE_ASK));
+    fake_act(&fake,
+             ACT(.kind = TUNE_ACT_SET_GATE, .step = TUNE_STEP_REWRITE, .gate = TUNE_GATE_ASK));
     fake_act(&fake, ACT(.kind = TUNE_ACT_START));
     fake.place.slow = true;
     assert_true(fake_try(&fake, ACT(.kind = TUNE_ACT_APPROVE)));
@@ -448,8 +450,9 @@ static void a_width_that_is_none_is_refused(void **unused) {
     assert_int_equal(state->width.parents, 4);
     assert_int_equal(state->width.plans, 4);
     assert_int_equal(state->width.rewrites, 2);
-    static const char *const wrong[] = {"beam:", "beam:0", "beam:2,2,2,2", "beam:2;2", "widely",
-                                        "beam:999", "beamer", "beam:64,64", "beam:16,16,16"};
+    static const char *const wrong[] = {"beam:",    "beam:0",     "beam:2,2,2,2",
+                                        "beam:2;2", "widely",     "beam:999",
+                                        "beamer",   "beam:64,64", "beam:16,16,16"};
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         struct err err = {0};
         fake.options.search = wrong[i];

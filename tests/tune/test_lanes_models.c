@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A whole beam search with language models that answer in any order: what comes of it is the same each
- * time, and the log replays to the same state. */
+/* A whole beam search with language models that answer in any order: what comes of it is the same
+ * each time, and the log replays to the same state. */
 #include "tune/fake.h"
 
 struct thinking {
@@ -8,7 +8,8 @@ struct thinking {
     struct config *config;
 };
 
-static void set(struct thinking *thinking, const char *section, const char *key, const char *value) {
+static void set(struct thinking *thinking, const char *section, const char *key,
+                const char *value) {
     struct err err = {0};
     if (!config_set(thinking->config, section, key, value, &err))
         fail_msg("%s", err.text);
@@ -57,12 +58,12 @@ static void end(struct thinking *thinking) {
 
 static void run(struct thinking *thinking, double rounds) {
     struct fake *fake = &thinking->fake;
-    fake_act(fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_ROUNDS,
-                                        .number = rounds});
+    fake_act(fake, (struct tune_action){
+                       .kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_ROUNDS, .number = rounds});
     struct err err = {0};
     struct tune_action start = {.kind = TUNE_ACT_START};
     for (int tries = 0; tries < 12 && fake_state(fake)->round < (int)rounds; tries++) {
-        if (!tune_session_act(fake->session, &start, &err))     /* a plateau stops it */
+        if (!tune_session_act(fake->session, &start, &err)) /* a plateau stops it */
             fail_msg("%s", err.text);
         assert_true(loop_run_until_idle(fake->loop, 200000));
     }
@@ -151,7 +152,8 @@ static void several_questions_are_open_at_once_and_a_pause_gives_them_up(void **
     begin(&thinking, "beam:1,6", false);
     struct fake *fake = &thinking.fake;
     struct err err = {0};
-    fake_act(fake, (struct tune_action){.kind = TUNE_ACT_SET_GATE, .step = TUNE_STEP_PROFILE,
+    fake_act(fake, (struct tune_action){.kind = TUNE_ACT_SET_GATE,
+                                        .step = TUNE_STEP_PROFILE,
                                         .gate = TUNE_GATE_ASK});
     struct tune_action start = {.kind = TUNE_ACT_START}, yes = {.kind = TUNE_ACT_APPROVE},
                        pause = {.kind = TUNE_ACT_PAUSE};
@@ -159,7 +161,7 @@ static void several_questions_are_open_at_once_and_a_pause_gives_them_up(void **
     assert_true(loop_run_until_idle(fake->loop, 20000));
     assert_true(tune_session_act(fake->session, &yes, &err));
     const struct tune_state *state = fake_state(fake);
-    assert_int_equal(state->calls.len, 4);                      /* [search] questions */
+    assert_int_equal(state->calls.len, 4); /* [search] questions */
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(state->calls.at[i].ended_ms, 0);
         assert_int_equal(state->calls.at[i].lane, (int)i);

@@ -3,7 +3,7 @@
 #include "tune/context.h"
 #include "tune/fake.h"
 
-#define SOURCE(latency, hbm, more)                                                                 \
+#define SOURCE(latency, hbm, more) \
     "def kernel(): x = '''\n    # latency " latency "\n    # hbm " hbm "\n    # " more "\n'''\n"
 
 static void run(struct fake *fake) {
@@ -98,14 +98,14 @@ static void a_broken_candidate_gets_three_repair_turns(void **unused) {
 
 static void the_compilers_own_error_gets_one_repair_turn(void **unused) {
     (void)unused;
-    static const struct fake_plan plans[] = {
-        {"internal", SOURCE("1", "1", "broken internal"), NAN, SOURCE("2", "2", "broken internal")}};
+    static const struct fake_plan plans[] = {{"internal", SOURCE("1", "1", "broken internal"), NAN,
+                                              SOURCE("2", "2", "broken internal")}};
     struct fake fake;
     fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
     run(&fake);
     const struct tune_state *state = fake_state(&fake);
     assert_int_equal(fake.proposer.repairs, 1);
-    assert_int_equal(state->attempts.len, 2);       /* and the direction is closed */
+    assert_int_equal(state->attempts.len, 2); /* and the direction is closed */
     assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_FAILED);
     assert_string_equal(state->diagnostics.at[state->diagnostics.len - 1].cause, "internal");
     fake_end(&fake);
@@ -117,14 +117,16 @@ static void what_has_to_be_repaired_is_told_with_class_line_and_meaning(void **u
         {"internal", SOURCE("1", "1", "broken internal"), NAN, SOURCE("700", "2", "fine")}};
     struct fake fake;
     fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
-    fake_act(&fake, (struct tune_action){
-                        .kind = TUNE_ACT_SET_GATE, .step = TUNE_STEP_VERIFY, .gate = TUNE_GATE_ASK});
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_GATE,
+                                         .step = TUNE_STEP_VERIFY,
+                                         .gate = TUNE_GATE_ASK});
     run(&fake);
     struct tune_context *context = tune_context_build(fake_state(&fake));
     assert_non_null(context->repair_error);
     assert_non_null(strstr(context->repair_error, "internal error, line 2: tile has 256"));
     assert_non_null(strstr(context->repair_error, "    # latency 1\n"));
-    assert_non_null(strstr(context->repair_error, "NCC_IXGM002: the compiler failed over a dynamic"));
+    assert_non_null(
+        strstr(context->repair_error, "NCC_IXGM002: the compiler failed over a dynamic"));
     tune_context_free(context);
     fake_end(&fake);
 }

@@ -6,7 +6,9 @@
 #include "runner/runner.h"
 
 static const struct fake_plan faster = {
-    .key = "faster", .source = "def kernel(): x = '''\n    # latency 800\n    # hbm 500\n'''\n", .size = 0.5};
+    .key = "faster",
+    .source = "def kernel(): x = '''\n    # latency 800\n    # hbm 500\n'''\n",
+    .size = 0.5};
 
 static void begin(struct fake *fake, const struct fake_plan *plan, enum tune_gate gate) {
     fake_measured = true;
@@ -17,11 +19,11 @@ static void a_candidate_is_checked_on_all_seeds_and_then_timed_with_the_incumben
     (void)state;
     struct fake fake;
     begin(&fake, &faster, TUNE_GATE_AUTO);
-    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
-                                         .index = TUNE_BUDGET_ROUNDS, .number = 1});
+    fake_act(&fake, (struct tune_action){
+                        .kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_ROUNDS, .number = 1});
     fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
     const struct tune_state *now = fake_state(&fake);
-    assert_int_equal(fake.place.started, 4);    /* what won is measured again */
+    assert_int_equal(fake.place.started, 4); /* what won is measured again */
     assert_int_equal(fake.place.timed, 3);
     assert_int_equal(fake.place.seeds_run, 10);
     assert_string_equal(fake.place.last, "time");
@@ -46,8 +48,8 @@ static void a_winner_that_does_not_win_again_is_not_the_incumbent(void **state) 
     struct fake fake;
     begin(&fake, &faster, TUNE_GATE_AUTO);
     fake.place.lucky = true;
-    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
-                                         .index = TUNE_BUDGET_ROUNDS, .number = 1});
+    fake_act(&fake, (struct tune_action){
+                        .kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_ROUNDS, .number = 1});
     fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
     const struct tune_attempt *attempt = tune_state_attempt(fake_state(&fake), 1);
     assert_int_equal(fake.place.timed, 3);
@@ -55,7 +57,7 @@ static void a_winner_that_does_not_win_again_is_not_the_incumbent(void **state) 
     assert_int_equal(attempt->verdict.faster, TUNE_ANSWER_INCONCLUSIVE);
     assert_non_null(strstr(attempt->reason, "not faster when measured again"));
     assert_false(attempt->confirmed);
-    assert_int_equal(attempt->samples.len, 10);     /* of the second time */
+    assert_int_equal(attempt->samples.len, 10); /* of the second time */
     assert_int_equal(fake_state(&fake)->incumbent, 0);
     assert_int_equal(fake_state(&fake)->best, 0);
     fake_end(&fake);
@@ -64,11 +66,13 @@ static void a_winner_that_does_not_win_again_is_not_the_incumbent(void **state) 
 static void overlapping_samples_are_inconclusive(void **state) {
     (void)state;
     static const struct fake_plan same = {
-        .key = "same", .source = "def kernel(): x = '''\n    # latency 998\n    # hbm 500\n'''\n", .size = 0.5};
+        .key = "same",
+        .source = "def kernel(): x = '''\n    # latency 998\n    # hbm 500\n'''\n",
+        .size = 0.5};
     struct fake fake;
     begin(&fake, &same, TUNE_GATE_AUTO);
-    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
-                                         .index = TUNE_BUDGET_ROUNDS, .number = 1});
+    fake_act(&fake, (struct tune_action){
+                        .kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_ROUNDS, .number = 1});
     fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
     assert_int_equal(tune_state_attempt(fake_state(&fake), 1)->status, TUNE_STATUS_INCONCLUSIVE);
     fake_end(&fake);
@@ -103,8 +107,8 @@ static void a_baseline_that_the_place_fails_is_done_again(void **state) {
     (void)state;
     struct fake fake;
     begin(&fake, &faster, TUNE_GATE_AUTO);
-    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
-                                         .index = TUNE_BUDGET_ROUNDS, .number = 1});
+    fake_act(&fake, (struct tune_action){
+                        .kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_ROUNDS, .number = 1});
     fake.place.fails = 2;
     fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
     assert_int_equal(fake_state(&fake)->wait, TUNE_WAIT_PAUSED);
@@ -143,11 +147,13 @@ static void a_session_that_is_opened_again_asks_for_the_same_job(void **state) {
     begin(&fake, &faster, TUNE_GATE_AUTO);
     fake.place.slow = true;
     struct err err = {0};
-    assert_true(tune_session_act(fake.session, &(struct tune_action){.kind = TUNE_ACT_START}, &err));
+    assert_true(
+        tune_session_act(fake.session, &(struct tune_action){.kind = TUNE_ACT_START}, &err));
     struct fake_run *run = fake.place.runs;
     struct runner_event event = {.kind = RUNNER_LOG, .name = "compile", .text = "specialised"};
     run->callbacks.on_event(run->callbacks.data, &event);
-    event = (struct runner_event){.kind = RUNNER_LOG, .name = "host", .text = "lost", .local = true};
+    event =
+        (struct runner_event){.kind = RUNNER_LOG, .name = "host", .text = "lost", .local = true};
     run->callbacks.on_event(run->callbacks.data, &event);
     assert_int_equal(count_logs(fake_state(&fake), "specialised"), 1);
     char before[24];
@@ -155,7 +161,8 @@ static void a_session_that_is_opened_again_asks_for_the_same_job(void **state) {
     tune_session_close(fake.session);
     assert_int_equal(fake.place.cancelled, 0);
     fake_open(&fake);
-    assert_true(tune_session_act(fake.session, &(struct tune_action){.kind = TUNE_ACT_START}, &err));
+    assert_true(
+        tune_session_act(fake.session, &(struct tune_action){.kind = TUNE_ACT_START}, &err));
     assert_string_equal(before, fake.place.occasion);
     run = fake.place.runs;
     run->timer = loop_timer_start(fake.loop, 0, 0, fake_finish, run);
@@ -219,23 +226,27 @@ static void the_device_model_gives_the_floor_and_what_the_host_left_out(void **s
     struct fake fake;
     begin(&fake, &incredible, TUNE_GATE_AUTO);
     real_task(&fake, "100000");
-    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
-                                         .index = TUNE_BUDGET_ROUNDS, .number = 1});
+    fake_act(&fake, (struct tune_action){
+                        .kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_ROUNDS, .number = 1});
     fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
     const struct tune_attempt *seed = tune_state_attempt(fake_state(&fake), 0);
     const struct tune_attempt *attempt = tune_state_attempt(fake_state(&fake), 1);
     assert_true(seed->floor_modelled && seed->floor_us > 1);
-    assert_false(seed->profile_modelled);           /* the fake place tells lines */
+    assert_false(seed->profile_modelled); /* the fake place tells lines */
     assert_int_equal(attempt->status, TUNE_STATUS_SUSPECT);
     assert_int_equal(fake_state(&fake)->best, 0);
-    assert_int_equal(fake.place.timed, 2);          /* nothing is gained by measuring it again */
+    assert_int_equal(fake.place.timed, 2); /* nothing is gained by measuring it again */
     assert_non_null(strstr(attempt->verdict.credible_why, "(modelled)"));
     buf_free(&text);
     fake_end(&fake);
 }
 
 /* The seed task's floor as it stands for a kernel that is measured at `latency`. */
-struct at_floor { double floor_us; enum tune_status status; char text[200]; };
+struct at_floor {
+    double floor_us;
+    enum tune_status status;
+    char text[200];
+};
 static struct at_floor measured_with(int lnc, double latency) {
     struct str kernel = embed_find("seeds/silu/kernel.py");
     struct buf text = {0};
@@ -245,8 +256,8 @@ static struct at_floor measured_with(int lnc, double latency) {
     begin(&fake, &plan, TUNE_GATE_AUTO);
     fake.place.lnc = lnc;
     real_task(&fake, "100000");
-    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
-                                         .index = TUNE_BUDGET_ROUNDS, .number = 1});
+    fake_act(&fake, (struct tune_action){
+                        .kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_ROUNDS, .number = 1});
     fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
     const struct tune_attempt *attempt = tune_state_attempt(fake_state(&fake), 1);
     struct at_floor found = {attempt->floor_us, attempt->status, ""};
@@ -260,7 +271,8 @@ static struct at_floor measured_with(int lnc, double latency) {
 static void two_cores_have_half_the_floor_of_one(void **state) {
     (void)state;
     double floor_us = measured_with(1, 50000).floor_us;
-    struct at_floor one = measured_with(1, floor_us * 0.75), two = measured_with(2, floor_us * 0.75);
+    struct at_floor one = measured_with(1, floor_us * 0.75),
+                    two = measured_with(2, floor_us * 0.75);
     assert_int_equal(one.status, TUNE_STATUS_SUSPECT);
     assert_float_equal(two.floor_us, floor_us / 2, 1e-9);
     assert_int_equal(two.status, TUNE_STATUS_KEEP);
@@ -274,8 +286,8 @@ static void samples_that_the_host_does_not_compare_are_not_compared(void **state
     struct fake fake;
     begin(&fake, &faster, TUNE_GATE_AUTO);
     fake.place.doubt = "times are per core, unpaired";
-    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
-                                         .index = TUNE_BUDGET_ROUNDS, .number = 1});
+    fake_act(&fake, (struct tune_action){
+                        .kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_ROUNDS, .number = 1});
     fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
     const struct tune_attempt *attempt = tune_state_attempt(fake_state(&fake), 1);
     assert_int_equal(attempt->verdict.faster, TUNE_ANSWER_INCONCLUSIVE);
@@ -311,8 +323,8 @@ static void what_the_model_times_far_above_its_parent_is_not_measured(void **sta
         begin(&fake, &plan, TUNE_GATE_AUTO);
         fake.options.config = config;
         real_task(&fake, "100000");
-        fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
-                                             .index = TUNE_BUDGET_ROUNDS, .number = 1});
+        fake_act(&fake, (struct tune_action){
+                            .kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_ROUNDS, .number = 1});
         int before = fake.place.started;
         fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
         const struct tune_state *now = fake_state(&fake);
@@ -344,7 +356,8 @@ static void several_are_measured_at_once_each_on_its_own_occasion(void **state) 
     fake.options.fresh = true;
     fake.seen.parallel = 2;
     fake_open(&fake);
-    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_GATE, .step = TUNE_STEP_REWRITE,
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_GATE,
+                                         .step = TUNE_STEP_REWRITE,
                                          .gate = TUNE_GATE_ASK});
     fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
     fake.place.slow = true;
@@ -355,8 +368,8 @@ static void several_are_measured_at_once_each_on_its_own_occasion(void **state) 
     fake.place.slow = false;
     for (struct fake_run *run = fake.place.runs; run; run = run->next)
         run->timer = loop_timer_start(fake.loop, 0, 0, fake_finish, run);
-    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
-                                         .index = TUNE_BUDGET_ROUNDS, .number = 1});
+    fake_act(&fake, (struct tune_action){
+                        .kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_ROUNDS, .number = 1});
     const struct tune_state *now = fake_state(&fake);
     for (int id = 1; id <= 2; id++) {
         assert_true(now->attempts.at[id].confirmed);
@@ -383,8 +396,8 @@ static void a_kernel_inside_a_model_is_checked_with_one_run_and_timed_with_all(v
     fake_open(&fake);
     fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
     assert_non_null(strstr(fake.place.model, "\"runs\":7"));
-    assert_non_null(strstr(fake.place.model, "hf_abc"));        /* the kernel's model gets it, */
-    assert_null(strstr(fake_state(&fake)->model, "hf_abc"));    /* the log does not */
+    assert_non_null(strstr(fake.place.model, "hf_abc"));     /* the kernel's model gets it, */
+    assert_null(strstr(fake_state(&fake)->model, "hf_abc")); /* the log does not */
     assert_non_null(strstr(fake_state(&fake)->model, "LAYERS"));
     while (fake_state(&fake)->step < TUNE_STEP_VERIFY)
         fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_APPROVE});
@@ -408,7 +421,7 @@ static void a_kernel_inside_a_model_cannot_be_tuned_on_the_device_model(void **s
     assert_int_equal(err.kind, ERR_USAGE);
     assert_non_null(strstr(err.text, "model.ini"));
     fake.options.fresh = false;
-    fake.options.target = "other";      /* nothing was measured: another target may be given */
+    fake.options.target = "other"; /* nothing was measured: another target may be given */
     fake_open(&fake);
     fake_end(&fake);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The optimisation memory: what applies, what is the same, what is no longer believed, what it earned.
+// The optimisation memory: what applies, what is the same, what is no longer believed, what it
+// earned.
 #include "tune/answer.h"
 #include "tune/fake.h"
 
@@ -7,8 +8,10 @@ static void families_of_names(void **unused) {
     (void)unused;
     static const struct {
         const char *name, *families;
-    } all[] = {{"add_rmsnorm_matmul", "norm matmul elementwise"}, {"bmm_softmax", "softmax matmul"},
-               {"gqa_full", "attention"},                         {"something", ""},
+    } all[] = {{"add_rmsnorm_matmul", "norm matmul elementwise"},
+               {"bmm_softmax", "softmax matmul"},
+               {"gqa_full", "attention"},
+               {"something", ""},
                {"SiLU", "elementwise"}};
     for (size_t i = 0; i < COUNT_OF(all); i++) {
         struct buf out = {0};
@@ -20,8 +23,8 @@ static void families_of_names(void **unused) {
 
 static void what_applies(void **unused) {
     (void)unused;
-    struct tune_state state = {.task = "softmax", .device = "trn2",
-                               .kernel_source = "import neuronxcc.nki as nki\n"};
+    struct tune_state state = {
+        .task = "softmax", .device = "trn2", .kernel_source = "import neuronxcc.nki as nki\n"};
     static const struct {
         struct tune_experience item;
         bool applies;
@@ -38,10 +41,14 @@ static void what_applies(void **unused) {
 
 static void same_words_are_the_same(void **unused) {
     (void)unused;
-    struct tune_experience a = {.title = "Use 512 columns", .summary = "From 1.2 ms to 1.0 ms.",
-                                .speedup = 1.2, .family = "matmul"};
-    struct tune_experience b = {.title = "use 512 columns!", .summary = "from 1.3 ms to 0.9 ms",
-                                .speedup = 1.4, .family = "matmul"};
+    struct tune_experience a = {.title = "Use 512 columns",
+                                .summary = "From 1.2 ms to 1.0 ms.",
+                                .speedup = 1.2,
+                                .family = "matmul"};
+    struct tune_experience b = {.title = "use 512 columns!",
+                                .summary = "from 1.3 ms to 0.9 ms",
+                                .speedup = 1.4,
+                                .family = "matmul"};
     assert_true(tune_memory_same(&a, &b));
     b.title = "use 256 columns";
     assert_false(tune_memory_same(&a, &b));
@@ -59,7 +66,7 @@ static void emit(struct tune_state *state, const char *type, const char *payload
     tune_state_apply(state, state->seq + 1, 1000 + state->seq, type, payload);
 }
 
-#define EXPERIENCE(title, is, speedup, more) \
+#define EXPERIENCE(title, is, speedup, more)                                                   \
     "{\"title\": \"" title "\", \"summary\": \"s\", \"is\": \"" is "\", \"speedup\": " speedup \
     ", \"imported\": true" more "}"
 
@@ -67,11 +74,13 @@ static void only_what_applies_enters_and_losses_are_said(void **unused) {
     (void)unused;
     struct tune_state *state = tune_state_new();
     emit(state, "session", "{\"task\": \"matmul\", \"device\": \"trn2\", \"source\": \"x\"}");
-    emit(state, "experience", EXPERIENCE("gain here", "approved", "1.2", ", \"family\": \"matmul\""));
+    emit(state, "experience",
+         EXPERIENCE("gain here", "approved", "1.2", ", \"family\": \"matmul\""));
     emit(state, "experience", EXPERIENCE("loss here", "approved", "0.7", ""));
     emit(state, "experience", EXPERIENCE("elsewhere", "approved", "1.2", ", \"family\": \"norm\""));
     emit(state, "experience", EXPERIENCE("not yet", "proposed", "1.2", ""));
-    emit(state, "experience", EXPERIENCE("trn1 only", "approved", "2", ", \"generation\": \"trn1\""));
+    emit(state, "experience",
+         EXPERIENCE("trn1 only", "approved", "2", ", \"generation\": \"trn1\""));
     struct tune_context *context = tune_context_build(state);
     const char *text = NULL;
     for (size_t i = 0; i < context->sections.len; i++)
@@ -100,12 +109,15 @@ static void code_enters_under_a_cap(void **unused) {
     (void)unused;
     struct tune_state *state = tune_state_new();
     emit(state, "session", "{\"task\": \"matmul\", \"device\": \"trn2\", \"source\": \"x\"}");
-    emit(state, "experience", "{\"title\": \"page\", \"summary\": \"One.\\n\\n# system\\ntwo\", "
+    emit(state, "experience",
+         "{\"title\": \"page\", \"summary\": \"One.\\n\\n# system\\ntwo\", "
          "\"is\": \"approved\", \"speedup\": 1.2, \"slow\": \"s0\", \"fast\": \"f0\"}");
     for (int i = 1; i <= 6; i++) {
         struct buf payload = {0};
-        buf_printf(&payload, "{\"title\": \"%c\", \"summary\": \"t\", \"is\": \"approved\", \"speedup\": "
-                   "1.2, \"slow\": \"slow%d\", \"fast\": \"", 'a' + i, i);
+        buf_printf(&payload,
+                   "{\"title\": \"%c\", \"summary\": \"t\", \"is\": \"approved\", \"speedup\": "
+                   "1.2, \"slow\": \"slow%d\", \"fast\": \"",
+                   'a' + i, i);
         for (int k = 0; k < 15; k++)
             buf_printf(&payload, "  line%d\\n", k);
         buf_puts(&payload, "\"}");
@@ -114,7 +126,8 @@ static void code_enters_under_a_cap(void **unused) {
     }
     struct tune_context *context = tune_context_build(state);
     const char *text = section_of(context, "memory");
-    assert_non_null(strstr(text, "- page (1.20x): One.\n  # system\n  two\n  [its code is left out]\n"));
+    assert_non_null(
+        strstr(text, "- page (1.20x): One.\n  # system\n  two\n  [its code is left out]\n"));
     assert_null(strstr(text, "s0"));
     assert_non_null(strstr(text, "  slower:\n    slow6\n  faster:\n      line0\n"));
     assert_non_null(strstr(text, "      line11\n    [... 3 lines left out ...]\n"));
@@ -128,9 +141,11 @@ static void closed_directions_are_a_part(void **unused) {
     (void)unused;
     struct tune_state *state = tune_state_new();
     emit(state, "session", "{\"task\": \"matmul\", \"device\": \"trn2\", \"source\": \"x\"}");
-    emit(state, "experience", "{\"title\": \"2 directions\", \"summary\": \"- one (fail)\\n- two\", "
+    emit(state, "experience",
+         "{\"title\": \"2 directions\", \"summary\": \"- one (fail)\\n- two\", "
          "\"is\": \"proposed\", \"imported\": true, \"closed\": true, \"family\": \"matmul\"}");
-    emit(state, "experience", "{\"title\": \"1 direction\", \"summary\": \"- three\", "
+    emit(state, "experience",
+         "{\"title\": \"1 direction\", \"summary\": \"- three\", "
          "\"is\": \"approved\", \"imported\": true, \"closed\": true, \"family\": \"norm\"}");
     struct tune_context *context = tune_context_build(state);
     assert_string_equal(section_of(context, "closed directions"), "");
@@ -187,8 +202,10 @@ static void a_memory_that_is_there_is_taken_over(void **unused) {
     fake_begin(&fake, NULL, 0, TUNE_GATE_AUTO);
     char *folder = mem_strdup(tune_session_folder(fake.session));
     tune_session_close(fake.session);
-    remember(folder, "[{\"title\": \"**Keep w resident in SB\", \"summary\": \"**Keep w resident in SBUF**\\n"
-                     "Load it once.\"}]");
+    remember(
+        folder,
+        "[{\"title\": \"**Keep w resident in SB\", \"summary\": \"**Keep w resident in SBUF**\\n"
+        "Load it once.\"}]");
     fake.options.fresh = true;
     fake.place = (struct fake_place){.loop = fake.loop};
     fake_open(&fake);
@@ -210,11 +227,12 @@ static void what_failed_later_expires_with_its_evidence(void **unused) {
     fake_begin(&fake, worse, COUNT_OF(worse), TUNE_GATE_AUTO);
     char *folder = mem_strdup(tune_session_folder(fake.session));
     tune_session_close(fake.session);
-    remember(folder,
-             "[{\"title\": \"One\", \"summary\": \"s\", \"status\": \"approved\", \"speedup\": 1.3},"
-             "{\"title\": \"two\", \"summary\": \"s\", \"status\": \"approved\", \"speedup\": 1.3},"
-             "{\"title\": \"old\", \"summary\": \"s\", \"status\": \"approved\", \"speedup\": 1.3, "
-             "\"recorded_ms\": 1000}, {\"title\": \"foreign\", \"summary\": \"s\"}]");
+    remember(
+        folder,
+        "[{\"title\": \"One\", \"summary\": \"s\", \"status\": \"approved\", \"speedup\": 1.3},"
+        "{\"title\": \"two\", \"summary\": \"s\", \"status\": \"approved\", \"speedup\": 1.3},"
+        "{\"title\": \"old\", \"summary\": \"s\", \"status\": \"approved\", \"speedup\": 1.3, "
+        "\"recorded_ms\": 1000}, {\"title\": \"foreign\", \"summary\": \"s\"}]");
     fake.options.fresh = true;
     fake.place = (struct fake_place){.loop = fake.loop};
     fake_open(&fake);
@@ -272,7 +290,8 @@ static void lessons_as_models_write_them(void **unused) {
         struct arena *arena = arena_new();
         struct tune_lesson lesson;
         struct err err = {0};
-        bool fine = tune_answer_lesson(str_of(all[i].answer), all[i].reflects, arena, &lesson, &err);
+        bool fine =
+            tune_answer_lesson(str_of(all[i].answer), all[i].reflects, arena, &lesson, &err);
         assert_int_equal(fine, all[i].text != NULL);
         assert_true(fine || err.text[0]);
         if (fine && all[i].title)

@@ -25,10 +25,11 @@ static const struct tune_strategy *entry_of(const struct tune_menu *menu, const 
 
 static void entries_are_read(void **state) {
     (void)state;
-    struct tune_menu *menu = tune_menu_read(STR("Prose: on: trn1\n\n# Wide Tiles \non: trn2\nwhen: a b|c\n"
-                                                "Make them\nwide. on: paper\n\n# empty\nwhen: x\n"
-                                                "# wide_tiles\nagain\n# \nnameless\n# bad\n"
-                                                "avoid: yes\nNever."));
+    struct tune_menu *menu =
+        tune_menu_read(STR("Prose: on: trn1\n\n# Wide Tiles \non: trn2\nwhen: a b|c\n"
+                           "Make them\nwide. on: paper\n\n# empty\nwhen: x\n"
+                           "# wide_tiles\nagain\n# \nnameless\n# bad\n"
+                           "avoid: yes\nNever."));
     assert_int_equal(menu->entries.len, 2);
     const struct tune_strategy *wide = entry_of(menu, "wide_tiles");
     assert_string_equal(wide->text, "Make them wide. on: paper");
@@ -46,8 +47,12 @@ static bool holds(const char *on, const char *when, const struct tune_menu_facts
 
 static void what_is_known_rules_out(void **state) {
     (void)state;
-    struct tune_menu_facts facts = {.device = "gen3", .dialect = "current", .release = "0.10.0",
-                                    .families = "norm", .bound_by = "DMA", .spilled_bytes = 0,
+    struct tune_menu_facts facts = {.device = "gen3",
+                                    .dialect = "current",
+                                    .release = "0.10.0",
+                                    .families = "norm",
+                                    .bound_by = "DMA",
+                                    .spilled_bytes = 0,
                                     .source = "x = nisa.nc_matmul(y, expand)\n"};
     assert_true(holds("trn2 trn3", NULL, &facts));
     assert_false(holds("trn1", NULL, &facts));
@@ -81,8 +86,8 @@ static size_t chosen(const struct tune_menu *menu, const struct tune_menu_draw *
 
 static void a_draw_is_the_same_everywhere(void **state) {
     (void)state;
-    struct tune_menu *menu = tune_menu_read(
-        STR("# one\n1\n# two\n2\n# three\n3\n# four\n4\n# five\n5\n# six\n6\n# no\navoid: yes\n7\n"));
+    struct tune_menu *menu = tune_menu_read(STR(
+        "# one\n1\n# two\n2\n# three\n3\n# four\n4\n# five\n5\n# six\n6\n# no\navoid: yes\n7\n"));
     bool shown[7], again[7];
     struct tune_menu_draw draw = {"0123456789abcdef", 3, 1, 2, 0.5};
     /* written down once: other machines must draw the same */
@@ -143,10 +148,13 @@ static void the_built_in_menu_is_sound(void **state) {
 
 static void names_are_read_tolerantly(void **state) {
     (void)state;
-    static const char *const said[][2] = {
-        {" `Resident`", "resident"},   {"**on-chip** (keep it)", "on_chip"},
-        {"psum free: early", "psum_free"}, {"tile - change TILE_M", "tile"},
-        {"hoist \xe2\x80\x94 loads", "hoist"}, {"\x1b\x01", ""}, {"--", ""}};
+    static const char *const said[][2] = {{" `Resident`", "resident"},
+                                          {"**on-chip** (keep it)", "on_chip"},
+                                          {"psum free: early", "psum_free"},
+                                          {"tile - change TILE_M", "tile"},
+                                          {"hoist \xe2\x80\x94 loads", "hoist"},
+                                          {"\x1b\x01", ""},
+                                          {"--", ""}};
     for (size_t i = 0; i < COUNT_OF(said); i++) {
         char name[TUNE_STRATEGY_MAX + 1];
         tune_strategy_name(str_of(said[i][0]), name);
@@ -156,9 +164,8 @@ static void names_are_read_tolerantly(void **state) {
 
 static void a_plan_names_its_strategy(void **state) {
     (void)state;
-    static const char *const answers[] = {
-        "title: t\nwhat: w\nStrategy: `block_matmul`, mostly\n",
-        "[{\"what\": \"w\", \"menu_entry\": \"Block-Matmul\"}]"};
+    static const char *const answers[] = {"title: t\nwhat: w\nStrategy: `block_matmul`, mostly\n",
+                                          "[{\"what\": \"w\", \"menu_entry\": \"Block-Matmul\"}]"};
     struct arena *arena = arena_new();
     for (size_t i = 0; i < COUNT_OF(answers); i++) {
         struct tune_plan plans[TUNE_ANSWER_PLANS];
@@ -166,7 +173,8 @@ static void a_plan_names_its_strategy(void **state) {
         assert_string_equal(plans[0].strategy, "block_matmul");
     }
     struct tune_plan plans[TUNE_ANSWER_PLANS];
-    assert_int_equal(tune_answer_plans(STR("what: w\nstrategy: none\n"), 10, arena, plans, NULL), 1);
+    assert_int_equal(tune_answer_plans(STR("what: w\nstrategy: none\n"), 10, arena, plans, NULL),
+                     1);
     assert_null(plans[0].strategy);
     const char *const others[] = {"block the batch", "blocked", "something else"};
     const char *const mine[] = {"block", "blocked", "something_else"};

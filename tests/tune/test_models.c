@@ -54,11 +54,11 @@ static void run(struct scripted *scripted) {
     fake_act(&scripted->fake, (struct tune_action){.kind = TUNE_ACT_START});
 }
 
-#define PLAN(number) \
-    "=== planner\ntitle: plan " number "\nwhat: change number " number "\nmetric: hbm_read_bytes\n" \
+#define PLAN(number)                                                   \
+    "=== planner\ntitle: plan " number "\nwhat: change number " number \
+    "\nmetric: hbm_read_bytes\n"                                       \
     "direction: down\nsize: 40 %\n"
-#define EDIT(from, to) \
-    "=== rewriter\n<<<<<<< SEARCH\n" from "\n=======\n" to "\n>>>>>>> REPLACE\n"
+#define EDIT(from, to) "=== rewriter\n<<<<<<< SEARCH\n" from "\n=======\n" to "\n>>>>>>> REPLACE\n"
 
 static void a_model_plans_and_rewrites(void **unused) {
     (void)unused;
@@ -98,10 +98,13 @@ static void an_answer_that_cannot_be_read_gets_one_more_turn(void **unused) {
 static void what_does_not_compile_is_repaired_with_its_text(void **unused) {
     (void)unused;
     struct scripted scripted;
-    begin(&scripted, PLAN("one") PLAN("one") EDIT("# latency 1000", "# latency 700 # broken")
-                         "=== fixer\n<<<<<<< SEARCH\n # broken\n=======\n>>>>>>> REPLACE\n"
-                         "=== fixer\n<<<<<<< SEARCH\n    # latency 700 # broken\n=======\n"
-                         "    # latency 700\n>>>>>>> REPLACE\n");
+    begin(&scripted, PLAN("one") PLAN("one")
+                         EDIT("# latency 1000",
+                              "# latency 700 # broken") "=== fixer\n<<<<<<< SEARCH\n # "
+                                                        "broken\n=======\n>>>>>>> REPLACE\n"
+                                                        "=== fixer\n<<<<<<< SEARCH\n    # latency "
+                                                        "700 # broken\n=======\n"
+                                                        "    # latency 700\n>>>>>>> REPLACE\n");
     run(&scripted);
     const struct tune_state *state = fake_state(&scripted.fake);
     assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_KEEP);
@@ -112,8 +115,7 @@ static void what_does_not_compile_is_repaired_with_its_text(void **unused) {
 static void the_prompt_holds_what_is_known(void **unused) {
     (void)unused;
     static const char *const words[] = {"SBUF: 128 partitions", "   2      # latency 1000",
-                                        "def get_inputs()", "change number one",
-                                        "<<<<<<< SEARCH"};
+                                        "def get_inputs()", "change number one", "<<<<<<< SEARCH"};
     struct scripted scripted;
     begin(&scripted, PLAN("one") "=== rewriter\nno\n");
     run(&scripted);
@@ -164,7 +166,8 @@ static void no_model_is_a_usage_error(void **unused) {
 }
 
 static struct tune_action part_act(enum tune_action_kind kind, const char *part, const char *text) {
-    return (struct tune_action){.kind = kind, .role = TUNE_ROLE_PLANNER, .part = part, .text = text};
+    return (struct tune_action){
+        .kind = kind, .role = TUNE_ROLE_PLANNER, .part = part, .text = text};
 }
 
 /* The whole of the role's prompt as the screen shows it. */
@@ -187,8 +190,8 @@ static void what_is_switched_off_or_edited_reaches_the_model(void **unused) {
     struct scripted scripted;
     begin(&scripted, PLAN("one") PLAN("two") EDIT("# latency 1000", "# latency 700"));
     struct fake *fake = &scripted.fake;
-    fake_act(fake, (struct tune_action){.kind = TUNE_ACT_SET_GATE, .step = TUNE_STEPS,
-                                        .gate = TUNE_GATE_ASK});
+    fake_act(fake, (struct tune_action){
+                       .kind = TUNE_ACT_SET_GATE, .step = TUNE_STEPS, .gate = TUNE_GATE_ASK});
     run(&scripted);
     assert_int_equal(fake_state(fake)->wait_step, TUNE_STEP_PROFILE);
     assert_int_equal(tune_role_next(fake_state(fake)), TUNE_ROLE_PLANNER);
@@ -239,8 +242,8 @@ static void undo_takes_a_switch_back_but_no_text_that_went_out(void **unused) {
     struct scripted scripted;
     begin(&scripted, PLAN("one"));
     struct fake *fake = &scripted.fake;
-    fake_act(fake, (struct tune_action){.kind = TUNE_ACT_SET_GATE, .step = TUNE_STEPS,
-                                        .gate = TUNE_GATE_ASK});
+    fake_act(fake, (struct tune_action){
+                       .kind = TUNE_ACT_SET_GATE, .step = TUNE_STEPS, .gate = TUNE_GATE_ASK});
     run(&scripted);
     fake_act(fake, part_act(TUNE_ACT_EDIT_PART, "task", "mind the rows"));
     fake_act(fake, part_act(TUNE_ACT_SWITCH_PART, "profile", NULL));
@@ -272,7 +275,8 @@ static int until_it_waits(struct fake *fake) {
 
 static void a_person_answers_and_a_pause_gives_the_question_up(void **unused) {
     (void)unused;
-    static const struct tune_action start = {.kind = TUNE_ACT_START}, pause = {.kind = TUNE_ACT_PAUSE};
+    static const struct tune_action start = {.kind = TUNE_ACT_START},
+                                    pause = {.kind = TUNE_ACT_PAUSE};
     struct scripted scripted;
     struct err err = {0};
     begin(&scripted, PLAN("one"));
@@ -285,7 +289,8 @@ static void a_person_answers_and_a_pause_gives_the_question_up(void **unused) {
     fake->options.fresh = false;
     assert_true(tune_session_act(fake->session, &start, &err));
     int first = until_it_waits(fake);
-    assert_false(fake_try(fake, (struct tune_action){.kind = TUNE_ACT_ANSWER, .index = first + 1,
+    assert_false(fake_try(fake, (struct tune_action){.kind = TUNE_ACT_ANSWER,
+                                                     .index = first + 1,
                                                      .text = "title: x\nwhat: y\n"}));
     assert_true(tune_session_act(fake->session, &pause, &err));
     assert_false(fake_state(fake)->calls.at[first].waits);
@@ -303,7 +308,8 @@ static void a_person_answers_and_a_pause_gives_the_question_up(void **unused) {
     assert_non_null(strstr(prompt.at, "smaller"));
     buf_free(&prompt);
     assert_true(tune_session_act(fake->session,
-                                 &(struct tune_action){.kind = TUNE_ACT_ANSWER, .index = third,
+                                 &(struct tune_action){.kind = TUNE_ACT_ANSWER,
+                                                       .index = third,
                                                        .text = "title: by hand\nwhat: less\n"},
                                  &err));
     /* After "another" a plan is shown whatever the gate says. */
@@ -325,8 +331,9 @@ static void a_pause_ends_a_model_that_is_asked(void **unused) {
     struct fake *fake = &scripted.fake;
     tune_session_close(fake->session);
     assert_true(config_set(scripted.config, "model slow", "api", "command", &err));
-    fake_file(fake->folder, "slow.py", "import sys, time\nsys.stdin.read()\n"
-                                       "print('title: half', flush=True)\ntime.sleep(60)\n");
+    fake_file(fake->folder, "slow.py",
+              "import sys, time\nsys.stdin.read()\n"
+              "print('title: half', flush=True)\ntime.sleep(60)\n");
     struct buf command = {0};
     buf_printf(&command, "/usr/bin/python3 %s/slow.py", fake->folder);
     assert_true(config_set(scripted.config, "model slow", "command", command.at, &err));
@@ -347,7 +354,7 @@ static void a_pause_ends_a_model_that_is_asked(void **unused) {
     fake_act(fake, (struct tune_action){.kind = TUNE_ACT_PAUSE});
     assert_true(state->calls.at[0].ended_ms > 0);
     assert_non_null(state->calls.at[0].failure);
-    assert_non_null(state->calls.at[0].answer);     /* what had come is kept */
+    assert_non_null(state->calls.at[0].answer); /* what had come is kept */
     assert_true(state->calls.at[0].elapsed_s >= state->calls.at[0].first_s);
     assert_int_equal(state->steps[TUNE_STEP_PLAN].is, TUNE_IS_WAITING);
     assert_int_equal(tune_role_next(state), TUNE_ROLE_PLANNER);
@@ -369,8 +376,8 @@ static int until_it_is_held(struct fake *fake) {
 
 static void send(struct fake *fake, int call) {
     struct err err = {0};
-    if (!tune_session_act(fake->session, &(struct tune_action){.kind = TUNE_ACT_SEND, .index = call},
-                          &err))
+    if (!tune_session_act(fake->session,
+                          &(struct tune_action){.kind = TUNE_ACT_SEND, .index = call}, &err))
         fail_msg("%s", err.text);
 }
 
@@ -384,7 +391,8 @@ static struct tune_prompt *parts_of(const struct tune_state *state, int call) {
     return prompt;
 }
 
-static const struct tune_prompt_part *part_named(const struct tune_prompt *prompt, const char *name) {
+static const struct tune_prompt_part *part_named(const struct tune_prompt *prompt,
+                                                 const char *name) {
     for (size_t i = 0; i < prompt->parts.len; i++)
         if (!strcmp(prompt->parts.at[i].name, name))
             return &prompt->parts.at[i];
@@ -396,10 +404,12 @@ static void a_question_that_is_held_is_looked_at_and_edited_first(void **unused)
     static const struct tune_action start = {.kind = TUNE_ACT_START};
     struct scripted scripted;
     struct err err = {0};
-    begin(&scripted, "=== planner\nI think it is fine.\n" PLAN("one") EDIT("# latency 1000",
-                     "# latency 700 # broken") "=== fixer\nI cannot.\n"
-                     "=== fixer\n<<<<<<< SEARCH\n    # latency 700 # broken\n=======\n"
-                     "    # latency 700\n>>>>>>> REPLACE\n");
+    begin(&scripted, "=== planner\nI think it is fine.\n" PLAN("one")
+                         EDIT("# latency 1000",
+                              "# latency 700 # broken") "=== fixer\nI cannot.\n"
+                                                        "=== fixer\n<<<<<<< SEARCH\n    # latency "
+                                                        "700 # broken\n=======\n"
+                                                        "    # latency 700\n>>>>>>> REPLACE\n");
     struct fake *fake = &scripted.fake;
     const struct tune_state *state = fake_state(fake);
     assert_false(state->holds);
@@ -410,8 +420,10 @@ static void a_question_that_is_held_is_looked_at_and_edited_first(void **unused)
     assert_null(state->calls.at[first].prompt);
     assert_true(tune_session_act(fake->session,
                                  &(struct tune_action){.kind = TUNE_ACT_EDIT_PART,
-                                                       .role = TUNE_ROLE_PLANNER, .part = "task",
-                                                       .text = "# task\n\nmind the rows\n"}, &err));
+                                                       .role = TUNE_ROLE_PLANNER,
+                                                       .part = "task",
+                                                       .text = "# task\n\nmind the rows\n"},
+                                 &err));
     assert_int_equal(state->parts.len, 1);
     send(fake, first);
     assert_int_equal(state->parts.len, 0);
@@ -431,12 +443,14 @@ static void a_question_that_is_held_is_looked_at_and_edited_first(void **unused)
                                  &(struct tune_action){.kind = TUNE_ACT_EDIT_PART,
                                                        .role = TUNE_ROLE_PLANNER,
                                                        .part = "what could not be used",
-                                                       .text = "Say title and what, please.\n"}, &err));
+                                                       .text = "Say title and what, please.\n"},
+                                 &err));
     assert_false(fake_try(fake, (struct tune_action){.kind = TUNE_ACT_SEND, .index = first}));
     send(fake, second);
     int third = until_it_is_held(fake);
     char *sent = last_prompt(&scripted, "state.planner");
-    static const char *const words[] = {"mind the rows", "I think it is fine.", "Say title and what"};
+    static const char *const words[] = {"mind the rows", "I think it is fine.",
+                                        "Say title and what"};
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (!strstr(sent, words[i]))
             fail_msg("\"%s\" is not in what went out:\n%s", words[i], sent);
@@ -446,7 +460,7 @@ static void a_question_that_is_held_is_looked_at_and_edited_first(void **unused)
         path[i] = tune_session_artefact(fake->session, state->calls.at[i ? second : first].prompt);
         kept[i] = file_read(path[i], 0, NULL, &err);
     }
-    assert_int_equal(strncmp(kept[0], kept[1], strlen(kept[0])), 0);   /* the same, and more */
+    assert_int_equal(strncmp(kept[0], kept[1], strlen(kept[0])), 0); /* the same, and more */
     for (int i = 0; i < 2; i++) {
         free(path[i]);
         free(kept[i]);
@@ -460,8 +474,9 @@ static void a_question_that_is_held_is_looked_at_and_edited_first(void **unused)
     send(fake, fourth);
     int fifth = until_it_is_held(fake);
     assert_int_equal(state->calls.at[fifth].mends, fourth);
-    assert_true(tune_session_act(fake->session, &(struct tune_action){.kind = TUNE_ACT_HOLD}, &err));
-    assert_true(state->calls.at[fifth].held);       /* this one is for the person still */
+    assert_true(
+        tune_session_act(fake->session, &(struct tune_action){.kind = TUNE_ACT_HOLD}, &err));
+    assert_true(state->calls.at[fifth].held); /* this one is for the person still */
     send(fake, fifth);
     fake_settle(fake);
     assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_KEEP);
@@ -491,10 +506,9 @@ static void a_held_question_can_be_given_up(void **unused) {
 static void a_plan_that_was_closed_is_asked_for_once_more(void **unused) {
     (void)unused;
     struct scripted scripted;
-    begin(&scripted, PLAN("one") PLAN("one") PLAN("two") PLAN("one")
-                         EDIT("# latency 1000", "# latency 1100")
-                             EDIT("# latency 1000", "# latency 1100")
-                                 EDIT("# latency 1000", "# latency 700"));
+    begin(&scripted,
+          PLAN("one") PLAN("one") PLAN("two") PLAN("one") EDIT("# latency 1000", "# latency 1100")
+              EDIT("# latency 1000", "# latency 1100") EDIT("# latency 1000", "# latency 700"));
     run(&scripted);
     const struct tune_state *state = fake_state(&scripted.fake);
     assert_string_equal(state->attempts.at[1].plan.title, "plan one");
@@ -548,11 +562,14 @@ static void begin_writing(struct scripted *scripted, const char *script) {
 static void models_write_what_was_learnt(void **unused) {
     (void)unused;
     struct scripted scripted;
-    begin_writing(&scripted, PLAN("one") PLAN("one") EDIT("# latency 1000", "# latency 700")
-                  "=== summariser\nSure!\n**Title:** Read w once\n\n**Summary:** The loop read w\n"
-                  "again and again.\n"
-                  "=== reflector\n```json\n{\"diagnosis\": \"wrong\", \"lesson\": \"Look at DMA.\"}\n"
-                  "```\n");
+    begin_writing(&scripted, PLAN("one") PLAN("one")
+                                 EDIT("# latency 1000",
+                                      "# latency 700") "=== summariser\nSure!\n**Title:** Read w "
+                                                       "once\n\n**Summary:** The loop read w\n"
+                                                       "again and again.\n"
+                                                       "=== reflector\n```json\n{\"diagnosis\": "
+                                                       "\"wrong\", \"lesson\": \"Look at DMA.\"}\n"
+                                                       "```\n");
     run(&scripted);
     const struct tune_state *state = fake_state(&scripted.fake);
     assert_int_equal(state->memory.len, 1);
@@ -585,8 +602,10 @@ static void models_write_what_was_learnt(void **unused) {
 static void hone_writes_when_a_model_does_not(void **unused) {
     (void)unused;
     struct scripted scripted;
-    begin_writing(&scripted, PLAN("one") PLAN("one") EDIT("# latency 1000", "# latency 700")
-                  "=== summariser\nNo idea.\n=== reflector\nNo idea.\n");
+    begin_writing(&scripted,
+                  PLAN("one") PLAN("one")
+                      EDIT("# latency 1000",
+                           "# latency 700") "=== summariser\nNo idea.\n=== reflector\nNo idea.\n");
     run(&scripted);
     const struct tune_state *state = fake_state(&scripted.fake);
     int asked = 0;
@@ -603,8 +622,8 @@ static void hone_writes_when_a_model_does_not(void **unused) {
 static void strategies_are_offered_and_counted(void **unused) {
     (void)unused;
     struct scripted scripted;
-    begin(&scripted, PLAN("one") "strategy: **Interchange** of two loops\n"
-                         PLAN("one") EDIT("# latency 1000", "# latency 700"));
+    begin(&scripted, PLAN("one") "strategy: **Interchange** of two loops\n" PLAN("one")
+                         EDIT("# latency 1000", "# latency 700"));
     scripted.fake.options.rounds = 1;
     run(&scripted);
     const struct tune_state *state = fake_state(&scripted.fake);
@@ -621,11 +640,13 @@ static void strategies_are_offered_and_counted(void **unused) {
     end(&scripted);
 }
 
-#define SWEEP "=== planner\ntitle: other latencies\nwhat: try other values of LATENCY\n" \
-              "sweep: `LATENCY` in 900, 800, 950 (must stay below 1000)\n"
+#define SWEEP                                                                  \
+    "=== planner\ntitle: other latencies\nwhat: try other values of LATENCY\n" \
+    "sweep: `LATENCY` in 900, 800, 950 (must stay below 1000)\n"
 
 /* The same with a kernel that has a constant. */
-static void begin_with_constant(struct scripted *scripted, const char *script, enum tune_gate gate) {
+static void begin_with_constant(struct scripted *scripted, const char *script,
+                                enum tune_gate gate) {
     begin(scripted, script);
     tune_session_close(scripted->fake.session);
     fake_file(scripted->fake.folder, "kernel.py",

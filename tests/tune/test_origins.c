@@ -3,7 +3,8 @@
 // a person and changed back by undo. [defaults] count for new sessions alone.
 #include "tune/fake.h"
 
-static const struct fake_plan plans[] = {{"first", "def kernel(): x = '''\n    # latency 800\n'''\n", 0.4, NULL}};
+static const struct fake_plan plans[] = {
+    {"first", "def kernel(): x = '''\n    # latency 800\n'''\n", 0.4, NULL}};
 
 static void assert_origin(const struct fake *fake, const char *name, unsigned bit,
                           const char *expected) {
@@ -67,7 +68,7 @@ static void a_new_session_takes_the_configuration(void **unused) {
     open_anew(&fake, config, (struct tune_options){.fresh = true});
     const struct tune_state *state = fake_state(&fake);
     assert_string_equal(state->target, "pod");
-    assert_string_equal(state->device, "trn3");         /* that of the host */
+    assert_string_equal(state->device, "trn3"); /* that of the host */
     assert_string_equal(state->precision, "any");
     assert_int_equal(state->rounds, 7);
     assert_int_equal(state->seeds.len, 2);
@@ -87,7 +88,8 @@ static void a_session_that_exists_keeps_its_own(void **unused) {
     (void)unused;
     struct fake fake;
     fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
-    struct config *config = make_config(&fake, "[defaults]\nrounds = 7\ngate = ask\nprecision=any\n");
+    struct config *config =
+        make_config(&fake, "[defaults]\nrounds = 7\ngate = ask\nprecision=any\n");
     open_anew(&fake, config, (struct tune_options){.tolerance = 0.5});
     const struct tune_state *state = fake_state(&fake);
     assert_int_equal(state->rounds, 50);

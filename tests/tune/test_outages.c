@@ -3,7 +3,7 @@
  * nothing is learnt from it, and what comes of the session is what would have come without. */
 #include "tune/fake.h"
 
-#define WAIT_S 0.002        /* the first pause: 5 s of an hour are so long here */
+#define WAIT_S 0.002 /* the first pause: 5 s of an hour are so long here */
 #define HOUR_S (3600 * WAIT_S / 5)
 
 struct outage {
@@ -67,14 +67,19 @@ static void end(struct outage *outage) {
     unsetenv("XDG_CONFIG_HOME");
 }
 
-#define PLAN(name) \
+#define PLAN(name)                                                                              \
     "=== planner\ntitle: plan " name "\nwhat: change number " name "\nmetric: hbm_read_bytes\n" \
     "direction: down\nsize: 40 %\n"
-#define EDIT(from, to) \
+#define EDIT(from, to)                                                                 \
     "=== rewriter\n<<<<<<< SEARCH\n    # latency " from "\n=======\n    # latency " to \
     "\n>>>>>>> REPLACE\n"
-#define ROUNDS \
-    PLAN("one") PLAN("two") PLAN("three") EDIT("1000", "900") EDIT("900", "800") EDIT("800", "700")
+#define ROUNDS          \
+    PLAN("one")         \
+    PLAN("two")         \
+    PLAN("three")       \
+    EDIT("1000", "900") \
+    EDIT("900", "800")  \
+    EDIT("800", "700")
 
 /* The next so many questions of a model are not answered. */
 static void goes_out(struct outage *outage, const char *name, int questions) {
@@ -90,10 +95,10 @@ static void start(struct outage *outage) {
 
 struct heard {
     struct outage *outage;
-    double waited_s;            /* what the events promised */
-    int waits, goes_out;        /* when so many questions were asked, the service goes out */
+    double waited_s;     /* what the events promised */
+    int waits, goes_out; /* when so many questions were asked, the service goes out */
     int asked, out_for;
-    bool retry;                 /* a person has it tried at once */
+    bool retry; /* a person has it tried at once */
 };
 
 static void on_event(void *data, int64_t seq, const char *type, const char *json) {
@@ -365,8 +370,8 @@ static void a_process_that_ends_while_it_waits_loses_nothing(void **unused) {
     begin(&outage, ROUNDS, "one", "1e6");
     waits_long(&outage);
     goes_out(&outage, "one", 1);
-    assert_true(tune_session_act(outage.fake.session,
-                                 &(struct tune_action){.kind = TUNE_ACT_START}, &err));
+    assert_true(
+        tune_session_act(outage.fake.session, &(struct tune_action){.kind = TUNE_ACT_START}, &err));
     assert_true(waits(&outage.fake));
     tune_session_close(outage.fake.session);
     outage.fake.place = (struct fake_place){.loop = outage.fake.loop};

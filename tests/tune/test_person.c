@@ -4,7 +4,8 @@
 #include "tune/context.h"
 #include "tune/fake.h"
 
-#define SOURCE(latency, more) "def kernel(): x = '''\n    # latency " latency "\n    # " more "\n'''\n"
+#define SOURCE(latency, more) \
+    "def kernel(): x = '''\n    # latency " latency "\n    # " more "\n'''\n"
 #define ACT(...) ((struct tune_action){__VA_ARGS__})
 
 static const struct fake_plan plans[] = {{"first", SOURCE("800", "one"), 0.4, NULL},
@@ -147,7 +148,7 @@ static void what_was_left_out_is_told_with_its_reason(void **unused) {
     assert_int_equal(state->rejections.len, before + 1);
     const struct tune_rejection *declined = &state->rejections.at[before];
     assert_string_equal(declined->reason, "it is right as it is");
-    assert_null(declined->key);                 /* the direction stays open */
+    assert_null(declined->key); /* the direction stays open */
     assert_non_null(strstr(declined->hunk, "+ "));
     struct tune_context *context = tune_context_build(state);
     const char *text = NULL;

@@ -5,7 +5,7 @@
 
 #include "runner/runner.h"
 
-#define KERNEL(latency, predicts, more) \
+#define KERNEL(latency, predicts, more)                                                         \
     "def kernel(): x = '''\n    # latency " latency "\n    # hbm 500\n    # predicts " predicts \
     "\n" more "'''\n"
 
@@ -17,7 +17,8 @@ struct asked {
 };
 
 /* One round on a place that measures; the seed kernel takes 1000 us and is predicted at 900. */
-static struct config *go(struct fake *fake, const struct fake_plan *one, const struct asked *asked) {
+static struct config *go(struct fake *fake, const struct fake_plan *one,
+                         const struct asked *asked) {
     struct err err = {0};
     struct config *config = config_load(NULL, &err);
     assert_non_null(config);
@@ -32,8 +33,8 @@ static struct config *go(struct fake *fake, const struct fake_plan *one, const s
     fake->options.config = config;
     fake->options.fresh = true;
     fake_open(fake);
-    fake_act(fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
-                                        .index = TUNE_BUDGET_ROUNDS, .number = 1});
+    fake_act(fake, (struct tune_action){
+                       .kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_ROUNDS, .number = 1});
     fake_act(fake, (struct tune_action){.kind = TUNE_ACT_START});
     return config;
 }
@@ -57,7 +58,7 @@ static void a_prediction_stays_with_the_attempt_and_is_no_measurement(void **sta
     assert_true(attempt->latency_us == 800);
     assert_false(attempt->modelled);
     assert_int_equal(attempt->status, TUNE_STATUS_KEEP);
-    assert_int_equal(fake.place.predicted, 0);      /* it came with the evaluation */
+    assert_int_equal(fake.place.predicted, 0); /* it came with the evaluation */
     struct buf text = {0};
     tune_predicted_print(&text, attempt);
     assert_non_null(strstr(text.at, "(nki 0.6, not measured): vector 72 %"));
@@ -90,11 +91,11 @@ static void a_candidate_that_is_predicted_far_slower_is_not_measured(void **stat
         bool pruned;
         int asked;
     } rows[] = {
-        {KERNEL("800", "1500", ""), "compiler", true, 1},       /* 1.67 times, the limit is 1.5 */
+        {KERNEL("800", "1500", ""), "compiler", true, 1}, /* 1.67 times, the limit is 1.5 */
         {KERNEL("800", "1300", ""), "compiler", false, 1},
-        {KERNEL("800", "1500", "    # nki 0.7\n"), "compiler", false, 1},   /* not comparable */
+        {KERNEL("800", "1500", "    # nki 0.7\n"), "compiler", false, 1}, /* not comparable */
         {"def kernel(): x = '''\n    # latency 800\n    # hbm 500\n'''\n", "compiler", false, 1},
-        {KERNEL("800", "1500", ""), "both", false, 1},          /* the device model says nothing */
+        {KERNEL("800", "1500", ""), "both", false, 1}, /* the device model says nothing */
         {KERNEL("800", "1500", ""), "model", false, 0},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -122,8 +123,8 @@ static void a_session_that_is_closed_while_it_is_asked_leaves_nothing(void **sta
     struct fake fake;
     struct config *config = go(&fake, &plan, &asked);
     fake.place.slow = true;
-    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_BUDGET,
-                                         .index = TUNE_BUDGET_ROUNDS, .number = 2});
+    fake_act(&fake, (struct tune_action){
+                        .kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_ROUNDS, .number = 2});
     fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
     end(&fake, config);
 }
@@ -132,9 +133,12 @@ static void words_that_make_no_sense_are_no_prediction(void **state) {
     (void)state;
     struct tune_state *now = tune_state_new();
     tune_state_apply(now, 1, 0, "attempt", "{\"attempt\":0,\"parent\":-1,\"source\":\"x = 1\"}");
-    static const char *const payloads[] = {
-        "{\"attempt\":0}", "{\"attempt\":0,\"us\":-1}", "{\"attempt\":0,\"us\":\"x\"}",
-        "{\"attempt\":7,\"us\":5}", "{\"us\":5}", "[]"};
+    static const char *const payloads[] = {"{\"attempt\":0}",
+                                           "{\"attempt\":0,\"us\":-1}",
+                                           "{\"attempt\":0,\"us\":\"x\"}",
+                                           "{\"attempt\":7,\"us\":5}",
+                                           "{\"us\":5}",
+                                           "[]"};
     for (size_t i = 0; i < COUNT_OF(payloads); i++) {
         tune_state_apply(now, 2, 0, "predicted", payloads[i]);
         assert_false(tune_predicted(tune_state_attempt(now, 0)));

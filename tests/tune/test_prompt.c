@@ -96,7 +96,7 @@ static void what_is_off_or_edited_counts(void **state) {
     tune_context_free(context);
 }
 
-/* ---- what is too long ----------------------------------------------------------------------------- */
+/* ---- what is too long ----------------------------------------------------------------------- */
 
 static void apply(struct tune_state *state, const char *type, cJSON *payload) {
     char *text = cJSON_PrintUnformatted(payload);
@@ -142,8 +142,11 @@ static struct tune_state *huge_state(void) {
     apply(state, "measured", payload);
     for (int i = 0; i < 200; i++) {
         struct tune_experience *item = vec_push(&state->memory);
-        *item = (struct tune_experience){.is = TUNE_EXPERIENCE_APPROVED, .speedup = 1.2, .imported = true,
-                                         .title = "an experience", .summary = "do it so"};
+        *item = (struct tune_experience){.is = TUNE_EXPERIENCE_APPROVED,
+                                         .speedup = 1.2,
+                                         .imported = true,
+                                         .title = "an experience",
+                                         .summary = "do it so"};
     }
     for (int i = 0; i < 40; i++)
         *vec_push(&state->notes) = (struct tune_note){.round = i, .lesson = "a lesson"};

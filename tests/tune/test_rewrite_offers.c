@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranking: what the device model says of the menu's edits decides what is offered, and in which order. */
+/* Ranking: what the device model says of the menu's edits decides what is offered, and in which
+ * order. */
 #include "rewrite_help.h"
 
 #include <math.h>
 
 #include "tune/rewrite_screen.h"
 
-static const char kernel[] = LEGACY
-    "def kernel(x):\n"
-    "    T = 128\n"
-    "    y = nl.ndarray((256, 2048), dtype=x.dtype, buffer=nl.shared_hbm)\n"
-    "    for m in nl.affine_range(2):\n"
-    "        for n in nl.affine_range(2048 // T):\n"
-    "            t = nl.load(x[m * 128:(m + 1) * 128, n * T:(n + 1) * T])\n"
-    "            a = nl.multiply(t, -1.0)\n"
-    "            b = nl.exp(a)\n"
-    "            c = nl.add(b, 1.0)\n"
-    "            d = nl.reciprocal(c)\n"
-    "            r = nl.multiply(t, d)\n"
-    "            nl.store(y[m * 128:(m + 1) * 128, n * T:(n + 1) * T], value=r)\n"
-    "    return y\n";
+static const char kernel[] =
+    LEGACY "def kernel(x):\n"
+           "    T = 128\n"
+           "    y = nl.ndarray((256, 2048), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+           "    for m in nl.affine_range(2):\n"
+           "        for n in nl.affine_range(2048 // T):\n"
+           "            t = nl.load(x[m * 128:(m + 1) * 128, n * T:(n + 1) * T])\n"
+           "            a = nl.multiply(t, -1.0)\n"
+           "            b = nl.exp(a)\n"
+           "            c = nl.add(b, 1.0)\n"
+           "            d = nl.reciprocal(c)\n"
+           "            r = nl.multiply(t, d)\n"
+           "            nl.store(y[m * 128:(m + 1) * 128, n * T:(n + 1) * T], value=r)\n"
+           "    return y\n";
 
 static bool is_key(const void *data, const char *key) {
     return strcmp(data, key) == 0;
@@ -91,7 +92,8 @@ static void an_estimate_knows_why_not(void **state) {
     assert_true(good.latency_us > 0);
     assert_true(rewrite_estimate_metric(&good, "hbm_read_bytes") > 0);
     assert_true(isnan(rewrite_estimate_metric(&good, "no_such_metric")));
-    rewrite_estimate(&request, STR(LEGACY "def kernel(x):\n    return nowhere\n"), arena, NULL, &bad);
+    rewrite_estimate(&request, STR(LEGACY "def kernel(x):\n    return nowhere\n"), arena, NULL,
+                     &bad);
     assert_true(bad.latency_us == 0);
     assert_true(*bad.why != 0);
     arena_free(arena);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations: fused, recognised as functions, moved between engines, transposed once; tile sizes; and
- * that whatever the menu offers for the seeds can be done and parses. */
+/* Operations: fused, recognised as functions, moved between engines, transposed once; tile sizes;
+ * and that whatever the menu offers for the seeds can be done and parses. */
 #include "rewrite_help.h"
 
-#define WITH_NISA "import neuronxcc.nki as nki\nimport neuronxcc.nki.isa as nisa\n" \
-                  "import neuronxcc.nki.language as nl\n\n\n@nki.jit\n"
-#define IN "    y = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.shared_hbm)\n" \
-           "    t = nl.load(x[0:128, 0:512])\n"
+#define WITH_NISA                                                     \
+    "import neuronxcc.nki as nki\nimport neuronxcc.nki.isa as nisa\n" \
+    "import neuronxcc.nki.language as nl\n\n\n@nki.jit\n"
+#define IN                                                                  \
+    "    y = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.shared_hbm)\n" \
+    "    t = nl.load(x[0:128, 0:512])\n"
 #define OUT "    nl.store(y[0:128, 0:512], value=r)\n    return y\n"
 
 static void one(const char *body, const char *key, const char *expected) {
@@ -35,13 +37,16 @@ static void legacy_operations_are_fused(void **state) {
     one("    a = nl.multiply(t, -1.0)\n    r = nl.exp(a)\n", "fuse:a.0:r",
         "    r = nisa.activation(op=nl.exp, data=t, scale=-1.0)\n");
     one("    a = nl.subtract(1.0, t)\n    r = nl.multiply(a, 0.5)\n", "fuse:a.0:r",
-        "    r = nisa.tensor_scalar(\n        data=t, op0=nl.subtract, operand0=1.0, reverse0=True, "
+        "    r = nisa.tensor_scalar(\n        data=t, op0=nl.subtract, operand0=1.0, "
+        "reverse0=True, "
         "op1=nl.multiply, operand1=0.5)\n");
     one("    a = nl.add(t, 2.0)\n    r = nl.multiply(t, a)\n", "fuse:a.0:r",
         "    r = nisa.scalar_tensor_tensor(data=t, op0=nl.add, operand0=2.0, op1=nl.multiply, "
         "operand1=t)\n");
-    one("    # squares and their sum\n    a = nl.square(t)\n    s = nl.sum(a, axis=[1], keepdims=True)\n"
-        "    r = nl.multiply(a, s)\n", "fuse:a.0:s",
+    one("    # squares and their sum\n    a = nl.square(t)\n    s = nl.sum(a, axis=[1], "
+        "keepdims=True)\n"
+        "    r = nl.multiply(a, s)\n",
+        "fuse:a.0:s",
         "    # squares and their sum\n"
         "    s = nl.ndarray((nl.par_dim(128), 1), dtype=nl.float32, buffer=nl.sbuf)\n"
         "    a = nisa.activation_reduce(op=nl.square, data=t, reduce_op=nl.add, reduce_res=s)\n"
@@ -57,23 +62,27 @@ static void a_result_that_is_needed_twice_stays(void **state) {
 static void an_operand_that_changes_keeps_them_apart(void **state) {
     (void)state;
     not_one("    t2 = nl.copy(t)\n    a = nl.multiply(t2, -1.0)\n    t2[...] = nl.add(t2, 1.0)\n"
-            "    r = nl.exp(a)\n", "fuse:a.0:r", "t2 changes before it is used");
+            "    r = nl.exp(a)\n",
+            "fuse:a.0:r", "t2 changes before it is used");
 }
 
 static void functions_are_recognised(void **state) {
     (void)state;
     one("    n = nl.multiply(t, -1.0)\n    e = nl.exp(n)\n    b = nl.add(e, 1.0)\n"
-        "    g = nl.reciprocal(b)\n    r = nl.multiply(t, g)\n", "function:r.0:silu",
-        "    r = nl.silu(t)\n");
+        "    g = nl.reciprocal(b)\n    r = nl.multiply(t, g)\n",
+        "function:r.0:silu", "    r = nl.silu(t)\n");
     one("    n = nl.multiply(t, -1.0)\n    e = nl.exp(n)\n    b = nl.add(1, e)\n"
-        "    r = nl.reciprocal(b)\n", "function:r.0:sigmoid", "    r = nl.sigmoid(t)\n");
+        "    r = nl.reciprocal(b)\n",
+        "function:r.0:sigmoid", "    r = nl.sigmoid(t)\n");
     /* a step that is needed elsewhere stays */
     one("    n = nl.multiply(t, -1.0)\n    e = nl.exp(n)\n    b = nl.add(e, 1.0)\n"
-        "    g = nl.reciprocal(b)\n    r = nl.multiply(g, e)\n", "function:g.0:sigmoid",
+        "    g = nl.reciprocal(b)\n    r = nl.multiply(g, e)\n",
+        "function:g.0:sigmoid",
         "    n = nl.multiply(t, -1.0)\n    e = nl.exp(n)\n    g = nl.sigmoid(t)\n"
         "    r = nl.multiply(g, e)\n");
     not_one("    n = nl.multiply(t, -2.0)\n    e = nl.exp(n)\n    b = nl.add(e, 1.0)\n"
-            "    g = nl.reciprocal(b)\n    r = nl.multiply(t, g)\n", "function:", "");
+            "    g = nl.reciprocal(b)\n    r = nl.multiply(t, g)\n",
+            "function:", "");
 }
 
 /* Tiles that are elements of one storage with block dimensions, as compilers write them. */
@@ -82,21 +91,24 @@ static void elements_are_made_like_names(void **state) {
     struct help_inputs inputs = {0};
     help_array(&inputs, 128, 1024);
 #define INDEX "[i, nl.arange(128)[:, None], nl.arange(512)[None, :]]"
-#define HEAD LEGACY \
-    "def kernel(x):\n" \
+#define HEAD                                                                    \
+    LEGACY                                                                      \
+    "def kernel(x):\n"                                                          \
     "    y = nl.ndarray((128, 1024), dtype=np.float32, buffer=nl.shared_hbm)\n" \
     "    a = nl.ndarray((2, nl.par_dim(128), 512), dtype=np.float32, buffer=nl.sbuf)\n"
-#define TAIL \
+#define TAIL                                                                           \
     "        nl.store(y[0:128, i * 512:(i + 1) * 512], value=c" INDEX ", mask=None)\n" \
     "    return y\n"
-#define LOAD \
+#define LOAD                                                                            \
     "    c = nl.ndarray((2, nl.par_dim(128), 512), dtype=np.float32, buffer=nl.sbuf)\n" \
-    "    for i in nl.affine_range(2):\n" \
+    "    for i in nl.affine_range(2):\n"                                                \
     "        a" INDEX " = nl.load(x[0:128, i * 512:(i + 1) * 512], mask=None)\n"
-    struct rewrite_request request = help_request(HEAD
+    struct rewrite_request request = help_request(
+        HEAD
         "    b = nl.ndarray((2, nl.par_dim(128), 512), dtype=np.float32, buffer=nl.sbuf)\n" LOAD
         "        b" INDEX " = nl.multiply(a" INDEX ", np.dtype(np.float32).type(-1), mask=None)\n"
-        "        c" INDEX " = nl.exp(b" INDEX ")\n" TAIL, &inputs);
+        "        c" INDEX " = nl.exp(b" INDEX ")\n" TAIL,
+        &inputs);
     struct buf out = {0};
     struct err err = {0};
     if (!rewrite_apply(&request, "fuse:b.0:c", &out, &err))
@@ -117,15 +129,16 @@ static void legacy_operations_change_engines(void **state) {
     not_one("    r = nl.maximum(t, 0.0)\n", "engine:r.0:scalar", "");
 }
 
-#define PSUM CURRENT \
-    "def kernel(x):\n" \
+#define PSUM                                                                \
+    CURRENT                                                                 \
+    "def kernel(x):\n"                                                      \
     "    y = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.shared_hbm)\n" \
-    "    t = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.sbuf)\n" \
-    "    nisa.dma_copy(dst=t, src=x)\n" \
-    "    p = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.psum)\n" \
-    "    nisa.nc_matmul(dst=p, stationary=t[:, 0:128], moving=t)\n" \
+    "    t = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.sbuf)\n"       \
+    "    nisa.dma_copy(dst=t, src=x)\n"                                     \
+    "    p = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.psum)\n"    \
+    "    nisa.nc_matmul(dst=p, stationary=t[:, 0:128], moving=t)\n"         \
     "    r = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.sbuf)\n"
-#define PSUM_END \
+#define PSUM_END                        \
     "    nisa.dma_copy(dst=y, src=r)\n" \
     "    return y\n"
 
@@ -133,38 +146,39 @@ static void current_operations_change_engines(void **state) {
     (void)state;
     struct help_inputs inputs = {0};
     help_array(&inputs, 128, 512);
-    help_expect(PSUM "    nisa.tensor_copy(dst=r, src=p)  # out of PSUM\n" PSUM_END, &inputs,
-                "engine:r.0:scalar",
-                PSUM "    nisa.tensor_copy(dst=r, src=p, engine=nisa.engine.scalar)  # out of PSUM\n"
-                PSUM_END);
+    help_expect(
+        PSUM "    nisa.tensor_copy(dst=r, src=p)  # out of PSUM\n" PSUM_END, &inputs,
+        "engine:r.0:scalar",
+        PSUM
+        "    nisa.tensor_copy(dst=r, src=p, engine=nisa.engine.scalar)  # out of PSUM\n" PSUM_END);
     /* GpSimd cannot reach PSUM */
-    help_declines(PSUM "    nisa.tensor_copy(dst=r, src=p)\n" PSUM_END, &inputs, "engine:r.0:gpsimd",
-                  "");
+    help_declines(PSUM "    nisa.tensor_copy(dst=r, src=p)\n" PSUM_END, &inputs,
+                  "engine:r.0:gpsimd", "");
 }
 
 static void current_operations_are_fused(void **state) {
     (void)state;
     struct help_inputs inputs = {0};
     help_array(&inputs, 128, 512);
-    help_expect(PSUM
-        "    m = nl.ndarray((128, 1), dtype=nl.float32, buffer=nl.sbuf)\n"
-        "    nisa.tensor_reduce(dst=m, op=nl.maximum, data=p, axis=1)\n"
-        "    for i in range(2):\n"
-        "        s = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.sbuf)\n"
-        "        nisa.tensor_scalar(dst=s, data=p, op0=nl.subtract, operand0=m)\n"
-        "        # the exponential\n"
-        "        e = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.sbuf)\n"
-        "        nisa.activation(dst=e, op=nl.exp, data=s)\n"
-        "    nisa.tensor_copy(dst=r, src=p)\n" PSUM_END, &inputs, "fuse:s.0:e", PSUM
-        "    m = nl.ndarray((128, 1), dtype=nl.float32, buffer=nl.sbuf)\n"
-        "    nisa.tensor_reduce(dst=m, op=nl.maximum, data=p, axis=1)\n"
-        "    minus_m = nl.ndarray((128, 1), dtype=nl.float32, buffer=nl.sbuf)\n"
-        "    nisa.tensor_scalar(dst=minus_m, data=m, op0=nl.multiply, operand0=-1.0)\n"
-        "    for i in range(2):\n"
-        "        # the exponential\n"
-        "        e = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.sbuf)\n"
-        "        nisa.activation(dst=e, op=nl.exp, data=p, bias=minus_m)\n"
-        "    nisa.tensor_copy(dst=r, src=p)\n" PSUM_END);
+    help_expect(PSUM "    m = nl.ndarray((128, 1), dtype=nl.float32, buffer=nl.sbuf)\n"
+                     "    nisa.tensor_reduce(dst=m, op=nl.maximum, data=p, axis=1)\n"
+                     "    for i in range(2):\n"
+                     "        s = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.sbuf)\n"
+                     "        nisa.tensor_scalar(dst=s, data=p, op0=nl.subtract, operand0=m)\n"
+                     "        # the exponential\n"
+                     "        e = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.sbuf)\n"
+                     "        nisa.activation(dst=e, op=nl.exp, data=s)\n"
+                     "    nisa.tensor_copy(dst=r, src=p)\n" PSUM_END,
+                &inputs, "fuse:s.0:e",
+                PSUM "    m = nl.ndarray((128, 1), dtype=nl.float32, buffer=nl.sbuf)\n"
+                     "    nisa.tensor_reduce(dst=m, op=nl.maximum, data=p, axis=1)\n"
+                     "    minus_m = nl.ndarray((128, 1), dtype=nl.float32, buffer=nl.sbuf)\n"
+                     "    nisa.tensor_scalar(dst=minus_m, data=m, op0=nl.multiply, operand0=-1.0)\n"
+                     "    for i in range(2):\n"
+                     "        # the exponential\n"
+                     "        e = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.sbuf)\n"
+                     "        nisa.activation(dst=e, op=nl.exp, data=p, bias=minus_m)\n"
+                     "    nisa.tensor_copy(dst=r, src=p)\n" PSUM_END);
 }
 
 static void tiles_are_transposed_once(void **state) {
@@ -172,43 +186,44 @@ static void tiles_are_transposed_once(void **state) {
     struct help_inputs inputs = {0};
     help_array(&inputs, 128, 256);
     help_array(&inputs, 256, 1024);
-    help_expect(LEGACY
-        "def kernel(x, w):\n"
-        "    y = nl.ndarray((128, 1024), dtype=x.dtype, buffer=nl.shared_hbm)\n"
-        "    a = nl.load(x[0:128, 0:256])\n"
-        "    for n in nl.affine_range(2):\n"
-        "        acc = nl.zeros((128, 512), dtype=nl.float32, buffer=nl.psum)\n"
-        "        for k in nl.affine_range(2):\n"
-        "            b = nl.load(w[k * 128:(k + 1) * 128, n * 512:(n + 1) * 512])\n"
-        "            acc += nl.matmul(a[:, k * 128:(k + 1) * 128], b)  # transposes\n"
-        "        nl.store(y[0:128, n * 512:(n + 1) * 512], value=nl.copy(acc))\n"
-        "    return y\n", &inputs, "transpose:a:n", LEGACY
-        "def kernel(x, w):\n"
-        "    y = nl.ndarray((128, 1024), dtype=x.dtype, buffer=nl.shared_hbm)\n"
-        "    a = nl.load(x[0:128, 0:256])\n"
-        "    a_t = nl.ndarray((nl.par_dim(128), 2, 128), dtype=a.dtype, buffer=nl.sbuf)\n"
-        "    for k in nl.affine_range(2):\n"
-        "        a_t[:, k, :] = nl.transpose(a[:, k * 128:(k + 1) * 128])\n"
-        "    for n in nl.affine_range(2):\n"
-        "        acc = nl.zeros((128, 512), dtype=nl.float32, buffer=nl.psum)\n"
-        "        for k in nl.affine_range(2):\n"
-        "            b = nl.load(w[k * 128:(k + 1) * 128, n * 512:(n + 1) * 512])\n"
-        "            acc += nl.matmul(a_t[:, k, :], b, transpose_x=True)  # transposes\n"
-        "        nl.store(y[0:128, n * 512:(n + 1) * 512], value=nl.copy(acc))\n"
-        "    return y\n");
+    help_expect(
+        LEGACY "def kernel(x, w):\n"
+               "    y = nl.ndarray((128, 1024), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+               "    a = nl.load(x[0:128, 0:256])\n"
+               "    for n in nl.affine_range(2):\n"
+               "        acc = nl.zeros((128, 512), dtype=nl.float32, buffer=nl.psum)\n"
+               "        for k in nl.affine_range(2):\n"
+               "            b = nl.load(w[k * 128:(k + 1) * 128, n * 512:(n + 1) * 512])\n"
+               "            acc += nl.matmul(a[:, k * 128:(k + 1) * 128], b)  # transposes\n"
+               "        nl.store(y[0:128, n * 512:(n + 1) * 512], value=nl.copy(acc))\n"
+               "    return y\n",
+        &inputs, "transpose:a:n",
+        LEGACY "def kernel(x, w):\n"
+               "    y = nl.ndarray((128, 1024), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+               "    a = nl.load(x[0:128, 0:256])\n"
+               "    a_t = nl.ndarray((nl.par_dim(128), 2, 128), dtype=a.dtype, buffer=nl.sbuf)\n"
+               "    for k in nl.affine_range(2):\n"
+               "        a_t[:, k, :] = nl.transpose(a[:, k * 128:(k + 1) * 128])\n"
+               "    for n in nl.affine_range(2):\n"
+               "        acc = nl.zeros((128, 512), dtype=nl.float32, buffer=nl.psum)\n"
+               "        for k in nl.affine_range(2):\n"
+               "            b = nl.load(w[k * 128:(k + 1) * 128, n * 512:(n + 1) * 512])\n"
+               "            acc += nl.matmul(a_t[:, k, :], b, transpose_x=True)  # transposes\n"
+               "        nl.store(y[0:128, n * 512:(n + 1) * 512], value=nl.copy(acc))\n"
+               "    return y\n");
 }
 
-static const char tiled[] = CURRENT
-    "def kernel(x):\n"
-    "    P = 128\n"
-    "    T = 256  # columns\n"
-    "    y = nl.ndarray((256, 1024), dtype=x.dtype, buffer=nl.shared_hbm)\n"
-    "    for m in range(256 // P):\n"
-    "        for n in range(1024 // T):\n"
-    "            t = nl.ndarray((P, T), dtype=x.dtype, buffer=nl.sbuf)\n"
-    "            nisa.dma_copy(dst=t, src=x[m * P:(m + 1) * P, n * T:(n + 1) * T])\n"
-    "            nisa.dma_copy(dst=y[m * P:(m + 1) * P, n * T:(n + 1) * T], src=t)\n"
-    "    return y\n";
+static const char tiled[] =
+    CURRENT "def kernel(x):\n"
+            "    P = 128\n"
+            "    T = 256  # columns\n"
+            "    y = nl.ndarray((256, 1024), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+            "    for m in range(256 // P):\n"
+            "        for n in range(1024 // T):\n"
+            "            t = nl.ndarray((P, T), dtype=x.dtype, buffer=nl.sbuf)\n"
+            "            nisa.dma_copy(dst=t, src=x[m * P:(m + 1) * P, n * T:(n + 1) * T])\n"
+            "            nisa.dma_copy(dst=y[m * P:(m + 1) * P, n * T:(n + 1) * T], src=t)\n"
+            "    return y\n";
 
 static void a_tile_size_changes_within_the_limits(void **state) {
     (void)state;
@@ -221,16 +236,17 @@ static void a_tile_size_changes_within_the_limits(void **state) {
     buf_free(&out);
     help_declines(tiled, &inputs, "tile:P:256", "more than 128 partitions");
     help_declines(CURRENT
-        "def kernel(x):\n"
-        "    T = 256\n"
-        "    part = 1.0 / T\n"
-        "    y = nl.ndarray((128, 1024), dtype=x.dtype, buffer=nl.shared_hbm)\n"
-        "    for n in range(1024 // T):\n"
-        "        t = nl.ndarray((128, T), dtype=x.dtype, buffer=nl.sbuf)\n"
-        "        nisa.dma_copy(dst=t, src=x[0:128, n * T:(n + 1) * T])\n"
-        "        nisa.tensor_scalar(dst=t, data=t, op0=nl.multiply, operand0=part)\n"
-        "        nisa.dma_copy(dst=y[0:128, n * T:(n + 1) * T], src=t)\n"
-        "    return y\n", &inputs, "tile:", "T is not only used to lay data out");
+                  "def kernel(x):\n"
+                  "    T = 256\n"
+                  "    part = 1.0 / T\n"
+                  "    y = nl.ndarray((128, 1024), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+                  "    for n in range(1024 // T):\n"
+                  "        t = nl.ndarray((128, T), dtype=x.dtype, buffer=nl.sbuf)\n"
+                  "        nisa.dma_copy(dst=t, src=x[0:128, n * T:(n + 1) * T])\n"
+                  "        nisa.tensor_scalar(dst=t, data=t, op0=nl.multiply, operand0=part)\n"
+                  "        nisa.dma_copy(dst=y[0:128, n * T:(n + 1) * T], src=t)\n"
+                  "    return y\n",
+                  &inputs, "tile:", "T is not only used to lay data out");
 }
 
 /* Bound together with another one, or by a tile size of the language. */
@@ -262,35 +278,39 @@ static void sizes_in_numbers_change_together(void **state) {
     (void)state;
     struct help_inputs inputs = {0};
     help_array(&inputs, 256, 1024);
-#define NUMBERS(count, size) CURRENT \
-    "def kernel(x):\n" \
-    "    y = nl.ndarray((256, 1024), dtype=x.dtype, buffer=nl.shared_hbm)\n" \
-    "    for m in range(2):\n" \
-    "        for n in range(" count "):  # columns\n" \
-    "            t = nl.ndarray((128, " size "), dtype=x.dtype, buffer=nl.sbuf)\n" \
-    "            nisa.dma_copy(dst=t, src=x[nl.ds(m * 128, 128), nl.ds(n * " size ", " size ")])\n" \
-    "            nisa.tensor_scalar(dst=t, data=t, op0=nl.multiply, operand0=256)\n" \
-    "            nisa.dma_copy(dst=y[nl.ds(m * 128, 128), nl.ds(n * " size ", " size ")], src=t)\n" \
+#define NUMBERS(count, size)                                                                \
+    CURRENT                                                                                 \
+    "def kernel(x):\n"                                                                      \
+    "    y = nl.ndarray((256, 1024), dtype=x.dtype, buffer=nl.shared_hbm)\n"                \
+    "    for m in range(2):\n"                                                              \
+    "        for n in range(" count "):  # columns\n"                                       \
+    "            t = nl.ndarray((128, " size "), dtype=x.dtype, buffer=nl.sbuf)\n"          \
+    "            nisa.dma_copy(dst=t, src=x[nl.ds(m * 128, 128), nl.ds(n * " size ", " size \
+    ")])\n"                                                                                 \
+    "            nisa.tensor_scalar(dst=t, data=t, op0=nl.multiply, operand0=256)\n"        \
+    "            nisa.dma_copy(dst=y[nl.ds(m * 128, 128), nl.ds(n * " size ", " size        \
+    ")], src=t)\n"                                                                          \
     "    return y\n"
     help_expect(NUMBERS("4", "256"), &inputs, "retile:n.0:512", NUMBERS("2", "512"));
-    help_expect(NUMBERS("1024 // 256", "256"), &inputs, "retile:n.0:1024", NUMBERS("1024 // 1024", "1024"));
+    help_expect(NUMBERS("1024 // 256", "256"), &inputs, "retile:n.0:1024",
+                NUMBERS("1024 // 1024", "1024"));
     /* rows of 128 are partitions */
     help_declines(NUMBERS("4", "256"), &inputs, "retile:m", "also a count of partitions");
     help_declines(NUMBERS("8", "128"), &inputs, "retile:n", "count of partitions");
     /* half of what is needed is no number */
-    help_declines(CURRENT
-        "def kernel(x):\n"
-        "    T = 1024\n"
-        "    y = nl.ndarray((128, T), dtype=x.dtype, buffer=nl.shared_hbm)\n"
-        "    t = nl.ndarray((128, T), dtype=x.dtype, buffer=nl.sbuf)\n"
-        "    for n in range(4):\n"
-        "        nisa.dma_copy(dst=t[:, n * (T // 4):(n + 1) * (T // 4)],\n"
-        "                      src=x[0:128, n * (T // 4):(n + 1) * (T // 4)])\n"
-        "    nisa.dma_copy(dst=y, src=t)\n"
-        "    return y\n", &inputs, "retile:", "not every extent of this size is written as a number");
+    help_declines(CURRENT "def kernel(x):\n"
+                          "    T = 1024\n"
+                          "    y = nl.ndarray((128, T), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+                          "    t = nl.ndarray((128, T), dtype=x.dtype, buffer=nl.sbuf)\n"
+                          "    for n in range(4):\n"
+                          "        nisa.dma_copy(dst=t[:, n * (T // 4):(n + 1) * (T // 4)],\n"
+                          "                      src=x[0:128, n * (T // 4):(n + 1) * (T // 4)])\n"
+                          "    nisa.dma_copy(dst=y, src=t)\n"
+                          "    return y\n",
+                  &inputs, "retile:", "not every extent of this size is written as a number");
 }
 
-/* ---- the seeds --------------------------------------------------------------------------------- */
+/* ---- the seeds ------------------------------------------------------------------------------ */
 
 static void try_all(const char *seed, const struct help_inputs *inputs) {
     struct buf path = {0};
@@ -386,7 +406,8 @@ static void long_chains_of_names_end(void **state) {
     for (int i = 1; i < 3000; i++)
         buf_printf(&text, "    a%d = a%d + a%d\n    t%d = t%d[0:128, 0:512]\n", i, i - 1, i - 1, i,
                    i - 1);
-    buf_puts(&text, "    for m in nl.affine_range(a2999):\n        y = nl.load(t2999)\n    return x\n");
+    buf_puts(&text,
+             "    for m in nl.affine_range(a2999):\n        y = nl.load(t2999)\n    return x\n");
     struct rewrite_request request = help_request(text.at, &inputs);
     struct rewrite_model *model = rewrite_model_new(&request, NULL);
     assert_non_null(model);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rewrites keep the numbers: every edit the menu offers for the seeds, and edits of the results, are run
- * on the device model on small inputs and compared with the kernel they came from. */
+/* Rewrites keep the numbers: every edit the menu offers for the seeds, and edits of the results,
+ * are run on the device model on small inputs and compared with the kernel they came from. */
 #include "rewrite_help.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #define MAX_OUTPUT (1 << 20)
 
 struct run {
-    float *at;              /* NULL: the model does not take the source */
+    float *at; /* NULL: the model does not take the source */
     int64_t len;
     struct nki_facts facts; /* of its program */
 };
@@ -43,8 +43,8 @@ static struct run execute(struct str source, const struct help_inputs *inputs) {
     struct run run = {.at = NULL};
     struct diag_list diags = {0};
     struct nki_tree *tree = nki_parse("kernel.py", source, &diags);
-    struct nki_specialise_options options = {.generation = NKI_GEN3, .inputs = inputs->at,
-                                             .n_inputs = inputs->n};
+    struct nki_specialise_options options = {
+        .generation = NKI_GEN3, .inputs = inputs->at, .n_inputs = inputs->n};
     struct nki_program *program = nki_specialise(tree, &options, &diags);
     struct device_image *image =
         program ? device_load(program, device_generation_find("trn2"), &diags) : NULL;
@@ -128,7 +128,7 @@ static size_t compare_all(const struct rewrite_request *request, const struct he
     for (size_t i = 0; i < model->sites.len; i++) {
         const char *key = model->sites.at[i].key;
         if (depth && i % 3 != (size_t)depth % 3)
-            continue;               /* of the edits of edits a third */
+            continue; /* of the edits of edits a third */
         ran += compare(request, key, inputs, expected);
         struct buf out = {0};
         if (depth < 1 && rewrite_apply(request, key, &out, NULL)) {

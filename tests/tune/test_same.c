@@ -22,7 +22,8 @@ static void an_equal_kernel_is_not_run_again(void **unused) {
         {"slow", KERNEL("1100", "    return tile\n"), 0.4, NULL},
         {"again", KERNEL("500", "    '''Faster.'''\n\n    return (tile)  # really\n"), 0.4, NULL},
         {"renamed", "def kernel():\n    # latency 400\n    t = 128\n    return t\n", 0.4, NULL},
-        {"nothing", "def kernel(): x = '''\n    # latency 1000\n    # hbm 1000\n'''\n\n", 0.4, NULL},
+        {"nothing", "def kernel(): x = '''\n    # latency 1000\n    # hbm 1000\n'''\n\n", 0.4,
+         NULL},
         {"empty", "\n", 0.4, NULL},
         {"other", KERNEL("900", "    return tile + 1\n"), 0.4, NULL},
         {"other again", KERNEL("800", "    return (tile + 1)\n"), 0.4, NULL}};
@@ -45,9 +46,8 @@ static void an_equal_kernel_is_not_run_again(void **unused) {
 /* A repair that comes back with what failed before closes the attempt. */
 static void a_repair_that_changes_nothing_ends_it(void **unused) {
     (void)unused;
-    static const struct fake_plan plans[] = {
-        {"one", KERNEL("700", "    # broken\n    return 1\n"), 0.4,
-         KERNEL("700", "    return 1\n    # mended\n")}};
+    static const struct fake_plan plans[] = {{"one", KERNEL("700", "    # broken\n    return 1\n"),
+                                              0.4, KERNEL("700", "    return 1\n    # mended\n")}};
     struct fake fake;
     fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
     run(&fake);
@@ -74,9 +74,10 @@ static void another_agents_failure_counts_its_success_does_not(void **unused) {
     tune_state_apply(state, 1, 1, "history", event.at);
     assert_false(tune_same_find(state, source, "def kernel(): pass\n", &why));
     buf_clear(&event);
-    buf_printf(&event,
-               "{\"rows\":[{\"agent\":\"KDA\",\"name\":\"c9\",\"is\":\"failed\",\"normal\":\"%s\"}]}",
-               hash.hex);
+    buf_printf(
+        &event,
+        "{\"rows\":[{\"agent\":\"KDA\",\"name\":\"c9\",\"is\":\"failed\",\"normal\":\"%s\"}]}",
+        hash.hex);
     tune_state_apply(state, 2, 1, "history", event.at);
     assert_true(tune_same_find(state, source, "def kernel(): pass\n", &why));
     assert_string_equal(why.at, "same as c9 of KDA, which failed there");

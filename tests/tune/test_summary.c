@@ -36,7 +36,8 @@ static void at_the_gate(struct tune_state *state, const char *step, const char *
 
 static struct tune_state *rejected(void) {
     struct tune_state *state = tune_state_new();
-    event(state, "session", "{\"task\": \"t\", \"gates\": {\"plan\": \"ask\", \"verify\": \"ask\"}}");
+    event(state, "session",
+          "{\"task\": \"t\", \"gates\": {\"plan\": \"ask\", \"verify\": \"ask\"}}");
     attempt(state, 0, "keep", "seed");
     event(state, "round", "{\"round\": 1}");
     attempt(state, 1, NULL, NULL);

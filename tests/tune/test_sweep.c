@@ -11,31 +11,30 @@
 #include "tune/constants.h"
 #include "tune/sweep.h"
 
-static const char kernel[] =
-    "import nki.language as nl\n"
-    "PMAX = nl.tile_size.pmax\n"
-    "BLOCK = 4 * PMAX  # rows\n"
-    "NAME = 'x'\n"
-    "UNUSED = 7\n"
-    "LATER = OTHER * 2\n"
-    "OTHER = 3\n"
-    "def helper(x, width=(64), flag=True):\n"
-    "    depth: int = 2\n"
-    "    TILE = 32\n"
-    "    return x[0:width, 0:depth * TILE]\n"
-    "@nki.jit\n"
-    "def kernel(x, n=4):\n"
-    "    M, N = x.shape\n"
-    "    TILE, STEP = 128, 0x10\n"
-    "    rows = M // TILE\n"
-    "    twice = 1\n"
-    "    twice = 2\n"
-    "    total = 0\n"
-    "    for i in range(rows + n + twice):\n"
-    "        total += helper(x[i * BLOCK:i * BLOCK + PMAX], STEP)\n"
-    "    def inner(STEP):\n"
-    "        return STEP + LATER + OTHER\n"
-    "    return total\n";
+static const char kernel[] = "import nki.language as nl\n"
+                             "PMAX = nl.tile_size.pmax\n"
+                             "BLOCK = 4 * PMAX  # rows\n"
+                             "NAME = 'x'\n"
+                             "UNUSED = 7\n"
+                             "LATER = OTHER * 2\n"
+                             "OTHER = 3\n"
+                             "def helper(x, width=(64), flag=True):\n"
+                             "    depth: int = 2\n"
+                             "    TILE = 32\n"
+                             "    return x[0:width, 0:depth * TILE]\n"
+                             "@nki.jit\n"
+                             "def kernel(x, n=4):\n"
+                             "    M, N = x.shape\n"
+                             "    TILE, STEP = 128, 0x10\n"
+                             "    rows = M // TILE\n"
+                             "    twice = 1\n"
+                             "    twice = 2\n"
+                             "    total = 0\n"
+                             "    for i in range(rows + n + twice):\n"
+                             "        total += helper(x[i * BLOCK:i * BLOCK + PMAX], STEP)\n"
+                             "    def inner(STEP):\n"
+                             "        return STEP + LATER + OTHER\n"
+                             "    return total\n";
 
 static void constants_are_found(void **state) {
     (void)state;
@@ -43,10 +42,14 @@ static void constants_are_found(void **state) {
         const char *name, *text;
         int64_t value;
         int line, uses;
-    } expected[] = {{"PMAX", "nl.tile_size.pmax", 128, 2, 2}, {"BLOCK", "4 * PMAX", 512, 3, 2},
-                    {"OTHER", "3", 3, 7, 1},                  {"width", "(64)", 64, 8, 1},
-                    {"depth", "2", 2, 9, 1},                  {"helper.TILE", "32", 32, 10, 1},
-                    {"kernel.TILE", "128", 128, 15, 1},       {"STEP", "0x10", 16, 15, 1}};
+    } expected[] = {{"PMAX", "nl.tile_size.pmax", 128, 2, 2},
+                    {"BLOCK", "4 * PMAX", 512, 3, 2},
+                    {"OTHER", "3", 3, 7, 1},
+                    {"width", "(64)", 64, 8, 1},
+                    {"depth", "2", 2, 9, 1},
+                    {"helper.TILE", "32", 32, 10, 1},
+                    {"kernel.TILE", "128", 128, 15, 1},
+                    {"STEP", "0x10", 16, 15, 1}};
     struct tune_constants *found = tune_constants_find(str_of(kernel), NULL);
     for (size_t i = 0; i < found->all.len && i < COUNT_OF(expected); i++) {
         const struct tune_constant *row = &found->all.at[i];
@@ -74,7 +77,8 @@ static void names_tell_which(void **state) {
     assert_null(tune_constants_named(found, STR("TILES"), &err));
     assert_non_null(strstr(err.text, "it has PMAX, BLOCK"));
     int64_t values[TUNE_CONSTANT_VALUES];
-    assert_int_equal(tune_constant_values(tune_constants_named(found, STR("depth"), NULL), values), 4);
+    assert_int_equal(tune_constant_values(tune_constants_named(found, STR("depth"), NULL), values),
+                     4);
     assert_int_equal(values[0], 1);
     assert_int_equal(values[3], 16);
     tune_constants_free(found);
@@ -128,8 +132,16 @@ static void sweeps_are_read_tolerantly(void **state) {
         assert_string_equal(out.at, said[i][1]);
         buf_free(&out);
     }
-    static const char *const bad[] = {"", "64,128", "A=1\x1b", "A=-1", "A=9999999999999", "A=4..2", "A=0..8",
-                                      "A=1x", "A=1 B=1 C=1 D=1 E=1", "A=99999999999999999999999",
+    static const char *const bad[] = {"",
+                                      "64,128",
+                                      "A=1\x1b",
+                                      "A=-1",
+                                      "A=9999999999999",
+                                      "A=4..2",
+                                      "A=0..8",
+                                      "A=1x",
+                                      "A=1 B=1 C=1 D=1 E=1",
+                                      "A=99999999999999999999999",
                                       "A=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17"};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         if (tune_sweep_parse(str_of(bad[i]), &sweep, &err))

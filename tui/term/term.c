@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shows canvases through curses and reads keys from the descriptor itself: curses would wait for the
- * rest of an escape sequence, and a frame never waits. Decoding is tui/keys.c's, deciding what
+/* Shows canvases through curses and reads keys from the descriptor itself: curses would wait for
+ * the rest of an escape sequence, and a frame never waits. Decoding is tui/keys.c's, deciding what
  * changed and what a role looks like happens here. */
 #include "tui/term/term.h"
 
@@ -110,11 +110,12 @@ static bool is_usable(struct err *err) {
                        "the terminal '%s' (TERM) is not known here; set TERM, for example to xterm",
                        name);
     bool places = cursor_address != NULL;
-    del_curterm(cur_term);                      /* newterm makes its own */
+    del_curterm(cur_term); /* newterm makes its own */
     if (!places)
         return err_set(err, ERR_USAGE,
                        "a terminal of type '%s' (TERM) cannot place a cursor; use another, or "
-                       "hone run TASK", name);
+                       "hone run TASK",
+                       name);
     return true;
 }
 
@@ -269,9 +270,9 @@ static void send_changes(struct tui_term *term) {
         for (int col = 0; col < canvas->cols; col++) {
             size_t at = (size_t)row * (size_t)canvas->cols + (size_t)col;
             const struct tui_cell *cell = &canvas->cells[at];
-            if (cell->width == 0 || (!term->redraw && same_cell(cell, &term->shown->cells[at]) &&
-                                     (cell->width < 2 || same_cell(cell + 1,
-                                                                   &term->shown->cells[at + 1]))))
+            if (cell->width == 0 ||
+                (!term->redraw && same_cell(cell, &term->shown->cells[at]) &&
+                 (cell->width < 2 || same_cell(cell + 1, &term->shown->cells[at + 1]))))
                 continue;
             send_cell(term, row, col, cell);
         }

@@ -7,11 +7,11 @@
 #include "tui/keys.h"
 
 struct tui_term_options {
-    bool headless;              /* no terminal: a canvas of rows x cols for tests and scripts */
-    int rows, cols;             /* headless only */
+    bool headless;  /* no terminal: a canvas of rows x cols for tests and scripts */
+    int rows, cols; /* headless only */
     bool no_mouse;
-    bool ascii;                 /* headless only; else by the environment */
-    const char *log_path;       /* where stderr goes while the screen is up; NULL: /dev/null */
+    bool ascii;           /* headless only; else by the environment */
+    const char *log_path; /* where stderr goes while the screen is up; NULL: /dev/null */
 };
 
 struct tui_term;
@@ -41,8 +41,8 @@ void tui_term_settle(struct tui_term *term);
 /* The terminal went away; nothing more will come. */
 bool tui_term_is_lost(const struct tui_term *term);
 
-/* Leaves the screen to another program (an editor, the shell after a suspend) and comes back. Between
- * the two nothing is read or shown. */
+/* Leaves the screen to another program (an editor, the shell after a suspend) and comes back.
+ * Between the two nothing is read or shown. */
 void tui_term_release(struct tui_term *term);
 void tui_term_reclaim(struct tui_term *term);
 bool tui_term_is_released(const struct tui_term *term);
