@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/settings.h"
+#include "device/device.h"
 #include "target/target.h"
 
 #define COSTLY_LINES 8
@@ -198,7 +199,7 @@ static void add_prediction(cJSON *object, const struct runner_prediction *found)
 
 static void print_json(const struct sim *sim) {
     const struct runner_result *result = &sim->result;
-    const char *device = sim->job.job.device ? sim->job.job.device : "trn2";
+    const char *device = device_name(sim->job.job.device);
     cJSON *object = cJSON_CreateObject();
     cJSON_AddStringToObject(object, "kernel", sim->job.task->kernel_path);
     cJSON_AddStringToObject(object, "device", result->device[0] ? result->device : device);

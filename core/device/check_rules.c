@@ -136,7 +136,7 @@ bool check_generation(struct check *c, enum nki_generation least) {
     if (c->generation >= least)
         return true;
     check_error(c, "hone-generation", "it exists from %s on, this is %s",
-                least == NKI_GEN4 ? "trn3" : "trn2", c->image->generation->name);
+                nki_generation_name(least), c->image->generation->name);
     return false;
 }
 

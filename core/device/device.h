@@ -15,8 +15,7 @@
 
 /* The hardware numbers of one NeuronCore; sources beside the table in generation.c. */
 struct device_generation {
-    const char *name;  /* "trn2" */
-    const char *alias; /* "gen3" */
+    const char *name; /* "trn2" */
     enum nki_generation generation;
     double clock_ghz[NKI_ENGINE_COUNT]; /* 0 where an engine has no instructions of its own */
     uint64_t sbuf_partition_bytes;      /* usable by a kernel */
@@ -30,8 +29,15 @@ struct device_generation {
 };
 /* By name ("trn2") or alias ("gen3"); NULL when there is none such. */
 const struct device_generation *device_generation_find(const char *name);
+const struct device_generation *device_generation_of(enum nki_generation generation);
 /* Row by row; NULL past the last. */
 const struct device_generation *device_generation_at(size_t index);
+
+/* The name that was asked for; that of the default where it is NULL. */
+const char *device_name(const char *asked);
+/* The generation that was asked for, the default where it is NULL. NULL with *err (which there are)
+ * when there is none such. */
+const struct device_generation *device_generation_ask(const char *asked, struct err *err);
 
 /* ---- loading -------------------------------------------------------------------------------- */
 

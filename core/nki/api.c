@@ -38,9 +38,9 @@ static const struct value_enum members[] = {
     {"matmul_perf_mode", "double_pixel", 3},
     {"matmul_perf_mode", "double_row_sw_interleave", 4},
     {"matmul_perf_mode", "double_row_gen3", 1},
-    {"nc_version", "gen2", 2},
-    {"nc_version", "gen3", 3},
-    {"nc_version", "gen4", 4},
+#define GENERATION(id, number, name, alias, ...) {"nc_version", alias, number},
+#include "nki/generations.def"
+#undef GENERATION
     {"dma_engine", "dma", 1},
     {"dma_engine", "gpsimd_dma", 2},
 };
@@ -86,9 +86,8 @@ static const struct value_native instructions[NKI_OP_COUNT] = {
 
 static bool nc_version(struct interp *in, const struct call *call, struct value *result) {
     (void)call;
-    static const char *const names[] = {"gen2", "gen3", "gen4"};
-    return enum_member("nc_version", str_of(names[interp_options(in)->generation - NKI_GEN2]),
-                       result);
+    const char *alias = nki_generation_alias(interp_program(in)->generation);
+    return enum_member("nc_version", str_of(alias), result);
 }
 
 static bool nc_sub_version(struct interp *in, const struct call *call, struct value *result) {
@@ -159,8 +158,7 @@ static bool tile_size_get(struct interp *in, const struct nki_node *node,
                           struct value *result) {
     (void)node;
     (void)module;
-    static const int64_t sbuf[] = {180224, 212984, 245752};
-    int64_t bytes = sbuf[interp_options(in)->generation - NKI_GEN2];
+    int64_t bytes = nki_generation_sbuf_bytes(interp_program(in)->generation);
     const struct {
         const char *name;
         int64_t value;

@@ -59,7 +59,7 @@ struct interp *interp_new(const struct nki_tree *tree, const struct nki_speciali
     in->program = mem_alloc(1, sizeof *in->program);
     in->program->arena = arena_new();
     in->program->dialect = in->dialect;
-    in->program->generation = options->generation ? options->generation : NKI_GEN3;
+    in->program->generation = options->generation ? options->generation : NKI_GENERATION_DEFAULT;
     in->program->kernel = "";
     return in;
 }

@@ -1,8 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of the program: names and operands of instructions, operators, engines, and the size
- * of access patterns. Making a program is the specialiser's work, printing one is another
- * file's. */
+/* The tables of the program: generations, names and operands of instructions, operators, engines,
+ * and the size of access patterns. Making a program is the specialiser's work, printing one is
+ * another file's. */
 #include "nki/program.h"
+
+#include <strings.h>
+
+static const struct generation {
+    enum nki_generation generation;
+    const char *name, *alias;
+    int64_t sbuf_bytes;
+} generations[] = {
+#define GENERATION(id, number, ...) {NKI_##id, __VA_ARGS__},
+#include "nki/generations.def"
+#undef GENERATION
+};
 
 static const struct {
     const char *name, *parameters, *engines;
@@ -26,6 +38,33 @@ static const char *const engines[NKI_ENGINE_COUNT] = {
     [NKI_ENGINE_DMA] = "dma",         [NKI_ENGINE_VECTOR] = "vector",
     [NKI_ENGINE_SYNC] = "sync",
 };
+
+enum nki_generation nki_generation_find(const char *name) {
+    for (size_t i = 0; i < COUNT_OF(generations); i++)
+        if (strcasecmp(generations[i].name, name) == 0 ||
+            strcasecmp(generations[i].alias, name) == 0)
+            return generations[i].generation;
+    return (enum nki_generation)0;
+}
+
+static const struct generation *generation_of(enum nki_generation generation) {
+    for (size_t i = 0; i < COUNT_OF(generations); i++)
+        if (generations[i].generation == generation)
+            return &generations[i];
+    HONE_BUG("no such generation");
+}
+
+const char *nki_generation_name(enum nki_generation generation) {
+    return generation_of(generation)->name;
+}
+
+const char *nki_generation_alias(enum nki_generation generation) {
+    return generation_of(generation)->alias;
+}
+
+int64_t nki_generation_sbuf_bytes(enum nki_generation generation) {
+    return generation_of(generation)->sbuf_bytes;
+}
 
 const char *nki_engine_name(enum nki_engine engine) {
     return engines[engine];

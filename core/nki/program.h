@@ -11,7 +11,18 @@
 #define NKI_MAX_DIMS 6     /* partition and up to 5 free dimensions */
 #define NKI_PARTITIONS 128 /* of SBUF and PSUM, all generations */
 
-enum nki_generation { NKI_GEN2 = 2, NKI_GEN3 = 3, NKI_GEN4 = 4 }; /* trn1, trn2, trn3 */
+enum nki_generation {
+#define GENERATION(id, number, ...) NKI_##id = number,
+#include "nki/generations.def"
+#undef GENERATION
+};
+#define NKI_GENERATION_DEFAULT NKI_GEN3 /* where nobody says which */
+/* "trn2" or "gen3", in any case; 0 when there is none such. */
+enum nki_generation nki_generation_find(const char *name);
+const char *nki_generation_name(enum nki_generation generation);  /* "trn2" */
+const char *nki_generation_alias(enum nki_generation generation); /* "gen3" */
+/* Bytes of an SBUF partition that a kernel can use. */
+int64_t nki_generation_sbuf_bytes(enum nki_generation generation);
 
 enum nki_space { NKI_HBM, NKI_SBUF, NKI_PSUM };
 

@@ -105,11 +105,10 @@ static void check_source(struct evaluation *evaluation) {
 }
 
 bool runner_check(const struct runner_job *job, struct runner_result *result, struct err *err) {
-    const char *device = job->device ? job->device : "trn2";
-    struct evaluation evaluation = {.job = *job, .generation = device_generation_find(device)};
+    struct evaluation evaluation = {.job = *job,
+                                    .generation = device_generation_ask(job->device, err)};
     if (!evaluation.generation)
-        return err_set(err, ERR_USAGE, "there is no device %s; there are trn1, trn2 and trn3",
-                       device);
+        return false;
     evaluation.arena = arena_new();
     snprintf(evaluation.result.device, sizeof evaluation.result.device, "%s",
              evaluation.generation->name);

@@ -184,11 +184,9 @@ static void parse(struct evaluation *evaluation) {
 
 static void begin(void *data) {
     struct evaluation *evaluation = data;
-    const char *device = evaluation->job.device ? evaluation->job.device : "trn2";
     struct err err = {0};
-    evaluation->generation = device_generation_find(device);
+    evaluation->generation = device_generation_ask(evaluation->job.device, &err);
     if (!evaluation->generation) {
-        err_set(&err, ERR_USAGE, "there is no device %s; there are trn1, trn2 and trn3", device);
         fail(evaluation, &err);
         return;
     }

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "device/device.h"
 #include "tune/bundle.h"
 #include "tune/driver.h"
 #include "tune/predicted.h"
@@ -216,7 +217,7 @@ static void seeds_print(const struct tune_state *state, struct buf *out) {
 static bool put_readme(struct bundle *bundle) {
     const struct tune_state *state = bundle->state;
     const struct tune_attempt *best = best_of(state);
-    const char *device = state->device ? state->device : "trn2";
+    const char *device = device_name(state->device);
     struct buf text = {0};
     buf_printf(&text, "# %s\n\n", state->task ? state->task : "kernel");
     if (best && !isnan(best->latency_us))

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "device/device.h"
 #include "nki/nki.h"
 #include "tune/facts.h"
 #include "tune/memory.h"
@@ -223,7 +224,7 @@ static void task_print(struct tune_context *context, const struct tune_state *st
     struct buf out = {0};
     buf_printf(&out, "%s%s%s on %s (%s%s%s)\ntolerance: relative L2 %.3g; precision: %s\n",
                state->task ? state->task : "kernel", state->function ? ", function " : "",
-               state->function ? state->function : "", state->device ? state->device : "trn2",
+               state->function ? state->function : "", device_name(state->device),
                state->target ? state->target : "sim", state->nki ? ", NKI " : "",
                state->nki ? state->nki : "", state->tolerance,
                state->precision ? state->precision : "keep");
@@ -249,7 +250,7 @@ static void text_section(struct tune_context *context, const char *name, const c
 
 static void facts_print(struct tune_context *context, const struct tune_state *state) {
     struct buf out = {0};
-    tune_facts_limits(state->device ? state->device : "trn2", &out);
+    tune_facts_limits(device_name(state->device), &out);
     section_add(context, "limits", &out);
     if (context->source)
         tune_facts_api(context->source, &out);

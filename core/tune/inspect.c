@@ -207,7 +207,7 @@ static struct tune_inspection *inspection_new(struct tune_session *session) {
     own->function = keep(own, state->function);
     own->source = keep(own, attempt->source);
     own->original = keep(own, state->attempts.at[0].source);
-    own->device = keep(own, state->device ? state->device : "trn2");
+    own->device = keep(own, device_name(state->device));
     own->release = keep(own, state->nki);
     own->allows_original = state->allows_seed;
     own->keeps_precision = !state->precision || strcmp(state->precision, "any") != 0;

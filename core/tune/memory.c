@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "device/device.h"
 #include "tune/driver.h"
 
 /* ------------------------------------------------------------------------------- applicability */
@@ -105,7 +106,7 @@ static bool families_meet(const struct tune_state *state, const char *family) {
 
 bool tune_memory_applies(const struct tune_state *state, const struct tune_experience *item) {
     const char *dialect = item->dialect ? tune_memory_dialect(state->kernel_source) : NULL;
-    const char *device = state->device ? state->device : "trn2";
+    const char *device = device_name(state->device);
     if (item->generation && strcmp(item->generation, device) != 0)
         return false;
     if (dialect && strcmp(item->dialect, dialect) != 0)

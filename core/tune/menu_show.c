@@ -3,6 +3,7 @@
  * numbers make, the entries as text. */
 #include <math.h>
 
+#include "device/device.h"
 #include "tune/memory.h"
 #include "tune/menu.h"
 #include "tune/private.h"
@@ -52,7 +53,7 @@ void tune_menu_show(const struct tune_state *state, int parent, int call, struct
     const char *source = from ? from->source : state->kernel_source;
     struct buf families = {0};
     tune_memory_family_of(state, &families);
-    const struct tune_menu_facts facts = {.device = state->device ? state->device : "trn2",
+    const struct tune_menu_facts facts = {.device = device_name(state->device),
                                           .dialect = tune_memory_dialect(source),
                                           .families = families.at,
                                           .source = source,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "device/device.h"
 #include "tune/driver.h"
 #include "tune/menu.h"
 
@@ -152,7 +153,7 @@ static void device_put(const struct source *source, const char *target) {
         buf_free(&section);
     }
     origin_put(source, "device", given ? NULL : &origin);
-    tune_json_put_text(source->payload, "device", device ? device : "trn2");
+    tune_json_put_text(source->payload, "device", device_name(device));
 }
 
 /* How many of its widths a search names itself. */

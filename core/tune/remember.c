@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "device/device.h"
 #include "tune/driver.h"
 #include "tune/foreign.h"
 
@@ -23,13 +24,12 @@
 /* Where an experience of this session was found is what it is known to apply to. */
 void tune_memory_put_applies(const struct tune_state *state, cJSON *payload) {
     struct buf text = {0};
-    buf_printf(&text, "%s, %s", state->task ? state->task : "kernel",
-               state->device ? state->device : "trn2");
+    buf_printf(&text, "%s, %s", state->task ? state->task : "kernel", device_name(state->device));
     tune_json_put_text(payload, "applies_to", text.at);
     buf_clear(&text);
     tune_memory_family_of(state, &text);
     tune_json_put_text(payload, "family", text.len ? text.at : NULL);
-    tune_json_put_text(payload, "generation", state->device ? state->device : "trn2");
+    tune_json_put_text(payload, "generation", device_name(state->device));
     tune_json_put_text(payload, "dialect", tune_memory_dialect(state->kernel_source));
     buf_free(&text);
 }

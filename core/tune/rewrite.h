@@ -195,7 +195,6 @@ struct rewrite_tile rewrite_tile_of_def(const struct rewrite_model *model,
 int64_t rewrite_tile_bytes(const struct rewrite_tile *tile); /* per partition, of one block */
 /* Bytes per partition that the kernel's SBUF tiles take when each exists once. */
 int64_t rewrite_sbuf_bytes(const struct rewrite_model *model);
-int64_t rewrite_sbuf_limit(enum nki_generation generation); /* usable bytes per partition */
 /* Why the kernel as it stands cannot be right (sizes, capacity); NULL when nothing was found. */
 const char *rewrite_why_illegal(const struct rewrite_model *model);
 

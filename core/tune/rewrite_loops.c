@@ -254,7 +254,7 @@ static void look_at(struct rewrite_model *model, const struct rewrite_row *row,
         rewrite_decline(model, row, outer->node, "no step of it could use another one's loads");
         return;
     }
-    int64_t limit = rewrite_sbuf_limit(model->request->generation) * 9 / 10;
+    int64_t limit = nki_generation_sbuf_bytes(model->request->generation) * 9 / 10;
     for (int64_t factor = 2; factor <= 16 && factor < outer->trips; factor *= 2) {
         if (outer->trips % factor)
             continue;

@@ -81,7 +81,7 @@ static bool plan_space(struct rewrite_model *model, const struct rewrite_row *ro
     preload->bytes =
         preload->pieces > INT_MAX / 4 || piece > INT_MAX ? INT_MAX : piece * preload->pieces;
     int64_t others = rewrite_sbuf_bytes(model) - piece;
-    int64_t limit = rewrite_sbuf_limit(model->request->generation);
+    int64_t limit = nki_generation_sbuf_bytes(model->request->generation);
     if (preload->bytes + MAX_OF(others, 0) <= limit)
         return true;
     rewrite_decline(model, row, preload->stmt,

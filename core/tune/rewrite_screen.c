@@ -15,10 +15,6 @@
 
 /* ---- the model's view of a source ----------------------------------------------------------- */
 
-static const char *device_of(enum nki_generation generation) {
-    return generation == NKI_GEN2 ? "trn1" : generation == NKI_GEN4 ? "trn3" : "trn2";
-}
-
 static void keep_metrics(const struct device_profile *profile, struct arena *arena,
                          struct rewrite_estimate *estimate) {
     estimate->latency_us = profile->latency_us;
@@ -41,8 +37,7 @@ void rewrite_estimate(const struct rewrite_request *request, struct str source, 
         .max_instructions = MAX_INSTRUCTIONS,
         .cancel = cancel,
     };
-    const struct device_generation *generation =
-        device_generation_find(device_of(request->generation));
+    const struct device_generation *generation = device_generation_of(request->generation);
     struct nki_tree *tree = nki_parse(request->path ? request->path : "kernel.py", source, &diags);
     struct nki_program *program = tree->errors ? NULL : nki_specialise(tree, &options, &diags);
     struct device_image *image =

@@ -257,12 +257,6 @@ int64_t rewrite_tile_bytes(const struct rewrite_tile *tile) {
     return bytes;
 }
 
-int64_t rewrite_sbuf_limit(enum nki_generation generation) {
-    /* Usable bytes per partition after what the compiler keeps: 192, 224 and 256 KiB less its
-     * reserve (AWS architecture guides of Trainium, Trainium2 and Trainium3; KLR). */
-    return generation == NKI_GEN2 ? 180224 : generation == NKI_GEN4 ? 245752 : 212984;
-}
-
 static bool makes_storage(const struct rewrite_model *model, const struct nki_node *def) {
     const struct nki_node *value = rewrite_value_of_def(def);
     struct str name;
@@ -351,7 +345,7 @@ static const char *counts_exact(const struct rewrite_model *model) {
 const char *rewrite_why_illegal(const struct rewrite_model *model) {
     int64_t sbuf;
     const char *why = each_tile(model, &sbuf);
-    if (!why && sbuf > rewrite_sbuf_limit(model->request->generation))
+    if (!why && sbuf > nki_generation_sbuf_bytes(model->request->generation))
         why = "the tiles would not fit in SBUF";
     if (!why)
         why = product_limits(model);

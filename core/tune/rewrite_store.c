@@ -88,7 +88,7 @@ static void look_at_store(struct rewrite_model *model, const struct rewrite_row 
     if (!read_store(model, row, stmt, &store) || store.loop->trips < 2)
         return;
     if (merged_bytes(&store) + rewrite_sbuf_bytes(model) >
-        rewrite_sbuf_limit(model->request->generation)) {
+        nki_generation_sbuf_bytes(model->request->generation)) {
         rewrite_decline(model, row, stmt, "does not fit: %lld KiB per partition",
                         (long long)merged_bytes(&store) / 1024);
         return;

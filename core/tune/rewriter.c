@@ -74,10 +74,8 @@ static const char *lower(struct arena *arena, const char *text) {
 }
 
 static enum nki_generation generation_of(const char *device) {
-    if (device && (strcmp(device, "trn1") == 0 || strcmp(device, "gen2") == 0))
-        return NKI_GEN2;
-    return device && (strcmp(device, "trn3") == 0 || strcmp(device, "gen4") == 0) ? NKI_GEN4
-                                                                                  : NKI_GEN3;
+    enum nki_generation generation = device ? nki_generation_find(device) : (enum nki_generation)0;
+    return generation ? generation : NKI_GENERATION_DEFAULT;
 }
 
 static void read_profile(struct job *job, const struct tune_context *context) {

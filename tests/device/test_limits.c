@@ -467,6 +467,46 @@ static void generations_go_by_name_and_alias(void **state) {
     assert_null(device_generation_find("trn9"));
     assert_string_equal(device_generation_at(0)->name, "trn1");
     assert_null(device_generation_at(3));
+    for (size_t i = 0; device_generation_at(i); i++)
+        assert_ptr_equal(device_generation_of(device_generation_at(i)->generation),
+                         device_generation_at(i));
+}
+
+static void a_device_that_is_asked_for_exists_or_is_refused_with_what_there_is(void **state) {
+    (void)state;
+    struct err err = {0};
+    assert_ptr_equal(device_generation_ask(NULL, &err), device_generation_find(device_name(NULL)));
+    assert_ptr_equal(device_generation_ask("GEN4", &err), device_generation_find("trn3"));
+    assert_null(device_generation_ask("trn9", &err));
+    assert_string_equal(err.text, "there is no device trn9; there are trn1, trn2 and trn3");
+}
+
+/* Settings are in a room that knows nothing of devices: their choices are text there. */
+static void settings_offer_the_generations_there_are(void **state) {
+    (void)state;
+    static const struct {
+        const char *key, *standard, *choices;
+    } settings[] = {
+#define X(section, key, kind, standard, choices, text) {key, standard, choices},
+#define T(section, key, kind, standard, choices, text) {key, standard, choices},
+#include "base/config.def"
+#undef X
+#undef T
+    };
+    struct buf names = {0};
+    size_t found = 0;
+    for (size_t i = 0; device_generation_at(i); i++)
+        buf_printf(&names, "%s%s", i ? "|" : "", device_generation_at(i)->name);
+    for (size_t i = 0; i < COUNT_OF(settings); i++) {
+        if (strcmp(settings[i].key, "device") != 0)
+            continue;
+        found++;
+        assert_string_equal(settings[i].choices, names.at);
+        if (settings[i].standard)
+            assert_string_equal(settings[i].standard, device_name(NULL));
+    }
+    assert_true(found >= 2);
+    buf_free(&names);
 }
 
 int main(void) {
@@ -483,6 +523,8 @@ int main(void) {
         cmocka_unit_test(names_of_positions_agree),
         cmocka_unit_test(operands_know_their_roles),
         cmocka_unit_test(generations_go_by_name_and_alias),
+        cmocka_unit_test(a_device_that_is_asked_for_exists_or_is_refused_with_what_there_is),
+        cmocka_unit_test(settings_offer_the_generations_there_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,9 +80,20 @@ static void a_line_says_what_an_instruction_does(void **state) {
     mem_free_(text);
 }
 
+static void generations_have_one_row_each(void **state) {
+    (void)state;
+    assert_int_equal(nki_generation_find("trn2"), NKI_GEN3);
+    assert_int_equal(nki_generation_find("Gen4"), NKI_GEN4);
+    assert_int_equal(nki_generation_find("trn"), 0);
+    assert_string_equal(nki_generation_name(NKI_GEN2), "trn1");
+    assert_string_equal(nki_generation_alias(NKI_GEN2), "gen2");
+    assert_int_equal(nki_generation_sbuf_bytes(NKI_GEN3), 212984);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operands_are_the_parameters_without_engine_and_name),
+        cmocka_unit_test(generations_have_one_row_each),
         cmocka_unit_test(a_line_says_what_an_instruction_does),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
