@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A person at the screens: whatever the keys and the size, nothing breaks; what is done reaches the
+ * session; what comes is in sight. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <locale.h>
+
+#include "screens/scene.h"
+
+/* Nothing is drawn outside, nothing crashes, whatever the size and the keys. */
+static void walk(const char *file, const char *stop) {
+    static const char keys[] = "1234567890jkhn d[]zf?\x0d/:qgGRrPowmFe<>cvoxptABi9\t9\tll{}.";
+    int64_t now_ms = 0;
+    struct tune_state *model = replay_of(file, stop, &now_ms);
+    if (model->calls.len) {
+        model->roles = roles;
+        stream_answers(model);
+    }
+    struct tune_place_view *place = make_place(LOST, now_ms);
+    model->place = place;
+    struct views *views = make_views(model);
+    uint64_t seed = 7;
+    for (int turn = 0; turn < 4000; turn++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        unsigned pick = (unsigned)(seed >> 33);
+        struct tui_event event = {.kind = (enum tui_event_kind)(pick % 17 ? 0 : pick / 17 % 4),
+                                  .row = (int)(pick % 40),
+                                  .col = (int)(pick % 120),
+                                  .wheel = 1,
+                                  .paste = STR("\x1b[31mpaste\n"),
+                                  .key = {(uint8_t)keys[pick % (sizeof keys - 1)], 0}};
+        if (pick % 11 == 0)
+            event.key.code = TUI_KEY_FIRST_ + 1 + pick % (TUI_KEY_LAST_ - TUI_KEY_FIRST_ - 1);
+        views_event(views, &event);
+        if (turn % 8 == 0) {
+            struct tui_canvas *canvas =
+                tui_canvas_new((int)(pick >> 4) % 50 + 1, (int)(pick >> 12) % 190 + 1, pick & 1);
+            views_draw(views, tui_area_all(canvas), now_ms + turn);
+            tui_canvas_free(canvas);
+        }
+    }
+    views_free(views);
+    tune_state_free(model);
+    free_place(place);
+}
+
+static void every_size_and_key_is_survived(void **state) {
+    (void)state;
+    walk("session.events", "rewritten");
+    walk("calls.events", "streaming");
+    walk("calls.events", "person");
+    walk("lanes.events", "some-asked");
+    walk("lanes.events", "verifying");
+    walk("lanes.events", "fanned");
+}
+
+/* What came so far is on the screen with the frame that follows, the newest piece at the end. */
+static void the_newest_piece_is_in_sight(void **state) {
+    (void)state;
+    int64_t now_ms = 0;
+    struct tune_state *model = replay_of("calls.events", "asking", &now_ms);
+    struct views *views = make_views(model);
+    struct tui_canvas *canvas = tui_canvas_new(24, 80, false);
+    char word[16];
+    for (int i = 0; i < 30000; i++) {
+        snprintf(word, sizeof word, i % 7 ? " w%d." : "\nw%d.", i);
+        tune_call_stream(model, 0, str_of(word), false);
+        if (i > 3 && i % 997)
+            continue;
+        struct buf screen = {0};
+        views_draw(views, tui_area_all(canvas), now_ms);
+        tui_canvas_print(canvas, false, &screen);
+        snprintf(word, sizeof word, "w%d.", i);
+        if (!strstr(screen.at, word))
+            fail_msg("%s is not in sight:\n%s", word, screen.at);
+        buf_free(&screen);
+    }
+    /* One line without an end. */
+    for (int i = 0; i < 5000; i++)
+        tune_call_stream(model, 0, STR("äöü0123456789"), false);
+    tune_call_stream(model, 0, STR("the very end"), false);
+    struct buf screen = {0};
+    views_draw(views, tui_area_all(canvas), now_ms);
+    tui_canvas_print(canvas, false, &screen);
+    assert_non_null(strstr(screen.at, "end"));
+    buf_free(&screen);
+    tui_canvas_free(canvas);
+    views_free(views);
+    tune_state_free(model);
+}
+
+static struct buf answered;
+
+static bool keep_answer(void *context, const struct tune_action *action, struct err *err) {
+    (void)context;
+    (void)err;
+    assert_int_equal(action->kind, TUNE_ACT_ANSWER);
+    buf_clear(&answered);
+    buf_printf(&answered, "%d: %s", action->index, action->text);
+    return true;
+}
+
+static void a_person_answers_by_editor_and_by_paste(void **state) {
+    (void)state;
+    int64_t now_ms = 0;
+    struct err err = {0};
+    struct tune_state *model = replay_of("calls.events", "person", &now_ms);
+    struct views *views = make_views(model);
+    const struct views_model person = {
+        .state = model, .act = keep_answer, .artefact = timeline_text};
+    views_set_model(views, &person);
+    struct views_request request = replay_keys(views, "i");
+    assert_int_equal(request.wish, VIEWS_EDIT);
+    assert_non_null(strstr(request.text, "You tune kernels"));
+    struct buf text = {0};
+    buf_printf(&text, "title: mine\nwhat: this\n%s", request.text);
+    assert_true(views_edited(views, text.at, &err));
+    assert_string_equal(answered.at, "5: title: mine\nwhat: this\n\n\n");
+    struct tui_event paste = {.kind = TUI_EVENT_PASTE,
+                              .paste = STR("title: pasted\r\n\twhat: \x1b[31mthat\r")};
+    views_event(views, &paste);
+    replay_keys(views, "y");
+    assert_non_null(strstr(answered.at, "5: title: pasted\n\twhat: "));
+    assert_null(strchr(answered.at, '\x1b'));
+    replay_keys(views, "p h i Enter");
+    assert_string_equal(answered.at, "5: hi");
+    buf_free(&text);
+    buf_free(&answered);
+    views_free(views);
+    tune_state_free(model);
+}
+
+/* Does what is asked to the state itself, and says it in words. */
+static struct buf done;
+
+static bool act_on_state(void *context, const struct tune_action *action, struct err *err) {
+    struct tune_state *state = context;
+    if (!tune_act_check(state, action, err))
+        return false;
+    buf_printf(&done, "%s %d %s\n", tune_action_name(action->kind), action->index,
+               action->text ? action->text : "-");
+    cJSON *payload = tune_act_write(action);
+    char *json = cJSON_PrintUnformatted(payload);
+    tune_state_apply(state, state->seq + 1, REPLAY_START_MS, "act", json);
+    free(json);
+    cJSON_Delete(payload);
+    return true;
+}
+
+static void draw_at(struct views *views, int rows, int cols) {
+    struct tui_canvas *canvas = tui_canvas_new(rows, cols, false);
+    views_draw(views, tui_area_all(canvas), REPLAY_START_MS);
+    tui_canvas_free(canvas);
+}
+
+static void said(const char *expected) {
+    assert_string_equal(done.at ? done.at : "", expected);
+    buf_clear(&done);
+}
+
+static void what_is_done_in_the_list_of_lanes_is_done_to_its_row(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_of("lanes.events", "planned", &now_ms);
+    struct views *views = make_views(state);
+    views_set_model(views,
+                    &(struct views_model){.state = state, .act = act_on_state, .context = state});
+    draw_at(views, 24, 80);
+    replay_keys(views, "}");
+    said("focus 1 -\n");
+    replay_keys(views, "{ {"); /* round to the last one, which is closed */
+    said("focus 0 -\nfocus 5 -\n");
+    replay_keys(views, "r"); /* nothing is decided about that */
+    said("");
+    replay_keys(views, ".");
+    said("focus 0 -\n");
+    replay_keys(views, "l Down Down r n o Enter");
+    said("focus 2 -\nreject 0 no\n");
+    assert_string_equal(state->lanes.at[2].closed, "no");
+    assert_int_equal(state->lane, 3); /* on to one that is open; the cursor stays */
+    replay_keys(views, "r");
+    said("");
+    replay_keys(views, "Down n Enter");
+    said("another 0 \n");
+    assert_int_equal(tune_lane_next(state, 3), TUNE_STEP_PLAN);
+    replay_keys(views, ": l a n e s Space 2 Enter");
+    said("focus 1 -\n");
+    replay_keys(views, ": l a n e s Space 9 Enter q");
+    said("");
+    draw_at(views, 24, 80);
+    struct tui_event click = {.kind = TUI_EVENT_CLICK, .row = 2, .col = 5};
+    views_event(views, &click); /* the fifth sign below the steps */
+    said("focus 4 -\n");
+    buf_free(&done);
+    views_free(views);
+    tune_state_free(state);
+}
+
+/* The table is whole: names are unique, every one has a help, and the built-in keys are known. */
+static void every_command_is_documented(void **state) {
+    (void)state;
+    struct views_command_info info, other;
+    size_t count = 0, with_keys = 0;
+    for (; views_command_at(count, &info); count++) {
+        assert_true(info.name[0] && info.help[0]);
+        with_keys += info.keys[0] != 0;
+        for (size_t i = 0; i < count; i++)
+            assert_true(views_command_at(i, &other) && strcmp(other.name, info.name) != 0);
+    }
+    assert_true(count > 50 && with_keys > 40);
+    assert_true(views_command_at(0, &info));
+    assert_string_equal(info.keys, "a");
+}
+
+int main(void) {
+    setlocale(LC_ALL, "C.UTF-8");
+    setenv("TZ", "UTC", 1);
+    setenv("XDG_CONFIG_HOME", REPLAY_FOLDER "config", 1); /* prompts that do not change */
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_size_and_key_is_survived),
+        cmocka_unit_test(the_newest_piece_is_in_sight),
+        cmocka_unit_test(a_person_answers_by_editor_and_by_paste),
+        cmocka_unit_test(what_is_done_in_the_list_of_lanes_is_done_to_its_row),
+        cmocka_unit_test(every_command_is_documented),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
