@@ -107,7 +107,7 @@ static void add_busy(double *sums, int cols, double from, double to) {
         sums[first] += 1e-9;
 }
 
-void tui_chart_lane(struct tui_area area, const struct tui_busy *busy, size_t count,
+void tui_chart_busy(struct tui_area area, const struct tui_busy *busy, size_t count,
                     struct tui_busy range, enum tui_role role) {
     if (area.cols < 1 || area.rows < 1 || !(range.end > range.start))
         return;

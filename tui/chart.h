@@ -22,7 +22,7 @@ struct tui_busy {
 /* One row: how busy each column's stretch of [from, to) is, as a height. Intervals in any order;
  * those that overlap count once only when the caller merged them. Nothing disappears: a stretch
  * with any work shows at least the lowest glyph. */
-void tui_chart_lane(struct tui_area area, const struct tui_busy *busy, size_t count,
+void tui_chart_busy(struct tui_area area, const struct tui_busy *busy, size_t count,
                     struct tui_busy range, enum tui_role role);
 
 /* low <= middle <= high on an axis that spans `range`: "├──●──┤". */

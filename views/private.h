@@ -79,7 +79,7 @@ enum profile_part { PROFILE_LINES, PROFILE_TIMELINE, PROFILE_ROOFLINE, PROFILE_P
  * far, prompt and answer of one. */
 enum prompt_page { PROMPT_PARTS, PROMPT_TEXT, PROMPT_CALLS, PROMPT_CALL, PROMPT_PAGES };
 
-#define TIMELINE_LANES 32
+#define TIMELINE_QUEUES 32
 
 struct timeline_span {
     uint32_t instr;
@@ -87,7 +87,7 @@ struct timeline_span {
     char name[24];     /* the operation */
     double start, end; /* ns */
 };
-struct timeline_lane {
+struct timeline_queue {
     char name[16];
     VEC(struct timeline_span) spans; /* by start */
     VEC(struct tui_busy) busy;       /* the same, merged */
@@ -98,9 +98,9 @@ struct timeline {
     char hash[40];
     char *text;
     size_t at, count;
-    struct timeline_lane lanes[TIMELINE_LANES];
-    int n_lanes, cols; /* cols: as drawn last */
-    double end;        /* ns */
+    struct timeline_queue queues[TIMELINE_QUEUES];
+    int n_queues, cols; /* cols: as drawn last */
+    double end;         /* ns */
     struct tui_busy window;
 };
 

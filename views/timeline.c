@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine timeline: one lane per engine and direction of DMA, from the profile that is stored
+/* The engine timeline: one queue per engine and direction of DMA, from the profile that is stored
  * with an attempt. Read in slices, so that no frame waits for a long one. It knows nothing of how
  * the times came about. */
 #include "views/private.h"
@@ -17,9 +17,9 @@
 /* ---- reading -------------------------------------------------------------------------------- */
 
 void profile_timeline_free(struct timeline *timeline) {
-    for (int i = 0; i < TIMELINE_LANES; i++) {
-        vec_free(&timeline->lanes[i].spans);
-        vec_free(&timeline->lanes[i].busy);
+    for (int i = 0; i < TIMELINE_QUEUES; i++) {
+        vec_free(&timeline->queues[i].spans);
+        vec_free(&timeline->queues[i].busy);
     }
     free(timeline->text);
     *timeline = (struct timeline){0};
@@ -63,20 +63,20 @@ static bool read_number(const char **at, double *value) {
     return true;
 }
 
-/* [instruction, lane, operation, line, start, end] */
+/* [instruction, queue, operation, line, start, end] */
 static bool read_span(struct timeline *timeline, const char **at) {
     struct timeline_span span = {0};
-    double instr, lane, line;
-    if (!read_number(at, &instr) || !read_number(at, &lane) ||
+    double instr, queue, line;
+    if (!read_number(at, &instr) || !read_number(at, &queue) ||
         !read_text(at, span.name, sizeof span.name) || !read_number(at, &line) ||
         !read_number(at, &span.start) || !read_number(at, &span.end))
         return false;
     *at += strspn(*at, " ]");
-    if (lane >= timeline->n_lanes || instr > UINT32_MAX || line > INT32_MAX)
+    if (queue >= timeline->n_queues || instr > UINT32_MAX || line > INT32_MAX)
         return true;
     span.instr = (uint32_t)instr;
     span.line = (int)line;
-    *vec_push(&timeline->lanes[(int)lane].spans) = span;
+    *vec_push(&timeline->queues[(int)queue].spans) = span;
     timeline->end = fmax(timeline->end, span.end);
     return true;
 }
@@ -88,17 +88,17 @@ static int by_start(const void *a, const void *b) {
 
 /* In order of time, and as stretches without gaps: transfers on several rings overlap. */
 static void finish(struct timeline *timeline) {
-    for (int i = 0; i < timeline->n_lanes; i++) {
-        struct timeline_lane *lane = &timeline->lanes[i];
-        if (lane->spans.len)
-            qsort(lane->spans.at, lane->spans.len, sizeof *lane->spans.at, by_start);
-        for (size_t k = 0; k < lane->spans.len; k++) {
-            const struct timeline_span *span = &lane->spans.at[k];
-            struct tui_busy *last = lane->busy.len ? &lane->busy.at[lane->busy.len - 1] : NULL;
+    for (int i = 0; i < timeline->n_queues; i++) {
+        struct timeline_queue *queue = &timeline->queues[i];
+        if (queue->spans.len)
+            qsort(queue->spans.at, queue->spans.len, sizeof *queue->spans.at, by_start);
+        for (size_t k = 0; k < queue->spans.len; k++) {
+            const struct timeline_span *span = &queue->spans.at[k];
+            struct tui_busy *last = queue->busy.len ? &queue->busy.at[queue->busy.len - 1] : NULL;
             if (last && span->start <= last->end)
                 last->end = fmax(last->end, span->end);
             else
-                *vec_push(&lane->busy) = (struct tui_busy){span->start, span->end};
+                *vec_push(&queue->busy) = (struct tui_busy){span->start, span->end};
         }
     }
     free(timeline->text);
@@ -122,13 +122,13 @@ static void start_reading(struct views *views, const char *hash) {
     snprintf(timeline->hash, sizeof timeline->hash, "%s", hash);
     timeline->text =
         views->model.artefact ? views->model.artefact(views->model.context, hash) : NULL;
-    const char *lanes = timeline->text ? list_named(timeline->text, "\"lanes\"") : NULL;
+    const char *queues = timeline->text ? list_named(timeline->text, "\"lanes\"") : NULL;
     const char *spans = timeline->text ? list_named(timeline->text, "\"spans\"") : NULL;
-    while (
-        lanes && timeline->n_lanes < TIMELINE_LANES &&
-        read_text(&lanes, timeline->lanes[timeline->n_lanes].name, sizeof timeline->lanes[0].name))
-        timeline->n_lanes++;
-    if (spans && timeline->n_lanes) {
+    while (queues && timeline->n_queues < TIMELINE_QUEUES &&
+           read_text(&queues, timeline->queues[timeline->n_queues].name,
+                     sizeof timeline->queues[0].name))
+        timeline->n_queues++;
+    if (spans && timeline->n_queues) {
         timeline->at = (size_t)(spans - timeline->text);
         return;
     }
@@ -138,14 +138,14 @@ static void start_reading(struct views *views, const char *hash) {
 
 /* ---- moving --------------------------------------------------------------------------------- */
 
-static struct timeline_lane *lane_here(struct views *views) {
-    int lane = views->profile_list.cursor;
-    return lane >= 0 && lane < views->timeline.n_lanes ? &views->timeline.lanes[lane] : NULL;
+static struct timeline_queue *queue_here(struct views *views) {
+    int queue = views->profile_list.cursor;
+    return queue >= 0 && queue < views->timeline.n_queues ? &views->timeline.queues[queue] : NULL;
 }
 
 static const struct timeline_span *span_here(struct views *views) {
-    const struct timeline_lane *lane = lane_here(views);
-    return lane && lane->cursor < lane->spans.len ? &lane->spans.at[lane->cursor] : NULL;
+    const struct timeline_queue *queue = queue_here(views);
+    return queue && queue->cursor < queue->spans.len ? &queue->spans.at[queue->cursor] : NULL;
 }
 
 /* The window keeps its width and stays inside the whole. */
@@ -165,50 +165,50 @@ void profile_timeline_zoom(struct views *views, double factor) {
     show_window(timeline, middle - width * factor / 2, width * factor);
 }
 
-/* To the next instruction of the lane that another column shows, at least one on. */
+/* To the next instruction of the queue that another column shows, at least one on. */
 void profile_timeline_step(struct views *views, int step) {
     struct timeline *timeline = &views->timeline;
-    struct timeline_lane *lane = lane_here(views);
-    if (!lane || lane->spans.len == 0)
+    struct timeline_queue *queue = queue_here(views);
+    if (!queue || queue->spans.len == 0)
         return;
     double width = timeline->window.end - timeline->window.start;
     double column = width / MAX_OF(timeline->cols, 1);
-    double from = lane->spans.at[lane->cursor].start;
-    size_t last = lane->spans.len - 1;
-    while (step > 0 ? lane->cursor < last : lane->cursor > 0) {
-        lane->cursor += step > 0 ? 1 : (size_t)-1;
-        if (fabs(lane->spans.at[lane->cursor].start - from) >= column)
+    double from = queue->spans.at[queue->cursor].start;
+    size_t last = queue->spans.len - 1;
+    while (step > 0 ? queue->cursor < last : queue->cursor > 0) {
+        queue->cursor += step > 0 ? 1 : (size_t)-1;
+        if (fabs(queue->spans.at[queue->cursor].start - from) >= column)
             break;
     }
-    double now = lane->spans.at[lane->cursor].start;
+    double now = queue->spans.at[queue->cursor].start;
     if (now < timeline->window.start || now >= timeline->window.end)
         show_window(timeline, now - width / 2, width);
 }
 
 /* ---- drawing -------------------------------------------------------------------------------- */
 
-static double busy_share(const struct timeline_lane *lane, struct tui_busy window) {
+static double busy_share(const struct timeline_queue *queue, struct tui_busy window) {
     double sum = 0;
-    for (size_t i = 0; i < lane->busy.len; i++)
-        sum += fmax(0, fmin(lane->busy.at[i].end, window.end) -
-                           fmax(lane->busy.at[i].start, window.start));
+    for (size_t i = 0; i < queue->busy.len; i++)
+        sum += fmax(0, fmin(queue->busy.at[i].end, window.end) -
+                           fmax(queue->busy.at[i].start, window.start));
     return window.end > window.start ? sum / (window.end - window.start) * 100 : NAN;
 }
 
-static void draw_lane(struct views *views, struct tui_area area, int index) {
+static void draw_queue(struct views *views, struct tui_area area, int index) {
     static const enum tui_role roles[] = {TUI_LANE_1, TUI_LANE_2, TUI_LANE_3, TUI_LANE_4,
                                           TUI_LANE_5};
     struct timeline *timeline = &views->timeline;
-    struct timeline_lane *lane = &timeline->lanes[index];
+    struct timeline_queue *queue = &timeline->queues[index];
     bool here = views->profile_list.cursor == index;
     tui_say(tui_ink(area, TUI_KEY), 0, 0, "%s", here ? "▸" : " ");
     tui_put_short(tui_ink(area, here ? TUI_STRONG : TUI_DIM), 0,
-                  (struct tui_rect){0, 2, 1, NAME_COLS - 2}, str_of(lane->name));
+                  (struct tui_rect){0, 2, 1, NAME_COLS - 2}, str_of(queue->name));
     struct tui_rect plot = {0, NAME_COLS, 1, timeline->cols};
     tui_fill(tui_ink(area, TUI_BAR_OTHER), plot, "·");
-    tui_chart_lane(tui_area_part(area, plot), lane->busy.at, lane->busy.len, timeline->window,
+    tui_chart_busy(tui_area_part(area, plot), queue->busy.at, queue->busy.len, timeline->window,
                    roles[MIN_OF(index, (int)COUNT_OF(roles) - 1)]);
-    tui_say_right(area, 0, area.cols - 1, "%.0f %%", busy_share(lane, timeline->window));
+    tui_say_right(area, 0, area.cols - 1, "%.0f %%", busy_share(queue, timeline->window));
     const struct timeline_span *span = here ? span_here(views) : NULL;
     if (!span)
         return;
@@ -260,18 +260,18 @@ void profile_timeline_draw(struct views *views, struct tui_area area,
         start_reading(views, hash);
     if (hash && timeline->text)
         read_slice(timeline);
-    if (!hash || timeline->n_lanes == 0 || timeline->text || !(timeline->end > 0)) {
+    if (!hash || timeline->n_queues == 0 || timeline->text || !(timeline->end > 0)) {
         tui_say(tui_ink(area, TUI_DIM), 1, 2, "%s",
                 hash && timeline->text ? "reading the timeline"
                                        : "this attempt has no timeline: its device reported none");
         return;
     }
     timeline->cols = MAX_OF(area.cols - NAME_COLS - BUSY_COLS, 1);
-    tui_list_fit(&views->profile_list, timeline->n_lanes, timeline->n_lanes);
-    views->list_spot = (struct tui_rect){area.row + 1, area.col, timeline->n_lanes, area.cols};
+    tui_list_fit(&views->profile_list, timeline->n_queues, timeline->n_queues);
+    views->list_spot = (struct tui_rect){area.row + 1, area.col, timeline->n_queues, area.cols};
     draw_axis(timeline, area);
-    for (int i = 0; i < timeline->n_lanes; i++)
-        draw_lane(views, tui_area_part(area, (struct tui_rect){1 + i, 0, 1, area.cols}), i);
-    int below = timeline->n_lanes + 2;
+    for (int i = 0; i < timeline->n_queues; i++)
+        draw_queue(views, tui_area_part(area, (struct tui_rect){1 + i, 0, 1, area.cols}), i);
+    int below = timeline->n_queues + 2;
     draw_span(views, tui_area_part(area, (struct tui_rect){below, 0, 2, area.cols}), attempt);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dependencies through memory: for each step the earlier steps it must wait for, found by what they
- * read and wrote of each block (byte and partition ranges). Of the reads of one lane only the
- * newest of the same bytes is kept: lanes run in order, and where the compiler may reorder, such
+/* Dependencies through memory: for each issue the earlier issues it must wait for, found by what
+ * they read and wrote of each block (byte and partition ranges). Of the reads of one queue only the
+ * newest of the same bytes is kept: queues run in order, and where the compiler may reorder, such
  * reads are made to start in order. */
-#include "device/plan.h"
+#include "device/allocation.h"
 
 #include <stdlib.h>
 
@@ -16,8 +16,8 @@ struct range {
 };
 struct access {
     struct range range;
-    uint32_t step;
-    uint8_t lane;
+    uint32_t issue;
+    uint8_t queue;
     bool write;
 };
 struct history {
@@ -44,11 +44,11 @@ static struct range range_of(const struct nki_program *program, const struct nki
     return range;
 }
 
-static void add_producer(struct depends *depends, uint32_t from, uint32_t step) {
+static void add_producer(struct depends *depends, uint32_t from, uint32_t issue) {
     for (size_t i = from; i < depends->producer.len; i++)
-        if (depends->producer.at[i] == step)
+        if (depends->producer.at[i] == issue)
             return;
-    *vec_push(&depends->producer) = step;
+    *vec_push(&depends->producer) = issue;
 }
 
 /* Collects what the access waits for and forgets what it replaces. */
@@ -58,17 +58,17 @@ static void touch(struct depends *depends, struct history *history, uint32_t fro
     bool orders = depends->orders;
     for (size_t i = 0; i < history->all.len; i++) {
         struct access *old = &history->all.at[i];
-        bool meets = old->step != access.step && overlap(&old->range, &access.range);
+        bool meets = old->issue != access.issue && overlap(&old->range, &access.range);
         bool waits = meets && (old->write || access.write);
         if (waits)
-            add_producer(depends, from, old->step);
+            add_producer(depends, from, old->issue);
         bool replaced = access.write ? covers(&access.range, &old->range)
-                                     : !old->write && old->lane == access.lane &&
+                                     : !old->write && old->queue == access.queue &&
                                            covers(&access.range, &old->range);
-        if (!replaced || old->step == access.step)
+        if (!replaced || old->issue == access.issue)
             history->all.at[kept++] = *old;
         else if (!waits && orders)
-            add_producer(depends, from, old->step | DEPENDS_ORDER);
+            add_producer(depends, from, old->issue | DEPENDS_ORDER);
     }
     history->all.len = kept;
     if (history->all.len >= MOST_ACCESSES) {
@@ -85,13 +85,13 @@ static void touch(struct depends *depends, struct history *history, uint32_t fro
 }
 
 /* HBM needs watching only where something is both written and read. */
-static bool *watched_storages(const struct plan *plan) {
-    const struct nki_program *program = plan->image->program;
+static bool *watched_storages(const struct allocation *allocation) {
+    const struct nki_program *program = allocation->image->program;
     bool *written = mem_alloc(program->storages.len, sizeof *written);
     bool *read = mem_alloc(program->storages.len, sizeof *read);
     for (size_t i = 0; i < program->instrs.len; i++) {
         size_t n;
-        const struct plan_operand *operands = plan_operands(plan, i, &n);
+        const struct block_operand *operands = allocation_operands(allocation, i, &n);
         for (size_t k = 0; k < n; k++) {
             written[operands[k].ap->storage] |= operands[k].is_dst;
             read[operands[k].ap->storage] |= operands[k].is_src;
@@ -107,12 +107,12 @@ static bool *watched_storages(const struct plan *plan) {
 }
 
 static void touch_operand(struct depends *depends, struct history *histories,
-                          const struct plan *plan, uint32_t from,
-                          const struct plan_operand *operand, struct access access) {
-    access.range = range_of(plan->image->program, operand->ap);
+                          const struct allocation *allocation, uint32_t from,
+                          const struct block_operand *operand, struct access access) {
+    access.range = range_of(allocation->image->program, operand->ap);
     access.write = operand->is_dst;
     for (uint32_t b = operand->first; b < operand->first + operand->count; b++)
-        touch(depends, &histories[plan->alias[b]], from, access);
+        touch(depends, &histories[allocation->alias[b]], from, access);
 }
 
 static void touch_block(struct depends *depends, struct history *histories, uint32_t from,
@@ -139,32 +139,32 @@ static void list_consumers(struct depends *depends) {
         }
 }
 
-struct depends *depends_make(const struct plan *plan, const struct step_cost *costs) {
-    const struct device_image *image = plan->image;
+struct depends *depends_make(const struct allocation *allocation, const struct issue_cost *costs) {
+    const struct device_image *image = allocation->image;
     struct depends *depends = mem_alloc(1, sizeof *depends);
-    depends->n = plan->steps.len;
-    depends->orders = plan->reorders;
-    depends->base = mem_alloc(plan->steps.len + 1, sizeof *depends->base);
+    depends->n = allocation->issues.len;
+    depends->orders = allocation->reorders;
+    depends->base = mem_alloc(allocation->issues.len + 1, sizeof *depends->base);
     struct history *histories = mem_alloc(image->n_blocks, sizeof *histories);
-    bool *watched = watched_storages(plan);
-    for (uint32_t s = 0; s < plan->steps.len; s++) {
-        const struct step *step = &plan->steps.at[s];
+    bool *watched = watched_storages(allocation);
+    for (uint32_t s = 0; s < allocation->issues.len; s++) {
+        const struct issue *issue = &allocation->issues.at[s];
         uint32_t from = depends->base[s] = (uint32_t)depends->producer.len;
-        struct access access = {.step = s, .lane = costs[s].lane};
-        if (step->kind == STEP_SAVE || step->kind == STEP_RELOAD) {
+        struct access access = {.issue = s, .queue = costs[s].queue};
+        if (issue->kind == ISSUE_SAVE || issue->kind == ISSUE_RELOAD) {
             access.write = true;
-            touch_block(depends, histories, from, step->block, access);
+            touch_block(depends, histories, from, issue->block, access);
             continue;
         }
-        if (step->kind == STEP_RESIDENT)
+        if (issue->kind == ISSUE_RESIDENT)
             continue;
         size_t n;
-        const struct plan_operand *operands = plan_operands(plan, step->instr, &n);
+        const struct block_operand *operands = allocation_operands(allocation, issue->instr, &n);
         for (size_t k = 0; k < n; k++)
             if (watched[operands[k].ap->storage])
-                touch_operand(depends, histories, plan, from, &operands[k], access);
+                touch_operand(depends, histories, allocation, from, &operands[k], access);
     }
-    depends->base[plan->steps.len] = (uint32_t)depends->producer.len;
+    depends->base[allocation->issues.len] = (uint32_t)depends->producer.len;
     list_consumers(depends);
     for (size_t b = 0; b < image->n_blocks; b++)
         vec_free(&histories[b].all);

@@ -80,15 +80,15 @@ const char *device_blas_environment(void);
 
 /* ---- timing --------------------------------------------------------------------------------- */
 
-/* A lane of the timeline: an engine, or a DMA queue. */
-struct device_lane {
+/* A row of the timeline: what issues instructions in order, for an engine or for DMA. */
+struct device_queue {
     const char *name; /* "Tensor", "qSyIoDma0" */
     enum nki_engine engine;
 };
 /* What an instruction occupied, in ns from the kernel's start. */
 struct device_span {
     uint32_t instr; /* index into the program */
-    uint16_t lane;
+    uint16_t queue;
     double start_ns, end_ns;
 };
 /* A number under the name and unit Neuron's tools use (total_time, dma_active_time_percent,
@@ -123,8 +123,8 @@ struct device_profile {
     VEC(struct device_metric) metrics;
     VEC(struct device_line) lines; /* by descending share */
     VEC(struct device_bound) bounds;
-    VEC(struct device_lane) lanes;
-    VEC(struct device_span) spans; /* by lane, then start */
+    VEC(struct device_queue) queues;
+    VEC(struct device_span) spans; /* by queue, then start */
 };
 /* Schedules every instruction on its engine and every transfer on its queue. Deterministic. */
 struct device_profile *device_time(const struct device_image *image) CC_MUST_USE;

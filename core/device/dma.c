@@ -2,7 +2,7 @@
 /* A transfer's descriptors and how they load the DMA engines: one descriptor per partition and
  * contiguous run, one engine for every 8 partitions' worth of descriptors (AWS Neuron DMA
  * overview). It does not know when a transfer runs. */
-#include "device/plan.h"
+#include "device/allocation.h"
 
 #include <math.h>
 
@@ -38,10 +38,11 @@ static struct transfer spread(uint64_t descriptors, double bytes_each,
     return transfer;
 }
 
-struct transfer transfer_of(const struct plan *plan, size_t i, const struct cost_table *table) {
-    const struct device_image *image = plan->image;
+struct transfer transfer_of(const struct allocation *allocation, size_t i,
+                            const struct cost_table *table) {
+    const struct device_image *image = allocation->image;
     size_t n;
-    const struct plan_operand *operands = plan_operands(plan, i, &n);
+    const struct block_operand *operands = allocation_operands(allocation, i, &n);
     int64_t run = INT64_MAX, runs = 1;
     size_t bytes = 1;
     bool reads = false, writes = false;
@@ -78,13 +79,13 @@ struct transfer transfer_of(const struct plan *plan, size_t i, const struct cost
     return transfer;
 }
 
-struct transfer transfer_of_spill(const struct device_image *image, const struct step *step,
+struct transfer transfer_of_spill(const struct device_image *image, const struct issue *issue,
                                   const struct cost_table *table) {
     const struct nki_storage *storage =
-        &image->program->storages.at[image->blocks[step->block].storage];
+        &image->program->storages.at[image->blocks[issue->block].storage];
     struct transfer transfer =
-        spread(storage->partitions, (double)step->bytes, image->generation, table);
-    transfer.reads_hbm = step->kind == STEP_RELOAD;
-    transfer.writes_hbm = step->kind == STEP_SAVE;
+        spread(storage->partitions, (double)issue->bytes, image->generation, table);
+    transfer.reads_hbm = issue->kind == ISSUE_RELOAD;
+    transfer.writes_hbm = issue->kind == ISSUE_SAVE;
     return transfer;
 }

@@ -334,12 +334,12 @@ static bool run_all(struct exec *x) {
     return true;
 }
 
-static void open_lanes(struct exec *x) {
-    for (size_t i = 0; i < COUNT_OF(x->lanes); i++)
-        x->lanes[i] = aligned_alloc(64, STREAM_RUN * sizeof(float));
-    for (size_t i = 0; i < COUNT_OF(x->lanes); i++)
-        if (!x->lanes[i])
-            HONE_BUG("no memory for lanes");
+static void open_runs(struct exec *x) {
+    for (size_t i = 0; i < COUNT_OF(x->runs); i++)
+        x->runs[i] = aligned_alloc(64, STREAM_RUN * sizeof(float));
+    for (size_t i = 0; i < COUNT_OF(x->runs); i++)
+        if (!x->runs[i])
+            HONE_BUG("no memory for runs of elements");
 }
 
 bool device_execute(const struct device_image *image, const struct array *inputs, size_t n_inputs,
@@ -351,11 +351,11 @@ bool device_execute(const struct device_image *image, const struct array *inputs
                      .random = 0x9e3779b97f4a7c15u};
     x.scratch = arena_new();
     x.registers = mem_alloc((size_t)MAX_OF(image->program->n_registers, 0) + 1, sizeof(int64_t));
-    open_lanes(&x);
+    open_runs(&x);
     bool ok = memory_open(&x, inputs, n_inputs) && run_all(&x) && memory_take_outputs(&x, outputs);
     memory_close(&x);
-    for (size_t i = 0; i < COUNT_OF(x.lanes); i++)
-        free(x.lanes[i]);
+    for (size_t i = 0; i < COUNT_OF(x.runs); i++)
+        free(x.runs[i]);
     for (size_t i = 0; i < COUNT_OF(x.panel); i++)
         free(x.panel[i]);
     free(x.registers);

@@ -49,7 +49,7 @@ static inline int64_t walk_step(const struct walk *walk, int view) {
 
 /* ---- the state of a run --------------------------------------------------------------------- */
 
-#define STREAM_RUN 2048 /* elements that pass at once: lanes stay in the first cache */
+#define STREAM_RUN 2048 /* elements that pass at once: their values stay in the first cache */
 #define STREAM_SOURCES 4
 
 /* Which cells of a PSUM block were written, for matmuls that add only where something is. */
@@ -87,7 +87,7 @@ struct exec {
     uint64_t random;                  /* state of the generator behind dropout and rng */
 
     struct arena *scratch; /* released after every instruction */
-    float *lanes[STREAM_SOURCES + 1];
+    float *runs[STREAM_SOURCES + 1];
     float *panel[2]; /* matmul operands in fp32 */
     size_t panel_size[2];
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The image: a program with what the device adds to it. Private to this folder: load.c fills it,
- * place.c adds addresses, exec*.c and time*.c read it. Nothing changes after device_load. */
+ * place.c adds addresses, exec*.c and profile.c read it. Nothing changes after device_load. */
 #ifndef HONE_DEVICE_IMAGE_H
 #define HONE_DEVICE_IMAGE_H
 

@@ -3,22 +3,22 @@
  * summary), cost per source line along the critical path, what each resource binds, and the floor
  * under any kernel with these inputs, outputs and matrix products. */
 #include "device/operands.h"
-#include "device/plan.h"
+#include "device/allocation.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 struct profiler {
     const struct device_image *image;
-    const struct plan *plan;
+    const struct allocation *allocation;
     const struct timeline *time;
-    const struct step_cost *costs;
+    const struct issue_cost *costs;
     const struct cost_table *table;
     struct device_profile *profile;
     double start_ns; /* before the first instruction */
-    double busy[LANE_COUNT], dma_busy;
-    double critical_ns[LANE_COUNT];                   /* of the critical path */
-    size_t count[LANE_COUNT], first_span[LANE_COUNT]; /* of its spans */
+    double busy[QUEUE_COUNT], dma_busy;
+    double critical_ns[QUEUE_COUNT];                    /* of the critical path */
+    size_t count[QUEUE_COUNT], first_span[QUEUE_COUNT]; /* of its spans */
     uint64_t hbm_read, hbm_write, sbuf_read, sbuf_write, psum_read, psum_write;
     uint64_t dma_bytes, dma_transfers, dma_descriptors;
     double dma_engine_ns; /* that the DMA engines are busy, summed */
@@ -28,8 +28,8 @@ struct profiler {
 
 /* ---- counting ------------------------------------------------------------------------------- */
 
-static bool is_dma(uint8_t lane) {
-    return lane == LANE_DMA_IN || lane == LANE_DMA_OUT;
+static bool is_dma(uint8_t queue) {
+    return queue == QUEUE_DMA_IN || queue == QUEUE_DMA_OUT;
 }
 
 static int by_start(const void *a, const void *b) {
@@ -39,19 +39,19 @@ static int by_start(const void *a, const void *b) {
     return x->instr < y->instr ? -1 : x->instr > y->instr;
 }
 
-/* The spans of one lane, by start; appended to the profile. */
-static void lane_spans(struct profiler *p, uint8_t lane) {
+/* The spans of one queue, by start; appended to the profile. */
+static void queue_spans(struct profiler *p, uint8_t queue) {
     size_t from = p->profile->spans.len;
-    for (size_t s = 0; s < p->plan->steps.len; s++)
-        if (p->costs[s].lane == lane && p->plan->steps.at[s].kind != STEP_RESIDENT)
-            *vec_push(&p->profile->spans) = (struct device_span){p->plan->steps.at[s].instr, lane,
-                                                                 p->start_ns + p->time->start[s],
-                                                                 p->start_ns + p->time->end[s]};
+    for (size_t s = 0; s < p->allocation->issues.len; s++)
+        if (p->costs[s].queue == queue && p->allocation->issues.at[s].kind != ISSUE_RESIDENT)
+            *vec_push(&p->profile->spans) = (struct device_span){
+                p->allocation->issues.at[s].instr, queue, p->start_ns + p->time->start[s],
+                p->start_ns + p->time->end[s]};
     size_t n = p->profile->spans.len - from;
-    if (n && (is_dma(lane) || p->plan->reorders))
+    if (n && (is_dma(queue) || p->allocation->reorders))
         qsort(&p->profile->spans.at[from], n, sizeof *p->profile->spans.at, by_start);
-    p->count[lane] = n;
-    p->first_span[lane] = from;
+    p->count[queue] = n;
+    p->first_span[queue] = from;
 }
 
 /* Time that at least one span of [from, to) covers; they come by start. */
@@ -66,21 +66,21 @@ static double covered(const struct device_span *from, const struct device_span *
 }
 
 static void fill_spans(struct profiler *p) {
-    for (uint8_t lane = 0; lane < LANE_COUNT; lane++) {
-        *vec_push(&p->profile->lanes) =
-            (struct device_lane){lane_names[lane], lane_engine((enum lane)lane)};
-        lane_spans(p, lane);
+    for (uint8_t queue = 0; queue < QUEUE_COUNT; queue++) {
+        *vec_push(&p->profile->queues) =
+            (struct device_queue){queue_names[queue], queue_engine((enum queue)queue)};
+        queue_spans(p, queue);
     }
 }
 
-/* Merged busy time of each lane, and of the two DMA lanes together. */
+/* Merged busy time of each queue, and of the two DMA queues together. */
 static void count_busy(struct profiler *p) {
     const struct device_span *spans = p->profile->spans.at;
-    for (int lane = 0; lane < LANE_COUNT; lane++)
-        if (p->count[lane])
-            p->busy[lane] =
-                covered(spans + p->first_span[lane], spans + p->first_span[lane] + p->count[lane]);
-    size_t from = p->first_span[LANE_DMA_IN], n = p->profile->spans.len - from;
+    for (int queue = 0; queue < QUEUE_COUNT; queue++)
+        if (p->count[queue])
+            p->busy[queue] = covered(spans + p->first_span[queue],
+                                     spans + p->first_span[queue] + p->count[queue]);
+    size_t from = p->first_span[QUEUE_DMA_IN], n = p->profile->spans.len - from;
     if (!n)
         return;
     struct device_span *both = mem_alloc(n, sizeof *both);
@@ -92,7 +92,7 @@ static void count_busy(struct profiler *p) {
 
 static void count_operands(struct profiler *p, size_t i) {
     size_t n;
-    const struct plan_operand *operands = plan_operands(p->plan, i, &n);
+    const struct block_operand *operands = allocation_operands(p->allocation, i, &n);
     for (size_t k = 0; k < n; k++) {
         uint64_t bytes =
             (uint64_t)nki_ap_count(operands[k].ap) * dtype_bytes(operands[k].ap->dtype);
@@ -133,27 +133,27 @@ static void count_flops(struct profiler *p, const struct nki_instr *instr) {
     }
 }
 
-static void count_steps(struct profiler *p) {
-    for (size_t s = 0; s < p->plan->steps.len; s++) {
-        const struct step *step = &p->plan->steps.at[s];
-        if (step->kind == STEP_RESIDENT)
+static void count_issues(struct profiler *p) {
+    for (size_t s = 0; s < p->allocation->issues.len; s++) {
+        const struct issue *issue = &p->allocation->issues.at[s];
+        if (issue->kind == ISSUE_RESIDENT)
             continue;
-        const struct nki_instr *instr = &p->image->program->instrs.at[step->instr];
-        if (is_dma(p->costs[s].lane)) {
+        const struct nki_instr *instr = &p->image->program->instrs.at[issue->instr];
+        if (is_dma(p->costs[s].queue)) {
             struct transfer transfer = p->costs[s].transfer;
             p->dma_transfers++;
             p->dma_descriptors += transfer.descriptors;
             p->dma_bytes += transfer.bytes;
             p->dma_engine_ns += transfer.engine_ns * transfer.engines;
         }
-        if (step->kind != STEP_INSTR)
+        if (issue->kind != ISSUE_INSTR)
             continue;
-        count_operands(p, step->instr);
+        count_operands(p, issue->instr);
         count_flops(p, instr);
-        p->activations += p->costs[s].lane == LANE_SCALAR && instr->op != NKI_OP_TENSOR_COPY;
+        p->activations += p->costs[s].queue == QUEUE_SCALAR && instr->op != NKI_OP_TENSOR_COPY;
     }
-    p->hbm_write += p->plan->spill_save_bytes;
-    p->hbm_read += p->plan->spill_reload_bytes + p->plan->reload_bytes;
+    p->hbm_write += p->allocation->spill_save_bytes;
+    p->hbm_read += p->allocation->spill_reload_bytes + p->allocation->reload_bytes;
 }
 
 /* ---- the floor ------------------------------------------------------------------------------ */
@@ -177,7 +177,7 @@ static void find_floor(struct profiler *p) {
     uint64_t *read = mem_alloc(program->storages.len, sizeof *read);
     for (size_t i = 0; i < program->instrs.len; i++) {
         size_t n;
-        const struct plan_operand *operands = plan_operands(p->plan, i, &n);
+        const struct block_operand *operands = allocation_operands(p->allocation, i, &n);
         for (size_t k = 0; k < n; k++)
             if (operands[k].is_src && program->storages.at[operands[k].ap->storage].input >= 0)
                 read[operands[k].ap->storage] +=
@@ -205,14 +205,14 @@ static void metric(struct profiler *p, const char *name, const char *unit, doubl
         (struct device_metric){arena_strdup(p->profile->arena, name), unit, value};
 }
 
-static void engine_metrics(struct profiler *p, enum lane lane, const char *name) {
+static void engine_metrics(struct profiler *p, enum queue queue, const char *name) {
     double total = p->profile->latency_us * 1e3;
     struct arena *arena = p->profile->arena;
-    metric(p, arena_printf(arena, "%s_engine_active_time", name), "s", p->busy[lane] / 1e9);
+    metric(p, arena_printf(arena, "%s_engine_active_time", name), "s", p->busy[queue] / 1e9);
     metric(p, arena_printf(arena, "%s_engine_active_time_percent", name), "%",
-           100 * p->busy[lane] / total);
+           100 * p->busy[queue] / total);
     metric(p, arena_printf(arena, "%s_engine_instruction_count", name), "count",
-           (double)p->count[lane]);
+           (double)p->count[queue]);
 }
 
 static void dma_metrics(struct profiler *p) {
@@ -231,8 +231,8 @@ static void dma_metrics(struct profiler *p) {
     metric(p, "sbuf_write_bytes", "bytes", (double)p->sbuf_write);
     metric(p, "psum_read_bytes", "bytes", (double)p->psum_read);
     metric(p, "psum_write_bytes", "bytes", (double)p->psum_write);
-    metric(p, "spill_save_bytes", "bytes", (double)p->plan->spill_save_bytes);
-    metric(p, "spill_reload_bytes", "bytes", (double)p->plan->spill_reload_bytes);
+    metric(p, "spill_save_bytes", "bytes", (double)p->allocation->spill_save_bytes);
+    metric(p, "spill_reload_bytes", "bytes", (double)p->allocation->spill_reload_bytes);
     double peak = p->image->generation->dma_engines * p->image->generation->dma_engine_bytes_per_ns;
     metric(p, "mbu_estimated_percent", "%",
            100 * (double)(p->hbm_read + p->hbm_write) / (total * peak));
@@ -254,20 +254,20 @@ static void compute_metrics(struct profiler *p) {
     metric(p, "peak_flops_bandwidth_ratio", "ratio",
            peak / (generation->dma_engines * generation->dma_engine_bytes_per_ns));
     metric(p, "throttle_time", "s", p->time->throttled_ns / 1e9);
-    metric(p, "sbuf_peak_bytes", "bytes", (double)p->plan->sbuf_peak * NKI_PARTITIONS);
-    metric(p, "psum_peak_bytes", "bytes", (double)p->plan->psum_peak * NKI_PARTITIONS);
+    metric(p, "sbuf_peak_bytes", "bytes", (double)p->allocation->sbuf_peak * NKI_PARTITIONS);
+    metric(p, "psum_peak_bytes", "bytes", (double)p->allocation->psum_peak * NKI_PARTITIONS);
 }
 
 static void fill_metrics(struct profiler *p) {
     double active = 0;
-    for (int lane = 0; lane < LANE_DMA_IN; lane++)
-        active = MAX_OF(active, p->busy[lane]);
+    for (int queue = 0; queue < QUEUE_DMA_IN; queue++)
+        active = MAX_OF(active, p->busy[queue]);
     metric(p, "total_time", "s", p->profile->latency_us / 1e6);
     metric(p, "total_active_time", "s", MAX_OF(active, p->dma_busy) / 1e9);
-    engine_metrics(p, LANE_TENSOR, "tensor");
-    engine_metrics(p, LANE_VECTOR, "vector");
-    engine_metrics(p, LANE_SCALAR, "scalar");
-    engine_metrics(p, LANE_GPSIMD, "gpsimd");
+    engine_metrics(p, QUEUE_TENSOR, "tensor");
+    engine_metrics(p, QUEUE_VECTOR, "vector");
+    engine_metrics(p, QUEUE_SCALAR, "scalar");
+    engine_metrics(p, QUEUE_GPSIMD, "gpsimd");
     dma_metrics(p);
     compute_metrics(p);
 }
@@ -290,9 +290,9 @@ static struct device_line *line_of(struct profiler *p, struct lines *lines, uint
     return &p->profile->lines.at[(uintptr_t)entry->value - 1];
 }
 
-/* Walks back from the step that ends last: each stretch belongs to the line that filled it. */
+/* Walks back from the issue that ends last: each stretch belongs to the line that filled it. */
 static void walk_critical_path(struct profiler *p, struct lines *lines) {
-    size_t n = p->plan->steps.len;
+    size_t n = p->allocation->issues.len;
     int64_t s = -1;
     for (size_t k = 0; k < n; k++)
         if (s < 0 || p->time->visible[k] > p->time->visible[s])
@@ -302,11 +302,11 @@ static void walk_critical_path(struct profiler *p, struct lines *lines) {
     while (s >= 0) {
         int32_t cause = p->time->cause[s];
         double from = cause >= 0 ? MIN_OF(p->time->visible[cause], until) : 0;
-        if (cause >= 0 && p->costs[cause].lane == p->costs[s].lane)
+        if (cause >= 0 && p->costs[cause].queue == p->costs[s].queue)
             from = MIN_OF(p->time->end[cause], until);
-        line = line_of(p, lines, p->plan->steps.at[s].instr);
+        line = line_of(p, lines, p->allocation->issues.at[s].instr);
         line->share += until - from;
-        p->critical_ns[p->costs[s].lane] += until - from;
+        p->critical_ns[p->costs[s].queue] += until - from;
         covered += until - from;
         until = from;
         s = cause;
@@ -326,12 +326,12 @@ static int by_share(const void *a, const void *b) {
 
 static void fill_lines(struct profiler *p) {
     struct lines lines = {0};
-    for (size_t s = 0; s < p->plan->steps.len; s++) {
-        const struct step *step = &p->plan->steps.at[s];
-        struct device_line *line = line_of(p, &lines, step->instr);
-        line->engine_ns[lane_engine(p->costs[s].lane)] += p->time->end[s] - p->time->start[s];
-        line->instructions += step->kind == STEP_INSTR;
-        if (is_dma(p->costs[s].lane) && step->kind == STEP_INSTR) {
+    for (size_t s = 0; s < p->allocation->issues.len; s++) {
+        const struct issue *issue = &p->allocation->issues.at[s];
+        struct device_line *line = line_of(p, &lines, issue->instr);
+        line->engine_ns[queue_engine(p->costs[s].queue)] += p->time->end[s] - p->time->start[s];
+        line->instructions += issue->kind == ISSUE_INSTR;
+        if (is_dma(p->costs[s].queue) && issue->kind == ISSUE_INSTR) {
             struct transfer transfer = p->costs[s].transfer;
             line->hbm_bytes += transfer.reads_hbm || transfer.writes_hbm ? transfer.bytes : 0;
         }
@@ -351,23 +351,23 @@ static void fill_bounds(struct profiler *p, const struct schedule *schedule) {
     static const char *const names[] = {"Tensor", "Vector", "Scalar", "GpSimd", "DMA"};
     double around = p->table->start_ns + p->table->end_ns, best = 0;
     p->profile->bound = "latency";
-    for (int lane = 0; lane <= LANE_DMA_IN; lane++) {
-        bool dma = lane == LANE_DMA_IN;
-        double busy = dma ? p->dma_busy : p->busy[lane];
-        double critical = p->critical_ns[lane] + (dma ? p->critical_ns[LANE_DMA_OUT] : 0);
+    for (int queue = 0; queue <= QUEUE_DMA_IN; queue++) {
+        bool dma = queue == QUEUE_DMA_IN;
+        double busy = dma ? p->dma_busy : p->busy[queue];
+        double critical = p->critical_ns[queue] + (dma ? p->critical_ns[QUEUE_DMA_OUT] : 0);
         if (busy <= 0)
             continue;
         double ns = p->time->latency_ns;
         if (critical > WORTH_LIFTING * ns) {
-            struct timeline *without = timeline_make(schedule, lane);
+            struct timeline *without = timeline_make(schedule, queue);
             ns = MIN_OF(without->latency_ns, ns);
             timeline_free(without);
         }
         ns += around;
-        *vec_push(&p->profile->bounds) = (struct device_bound){names[lane], busy, ns};
+        *vec_push(&p->profile->bounds) = (struct device_bound){names[queue], busy, ns};
         if (p->profile->latency_us * 1e3 - ns > best) {
             best = p->profile->latency_us * 1e3 - ns;
-            p->profile->bound = names[lane];
+            p->profile->bound = names[queue];
         }
     }
 }
@@ -375,14 +375,14 @@ static void fill_bounds(struct profiler *p, const struct schedule *schedule) {
 struct device_profile *device_time(const struct device_image *image) {
     struct device_profile *profile = mem_alloc(1, sizeof *profile);
     profile->arena = arena_new();
-    struct plan *plan = plan_make(image);
+    struct allocation *allocation = allocation_make(image);
     const struct cost_table *table = cost_table_of(image->generation->generation);
-    struct step_cost *costs = plan_costs(plan, table);
-    struct depends *depends = depends_make(plan, costs);
-    struct schedule schedule = {plan, depends, table, costs};
+    struct issue_cost *costs = issue_costs(allocation, table);
+    struct depends *depends = depends_make(allocation, costs);
+    struct schedule schedule = {allocation, depends, table, costs};
     struct timeline *time = timeline_make(&schedule, -1);
     struct profiler p = {.image = image,
-                         .plan = plan,
+                         .allocation = allocation,
                          .time = time,
                          .table = table,
                          .costs = costs,
@@ -391,7 +391,7 @@ struct device_profile *device_time(const struct device_image *image) {
     profile->latency_us = (time->latency_ns + table->start_ns + table->end_ns) / 1e3;
     fill_spans(&p);
     count_busy(&p);
-    count_steps(&p);
+    count_issues(&p);
     find_floor(&p);
     fill_metrics(&p);
     fill_lines(&p);
@@ -399,7 +399,7 @@ struct device_profile *device_time(const struct device_image *image) {
     timeline_free(time);
     depends_free(depends);
     free(costs);
-    plan_free(plan);
+    allocation_free(allocation);
     return profile;
 }
 
@@ -409,7 +409,7 @@ void device_profile_free(struct device_profile *profile) {
     vec_free(&profile->metrics);
     vec_free(&profile->lines);
     vec_free(&profile->bounds);
-    vec_free(&profile->lanes);
+    vec_free(&profile->queues);
     vec_free(&profile->spans);
     arena_free(profile->arena);
     free(profile);

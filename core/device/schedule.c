@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The schedule: a simulation from event to event. A step can start when what it depends on is
- * visible, its memory can be had and its lane is free. In the current dialect every lane takes its
- * steps in program order; the legacy compiler reorders, so there a lane takes the earliest in
- * program order of the steps that are ready, within a window. Memory is handed out in program
- * order, which bounds how far a lane runs ahead and makes a deadlock impossible. The result is
+/* The schedule: a simulation from event to event. An issue can start when what it depends on is
+ * visible, its memory can be had and its queue is free. In the current dialect every queue takes
+ * its issues in program order; the legacy compiler reorders, so there a queue takes the earliest in
+ * program order of the issues that are ready, within a window. Memory is handed out in program
+ * order, which bounds how far a queue runs ahead and makes a deadlock impossible. The result is
  * deterministic. */
-#include "device/plan.h"
+#include "device/allocation.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #define MOST_DMA_ENGINES 64
 
-/* How many steps past the oldest that is not done the legacy compiler's reordering reaches: set on
+/* How many issues past the oldest that is not done the legacy compiler's reordering reaches: set on
  * the latencies published for NKIBench's baselines, of which those with few instructions per loop
  * hardly depend on it. */
 #define WINDOW 128
@@ -22,14 +22,14 @@
 struct entry {
     double key;
     uint64_t value;
-    uint32_t step;
+    uint32_t issue;
 };
 struct heap {
     VEC(struct entry) all;
 };
 
 static bool before(const struct entry *a, const struct entry *b) {
-    return a->key < b->key || (a->key <= b->key && a->step < b->step);
+    return a->key < b->key || (a->key <= b->key && a->issue < b->issue);
 }
 
 static void heap_push(struct heap *heap, struct entry entry) {
@@ -69,25 +69,25 @@ struct pool {
     double when; /* the newest memory given out was free from then on */
     int32_t cause;
 };
-struct lane_state {
-    VEC(uint32_t) order; /* its steps, where it may not reorder */
+struct queue_state {
+    VEC(uint32_t) order; /* its issues, where it may not reorder */
     size_t head;
-    struct heap later, now; /* ready steps: by the time they are, by number */
+    struct heap later, now; /* ready issues: by the time they are, by number */
     double free;
     int32_t last;
 };
 struct run {
     const struct schedule *schedule;
-    const struct plan *plan;
+    const struct allocation *allocation;
     struct timeline *time;
     int lifted;
-    uint32_t *waits;           /* per step: producers to be scheduled, residences to be granted */
-    uint32_t oldest, admitted; /* step not done; steps below are within the window */
+    uint32_t *waits;           /* per issue: producers to be scheduled, residences to be granted */
+    uint32_t oldest, admitted; /* issue not done; issues below are within the window */
     bool *done;
-    double *ready;        /* per step: not before that */
+    double *ready;        /* per issue: not before that */
     uint32_t *users_left; /* per residence */
     double *over;         /* per residence: its last user so far is over */
-    struct lane_state lanes[LANE_COUNT];
+    struct queue_state queues[QUEUE_COUNT];
     double engine_free[MOST_DMA_ENGINES];
     int32_t engine_last[MOST_DMA_ENGINES];
     uint32_t engine_next; /* where the next narrow transfer goes */
@@ -99,8 +99,8 @@ struct run {
 };
 
 static bool is_dma(const struct run *run, uint32_t s) {
-    uint8_t lane = run->schedule->costs[s].lane;
-    return lane == LANE_DMA_IN || lane == LANE_DMA_OUT;
+    uint8_t queue = run->schedule->costs[s].queue;
+    return queue == QUEUE_DMA_IN || queue == QUEUE_DMA_OUT;
 }
 
 static void hold_until(struct run *run, uint32_t s, double when, int32_t cause) {
@@ -111,19 +111,19 @@ static void hold_until(struct run *run, uint32_t s, double when, int32_t cause) 
 }
 
 static void offer(struct run *run, uint32_t s) {
-    heap_push(&run->lanes[run->schedule->costs[s].lane].later,
-              (struct entry){.key = run->ready[s], .step = s});
+    heap_push(&run->queues[run->schedule->costs[s].queue].later,
+              (struct entry){.key = run->ready[s], .issue = s});
 }
 
-/* One thing less that step s waits for. */
+/* One thing less that issue s waits for. */
 static void release(struct run *run, uint32_t s) {
-    if (--run->waits[s] == 0 && run->plan->reorders && s < run->admitted)
+    if (--run->waits[s] == 0 && run->allocation->reorders && s < run->admitted)
         offer(run, s);
 }
 
-/* Lets in the steps that have come within the compiler's sight since step s is done. */
+/* Lets in the issues that have come within the compiler's sight since issue s is done. */
 static void move_window(struct run *run, uint32_t s) {
-    size_t n = run->plan->steps.len;
+    size_t n = run->allocation->issues.len;
     run->done[s] = true;
     while (run->oldest < n && run->done[run->oldest])
         run->oldest++;
@@ -137,23 +137,23 @@ static void move_window(struct run *run, uint32_t s) {
 /* ---- memory --------------------------------------------------------------------------------- */
 
 static void skip_other_memory(struct run *run, struct pool *pool) {
-    while (pool->next < run->plan->residences.len &&
-           run->plan->residences.at[pool->next].psum != pool->psum)
+    while (pool->next < run->allocation->residences.len &&
+           run->allocation->residences.at[pool->next].psum != pool->psum)
         pool->next++;
 }
 
 /* Grants what fits, in order; `force` grants one even if it does not. */
 static bool grant(struct run *run, struct pool *pool, bool force) {
     bool any = false;
-    for (skip_other_memory(run, pool); pool->next < run->plan->residences.len;
+    for (skip_other_memory(run, pool); pool->next < run->allocation->residences.len;
          skip_other_memory(run, pool)) {
-        uint64_t bytes = run->plan->residences.at[pool->next].bytes;
+        uint64_t bytes = run->allocation->residences.at[pool->next].bytes;
         while (pool->used + bytes > pool->capacity && pool->returned.all.len) {
             struct entry back = heap_pop(&pool->returned);
             pool->used -= back.value;
             if (back.key > pool->when) {
                 pool->when = back.key;
-                pool->cause = (int32_t)back.step;
+                pool->cause = (int32_t)back.issue;
             }
         }
         if (pool->used + bytes > pool->capacity && !force)
@@ -161,7 +161,7 @@ static bool grant(struct run *run, struct pool *pool, bool force) {
         force = false;
         any = true;
         pool->used += bytes;
-        uint32_t s = run->plan->residences.at[pool->next++].first_user;
+        uint32_t s = run->allocation->residences.at[pool->next++].first_user;
         hold_until(run, s, pool->when, pool->cause);
         release(run, s);
     }
@@ -169,11 +169,11 @@ static bool grant(struct run *run, struct pool *pool, bool force) {
 }
 
 static void settle_memory(struct run *run, uint32_t s) {
-    const struct plan *plan = run->plan;
+    const struct allocation *allocation = run->allocation;
     bool sbuf = false, psum = false;
-    for (uint32_t u = plan->use_base.at[s]; u < plan->use_base.at[s + 1]; u++) {
-        uint32_t r = plan->uses.at[u];
-        const struct residence *residence = &plan->residences.at[r];
+    for (uint32_t u = allocation->use_base.at[s]; u < allocation->use_base.at[s + 1]; u++) {
+        uint32_t r = allocation->uses.at[u];
+        const struct residence *residence = &allocation->residences.at[r];
         run->over[r] = MAX_OF(run->over[r], run->time->visible[s]);
         if (--run->users_left[r])
             continue;
@@ -210,55 +210,55 @@ static double pe_cold_extra(struct run *run, double start, double interval) {
 }
 
 static void run_on_engine(struct run *run, uint32_t s, double start) {
-    const struct step_cost *cost = &run->schedule->costs[s];
+    const struct issue_cost *cost = &run->schedule->costs[s];
     double interval = cost->interval_ns, latency = cost->latency_ns, extra = 0;
-    if ((int)cost->lane == run->lifted)
+    if ((int)cost->queue == run->lifted)
         interval = latency = 0;
-    else if (cost->lane == LANE_SCALAR)
+    else if (cost->queue == QUEUE_SCALAR)
         extra = scalar_table_load(run, cost->function_set);
-    else if (cost->lane == LANE_TENSOR)
+    else if (cost->queue == QUEUE_TENSOR)
         extra = pe_cold_extra(run, start, interval);
     run->time->start[s] = start;
     run->time->end[s] = start + interval + extra;
     run->time->visible[s] = start + latency + extra;
-    if (cost->lane == LANE_TENSOR)
+    if (cost->queue == QUEUE_TENSOR)
         run->pe_last_end = run->time->end[s];
-    run->lanes[cost->lane].free = run->time->end[s];
+    run->queues[cost->queue].free = run->time->end[s];
 }
 
 /* ---- transfers ------------------------------------------------------------------------------ */
 
 /* Who triggers a transfer: the engine the kernel names, else the Sync engine. */
 static enum nki_engine issuer_of(const struct run *run, uint32_t s) {
-    const struct step *step = &run->plan->steps.at[s];
-    uint8_t asked = run->plan->image->program->instrs.at[step->instr].engine;
-    bool own = step->kind == STEP_INSTR && asked > NKI_ENGINE_UNKNOWN && asked < NKI_ENGINE_COUNT &&
-               asked != NKI_ENGINE_DMA;
+    const struct issue *issue = &run->allocation->issues.at[s];
+    uint8_t asked = run->allocation->image->program->instrs.at[issue->instr].engine;
+    bool own = issue->kind == ISSUE_INSTR && asked > NKI_ENGINE_UNKNOWN &&
+               asked < NKI_ENGINE_COUNT && asked != NKI_ENGINE_DMA;
     return own ? (enum nki_engine)asked : NKI_ENGINE_SYNC;
 }
 
 static double issue_ns(const struct run *run, enum nki_engine issuer) {
     /* The legacy compiler lays descriptors down before the kernel starts. */
     const struct cost_table *table = run->schedule->table;
-    if (run->plan->reorders || issuer == NKI_ENGINE_GPSIMD)
+    if (run->allocation->reorders || issuer == NKI_ENGINE_GPSIMD)
         return table->dma_static_issue_ns;
     return table->dma_issue_ns;
 }
 
 static void run_transfer(struct run *run, uint32_t s, double at) {
     struct timeline *time = run->time;
-    const struct step_cost *cost = &run->schedule->costs[s];
+    const struct issue_cost *cost = &run->schedule->costs[s];
     const struct cost_table *table = run->schedule->table;
-    struct lane_state *lane = &run->lanes[cost->lane];
-    if (run->lifted == LANE_DMA_IN || run->lifted == LANE_DMA_OUT) {
-        time->start[s] = time->end[s] = time->visible[s] = lane->free = at;
+    struct queue_state *queue = &run->queues[cost->queue];
+    if (run->lifted == QUEUE_DMA_IN || run->lifted == QUEUE_DMA_OUT) {
+        time->start[s] = time->end[s] = time->visible[s] = queue->free = at;
         return;
     }
     enum nki_engine issuer = issuer_of(run, s);
     double issued = at + issue_ns(run, issuer), ready = issued + table->dma_start_ns;
-    run->issuer_free[issuer] = lane->free = issued;
+    run->issuer_free[issuer] = queue->free = issued;
     run->issuer_last[issuer] = (int32_t)s;
-    uint32_t engines = run->plan->image->generation->dma_engines;
+    uint32_t engines = run->allocation->image->generation->dma_engines;
     double first = INFINITY, last = 0;
     for (uint32_t k = 0; k < cost->transfer.engines; k++) {
         uint32_t e = (run->engine_next + k) % engines;
@@ -278,40 +278,40 @@ static void run_transfer(struct run *run, uint32_t s, double at) {
 
 /* ---- the run -------------------------------------------------------------------------------- */
 
-/* When the lane could start its next step, and which that is where the order is fixed. */
-static double next_start(const struct run *run, const struct lane_state *lane) {
-    if (run->plan->reorders) {
-        if (lane->now.all.len)
-            return lane->free;
-        return lane->later.all.len ? MAX_OF(lane->free, lane->later.all.at[0].key) : INFINITY;
+/* When the queue could start its next issue, and which that is where the order is fixed. */
+static double next_start(const struct run *run, const struct queue_state *queue) {
+    if (run->allocation->reorders) {
+        if (queue->now.all.len)
+            return queue->free;
+        return queue->later.all.len ? MAX_OF(queue->free, queue->later.all.at[0].key) : INFINITY;
     }
-    if (lane->head == lane->order.len || run->waits[lane->order.at[lane->head]])
+    if (queue->head == queue->order.len || run->waits[queue->order.at[queue->head]])
         return INFINITY;
-    uint32_t s = lane->order.at[lane->head];
-    double start = MAX_OF(lane->free, run->ready[s]);
+    uint32_t s = queue->order.at[queue->head];
+    double start = MAX_OF(queue->free, run->ready[s]);
     return is_dma(run, s) ? MAX_OF(start, run->issuer_free[issuer_of(run, s)]) : start;
 }
 
-static uint32_t take_next(struct run *run, struct lane_state *lane, double start) {
-    if (!run->plan->reorders)
-        return lane->order.at[lane->head++];
-    while (lane->later.all.len && lane->later.all.at[0].key <= start) {
-        uint32_t s = heap_pop(&lane->later).step;
-        heap_push(&lane->now, (struct entry){.step = s});
+static uint32_t take_next(struct run *run, struct queue_state *queue, double start) {
+    if (!run->allocation->reorders)
+        return queue->order.at[queue->head++];
+    while (queue->later.all.len && queue->later.all.at[0].key <= start) {
+        uint32_t s = heap_pop(&queue->later).issue;
+        heap_push(&queue->now, (struct entry){.issue = s});
     }
-    return heap_pop(&lane->now).step;
+    return heap_pop(&queue->now).issue;
 }
 
 static void tell_consumers(struct run *run, uint32_t s) {
-    const struct step_cost *costs = run->schedule->costs;
+    const struct issue_cost *costs = run->schedule->costs;
     const struct timeline *time = run->time;
     const struct depends *depends = run->schedule->depends;
     for (uint32_t c = depends->consumer_base[s]; c < depends->consumer_base[s + 1]; c++) {
         uint32_t consumer = depends->consumer[c] & ~DEPENDS_ORDER;
-        bool same = costs[consumer].lane == costs[s].lane;
+        bool same = costs[consumer].queue == costs[s].queue;
         /* One PE instruction may follow another into the same PSUM tile at once. */
         bool at_once =
-            (depends->consumer[c] & DEPENDS_ORDER) || (same && costs[s].lane == LANE_TENSOR);
+            (depends->consumer[c] & DEPENDS_ORDER) || (same && costs[s].queue == QUEUE_TENSOR);
         double seen = time->visible[s] + (same ? 0 : run->schedule->table->semaphore_ns);
         if (at_once)
             hold_until(run, consumer, time->start[s], (int32_t)s);
@@ -321,72 +321,72 @@ static void tell_consumers(struct run *run, uint32_t s) {
     }
 }
 
-static void note_cause(struct run *run, uint32_t s, const struct lane_state *lane) {
-    if (lane->free > run->ready[s])
-        run->time->cause[s] = lane->last;
-    if (is_dma(run, s) && !run->plan->reorders) {
+static void note_cause(struct run *run, uint32_t s, const struct queue_state *queue) {
+    if (queue->free > run->ready[s])
+        run->time->cause[s] = queue->last;
+    if (is_dma(run, s) && !run->allocation->reorders) {
         enum nki_engine issuer = issuer_of(run, s);
-        if (run->issuer_free[issuer] > MAX_OF(run->ready[s], lane->free))
+        if (run->issuer_free[issuer] > MAX_OF(run->ready[s], queue->free))
             run->time->cause[s] = run->issuer_last[issuer];
     }
 }
 
 static bool advance(struct run *run) {
-    struct lane_state *lane = NULL;
+    struct queue_state *queue = NULL;
     double start = INFINITY;
-    for (int i = 0; i < LANE_COUNT; i++) {
-        double at = next_start(run, &run->lanes[i]);
+    for (int i = 0; i < QUEUE_COUNT; i++) {
+        double at = next_start(run, &run->queues[i]);
         if (at < start) {
             start = at;
-            lane = &run->lanes[i];
+            queue = &run->queues[i];
         }
     }
-    if (!lane)
+    if (!queue)
         return false;
-    uint32_t s = take_next(run, lane, start);
-    note_cause(run, s, lane);
-    if (run->plan->steps.at[s].kind == STEP_RESIDENT)
+    uint32_t s = take_next(run, queue, start);
+    note_cause(run, s, queue);
+    if (run->allocation->issues.at[s].kind == ISSUE_RESIDENT)
         run->time->start[s] = run->time->end[s] = run->time->visible[s] = start;
     else if (is_dma(run, s))
         run_transfer(run, s, start);
     else
         run_on_engine(run, s, start);
-    lane->last = (int32_t)s;
+    queue->last = (int32_t)s;
     run->time->latency_ns = MAX_OF(run->time->latency_ns, run->time->visible[s]);
     tell_consumers(run, s);
-    if (run->plan->reorders)
+    if (run->allocation->reorders)
         move_window(run, s);
     settle_memory(run, s);
     return true;
 }
 
 static void list_residences(struct run *run) {
-    const struct plan *plan = run->plan;
-    size_t n = plan->residences.len;
+    const struct allocation *allocation = run->allocation;
+    size_t n = allocation->residences.len;
     run->users_left = mem_alloc(n + 1, sizeof *run->users_left);
     run->over = mem_alloc(n + 1, sizeof *run->over);
     for (size_t r = 0; r < n; r++) {
-        run->users_left[r] = plan->residences.at[r].users;
-        run->waits[plan->residences.at[r].first_user]++;
+        run->users_left[r] = allocation->residences.at[r].users;
+        run->waits[allocation->residences.at[r].first_user]++;
     }
 }
 
 static void run_begin(struct run *run) {
-    const struct plan *plan = run->plan;
-    size_t n = plan->steps.len;
+    const struct allocation *allocation = run->allocation;
+    size_t n = allocation->issues.len;
     run->waits = mem_alloc(n + 1, sizeof *run->waits);
     run->done = mem_alloc(n + 1, sizeof *run->done);
     run->admitted = (uint32_t)MIN_OF(n, (size_t)WINDOW);
     run->ready = mem_alloc(n + 1, sizeof *run->ready);
     list_residences(run);
-    for (int lane = 0; lane < LANE_COUNT; lane++)
-        run->lanes[lane].last = -1;
+    for (int queue = 0; queue < QUEUE_COUNT; queue++)
+        run->queues[queue].last = -1;
     for (uint32_t s = 0; s < n; s++) {
-        struct lane_state *lane = &run->lanes[run->schedule->costs[s].lane];
+        struct queue_state *queue = &run->queues[run->schedule->costs[s].queue];
         run->waits[s] += run->schedule->depends->base[s + 1] - run->schedule->depends->base[s];
         run->time->cause[s] = -1;
-        if (!plan->reorders)
-            *vec_push(&lane->order) = s;
+        if (!allocation->reorders)
+            *vec_push(&queue->order) = s;
         else if (s < WINDOW && !run->waits[s])
             offer(run, s);
     }
@@ -394,18 +394,18 @@ static void run_begin(struct run *run) {
         run->issuer_last[e] = -1;
     run->sbuf.cause = run->psum.cause = -1;
     run->psum.psum = true;
-    run->sbuf.capacity = plan->image->generation->sbuf_partition_bytes;
-    run->psum.capacity = plan->image->generation->psum_partition_bytes;
+    run->sbuf.capacity = allocation->image->generation->sbuf_partition_bytes;
+    run->psum.capacity = allocation->image->generation->psum_partition_bytes;
     run->pe_last_end = -INFINITY;
     grant(run, &run->sbuf, false);
     grant(run, &run->psum, false);
 }
 
 static void run_end(struct run *run) {
-    for (int lane = 0; lane < LANE_COUNT; lane++) {
-        vec_free(&run->lanes[lane].order);
-        vec_free(&run->lanes[lane].later.all);
-        vec_free(&run->lanes[lane].now.all);
+    for (int queue = 0; queue < QUEUE_COUNT; queue++) {
+        vec_free(&run->queues[queue].order);
+        vec_free(&run->queues[queue].later.all);
+        vec_free(&run->queues[queue].now.all);
     }
     vec_free(&run->sbuf.returned.all);
     vec_free(&run->psum.returned.all);
@@ -426,13 +426,14 @@ static bool force_memory(struct run *run) {
 }
 
 struct timeline *timeline_make(const struct schedule *schedule, int lifted) {
-    size_t n = schedule->plan->steps.len;
+    size_t n = schedule->allocation->issues.len;
     struct timeline *time = mem_alloc(1, sizeof *time);
     time->start = mem_alloc(n + 1, sizeof *time->start);
     time->end = mem_alloc(n + 1, sizeof *time->end);
     time->visible = mem_alloc(n + 1, sizeof *time->visible);
     time->cause = mem_alloc(n + 1, sizeof *time->cause);
-    struct run run = {.schedule = schedule, .plan = schedule->plan, .time = time, .lifted = lifted};
+    struct run run = {
+        .schedule = schedule, .allocation = schedule->allocation, .time = time, .lifted = lifted};
     run_begin(&run);
     for (size_t done = 0; done < n;) {
         if (advance(&run))

@@ -131,8 +131,8 @@ static void copy_runs(struct exec *x, struct walk *walk, const struct view *dst,
         }
         for (size_t done = 0; done < run; done += STREAM_RUN) {
             size_t n = MIN_OF(run - done, (size_t)STREAM_RUN);
-            load(walk->at[1] + from * (int64_t)done, from, x->lanes[0], n);
-            store(x->lanes[0], walk->at[0] + to * (int64_t)done, to, n);
+            load(walk->at[1] + from * (int64_t)done, from, x->runs[0], n);
+            store(x->runs[0], walk->at[0] + to * (int64_t)done, to, n);
         }
     } while (walk_next(walk));
 }
@@ -163,12 +163,12 @@ bool view_copy(struct exec *x, const struct view *dst, const struct view *src) {
 
 /* ---- streams in fp32 ------------------------------------------------------------------------ */
 
-/* How a view's elements get into a lane and out of it. */
-struct lane {
+/* How a view's elements get into a run of floats and out of it. */
+struct port {
     convert_load_fn *load;
     convert_store_fn *store;
     bool in_place;           /* fp32 with unit steps */
-    const uint8_t *repeated; /* the element the lane is full of, when the step is 0 */
+    const uint8_t *repeated; /* the element the run is full of, when the step is 0 */
     size_t filled;
 };
 
@@ -182,45 +182,45 @@ static bool is_in_place(const struct walk *walk, int v, const struct view *view)
     return unit && low % _Alignof(float) == 0;
 }
 
-static const float *fill_lane(struct lane *lane, float *to, const uint8_t *at, int64_t step,
-                              size_t n) {
-    if (lane->in_place)
+static const float *fill_run(struct port *port, float *to, const uint8_t *at, int64_t step,
+                             size_t n) {
+    if (port->in_place)
         return (const float *)(const void *)at;
     if (step == 0) {
-        if (lane->repeated == at && lane->filled >= n)
+        if (port->repeated == at && port->filled >= n)
             return to;
-        lane->repeated = at;
-        lane->filled = n;
-        lane->load(at, 0, to, 1);
+        port->repeated = at;
+        port->filled = n;
+        port->load(at, 0, to, 1);
         float value = to[0];
         for (size_t i = 0; i < n; i++)
             to[i] = value;
         return to;
     }
-    lane->load(at, step, to, n);
+    port->load(at, step, to, n);
     return to;
 }
 
 struct pass {
     const struct stream *stream;
     struct walk walk;
-    struct lane lane[STREAM_SOURCES + 1]; /* the last is the destination's */
+    struct port port[STREAM_SOURCES + 1]; /* the last is the destination's */
     int dst;                              /* number of the destination's view, -1 */
 };
 
 static void pass_run(struct exec *x, struct pass *p) {
     const struct stream *stream = p->stream;
     size_t run = (size_t)walk_run(&p->walk);
-    struct lane *out = &p->lane[STREAM_SOURCES];
+    struct port *out = &p->port[STREAM_SOURCES];
     for (size_t done = 0; done < run; done += STREAM_RUN) {
         struct chunk chunk = {.n = MIN_OF(run - done, (size_t)STREAM_RUN),
                               .row = (size_t)p->walk.index[0]};
         for (int v = 0; v < stream->n_src; v++) {
             int64_t step = walk_step(&p->walk, v);
-            chunk.src[v] = fill_lane(&p->lane[v], x->lanes[v], p->walk.at[v] + step * (int64_t)done,
-                                     step, chunk.n);
+            chunk.src[v] = fill_run(&p->port[v], x->runs[v], p->walk.at[v] + step * (int64_t)done,
+                                    step, chunk.n);
         }
-        chunk.dst = x->lanes[STREAM_SOURCES];
+        chunk.dst = x->runs[STREAM_SOURCES];
         if (p->dst < 0) {
             stream->run(stream->job, &chunk);
             continue;
@@ -240,11 +240,11 @@ static bool start_pass(struct pass *p, const struct view *const *views, int n) {
     if (!walk_start(&p->walk, views, n, stream->rows))
         return false;
     for (int v = 0; v < stream->n_src; v++)
-        p->lane[v] = (struct lane){.load = convert_load(views[v]->dtype),
+        p->port[v] = (struct port){.load = convert_load(views[v]->dtype),
                                    .in_place = is_in_place(&p->walk, v, views[v])};
     if (p->dst >= 0)
-        p->lane[STREAM_SOURCES] =
-            (struct lane){.store = convert_store(stream->dst->dtype),
+        p->port[STREAM_SOURCES] =
+            (struct port){.store = convert_store(stream->dst->dtype),
                           .in_place = is_in_place(&p->walk, p->dst, views[p->dst])};
     return true;
 }
@@ -286,20 +286,20 @@ bool stream_floats(struct exec *x, const struct stream *stream) {
 bool stream_ints(struct exec *x, const struct int_stream *stream) {
     const struct view *shape = stream->dst ? stream->dst : stream->src[0];
     size_t n = (size_t)view_count(shape), rows = stream->rows ? (size_t)shape->count[0] : 1;
-    int64_t *lane[3] = {0};
+    int64_t *values[3] = {0};
     for (int v = 0; v < stream->n_src; v++) {
-        lane[v] = arena_alloc(x->scratch, n, sizeof **lane);
-        view_to_ints(stream->src[v], lane[v]);
+        values[v] = arena_alloc(x->scratch, n, sizeof **values);
+        view_to_ints(stream->src[v], values[v]);
     }
-    lane[2] = arena_alloc(x->scratch, n, sizeof **lane);
+    values[2] = arena_alloc(x->scratch, n, sizeof **values);
     for (size_t row = 0; row < rows; row++) {
         size_t at = row * (n / rows);
-        struct int_chunk chunk = {.dst = lane[2] + at, .n = n / rows, .row = row};
+        struct int_chunk chunk = {.dst = values[2] + at, .n = n / rows, .row = row};
         for (int v = 0; v < stream->n_src; v++)
-            chunk.src[v] = lane[v] + at;
+            chunk.src[v] = values[v] + at;
         stream->run(stream->job, &chunk);
     }
     if (stream->dst)
-        view_from_ints(stream->dst, lane[2]);
+        view_from_ints(stream->dst, values[2]);
     return true;
 }

@@ -80,11 +80,12 @@ static void add_bounds(struct buf *out, const struct device_profile *profile) {
     buf_puts(out, "]");
 }
 
-static void add_lanes(struct buf *out, const struct device_profile *profile) {
+/* "lanes" is what the file calls them. */
+static void add_queues(struct buf *out, const struct device_profile *profile) {
     buf_puts(out, ",\n\"lanes\": [");
-    for (size_t i = 0; i < profile->lanes.len; i++) {
+    for (size_t i = 0; i < profile->queues.len; i++) {
         buf_puts(out, i ? ", " : "");
-        add_string(out, profile->lanes.at[i].name);
+        add_string(out, profile->queues.at[i].name);
     }
     buf_puts(out, "]");
 }
@@ -98,7 +99,7 @@ static void add_files(struct buf *out, const struct nki_program *program) {
     buf_puts(out, "]");
 }
 
-/* [instruction, lane, operation, line, start, end] for every occupation of a lane. */
+/* [instruction, queue, operation, line, start, end] for every occupation of a queue. */
 static void add_spans(struct buf *out, const struct device_profile *profile,
                       const struct nki_program *program) {
     size_t count = MIN_OF(profile->spans.len, (size_t)MAX_SPANS);
@@ -108,7 +109,7 @@ static void add_spans(struct buf *out, const struct device_profile *profile,
         const struct device_span *span = &profile->spans.at[i];
         const struct nki_instr *instr = &program->instrs.at[span->instr];
         uint32_t line = instr->loc < program->locs.len ? program->locs.at[instr->loc].line : 0;
-        buf_printf(out, "%s[%u,%u,\"%s\",%u,%.1f,%.1f]", i ? ",\n" : "\n", span->instr, span->lane,
+        buf_printf(out, "%s[%u,%u,\"%s\",%u,%.1f,%.1f]", i ? ",\n" : "\n", span->instr, span->queue,
                    nki_op_name((enum nki_op)instr->op), line, span->start_ns, span->end_ns);
     }
     buf_puts(out, "]");
@@ -130,7 +131,7 @@ bool profile_write(const struct device_profile *profile, const struct nki_progra
     add_metrics(&out, profile);
     add_lines(&out, profile);
     add_bounds(&out, profile);
-    add_lanes(&out, profile);
+    add_queues(&out, profile);
     add_files(&out, program);
     add_spans(&out, profile, program);
     buf_puts(&out, "}\n");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Timing: what must hold of every schedule, costs of single instructions against measurements, and
  * dependencies and schedule against slow versions that are plain to see through. */
-#include "device/plan.h"
+#include "device/allocation.h"
 
 #include "build.h"
 
@@ -124,10 +124,10 @@ static void check_spans(const struct device_profile *profile) {
         const struct device_span *span = &profile->spans.at[i];
         assert_true(isfinite(span->start_ns) && span->end_ns >= span->start_ns);
         assert_true(span->end_ns <= profile->latency_us * 1e3 + 1e-6);
-        if (!i || span[-1].lane != span->lane)
+        if (!i || span[-1].queue != span->queue)
             continue;
         assert_true(span->start_ns >= span[-1].start_ns);
-        if (profile->lanes.at[span->lane].engine != NKI_ENGINE_DMA)
+        if (profile->queues.at[span->queue].engine != NKI_ENGINE_DMA)
             assert_true(span->start_ns >= span[-1].end_ns - 1e-6);
     }
 }
@@ -296,7 +296,7 @@ static void instructions_cost_what_was_measured(void **state) {
 /* ---- against slow versions ------------------------------------------------------------------ */
 
 #define N_TILES 3
-#define N_STEPS 60
+#define N_ISSUES 60
 
 static uint32_t next_random(uint32_t *seed) {
     *seed = *seed * 1664525 + 1013904223;
@@ -320,7 +320,7 @@ static struct build random_program(uint32_t seed) {
     uint32_t tiles[N_TILES];
     for (int i = 0; i < N_TILES; i++)
         tiles[i] = build_tile(&b, NKI_SBUF, DTYPE_FLOAT32, 128, 256);
-    for (int i = 0; i < N_STEPS; i++) {
+    for (int i = 0; i < N_ISSUES; i++) {
         int quarter = (int)(next_random(&seed) % 3) - 1;
         struct nki_instr *instr = RUN(&b, TENSOR_COPY, tile(random_part(&b, tiles, &seed, quarter)),
                                       tile(random_part(&b, tiles, &seed, quarter)));
@@ -341,18 +341,19 @@ static bool must_wait(const struct nki_instr *later, const struct nki_instr *ear
     return parts_meet(dst, old_dst) || parts_meet(dst, old_src) || parts_meet(src, old_dst);
 }
 
-/* Lanes in order, every pair of instructions compared: when the last result is there. */
+/* Queues in order, every pair of instructions compared: when the last result is there. */
 static double naive_latency(const struct build *b, const struct schedule *schedule) {
-    double free[LANE_COUNT] = {0}, visible[N_STEPS], latency = 0;
-    for (int s = 0; s < N_STEPS; s++) {
-        const struct step_cost *cost = &schedule->costs[s];
-        double start = free[cost->lane];
+    double free[QUEUE_COUNT] = {0}, visible[N_ISSUES], latency = 0;
+    for (int s = 0; s < N_ISSUES; s++) {
+        const struct issue_cost *cost = &schedule->costs[s];
+        double start = free[cost->queue];
         for (int p = 0; p < s; p++) {
-            double hop = schedule->costs[p].lane == cost->lane ? 0 : schedule->table->semaphore_ns;
+            double hop =
+                schedule->costs[p].queue == cost->queue ? 0 : schedule->table->semaphore_ns;
             if (must_wait(&b->program->instrs.at[s], &b->program->instrs.at[p]))
                 start = MAX_OF(start, visible[p] + hop);
         }
-        free[cost->lane] = start + cost->interval_ns;
+        free[cost->queue] = start + cost->interval_ns;
         visible[s] = start + cost->latency_ns;
         latency = MAX_OF(latency, visible[s]);
     }
@@ -361,10 +362,10 @@ static double naive_latency(const struct build *b, const struct schedule *schedu
 
 static void check_order(const struct build *b, const struct schedule *schedule,
                         const struct timeline *time) {
-    for (int s = 0; s < N_STEPS; s++)
+    for (int s = 0; s < N_ISSUES; s++)
         for (int p = 0; p < s; p++)
             if (must_wait(&b->program->instrs.at[s], &b->program->instrs.at[p])) {
-                bool same = schedule->costs[p].lane == schedule->costs[s].lane;
+                bool same = schedule->costs[p].queue == schedule->costs[s].queue;
                 double hop = same ? 0 : schedule->table->semaphore_ns;
                 assert_true(time->start[s] >= time->visible[p] + hop - 1e-6);
             }
@@ -378,11 +379,11 @@ static void random_programs_agree_with_the_slow_version(void **state) {
             b.program->dialect = legacy ? NKI_DIALECT_LEGACY : NKI_DIALECT_CURRENT;
             struct device_image *image = device_load(b.program, b.generation, &b.diags);
             assert_non_null(image);
-            struct plan *plan = plan_make(image);
+            struct allocation *allocation = allocation_make(image);
             const struct cost_table *table = cost_table_of(b.generation->generation);
-            struct step_cost *costs = plan_costs(plan, table);
-            struct depends *depends = depends_make(plan, costs);
-            struct schedule schedule = {plan, depends, table, costs};
+            struct issue_cost *costs = issue_costs(allocation, table);
+            struct depends *depends = depends_make(allocation, costs);
+            struct schedule schedule = {allocation, depends, table, costs};
             struct timeline *time = timeline_make(&schedule, -1);
             check_order(&b, &schedule, time);
             if (!legacy)
@@ -390,21 +391,21 @@ static void random_programs_agree_with_the_slow_version(void **state) {
             timeline_free(time);
             depends_free(depends);
             free(costs);
-            plan_free(plan);
+            allocation_free(allocation);
             device_unload(image);
             build_end(&b);
         }
 }
 
 /* In a kernel with transfers, spills and matrix products: nothing before what it waits for, and
- * each lane of the current dialect in program order. */
+ * each queue of the current dialect in program order. */
 static void check_edges(const struct schedule *schedule, const struct timeline *time) {
     for (uint32_t s = 0; s < schedule->depends->n; s++)
         for (uint32_t e = schedule->depends->base[s]; e < schedule->depends->base[s + 1]; e++) {
             uint32_t edge = schedule->depends->producer.at[e], p = edge & ~DEPENDS_ORDER;
-            bool same = schedule->costs[p].lane == schedule->costs[s].lane;
+            bool same = schedule->costs[p].queue == schedule->costs[s].queue;
             bool at_once =
-                (edge & DEPENDS_ORDER) || (same && schedule->costs[s].lane == LANE_TENSOR);
+                (edge & DEPENDS_ORDER) || (same && schedule->costs[s].queue == QUEUE_TENSOR);
             assert_true(p < s);
             assert_true(time->start[s] >= (at_once ? time->start[p] : time->visible[p]) - 1e-6);
         }
@@ -414,18 +415,18 @@ static void nothing_starts_before_what_it_depends_on(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(samples); i++) {
         struct loaded l = load(samples[i].text, &samples[i], "trn2");
-        struct plan *plan = plan_make(l.image);
+        struct allocation *allocation = allocation_make(l.image);
         const struct cost_table *table = cost_table_of(NKI_GEN3);
-        struct step_cost *costs = plan_costs(plan, table);
-        struct depends *depends = depends_make(plan, costs);
-        struct schedule schedule = {plan, depends, table, costs};
+        struct issue_cost *costs = issue_costs(allocation, table);
+        struct depends *depends = depends_make(allocation, costs);
+        struct schedule schedule = {allocation, depends, table, costs};
         struct timeline *time = timeline_make(&schedule, -1);
         assert_true(depends->producer.len > 0);
         check_edges(&schedule, time);
         timeline_free(time);
         depends_free(depends);
         free(costs);
-        plan_free(plan);
+        allocation_free(allocation);
         unload(&l);
     }
 }

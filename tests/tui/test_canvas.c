@@ -99,7 +99,7 @@ static void bars_and_lines(void **state) {
     const double values[] = {1, 2, NAN, 4, 8, 8};
     tui_chart_sparkline(tui_area_part(area, (struct tui_rect){2, 0, 1, 12}), values, 6);
     const struct tui_busy busy[] = {{0, 5}, {5, 7.5}, {9.99, 10}};
-    tui_chart_lane(tui_area_part(area, (struct tui_rect){3, 0, 1, 10}), busy, 3,
+    tui_chart_busy(tui_area_part(area, (struct tui_rect){3, 0, 1, 10}), busy, 3,
                    (struct tui_busy){0, 10}, TUI_LANE_1);
     tui_chart_interval(tui_area_part(area, (struct tui_rect){4, 0, 1, 11}),
                        (struct tui_interval){2, 5, 8}, (struct tui_busy){0, 10}, TUI_GOOD);
@@ -143,7 +143,7 @@ static void charts_survive_every_size(void **state) {
             struct tui_canvas *canvas = tui_canvas_new(rows, cols, rows % 2);
             struct tui_area area = tui_area_all(canvas);
             tui_chart_steps(area, values, 5, TUI_BAR);
-            tui_chart_lane(area, busy, 3, (struct tui_busy){0, 3}, TUI_BAR);
+            tui_chart_busy(area, busy, 3, (struct tui_busy){0, 3}, TUI_BAR);
             tui_chart_roofline(area, &roof);
             tui_frame(area, true, "title", "a note at the right");
             tui_canvas_free(canvas);
