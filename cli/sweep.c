@@ -14,6 +14,7 @@
 #include "cli/known.h"
 #include "cli/settings.h"
 #include "loop/loop.h"
+#include "rewrite/rewrite.h"
 #include "task/task.h"
 #include "tune/tune.h"
 
@@ -32,7 +33,7 @@ struct sweep_run {
 
 /* ---- what there is to sweep ----------------------------------------------------------------- */
 
-static void constant_put(cJSON *list, const struct tune_constant *row, const int64_t *values,
+static void constant_put(cJSON *list, const struct rewrite_constant *row, const int64_t *values,
                          size_t count) {
     cJSON *object = cJSON_CreateObject(), *try = cJSON_AddArrayToObject(object, "values");
     cJSON_AddItemToArray(list, object);
@@ -45,12 +46,12 @@ static void constant_put(cJSON *list, const struct tune_constant *row, const int
         cJSON_AddItemToArray(try, cJSON_CreateNumber((double)values[i]));
 }
 
-static int constants_print(const struct cli *cli, const struct tune_constants *constants) {
+static int constants_print(const struct cli *cli, const struct rewrite_constants *constants) {
     cJSON *list = cli_has(cli, "json") ? cJSON_CreateArray() : NULL;
     for (size_t i = 0; i < constants->all.len; i++) {
-        const struct tune_constant *row = &constants->all.at[i];
-        int64_t values[TUNE_CONSTANT_VALUES];
-        size_t count = tune_constant_values(row, values);
+        const struct rewrite_constant *row = &constants->all.at[i];
+        int64_t values[REWRITE_CONSTANT_VALUES];
+        size_t count = rewrite_constant_values(row, values);
         if (list) {
             constant_put(list, row, values, count);
             continue;
@@ -73,9 +74,9 @@ static int constants_list(const struct cli *cli) {
     struct task *task = task_open(cli->args.at[0], cli_value(cli, "reference"), &err);
     if (!task)
         return cli_fail(cli, &err);
-    struct tune_constants *constants = tune_constants_find(str_of(task->kernel_text), NULL);
+    struct rewrite_constants *constants = rewrite_constants_find(str_of(task->kernel_text), NULL);
     int status = constants_print(cli, constants);
-    tune_constants_free(constants);
+    rewrite_constants_free(constants);
     task_free(task);
     return status;
 }

@@ -12,6 +12,7 @@
 #include "cli/known.h"
 #include "cli/settings.h"
 #include "loop/loop.h"
+#include "tui/term/term.h"
 #include "tui/tui.h"
 #include "tune/tune.h"
 #include "views/views.h"

@@ -15,6 +15,5 @@
 #include "tui/secret.h"
 #include "tui/menu.h"
 #include "tui/chart.h"
-#include "tui/term/term.h"
 
 #endif

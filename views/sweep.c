@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "rewrite/rewrite.h"
+
 /* What came of one value, when the attempt is one of a sweep over that constant alone. */
 static void tried_print(struct buf *out, const struct tune_state *state,
                         const struct tune_attempt *attempt, const char *name) {
@@ -23,23 +25,23 @@ static void tried_print(struct buf *out, const struct tune_state *state,
         buf_puts(out, tune_status_word(attempt->status));
 }
 
-static void values_print(struct buf *out, const struct tune_constant *constant) {
-    int64_t values[TUNE_CONSTANT_VALUES];
-    size_t count = tune_constant_values(constant, values);
+static void values_print(struct buf *out, const struct rewrite_constant *constant) {
+    int64_t values[REWRITE_CONSTANT_VALUES];
+    size_t count = rewrite_constant_values(constant, values);
     for (size_t i = 0; i < count; i++)
         buf_printf(out, "%s%lld", i ? "," : "", (long long)values[i]);
 }
 
-static struct tune_constants *constants_of(const struct views *views) {
+static struct rewrite_constants *constants_of(const struct views *views) {
     const struct tune_attempt *from = views_incumbent(views);
-    return tune_constants_find(str_of(from ? from->source : ""), views->state->function);
+    return rewrite_constants_find(str_of(from ? from->source : ""), views->state->function);
 }
 
 /* The line with values to change before it is sent off. */
 static void sweep_chosen(struct views *views, struct str text, struct views_request *request) {
     (void)request;
     long long index;
-    struct tune_constants *constants = constants_of(views);
+    struct rewrite_constants *constants = constants_of(views);
     if (str_to_int(text, &index) && index >= 0 && (size_t)index < constants->all.len) {
         struct buf line = {0};
         buf_printf(&line, "sweep %s=", constants->all.at[index].name);
@@ -47,15 +49,15 @@ static void sweep_chosen(struct views *views, struct str text, struct views_requ
         views_open_line(views, false, line.at);
         buf_free(&line);
     }
-    tune_constants_free(constants);
+    rewrite_constants_free(constants);
 }
 
 static void list_constants(struct views *views) {
     const struct tune_state *state = views->state;
-    struct tune_constants *constants = constants_of(views);
+    struct rewrite_constants *constants = constants_of(views);
     views->rows.len = 0;
     for (size_t i = 0; i < constants->all.len; i++) {
-        const struct tune_constant *row = &constants->all.at[i];
+        const struct rewrite_constant *row = &constants->all.at[i];
         struct buf name = {0}, tried = {0};
         char line[16];
         snprintf(line, sizeof line, "%d", row->line);
@@ -73,7 +75,7 @@ static void list_constants(struct views *views) {
                         sweep_chosen);
     else
         views_say(views, true, "the kernel has no named constant that can be changed in one place");
-    tune_constants_free(constants);
+    rewrite_constants_free(constants);
 }
 
 void act_sweep(struct views *views, struct str args, struct views_request *request) {

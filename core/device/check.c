@@ -10,7 +10,7 @@
 
 static check_fn *const checks[NKI_OP_COUNT] = {
 #define INSTR(id, name, parameters, legacy, engines, check, ...) check_##check,
-#include "nki/instructions.def"
+#include "nki/program/instructions.def"
 #undef INSTR
 };
 

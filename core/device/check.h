@@ -58,7 +58,7 @@ bool check_generation(struct check *c, enum nki_generation least);
 bool check_one_class(struct check *c, size_t op0, size_t op1);
 
 #define INSTR(id, name, parameters, legacy, engines, check, ...) check_fn check_##check;
-#include "nki/instructions.def"
+#include "nki/program/instructions.def"
 #undef INSTR
 
 #endif

@@ -363,7 +363,7 @@ typedef struct cost (*cost_fn)(const struct work *work);
 static const cost_fn functions[NKI_OP_COUNT] = {
 #define INSTR(id, name, parameters, legacy, engines, check, exec, cost, summary) \
     [NKI_OP_##id] = cost_##cost,
-#include "nki/instructions.def"
+#include "nki/program/instructions.def"
 #undef INSTR
 };
 

@@ -9,7 +9,7 @@
 
 static exec_fn *const runs[NKI_OP_COUNT] = {
 #define INSTR(id, name, parameters, legacy, engines, check, run, ...) exec_##run,
-#include "nki/instructions.def"
+#include "nki/program/instructions.def"
 #undef INSTR
 };
 

@@ -187,7 +187,7 @@ bool view_copy(struct exec *x, const struct view *dst, const struct view *src);
 float *exec_mx_load(struct exec *x, const struct view *data, const struct view *scale);
 typedef bool exec_fn(struct exec *x);
 #define INSTR(id, name, parameters, legacy, engines, check, run, ...) exec_fn exec_##run;
-#include "nki/instructions.def"
+#include "nki/program/instructions.def"
 #undef INSTR
 
 #endif

@@ -4,11 +4,11 @@
  * instruction belong to the timing. */
 #include "device/device.h"
 
-/* What nki/generations.def says of a generation, for its row. */
+/* What nki/program/generations.def says of a generation, for its row. */
 #define GENERATION(id, number, name, alias, sbuf_bytes) \
     static const char name_##id[] = name;               \
     enum { sbuf_bytes_##id = sbuf_bytes };
-#include "nki/generations.def"
+#include "nki/program/generations.def"
 #undef GENERATION
 #define NAMED(id) .name = name_##id, .generation = NKI_##id, .sbuf_partition_bytes = sbuf_bytes_##id
 

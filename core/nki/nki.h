@@ -3,7 +3,8 @@
 #ifndef HONE_NKI_NKI_H
 #define HONE_NKI_NKI_H
 
-#include "nki/syntax.h"
-#include "nki/program.h"
+#include "nki/lint/lint.h"
+#include "nki/program/program.h"
+#include "nki/syntax/syntax.h"
 
 #endif

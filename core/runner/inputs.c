@@ -212,20 +212,24 @@ static const char *name_of(struct evaluation *evaluation, size_t index) {
     return arena_strndup(evaluation->arena, name.at, name.len);
 }
 
-struct nki_input *inputs_for_specialiser(struct evaluation *evaluation,
-                                         const struct task_inputs *inputs) {
+void runner_input_of(const struct task_value *value, struct nki_input *input) {
     static const enum nki_input_kind kinds[] = {
         [TASK_ARRAY] = NKI_INPUT_ARRAY, [TASK_FLOAT] = NKI_INPUT_FLOAT,
         [TASK_INT] = NKI_INPUT_INT,     [TASK_BOOL] = NKI_INPUT_BOOL,
-        [TASK_TEXT] = NKI_INPUT_STR,    [TASK_NONE] = NKI_INPUT_NONE};
+        [TASK_TEXT] = NKI_INPUT_STR,    [TASK_NONE] = NKI_INPUT_NONE,
+    };
+    *input = (struct nki_input){.kind = kinds[value->kind],
+                                .array = value->array,
+                                .i = value->integer,
+                                .f = value->number,
+                                .s = value->text};
+}
+
+struct nki_input *inputs_for_specialiser(struct evaluation *evaluation,
+                                         const struct task_inputs *inputs) {
     struct nki_input *list = ARENA_ARRAY(evaluation->arena, struct nki_input, inputs->count + 1);
     for (size_t i = 0; i < inputs->count; i++) {
-        const struct task_value *value = &inputs->values[i];
-        list[i] = (struct nki_input){.kind = kinds[value->kind],
-                                     .array = value->array,
-                                     .i = value->integer,
-                                     .f = value->number,
-                                     .s = value->text};
+        runner_input_of(&inputs->values[i], &list[i]);
         if (evaluation->job.input_count)
             list[i].name = name_of(evaluation, i);
     }

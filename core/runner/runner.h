@@ -258,4 +258,9 @@ bool runner_check(const struct runner_job *job, struct runner_result *result, st
 /* The embedded runner itself: a job on stdin, events on stdout; the exit status of the process. */
 int runner_main(void);
 
+/* One argument of a reference as the specialiser takes it, without a name; texts and data stay the
+ * value's. */
+struct nki_input;
+void runner_input_of(const struct task_value *value, struct nki_input *input);
+
 #endif

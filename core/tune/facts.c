@@ -11,7 +11,7 @@ static const struct {
 } instructions[] = {
 #define INSTR(id, name, parameters, legacy, engines, check, exec, cost, summary) \
     {name, parameters, legacy, engines, summary},
-#include "nki/instructions.def"
+#include "nki/program/instructions.def"
 #undef INSTR
 };
 

@@ -8,8 +8,8 @@
 #include "device/device.h"
 #include "nki/nki.h"
 #include "task/task.h"
+#include "runner/runner.h"
 #include "tune/driver.h"
-#include "tune/rewrite.h"
 
 /* A kernel that needs more is left to the runner. */
 #define MAX_INSTRUCTIONS 1000000
@@ -193,7 +193,7 @@ static void inputs_find(struct tune_inspection *own, const struct tune_state *st
         return;
     own->inputs = ARENA_ARRAY(own->arena, struct nki_input, own->values->count + 1);
     for (size_t i = 0; i < own->values->count; i++)
-        rewrite_input_of(&own->values->values[i], &own->inputs[i]);
+        runner_input_of(&own->values->values[i], &own->inputs[i]);
 }
 
 static struct tune_inspection *inspection_new(struct tune_session *session) {

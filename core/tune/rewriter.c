@@ -6,8 +6,9 @@
 #include <stdio.h>
 
 #include "loop/loop.h"
+#include "rewrite/rewrite.h"
+#include "runner/runner.h"
 #include "task/task.h"
-#include "tune/rewrite_screen.h"
 #include "tune/tune.h"
 
 #define MAX_PLANS 8
@@ -38,19 +39,6 @@ struct rewriter {
 
 /* ---- the request ---------------------------------------------------------------------------- */
 
-void rewrite_input_of(const struct task_value *value, struct nki_input *input) {
-    static const enum nki_input_kind kinds[] = {
-        [TASK_ARRAY] = NKI_INPUT_ARRAY, [TASK_FLOAT] = NKI_INPUT_FLOAT,
-        [TASK_INT] = NKI_INPUT_INT,     [TASK_BOOL] = NKI_INPUT_BOOL,
-        [TASK_TEXT] = NKI_INPUT_STR,    [TASK_NONE] = NKI_INPUT_NONE,
-    };
-    *input = (struct nki_input){.kind = kinds[value->kind],
-                                .array = value->array,
-                                .i = value->integer,
-                                .f = value->number,
-                                .s = value->text};
-}
-
 static void read_inputs(struct job *job, const char *reference_path) {
     static const int64_t seeds[] = TASK_SEEDS;
     if (reference_path)
@@ -59,7 +47,7 @@ static void read_inputs(struct job *job, const char *reference_path) {
         return;
     struct nki_input *inputs = ARENA_ARRAY(job->arena, struct nki_input, job->values->count);
     for (size_t i = 0; i < job->values->count; i++)
-        rewrite_input_of(&job->values->values[i], &inputs[i]);
+        runner_input_of(&job->values->values[i], &inputs[i]);
     job->request.inputs = inputs;
     job->request.n_inputs = job->values->count;
 }
@@ -145,7 +133,7 @@ static void add_plan(struct job *job, const struct rewrite_offer *offer) {
         .first_line = offer->first_line,
         .last_line = offer->last_line,
         .metric = offer->metric,
-        .direction = offer->direction,
+        .direction = offer->direction == REWRITE_UP ? TUNE_DIRECTION_UP : TUNE_DIRECTION_DOWN,
         .size = offer->size,
         .latency = offer->latency,
         .moved = NAN,

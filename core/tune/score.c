@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tune/rewrite.h"
+#include "rewrite/rewrite.h"
 #include "tune/score.h"
 
 static struct tune_score *row_of(struct tune_scores *scores, const char *name, bool strategy) {

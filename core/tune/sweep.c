@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tune/constants.h"
+#include "rewrite/rewrite.h"
 
 #define KEY "sweep:"
 
@@ -64,7 +64,7 @@ static bool add_value(struct tune_sweep *sweep, int64_t value, struct err *err) 
                        "a sweep begins with the name of a constant, as "
                        "TILE_N=128,256,512");
     int *count = &sweep->axes[sweep->count - 1].count;
-    if (value < 0 || value > TUNE_CONSTANT_MOST)
+    if (value < 0 || value > REWRITE_CONSTANT_MOST)
         return err_set(err, ERR_USAGE, "%lld is no value for a constant", (long long)value);
     for (int i = 0; i < *count; i++)
         if (sweep->axes[sweep->count - 1].values[i] == value)
@@ -161,10 +161,10 @@ void tune_sweep_title(const struct tune_sweep *sweep, size_t index, struct buf *
 
 /* ---- against a source ----------------------------------------------------------------------- */
 
-static bool axis_resolve(struct tune_sweep *sweep, int axis, const struct tune_constants *constants,
-                         struct err *err) {
+static bool axis_resolve(struct tune_sweep *sweep, int axis,
+                         const struct rewrite_constants *constants, struct err *err) {
     char *name = sweep->axes[axis].name;
-    const struct tune_constant *constant = tune_constants_named(constants, str_of(name), err);
+    const struct rewrite_constant *constant = rewrite_constants_named(constants, str_of(name), err);
     if (!constant)
         return false;
     if (strlen(constant->name) >= sizeof sweep->axes[axis].name)
@@ -174,18 +174,18 @@ static bool axis_resolve(struct tune_sweep *sweep, int axis, const struct tune_c
         if (!strcmp(sweep->axes[i].name, name))
             return err_set(err, ERR_USAGE, "%s is there twice", name);
     if (!sweep->axes[axis].count)
-        sweep->axes[axis].count = (int)tune_constant_values(constant, sweep->axes[axis].values);
+        sweep->axes[axis].count = (int)rewrite_constant_values(constant, sweep->axes[axis].values);
     return sweep->axes[axis].count ||
            err_set(err, ERR_USAGE, "say which values of %s to try: %s=1,2,4", name, name);
 }
 
 bool tune_sweep_resolve(struct tune_sweep *sweep, struct str source, const char *function,
                         struct err *err) {
-    struct tune_constants *constants = tune_constants_find(source, function);
+    struct rewrite_constants *constants = rewrite_constants_find(source, function);
     bool fine = true;
     for (int i = 0; i < sweep->count && fine; i++)
         fine = axis_resolve(sweep, i, constants, err);
-    tune_constants_free(constants);
+    rewrite_constants_free(constants);
     size_t all = fine ? tune_sweep_combinations(sweep) : 0;
     if (all > TUNE_SWEEP_MOST)
         return err_set(err, ERR_USAGE, "these are %zu combinations; a sweep has at most %d", all,
@@ -200,18 +200,18 @@ bool tune_sweep_apply(const char *key, struct str source, const char *function, 
     if (!str_starts(text, KEY) ||
         !tune_sweep_parse((struct str){text.at + strlen(KEY), text.len - strlen(KEY)}, &sweep, err))
         return err_set(err, ERR_KERNEL, "\"%.80s\" is no sweep", key);
-    struct tune_constants *constants = tune_constants_find(source, function);
+    struct rewrite_constants *constants = rewrite_constants_find(source, function);
     struct nki_edits edits = {.tree = constants->tree};
     bool fine = true;
     for (int i = 0; i < sweep.count && fine; i++) {
-        const struct tune_constant *constant =
-            tune_constants_named(constants, str_of(sweep.axes[i].name), err);
+        const struct rewrite_constant *constant =
+            rewrite_constants_named(constants, str_of(sweep.axes[i].name), err);
         fine = constant && sweep.axes[i].count == 1;
         if (fine)
-            tune_constant_set(constant, sweep.axes[i].values[0], &edits);
+            rewrite_constant_set(constant, sweep.axes[i].values[0], &edits);
     }
     fine = fine && nki_edits_apply(&edits, out, err);
     nki_edits_free(&edits);
-    tune_constants_free(constants);
+    rewrite_constants_free(constants);
     return fine;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "nki/nki.h"
-#include "tune/constants.h"
+#include "rewrite/rewrite.h"
 #include "tune/private.h"
 #include "tune/sweep.h"
 

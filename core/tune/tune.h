@@ -13,7 +13,6 @@
 #include "tune/prompt.h"
 #include "tune/proposer.h"
 #include "tune/score.h"
-#include "tune/constants.h"
 #include "tune/sweep.h"
 #include "tune/budget.h"
 #include "tune/choose.h"

@@ -27,6 +27,7 @@
 
 #include "loop/loop.h"
 #include "screens/replay.h"
+#include "tui/term/term.h"
 #include "tui/tui.h"
 #include "model/model.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "tune/answer.h"
-#include "tune/constants.h"
+#include "rewrite/rewrite.h"
 #include "tune/menu.h"
 #include "tune/sweep.h"
 
@@ -78,23 +78,24 @@ static void read_sweep(struct str text) {
 
 /* A constant that is set has that value then. */
 static void read_constants(struct str source) {
-    struct tune_constants *constants = tune_constants_find(source, NULL);
+    struct rewrite_constants *constants = rewrite_constants_find(source, NULL);
     for (size_t i = 0; i < constants->all.len && i < 3; i++) {
-        const struct tune_constant *row = &constants->all.at[i];
+        const struct rewrite_constant *row = &constants->all.at[i];
         struct nki_edits edits = {.tree = constants->tree};
         struct buf out = {0};
-        tune_constant_set(row, 77, &edits);
+        rewrite_constant_set(row, 77, &edits);
         if (!nki_edits_apply(&edits, &out, NULL))
             HONE_BUG("a constant that cannot be set");
-        struct tune_constants *after = tune_constants_find(buf_str(&out), NULL);
-        const struct tune_constant *now = tune_constants_named(after, str_of(row->name), NULL);
+        struct rewrite_constants *after = rewrite_constants_find(buf_str(&out), NULL);
+        const struct rewrite_constant *now =
+            rewrite_constants_named(after, str_of(row->name), NULL);
         if (now && now->value != 77)
             HONE_BUG("a constant that is something else after it was set");
-        tune_constants_free(after);
+        rewrite_constants_free(after);
         nki_edits_free(&edits);
         buf_free(&out);
     }
-    tune_constants_free(constants);
+    rewrite_constants_free(constants);
 }
 
 static void read_menu(struct str text) {

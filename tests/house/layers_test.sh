@@ -1,17 +1,39 @@
 #!/usr/bin/env bash
-# The layer check must fail where it should: each row is a file, its text, and what must be said.
+# The check of rooms must fail where it should: each row is a file, its text, and what must be said.
 set -u
-check=$(cd "$(dirname "$0")" && pwd)/layers.sh
+check=$(cd "$(dirname "$0")" && pwd)/layers.py
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 failed=0
-expect() {  # name, status, file, text, words
+table() {
+    cat <<'EOF'
+| room | what it is | may include |
+|---|---|---|
+| `core/base` | text | nothing of ours |
+| `core/nki/python` | values | base |
+| `core/nki` | the language | nki/python, base |
+| `core/tune` | the loop | nki, base |
+| `tui` | toolkit | base |
+| `tui/term` | the terminal | tui, base |
+| `views` | screens | tui, tune, base |
+EOF
+}
+expect() {  # name, status, file, text, words, more rows of the table
     rm -rf "${folder:?}"/*
-    mkdir -p "$folder/core/base" "$folder/tui/term" "$folder/views" "$folder/$(dirname "$3")"
-    echo '#include "base/base.h"' >"$folder/core/base/a.c"
+    local room
+    for room in base nki/python nki tune; do
+        mkdir -p "$folder/core/$room"
+        echo '#include "base/base.h"' >"$folder/core/$room/a.c"
+    done
+    for room in tui tui/term views; do
+        mkdir -p "$folder/$room"
+        echo '#include "base/base.h"' >"$folder/$room/a.c"
+    done
+    { table; printf '%s' "${6:-}"; } >"$folder/ARCHITECTURE.md"
+    mkdir -p "$folder/$(dirname "$3")"
     printf '%s\n' "$4" >"$folder/$3"
     local said status
-    said=$(bash "$check" "$folder" 2>&1)
+    said=$(/usr/bin/python3 "$check" "$folder" 2>&1)
     status=$?
     if [ "$status" -ne "$2" ] || [[ "$said" != *"$5"* ]]; then
         echo "FAILED $1: status $status, said: $said"
@@ -20,11 +42,25 @@ expect() {  # name, status, file, text, words
         echo "ok $1"
     fi
 }
-expect "upward arrow" 1 core/base/b.c '#include "loop/loop.h"' "base may not include loop/loop.h"
-expect "view reaching the model" 1 views/v.c '#include "model/model.h"' "views may not include"
-expect "private header of a neighbour" 1 core/tune/t.c '#include "nki/value.h"' "the public header is nki/nki.h"
+expect "upward arrow" 1 core/base/b.c '#include "tune/tune.h"' "base may not include tune/tune.h"
+expect "a view and a room of another house" 1 views/v.c '#include "nki/python/python.h"' \
+    "views may not include nki/python/python.h"
+expect "private header of a neighbour" 1 core/tune/t.c '#include "nki/value.h"' \
+    "the public header is nki/nki.h"
+expect "private header of a room" 1 core/nki/n.c '#include "nki/python/interp.h"' \
+    "the public header is nki/python/python.h"
+expect "a room that nobody told of" 1 core/nki/lost/l.c '#include "base/base.h"' \
+    "ARCHITECTURE.md has no row"
+expect "a row without a room" 1 core/base/b.c '' "in the table of ARCHITECTURE.md and nowhere else" \
+    '| `core/gone` | nothing | base |
+'
+expect "a circle" 1 core/moon/m.c '#include "base/base.h"' "a circle of rooms: moon -> sun -> moon" \
+    '| `core/moon` | one | sun |
+| `core/sun` | two | moon |
+'
 expect "curses in a view" 1 views/v.c '#include <ncurses.h>' "only tui/term may know curses"
 expect "curses in tui itself" 1 tui/canvas.c '# include <curses.h>' "only tui/term may know curses"
 expect "curses in tui/term" 0 tui/term/t.c '#include <curses.h>' "no arrow the wrong way"
 expect "a legal arrow" 0 core/tune/t.c '#include "nki/nki.h"' "no arrow the wrong way"
+expect "a shared table" 0 core/tune/t.c '#include "nki/python/words.def"' "no arrow the wrong way"
 exit "$failed"

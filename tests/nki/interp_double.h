@@ -5,7 +5,7 @@
 #define HONE_TESTS_NKI_INTERP_DOUBLE_H
 
 #include "nki/nki.h"
-#include "nki/value.h"
+#include "nki/python/python.h"
 
 static struct buf returned; /* repr of what the last kernel returned */
 static struct buf seen;     /* what the double was asked for, in order */
@@ -34,44 +34,44 @@ static bool double_get(struct interp *in, const struct nki_node *node,
     return str_is(name, "load") || str_is(name, "float32") || str_is(name, "jit");
 }
 
-const struct value_module *api_module(struct interp *in, struct str path) {
+static const struct value_module *double_module(struct interp *in, struct str path) {
     static const struct value_module language = {"nki.language", double_get};
     (void)in;
     return str_is(path, "nki.language") || str_is(path, "nki") ? &language : NULL;
 }
 
-bool api_binary(struct interp *in, const struct nki_node *node, enum nki_binary op, struct value a,
-                struct value b, struct value *result) {
+static bool double_binary(struct interp *in, const struct nki_node *node, enum nki_binary op,
+                          struct value a, struct value b, struct value *result) {
     (void)in, (void)node, (void)b;
     buf_printf(&seen, "binary(%s) ", nki_binary_text(op));
     *result = a;
     return true;
 }
 
-bool api_compare(struct interp *in, const struct nki_node *node, enum nki_comparison op,
-                 struct value a, struct value b, struct value *result) {
+static bool double_compare(struct interp *in, const struct nki_node *node, enum nki_comparison op,
+                           struct value a, struct value b, struct value *result) {
     (void)in, (void)node;
     *result = value_bool(value_equal(a, b) == (op == NKI_CMP_EQ));
     return true;
 }
 
-bool api_unary(struct interp *in, const struct nki_node *node, enum nki_unary op, struct value a,
-               struct value *result) {
+static bool double_unary(struct interp *in, const struct nki_node *node, enum nki_unary op,
+                         struct value a, struct value *result) {
     (void)in, (void)node, (void)op;
     *result = a;
     return true;
 }
 
-bool api_inplace(struct interp *in, const struct nki_node *node, enum nki_binary op,
-                 struct value target, struct value b, struct value *result) {
+static bool double_inplace(struct interp *in, const struct nki_node *node, enum nki_binary op,
+                           struct value target, struct value b, struct value *result) {
     (void)in, (void)node, (void)b;
     buf_printf(&seen, "inplace(%s) ", nki_binary_text(op));
     *result = target;
     return true;
 }
 
-bool api_getattr(struct interp *in, const struct nki_node *node, struct value object,
-                 struct str name, struct value *result) {
+static bool double_getattr(struct interp *in, const struct nki_node *node, struct value object,
+                           struct str name, struct value *result) {
     struct value shape[2] = {value_int(128), value_int(512)};
     (void)object;
     if (str_is(name, "shape"))
@@ -84,8 +84,8 @@ bool api_getattr(struct interp *in, const struct nki_node *node, struct value ob
     return true;
 }
 
-bool api_getitem(struct interp *in, const struct nki_node *node, struct value object,
-                 struct value key, struct value *result) {
+static bool double_getitem(struct interp *in, const struct nki_node *node, struct value object,
+                           struct value key, struct value *result) {
     (void)node;
     buf_puts(&seen, "get[");
     value_print(in, key, &seen);
@@ -94,49 +94,52 @@ bool api_getitem(struct interp *in, const struct nki_node *node, struct value ob
     return true;
 }
 
-bool api_setitem(struct interp *in, const struct nki_node *node, struct value object,
-                 struct value key, struct value item) {
+static bool double_setitem(struct interp *in, const struct nki_node *node, struct value object,
+                           struct value key, struct value item) {
     (void)in, (void)node, (void)object, (void)key, (void)item;
     buf_puts(&seen, "set ");
     return true;
 }
 
-bool api_call(struct interp *in, const struct call *call, struct value callee,
-              struct value *result) {
+static bool double_call(struct interp *in, const struct call *call, struct value callee,
+                        struct value *result) {
     (void)result;
     return interp_error(in, call->node, "TypeError", "%s cannot be called",
                         value_type_name(callee));
 }
 
-bool api_truth(struct interp *in, const struct nki_node *node, struct value value, bool *truth) {
+static bool double_truth(struct interp *in, const struct nki_node *node, struct value value,
+                         bool *truth) {
     (void)value;
     *truth = true;
     return interp_error(in, node, "err_ambiguous_tensor_truth_value",
                         "a tensor has no truth value");
 }
 
-bool api_length(struct interp *in, const struct nki_node *node, struct value value, int64_t *len) {
+static bool double_length(struct interp *in, const struct nki_node *node, struct value value,
+                          int64_t *len) {
     (void)in, (void)node, (void)value;
     *len = 128;
     return true;
 }
 
-bool api_enter(struct interp *in, const struct nki_node *node, struct value context,
-               struct value *result) {
+static bool double_enter(struct interp *in, const struct nki_node *node, struct value context,
+                         struct value *result) {
     (void)in, (void)node;
     buf_puts(&seen, "enter ");
     *result = context;
     return true;
 }
 
-bool api_leave(struct interp *in, const struct nki_node *node, struct value context) {
+static bool double_leave(struct interp *in, const struct nki_node *node, struct value context) {
     (void)in, (void)node, (void)context;
     buf_puts(&seen, "leave ");
     return true;
 }
 
-bool api_parameter(struct interp *in, const struct nki_node *node, const struct nki_input *input,
-                   size_t index, struct str name, struct value *result) {
+static bool double_parameter(struct interp *in, const struct nki_node *node,
+                             const struct nki_input *input, size_t index, struct str name,
+                             struct value *result) {
     (void)in, (void)node, (void)index, (void)name;
     *result = input->kind == NKI_INPUT_ARRAY   ? (struct value){.kind = VALUE_TENSOR}
               : input->kind == NKI_INPUT_FLOAT ? value_float(input->f)
@@ -144,27 +147,56 @@ bool api_parameter(struct interp *in, const struct nki_node *node, const struct 
     return true;
 }
 
-struct api_launch api_launch_begin(struct interp *in) {
+static struct interp_launch double_launch_begin(struct interp *in) {
     (void)in;
-    return (struct api_launch){0};
+    return (struct interp_launch){0};
 }
 
-void api_launch_next(struct interp *in, const struct api_launch *launch, size_t instance) {
+static void double_launch_next(struct interp *in, const struct interp_launch *launch,
+                               size_t instance) {
     (void)in;
     (void)launch;
     (void)instance;
 }
 
-void api_launch_end(struct interp *in, const struct api_launch *launch) {
+static void double_launch_end(struct interp *in, const struct interp_launch *launch) {
     (void)in;
     (void)launch;
 }
 
-bool api_return(struct interp *in, const struct nki_node *node, struct value value) {
+static bool double_return(struct interp *in, const struct nki_node *node, struct value value) {
     (void)node;
     value_print(in, value, &returned);
     return true;
 }
+
+static bool double_grid_axis(struct value tuple, struct str name, struct value *result) {
+    (void)tuple, (void)name, (void)result;
+    return false;
+}
+
+/* In place of NKI's own. */
+const struct interp_objects api_objects = {
+    .module = double_module,
+    .binary = double_binary,
+    .compare = double_compare,
+    .unary = double_unary,
+    .inplace = double_inplace,
+    .grid_axis = double_grid_axis,
+    .getattr = double_getattr,
+    .getitem = double_getitem,
+    .setitem = double_setitem,
+    .call = double_call,
+    .truth = double_truth,
+    .length = double_length,
+    .enter = double_enter,
+    .leave = double_leave,
+    .parameter = double_parameter,
+    .returned = double_return,
+    .launch_begin = double_launch_begin,
+    .launch_next = double_launch_next,
+    .launch_end = double_launch_end,
+};
 
 /* Runs the function `k` of the source. The result, the error, or the notes and the result. */
 static const char *run_with(const char *source, struct nki_specialise_options *options) {

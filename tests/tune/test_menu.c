@@ -11,7 +11,7 @@
 
 #include "tune/answer.h"
 #include "tune/menu.h"
-#include "tune/rewrite.h"
+#include "rewrite/private.h"
 
 static const struct tune_menu_facts unknown = {.any_precision = true, .spilled_bytes = NAN};
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tune/constants.h"
+#include "rewrite/rewrite.h"
 #include "tune/sweep.h"
 
 static const char kernel[] = "import nki.language as nl\n"
@@ -50,9 +50,9 @@ static void constants_are_found(void **state) {
                     {"helper.TILE", "32", 32, 10, 1},
                     {"kernel.TILE", "128", 128, 15, 1},
                     {"STEP", "0x10", 16, 15, 1}};
-    struct tune_constants *found = tune_constants_find(str_of(kernel), NULL);
+    struct rewrite_constants *found = rewrite_constants_find(str_of(kernel), NULL);
     for (size_t i = 0; i < found->all.len && i < COUNT_OF(expected); i++) {
-        const struct tune_constant *row = &found->all.at[i];
+        const struct rewrite_constant *row = &found->all.at[i];
         assert_string_equal(row->name, expected[i].name);
         assert_string_equal(row->text, expected[i].text);
         assert_int_equal(row->value, expected[i].value);
@@ -60,28 +60,28 @@ static void constants_are_found(void **state) {
         assert_int_equal(row->uses, expected[i].uses);
     }
     assert_int_equal(found->all.len, COUNT_OF(expected));
-    tune_constants_free(found);
-    found = tune_constants_find(STR("def f(:\n    A = 1\n"), NULL);
+    rewrite_constants_free(found);
+    found = rewrite_constants_find(STR("def f(:\n    A = 1\n"), NULL);
     assert_int_equal(found->all.len, 0);
-    tune_constants_free(found);
+    rewrite_constants_free(found);
 }
 
 static void names_tell_which(void **state) {
     (void)state;
-    struct tune_constants *found = tune_constants_find(str_of(kernel), NULL);
+    struct rewrite_constants *found = rewrite_constants_find(str_of(kernel), NULL);
     struct err err = {0};
-    assert_int_equal(tune_constants_named(found, STR("kernel.TILE"), &err)->value, 128);
-    assert_int_equal(tune_constants_named(found, STR("helper.width"), &err)->value, 64);
-    assert_null(tune_constants_named(found, STR("TILE"), &err));
+    assert_int_equal(rewrite_constants_named(found, STR("kernel.TILE"), &err)->value, 128);
+    assert_int_equal(rewrite_constants_named(found, STR("helper.width"), &err)->value, 64);
+    assert_null(rewrite_constants_named(found, STR("TILE"), &err));
     assert_non_null(strstr(err.text, "helper.TILE or kernel.TILE"));
-    assert_null(tune_constants_named(found, STR("TILES"), &err));
+    assert_null(rewrite_constants_named(found, STR("TILES"), &err));
     assert_non_null(strstr(err.text, "it has PMAX, BLOCK"));
-    int64_t values[TUNE_CONSTANT_VALUES];
-    assert_int_equal(tune_constant_values(tune_constants_named(found, STR("depth"), NULL), values),
-                     4);
+    int64_t values[REWRITE_CONSTANT_VALUES];
+    assert_int_equal(
+        rewrite_constant_values(rewrite_constants_named(found, STR("depth"), NULL), values), 4);
     assert_int_equal(values[0], 1);
     assert_int_equal(values[3], 16);
-    tune_constants_free(found);
+    rewrite_constants_free(found);
 }
 
 /* Everything but the value stays, byte for byte. */

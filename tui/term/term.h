@@ -3,8 +3,7 @@
 #ifndef HONE_TUI_TERM_TERM_H
 #define HONE_TUI_TERM_TERM_H
 
-#include "tui/canvas.h"
-#include "tui/keys.h"
+#include "tui/tui.h"
 
 struct tui_term_options {
     bool headless;  /* no terminal: a canvas of rows x cols for tests and scripts */

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The NKI API as kernels see it: modules, functions of both dialects, and how calls become
+ * instructions. Private to this folder. */
+#ifndef HONE_NKI_API_H
+#define HONE_NKI_API_H
+
+#include "nki/api/tensor.h"
+
+/* What the values and modules of NKI do, for an interpreter. */
+extern const struct interp_objects api_objects;
+
+#define API_MAX_OPERANDS 20
+
+/* ---- state ---------------------------------------------------------------------------------- */
+
+struct api_row;       /* an instruction's parameters, prepared (api_emit.c) */
+struct api_plan;      /* how its signature is bound (api_isa.c) */
+struct api_site;      /* an nl.loop_reduce call and what it reduces into */
+struct api_constant { /* a tile of ones, or an identity, made once */
+    int what;         /* enum api_constant_kind */
+    enum dtype dtype;
+    int64_t size;
+    struct tensor *tile;
+    struct api_constant *next;
+};
+enum api_constant_kind { API_ONES_ROW, API_IDENTITY };
+
+struct api_shared {
+    struct tensor *tensor;
+    struct api_shared *next;
+};
+
+struct api {
+    const struct api_row *rows[NKI_OP_COUNT];
+    const struct api_plan *plans[3][NKI_OP_COUNT]; /* by form of signature */
+    struct api_constant *constants;
+    struct api_site *sites;
+    uint32_t order_group, order_groups; /* of the no_reorder block we are in; so far */
+    uint32_t order_depth;
+    struct api_shared *shared;          /* outputs in order of creation */
+    size_t next_shared, instances;      /* of an SPMD launch: they share their outputs */
+    bool split;                         /* .. became several instructions */
+    bool skipped;                       /* the last api_emit was masked away entirely */
+    const struct index_expr **interned; /* index expressions seen, by hash */
+};
+struct api *api_of(struct interp *in);
+
+/* ---- building an instruction ---------------------------------------------------------------- */
+
+struct api_build {
+    struct interp *in;
+    const struct nki_node *node;
+    enum nki_op op;
+    enum nki_engine engine;
+    const char *label;
+    const struct index_expr *mask;
+    struct nki_operand operand[API_MAX_OPERANDS];
+    const struct tensor *tensor[API_MAX_OPERANDS]; /* of AP operands; emitted as patterns */
+};
+
+/* Starts with every operand at its default. */
+void api_start(struct api_build *b, struct interp *in, const struct nki_node *node, enum nki_op op);
+/* The position of a parameter among the operands; -1 when it has none. */
+int api_operand_at(struct interp *in, enum nki_op op, struct str name);
+void api_put_tensor(struct api_build *b, const char *name, const struct tensor *tensor);
+void api_put(struct api_build *b, const char *name, struct nki_operand operand);
+static inline struct nki_operand operand_int(int64_t i) {
+    return (struct nki_operand){.kind = NKI_OPERAND_INT, .i = i};
+}
+static inline struct nki_operand operand_bool(bool b) {
+    return (struct nki_operand){.kind = NKI_OPERAND_BOOL, .i = b};
+}
+static inline struct nki_operand operand_float(double f) {
+    return (struct nki_operand){.kind = NKI_OPERAND_FLOAT, .f = f};
+}
+static inline struct nki_operand operand_func(enum nki_func func) {
+    return (struct nki_operand){.kind = NKI_OPERAND_FUNC, .i = func};
+}
+static inline struct nki_operand operand_enum(int64_t number) {
+    return (struct nki_operand){.kind = NKI_OPERAND_ENUM, .i = number};
+}
+/* Clips by the mask, orders dimensions, makes patterns, emits. False after interp_error. */
+bool api_emit(struct api_build *b);
+/* How many dimensions a pattern of the view needs. */
+int api_pattern_dims(const struct tensor *t);
+/* A tensor operand that compute engines can read: a partition broadcast is materialised. */
+const struct tensor *api_operand(struct interp *in, const struct nki_node *node,
+                                 const struct tensor *tensor);
+
+/* A new on-chip tile of the same shape, its partition where the other has it. */
+struct tensor *api_tile_like(struct interp *in, const struct nki_node *node,
+                             const struct tensor *shape, enum nki_space space, enum dtype dtype);
+
+/* Marks a fresh tile as the value of the expression at `node`, made by the last instruction. */
+struct value api_produced(struct interp *in, const struct nki_node *node, const struct tensor *tile,
+                          const struct index_expr *mask);
+
+/* ---- parts of the lowering ------------------------------------------------------------------ */
+
+enum dtype api_promote(enum dtype a, enum dtype b);
+/* dst = src: a DMA where HBM is involved, else a copy on chip. Broadcasts src to dst. */
+bool api_copy(struct interp *in, const struct nki_node *node, const struct tensor *dst,
+              const struct tensor *src, const struct index_expr *mask);
+bool api_memset(struct interp *in, const struct nki_node *node, const struct tensor *dst,
+                double value);
+struct tensor *api_constant_tile(struct interp *in, const struct nki_node *node,
+                                 enum api_constant_kind kind, enum dtype dtype, int64_t size);
+
+/* One nl.* function or operator to lower. */
+struct api_op {
+    struct interp *in;
+    const struct nki_node *node; /* the expression, for places */
+    enum nki_func func;
+    enum dtype dtype; /* of the result; DTYPE_NONE: by the dialect's rule */
+    const struct index_expr *mask;
+    const struct tensor *dst; /* write here instead of into a new tile */
+};
+bool api_lower_binary(const struct api_op *op, struct value x, struct value y,
+                      struct value *result);
+bool api_lower_unary(const struct api_op *op, struct value x, struct value *result);
+/* nl.matmul; func is not used. */
+bool api_lower_matmul(const struct api_op *op, const struct tensor *x, const struct tensor *y,
+                      bool transpose_x, struct value *result);
+/* func: add, multiply, maximum, minimum, logical_and, average (mean) .. over the axes as given. */
+struct api_reduction {
+    struct value axes;
+    bool keepdims, negate;
+};
+bool api_lower_reduce(const struct api_op *op, struct value x,
+                      const struct api_reduction *reduction, struct value *result);
+bool api_lower_variance(const struct api_op *op, struct value x,
+                        const struct api_reduction *reduction, struct value *result);
+bool api_lower_softmax(const struct api_op *op, struct value x, struct value axis,
+                       struct value *result);
+struct api_rms_norm {
+    const struct tensor *x, *w;
+    struct value axis;
+    double n, epsilon;
+};
+bool api_lower_rms_norm(const struct api_op *op, const struct api_rms_norm *norm,
+                        struct value *result);
+bool api_lower_transpose(const struct api_op *op, const struct tensor *x, struct value *result);
+/* dst = data op number, or data op vector; of the one instruction. */
+bool api_emit_scalar(const struct api_op *op, const struct tensor *data, struct nki_operand number,
+                     bool reverse);
+bool api_emit_unary(const struct api_op *op, const struct tensor *data);
+/* target op= b; *done says whether it could be done as an accumulation. */
+bool api_assign(struct interp *in, const struct nki_node *node, const struct tensor *target,
+                struct value item);
+bool api_accumulate(struct interp *in, const struct nki_node *node, enum nki_binary op,
+                    const struct tensor *target, struct value item);
+bool api_loop_reduce(struct interp *in, const struct call *call, struct value *result);
+
+/* ---- arguments ------------------------------------------------------------------------------ */
+
+bool api_want_tensor(struct interp *in, const struct nki_node *node, const char *what,
+                     struct value value, const struct tensor **tensor);
+bool api_want_dtype(struct interp *in, const struct nki_node *node, struct value value,
+                    enum dtype *dtype);
+bool api_want_int(struct interp *in, const struct nki_node *node, const char *what,
+                  struct value value, int64_t *number);
+bool api_want_number(struct value value, double *number); /* no error set */
+bool api_want_mask(struct interp *in, const struct nki_node *node, struct value value,
+                   const struct index_expr **mask);
+/* An op= constant: nl.add, np.add, or (legacy) a number's name; NKI_FUNC_NONE when it is none. */
+enum nki_func api_func_of(struct value value);
+bool api_want_buffer(struct interp *in, const struct nki_node *node, struct value value,
+                     enum nki_space *space, bool *shared);
+
+/* ---- tables of names ------------------------------------------------------------------------ */
+
+bool api_language_name(struct interp *in, const struct nki_node *node, struct str name,
+                       struct value *result);
+bool api_isa_name(struct interp *in, const struct nki_node *node, struct str name,
+                  struct value *result);
+bool api_numpy_name(struct interp *in, const struct nki_node *node, struct str name,
+                    struct value *result);
+bool api_buffer_name(struct str name, struct value *result);
+struct value api_buffer_value(struct interp *in, enum nki_space space, bool shared);
+bool api_isa_call(struct interp *in, const struct call *call, struct value *result);
+/* Calls nl.<func>(...) as kernels write it. */
+bool api_func_call(struct interp *in, const struct call *call, enum nki_func func,
+                   struct value *result);
+/* Host arrays: numpy in kernels. */
+bool api_host_getitem(struct interp *in, const struct nki_node *node, const struct array *array,
+                      struct value key, struct value *result);
+bool api_host_attribute(struct interp *in, const struct nki_node *node, struct array *array,
+                        struct str name, struct value *result);
+bool api_host_binary(struct interp *in, const struct nki_node *node, enum nki_binary op,
+                     struct value a, struct value b, struct value *result);
+double api_host_read(const struct array *array, int64_t index);
+
+/* ---- rows of api_objects that stand elsewhere ------------------------------------------------ */
+
+bool api_grid_axis(struct value tuple, struct str name, struct value *result);
+bool api_parameter(struct interp *in, const struct nki_node *node, const struct nki_input *input,
+                   size_t index, struct str name, struct value *result);
+bool api_return(struct interp *in, const struct nki_node *node, struct value value);
+struct interp_launch api_launch_begin(struct interp *in);
+void api_launch_next(struct interp *in, const struct interp_launch *launch, size_t instance);
+void api_launch_end(struct interp *in, const struct interp_launch *launch);
+
+#endif

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nl functions that make tensors: ndarray and its relatives, constants of the host, random
+ * numbers. Moving data is in api_move.c. */
+#include "nki/api/api_language.h"
+
+/* nl.par_dim(n) in the legacy dialect: an index expression without dimensions marks the size. */
+static bool is_par_dim(struct value v) {
+    return v.kind == VALUE_INDEX && v.index->n_dims == 0 && !v.index->mask;
+}
+
+bool nl_par_dim(struct interp *in, const struct call *call, struct value *result) {
+    struct value v[1];
+    int64_t size;
+    if (!api_bind(in, call, "value", v) ||
+        !api_want_int(in, call->node, "the size given to nl.par_dim", v[0], &size))
+        return false;
+    if (interp_dialect(in) != NKI_DIALECT_LEGACY) {
+        interp_warn(in, call->node, "",
+                    "nl.par_dim has no effect any more: dimension 0 is the "
+                    "partition dimension");
+        *result = value_int(size);
+        return true;
+    }
+    struct index_expr mark = {.at = {.c0 = size}};
+    *result = (struct value){.kind = VALUE_INDEX, .index = index_new(in, &mark)};
+    return true;
+}
+
+static bool read_shape(struct interp *in, const struct nki_node *node, struct value value,
+                       struct tensor_request *request) {
+    struct value items[TENSOR_MAX_DIMS];
+    request->part = -1;
+    if (value.kind != VALUE_TUPLE && value.kind != VALUE_LIST) {
+        if (is_par_dim(value))
+            value = value_int(value.index->at.c0);
+        return tensor_read_shape(in, node, value, request->shape, &request->n_dims);
+    }
+    size_t n = value.seq->items.len;
+    if (n > TENSOR_MAX_DIMS)
+        return interp_error(in, node, "err_exceed_max_supported_dimension",
+                            "a shape has %zu dimensions; at most %d are allowed", n,
+                            TENSOR_MAX_DIMS);
+    for (size_t i = 0; i < n; i++) {
+        items[i] = value.seq->items.at[i];
+        if (is_par_dim(items[i])) {
+            request->part = (int)i;
+            items[i] = value_int(items[i].index->at.c0);
+        } else if (items[i].kind == VALUE_FLOAT && items[i].f == (double)(int64_t)items[i].f) {
+            items[i] = value_int((int64_t)items[i].f);
+        }
+    }
+    return tensor_read_shape(in, node, value_tuple(in, items, n), request->shape, &request->n_dims);
+}
+
+static bool read_address(struct interp *in, const struct nki_node *node, struct value value,
+                         struct tensor_request *request) {
+    request->address_partition = -1;
+    if (value.kind == VALUE_NONE)
+        return true;
+    int64_t partition, byte;
+    if (value.kind != VALUE_TUPLE || value.seq->items.len != 2 ||
+        !api_want_int(in, node, "address", value.seq->items.at[0], &partition) ||
+        !api_want_int(in, node, "address", value.seq->items.at[1], &byte))
+        return interp_error(in, node, "", "address= is a pair (partition, byte offset)");
+    request->address_partition = (int32_t)partition;
+    request->address_byte = byte;
+    return true;
+}
+
+/* What ndarray, zeros, ones and full have in common. */
+struct creation {
+    struct value shape, dtype, buffer, name, address;
+};
+
+/* Tensors that all instances of a launch share: the first one makes them. */
+static struct tensor *shared_tensor(struct interp *in, const struct nki_node *node,
+                                    const struct tensor_request *request) {
+    struct api *api = api_of(in);
+    size_t index = api->next_shared++;
+    if (api->instances > 0) {
+        struct api_shared *shared = api->shared;
+        for (size_t i = 0; shared && i < index; i++)
+            shared = shared->next;
+        if (shared)
+            return shared->tensor;
+    }
+    struct api_shared **end = &api->shared;
+    while (*end)
+        end = &(*end)->next;
+    *end = ARENA_NEW(interp_arena(in), struct api_shared);
+    return (*end)->tensor = tensor_new(in, node, request);
+}
+
+static struct tensor *create(struct interp *in, const struct nki_node *node,
+                             const struct creation *creation, bool zeroed) {
+    struct tensor_request request = {.name = interp_target_name(in)};
+    if (!read_shape(in, node, creation->shape, &request) ||
+        !api_want_dtype(in, node, creation->dtype, &request.dtype) ||
+        !api_want_buffer(in, node, creation->buffer, &request.space, &request.shared) ||
+        !read_address(in, node, creation->address, &request))
+        return NULL;
+    if (request.dtype == DTYPE_NONE) {
+        interp_error(in, node, "", "dtype is missing");
+        return NULL;
+    }
+    if (creation->name.kind == VALUE_STR && creation->name.str->len)
+        request.name = (struct str){creation->name.str->at, creation->name.str->len};
+    if (request.space != NKI_HBM && request.part < 0)
+        request.part = 0;
+    if (request.space != NKI_HBM && request.n_dims < 2 &&
+        interp_dialect(in) != NKI_DIALECT_LEGACY) {
+        interp_error(in, node, "",
+                     "a tile in SBUF or PSUM has at least two dimensions: "
+                     "(partitions, elements)");
+        return NULL;
+    }
+    if (request.space != NKI_HBM && request.n_dims == 1)
+        request.shape[request.n_dims++] = 1;
+    request.zeroed = zeroed && request.space == NKI_PSUM;
+    return request.shared ? shared_tensor(in, node, &request) : tensor_new(in, node, &request);
+}
+
+bool nl_ndarray(struct interp *in, const struct call *call, struct value *result) {
+    struct value v[6];
+    if (!api_bind(in, call,
+                  interp_dialect(in) == NKI_DIALECT_LEGACY
+                      ? "shape, dtype, *, buffer=None, name='', lazy_initialization=False, "
+                        "address=None"
+                      : "shape, dtype, buffer=None, name='', address=None",
+                  v))
+        return false;
+    bool legacy = interp_dialect(in) == NKI_DIALECT_LEGACY;
+    struct creation creation = {v[0], v[1], v[2], v[3], legacy ? v[5] : v[4]};
+    struct tensor *t = create(in, call->node, &creation, false);
+    *result = value_tensor(t);
+    return t != NULL;
+}
+
+/* Fills every block of a tile by itself: blocks are tiles of their own. */
+static bool fill_blocks(struct interp *in, const struct nki_node *node, const struct tensor *t,
+                        double value) {
+    struct tensor block;
+    int part = MAX_OF(tensor_part(t), 0);
+    tensor_read(&block, t);
+    int64_t blocks = 1, step = 1;
+    for (int d = 0; d < part; d++)
+        blocks *= t->dim[d].size;
+    for (int d = part + 1; d < t->n_dims; d++)
+        step *= t->dim[d].size;
+    block.n_dims = (uint8_t)(t->n_dims - part);
+    for (int d = part; d < t->n_dims; d++)
+        block.dim[d - part] = t->dim[d];
+    for (int64_t k = 0; k < blocks; k++) {
+        block.offset = t->offset + k * step;
+        if (!interp_spend(in, node, 1) || !api_memset(in, node, tensor_keep(in, &block), value))
+            return false;
+    }
+    return true;
+}
+
+static bool create_filled(struct interp *in, const struct call *call,
+                          const struct creation *creation, double value, struct value *result) {
+    bool legacy = interp_dialect(in) == NKI_DIALECT_LEGACY;
+    struct tensor *t = create(in, call->node, creation, legacy && value == 0);
+    if (!t)
+        return false;
+    *result = value_tensor(t);
+    if (t->space == NKI_HBM && legacy)
+        return interp_error(in, call->node, "err_hbm_tensor_with_init_value_not_supported",
+                            "a tensor in HBM cannot be created with a value: store a tile to it");
+    if (tensor_storage(in, t)->zeroed)
+        return true;
+    return fill_blocks(in, call->node, t, value);
+}
+
+/* nl.zeros and nl.ones: the value is the native's data. */
+bool nl_filled(struct interp *in, const struct call *call, struct value *result) {
+    struct value v[5];
+    if (!api_bind(in, call, "shape, dtype, buffer=None, name='', lazy_initialization=False", v))
+        return false;
+    struct creation creation = {v[0], v[1], v[2], v[3], NONE_VALUE};
+    return create_filled(in, call, &creation, call->data ? 1 : 0, result);
+}
+
+bool nl_full(struct interp *in, const struct call *call, struct value *result) {
+    struct value v[6];
+    double value;
+    if (!api_bind(in, call,
+                  "shape, fill_value, dtype, buffer=None, name='', lazy_initialization=False", v))
+        return false;
+    if (!api_want_number(v[1], &value))
+        return interp_error(in, call->node, "", "fill_value must be a number; found %s",
+                            value_type_name(v[1]));
+    struct creation creation = {v[0], v[2], v[3], v[4], NONE_VALUE};
+    return create_filled(in, call, &creation, value, result);
+}
+
+/* nl.zeros_like (data set) and nl.empty_like. */
+bool nl_like(struct interp *in, const struct call *call, struct value *result) {
+    struct value v[4];
+    const struct tensor *x;
+    if (!api_bind(in, call, "x, dtype=None, buffer=None, name=''", v) ||
+        !api_want_tensor(in, call->node, "x", v[0], &x))
+        return false;
+    enum dtype dtype;
+    enum nki_space space;
+    bool shared;
+    if (!api_want_dtype(in, call->node, v[1], &dtype) ||
+        !api_want_buffer(in, call->node, v[2], &space, &shared))
+        return false;
+    struct tensor_request request = {
+        .space = v[2].kind == VALUE_NONE ? x->space : space,
+        .shared = shared,
+        .dtype = dtype ? dtype : x->dtype,
+        .n_dims = x->n_dims,
+        .part = MAX_OF(tensor_part(x), 0),
+        .name = interp_target_name(in),
+        .address_partition = -1,
+    };
+    for (int d = 0; d < x->n_dims; d++)
+        request.shape[d] = x->dim[d].size;
+    struct tensor *t = tensor_new(in, call->node, &request);
+    *result = value_tensor(t);
+    return t && (!call->data || fill_blocks(in, call->node, t, 0));
+}
+
+/* Random bits scaled to [0, 1). */
+bool nl_rand(struct interp *in, const struct call *call, struct value *result) {
+    struct value v[4];
+    if (!api_bind(in, call, "shape, dtype=None, buffer=None, name=''", v))
+        return false;
+    struct creation creation = {v[0], v[1], v[2], v[3], NONE_VALUE};
+    if (v[1].kind == VALUE_NONE)
+        creation.dtype = (struct value){.kind = VALUE_DTYPE, .i = DTYPE_FLOAT32};
+    struct tensor *t = create(in, call->node, &creation, false);
+    struct tensor *bits = t ? api_tile_like(in, call->node, t, NKI_SBUF, DTYPE_UINT32) : NULL;
+    struct api_build b;
+    if (!bits)
+        return false;
+    api_start(&b, in, call->node, NKI_OP_RNG);
+    api_put_tensor(&b, "dst", bits);
+    struct api_op scale = {.in = in, .node = call->node, .func = NKI_FUNC_MULTIPLY, .dst = t};
+    *result = value_tensor(t);
+    return api_emit(&b) && api_emit_scalar(&scale, bits, operand_float(0x1p-32), false);
+}
+
+/* ---- constants of the host ------------------------------------------------------------------ */
+
+/* Numbers as the bytes of a device dtype. */
+static void convert_constant(const struct array *from, enum dtype to, void *bytes) {
+    int64_t n = array_count(from);
+    for (int64_t i = 0; i < n; i++) {
+        double value = api_host_read(from, i);
+        float single = (float)value;
+        uint32_t bits;
+        memcpy(&bits, &single, sizeof bits);
+        switch (to) {
+        case DTYPE_FLOAT32:
+        case DTYPE_TFLOAT32: ((float *)bytes)[i] = single; break;
+        case DTYPE_BFLOAT16:
+            ((uint16_t *)bytes)[i] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+            break;
+        case DTYPE_FLOAT16: ((_Float16 *)bytes)[i] = (_Float16)value; break;
+        case DTYPE_INT32: ((int32_t *)bytes)[i] = (int32_t)value; break;
+        case DTYPE_UINT32: ((uint32_t *)bytes)[i] = (uint32_t)(int64_t)value; break;
+        case DTYPE_INT16: ((int16_t *)bytes)[i] = (int16_t)value; break;
+        case DTYPE_UINT16: ((uint16_t *)bytes)[i] = (uint16_t)value; break;
+        default: ((int8_t *)bytes)[i] = (int8_t)value; break;
+        }
+    }
+}
+
+static enum dtype device_dtype(enum dtype dtype) {
+    return dtype == DTYPE_FLOAT64 ? DTYPE_FLOAT32 : dtype == DTYPE_INT64 ? DTYPE_INT32 : dtype;
+}
+
+bool nl_shared_constant(struct interp *in, const struct call *call, struct value *result) {
+    struct value v[2];
+    enum dtype dtype;
+    if (!api_bind(in, call, "constant, dtype=None", v) ||
+        !api_want_dtype(in, call->node, v[1], &dtype))
+        return false;
+    if (v[0].kind != VALUE_HOST || v[0].host->ndim < 1 || v[0].host->ndim > ARRAY_MAX_DIMS)
+        return interp_error(in, call->node, "", "nl.shared_constant takes a numpy array; found %s",
+                            value_type_name(v[0]));
+    const struct array *array = v[0].host;
+    struct tensor_request request = {
+        .space = NKI_HBM,
+        .shared = true,
+        .n_dims = array->ndim,
+        .address_partition = -1,
+        .dtype = device_dtype(dtype ? dtype : array->dtype),
+        .name = interp_target_name(in),
+    };
+    memcpy(request.shape, array->shape, sizeof array->shape);
+    struct tensor *t = tensor_new(in, call->node, &request);
+    if (!t)
+        return false;
+    void *bytes =
+        arena_alloc(interp_arena(in), (size_t)array_count(array), dtype_bytes(request.dtype));
+    convert_constant(array, request.dtype, bytes);
+    tensor_storage(in, t)->constant = bytes;
+    *result = value_tensor(t);
+    return true;
+}
+
+bool nl_shared_identity_matrix(struct interp *in, const struct call *call, struct value *result) {
+    struct value v[3];
+    int64_t n;
+    enum dtype dtype;
+    if (!api_bind(in, call, "n, dtype=None, dst=None", v) ||
+        !api_want_int(in, call->node, "n", v[0], &n) ||
+        !api_want_dtype(in, call->node, v[1], &dtype))
+        return false;
+    if (n < 1 || n > NKI_PARTITIONS)
+        return interp_error(in, call->node, "", "an identity matrix has 1 to %d rows; found %lld",
+                            NKI_PARTITIONS, (long long)n);
+    struct tensor *t =
+        api_constant_tile(in, call->node, API_IDENTITY, dtype ? dtype : DTYPE_UINT8, n);
+    *result = value_tensor(t);
+    if (t && v[2].kind == VALUE_TENSOR) {
+        *result = v[2];
+        return api_copy(in, call->node, v[2].tensor, t, NULL);
+    }
+    return t != NULL;
+}

@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Building instructions: operands by name, masks, the order of dimensions, and the sequences that
+ * moving data implies (copies, broadcasts over partitions, constants). What nl.* functions become
+ * is decided elsewhere; hardware limits are the device's business. */
+#include "nki/api/api.h"
+
+#include <ctype.h>
+
+#define MATMUL_COLUMNS 512 /* of one moving operand: an fp32 PSUM bank */
+
+struct api_row {
+    int n;
+    struct str name[API_MAX_OPERANDS];
+    struct nki_operand standard[API_MAX_OPERANDS];
+};
+
+static const char *const signatures[NKI_OP_COUNT] = {
+#define INSTR(id, name, parameters, ...) [NKI_OP_##id] = parameters,
+#include "nki/program/instructions.def"
+#undef INSTR
+};
+
+struct api *api_of(struct interp *in) {
+    struct api **slot = interp_api(in);
+    if (!*slot)
+        *slot = ARENA_NEW(interp_arena(in), struct api);
+    return *slot;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+static struct nki_operand standard_of(struct str text) {
+    long long number;
+    double real;
+    if (str_is(text, "True") || str_is(text, "False"))
+        return operand_bool(str_is(text, "True"));
+    if (str_to_int(text, &number))
+        return operand_int(number);
+    if (str_to_double(text, &real))
+        return operand_float(real);
+    return (struct nki_operand){0};
+}
+
+static const struct api_row *row_of(struct interp *in, enum nki_op op) {
+    struct api *api = api_of(in);
+    if (api->rows[op])
+        return api->rows[op];
+    struct api_row *row = ARENA_NEW(interp_arena(in), struct api_row);
+    struct str rest = str_of(signatures[op]), part;
+    while (str_next(&rest, ',', &part) && row->n < API_MAX_OPERANDS) {
+        struct str name = {0};
+        if (!str_next(&part, '=', &name))
+            continue;
+        name = str_trim(name);
+        if (str_is(name, "*") || str_is(name, "engine") || str_is(name, "name"))
+            continue;
+        row->name[row->n] = name;
+        row->standard[row->n++] = standard_of(str_trim(part));
+    }
+    api->rows[op] = row;
+    return row;
+}
+
+int api_operand_at(struct interp *in, enum nki_op op, struct str name) {
+    const struct api_row *row = row_of(in, op);
+    for (int k = 0; k < row->n; k++)
+        if (row->name[k].len == name.len && memcmp(row->name[k].at, name.at, name.len) == 0)
+            return k;
+    return -1;
+}
+
+static int find_operand(const struct api_build *b, const char *name) {
+    int k = api_operand_at(b->in, b->op, str_of(name));
+    if (k < 0)
+        HONE_BUG("no such operand");
+    return k;
+}
+
+void api_start(struct api_build *b, struct interp *in, const struct nki_node *node,
+               enum nki_op op) {
+    const struct api_row *row = row_of(in, op);
+    *b = (struct api_build){.in = in, .node = node, .op = op};
+    memcpy(b->operand, row->standard, (size_t)row->n * sizeof row->standard[0]);
+}
+
+void api_put_tensor(struct api_build *b, const char *name, const struct tensor *tensor) {
+    int k = find_operand(b, name);
+    b->tensor[k] = tensor;
+    b->operand[k] = (struct nki_operand){.kind = NKI_OPERAND_AP};
+}
+
+void api_put(struct api_build *b, const char *name, struct nki_operand operand) {
+    b->operand[find_operand(b, name)] = operand;
+}
+
+/* ---- emission ------------------------------------------------------------------------------- */
+
+/* Operands that run over the same elements: those with these names. */
+static const char *const streams[] = {"dst",   "src",   "data",        "data0",
+                                      "data1", "data2", "on_true_tile"};
+static bool is_elementwise(enum nki_op op) {
+    switch (op) {
+    case NKI_OP_DMA_COPY:
+    case NKI_OP_TENSOR_COPY:
+    case NKI_OP_TENSOR_COPY_PREDICATED:
+    case NKI_OP_ACTIVATION:
+    case NKI_OP_ACTIVATION_REDUCE:
+    case NKI_OP_ACTIVATE2:
+    case NKI_OP_TENSOR_SCALAR:
+    case NKI_OP_TENSOR_TENSOR:
+    case NKI_OP_SCALAR_TENSOR_TENSOR:
+    case NKI_OP_TENSOR_TENSOR_SCAN:
+    case NKI_OP_TENSOR_SCALAR_CUMULATIVE:
+    case NKI_OP_TENSOR_SCALAR_REDUCE:
+    case NKI_OP_RECIPROCAL:
+    case NKI_OP_EXPONENTIAL:
+    case NKI_OP_DROPOUT:
+    case NKI_OP_ELEMENTWISE:
+    case NKI_OP_AFFINE_SELECT:
+    case NKI_OP_RANGE_SELECT: return true;
+    default: return false;
+    }
+}
+
+static bool is_stream(struct str name) {
+    for (size_t i = 0; i < COUNT_OF(streams); i++)
+        if (str_is(name, streams[i]))
+            return true;
+    return false;
+}
+
+static bool check_counts(struct api_build *b, const struct api_row *row,
+                         const struct tensor *const *views) {
+    if (!is_elementwise(b->op) || !views[0])
+        return true;
+    int64_t wanted = tensor_count(views[0]);
+    for (int k = 1; k < row->n; k++) {
+        if (!views[k] || !is_stream(row->name[k]) || views[k]->indirect)
+            continue;
+        if (tensor_count(views[k]) != wanted)
+            return interp_error(b->in, b->node, "",
+                                "nisa.%s: " STR_FMT " has shape %s (%lld "
+                                "elements), dst has shape %s (%lld elements): they must be equal",
+                                nki_op_name(b->op), STR_ARG(row->name[k]),
+                                tensor_shape_text(b->in, views[k]),
+                                (long long)tensor_count(views[k]),
+                                tensor_shape_text(b->in, views[0]), (long long)wanted);
+    }
+    return true;
+}
+
+static bool touches(const struct index_affine *term, int d) {
+    return term->c[d] != 0;
+}
+
+/* The mask as one operand sees it. A mask of nc_matmul runs over [K, N] of the moving operand; the
+ * stationary one shares K, the result N. A transpose turns it round. */
+static void mask_for(const struct api_build *b, int k, struct index_expr *mask) {
+    *mask = *b->mask;
+    if (mask->n_dims != 2)
+        return;
+    if (b->op == NKI_OP_NC_MATMUL && k != 2) {
+        int drop = k == 0 ? 0 : 1, kept = 0;
+        for (int t = 0; t < mask->n_terms; t++)
+            if (!touches(&mask->term[t], drop) || mask->size[drop] == 1)
+                mask->term[kept++] = mask->term[t];
+        mask->n_terms = kept;
+    } else if ((b->op == NKI_OP_NC_TRANSPOSE || b->op == NKI_OP_DMA_TRANSPOSE) && k == 0) {
+        int64_t size = mask->size[0];
+        mask->size[0] = mask->size[1];
+        mask->size[1] = size;
+        for (int t = 0; t < mask->n_terms; t++) {
+            int64_t c = mask->term[t].c[0];
+            mask->term[t].c[0] = mask->term[t].c[1];
+            mask->term[t].c[1] = c;
+        }
+    }
+}
+
+/* The partition comes first in patterns; operands of the same rank are turned alike. NULL when
+ * nothing has to move. */
+static const int *choose_order(const struct api_build *b, int n, int *order, int *rank) {
+    for (int k = 0; k < n; k++) {
+        const struct tensor *t = b->tensor[k];
+        if (!t || t->space == NKI_HBM)
+            continue;
+        int part = tensor_part(t);
+        if (part <= 0)
+            continue;
+        int at = 0;
+        for (int d = 0; d < t->n_dims; d++)
+            if (t->dim[d].part)
+                order[at++] = d;
+        for (int d = 0; d < t->n_dims; d++)
+            if (!t->dim[d].part)
+                order[at++] = d;
+        *rank = t->n_dims;
+        return order;
+    }
+    return NULL;
+}
+
+static const struct nki_mask *keep_mask(struct api_build *b, const struct tensor_clip *clip,
+                                        const struct tensor *dst, const int *order) {
+    struct nki_mask *mask = ARENA_NEW(interp_arena(b->in), struct nki_mask);
+    if (dst->n_dims > NKI_MAX_DIMS) {
+        interp_error(b->in, b->node, "err_unsupported_expression_in_mask",
+                     "a mask over several dimensions at once works on at most %d dimensions",
+                     NKI_MAX_DIMS);
+        return NULL;
+    }
+    mask->n_terms = clip->n_rest;
+    for (int k = 0; k < clip->n_rest; k++) {
+        mask->term[k].c0 = clip->rest[k].c0;
+        for (int d = 0; d < dst->n_dims; d++)
+            mask->term[k].c[d] = clip->rest[k].c[order ? order[d] : d];
+    }
+    return mask;
+}
+
+struct clipped {
+    struct tensor view[API_MAX_OPERANDS];
+    struct tensor_clip clip; /* of dst */
+};
+
+/* Applies the mask to every operand; *empty when nothing is left of one. */
+static bool clip_operands(struct api_build *b, int n, const struct tensor **views,
+                          struct clipped *c, bool *empty) {
+    *empty = false;
+    for (int k = 0; k < n; k++) {
+        if (!views[k])
+            continue;
+        struct index_expr mask;
+        struct tensor_clip clip;
+        mask_for(b, k, &mask);
+        tensor_read(&c->view[k], views[k]);
+        if (!tensor_mask(b->in, b->node, &c->view[k], &mask, &clip))
+            return false;
+        if (k == 0)
+            c->clip = clip;
+        *empty |= clip.empty;
+        views[k] = &c->view[k];
+    }
+    return true;
+}
+
+/* ---- patterns of many dimensions ------------------------------------------------------------ */
+
+/* Dimensions that a pattern of the view needs: those of size 1 and contiguous ones go. */
+int api_pattern_dims(const struct tensor *t) {
+    int n = t->space == NKI_HBM ? 0 : 1, last = -1;
+    for (int d = 0; d < t->n_dims; d++) {
+        if (t->dim[d].size == 1 || t->dim[d].part)
+            continue;
+        bool joins = last >= 0 && t->dim[last].step == t->dim[d].step * t->dim[d].size;
+        n += !joins;
+        last = d;
+    }
+    return n;
+}
+
+/* The free dimension to go through one by one; -1 when the patterns fit as they are. */
+static int dim_to_split(const struct api_build *b, int n) {
+    for (int k = 0; k < n; k++) {
+        const struct tensor *t = b->tensor[k];
+        if (!t || t->n_dims <= NKI_MAX_DIMS || api_pattern_dims(t) <= NKI_MAX_DIMS)
+            continue;
+        for (int d = 0; d < t->n_dims; d++)
+            if (!t->dim[d].part && t->dim[d].size > 1)
+                return d;
+    }
+    return -1;
+}
+
+/* One instruction for each position along a dimension, as the compiler splits them. */
+static bool emit_split(struct api_build *b, int n, int dim) {
+    struct api_build part = *b;
+    int64_t size = b->tensor[0]->dim[dim].size;
+    for (int64_t i = 0; i < size; i++) {
+        for (int k = 0; k < n; k++) {
+            struct tensor view;
+            if (!b->tensor[k] || b->tensor[k]->n_dims != b->tensor[0]->n_dims)
+                continue;
+            tensor_read(&view, b->tensor[k]);
+            if (view.dim[dim].size != size)
+                continue;
+            view.offset += i * view.dim[dim].step;
+            view.dim[dim].size = 1;
+            part.tensor[k] = tensor_keep(b->in, &view);
+        }
+        if (!api_emit(&part))
+            return false;
+    }
+    api_of(b->in)->split = true;
+    return true;
+}
+
+/* oob_mode.skip: what an index tile leads out of bounds is left out. */
+static void skip_out_of_bounds(struct api_build *b, const struct api_row *row) {
+    struct arena *arena = interp_arena(b->in);
+    bool skip = false;
+    for (int k = 0; k < row->n; k++)
+        skip |= str_is(row->name[k], "oob_mode") && b->operand[k].kind == NKI_OPERAND_ENUM &&
+                b->operand[k].i == 1;
+    for (int k = 0; skip && k < row->n; k++) {
+        if (b->operand[k].kind != NKI_OPERAND_AP || !b->operand[k].ap->indirect)
+            continue;
+        struct nki_ap *ap = arena_dup(arena, b->operand[k].ap, sizeof *ap);
+        struct nki_indirect *indirect = arena_dup(arena, ap->indirect, sizeof *indirect);
+        indirect->skip_out_of_bounds = true;
+        ap->indirect = indirect;
+        b->operand[k].ap = ap;
+    }
+}
+
+bool api_emit(struct api_build *b) {
+    const struct api_row *row = row_of(b->in, b->op);
+    struct api *api = api_of(b->in);
+    const struct tensor *views[API_MAX_OPERANDS];
+    struct clipped clipped;
+    int turned[TENSOR_MAX_DIMS], rank = 0;
+    memcpy(views, b->tensor, sizeof views);
+    clipped.clip.n_rest = 0;
+    if (b->mask && !clip_operands(b, row->n, views, &clipped, &api->skipped))
+        return false;
+    api->skipped &= b->mask != NULL;
+    if (api->skipped)
+        return true;
+    if (!check_counts(b, row, views))
+        return false;
+    int dim = is_elementwise(b->op) && !b->mask ? dim_to_split(b, row->n) : -1;
+    if (dim >= 0 && b->tensor[0]->n_dims > dim)
+        return emit_split(b, row->n, dim);
+    api->split = false;
+    const int *order = choose_order(b, row->n, turned, &rank);
+    for (int k = 0; k < row->n; k++) {
+        if (!views[k])
+            continue;
+        b->operand[k].ap =
+            tensor_ap(b->in, b->node, views[k], views[k]->n_dims == rank ? order : NULL);
+        if (!b->operand[k].ap)
+            return false;
+    }
+    skip_out_of_bounds(b, row);
+    struct nki_instr instr = {
+        .op = (uint16_t)b->op,
+        .engine = (uint8_t)b->engine,
+        .n_operands = (uint8_t)row->n,
+        .loc = interp_loc(b->in, b->node),
+        .order_group = api->order_group,
+        .label = b->label,
+        .operands =
+            arena_dup(interp_arena(b->in), b->operand, (size_t)row->n * sizeof b->operand[0]),
+    };
+    if (clipped.clip.n_rest && !(instr.mask = keep_mask(b, &clipped.clip, views[0], order)))
+        return false;
+    return interp_emit(b->in, b->node, &instr);
+}
+
+struct value api_produced(struct interp *in, const struct nki_node *node, const struct tensor *tile,
+                          const struct index_expr *mask) {
+    struct api *api = api_of(in);
+    struct tensor view;
+    tensor_read(&view, tile);
+    view.origin = node;
+    view.mask = mask;
+    view.nothing = api->skipped;
+    view.producer = api->skipped || api->split ? 0 : (uint32_t)interp_program(in)->instrs.len;
+    return value_tensor(tensor_keep(in, &view));
+}
+
+/* ---- moving data ---------------------------------------------------------------------------- */
+
+bool api_memset(struct interp *in, const struct nki_node *node, const struct tensor *dst,
+                double value) {
+    struct api_build b;
+    api_start(&b, in, node, NKI_OP_MEMSET);
+    api_put_tensor(&b, "dst", dst);
+    api_put(&b, "value",
+            dtype_is_int(dst->dtype) && value == (double)(int64_t)value
+                ? operand_int((int64_t)value)
+                : operand_float(value));
+    return api_emit(&b);
+}
+
+struct tensor *api_tile_like(struct interp *in, const struct nki_node *node,
+                             const struct tensor *shape, enum nki_space space, enum dtype dtype) {
+    struct tensor_request request = {.space = space,
+                                     .dtype = dtype,
+                                     .n_dims = shape->n_dims,
+                                     .name = interp_target_name(in),
+                                     .address_partition = -1};
+    for (int d = 0; d < shape->n_dims; d++)
+        request.shape[d] = shape->dim[d].size;
+    request.part = MAX_OF(tensor_part(shape), 0);
+    return tensor_new(in, node, &request);
+}
+
+bool api_copy(struct interp *in, const struct nki_node *node, const struct tensor *dst,
+              const struct tensor *src, const struct index_expr *mask) {
+    struct api_build b;
+    bool dma = dst->space == NKI_HBM || src->space == NKI_HBM;
+    if (dma && src->space == NKI_PSUM) {
+        struct tensor *bounce = api_tile_like(in, node, src, NKI_SBUF, src->dtype);
+        if (!bounce || !api_copy(in, node, bounce, src, mask))
+            return false;
+        src = bounce;
+    }
+    if (dma && dst->space == NKI_PSUM) {
+        struct tensor *bounce = api_tile_like(in, node, dst, NKI_SBUF, dst->dtype);
+        return bounce && api_copy(in, node, bounce, src, mask) &&
+               api_copy(in, node, dst, bounce, mask);
+    }
+    if (!dma && !(src = api_operand(in, node, src)))
+        return false;
+    api_start(&b, in, node, dma ? NKI_OP_DMA_COPY : NKI_OP_TENSOR_COPY);
+    b.mask = mask;
+    api_put_tensor(&b, "dst", dst);
+    api_put_tensor(&b, "src", src);
+    return api_emit(&b);
+}
+
+static struct tensor *make_identity(struct interp *in, const struct nki_node *node,
+                                    enum dtype dtype, int64_t n) {
+    struct tensor *tile = tensor_tile(in, node, NKI_SBUF, dtype, (int64_t[]){n, n}, 2);
+    if (!tile || !api_memset(in, node, tile, 1))
+        return NULL;
+    int64_t *pattern = ARENA_ARRAY(interp_arena(in), int64_t, 2);
+    pattern[0] = -1;
+    pattern[1] = n;
+    struct api_build b;
+    api_start(&b, in, node, NKI_OP_AFFINE_SELECT);
+    api_put_tensor(&b, "dst", tile);
+    api_put(&b, "pattern", (struct nki_operand){.kind = NKI_OPERAND_INTS, .n = 2, .ints = pattern});
+    api_put(&b, "channel_multiplier", operand_int(1));
+    api_put_tensor(&b, "on_true_tile", tile);
+    api_put(&b, "on_false_value", operand_float(0));
+    api_put(&b, "cmp_op", operand_func(NKI_FUNC_EQUAL));
+    return api_emit(&b) ? tile : NULL;
+}
+
+struct tensor *api_constant_tile(struct interp *in, const struct nki_node *node,
+                                 enum api_constant_kind kind, enum dtype dtype, int64_t size) {
+    struct api *api = api_of(in);
+    for (struct api_constant *c = api->constants; c; c = c->next)
+        if (c->what == (int)kind && c->dtype == dtype && c->size == size)
+            return c->tile;
+    struct tensor *tile;
+    if (kind == API_IDENTITY) {
+        tile = make_identity(in, node, dtype, size);
+    } else {
+        tile = tensor_tile(in, node, NKI_SBUF, dtype, (int64_t[]){1, size}, 2);
+        if (tile && !api_memset(in, node, tile, 1))
+            tile = NULL;
+    }
+    if (!tile)
+        return NULL;
+    struct api_constant *c = ARENA_NEW(interp_arena(in), struct api_constant);
+    *c = (struct api_constant){
+        .what = kind, .dtype = dtype, .size = size, .tile = tile, .next = api->constants};
+    api->constants = c;
+    return tile;
+}
+
+/* Columns [start, start + count) of a tile of two dimensions. */
+static struct tensor *columns(struct interp *in, const struct tensor *tile, int64_t start,
+                              int64_t count) {
+    struct tensor view;
+    tensor_read(&view, tile);
+    view.offset += start * view.dim[1].step;
+    view.dim[1].size = count;
+    return tensor_keep(in, &view);
+}
+
+/* One partition's row onto all partitions of `tile`: ones.T @ row on the Tensor engine. */
+static bool spread_row(struct interp *in, const struct nki_node *node, const struct tensor *row,
+                       const struct tensor *tile) {
+    int64_t parts = tile->dim[0].size, width = tile->dim[1].size;
+    struct tensor *ones = api_constant_tile(in, node, API_ONES_ROW, row->dtype, parts);
+    if (!ones)
+        return false;
+    for (int64_t at = 0; at < width; at += MATMUL_COLUMNS) {
+        int64_t n = MIN_OF(width - at, MATMUL_COLUMNS);
+        struct tensor *psum =
+            tensor_tile(in, node, NKI_PSUM, DTYPE_FLOAT32, (int64_t[]){parts, n}, 2);
+        struct api_build b;
+        if (!psum)
+            return false;
+        api_start(&b, in, node, NKI_OP_NC_MATMUL);
+        api_put_tensor(&b, "dst", psum);
+        api_put_tensor(&b, "stationary", ones);
+        api_put_tensor(&b, "moving", columns(in, row, at, n));
+        api_put(&b, "is_stationary_onezero", operand_bool(true));
+        api_put(&b, "accumulate", operand_bool(false));
+        if (!api_emit(&b) || !api_copy(in, node, columns(in, tile, at, n), psum, NULL))
+            return false;
+    }
+    return true;
+}
+
+/* The single partition behind a broadcast, as a row in SBUF that the Tensor engine can read. */
+static struct tensor *row_behind(struct interp *in, const struct nki_node *node,
+                                 const struct tensor *tensor) {
+    struct tensor view;
+    tensor_read(&view, tensor);
+    for (int d = 0; d < view.n_dims; d++)
+        if (view.dim[d].part)
+            view.dim[d].size = 1;
+    int64_t width = tensor_free(tensor);
+    bool plain = view.space == NKI_SBUF && dtype_is_float(view.dtype);
+    int64_t step = 1;
+    for (int d = view.n_dims - 1; d >= 0; d--) {
+        if (view.dim[d].part || view.dim[d].size == 1)
+            continue;
+        plain &= view.dim[d].step == step;
+        step *= view.dim[d].size;
+    }
+    const struct tensor *flat = &view;
+    if (!plain) {
+        struct tensor *copy = api_tile_like(
+            in, node, &view, NKI_SBUF, dtype_is_float(view.dtype) ? view.dtype : DTYPE_FLOAT32);
+        if (!copy || !api_copy(in, node, copy, tensor_keep(in, &view), NULL))
+            return NULL;
+        flat = copy;
+    }
+    return tensor_reshape(in, node, flat, (int64_t[]){1, width}, 2);
+}
+
+const struct tensor *api_operand(struct interp *in, const struct nki_node *node,
+                                 const struct tensor *tensor) {
+    int part = tensor_part(tensor);
+    if (tensor->space == NKI_HBM || part < 0 || tensor->dim[part].step != 0 ||
+        tensor->dim[part].size == 1)
+        return tensor;
+    struct tensor *row = row_behind(in, node, tensor);
+    struct tensor *tile = row ? api_tile_like(in, node, tensor, NKI_SBUF, tensor->dtype) : NULL;
+    struct tensor *flat =
+        tile ? tensor_reshape(in, node, tile,
+                              (int64_t[]){tensor->dim[part].size, tensor_free(tensor)}, 2)
+             : NULL;
+    return flat && spread_row(in, node, row, flat) ? tile : NULL;
+}

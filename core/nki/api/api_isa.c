@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nisa.* calls of both dialects, bound by the table of instructions. The current dialect names its
+ * dst; the legacy one returns a new tile, whose shape and dtype the rules here give. */
+#include "nki/api/api.h"
+
+#define MAX_PARAMETERS 24
+
+/* Where a parameter of a signature goes: an operand, or one of these. */
+enum {
+    TO_ENGINE = -1,
+    TO_NAME = -2,
+    TO_MASK = -3,
+    TO_DTYPE = -4,
+    TO_IGNORE = -5,
+    TO_SHAPE = -6,
+    TO_PREDICATE = -7,
+    TO_EXPRESSION = -8,
+    TO_PLACE = -9,
+    TO_RMW = -10
+};
+
+static const struct {
+    const char *name;
+    int to;
+} special[] = {
+    {"engine", TO_ENGINE}, {"name", TO_NAME},      {"mask", TO_MASK},       {"dtype", TO_DTYPE},
+    {"shape", TO_SHAPE},   {"pred", TO_PREDICATE}, {"expr", TO_EXPRESSION}, {"dst_rmw_op", TO_RMW},
+};
+
+struct api_plan {
+    const struct signature *signature;
+    int n;
+    int to[MAX_PARAMETERS];
+    bool has_dst;
+};
+
+static const struct {
+    const char *name, *current, *legacy;
+} table[NKI_OP_COUNT] = {
+#define INSTR(id, name, parameters, legacy, ...) [NKI_OP_##id] = {name, parameters, legacy},
+#include "nki/program/instructions.def"
+#undef INSTR
+};
+
+static int destination(struct interp *in, enum nki_op op, struct str name) {
+    int k = api_operand_at(in, op, name);
+    if (k >= 0)
+        return k;
+    for (size_t i = 0; i < COUNT_OF(special); i++)
+        if (str_is(name, special[i].name))
+            return special[i].to;
+    return TO_IGNORE;
+}
+
+/* The current signature, the legacy one, and the current one with what older releases took, which
+ * is refused or ignored with a sentence of its own. */
+enum form { FORM_CURRENT, FORM_LEGACY, FORM_OLDER };
+
+static const struct api_plan *plan_of(struct interp *in, enum nki_op op, enum form form) {
+    struct api *api = api_of(in);
+    bool legacy = form == FORM_LEGACY;
+    if (api->plans[form][op])
+        return api->plans[form][op];
+    struct api_plan *plan = ARENA_NEW(interp_arena(in), struct api_plan);
+    const char *text = legacy ? table[op].legacy : table[op].current;
+    if (legacy) {
+        bool star = strstr(text, "*") != NULL, dtype = strstr(text, "dtype") != NULL;
+        text = arena_printf(interp_arena(in), "%s%s, mask=None%s, name=None", text,
+                            star ? "" : ", *", dtype ? "" : ", dtype=None");
+    } else if (form == FORM_OLDER) {
+        text = arena_printf(interp_arena(in), "%s, mask=None%s", text,
+                            strstr(text, "dtype") ? "" : ", dtype=None");
+    }
+    plan->signature = interp_signature(in, text);
+    plan->n = (int)MIN_OF(signature_count(plan->signature), MAX_PARAMETERS);
+    for (int k = 0; k < plan->n; k++) {
+        plan->to[k] = destination(in, op, signature_name(plan->signature, (size_t)k));
+        plan->has_dst |= plan->to[k] == 0;
+    }
+    api->plans[form][op] = plan;
+    return plan;
+}
+
+/* ---- values as operands --------------------------------------------------------------------- */
+
+struct isa_call {
+    struct api_build build;
+    const struct api_plan *plan;
+    struct value value[MAX_PARAMETERS];
+    enum dtype dtype;
+    int64_t shape[TENSOR_MAX_DIMS];
+    int n_dims;
+    const struct index_expr *expression, *predicate;
+    bool rmw;
+};
+
+static size_t count_numbers(struct value v, int depth) {
+    if (v.kind != VALUE_LIST && v.kind != VALUE_TUPLE)
+        return 1;
+    size_t n = 0;
+    for (size_t i = 0; depth < 4 && i < v.seq->items.len; i++)
+        n += count_numbers(v.seq->items.at[i], depth + 1);
+    return n;
+}
+
+static bool flatten(struct interp *in, const struct nki_node *node, struct value v,
+                    int64_t **next) {
+    if (v.kind == VALUE_LIST || v.kind == VALUE_TUPLE) {
+        for (size_t i = 0; i < v.seq->items.len; i++)
+            if (!flatten(in, node, v.seq->items.at[i], next))
+                return false;
+        return true;
+    }
+    return api_want_int(in, node, "an element of the list", v, (*next)++);
+}
+
+static bool list_operand(struct isa_call *c, struct value v, struct nki_operand *out) {
+    struct interp *in = c->build.in;
+    size_t n = v.seq->items.len;
+    if (n && v.seq->items.at[0].kind == VALUE_TENSOR) {
+        const struct nki_ap **aps = ARENA_ARRAY(interp_arena(in), const struct nki_ap *, n);
+        for (size_t i = 0; i < n; i++) {
+            const struct tensor *t;
+            if (!api_want_tensor(in, c->build.node, "an element of the list", v.seq->items.at[i],
+                                 &t) ||
+                !(aps[i] = tensor_ap(in, c->build.node, t, NULL)))
+                return false;
+        }
+        *out = (struct nki_operand){.kind = NKI_OPERAND_APS, .n = (uint32_t)n, .aps = aps};
+        return true;
+    }
+    size_t total = count_numbers(v, 0);
+    int64_t *ints = ARENA_ARRAY(interp_arena(in), int64_t, total), *next = ints;
+    *out = (struct nki_operand){.kind = NKI_OPERAND_INTS, .n = (uint32_t)total, .ints = ints};
+    return total <= 4096 ? flatten(in, c->build.node, v, &next)
+                         : interp_error(in, c->build.node, "",
+                                        "the list has %zu numbers; at most "
+                                        "4096 are allowed",
+                                        total);
+}
+
+static bool put_value(struct isa_call *c, int k, struct value v) {
+    struct nki_operand *out = &c->build.operand[k];
+    double number;
+    switch (v.kind) {
+    case VALUE_NONE: return true;
+    case VALUE_BOOL: *out = operand_bool(v.b); return true;
+    case VALUE_INT: *out = operand_int(v.i); return true;
+    case VALUE_FLOAT: *out = operand_float(v.f); return true;
+    case VALUE_FUNC:
+    case VALUE_NATIVE:
+        if (api_func_of(v) == NKI_FUNC_NONE)
+            break;
+        *out = operand_func(api_func_of(v));
+        return true;
+    case VALUE_ENUM: *out = operand_enum(v.enumeration->number); return true;
+    case VALUE_DTYPE: *out = (struct nki_operand){.kind = NKI_OPERAND_DTYPE, .i = v.i}; return true;
+    case VALUE_REGISTER:
+        *out = (struct nki_operand){.kind = NKI_OPERAND_REG, .i = v.i};
+        return true;
+    case VALUE_LIST:
+    case VALUE_TUPLE: return list_operand(c, v, out);
+    case VALUE_TENSOR:
+        c->build.tensor[k] = v.tensor;
+        *out = (struct nki_operand){.kind = NKI_OPERAND_AP};
+        return true;
+    default:
+        if (!api_want_number(v, &number))
+            break;
+        *out = operand_float(number);
+        return true;
+    }
+    return interp_error(c->build.in, c->build.node, "", "nisa.%s: an operand cannot be %s",
+                        nki_op_name(c->build.op), value_type_name(v));
+}
+
+static bool put_engine(struct isa_call *c, struct value v) {
+    if (v.kind == VALUE_NONE)
+        return true;
+    if (v.kind != VALUE_ENUM || strcmp(v.enumeration->type, "engine") != 0)
+        return interp_error(c->build.in, c->build.node, "",
+                            "engine must be a member of "
+                            "nisa.engine; found %s",
+                            value_type_name(v));
+    c->build.engine = (enum nki_engine)v.enumeration->number;
+    return true;
+}
+
+static bool put_special(struct isa_call *c, int to, struct value v) {
+    struct interp *in = c->build.in;
+    const struct nki_node *node = c->build.node;
+    switch (to) {
+    case TO_ENGINE: return put_engine(c, v);
+    case TO_NAME:
+        if (v.kind == VALUE_STR)
+            c->build.label = arena_strndup(interp_arena(in), v.str->at, v.str->len);
+        return true;
+    case TO_MASK:
+        if (v.kind != VALUE_NONE && interp_dialect(in) != NKI_DIALECT_LEGACY)
+            return interp_error(in, node, "",
+                                "mask= does not exist any more: size the slices of "
+                                "the operands instead");
+        return api_want_mask(in, node, v, &c->build.mask);
+    case TO_DTYPE:
+        if (v.kind != VALUE_NONE && interp_dialect(in) != NKI_DIALECT_LEGACY)
+            interp_warn(in, node, "", "dtype= has no effect on nisa.%s any more: dst decides",
+                        nki_op_name(c->build.op));
+        return api_want_dtype(in, node, v, &c->dtype);
+    case TO_SHAPE: return tensor_read_shape(in, node, v, c->shape, &c->n_dims);
+    case TO_RMW: c->rmw = v.kind != VALUE_NONE; return true;
+    case TO_EXPRESSION:
+    case TO_PREDICATE:
+        if (v.kind != VALUE_INDEX || v.index->mask != (to == TO_PREDICATE))
+            return interp_error(
+                in, node, "", "nisa.%s takes %s of nl.arange; found %s", nki_op_name(c->build.op),
+                to == TO_PREDICATE ? "a comparison" : "an expression", value_type_name(v));
+        *(to == TO_PREDICATE ? &c->predicate : &c->expression) = v.index;
+        return true;
+    default: return true;
+    }
+}
+
+static bool bind_call(struct isa_call *c, const struct call *call) {
+    bool given[MAX_PARAMETERS] = {0};
+    for (int k = 0; k < MAX_PARAMETERS; k++)
+        c->value[k] = NONE_VALUE;
+    if (!interp_bind(c->build.in, call, c->plan->signature, c->value, given))
+        return false;
+    for (int k = 0; k < c->plan->n; k++) {
+        if (!given[k])
+            continue;
+        int to = c->plan->to[k];
+        if (!(to >= 0 ? put_value(c, to, c->value[k]) : put_special(c, to, c->value[k])))
+            return false;
+    }
+    return true;
+}
+
+/* ---- results of legacy calls ---------------------------------------------------------------- */
+
+static int operand_index(const struct isa_call *c, const char *name) {
+    return api_operand_at(c->build.in, c->build.op, str_of(name));
+}
+
+static const struct tensor *operand_tensor(const struct isa_call *c, const char *name) {
+    int k = operand_index(c, name);
+    return k < 0 ? NULL : c->build.tensor[k];
+}
+
+/* The first tensor operand that gives the result its shape. */
+static const struct tensor *main_operand(const struct isa_call *c) {
+    static const char *const names[] = {"data",         "src",     "data1",      "data0",
+                                        "on_true_tile", "on_true", "src_buffer", "segment_ids"};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        const struct tensor *t = operand_tensor(c, names[i]);
+        if (t)
+            return t;
+    }
+    return NULL;
+}
+
+static struct tensor *tile_of(struct isa_call *c, enum nki_space space, enum dtype dtype,
+                              const int64_t *shape, int n_dims) {
+    return tensor_tile(c->build.in, c->build.node, space, c->dtype ? c->dtype : dtype, shape,
+                       n_dims);
+}
+
+/* A tile like another with its free dimensions replaced by one. */
+static struct tensor *narrow_tile(struct isa_call *c, const struct tensor *like, int64_t width,
+                                  enum dtype dtype) {
+    return tile_of(c, NKI_SBUF, dtype, (int64_t[]){tensor_partitions(like), width}, 2);
+}
+
+static struct tensor *transpose_result(struct isa_call *c, const struct tensor *data) {
+    int64_t shape[2] = {tensor_free(data), tensor_partitions(data)};
+    bool vector = c->build.engine == NKI_ENGINE_VECTOR ||
+                  (c->build.engine == NKI_ENGINE_UNKNOWN && shape[0] <= 32 && shape[1] <= 32);
+    if (c->build.engine == NKI_ENGINE_UNKNOWN)
+        c->build.engine = vector ? NKI_ENGINE_VECTOR : NKI_ENGINE_TENSOR;
+    return tile_of(c, vector ? NKI_SBUF : NKI_PSUM, data->dtype, shape, 2);
+}
+
+/* 2-D [1,0], 3-D [2,1,0], 4-D [3,1,2,0] */
+static struct tensor *dma_transpose_result(struct isa_call *c, const struct tensor *src) {
+    int64_t shape[TENSOR_MAX_DIMS];
+    int n = src->n_dims;
+    for (int d = 0; d < n; d++)
+        shape[d] = src->dim[d].size;
+    int64_t first = shape[0];
+    shape[0] = shape[n - 1];
+    shape[n - 1] = first;
+    return tile_of(c, NKI_SBUF, src->dtype, shape, n);
+}
+
+static struct tensor *matmul_result(struct isa_call *c) {
+    const struct tensor *stationary = operand_tensor(c, "stationary");
+    const struct tensor *moving = operand_tensor(c, "moving");
+    if (!stationary || !moving) {
+        interp_error(c->build.in, c->build.node, "",
+                     "nisa.nc_matmul: stationary and moving must "
+                     "be tiles");
+        return NULL;
+    }
+    bool turns = c->build.operand[operand_index(c, "is_transpose")].i;
+    int64_t shape[2] = {tensor_free(stationary), tensor_free(moving)};
+    api_put(&c->build, "accumulate", operand_bool(false));
+    return tile_of(c, NKI_PSUM, turns ? stationary->dtype : DTYPE_FLOAT32, shape, 2);
+}
+
+static struct tensor *gather_result(struct isa_call *c, const struct tensor *source) {
+    const struct tensor *index = operand_tensor(c, "index");
+    if (!index) {
+        interp_error(c->build.in, c->build.node, "", "nisa.local_gather: index must be a tile");
+        return NULL;
+    }
+    int k = operand_index(c, "num_valid_indices");
+    const struct nki_operand *valid = &c->build.operand[k];
+    int64_t each = c->build.operand[k - 1].kind == NKI_OPERAND_INT ? c->build.operand[k - 1].i : 1;
+    int64_t n = valid->kind == NKI_OPERAND_INT ? valid->i : tensor_free(index) * 16;
+    return each == 1 ? narrow_tile(c, source, n, source->dtype)
+                     : tile_of(c, NKI_SBUF, source->dtype,
+                               (int64_t[]){tensor_partitions(source), n, each}, 3);
+}
+
+static enum dtype result_dtype(const struct isa_call *c, const struct tensor *main) {
+    const struct tensor *other = NULL;
+    if (c->build.op == NKI_OP_TENSOR_TENSOR)
+        other = operand_tensor(c, "data2");
+    else if (c->build.op == NKI_OP_TENSOR_TENSOR_SCAN)
+        other = operand_tensor(c, "data1");
+    else if (c->build.op == NKI_OP_SCALAR_TENSOR_TENSOR)
+        other = operand_tensor(c, "operand1");
+    return other ? api_promote(main->dtype, other->dtype) : main->dtype;
+}
+
+static struct tensor *legacy_result(struct isa_call *c) {
+    struct api_build *b = &c->build;
+    const struct tensor *main = main_operand(c);
+    if (b->op == NKI_OP_MEMSET)
+        return tile_of(c, NKI_SBUF, DTYPE_FLOAT32, c->shape, c->n_dims);
+    if (b->op == NKI_OP_IOTA)
+        return tile_of(c, NKI_SBUF, DTYPE_INT32, c->expression->size, c->expression->n_dims);
+    if (b->op == NKI_OP_NC_MATMUL)
+        return matmul_result(c);
+    if (!main) {
+        interp_error(b->in, b->node, "", "nisa.%s: the data operand must be a tile",
+                     nki_op_name(b->op));
+        return NULL;
+    }
+    switch (b->op) {
+    case NKI_OP_NC_TRANSPOSE: return transpose_result(c, main);
+    case NKI_OP_DMA_TRANSPOSE: return dma_transpose_result(c, main);
+    case NKI_OP_BN_STATS: return narrow_tile(c, main, 6, main->dtype);
+    case NKI_OP_BN_AGGR: return narrow_tile(c, main, 2, main->dtype);
+    case NKI_OP_MAX8: return narrow_tile(c, main, 8, main->dtype);
+    case NKI_OP_NC_FIND_INDEX8: return narrow_tile(c, main, 8, DTYPE_UINT32);
+    case NKI_OP_LOCAL_GATHER: return gather_result(c, main);
+    case NKI_OP_TENSOR_PARTITION_REDUCE: {
+        struct tensor one;
+        tensor_read(&one, main);
+        for (int d = 0; d < one.n_dims; d++)
+            if (one.dim[d].part)
+                one.dim[d].size = 1;
+        return api_tile_like(b->in, b->node, &one, NKI_SBUF, c->dtype ? c->dtype : main->dtype);
+    }
+    case NKI_OP_SEQUENCE_BOUNDS:
+        return tile_of(c, NKI_SBUF, main->dtype,
+                       (int64_t[]){tensor_partitions(main), 2, tensor_free(main)}, 3);
+    default:
+        return api_tile_like(b->in, b->node, main, NKI_SBUF,
+                             c->dtype ? c->dtype : result_dtype(c, main));
+    }
+}
+
+/* ---- calls that are more than one row of the table ------------------------------------------ */
+
+/* iota and affine_select: an affine expression as pattern, offset and channel multiplier. The
+ * partition is dimension 0. */
+static void put_affine(struct isa_call *c, const struct index_affine *at, const int64_t *size,
+                       int n_dims) {
+    int n = MAX_OF(n_dims - 1, 1);
+    int64_t *pattern = ARENA_ARRAY(interp_arena(c->build.in), int64_t, 2 * (size_t)n);
+    pattern[1] = 1;
+    for (int d = 1; d < n_dims; d++) {
+        pattern[2 * (d - 1)] = at->c[d];
+        pattern[2 * (d - 1) + 1] = size[d];
+    }
+    api_put(&c->build, "pattern",
+            (struct nki_operand){.kind = NKI_OPERAND_INTS, .n = 2 * (uint32_t)n, .ints = pattern});
+    api_put(&c->build, "channel_multiplier", operand_int(at->c[0]));
+    api_put(&c->build, "offset", operand_int(at->c0));
+}
+
+static bool is_opposite(const struct index_affine *a, const struct index_affine *b) {
+    if (a->c0 != -b->c0)
+        return false;
+    for (int d = 0; d < INDEX_MAX_DIMS; d++)
+        if (a->c[d] != -b->c[d])
+            return false;
+    return true;
+}
+
+/* One selection for each comparison that the predicate joins. */
+static bool legacy_select(struct isa_call *c, struct value *result) {
+    struct api_build *b = &c->build;
+    const struct tensor *data = operand_tensor(c, "on_true_tile");
+    struct tensor *dst = legacy_result(c);
+    const struct index_expr *pred = c->predicate;
+    if (!dst || !data)
+        return false;
+    int64_t size[INDEX_MAX_DIMS];
+    int n = MIN_OF(data->n_dims, INDEX_MAX_DIMS);
+    for (int d = 0; d < n; d++)
+        size[d] = data->dim[d].size;
+    for (int k = 0; k < pred->n_terms; k++) {
+        bool equal = k + 1 < pred->n_terms && is_opposite(&pred->term[k], &pred->term[k + 1]);
+        struct index_affine at = index_align(&pred->term[k], pred->n_dims, n);
+        put_affine(c, &at, size, n);
+        api_put_tensor(b, "dst", dst);
+        api_put_tensor(b, "on_true_tile", k ? dst : data);
+        api_put(b, "cmp_op", operand_func(equal ? NKI_FUNC_EQUAL : NKI_FUNC_GREATER_EQUAL));
+        if (!api_emit(b))
+            return false;
+        k += equal;
+    }
+    if (pred->n_terms == 0 && !api_copy(b->in, b->node, dst, data, b->mask))
+        return false;
+    *result = api_produced(b->in, b->node, dst, b->mask);
+    return true;
+}
+
+static bool legacy_reduce(struct isa_call *c, struct value *result) {
+    struct api_build *b = &c->build;
+    int axis = operand_index(c, "axis"), parameter = -1;
+    for (int k = 0; k < c->plan->n; k++)
+        if (c->plan->to[k] == axis)
+            parameter = k;
+    const struct nki_operand *operand = b->operand;
+    const struct tensor *data = operand_tensor(c, "data");
+    struct api_op op = {.in = b->in,
+                        .node = b->node,
+                        .dtype = c->dtype,
+                        .mask = b->mask,
+                        .func = (enum nki_func)operand[operand_index(c, "op")].i};
+    struct api_reduction reduction = {
+        .axes = c->value[parameter],
+        .negate = operand[operand_index(c, "negate")].i,
+        .keepdims = operand[operand_index(c, "keepdims")].i,
+    };
+    if (!data || !nki_func_has(op.func, 'r'))
+        return interp_error(b->in, b->node, "",
+                            "nisa.tensor_reduce: op must be a reduction like "
+                            "np.add, data a tile");
+    return api_lower_reduce(&op, value_tensor(data), &reduction, result);
+}
+
+static bool broadcast_pair(struct isa_call *c) {
+    struct api_build *b = &c->build;
+    const char *first = b->op == NKI_OP_TENSOR_TENSOR ? "data1" : "data0";
+    const char *second = b->op == NKI_OP_TENSOR_TENSOR ? "data2" : "data1";
+    int i = operand_index(c, first), j = operand_index(c, second);
+    for (int swap = 0; swap < 2; swap++) {
+        const struct tensor *x = b->tensor[swap ? j : i], *y = b->tensor[swap ? i : j];
+        if (!x || !y || tensor_count(x) >= tensor_count(y) || x->n_dims != y->n_dims)
+            continue;
+        int64_t shape[TENSOR_MAX_DIMS];
+        for (int d = 0; d < y->n_dims; d++)
+            shape[d] = MAX_OF(x->dim[d].size, y->dim[d].size);
+        if (!(b->tensor[swap ? j : i] = tensor_broadcast(b->in, b->node, x, shape, y->n_dims)))
+            return false;
+    }
+    return true;
+}
+
+/* The Tensor engine reads SBUF only and GpSimd never reaches PSUM: the legacy compiler moves such
+ * operands over by itself. */
+static bool leave_psum(struct isa_call *c) {
+    struct api_build *b = &c->build;
+    const char *engines = nki_op_engines(b->op);
+    bool sbuf_only = b->op == NKI_OP_NC_MATMUL || strcmp(engines, "G") == 0;
+    for (int k = 1; sbuf_only && k < API_MAX_OPERANDS; k++) {
+        const struct tensor *t = b->tensor[k];
+        if (!t || t->space != NKI_PSUM)
+            continue;
+        struct tensor *copy = api_tile_like(b->in, b->node, t, NKI_SBUF, t->dtype);
+        if (!copy || !api_copy(b->in, b->node, copy, t, NULL))
+            return false;
+        b->tensor[k] = copy;
+    }
+    return true;
+}
+
+/* Compute engines read real partitions: broadcasts over them are made first. */
+static bool settle_operands(struct isa_call *c) {
+    struct api_build *b = &c->build;
+    bool dma = strchr(nki_op_engines(b->op), 'D') != NULL;
+    if (!dma && (b->op == NKI_OP_TENSOR_TENSOR || b->op == NKI_OP_TENSOR_TENSOR_SCAN) &&
+        !broadcast_pair(c))
+        return false;
+    for (int k = 1; !dma && k < API_MAX_OPERANDS; k++)
+        if (b->tensor[k] && !(b->tensor[k] = api_operand(b->in, b->node, b->tensor[k])))
+            return false;
+    return true;
+}
+
+/* dma_copy(.., dst_rmw_op=np.add): dst += src by DMA. */
+static bool legacy_accumulate(struct isa_call *c) {
+    struct api_build *b = &c->build, sum;
+    const struct nki_ap **aps = ARENA_ARRAY(interp_arena(b->in), const struct nki_ap *, 2);
+    if (!(aps[0] = tensor_ap(b->in, b->node, b->tensor[1], NULL)) ||
+        !(aps[1] = tensor_ap(b->in, b->node, b->tensor[0], NULL)))
+        return false;
+    api_start(&sum, b->in, b->node, NKI_OP_DMA_COMPUTE);
+    api_put_tensor(&sum, "dst", b->tensor[0]);
+    api_put(&sum, "srcs", (struct nki_operand){.kind = NKI_OPERAND_APS, .n = 2, .aps = aps});
+    api_put(&sum, "reduce_op", operand_func(NKI_FUNC_ADD));
+    return api_emit(&sum);
+}
+
+static bool check_dst(struct isa_call *c) {
+    const struct tensor *dst = c->build.tensor[0];
+    if (!dst)
+        return interp_error(c->build.in, c->build.node, "", "nisa.%s: dst must be a tensor",
+                            nki_op_name(c->build.op));
+    if (dst->immutable)
+        return interp_error(c->build.in, c->build.node, "err_cannot_update_immutable_parameter",
+                            "a kernel parameter cannot be written: annotate it nt.mutable_tensor "
+                            "and return it");
+    return true;
+}
+
+static bool run_with_dst(struct isa_call *c, struct value *result) {
+    if (!check_dst(c) || !settle_operands(c))
+        return false;
+    *result = NONE_VALUE;
+    return c->rmw ? legacy_accumulate(c) : api_emit(&c->build);
+}
+
+static bool run_legacy(struct isa_call *c, struct value *result) {
+    struct api_build *b = &c->build;
+    if (!settle_operands(c) || !leave_psum(c))
+        return false;
+    if (b->op == NKI_OP_AFFINE_SELECT)
+        return legacy_select(c, result);
+    if (b->op == NKI_OP_TENSOR_REDUCE)
+        return legacy_reduce(c, result);
+    struct tensor *dst = legacy_result(c);
+    if (!dst)
+        return false;
+    if (b->op == NKI_OP_IOTA)
+        put_affine(c, &c->expression->at, c->expression->size, c->expression->n_dims);
+    api_put_tensor(b, "dst", dst);
+    if (!api_emit(b))
+        return false;
+    *result = api_produced(b->in, b->node, dst, b->mask);
+    return true;
+}
+
+static bool has_keyword(const struct call *call, const char *name) {
+    for (size_t i = 0; i < call->n_keywords; i++)
+        if (str_is(call->keywords[i].name, name))
+            return true;
+    return false;
+}
+
+static bool missing_dst(struct interp *in, const struct call *call, enum nki_op op) {
+    const struct nki_node *parent = call->node->parent;
+    bool used = parent && (parent->kind == NKI_ASSIGN || parent->kind == NKI_AUG_ASSIGN);
+    if (call->n_args || has_keyword(call, "dst") || !used)
+        return true;
+    return interp_error(in, call->node, "",
+                        "nisa.%s: dst is missing: give the tile to write as "
+                        "dst=; an instruction returns no tile",
+                        nki_op_name(op));
+}
+
+bool api_isa_call(struct interp *in, const struct call *call, struct value *result) {
+    enum nki_op op = (enum nki_op)(uintptr_t)call->data;
+    bool legacy = interp_dialect(in) == NKI_DIALECT_LEGACY && strcmp(table[op].legacy, "-") != 0;
+    struct isa_call c = {.dtype = DTYPE_NONE};
+    if (!legacy && !missing_dst(in, call, op))
+        return false;
+    bool older = has_keyword(call, "mask") || has_keyword(call, "dtype");
+    c.plan = plan_of(in, op, legacy ? FORM_LEGACY : older ? FORM_OLDER : FORM_CURRENT);
+    if (legacy && !c.plan->has_dst && has_keyword(call, "dst"))
+        c.plan = plan_of(in, op, FORM_OLDER);
+    api_start(&c.build, in, call->node, op);
+    if (!bind_call(&c, call))
+        return false;
+    return c.plan->has_dst ? run_with_dst(&c, result) : run_legacy(&c, result);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernel's boundary: arguments become values and input storages, what it returns becomes the
+ * program's outputs. */
+#include "nki/api/api.h"
+
+static bool array_parameter(struct interp *in, const struct nki_node *node,
+                            const struct nki_input *input, size_t index, struct str name,
+                            struct value *result) {
+    const struct array *array = &input->array;
+    if (array->ndim == 0) {
+        *result = value_float(0);
+        return interp_error(in, node, "",
+                            "the input for '" STR_FMT "' has no dimensions: pass a "
+                            "number instead",
+                            STR_ARG(name));
+    }
+    enum dtype dtype = array->dtype == DTYPE_FLOAT64 ? DTYPE_FLOAT32
+                       : array->dtype == DTYPE_INT64 ? DTYPE_INT32
+                                                     : array->dtype;
+    struct tensor_request request = {.space = NKI_HBM,
+                                     .dtype = dtype,
+                                     .n_dims = array->ndim,
+                                     .name = name,
+                                     .address_partition = -1};
+    memcpy(request.shape, array->shape, sizeof array->shape);
+    struct tensor *t = tensor_new(in, node, &request);
+    if (!t)
+        return false;
+    tensor_storage(in, t)->input = (int32_t)index;
+    *result = value_tensor(t);
+    return true;
+}
+
+bool api_parameter(struct interp *in, const struct nki_node *node, const struct nki_input *input,
+                   size_t index, struct str name, struct value *result) {
+    switch (input->kind) {
+    case NKI_INPUT_ARRAY: return array_parameter(in, node, input, index, name, result);
+    case NKI_INPUT_INT: *result = value_int(input->i); return true;
+    case NKI_INPUT_FLOAT: *result = value_float(input->f); return true;
+    case NKI_INPUT_BOOL: *result = value_bool(input->i != 0); return true;
+    case NKI_INPUT_STR: *result = value_string(in, str_of(input->s)); return true;
+    case NKI_INPUT_NONE: *result = NONE_VALUE; return true;
+    }
+    return false;
+}
+
+/* A returned view stands for its storage; of the whole storage it also gives the shape. */
+static bool add_output(struct interp *in, const struct nki_node *node, struct value value) {
+    struct nki_program *program = interp_program(in);
+    if (value.kind != VALUE_TENSOR)
+        return interp_error(in, node, "", "a kernel returns tensors; found %s",
+                            value_type_name(value));
+    const struct tensor *t = value.tensor;
+    struct nki_storage *storage = tensor_storage(in, t);
+    bool legacy = interp_dialect(in) == NKI_DIALECT_LEGACY;
+    if (t->space != NKI_HBM)
+        return interp_error(in, node, "",
+                            "the returned tensor of shape %s is in %s: outputs must "
+                            "be in nl.shared_hbm",
+                            tensor_shape_text(in, t), t->space == NKI_SBUF ? "nl.sbuf" : "nl.psum");
+    if (!legacy && !storage->shared && storage->input < 0) {
+        interp_warn(in, node, "",
+                    "the returned tensor of shape %s is in nl.hbm; nl.shared_hbm is the memory "
+                    "for outputs and is taken instead",
+                    tensor_shape_text(in, t));
+        storage->shared = true;
+    }
+    uint64_t bytes = (uint64_t)tensor_count(t) * dtype_bytes(t->dtype);
+    if (bytes == storage->bytes && t->n_dims <= ARRAY_MAX_DIMS && t->dtype == storage->dtype) {
+        storage->n_dims = t->n_dims;
+        for (int d = 0; d < t->n_dims; d++)
+            storage->shape[d] = t->dim[d].size;
+    }
+    if (storage->output < 0)
+        storage->output = (int32_t)program->outputs.len;
+    *vec_push(&program->outputs) = t->storage;
+    return true;
+}
+
+/* The older legacy style writes its results into parameters and returns nothing. */
+static bool written_parameters(struct interp *in, const struct nki_node *node) {
+    struct nki_program *program = interp_program(in);
+    size_t n = program->storages.len;
+    bool *written = ARENA_ARRAY(interp_arena(in), bool, n);
+    for (size_t i = 0; i < program->instrs.len; i++) {
+        const struct nki_operand *dst = &program->instrs.at[i].operands[0];
+        if (program->instrs.at[i].n_operands && dst->kind == NKI_OPERAND_AP)
+            written[dst->ap->storage] = true;
+    }
+    for (size_t s = 0; s < n; s++) {
+        struct nki_storage *storage = &program->storages.at[s];
+        if (!written[s] || storage->input < 0)
+            continue;
+        storage->output = (int32_t)program->outputs.len;
+        *vec_push(&program->outputs) = (uint32_t)s;
+    }
+    return program->outputs.len > 0 || interp_error(in, node, "err_tensor_output_not_written_to",
+                                                    "the kernel returns nothing "
+                                                    "and writes to none of its parameters");
+}
+
+/* The last statement of the kernel where it returns something, for messages. */
+static const struct nki_node *return_of(const struct nki_node *function) {
+    if (function->kind != NKI_FUNCTION_DEF || !function->function_def.body.len)
+        return function;
+    const struct nki_list *body = &function->function_def.body;
+    const struct nki_node *last = body->at[body->len - 1];
+    return last->kind == NKI_RETURN ? last : function;
+}
+
+struct interp_launch api_launch_begin(struct interp *in) {
+    const struct api *api = api_of(in);
+    return (struct interp_launch){api->next_shared, api->instances};
+}
+
+void api_launch_next(struct interp *in, const struct interp_launch *launch, size_t instance) {
+    struct api *api = api_of(in);
+    api->next_shared = launch->first_shared;
+    api->instances = launch->instances + instance;
+}
+
+void api_launch_end(struct interp *in, const struct interp_launch *launch) {
+    api_of(in)->instances = launch->instances;
+}
+
+bool api_return(struct interp *in, const struct nki_node *node, struct value value) {
+    struct nki_program *program = interp_program(in);
+    struct api *api = api_of(in);
+    node = return_of(node);
+    api->next_shared = 0;
+    if (api->instances++ > 0) /* the outputs of an SPMD launch are those of its first one */
+        return true;
+    if (value.kind == VALUE_NONE)
+        return written_parameters(in, node);
+    if (value.kind != VALUE_TUPLE && value.kind != VALUE_LIST)
+        return add_output(in, node, value);
+    program->returns_tuple = true;
+    for (size_t i = 0; i < value.seq->items.len; i++)
+        if (!add_output(in, node, value.seq->items.at[i]))
+            return false;
+    return true;
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nl.* arithmetic of both dialects as instructions: elementwise, reductions, matrix products. One
+ * call becomes the instructions that the compiler makes of it alone; nothing is fused here. */
+#include "nki/api/api.h"
+
+static bool is_legacy(struct interp *in) {
+    return interp_dialect(in) == NKI_DIALECT_LEGACY;
+}
+
+static bool on_chip(const struct api_op *op, const struct tensor *t) {
+    if (t->space == NKI_HBM)
+        return interp_error(op->in, op->node, "err_unsupported_memory",
+                            "an operand of shape %s is "
+                            "in HBM: load it into SBUF first",
+                            tensor_shape_text(op->in, t));
+    return true;
+}
+
+/* The operation with its destination settled: the caller's, or a new tile of this shape. */
+static bool settle(const struct api_op *op, const struct tensor *shape, enum dtype dtype,
+                   struct api_op *settled) {
+    *settled = *op;
+    if (!op->dst)
+        settled->dst =
+            api_tile_like(op->in, op->node, shape, NKI_SBUF, op->dtype ? op->dtype : dtype);
+    return settled->dst != NULL;
+}
+
+static bool finish(const struct api_op *op, const struct api_op *settled, struct value *result) {
+    *result =
+        op->dst ? value_tensor(op->dst) : api_produced(op->in, op->node, settled->dst, op->mask);
+    return true;
+}
+
+/* ---- elementwise, two inputs ---------------------------------------------------------------- */
+
+static bool is_comparison(enum nki_func func) {
+    return nki_func_has(func, 'c') || func == NKI_FUNC_LOGICAL_AND || func == NKI_FUNC_LOGICAL_OR ||
+           func == NKI_FUNC_LOGICAL_XOR;
+}
+
+static enum dtype value_dtype(struct value v) {
+    switch (v.kind) {
+    case VALUE_TENSOR: return v.tensor->dtype;
+    case VALUE_INT: return DTYPE_INT32;
+    case VALUE_BOOL: return DTYPE_UINT8;
+    default: return DTYPE_FLOAT32;
+    }
+}
+
+static enum dtype binary_dtype(const struct api_op *op, struct value x, struct value y) {
+    if (!is_legacy(op->in))
+        return value_dtype(x.kind == VALUE_TENSOR ? x : y);
+    if (is_comparison(op->func))
+        return DTYPE_BOOL;
+    enum dtype dtype = api_promote(value_dtype(x), value_dtype(y));
+    return op->func == NKI_FUNC_DIVIDE && dtype_is_int(dtype) ? DTYPE_FLOAT32 : dtype;
+}
+
+static bool commutes(enum nki_func func) {
+    switch (func) {
+    case NKI_FUNC_SUBTRACT:
+    case NKI_FUNC_DIVIDE:
+    case NKI_FUNC_POWER:
+    case NKI_FUNC_MOD:
+    case NKI_FUNC_FMOD:
+    case NKI_FUNC_LESS:
+    case NKI_FUNC_LESS_EQUAL:
+    case NKI_FUNC_GREATER:
+    case NKI_FUNC_GREATER_EQUAL:
+    case NKI_FUNC_LEFT_SHIFT:
+    case NKI_FUNC_RIGHT_SHIFT: return false;
+    default: return true;
+    }
+}
+
+static void start_scalar(struct api_build *b, const struct api_op *op, const struct tensor *data,
+                         bool reverse) {
+    api_start(b, op->in, op->node, NKI_OP_TENSOR_SCALAR);
+    b->mask = op->mask;
+    api_put_tensor(b, "dst", op->dst);
+    api_put_tensor(b, "data", data);
+    api_put(b, "op0", operand_func(op->func));
+    api_put(b, "reverse0", operand_bool(reverse && !commutes(op->func)));
+}
+
+bool api_emit_scalar(const struct api_op *op, const struct tensor *data, struct nki_operand number,
+                     bool reverse) {
+    struct api_build b;
+    start_scalar(&b, op, data, reverse);
+    api_put(&b, "operand0", number);
+    return api_emit(&b);
+}
+
+static bool with_number(const struct api_op *op, const struct tensor *x, struct value number,
+                        bool reverse, struct value *result) {
+    double real = 0;
+    struct api_op settled;
+    enum dtype dtype = binary_dtype(op, value_tensor(x), number);
+    api_want_number(number, &real);
+    struct nki_operand operand =
+        number.kind == VALUE_INT ? operand_int(number.i) : operand_float(real);
+    return on_chip(op, x) && (x = api_operand(op->in, op->node, x)) &&
+           settle(op, x, dtype, &settled) && api_emit_scalar(&settled, x, operand, reverse) &&
+           finish(op, &settled, result);
+}
+
+/* One number for each partition of data, or one for all: every free dimension has size 1. */
+static bool is_vector(const struct tensor *t, const struct tensor *data) {
+    int64_t partitions = tensor_partitions(t);
+    return tensor_free(t) == 1 && t->n_dims <= data->n_dims &&
+           (partitions == 1 || partitions == tensor_partitions(data));
+}
+
+/* A vector operand of tensor_scalar is float32 (bit operations take integers). */
+static const struct tensor *widen_vector(const struct api_op *op, const struct tensor *t) {
+    if (t->dtype == DTYPE_FLOAT32 || nki_func_has(op->func, 'i'))
+        return t;
+    struct tensor *wide = api_tile_like(op->in, op->node, t, NKI_SBUF, DTYPE_FLOAT32);
+    return wide && api_copy(op->in, op->node, wide, t, NULL) ? wide : NULL;
+}
+
+/* data op vector, the vector holding one number for each partition of data. */
+static bool with_vector(const struct api_op *op, const struct tensor *data,
+                        const struct tensor *vector, bool reverse, struct value *result) {
+    int64_t sizes[TENSOR_MAX_DIMS];
+    struct api_op settled;
+    struct api_build b;
+    enum dtype dtype = binary_dtype(op, value_tensor(reverse ? vector : data),
+                                    value_tensor(reverse ? data : vector));
+    for (int d = 0; d < data->n_dims; d++)
+        sizes[d] = data->dim[d].part ? data->dim[d].size : 1;
+    if (tensor_partitions(vector) != tensor_partitions(data))
+        vector = tensor_broadcast(op->in, op->node, vector, sizes, data->n_dims);
+    if (!vector || !(vector = api_operand(op->in, op->node, vector)) ||
+        !(vector = widen_vector(op, vector)) || !(data = api_operand(op->in, op->node, data)) ||
+        !settle(op, data, dtype, &settled))
+        return false;
+    start_scalar(&b, &settled, data, reverse);
+    api_put_tensor(&b, "operand0", vector);
+    return api_emit(&b) && finish(op, &settled, result);
+}
+
+static bool join_shapes(const struct api_op *op, const struct tensor *x, const struct tensor *y,
+                        struct tensor *shape) {
+    const struct tensor *more = x->n_dims >= y->n_dims ? x : y, *less = more == x ? y : x;
+    int shift = more->n_dims - less->n_dims;
+    tensor_read(shape, more);
+    for (int d = 0; d < less->n_dims; d++) {
+        struct tensor_dim *dim = &shape->dim[d + shift];
+        if (dim->size != less->dim[d].size && dim->size != 1 && less->dim[d].size != 1)
+            return interp_error(op->in, op->node, "",
+                                "shapes %s and %s do not fit together: sizes "
+                                "must be equal or 1",
+                                tensor_shape_text(op->in, x), tensor_shape_text(op->in, y));
+        if (dim->size == 1)
+            dim->size = less->dim[d].size;
+    }
+    return true;
+}
+
+static const struct tensor *spread_to(const struct api_op *op, const struct tensor *t,
+                                      const struct tensor *shape) {
+    if (!tensor_same_shape(t, shape)) {
+        int64_t sizes[TENSOR_MAX_DIMS];
+        for (int d = 0; d < shape->n_dims; d++)
+            sizes[d] = shape->dim[d].size;
+        t = tensor_broadcast(op->in, op->node, t, sizes, shape->n_dims);
+    }
+    return t ? api_operand(op->in, op->node, t) : NULL;
+}
+
+/* The Vector engine reads one operand from PSUM: the legacy compiler moves the other one. */
+static bool emit_pair(const struct api_op *op, const struct tensor *x, const struct tensor *y) {
+    if (x->space == NKI_PSUM && y->space == NKI_PSUM && is_legacy(op->in)) {
+        struct tensor *bounce = api_tile_like(op->in, op->node, y, NKI_SBUF, y->dtype);
+        if (!bounce || !api_copy(op->in, op->node, bounce, y, op->mask))
+            return false;
+        y = bounce;
+    }
+    struct api_build b;
+    api_start(&b, op->in, op->node, NKI_OP_TENSOR_TENSOR);
+    b.mask = op->mask;
+    api_put_tensor(&b, "dst", op->dst);
+    api_put_tensor(&b, "data1", x);
+    api_put_tensor(&b, "data2", y);
+    api_put(&b, "op", operand_func(op->func));
+    return api_emit(&b);
+}
+
+static bool two_tiles(const struct api_op *op, struct value a, struct value b,
+                      struct value *result) {
+    const struct tensor *x = a.tensor, *y = b.tensor;
+    if (!on_chip(op, x) || !on_chip(op, y))
+        return false;
+    bool same = tensor_same_shape(x, y);
+    if (!same && is_vector(y, x))
+        return with_vector(op, x, y, false, result);
+    if (!same && is_vector(x, y))
+        return with_vector(op, y, x, true, result);
+    struct tensor shape;
+    struct api_op settled;
+    return join_shapes(op, x, y, &shape) && (x = spread_to(op, x, &shape)) &&
+           (y = spread_to(op, y, &shape)) && settle(op, &shape, binary_dtype(op, a, b), &settled) &&
+           emit_pair(&settled, x, y) && finish(op, &settled, result);
+}
+
+static bool two_numbers(const struct api_op *op, struct value x, struct value y,
+                        struct value *result) {
+    double a, b, r;
+    if (!api_want_number(x, &a) || !api_want_number(y, &b))
+        return interp_error(op->in, op->node, "", "nl.%s takes tiles and numbers; found %s and %s",
+                            nki_func_name(op->func), value_type_name(x), value_type_name(y));
+    switch (op->func) {
+    case NKI_FUNC_ADD: r = a + b; break;
+    case NKI_FUNC_SUBTRACT: r = a - b; break;
+    case NKI_FUNC_MULTIPLY: r = a * b; break;
+    case NKI_FUNC_DIVIDE: r = a / b; break;
+    case NKI_FUNC_MAXIMUM: r = a > b ? a : b; break;
+    case NKI_FUNC_MINIMUM: r = a < b ? a : b; break;
+    default:
+        return interp_error(op->in, op->node, "", "nl.%s needs a tile", nki_func_name(op->func));
+    }
+    *result = x.kind == VALUE_INT && y.kind == VALUE_INT && op->func != NKI_FUNC_DIVIDE
+                  ? value_int((int64_t)r)
+                  : value_float(r);
+    return true;
+}
+
+bool api_lower_binary(const struct api_op *op, struct value x, struct value y,
+                      struct value *result) {
+    double number;
+    bool tx = x.kind == VALUE_TENSOR, ty = y.kind == VALUE_TENSOR;
+    if (tx && ty)
+        return two_tiles(op, x, y, result);
+    if (!tx && !ty)
+        return two_numbers(op, x, y, result);
+    struct value other = tx ? y : x;
+    if (!api_want_number(other, &number))
+        return interp_error(op->in, op->node, "", "nl.%s takes tiles and numbers; found %s",
+                            nki_func_name(op->func), value_type_name(other));
+    return with_number(op, tx ? x.tensor : y.tensor, other, !tx, result);
+}
+
+/* ---- elementwise, one input ----------------------------------------------------------------- */
+
+static bool emit_one(const struct api_op *op, enum nki_op instruction, const struct tensor *x) {
+    struct api_build b;
+    api_start(&b, op->in, op->node, instruction);
+    b.mask = op->mask;
+    api_put_tensor(&b, "dst", op->dst);
+    api_put_tensor(&b, instruction == NKI_OP_TENSOR_COPY ? "src" : "data", x);
+    if (instruction == NKI_OP_ACTIVATION || instruction == NKI_OP_ELEMENTWISE)
+        api_put(&b, "op", operand_func(op->func));
+    return api_emit(&b);
+}
+
+static bool scalar_instead(const struct api_op *op, enum nki_func func, double number,
+                           const struct tensor *x) {
+    struct api_op other = *op;
+    other.func = func;
+    return api_emit_scalar(
+        &other, x,
+        number == -1 && nki_func_has(func, 'i') ? operand_int(-1) : operand_float(number), false);
+}
+
+bool api_emit_unary(const struct api_op *op, const struct tensor *x) {
+    struct api_build b;
+    bool legacy = is_legacy(op->in);
+    switch (op->func) {
+    case NKI_FUNC_COPY: return emit_one(op, NKI_OP_TENSOR_COPY, x);
+    case NKI_FUNC_RECIPROCAL: return emit_one(op, NKI_OP_RECIPROCAL, x);
+    case NKI_FUNC_NEGATIVE: return scalar_instead(op, NKI_FUNC_MULTIPLY, -1, x);
+    case NKI_FUNC_LOGICAL_NOT: return scalar_instead(op, NKI_FUNC_EQUAL, 0, x);
+    case NKI_FUNC_INVERT: return scalar_instead(op, NKI_FUNC_BITWISE_XOR, -1, x);
+    case NKI_FUNC_RSQRT:
+        if (legacy)
+            break;
+        /* on GpSimd since NKI 0.5 */
+        start_scalar(&b, op, x, false);
+        b.engine = NKI_ENGINE_GPSIMD;
+        api_put(&b, "operand0", operand_float(0));
+        return api_emit(&b);
+    case NKI_FUNC_SIN:
+        if (!legacy) /* with range reduction, which the activation function does not do */
+            return emit_one(op, NKI_OP_ELEMENTWISE, x);
+        break;
+    default: break;
+    }
+    return emit_one(op, nki_func_has(op->func, 'a') ? NKI_OP_ACTIVATION : NKI_OP_ELEMENTWISE, x);
+}
+
+bool api_lower_unary(const struct api_op *op, struct value x, struct value *result) {
+    const struct tensor *data;
+    struct api_op settled;
+    if (!api_want_tensor(op->in, op->node, nki_func_name(op->func), x, &data) ||
+        !on_chip(op, data) || !(data = api_operand(op->in, op->node, data)))
+        return false;
+    enum dtype dtype = data->dtype;
+    if (is_legacy(op->in) && op->func == NKI_FUNC_LOGICAL_NOT)
+        dtype = DTYPE_BOOL;
+    else if (is_legacy(op->in) && !dtype_is_float(dtype) && nki_func_has(op->func, 'a') &&
+             op->func != NKI_FUNC_COPY && op->func != NKI_FUNC_ABS)
+        dtype = DTYPE_FLOAT32;
+    return settle(op, data, dtype, &settled) && api_emit_unary(&settled, data) &&
+           finish(op, &settled, result);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tensors: storages of the program and the plain facts about views of them. Indexing is in
+ * tensor_getitem.c, derived views in tensor_view.c, what instructions see in tensor_ap.c. */
+#include "nki/api/tensor.h"
+
+#include <stddef.h>
+
+void tensor_read(struct tensor *scratch, const struct tensor *from) {
+    memcpy(scratch, from, offsetof(struct tensor, dim) + from->n_dims * sizeof from->dim[0]);
+    scratch->origin = NULL;
+    scratch->producer = 0;
+    scratch->nothing = false;
+    scratch->mask = NULL;
+    scratch->loop = NULL;
+}
+
+struct tensor *tensor_keep(struct interp *in, const struct tensor *scratch) {
+    return arena_dup(interp_arena(in), scratch,
+                     offsetof(struct tensor, dim) + scratch->n_dims * sizeof scratch->dim[0]);
+}
+
+struct nki_storage *tensor_storage(struct interp *in, const struct tensor *tensor) {
+    return &interp_program(in)->storages.at[tensor->storage];
+}
+
+/* The steps of a fresh tensor: on chip, free dimensions row-major, then block dimensions. */
+static void lay_out(struct tensor *t, const struct tensor_request *request) {
+    int64_t step = 1;
+    for (int d = request->n_dims - 1; d >= 0; d--) {
+        t->dim[d].size = request->shape[d];
+        t->dim[d].part = request->space != NKI_HBM && d == request->part;
+        if (t->dim[d].part) {
+            t->dim[d].step = 1;
+        } else {
+            t->dim[d].step = step;
+            step *= request->shape[d];
+        }
+    }
+}
+
+/* What a storage declares; more dimensions than an array has are joined from the front. */
+static void declare_shape(struct nki_storage *storage, const struct tensor_request *request) {
+    int extra = MAX_OF(request->n_dims - ARRAY_MAX_DIMS, 0);
+    storage->n_dims = request->n_dims - extra;
+    storage->shape[0] = 1;
+    for (int d = 0; d <= extra; d++)
+        storage->shape[0] *= request->shape[d];
+    for (int d = 1; d < storage->n_dims; d++)
+        storage->shape[d] = request->shape[d + extra];
+}
+
+static bool check_request(struct interp *in, const struct nki_node *node,
+                          const struct tensor_request *request) {
+    int64_t count = 1;
+    for (int d = 0; d < request->n_dims; d++) {
+        if (request->shape[d] <= 0)
+            return interp_error(in, node, "",
+                                "dimension %d of the shape is %lld: sizes are 1 or "
+                                "more",
+                                d, (long long)request->shape[d]);
+        if (request->shape[d] > TENSOR_MAX_ELEMENTS / count)
+            return interp_error(in, node, "err_size_of_dimension_exceed_arch_limit",
+                                "the tensor is larger than any device's memory");
+        count *= request->shape[d];
+    }
+    int64_t blocks = 1;
+    for (int d = 0; request->space != NKI_HBM && d < request->part; d++)
+        blocks *= request->shape[d];
+    if (blocks > INT32_MAX)
+        return interp_error(in, node, "err_size_of_dimension_exceed_arch_limit",
+                            "the block dimensions make %lld tiles: too many", (long long)blocks);
+    if (request->n_dims == 0)
+        return interp_error(in, node, "", "a tensor needs at least one dimension");
+    if (dtype_bytes(request->dtype) == 8 || request->dtype == DTYPE_NONE)
+        return interp_error(in, node, "",
+                            "dtype %s does not exist on the device: use a type of "
+                            "at most 32 bits",
+                            dtype_name(request->dtype));
+    return true;
+}
+
+struct tensor *tensor_new(struct interp *in, const struct nki_node *node,
+                          const struct tensor_request *request) {
+    if (!check_request(in, node, request))
+        return NULL;
+    struct nki_program *program = interp_program(in);
+    struct nki_storage storage = {
+        .space = request->space,
+        .dtype = request->dtype,
+        .loc = interp_loc(in, node),
+        .blocks = 1,
+        .zeroed = request->zeroed,
+        .shared = request->shared,
+        .input = -1,
+        .output = -1,
+        .address_partition = request->address_partition,
+        .address_byte = request->address_byte,
+        .name = arena_strndup(interp_arena(in), request->name.len ? request->name.at : "",
+                              request->name.len),
+    };
+    declare_shape(&storage, request);
+    uint64_t elements = 1;
+    for (int d = 0; d < request->n_dims; d++)
+        if (request->space == NKI_HBM || d > request->part)
+            elements *= (uint64_t)request->shape[d];
+        else if (d < request->part)
+            storage.blocks *= (uint32_t)request->shape[d];
+    if (request->space == NKI_HBM) {
+        storage.bytes = elements * dtype_bytes(request->dtype);
+    } else {
+        storage.partitions = (uint32_t)MIN_OF(request->shape[request->part], UINT32_MAX);
+        storage.block_bytes = elements * dtype_bytes(request->dtype);
+    }
+    struct tensor t = {.storage = (uint32_t)program->storages.len,
+                       .dtype = request->dtype,
+                       .space = request->space,
+                       .n_dims = (uint8_t)request->n_dims};
+    lay_out(&t, request);
+    *vec_push(&program->storages) = storage;
+    return tensor_keep(in, &t);
+}
+
+struct tensor *tensor_tile(struct interp *in, const struct nki_node *node, enum nki_space space,
+                           enum dtype dtype, const int64_t *shape, int n_dims) {
+    struct tensor_request request = {.space = space,
+                                     .dtype = dtype,
+                                     .n_dims = n_dims,
+                                     .name = interp_target_name(in),
+                                     .address_partition = -1};
+    memcpy(request.shape, shape, (size_t)n_dims * sizeof *shape);
+    return tensor_new(in, node, &request);
+}
+
+int64_t tensor_count(const struct tensor *tensor) {
+    int64_t count = 1;
+    for (int d = 0; d < tensor->n_dims; d++)
+        count *= tensor->dim[d].size;
+    return count;
+}
+
+int tensor_part(const struct tensor *tensor) {
+    for (int d = 0; d < tensor->n_dims; d++)
+        if (tensor->dim[d].part)
+            return d;
+    return -1;
+}
+
+int64_t tensor_partitions(const struct tensor *tensor) {
+    int64_t count = 1;
+    for (int d = 0; d < tensor->n_dims; d++)
+        if (tensor->dim[d].part)
+            count *= tensor->dim[d].size;
+    return count;
+}
+
+int64_t tensor_free(const struct tensor *tensor) {
+    int64_t count = 1;
+    for (int d = 0; d < tensor->n_dims; d++)
+        if (!tensor->dim[d].part)
+            count *= tensor->dim[d].size;
+    return count;
+}
+
+bool tensor_same_shape(const struct tensor *a, const struct tensor *b) {
+    if (a->n_dims != b->n_dims)
+        return false;
+    for (int d = 0; d < a->n_dims; d++)
+        if (a->dim[d].size != b->dim[d].size)
+            return false;
+    return true;
+}
+
+void tensor_print_shape(const struct tensor *tensor, struct buf *out) {
+    buf_putc(out, '(');
+    for (int d = 0; d < tensor->n_dims; d++)
+        buf_printf(out, "%s%lld", d ? ", " : "", (long long)tensor->dim[d].size);
+    buf_puts(out, tensor->n_dims == 1 ? ",)" : ")");
+}
+
+const char *tensor_shape_text(struct interp *in, const struct tensor *tensor) {
+    struct buf out = {0};
+    tensor_print_shape(tensor, &out);
+    char *text = arena_strndup(interp_arena(in), out.at, out.len);
+    buf_free(&out);
+    return text;
+}
+
+bool tensor_read_shape(struct interp *in, const struct nki_node *node, struct value value,
+                       int64_t *shape, int *n_dims) {
+    const struct value *items = &value;
+    size_t n = 1;
+    if (value.kind == VALUE_TUPLE || value.kind == VALUE_LIST) {
+        items = value.seq->items.at;
+        n = value.seq->items.len;
+    }
+    if (n > TENSOR_MAX_DIMS)
+        return interp_error(in, node, "err_exceed_max_supported_dimension",
+                            "a shape has %zu dimensions; at most %d are allowed", n,
+                            TENSOR_MAX_DIMS);
+    for (size_t i = 0; i < n; i++) {
+        if (items[i].kind != VALUE_INT)
+            return interp_error(in, node, "",
+                                "a shape consists of integers; found %s at "
+                                "position %zu",
+                                value_type_name(items[i]), i);
+        shape[i] = items[i].i;
+    }
+    *n_dims = (int)n;
+    return true;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tensors as a kernel handles them: views of storages; and legacy index expressions with their
+ * masks. Private to this folder. */
+#ifndef HONE_NKI_TENSOR_H
+#define HONE_NKI_TENSOR_H
+
+#include "nki/python/python.h"
+
+#define TENSOR_MAX_DIMS 12
+#define INDEX_MAX_DIMS 8
+#define INDEX_MAX_TERMS 4
+#define TENSOR_MAX_ELEMENTS ((int64_t)1 << 37) /* of a storage or a view; over any memory */
+#define INDEX_MAX_NUMBER ((int64_t)1 << 29)    /* in an index expression */
+
+/* ---- index expressions (legacy nl.arange, nl.mgrid) ----------------------------------------- */
+
+/* c0 + sum(c[d] * i[d]) over the positions i of an array of this shape. */
+struct index_affine {
+    int64_t c0, c[INDEX_MAX_DIMS];
+};
+/* An affine expression, or (mask) the conjunction of `term[k] >= 0`. */
+struct index_expr {
+    int n_dims;
+    int mask;
+    int64_t size[INDEX_MAX_DIMS];
+    struct index_affine at;                    /* of an expression */
+    int64_t n_terms;                           /* of a mask; 0: always true */
+    struct index_affine term[INDEX_MAX_TERMS]; /* present in masks only: copy with index_read */
+};
+
+void index_read(struct index_expr *scratch, const struct index_expr *from);
+const struct index_expr *index_new(struct interp *in, const struct index_expr *copy);
+struct value index_arange(struct interp *in, int64_t start, int64_t count, int64_t step);
+bool index_binary(struct interp *in, const struct nki_node *node, enum nki_binary op,
+                  struct value a, struct value b, struct value *result);
+bool index_compare(struct interp *in, const struct nki_node *node, enum nki_comparison op,
+                   struct value a, struct value b, struct value *result);
+bool index_unary(struct interp *in, const struct nki_node *node, enum nki_unary op, struct value a,
+                 struct value *result);
+/* expr[:, None]: new axes of size 1; full slices keep one. */
+bool index_getitem(struct interp *in, const struct nki_node *node, const struct index_expr *expr,
+                   struct value key, struct value *result);
+/* nl.mgrid[a:b, c:d]: a tuple of dense index expressions. */
+bool index_grid(struct interp *in, const struct nki_node *node, struct value key,
+                struct value *result);
+/* Brings two shapes to a common one as numpy does; false (no error set) when they differ. */
+bool index_broadcast(const struct index_expr *a, const struct index_expr *b,
+                     struct index_expr *joined);
+/* The expression over the dimensions of `shape` (as many or more). */
+struct index_affine index_align(const struct index_affine *affine, int from_dims, int to_dims);
+
+/* ---- views ---------------------------------------------------------------------------------- */
+
+/* One dimension of a view. On chip the step counts partitions when `part`, else elements within
+ * a partition (block dimensions too: blocks follow each other); in HBM it counts elements. */
+struct tensor_dim {
+    int64_t size, step;
+    bool part;
+};
+
+/* c0 + sum(c[d] * i[d]) over the dimensions of a view. */
+struct tensor_affine {
+    int64_t c0, c[TENSOR_MAX_DIMS];
+};
+
+/* An index that reaches outside [0, limit): an error unless a mask forbids it. */
+struct tensor_bound {
+    const struct tensor_bound *next;
+    struct tensor_affine at;
+    int64_t limit;
+    int axis; /* of the tensor that was indexed */
+};
+
+/* An nl.loop_reduce value: combined into what it is assigned to, except in the first iteration. */
+struct tensor_loop {
+    enum nki_func func;
+    bool first;
+};
+
+struct tensor {
+    uint32_t storage;
+    enum dtype dtype;
+    enum nki_space space;
+    uint8_t n_dims;
+    bool immutable; /* a legacy kernel parameter */
+    int64_t partition, offset;
+    const struct nki_indirect *indirect;
+    int indirect_dim; /* the view's dimension that a vector index feeds */
+    const struct tensor_bound *bounds;
+    /* The value of an expression: who produced it, so that an assignment can redirect it. */
+    const struct nki_node *origin;
+    uint32_t producer;                      /* instruction index + 1; 0: none */
+    bool nothing;                           /* its producer was masked away entirely */
+    const struct index_expr *mask;          /* what the producer was masked with */
+    const struct tensor_loop *loop;         /* of nl.loop_reduce: how it is assigned */
+    struct tensor_dim dim[TENSOR_MAX_DIMS]; /* of a kept view: allocated up to n_dims only */
+};
+
+/* A view as a value. Values hold plain pointers; nobody writes to a view that others can see. */
+static inline struct value value_tensor(const struct tensor *tensor) {
+    return (struct value){.kind = VALUE_TENSOR, .tensor = (struct tensor *)(uintptr_t)tensor};
+}
+/* Copies into a full-size struct, and back into the arena. The derived view starts without origin
+ * and producer. */
+void tensor_read(struct tensor *scratch, const struct tensor *from);
+struct tensor *tensor_keep(struct interp *in, const struct tensor *scratch);
+
+/* What nl.ndarray asks for. `part` is the index of the partition dimension. */
+struct tensor_request {
+    enum nki_space space;
+    enum dtype dtype;
+    int n_dims, part;
+    int64_t shape[TENSOR_MAX_DIMS];
+    bool shared, zeroed;
+    struct str name;
+    int32_t address_partition; /* -1: automatic */
+    int64_t address_byte;
+};
+/* Adds a storage to the program and returns the view of all of it; NULL after interp_error. */
+struct tensor *tensor_new(struct interp *in, const struct nki_node *node,
+                          const struct tensor_request *request);
+/* A new on-chip tile with the partition first. */
+struct tensor *tensor_tile(struct interp *in, const struct nki_node *node, enum nki_space space,
+                           enum dtype dtype, const int64_t *shape, int n_dims);
+struct nki_storage *tensor_storage(struct interp *in, const struct tensor *tensor);
+
+int64_t tensor_count(const struct tensor *tensor);
+int tensor_part(const struct tensor *tensor); /* first partition dimension, -1 in HBM */
+int64_t tensor_partitions(const struct tensor *tensor);
+int64_t tensor_free(const struct tensor *tensor); /* elements per partition */
+bool tensor_same_shape(const struct tensor *a, const struct tensor *b);
+void tensor_print_shape(const struct tensor *tensor, struct buf *out); /* "(128, 512)" */
+const char *tensor_shape_text(struct interp *in, const struct tensor *tensor);
+
+/* t[key] in either dialect. */
+bool tensor_getitem(struct interp *in, const struct nki_node *node, const struct tensor *tensor,
+                    struct value key, struct tensor **result);
+/* Methods and attributes ("reshape", "shape", "ap"); false without an error when unknown. */
+bool tensor_attribute(struct interp *in, const struct nki_node *node, struct tensor *tensor,
+                      struct str name, struct value *result);
+struct tensor *tensor_reshape(struct interp *in, const struct nki_node *node,
+                              const struct tensor *tensor, const int64_t *shape, int n_dims);
+/* Size-1 dimensions repeated to `shape`; missing leading ones are added. */
+struct tensor *tensor_broadcast(struct interp *in, const struct nki_node *node,
+                                const struct tensor *tensor, const int64_t *shape, int n_dims);
+struct tensor *tensor_cast_view(struct interp *in, const struct nki_node *node,
+                                const struct tensor *tensor, enum dtype dtype);
+
+/* The access pattern of a view, for an instruction. The partition comes first; `order` names the
+ * view's dimension for each position (NULL: the view's own order with the partition moved to the
+ * front). NULL after interp_error. */
+const struct nki_ap *tensor_ap(struct interp *in, const struct nki_node *node,
+                               const struct tensor *tensor, const int *order);
+/* The view under a mask's box. False after interp_error; *empty when nothing is left. `rest` takes
+ * the terms that are no box (over the view's dimensions), as many as INDEX_MAX_TERMS. */
+struct tensor_clip {
+    bool empty;
+    int n_rest;
+    struct tensor_affine rest[INDEX_MAX_TERMS];
+};
+bool tensor_mask(struct interp *in, const struct nki_node *node, struct tensor *view,
+                 const struct index_expr *mask, struct tensor_clip *clip);
+/* Reports an index outside the tensor that no mask took away. */
+bool tensor_check_bounds(struct interp *in, const struct nki_node *node, const struct tensor *view);
+
+/* A shape from a tuple, list or int. */
+bool tensor_read_shape(struct interp *in, const struct nki_node *node, struct value value,
+                       int64_t *shape, int *n_dims);
+
+#endif

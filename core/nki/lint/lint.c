@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lints' entry, their table and how a finding is worded. The rules themselves: lint_flow.c
+ * (what any Python would trip over), lint_api.c (names NKI no longer has), lint_strict.c and
+ * lint_subset.c (what the NKI compiler's front end refuses). They look at the source alone;
+ * shapes and limits are checked by the specialiser and the device. */
+#include "nki/lint/rules.h"
+
+#include <stdlib.h>
+
+static const struct nki_lint_rule rules[] = {
+#define X(id, code, severity, strict_only, message, help) \
+    {code, DIAG_##severity, strict_only, message, help},
+    LINT_TABLE(X)
+#undef X
+};
+
+const struct nki_lint_rule *nki_lint_rules(size_t *count) {
+    *count = COUNT_OF(rules);
+    return rules;
+}
+
+void lint_report(struct lint *lint, enum lint_rule rule, struct nki_span span,
+                 struct lint_detail detail) {
+    if (lint->findings++ >= NKI_MAX_FINDINGS)
+        return;
+    const char *message = rules[rule].message;
+    const char *place = strstr(message, "{}");
+    struct buf text = {0};
+    buf_add(&text, message, place ? (size_t)(place - message) : strlen(message));
+    if (place) {
+        buf_add(&text, detail.name.at, MIN_OF(detail.name.len, (size_t)60));
+        buf_puts(&text, place + 2);
+    }
+    if (detail.hint)
+        buf_printf(&text, "; %s", detail.hint);
+    nki_report(lint->tree, lint->diags, rules[rule].severity, span, rules[rule].code, "%s",
+               text.at);
+    buf_free(&text);
+}
+
+void lint_node(struct lint *lint, enum lint_rule rule, const struct nki_node *node) {
+    lint_report(lint, rule, nki_span_of(node), (struct lint_detail){0});
+}
+
+void lint_name(struct lint *lint, enum lint_rule rule, const struct nki_node *node,
+               struct str name) {
+    lint_report(lint, rule, nki_span_of(node), (struct lint_detail){.name = name});
+}
+
+int nki_release_compare(const char *a, const char *b) {
+    for (int i = 0; i < 4; i++) {
+        char *after_a, *after_b;
+        long x = strtol(a, &after_a, 10), y = strtol(b, &after_b, 10);
+        if (x != y)
+            return x < y ? -1 : 1;
+        a = *after_a == '.' ? after_a + 1 : "";
+        b = *after_b == '.' ? after_b + 1 : "";
+    }
+    return 0;
+}
+
+bool lint_holds_since(const struct lint *lint, const char *since) {
+    const char *release = lint->options->release;
+    return !since || !release || nki_release_compare(release, since) >= 0;
+}
+
+void nki_lint(const struct nki_tree *tree, const struct nki_lint_options *options,
+              struct diag_list *diags) {
+    if (tree->errors)
+        return;
+    enum nki_dialect dialect = options->dialect;
+    if (dialect == NKI_DIALECT_UNKNOWN)
+        dialect = nki_detect_dialect(tree).dialect;
+    struct lint lint = {.tree = tree,
+                        .options = options,
+                        .diags = diags,
+                        .is_legacy = dialect == NKI_DIALECT_LEGACY};
+    size_t first = diags->all.len;
+    lint_bindings(&lint);
+    lint_flow(&lint);
+    if (!lint.is_legacy) {
+        lint_api(&lint);
+        if (options->strict)
+            lint_strict(&lint);
+    }
+    nki_sort_findings(diags, first);
+    map_free(&lint.aliases);
+    map_free(&lint.bound);
+    map_free(&lint.loop_bodies);
+}

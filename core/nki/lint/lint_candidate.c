@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a kernel that somebody proposed is held against, from its source: the list of what it may
+ * name and reach (guard.c), and how it could cheat with that: keep state, treat one shape or some
+ * contents in another way. It is no sandbox: behind it are the runner's wall, the data flow of the
+ * program (facts.c) and the verdict. What the original kernel does is its owner's business. */
+#include "nki/lint/guard.h"
+
+/* ---- state ---------------------------------------------------------------------------------- */
+
+static void check_global(struct lint *lint, const struct nki_node *node) {
+    for (uint32_t i = 0; i < node->global.len; i++)
+        lint_name(lint, LINT_C_GLOBAL, node, node->global.names[i]);
+}
+
+/* A list or dict as a default value lives from one call to the next. */
+static void check_arg(struct lint *lint, const struct nki_node *node) {
+    const struct nki_node *value = node->arg.default_value;
+    if (value && (value->kind == NKI_DICT || value->kind == NKI_LIST || value->kind == NKI_SET))
+        lint_name(lint, LINT_C_GLOBAL, node, node->arg.name);
+}
+
+/* ---- tests ---------------------------------------------------------------------------------- */
+
+static bool is_shape(const struct nki_node *node) {
+    return node->kind == NKI_ATTRIBUTE && str_is(node->attribute.attr, "shape");
+}
+
+/* A tuple or list of numbers, or a collection of such. */
+static bool is_literal_shape(const struct nki_node *node) {
+    if (node->kind == NKI_DICT)
+        return true;
+    if (node->kind != NKI_TUPLE && node->kind != NKI_LIST && node->kind != NKI_SET)
+        return false;
+    const struct nki_list *elts = node->kind == NKI_TUPLE ? &node->tuple.elts : &node->list.elts;
+    bool is_literal = elts->len > 0;
+    for (uint32_t i = 0; i < elts->len; i++)
+        is_literal &= elts->at[i]->kind == NKI_CONSTANT || is_literal_shape(elts->at[i]);
+    return is_literal;
+}
+
+static bool is_exact_shape(const struct nki_node *compare) {
+    const struct nki_node *left = compare->compare.left;
+    for (uint32_t i = 0; i < compare->compare.comparators.len; i++) {
+        const struct nki_node *right = compare->compare.comparators.at[i];
+        if ((is_shape(left) && is_literal_shape(right)) ||
+            (is_shape(right) && is_literal_shape(left)))
+            return true;
+        left = right;
+    }
+    return false;
+}
+
+/* Whether the file asks the name for its shape: then it is a tensor, not a tuple or a number. */
+static bool has_shape(const struct lint *lint, struct str name) {
+    for (uint32_t i = 0; i < lint->tree->n_nodes; i++) {
+        const struct nki_node *node = lint->tree->nodes[i];
+        if (is_shape(node) && node->attribute.value->kind == NKI_NAME &&
+            str_equal(node->attribute.value->name.id, name))
+            return true;
+    }
+    return false;
+}
+
+static bool is_parameter(const struct nki_node *node) {
+    const struct nki_node *function = nki_enclosing(node, NKI_FUNCTION_DEF);
+    const struct nki_list *args = function ? &function->function_def.args->arguments.args : NULL;
+    for (uint32_t i = 0; args && i < args->len; i++)
+        if (str_equal(args->at[i]->arg.name, node->name.id))
+            return true;
+    return false;
+}
+
+static void check_test(struct lint *lint, const struct nki_node *test) {
+    for (uint32_t i = test->id; i <= test->last; i++) {
+        const struct nki_node *node = lint->tree->nodes[i];
+        if (node->kind == NKI_COMPARE && is_exact_shape(node))
+            lint_name(lint, LINT_C_SHAPE, node, nki_node_text(lint->tree, node));
+        if (node->kind != NKI_SUBSCRIPT || node->subscript.value->kind != NKI_NAME)
+            continue;
+        const struct nki_node *name = node->subscript.value;
+        if (is_parameter(name) && has_shape(lint, name->name.id))
+            lint_name(lint, LINT_C_CONTENT, node, name->name.id);
+    }
+}
+
+static void check_if(struct lint *lint, const struct nki_node *node) {
+    check_test(lint, node->if_.test);
+}
+
+static void check_while(struct lint *lint, const struct nki_node *node) {
+    check_test(lint, node->while_.test);
+}
+
+static void check_if_exp(struct lint *lint, const struct nki_node *node) {
+    check_test(lint, node->if_exp.test);
+}
+
+/* A table that is looked up by the whole shape: {(4096, 4096): ...}[x.shape]. */
+static void check_subscript(struct lint *lint, const struct nki_node *node) {
+    if (is_shape(node->subscript.slice))
+        lint_name(lint, LINT_C_SHAPE, node, nki_node_text(lint->tree, node));
+}
+
+/* ---- all of them ---------------------------------------------------------------------------- */
+
+typedef void (*check_fn)(struct lint *lint, const struct nki_node *node);
+static const check_fn checks[NKI_KIND_COUNT] = {
+    [NKI_GLOBAL] = check_global, [NKI_ARG] = check_arg,       [NKI_IF] = check_if,
+    [NKI_WHILE] = check_while,   [NKI_IF_EXP] = check_if_exp, [NKI_SUBSCRIPT] = check_subscript,
+};
+
+static const char *const narrow[] = {
+    "bfloat16",         "float16",     "half",           "tfloat32",         "float8_e4m3",
+    "float8_e4m3fn",    "float8_e5m2", "float8_e8m0fnu", "float8_e4m3fn_x4", "float8_e5m2_x4",
+    "float4_e2m1fn_x4",
+};
+
+static void check_type(struct lint *lint, const struct nki_node *node) {
+    struct str name = {0};
+    if (node->kind == NKI_ATTRIBUTE)
+        name = node->attribute.attr;
+    else if (node->kind == NKI_CONSTANT && node->constant.type == NKI_CONST_STRING)
+        name = node->constant.text;
+    for (size_t i = 0; i < COUNT_OF(narrow); i++)
+        if (str_is(name, narrow[i]))
+            lint_name(lint, LINT_C_NARROW, node, name);
+}
+
+static void find(const struct nki_tree *tree, const struct nki_candidate_options *options,
+                 struct diag_list *diags) {
+    struct nki_lint_options none = {0};
+    struct lint lint = {.tree = tree, .options = &none, .diags = diags};
+    for (uint32_t i = 0; i < tree->n_nodes; i++) {
+        const struct nki_node *node = tree->nodes[i];
+        if (checks[node->kind])
+            checks[node->kind](&lint, node);
+        if (options->looks_for_types)
+            check_type(&lint, node);
+    }
+}
+
+static void check_dialect(const struct nki_tree *tree, const struct nki_tree *original,
+                          struct diag_list *diags) {
+    struct nki_dialect_info now = nki_detect_dialect(tree), was = nki_detect_dialect(original);
+    struct lint lint = {.tree = tree, .diags = diags};
+    if (now.dialect == NKI_DIALECT_UNKNOWN || was.dialect == NKI_DIALECT_UNKNOWN ||
+        now.dialect == was.dialect)
+        return;
+    const char *name =
+        now.dialect == NKI_DIALECT_LEGACY ? "the legacy package neuronxcc.nki" : "the package nki";
+    lint_report(&lint, LINT_C_DIALECT, now.seen, (struct lint_detail){.name = str_of(name)});
+}
+
+/* What is known by code and message, places aside. */
+static void key_print(struct buf *out, const struct diag *diag) {
+    buf_clear(out);
+    buf_printf(out, "%s %s", diag->code, diag->message);
+}
+
+/* The findings that are not among those of the original. */
+static void take_new(const struct diag_list *found, const struct diag_list *before,
+                     struct diag_list *diags) {
+    struct map known = {0};
+    struct buf key = {0};
+    for (size_t i = 0; i < before->all.len; i++) {
+        key_print(&key, &before->all.at[i]);
+        map_put(&known, buf_str(&key));
+    }
+    for (size_t i = 0; i < found->all.len; i++) {
+        const struct diag *diag = &found->all.at[i];
+        key_print(&key, diag);
+        if (map_find(&known, buf_str(&key)))
+            continue;
+        struct diag *copy = diag_add(diags, diag->severity, diag->code, diag->file, diag->line,
+                                     diag->column, "%s", diag->message);
+        copy->end_line = diag->end_line;
+        copy->end_column = diag->end_column;
+    }
+    map_free(&known);
+    buf_free(&key);
+}
+
+static void find_errors(const struct nki_tree *tree, const char *release, struct diag_list *diags) {
+    struct diag_list all = {0};
+    struct nki_lint_options options = {.release = release};
+    nki_lint(tree, &options, &all);
+    for (size_t i = 0; i < all.all.len; i++)
+        if (all.all.at[i].severity == DIAG_ERROR)
+            diag_add(diags, DIAG_ERROR, all.all.at[i].code, all.all.at[i].file, all.all.at[i].line,
+                     all.all.at[i].column, "%s", all.all.at[i].message);
+    diag_free(&all);
+}
+
+/* ---- the list ------------------------------------------------------------------------------- */
+
+static void report(struct lint *lint, const struct guard_finding *finding) {
+    const struct nki_node *node = finding->node;
+    struct nki_span span = nki_span_of(node);
+    if (node->kind == NKI_ATTRIBUTE) /* a chain may go over many lines; it is this part of it */
+        span = node->attribute.attr_span;
+    lint_report(lint, finding->rule, span, (struct lint_detail){.name = finding->name});
+}
+
+/* What the file does beyond the list; the findings of `original` come with an excuse where they
+ * stand as they did there. */
+static void find_beyond(const struct nki_tree *tree, const struct nki_tree *original,
+                        const struct nki_candidate_options *options, struct diag_list *diags) {
+    struct nki_lint_options none = {0};
+    struct lint lint = {.tree = tree, .options = &none, .diags = diags};
+    struct guard_files files = {.kernel = options->path, .reference = options->reference};
+    struct guard guard = {.tree = tree,
+                          .original = original,
+                          .release = options->release,
+                          .files = &files,
+                          .path = options->path};
+    struct map tainted = {0};
+    guard_run(&guard);
+    if (original && !original->errors)
+        guard_excuse(&guard, &tainted);
+    for (size_t i = 0; i < guard.found.len; i++)
+        if (!guard.found.at[i].excused)
+            report(&lint, &guard.found.at[i]);
+    map_free(&tainted);
+    guard_free(&guard);
+    guard_files_free(&files);
+}
+
+void nki_lint_beyond(const struct nki_tree *tree, const struct nki_candidate_options *options,
+                     struct diag_list *diags) {
+    size_t first = diags->all.len;
+    if (tree->errors)
+        return;
+    find_beyond(tree, NULL, options, diags);
+    nki_sort_findings(diags, first);
+}
+
+static void add_beyond(const struct nki_tree *tree, const struct nki_candidate_options *options,
+                       struct diag_list *diags) {
+    struct diag_list found = {0}, before = {0};
+    const struct nki_tree *original = options->original;
+    bool is_allowed = options->allows_original && original && !original->errors;
+    find_beyond(tree, is_allowed ? NULL : original, options, &found);
+    if (is_allowed)
+        find_beyond(original, NULL, options, &before);
+    take_new(&found, &before, diags);
+    diag_free(&found);
+    diag_free(&before);
+}
+
+void nki_lint_candidate(const struct nki_tree *tree, const struct nki_candidate_options *options,
+                        struct diag_list *diags) {
+    const struct nki_tree *original = options->original;
+    struct diag_list found = {0}, before = {0};
+    size_t first = diags->all.len;
+    if (tree->errors)
+        return;
+    add_beyond(tree, options, diags);
+    find(tree, options, &found);
+    find_errors(tree, options->release, &found);
+    if (original && !original->errors) {
+        check_dialect(tree, original, diags);
+        find(original, options, &before);
+        find_errors(original, options->release, &before);
+    }
+    take_new(&found, &before, diags);
+    nki_sort_findings(diags, first);
+    diag_free(&found);
+    diag_free(&before);
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the lints share: their rules, the tree at hand, names as NKI knows them. */
+#ifndef HONE_NKI_RULES_H
+#define HONE_NKI_RULES_H
+
+#include "nki/lint/lint.h"
+
+/* One line per rule: X(ID, code, severity, strict only, message, help). "{}" in the message is the
+ * name involved. Errors outside strict mode are what every Python refuses or what NKI lacks. */
+#define LINT_TABLE(X)                                                                              \
+    X(RETURN_OUTSIDE, "hone-return-outside", ERROR, 0, "'return' stands outside a function",       \
+      "Only the body of a def can return.")                                                        \
+    X(LOOP_OUTSIDE, "hone-loop-outside", ERROR, 0, "'{}' stands outside a loop",                   \
+      "break and continue belong to the body of a for or while in the same function.")             \
+    X(REPEATED_KEYWORD, "hone-repeated-keyword", ERROR, 0,                                         \
+      "the keyword argument '{}' is given twice", "Python refuses the call; remove one of them.")  \
+    X(REPEATED_PARAMETER, "hone-repeated-parameter", ERROR, 0,                                     \
+      "the parameter '{}' is declared twice", "Python refuses the function; rename one of them.")  \
+    X(UNREACHABLE, "hone-unreachable", WARNING, 0,                                                 \
+      "this is never reached: '{}' above it always leaves the block",                              \
+      "Statements after return, raise, break or continue in the same block never run.")            \
+    X(LOOP_SHADOW, "hone-loop-shadow", WARNING, 0,                                                 \
+      "the loop variable '{}' is also that of an enclosing loop; its value is lost there",         \
+      "Use another name, so that the outer loop's index stays usable below the inner loop.")       \
+    X(PARAMETER_SHADOW, "hone-parameter-shadow", WARNING, 0,                                       \
+      "the loop variable '{}' hides the parameter of that name",                                   \
+      "After the first iteration the argument cannot be reached any more; rename one of them.")    \
+    X(UNASSIGNED, "hone-unassigned", WARNING, 0,                                                   \
+      "'{}' is used before it is assigned in this function",                                       \
+      "A name that is assigned anywhere in a function is local in all of it.")                     \
+    X(UNDEFINED, "hone-undefined", WARNING, 0, "'{}' is defined nowhere in this file",             \
+      "It is no parameter, assignment, import, function or builtin; check the spelling or "        \
+      "import it.")                                                                                \
+    X(RANGE_OUTSIDE, "hone-range-outside-for", WARNING, 0,                                         \
+      "{} has its meaning in the header of a for only; here it is a plain range",                  \
+      "Loop over it directly: for i in nl.affine_range(n).")                                       \
+    X(ASSERT_TUPLE, "hone-assert-tuple", WARNING, 0,                                               \
+      "this assertion checks a tuple, which is always true",                                       \
+      "Write assert condition, message without parentheses around both.")                          \
+    X(IS_LITERAL, "hone-is-literal", WARNING, 0,                                                   \
+      "'is' compares identity, not value; compare with == or !=",                                  \
+      "The NKI compiler reads 'is' as == except for None; Python does not.")                       \
+    X(REMOVED, "hone-removed-name", ERROR, 0, "{} is not in NKI since the package nki",            \
+      "The name belonged to neuronxcc.nki (SDK 2.26 and earlier).")                                \
+    X(DEPRECATED, "hone-deprecated-name", WARNING, 0, "{} is deprecated",                          \
+      "It still works, but will be removed.")                                                      \
+    X(REMOVED_HOST, "hone-removed-host-name", WARNING, 0,                                          \
+      "{} is not in NKI since the package nki",                                                    \
+      "The host side of neuronxcc.nki is gone; it does not matter where only the kernel is run.")  \
+    X(JIT_KEYWORD, "hone-jit-keyword", WARNING, 0, "nki.jit does not take the argument '{}'",      \
+      "Releases since NKI 0.3 refuse or ignore it.")                                               \
+    X(REMOVED_KEYWORD, "hone-removed-keyword", ERROR, 0,                                           \
+      "the argument '{}' is not in NKI any more",                                                  \
+      "The parameter was renamed or removed after the release it was written for.")                \
+    X(LEGACY_IMPORT, "hone-legacy-import", ERROR, 0,                                               \
+      "'{}' is the legacy package; a kernel for the package nki cannot use it",                    \
+      "Import nki, nki.language and nki.isa instead.")                                             \
+    X(LEGACY_STORE, "hone-legacy-store", WARNING, 0,                                               \
+      "assigning the result of {} to a tile is deprecated; pass the tile as dst=",                 \
+      "Instructions write the tile given as dst; the old spelling is rewritten by the compiler.")  \
+    X(LEGACY_VALUE, "hone-legacy-value", ERROR, 0,                                                 \
+      "{} returns no tile; allocate one and pass it as dst=",                                      \
+      "Instructions of the package nki write the tile given as dst and return a handle.")          \
+    X(NEWER, "hone-newer-name", ERROR, 0, "{} is not in NKI yet on the target",                    \
+      "The target's release is older than the name. Do without it, or take a newer release "       \
+      "there.")                                                                                    \
+    X(C_IMPORT, "hone-candidate-import", ERROR, 0, "a candidate may not import '{}'",              \
+      "A kernel needs NKI and what computes constants: nki, neuronxcc, nkilib, numpy's "           \
+      "arithmetic, "                                                                               \
+      "math, functools, itertools, operator, typing, enum, dataclasses, and files of the task "    \
+      "that "                                                                                      \
+      "keep to the same. Remove the import.")                                                      \
+    X(C_NAME, "hone-candidate-name", ERROR, 0, "'{}' is not among what a candidate may use",       \
+      "Candidates keep to a list: NKI, arithmetic of numpy and math, Python's plain builtins and " \
+      "containers, what the file itself defines. Compute it with those.")                          \
+    X(C_ATTRIBUTE, "hone-candidate-attribute", ERROR, 0,                                           \
+      "the attribute '{}' is not among what a candidate may reach",                                \
+      "Attributes are those of tensors, arrays, numbers, text and containers, and those that the " \
+      "file's own classes define.")                                                                \
+    X(C_MODULE, "hone-candidate-module", ERROR, 0,                                                 \
+      "a candidate may not hand around the module '{}'",                                           \
+      "Write module.name where the name is needed.")                                               \
+    X(C_ASSIGN, "hone-candidate-assign", ERROR, 0,                                                 \
+      "a candidate may not change '{}', which is not its own",                                     \
+      "Modules and what they hold stay as they are; use a local variable.")                        \
+    X(C_USE, "hone-candidate-use", ERROR, 0, "a candidate may not use '{}' in this way",           \
+      "type() is for comparing, Enum and other classes for class statements, getattr() for names " \
+      "that stand there, nki.jit for the kernel with plain options.")                              \
+    X(C_FORM, "hone-candidate-form", ERROR, 0, "a candidate may not have {}",                      \
+      "A kernel is plain Python in plain ASCII names; write it without.")                          \
+    X(C_KEPT, "hone-candidate-kept", ERROR, 0,                                                     \
+      "'{}' comes from code that only the original kernel may have",                               \
+      "The kernel that all began with goes beyond the list there. What stands unchanged may "      \
+      "stay; "                                                                                     \
+      "new code may not use it unless the person allows it (:allow).")                             \
+    X(C_CALL, "hone-candidate-call", ERROR, 0, "a candidate may not use '{}'",                     \
+      "It runs, changes or measures code around the kernel. Write what is meant directly.")        \
+    X(C_GLOBAL, "hone-candidate-global", ERROR, 0,                                                 \
+      "a candidate may not keep '{}' from one call to the next",                                   \
+      "What a call computes must follow from its arguments; use a local name.")                    \
+    X(C_INTERNALS, "hone-candidate-internals", ERROR, 0,                                           \
+      "a candidate may not look into Python through '{}'",                                         \
+      "Frames, modules and classes lead to the reference and the measurement. Use the arguments.") \
+    X(C_FILE, "hone-candidate-file", ERROR, 0, "a candidate may not read or write files: '{}'",    \
+      "The kernel's inputs are its arguments; load them with dma_copy or nl.load.")                \
+    X(C_SHAPE, "hone-candidate-shape", ERROR, 0,                                                   \
+      "this takes another way for one exact shape: '{}'",                                          \
+      "Compute from the shape (loops over shape // tile); an assert may name what is supported.")  \
+    X(C_CONTENT, "hone-candidate-content", ERROR, 0,                                               \
+      "this decides by the contents of the input '{}'",                                            \
+      "The same work has to be done whatever the inputs hold; select element by element instead.") \
+    X(C_DIALECT, "hone-candidate-dialect", ERROR, 0,                                               \
+      "the candidate is written for {}, the kernel it comes from is not",                          \
+      "Keep the imports and the instruction style of the kernel; its release takes no other.")     \
+    X(C_NARROW, "hone-candidate-narrow", WARNING, 0,                                               \
+      "'{}' is a narrower type that the kernel did not use before",                                \
+      "The precision policy is \"keep\". The inputs' types are not known here, so this is not "    \
+      "certain.")                                                                                  \
+    X(S_LAMBDA, "hone-strict-lambda", ERROR, 1, "the NKI compiler does not accept lambdas",        \
+      "Write a function at module level.")                                                         \
+    X(S_COMPREHENSION, "hone-strict-comprehension", ERROR, 1,                                      \
+      "the NKI compiler does not accept comprehensions and generators", "Fill a list in a loop.")  \
+    X(S_SET, "hone-strict-set", ERROR, 1, "the NKI compiler does not accept sets",                 \
+      "Use a list or a tuple.")                                                                    \
+    X(S_WALRUS, "hone-strict-walrus", ERROR, 1, "the NKI compiler does not accept ':='",           \
+      "Assign in a statement before.")                                                             \
+    X(S_ASYNC, "hone-strict-async", ERROR, 1,                                                      \
+      "the NKI compiler does not accept async, await and yield",                                   \
+      "Kernels are straight-line programs; call functions directly.")                              \
+    X(S_STAR, "hone-strict-star", ERROR, 1, "the NKI compiler does not expand '*'",                \
+      "Write the elements one by one.")                                                            \
+    X(S_DOUBLE_STAR, "hone-strict-double-star", ERROR, 1, "the NKI compiler does not expand '**'", \
+      "Write the keywords one by one.")                                                            \
+    X(S_VARARGS, "hone-strict-varargs", ERROR, 1,                                                  \
+      "the NKI compiler does not accept the parameter *{}",                                        \
+      "Use a fixed number of parameters or pass a tuple.")                                         \
+    X(S_KWARGS, "hone-strict-kwargs", WARNING, 1, "the NKI compiler ignores the parameter **{}",   \
+      "Declare the keywords that are used.")                                                       \
+    X(S_KERNEL_STAR, "hone-strict-kernel-star", ERROR, 1,                                          \
+      "a kernel's signature cannot have keyword-only parameters such as '{}'",                     \
+      "Since NKI 0.3 a '*' in a kernel's signature is refused; remove it.")                        \
+    X(S_FORMAT_SPEC, "hone-strict-format-spec", ERROR, 1,                                          \
+      "the NKI compiler does not accept format specs in f-strings",                                \
+      "Write {x} without the part after the colon.")                                               \
+    X(S_MATMUL, "hone-strict-matmul", ERROR, 1, "the NKI compiler has no '@' operator",            \
+      "Use nisa.nc_matmul.")                                                                       \
+    X(S_CHAINED_IN, "hone-strict-chained-in", ERROR, 1,                                            \
+      "the NKI compiler does not accept '{}' inside a chain of comparisons",                       \
+      "Split the chain with 'and'.")                                                               \
+    X(S_FOR_TARGET, "hone-strict-for-target", ERROR, 1,                                            \
+      "the NKI compiler accepts a simple name only as loop variable",                              \
+      "Loop over an index and take the element inside.")                                           \
+    X(S_LOOP_ELSE, "hone-strict-loop-else", ERROR, 1,                                              \
+      "the NKI compiler does not accept 'else' on a loop",                                         \
+      "Keep a flag and test it after the loop.")                                                   \
+    X(S_WITH, "hone-strict-with", ERROR, 1,                                                        \
+      "the NKI compiler accepts 'with nl.no_reorder():' only",                                     \
+      "Remove the context or move it out of the kernel.")                                          \
+    X(S_INNER_DEF, "hone-strict-inner-def", ERROR, 1,                                              \
+      "the NKI compiler accepts the inner function '{}' only as body of nl.fori_loop or "          \
+      "nl.while_loop",                                                                             \
+      "Move the function to module level and pass what it needs.")                                 \
+    X(S_CLASS, "hone-strict-class", ERROR, 1,                                                      \
+      "the NKI compiler does not accept a class inside a function",                                \
+      "Move the class to module level.")                                                           \
+    X(S_DELETE, "hone-strict-del", ERROR, 1, "the NKI compiler does not accept 'del'",             \
+      "Let the name go out of use; tiles are freed after their last use.")                         \
+    X(S_RAISE, "hone-strict-raise", ERROR, 1, "the NKI compiler does not accept 'raise'",          \
+      "Use assert with a message.")                                                                \
+    X(S_TRY, "hone-strict-try", ERROR, 1, "the NKI compiler does not accept 'try'",                \
+      "Test the condition with if before.")                                                        \
+    X(S_IMPORT, "hone-strict-import", ERROR, 1,                                                    \
+      "the NKI compiler does not accept an import inside a function",                              \
+      "Move the import to the top of the file.")                                                   \
+    X(S_GLOBAL, "hone-strict-global", ERROR, 1,                                                    \
+      "the NKI compiler does not accept 'global' and 'nonlocal'",                                  \
+      "Pass a dict or an object and change it.")                                                   \
+    X(S_DECORATOR, "hone-strict-decorator", ERROR, 1,                                              \
+      "the NKI compiler does not know the decorator '{}'",                                         \
+      "nki.jit, staticmethod and dataclass are accepted.")                                         \
+    X(S_CLASS_BASE, "hone-strict-class-base", ERROR, 1,                                            \
+      "the class '{}' must have the base NKIObject or Enum, and nothing else",                     \
+      "The NKI compiler builds objects of these classes only.")                                    \
+    X(S_CLASS_BODY, "hone-strict-class-body", ERROR, 1,                                            \
+      "the NKI compiler accepts fields, assignments and functions only in a class",                \
+      "Move other statements out of the class.")                                                   \
+    X(S_RANGE, "hone-strict-range", ERROR, 1, "{} takes one to three positional arguments",        \
+      "The NKI compiler refuses keywords and other counts.")                                       \
+    X(S_INT32, "hone-strict-int32", ERROR, 1,                                                      \
+      "{} does not fit 32 bits, as integers of the NKI compiler must",                             \
+      "Split the constant or compute with float.")                                                 \
+    X(S_DICT_KEY, "hone-strict-dict-key", ERROR, 1,                                                \
+      "the keys of a dict must be strings for the NKI compiler",                                   \
+      "Use a list, or strings such as f\"{i}\" as keys.")                                          \
+    X(S_BUILTIN, "hone-strict-builtin", ERROR, 1,                                                  \
+      "the NKI compiler does not have the builtin '{}'",                                           \
+      "It knows range, len, print, min, max, abs, int, float, bool, str, tuple, list, dict, "      \
+      "divmod, isinstance, type, slice and some of math.")                                         \
+    X(S_SLICE_STEP, "hone-strict-slice-step", ERROR, 1, "the step of a slice must be positive",    \
+      "Reverse with an access pattern instead.")
+
+enum lint_rule {
+#define X(id, ...) LINT_##id,
+    LINT_TABLE(X)
+#undef X
+        LINT_COUNT
+};
+
+struct lint {
+    const struct nki_tree *tree;
+    const struct nki_lint_options *options;
+    struct diag_list *diags;
+    bool is_legacy;         /* dialect of the file */
+    struct map aliases;     /* local name -> what it stands for, e.g. "nisa" -> "nisa" */
+    struct map bound;       /* every name that anything in the file binds */
+    struct map loop_bodies; /* strict: functions passed to nl.fori_loop or while_loop */
+    size_t findings;
+    bool imports_all; /* from x import * */
+};
+
+/* What a message is completed by; both may be left out. */
+struct lint_detail {
+    struct str name;  /* replaces "{}" */
+    const char *hint; /* added after a semicolon */
+};
+void lint_report(struct lint *lint, enum lint_rule rule, struct nki_span span,
+                 struct lint_detail detail);
+void lint_node(struct lint *lint, enum lint_rule rule, const struct nki_node *node);
+void lint_name(struct lint *lint, enum lint_rule rule, const struct nki_node *node,
+               struct str name);
+/* A dotted name with its first part replaced by what it was imported as: nl, nisa, nki, or the
+ * module's own name. False for anything but names and attributes. */
+bool lint_canonical(const struct lint *lint, const struct nki_node *node, struct buf *out);
+/* Whether a name can mean the builtin: nothing in the file binds it. */
+bool lint_is_builtin(const struct lint *lint, struct str name);
+
+/* Whether what holds since a release holds on the target; NULL: always. */
+bool lint_holds_since(const struct lint *lint, const char *since);
+void lint_bindings(struct lint *lint); /* lint_names.c: fills aliases and bound */
+void lint_api(struct lint *lint);      /* lint_api.c: removed and deprecated */
+void lint_flow(struct lint *lint);     /* lint_flow.c: order, loops, names */
+void lint_strict(struct lint *lint);   /* lint_strict.c: the compiler's subset */
+void lint_strict_node(struct lint *lint, const struct nki_node *node); /* lint_subset.c */
+void lint_strict_class(struct lint *lint, const struct nki_node *node);
+
+#endif

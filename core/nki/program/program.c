@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of the program: generations, names and operands of instructions, operators, engines,
+ * and the size of access patterns. Making a program is the specialiser's work, printing one is
+ * another file's. */
+#include "nki/program/program.h"
+
+#include <strings.h>
+
+static const struct generation {
+    enum nki_generation generation;
+    const char *name, *alias;
+    int64_t sbuf_bytes;
+} generations[] = {
+#define GENERATION(id, number, ...) {NKI_##id, __VA_ARGS__},
+#include "nki/program/generations.def"
+#undef GENERATION
+};
+
+static const struct {
+    const char *name, *parameters, *engines;
+} ops[NKI_OP_COUNT] = {
+#define INSTR(id, name, parameters, legacy, engines, ...) {name, parameters, engines},
+#include "nki/program/instructions.def"
+#undef INSTR
+};
+
+static const struct {
+    const char *name, *flags;
+} funcs[NKI_FUNC_COUNT] = {[NKI_FUNC_NONE] = {"none", ""},
+#define X(id, name, flags) [NKI_FUNC_##id] = {name, flags},
+                           NKI_FUNC_TABLE(X)
+#undef X
+};
+
+static const char *const engines[NKI_ENGINE_COUNT] = {
+    [NKI_ENGINE_UNKNOWN] = "unknown", [NKI_ENGINE_TENSOR] = "tensor",
+    [NKI_ENGINE_SCALAR] = "scalar",   [NKI_ENGINE_GPSIMD] = "gpsimd",
+    [NKI_ENGINE_DMA] = "dma",         [NKI_ENGINE_VECTOR] = "vector",
+    [NKI_ENGINE_SYNC] = "sync",
+};
+
+enum nki_generation nki_generation_find(const char *name) {
+    for (size_t i = 0; i < COUNT_OF(generations); i++)
+        if (strcasecmp(generations[i].name, name) == 0 ||
+            strcasecmp(generations[i].alias, name) == 0)
+            return generations[i].generation;
+    return (enum nki_generation)0;
+}
+
+static const struct generation *generation_of(enum nki_generation generation) {
+    for (size_t i = 0; i < COUNT_OF(generations); i++)
+        if (generations[i].generation == generation)
+            return &generations[i];
+    HONE_BUG("no such generation");
+}
+
+const char *nki_generation_name(enum nki_generation generation) {
+    return generation_of(generation)->name;
+}
+
+const char *nki_generation_alias(enum nki_generation generation) {
+    return generation_of(generation)->alias;
+}
+
+int64_t nki_generation_sbuf_bytes(enum nki_generation generation) {
+    return generation_of(generation)->sbuf_bytes;
+}
+
+const char *nki_engine_name(enum nki_engine engine) {
+    return engines[engine];
+}
+
+const char *nki_op_name(enum nki_op op) {
+    return ops[op].name;
+}
+
+const char *nki_op_engines(enum nki_op op) {
+    return ops[op].engines;
+}
+
+const char *nki_func_name(enum nki_func func) {
+    return funcs[func].name;
+}
+
+bool nki_func_has(enum nki_func func, char flag) {
+    return strchr(funcs[func].flags, flag) != NULL;
+}
+
+enum nki_func nki_func_find(struct str name) {
+    for (int i = NKI_FUNC_NONE + 1; i < NKI_FUNC_COUNT; i++)
+        if (str_is(name, funcs[i].name))
+            return (enum nki_func)i;
+    return NKI_FUNC_NONE;
+}
+
+/* The next parameter of a row that is an operand: neither `engine`, `name` nor the star. *at moves
+ * behind it. Asked for with every instruction of some kernels: one pass over the text, no
+ * copies. */
+static bool next_operand(const char **at, struct str *name) {
+    const char *p = *at;
+    while (*p) {
+        while (*p == ' ' || *p == ',')
+            p++;
+        name->at = p;
+        while (*p && *p != '=' && *p != ',' && *p != ' ')
+            p++;
+        name->len = (size_t)(p - name->at);
+        while (*p && *p != ',')
+            p++;
+        bool field = (name->len == 6 && memcmp(name->at, "engine", 6) == 0) ||
+                     (name->len == 4 && memcmp(name->at, "name", 4) == 0);
+        if (name->len && name->at[0] != '*' && !field) {
+            *at = p;
+            return true;
+        }
+    }
+    *at = p;
+    return false;
+}
+
+int nki_operand_index(enum nki_op op, const char *name) {
+    const char *at = ops[op].parameters;
+    struct str found;
+    size_t len = strlen(name);
+    for (int i = 0; next_operand(&at, &found); i++)
+        if (found.len == len && memcmp(found.at, name, len) == 0)
+            return i;
+    return -1;
+}
+
+size_t nki_operand_count(enum nki_op op) {
+    const char *at = ops[op].parameters;
+    struct str found;
+    size_t n = 0;
+    while (next_operand(&at, &found))
+        n++;
+    return n;
+}
+
+struct str nki_operand_name(enum nki_op op, size_t index) {
+    const char *at = ops[op].parameters;
+    struct str found;
+    while (next_operand(&at, &found))
+        if (index-- == 0)
+            return found;
+    return (struct str){"", 0};
+}
+
+int64_t nki_ap_count(const struct nki_ap *ap) {
+    int64_t count = 1;
+    for (int d = 0; d < ap->n_dims; d++)
+        count *= ap->count[d];
+    return count;
+}
+
+int64_t nki_ap_free(const struct nki_ap *ap) {
+    int64_t count = 1;
+    for (int d = 1; d < ap->n_dims; d++)
+        count *= ap->count[d];
+    return count;
+}
+
+/* The program itself and its growing arrays are plain allocations, all they point to is in the
+ * arena. */
+void nki_program_free(struct nki_program *program) {
+    if (!program)
+        return;
+    vec_free(&program->storages);
+    vec_free(&program->instrs);
+    vec_free(&program->locs);
+    vec_free(&program->files);
+    vec_free(&program->outputs);
+    arena_free(program->arena);
+    mem_free_(program);
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The program: what a kernel becomes once its inputs are known. A flat sequence of device
+ * instructions whose operands are access patterns over HBM, SBUF and PSUM, each with the source
+ * span it came from. Loops are unrolled, calls inlined, shapes known. */
+#ifndef HONE_NKI_PROGRAM_H
+#define HONE_NKI_PROGRAM_H
+
+#include "base/base.h"
+#include "nki/syntax/syntax.h"
+
+#define NKI_MAX_DIMS 6     /* partition and up to 5 free dimensions */
+#define NKI_PARTITIONS 128 /* of SBUF and PSUM, all generations */
+
+enum nki_generation {
+#define GENERATION(id, number, ...) NKI_##id = number,
+#include "nki/program/generations.def"
+#undef GENERATION
+};
+#define NKI_GENERATION_DEFAULT NKI_GEN3 /* where nobody says which */
+/* "trn2" or "gen3", in any case; 0 when there is none such. */
+enum nki_generation nki_generation_find(const char *name);
+const char *nki_generation_name(enum nki_generation generation);  /* "trn2" */
+const char *nki_generation_alias(enum nki_generation generation); /* "gen3" */
+/* Bytes of an SBUF partition that a kernel can use. */
+int64_t nki_generation_sbuf_bytes(enum nki_generation generation);
+
+enum nki_space { NKI_HBM, NKI_SBUF, NKI_PSUM };
+
+/* nisa.engine and its members' values. UNKNOWN leaves the choice to the device. */
+enum nki_engine {
+    NKI_ENGINE_UNKNOWN,
+    NKI_ENGINE_TENSOR,
+    NKI_ENGINE_SCALAR,
+    NKI_ENGINE_GPSIMD,
+    NKI_ENGINE_DMA,
+    NKI_ENGINE_VECTOR,
+    NKI_ENGINE_SYNC,
+    NKI_ENGINE_COUNT
+};
+const char *nki_engine_name(enum nki_engine engine); /* "vector" */
+
+/* ---- operators: nl.* names that stand as op= of an instruction ------------------------------ */
+
+/* X(ID, "name", flags): b binary ALU, u unary ALU, r legal reduction, i bitvec, c comparison,
+ * a activation function, 4 trn3 only. */
+#define NKI_FUNC_TABLE(X)                                  \
+    X(ADD, "add", "br")                                    \
+    X(SUBTRACT, "subtract", "b")                           \
+    X(MULTIPLY, "multiply", "br")                          \
+    X(DIVIDE, "divide", "b")                               \
+    X(MAXIMUM, "maximum", "br")                            \
+    X(MINIMUM, "minimum", "br")                            \
+    X(ABS_MAX, "abs_max", "b4")                            \
+    X(ABS_MIN, "abs_min", "b4")                            \
+    X(POWER, "power", "b")                                 \
+    X(MOD, "mod", "b")                                     \
+    X(FMOD, "fmod", "b")                                   \
+    X(EQUAL, "equal", "bc")                                \
+    X(NOT_EQUAL, "not_equal", "bc")                        \
+    X(LESS, "less", "bc")                                  \
+    X(LESS_EQUAL, "less_equal", "bc")                      \
+    X(GREATER, "greater", "bc")                            \
+    X(GREATER_EQUAL, "greater_equal", "bc")                \
+    X(LOGICAL_AND, "logical_and", "br")                    \
+    X(LOGICAL_OR, "logical_or", "br")                      \
+    X(LOGICAL_XOR, "logical_xor", "br")                    \
+    X(LOGICAL_NOT, "logical_not", "u")                     \
+    X(BITWISE_AND, "bitwise_and", "bri")                   \
+    X(BITWISE_OR, "bitwise_or", "bri")                     \
+    X(BITWISE_XOR, "bitwise_xor", "bri")                   \
+    X(LEFT_SHIFT, "left_shift", "bi")                      \
+    X(RIGHT_SHIFT, "right_shift", "bi")                    \
+    X(INVERT, "invert", "ui")                              \
+    X(AVERAGE, "average", "r")                             \
+    X(BYPASS, "bypass", "b")                               \
+    X(COPY, "copy", "a")                                   \
+    X(ABS, "abs", "ua")                                    \
+    X(SQUARE, "square", "ua")                              \
+    X(SIGN, "sign", "a")                                   \
+    X(NEGATIVE, "negative", "")                            \
+    X(RELU, "relu", "ua")                                  \
+    X(PRELU, "prelu", "a")                                 \
+    X(EXP, "exp", "a")                                     \
+    X(LOG, "log", "a")                                     \
+    X(SQRT, "sqrt", "a")                                   \
+    X(RSQRT, "rsqrt", "ua")                                \
+    X(RECIPROCAL, "reciprocal", "a")                       \
+    X(SIN, "sin", "a")                                     \
+    X(COS, "cos", "")                                      \
+    X(TAN, "tan", "")                                      \
+    X(ARCTAN, "arctan", "a")                               \
+    X(TANH, "tanh", "a")                                   \
+    X(SIGMOID, "sigmoid", "a")                             \
+    X(SILU, "silu", "a")                                   \
+    X(SILU_DX, "silu_dx", "a")                             \
+    X(SOFTPLUS, "softplus", "a")                           \
+    X(MISH, "mish", "a")                                   \
+    X(GELU, "gelu", "a")                                   \
+    X(GELU_DX, "gelu_dx", "a")                             \
+    X(GELU_APPRX_TANH, "gelu_apprx_tanh", "a")             \
+    X(GELU_APPRX_SIGMOID, "gelu_apprx_sigmoid", "a")       \
+    X(GELU_APPRX_SIGMOID_DX, "gelu_apprx_sigmoid_dx", "a") \
+    X(ERF, "erf", "a")                                     \
+    X(ERF_DX, "erf_dx", "a")                               \
+    X(CEIL, "ceil", "")                                    \
+    X(FLOOR, "floor", "")                                  \
+    X(TRUNC, "trunc", "")
+
+enum nki_func {
+    NKI_FUNC_NONE,
+#define X(id, name, flags) NKI_FUNC_##id,
+    NKI_FUNC_TABLE(X)
+#undef X
+        NKI_FUNC_COUNT
+};
+const char *nki_func_name(enum nki_func func);
+bool nki_func_has(enum nki_func func, char flag);
+enum nki_func nki_func_find(struct str name); /* NKI_FUNC_NONE when unknown */
+
+/* ---- instructions --------------------------------------------------------------------------- */
+
+/* The one table of instructions is nki/instructions.def; this folder reads names and operands from
+ * it, device reads engines, limits, semantics and cost. */
+enum nki_op {
+#define INSTR(id, ...) NKI_OP_##id,
+#include "nki/program/instructions.def"
+#undef INSTR
+    NKI_OP_COUNT
+};
+const char *nki_op_name(enum nki_op op); /* "tensor_scalar" */
+
+/* Where something came from: a span of the kernel's file (or of a file it imports) and the call
+ * that led there. */
+struct nki_loc {
+    uint32_t file;         /* index into program->files */
+    uint32_t line, column; /* from 1; column in bytes */
+    uint32_t start, end;   /* byte span of the statement or call */
+    int32_t caller;        /* index into program->locs, -1: the kernel's own body */
+};
+
+/* One allocation the kernel asked for, or HBM tensor it was given or returns.
+ * On chip a storage is `blocks` pieces of [partitions x block_bytes]: block dimensions (legacy
+ * dialect) and everything else is 1 block. Within a partition the blocks follow each other, so that
+ * byte b of a partition belongs to block b / block_bytes; each block lives, is placed and dies by
+ * itself. */
+struct nki_storage {
+    enum nki_space space;
+    enum dtype dtype;
+    const char *name; /* the label or the variable it was assigned to; "" if neither */
+    uint32_t loc;
+    int n_dims; /* as declared, block dimensions included */
+    int64_t shape[ARRAY_MAX_DIMS];
+    uint32_t partitions; /* on chip: 1..128 in a legal program; checked by device */
+    uint32_t blocks;
+    uint64_t block_bytes;      /* per partition */
+    uint64_t bytes;            /* HBM: whole size */
+    bool zeroed;               /* PSUM of nl.zeros: unwritten reads as 0 instead of NaN */
+    bool shared;               /* shared_hbm */
+    int32_t input;             /* index of the kernel input, -1 */
+    int32_t output;            /* index of the returned tensor, -1 */
+    const void *constant;      /* nl.shared_constant: data in row-major order; else NULL */
+    int32_t address_partition; /* manual placement, -1: automatic */
+    int64_t address_byte;
+};
+
+struct nki_ap;
+
+/* A position that is known on the device only. */
+struct nki_indirect {
+    bool vector;                /* one row index per partition (gather/scatter), else one scalar */
+    const struct nki_ap *index; /* SBUF tile of indices; NULL: a register */
+    int32_t reg;
+    int64_t step;            /* elements of the base per unit of the index */
+    bool skip_out_of_bounds; /* oob_mode.skip */
+    int64_t limit;           /* index values from here on are out of bounds */
+};
+
+/* An access pattern: elements at offset + sum(step[d] * i[d]), d outermost first. On chip
+ * dimension 0 is the partition: element (i0, i1..) lies in partition `partition + step[0] * i0` at
+ * element offset + sum over d >= 1 within that partition. In HBM all dimensions are elements from
+ * the start of the storage. step 0 repeats (broadcast). */
+struct nki_ap {
+    uint32_t storage; /* index into program->storages */
+    enum dtype dtype; /* read as; differs from the storage's after view() */
+    uint8_t n_dims;   /* >= 1; on chip >= 1 with the partition */
+    uint32_t partition;
+    int64_t offset;
+    int64_t step[NKI_MAX_DIMS];
+    int32_t count[NKI_MAX_DIMS];
+    const struct nki_indirect *indirect; /* NULL: none */
+};
+int64_t nki_ap_count(const struct nki_ap *ap); /* elements, all dimensions */
+int64_t nki_ap_free(const struct nki_ap *ap);  /* elements per partition (on chip) */
+
+/* A legacy mask that is no plain box (those shrink the operands): the conjunction of
+ * c0 + sum(c[d] * i[d]) >= 0 over the dimensions of the destination pattern. */
+struct nki_mask {
+    int n_terms;
+    struct nki_mask_term {
+        int64_t c0, c[NKI_MAX_DIMS];
+    } term[4];
+};
+
+enum nki_operand_kind {
+    NKI_OPERAND_NONE, /* not given, or None */
+    NKI_OPERAND_AP,   /* ap */
+    NKI_OPERAND_APS,  /* list.aps: several operands (dma_compute srcs, register lists) */
+    NKI_OPERAND_INT,
+    NKI_OPERAND_FLOAT,
+    NKI_OPERAND_BOOL,
+    NKI_OPERAND_FUNC,  /* i: enum nki_func */
+    NKI_OPERAND_ENUM,  /* i: member value of reduce_cmd, dge_mode, oob_mode, perf_mode.. */
+    NKI_OPERAND_DTYPE, /* i: enum dtype */
+    NKI_OPERAND_INTS,  /* list.ints: masks, axes, patterns flattened [[step, num], ..] */
+    NKI_OPERAND_REG    /* i: register number */
+};
+struct nki_operand {
+    uint8_t kind;
+    uint32_t n; /* of a list */
+    union {
+        const struct nki_ap *ap;
+        const struct nki_ap *const *aps;
+        const int64_t *ints;
+        int64_t i; /* INT, BOOL, FUNC, ENUM, DTYPE, REG */
+        double f;
+    };
+};
+
+/* operands[k] is parameter k of the instruction's row (current dialect's order, dst first), `name`
+ * and `engine` excluded: they are fields. A legacy dtype= and mask= are in dst and `mask`. */
+struct nki_instr {
+    uint16_t op;    /* enum nki_op */
+    uint8_t engine; /* enum nki_engine as asked; device resolves UNKNOWN */
+    uint8_t n_operands;
+    uint32_t loc;
+    uint32_t order_group; /* no_reorder block number, 0: free */
+    const struct nki_operand *operands;
+    const struct nki_mask *mask; /* NULL: none */
+    const char *label;           /* name=, or NULL */
+};
+
+struct nki_program {
+    struct arena *arena; /* owns all of it */
+    enum nki_dialect dialect;
+    enum nki_generation generation;
+    const char *kernel; /* function name */
+    VEC(struct nki_storage) storages;
+    VEC(struct nki_instr) instrs;
+    VEC(struct nki_loc) locs;
+    VEC(const char *) files;
+    VEC(uint32_t) outputs; /* storages in the order they are returned */
+    bool returns_tuple;
+    int n_registers;
+};
+
+/* ---- specialising --------------------------------------------------------------------------- */
+
+enum nki_input_kind {
+    NKI_INPUT_ARRAY,
+    NKI_INPUT_INT,
+    NKI_INPUT_FLOAT,
+    NKI_INPUT_BOOL,
+    NKI_INPUT_STR,
+    NKI_INPUT_NONE
+};
+/* An argument of the kernel call. Arrays need dtype and shape only; data is not read. */
+struct nki_input {
+    const char *name; /* NULL: positional */
+    enum nki_input_kind kind;
+    struct array array;
+    int64_t i;
+    double f;
+    const char *s;
+};
+
+struct nki_specialise_options {
+    const char *function; /* NULL: the one kernel in the file */
+    enum nki_generation generation;
+    const struct nki_input *inputs;
+    size_t n_inputs;
+    int grid[3];                /* SPMD launch grid, 0: none */
+    size_t max_instructions;    /* 0: 8 million */
+    size_t max_steps;           /* evaluation steps of the meta-program; 0: 200 million */
+    size_t max_bytes;           /* memory of program and values; 0: 4 GiB */
+    const volatile int *cancel; /* non-zero stops it; may be NULL */
+    bool partial;               /* inputs that are not given are not an error: evaluation goes as
+                                 * far as it can without them and gives the program up to there */
+};
+
+/* Turns a kernel plus inputs into a program. Findings (errors with file, line, column; warnings)
+ * go to diags. NULL when there was an error. Free with nki_program_free. The tree must live as
+ * long as the call only. */
+struct nki_program *nki_specialise(const struct nki_tree *tree,
+                                   const struct nki_specialise_options *options,
+                                   struct diag_list *diags) CC_MUST_USE;
+void nki_program_free(struct nki_program *program);
+/* Where parameter `name` stands among the operands of an instruction; -1 when it has none. */
+int nki_operand_index(enum nki_op op, const char *name);
+size_t nki_operand_count(enum nki_op op);
+/* The parameter that operand `index` belongs to; empty when there is no such operand. */
+struct str nki_operand_name(enum nki_op op, size_t index);
+/* The engines that can run it, as letters of instructions.def; first is the default. */
+const char *nki_op_engines(enum nki_op op);
+
+/* ---- what a program does with its inputs and outputs ---------------------------------------- */
+
+#define NKI_FACT_OUTPUTS 64
+/* Found by following storages through the instructions in order. It errs on the side of "depends":
+ * a storage that is written in part keeps what it held. */
+struct nki_facts {
+    uint64_t inputs; /* bit i: there is an array argument i (the first 64) */
+    uint64_t read;   /* bit i: some instruction reads it */
+    size_t n_outputs;
+    struct {
+        uint64_t inputs; /* what its contents depend on */
+        double written;  /* share of its elements; NAN: not known */
+        int line;
+        char name[40];
+    } outputs[NKI_FACT_OUTPUTS];
+    /* A float that became a narrower one: by type it was, type it became; the line, 0: never. */
+    int cast[DTYPE_COUNT][DTYPE_COUNT];
+    enum dtype narrowest; /* operand of a matrix product; NONE: there is no product */
+    int narrowest_line;
+};
+void nki_facts_find(const struct nki_program *program, struct nki_facts *facts);
+/* Holds a candidate against the kernel it comes from: an output that depends on no input or is not
+ * written everywhere, an input that is not read any more and, with keeps_precision, types that are
+ * narrower than before. Adds errors with codes "hone-candidate-..." for `file`. */
+void nki_facts_compare(const struct nki_facts *candidate, const struct nki_facts *original,
+                       bool keeps_precision, const char *file, struct diag_list *diags);
+
+/* One line per instruction, for people and golden tests. */
+void nki_program_print(const struct nki_program *program, struct buf *out);
+
+#endif

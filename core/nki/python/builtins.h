@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the builtins share: checking arguments and the rows of their tables. */
+#ifndef HONE_NKI_BUILTINS_H
+#define HONE_NKI_BUILTINS_H
+
+#include "nki/python/interp.h"
+
+#define NATIVE(name) \
+    static bool name(struct interp *in, const struct call *call, struct value *result)
+
+/* Between `least` and `most` positional arguments. */
+bool builtin_arity(struct interp *in, const struct call *call, size_t least, size_t most);
+/* The keyword argument, NULL when it is not given. */
+const struct value *builtin_keyword(const struct call *call, const char *name);
+/* Positional argument k or the keyword `name`; NULL when neither is given. */
+const struct value *builtin_arg(const struct call *call, size_t k, const char *name);
+bool builtin_int(struct interp *in, const struct call *call, struct value value, int64_t *i);
+bool builtin_number(struct interp *in, const struct call *call, struct value value, double *f);
+bool builtin_text(struct interp *in, const struct call *call, struct value value, struct str *text);
+/* The name a native goes by in messages. */
+const char *builtin_name(const struct call *call);
+static inline struct value native_value(const struct value_native *native) {
+    return (struct value){.kind = VALUE_NATIVE, .native = native};
+}
+const struct value_native *native_find(const struct value_native *rows, size_t n, struct str name);
+
+extern const struct value_native builtin_functions[], builtin_types[], builtin_iterators[];
+extern const size_t n_builtin_functions, n_builtin_types, n_builtin_iterators;
+bool builtin_deepcopy(struct interp *in, const struct call *call, struct value *result);
+bool builtin_shallow(struct interp *in, struct value value, struct value *result);
+
+#endif

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The interpreter's own structures, shared by interp*.c, value*.c, builtins*.c and specialise.c;
+ * the API side sees value.h only. */
+#ifndef HONE_NKI_INTERP_H
+#define HONE_NKI_INTERP_H
+
+#include "nki/python/python.h"
+
+#define INTERP_MAX_CALLS 200        /* nested calls of kernel functions */
+#define INTERP_MAX_STACK (3u << 20) /* bytes of C stack under the entry */
+#define INTERP_MAX_TEXT (16u << 20) /* bytes in one string */
+#define INTERP_MAX_ITEMS (1u << 24) /* items in one container */
+#define INTERP_MAX_TEMPS (1u << 16) /* arguments in flight */
+#define INTERP_MAX_KEYWORDS (1u << 12)
+#define INTERP_MAX_PRINTS 200        /* lines of print() kept as notes */
+#define INTERP_MAX_UNITS 100         /* files imported */
+#define INTERP_MODULE_STEPS 2000000u /* for one statement at module level */
+
+/* "No value yet" in a slot; never seen by a kernel. */
+#define UNSET_VALUE ((struct value){.kind = VALUE_KIND_COUNT})
+static inline bool is_unset(struct value v) {
+    return v.kind == VALUE_KIND_COUNT;
+}
+static inline bool is_api(struct value v) {
+    return v.kind >= VALUE_DTYPE && v.kind < VALUE_KIND_COUNT;
+}
+static inline bool is_number(struct value v) {
+    return v.kind == VALUE_INT || v.kind == VALUE_FLOAT || v.kind == VALUE_BOOL;
+}
+static inline bool is_integer(struct value v) {
+    return v.kind == VALUE_INT || v.kind == VALUE_BOOL;
+}
+static inline int64_t integer_of(struct value v) {
+    return v.kind == VALUE_BOOL ? v.b : v.i;
+}
+static inline double number_of(struct value v) {
+    return v.kind == VALUE_FLOAT ? v.f : (double)integer_of(v);
+}
+static inline struct str text_of(struct value v) {
+    return (struct str){v.str->at, v.str->len};
+}
+
+/* ---- names and scopes: made once for a file ------------------------------------------------- */
+
+enum ref_kind { REF_NONE, REF_FRAME, REF_GLOBAL };
+/* Where a name lives: `depth` frames outwards, or in the unit's globals. */
+struct ref {
+    uint8_t kind;
+    uint16_t depth;
+    uint32_t slot;
+};
+/* What the interpreter knows about one node; indexed by node->id. */
+struct cell {
+    union {
+        struct ref ref;        /* NAME, ARG, FUNCTION_DEF, CLASS_DEF, ALIAS, handler */
+        struct value constant; /* CONSTANT */
+        struct {               /* ATTRIBUTE: its name, and the last module lookup */
+            const struct value_str *name;
+            const struct value_module *module;
+            const struct value *value;
+        } attr;
+    };
+    struct scope *scope; /* FUNCTION_DEF, LAMBDA, CLASS_DEF, comprehensions */
+};
+
+enum scope_kind { SCOPE_MODULE, SCOPE_FUNCTION, SCOPE_CLASS, SCOPE_BLOCK };
+struct scope {
+    enum scope_kind kind;
+    struct scope *parent;
+    struct scope *host; /* whose frame holds the slots: itself, or of a block */
+    struct unit *unit;
+    const struct nki_node *node;
+    struct map names;           /* name -> slot + 1 */
+    struct map outside;         /* names declared global (1) or nonlocal (2) */
+    VEC(struct str) slot_names; /* of a host; "" for slots of blocks */
+    uint32_t n_params;          /* the first slots, in order */
+    bool captured;              /* inner functions read its frame */
+    bool yields;
+    struct frame *free_frames; /* for reuse when not captured */
+};
+
+/* One source file. */
+struct unit {
+    const struct nki_tree *tree;
+    struct nki_tree *own_tree; /* when parsed here, else NULL */
+    const char *path;
+    const char *name; /* __name__ */
+    uint32_t file;    /* index into program->files */
+    struct cell *cells;
+    struct scope *scope; /* SCOPE_MODULE */
+    VEC(struct scope *) scopes;
+    VEC(struct value) globals;
+    VEC(const char *) broken;               /* why a global has no value; NULL when it has */
+    VEC(const struct value_module *) stars; /* from .. import * */
+    struct value module;                    /* itself, for those who import it */
+    bool started;
+};
+
+struct frame {
+    struct frame *outer; /* where the function was defined */
+    struct frame *caller;
+    const struct value_function *function; /* NULL: a module or class body */
+    struct scope *scope;
+    struct unit *unit;
+    const struct nki_node *call; /* in the caller */
+    struct str target;           /* what the caller assigns the result to */
+    int32_t site;                /* program->locs of the call, -1 none, -2 not asked */
+    struct value result;
+    struct value_seq *yields;
+    struct frame *next_free;
+    struct value slots[];
+};
+
+/* ---- functions, classes, objects ------------------------------------------------------------ */
+
+struct value_function {
+    const struct nki_node *node; /* FUNCTION_DEF or LAMBDA */
+    struct scope *scope;
+    struct frame *closure;
+    struct unit *unit;
+    struct value *defaults; /* one per parameter, unset where there is none */
+    const char *name;
+    const struct value_class *owner; /* of a method, for super() */
+    enum function_form { FUNCTION_PLAIN, FUNCTION_STATIC, FUNCTION_CLASS, FUNCTION_PROPERTY } form;
+    struct value_function *setter;
+    bool is_kernel;                 /* nki.jit and the like */
+    const struct nki_node *skipped; /* a decorator nobody knows */
+    int launch[3];                  /* kernel[grid]: its dimensions; 0: called plainly */
+};
+
+struct attr {
+    const struct value_str *name; /* interned */
+    struct value value;
+};
+struct attrs {
+    struct attr *at;
+    uint32_t len, cap;
+};
+struct field {
+    const struct value_str *name;
+    struct value default_value; /* unset: none */
+    struct value factory;       /* unset: none */
+    bool in_init;
+};
+enum class_form { CLASS_PLAIN, CLASS_ENUM, CLASS_TUPLE, CLASS_EXCEPTION };
+struct value_class {
+    const char *name;
+    struct value_class *bases[8];
+    int n_bases;
+    struct attrs attrs;
+    VEC(struct field) fields; /* in an arena */
+    enum class_form form;
+    bool is_data, frozen, is_int, is_flag, generated; /* generated: constructor from fields */
+    bool lenient;              /* a dataclass that is an NKIObject: fields may lack */
+    VEC(struct value) members; /* of an Enum, in an arena */
+    struct value (*make)(struct interp *, const struct call *);
+};
+struct value_object {
+    struct value_class *cls;
+    struct attrs attrs;
+    struct value inner; /* Enum: its value; namedtuple: the tuple */
+};
+
+/* ---- the interpreter ------------------------------------------------------------------------ */
+
+enum flow { FLOW_NEXT, FLOW_BREAK, FLOW_CONTINUE, FLOW_RETURN, FLOW_ERROR };
+
+struct failure {
+    bool set, fatal; /* fatal: budgets and cancelling; no except stops it */
+    char code[40];
+    char *message; /* in the heap */
+    struct unit *unit;
+    struct nki_span span;
+    struct value exception; /* VALUE_OBJECT when raised or caught, else None */
+    struct trace_row {
+        struct unit *unit;
+        const struct nki_node *call;
+        const char *callee;
+    } trace[12];
+    int n_trace, more_trace;
+};
+
+struct interp {
+    struct arena *heap; /* values; ends with the specialisation */
+    struct nki_program *program;
+    const struct nki_specialise_options *options;
+    const struct interp_objects *objects;
+    struct api *api;            /* the API side's state; ends with the program */
+    int grid[3], program_id[3]; /* of the SPMD instance that is being evaluated */
+    const struct nki_tree *tree;
+    struct diag_list *diags;
+    enum nki_dialect dialect;
+    struct frame *frame;
+    const struct nki_node *native_call; /* the call a native was entered by */
+    const struct nki_node *target_node; /* the expression being assigned ... */
+    struct str target;                  /* ... and to what */
+    const char *stack_base;
+    int depth;
+    int tolerant; /* > 0: at module level, where errors are put off */
+    int printed;
+    uint64_t steps, next_check, max_steps;
+    size_t max_instructions, max_bytes;
+    struct value *temps;
+    size_t n_temps;
+    struct value_keyword *keywords;
+    size_t n_keywords;
+    struct failure failure;
+    struct value handled; /* the exception of the except block we are in */
+    VEC(struct unit *) units;
+    struct map interned; /* text -> struct value_str */
+    struct map builtins; /* name -> struct value */
+    struct signature_slot {
+        const char *text;
+        const struct signature *signature;
+    } * signatures;
+    struct loc_slot {
+        uint64_t key;
+        uint32_t loc;
+    } * locs;
+    size_t n_locs, loc_cap;
+    VEC(uint64_t) warned;
+};
+
+/* interp.c */
+struct interp *interp_new(const struct nki_tree *tree, const struct nki_specialise_options *options,
+                          const struct interp_objects *objects, struct diag_list *diags);
+void interp_free(struct interp *in); /* all but the program */
+bool interp_fatal(struct interp *in, const struct nki_node *node, const char *code,
+                  const char *format, ...) CC_PRINTF(4, 5);
+bool interp_check(struct interp *in, const struct nki_node *node);
+void interp_report(struct interp *in); /* the failure as diagnostics */
+void interp_note(struct interp *in, const struct nki_node *node, struct str text);
+const struct value_str *interp_intern(struct interp *in, struct str text);
+static inline bool interp_step(struct interp *in, const struct nki_node *node) {
+    return ++in->steps < in->next_check || interp_check(in, node);
+}
+bool interp_room(struct interp *in, const struct nki_node *node, uint64_t count, size_t size);
+const char *interp_site(struct interp *in, struct unit *unit, const struct nki_node *node);
+
+/* interp_scope.c */
+void scope_resolve(struct interp *in, struct unit *unit);
+void scope_free(struct unit *unit);
+uint32_t unit_global(struct unit *unit, struct str name); /* its slot, made when missing */
+bool unit_find(const struct unit *unit, struct str name, uint32_t *slot);
+
+/* interp_import.c */
+struct unit *unit_new(struct interp *in, const struct nki_tree *tree, const char *name);
+bool unit_run(struct interp *in, struct unit *unit); /* its module level, tolerantly */
+bool import_module(struct interp *in, const struct nki_node *node, struct str path,
+                   struct value *result);
+enum flow exec_import(struct interp *in, const struct nki_node *stmt);
+enum flow exec_import_from(struct interp *in, const struct nki_node *stmt);
+bool module_is_unknown(struct value value);
+const struct value_module *builtin_module(struct str path);
+
+/* interp_name.c */
+bool load_ref(struct interp *in, const struct nki_node *node, struct ref ref, struct value *result);
+void store_ref(struct interp *in, struct ref ref, struct value value);
+
+/* interp_expr.c */
+bool eval(struct interp *in, const struct nki_node *node, struct value *result);
+bool eval_truth(struct interp *in, const struct nki_node *node, bool *truth);
+bool eval_key(struct interp *in, const struct nki_node *node, struct value *key);
+/* interp_comp.c */
+bool eval_comprehension(struct interp *in, const struct nki_node *node, struct value *result);
+
+/* interp_ops.c */
+bool op_binary(struct interp *in, const struct nki_node *node, enum nki_binary op, struct value a,
+               struct value b, struct value *result);
+bool op_compare(struct interp *in, const struct nki_node *node, enum nki_comparison op,
+                struct value a, struct value b, struct value *result);
+bool op_unary(struct interp *in, const struct nki_node *node, enum nki_unary op, struct value a,
+              struct value *result);
+bool op_less(struct interp *in, const struct nki_node *node, struct value a, struct value b,
+             bool *less);
+bool op_length(struct interp *in, const struct nki_node *node, struct value v, int64_t *length);
+bool op_contains(struct interp *in, const struct nki_node *node, struct value item,
+                 struct value container, bool *found);
+int64_t range_length(const struct value_range *range);
+
+/* interp_item.c */
+bool get_item(struct interp *in, const struct nki_node *node, struct value object, struct value key,
+              struct value *result);
+bool set_item(struct interp *in, const struct nki_node *node, struct value object, struct value key,
+              struct value item);
+bool del_item(struct interp *in, const struct nki_node *node, struct value object,
+              struct value key);
+
+/* interp_attr.c: what an attribute is, and (else unset) the object it is a method of. */
+struct attribute {
+    bool found;
+    struct value value, self;
+};
+bool get_attr(struct interp *in, const struct nki_node *node, struct value object,
+              const struct value_str *name, struct attribute *result);
+bool get_attr_value(struct interp *in, const struct nki_node *node, struct value object,
+                    const struct value_str *name, struct value *result);
+bool set_attr(struct interp *in, const struct nki_node *node, struct value object,
+              const struct value_str *name, struct value value);
+bool has_attr(struct interp *in, const struct nki_node *node, struct value object,
+              const struct value_str *name);
+struct value *attrs_find(const struct attrs *attrs, const struct value_str *name);
+void attrs_put(struct interp *in, struct attrs *attrs, const struct value_str *name,
+               struct value value);
+struct value *class_find(const struct value_class *cls, const struct value_str *name);
+bool class_is(const struct value_class *cls, const struct value_class *base);
+/* A method of an object by name, e.g. "__add__". */
+bool find_method(struct interp *in, struct value object, const char *name, struct value *method);
+/* Calls object.name(args) when there is such a method; *found says so. At most 3 arguments. */
+struct method_use {
+    struct value object;
+    const char *name;
+    const struct value *args;
+    size_t n;
+};
+bool call_method(struct interp *in, const struct nki_node *node, const struct method_use *use,
+                 bool *found, struct value *result);
+
+/* interp_call.c */
+bool eval_call(struct interp *in, const struct nki_node *node, struct value *result);
+bool call_value(struct interp *in, const struct call *call, struct value callee,
+                struct value *result);
+bool call_function(struct interp *in, const struct call *call, struct value_function *function,
+                   struct value *result);
+struct value make_function(struct interp *in, const struct nki_node *node);
+bool function_defaults(struct interp *in, struct value_function *function);
+struct frame *frame_new(struct interp *in, struct scope *scope, struct frame *outer);
+
+/* interp_stmt.c */
+enum flow exec_block(struct interp *in, const struct nki_list *body);
+enum flow exec(struct interp *in, const struct nki_node *stmt);
+bool assign_target(struct interp *in, const struct nki_node *target, struct value value);
+
+/* interp_loop.c: iterating without making a list where that is possible. */
+struct iteration {
+    struct value over;
+    int64_t at, length;
+    const struct value_seq *items;
+};
+bool iterate(struct interp *in, const struct nki_node *node, struct value over,
+             struct iteration *it);
+bool iterate_next(struct iteration *it, struct interp *in, struct value *item);
+enum flow exec_for(struct interp *in, const struct nki_node *stmt);
+enum flow exec_while(struct interp *in, const struct nki_node *stmt);
+
+/* interp_class.c */
+enum flow exec_function_def(struct interp *in, const struct nki_node *stmt);
+enum flow exec_class_def(struct interp *in, const struct nki_node *stmt);
+bool instantiate(struct interp *in, const struct call *call, struct value_class *cls,
+                 struct value *result);
+struct value_class *class_new(struct interp *in, const char *name, struct value_class *base);
+struct value object_new(struct interp *in, struct value_class *cls);
+
+/* interp_except.c */
+enum flow exec_raise(struct interp *in, const struct nki_node *stmt);
+enum flow exec_try(struct interp *in, const struct nki_node *stmt);
+bool builtin_exception(struct interp *in, const char *name, struct value *result);
+
+/* builtins*.c */
+bool builtin_find(struct interp *in, struct str name, struct value *result);
+const struct value_native *named_tuple_method(struct str name);
+const struct value_native *method_find(enum value_kind kind, bool is_set, struct str name);
+bool type_matches(struct interp *in, struct value value, struct value type);
+struct value type_of(struct interp *in, struct value value);
+bool native_is_type(const struct value_native *native, enum value_kind *kind);
+bool sort_items(struct interp *in, const struct call *call, struct value *items, size_t n);
+
+/* Methods and module attributes as rows. */
+struct method_table {
+    const struct value_native *rows;
+    size_t n;
+};
+extern const struct method_table str_methods, list_methods, tuple_methods, dict_methods,
+    set_methods;
+
+/* value_format.c */
+void format_float(double f, struct buf *out); /* as Python's repr */
+void value_repr(struct interp *in, struct value value, struct buf *out);
+bool format_value(struct interp *in, const struct nki_node *node, struct value value,
+                  struct str spec, struct buf *out);
+bool format_percent(struct interp *in, const struct nki_node *node, struct str format,
+                    struct value args, struct value *result);
+bool format_braces(struct interp *in, const struct call *call, struct str format,
+                   struct value *result);
+
+/* value.c */
+struct value value_text(struct interp *in, const char *format, ...) CC_PRINTF(2, 3);
+struct value value_take(struct interp *in, struct buf *buf); /* its text; frees it */
+uint64_t value_hash(struct value value);
+bool value_same(struct value a, struct value b); /* `is` */
+struct value value_range_of(struct interp *in, int64_t start, int64_t stop, int64_t step);
+struct value_seq *seq_new(struct interp *in, size_t n);
+
+#endif

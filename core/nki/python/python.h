@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The interpreter of kernel Python and its values: what names in a kernel stand for while it is
+ * specialised. It evaluates Python and knows nothing of NKI: a table (struct interp_objects) gives
+ * modules and tensors their meaning. */
+#ifndef HONE_NKI_PYTHON_H
+#define HONE_NKI_PYTHON_H
+
+#include "nki/program/program.h"
+
+struct interp;
+
+enum value_kind {
+    VALUE_NONE,
+    VALUE_BOOL,
+    VALUE_INT,
+    VALUE_FLOAT,
+    VALUE_STR,
+    VALUE_ELLIPSIS,
+    VALUE_SLICE, /* slice: start, stop, step */
+    VALUE_TUPLE,
+    VALUE_LIST,
+    VALUE_DICT,
+    VALUE_RANGE,
+    VALUE_FUNCTION, /* def or lambda of the kernel's file, with its closure */
+    VALUE_CLASS,
+    VALUE_OBJECT,
+    VALUE_BOUND,  /* bound: self + function or native */
+    VALUE_NATIVE, /* a builtin written in C */
+    VALUE_MODULE, /* nki, nl, nisa, math, np, ... : attributes by a native lookup */
+    /* from here on the API side owns meaning and operators */
+    VALUE_DTYPE,    /* i: enum dtype */
+    VALUE_FUNC,     /* i: enum nki_func; nl.exp: callable and an op= constant */
+    VALUE_ENUM,     /* enumeration: members of nisa.engine, reduce_cmd, buffers ... */
+    VALUE_TENSOR,   /* tensor: a view of a storage (tensor.h) */
+    VALUE_INDEX,    /* index: legacy arange/mgrid expression or mask (tensor.h) */
+    VALUE_REGISTER, /* i: register number */
+    VALUE_HOST,     /* host: numpy constant, host array (tensor.h) */
+    VALUE_KIND_COUNT
+};
+
+struct value {
+    enum value_kind kind;
+    union {
+        bool b;
+        int64_t i;
+        double f;
+        const struct value_str *str;
+        struct value_slice *slice;
+        struct value_seq *seq; /* TUPLE (immutable), LIST */
+        struct value_dict *dict;
+        struct value_range *range;
+        struct value_function *function;
+        struct value_class *cls;
+        struct value_object *object;
+        struct value_bound *bound;
+        const struct value_native *native;
+        const struct value_module *module;
+        const struct value_enum *enumeration;
+        struct tensor *tensor;
+        const struct index_expr *index;
+        struct array *host;
+    };
+};
+
+struct value_str {
+    size_t len;
+    const char *at;
+};
+struct value_slice {
+    struct value start, stop, step;
+}; /* VALUE_NONE where left out */
+/* Items live in an arena: add with value_push, never with vec_push. */
+struct value_seq {
+    VEC(struct value) items;
+};
+struct value_range {
+    int64_t start, stop, step;
+};
+struct value_pair {
+    struct value key, value;
+};
+/* Pairs in the order they were put, in an arena; a set is a dict without values. Change it with
+ * value_dict_put and value_dict_remove only. */
+struct value_dict {
+    VEC(struct value_pair) pairs;
+    uint32_t *slots;
+    size_t n_slots;
+    bool is_set;
+    struct value factory;
+}; /* of a defaultdict; else None */
+struct value_bound {
+    struct value self, callee;
+};
+struct value_enum {
+    const char *type, *member;
+    int64_t number;
+};
+
+/* A call as a native sees it. Keywords keep source order; node is the call expression, for
+ * spans. */
+struct call {
+    const struct nki_node *node;
+    const struct value *args;
+    size_t n_args;
+    const struct value_keyword {
+        struct str name;
+        struct value value;
+    } * keywords;
+    size_t n_keywords;
+    struct value self; /* of a bound native; VALUE_NONE else */
+    const void *data;  /* of the native that is called */
+};
+/* Returns false after interp_error. */
+typedef bool native_fn(struct interp *in, const struct call *call, struct value *result);
+struct value_native {
+    const char *name; /* as shown in messages: "nl.load" */
+    native_fn *run;
+    const void *data; /* a row of a table: call->data */
+};
+struct value_module {
+    const char *name; /* "nki.language" */
+    /* Fills *result; false when there is no such attribute (no error set: the interpreter says so,
+     * unless the lookup called interp_error itself). */
+    bool (*get)(struct interp *in, const struct nki_node *node, const struct value_module *module,
+                struct str name, struct value *result);
+};
+
+#define NONE_VALUE ((struct value){.kind = VALUE_NONE})
+static inline struct value value_int(int64_t i) {
+    return (struct value){.kind = VALUE_INT, .i = i};
+}
+static inline struct value value_bool(bool b) {
+    return (struct value){.kind = VALUE_BOOL, .b = b};
+}
+static inline struct value value_float(double f) {
+    return (struct value){.kind = VALUE_FLOAT, .f = f};
+}
+struct value value_string(struct interp *in, struct str text);
+struct value value_tuple(struct interp *in, const struct value *items, size_t n);
+struct value value_list(struct interp *in, const struct value *items, size_t n);
+struct value value_bind(struct interp *in, struct value self, const struct value_native *native);
+void value_push(struct interp *in, struct value_seq *seq, struct value item);
+struct value value_new_dict(struct interp *in);
+void value_dict_put(struct interp *in, struct value_dict *dict, struct value key,
+                    struct value item);
+/* The pair of the key; NULL when absent. */
+struct value_pair *value_dict_find(const struct value_dict *dict, struct value key);
+bool value_dict_remove(struct value_dict *dict, struct value key);
+const char *value_type_name(struct value value); /* "int", "tensor", .. for messages */
+/* repr-like text for print, f-strings and messages. */
+void value_print(struct interp *in, struct value value, struct buf *out);
+/* Python equality; tensors and index expressions are compared by identity here. */
+bool value_equal(struct value a, struct value b);
+
+/* ---- what the interpreter offers to the API side -------------------------------------------- */
+
+struct arena *interp_arena(struct interp *in); /* lives as long as the program */
+struct nki_program *interp_program(struct interp *in);
+const struct nki_specialise_options *interp_options(const struct interp *in);
+enum nki_dialect interp_dialect(const struct interp *in);
+/* Adds an error at the node with the call stack as notes, and makes the evaluation stop.
+ * Returns false. A raised Python exception of the kernel itself goes the same way. */
+bool interp_error(struct interp *in, const struct nki_node *node, const char *code,
+                  const char *format, ...) CC_PRINTF(4, 5);
+void interp_warn(struct interp *in, const struct nki_node *node, const char *code,
+                 const char *format, ...) CC_PRINTF(4, 5); /* once per place and code */
+/* Appends an instruction to the program, with its loc already set. False after interp_error when
+ * the budget of instructions or memory is used up. */
+bool interp_emit(struct interp *in, const struct nki_node *node, const struct nki_instr *instr);
+/* nl.program_id(axis) of the instance of an SPMD launch that is being evaluated. */
+int interp_program_id(const struct interp *in, int axis);
+/* The three dimensions of the launch; 0 where it has none. */
+const int *interp_grid(const struct interp *in);
+/* Counts work that C code does for a kernel (n items of a loop); false after interp_error when a
+ * budget is used up or the user cancelled. */
+bool interp_spend(struct interp *in, const struct nki_node *node, uint64_t steps);
+/* Index into program->locs for a node under the present call stack. */
+uint32_t interp_loc(struct interp *in, const struct nki_node *node);
+bool interp_call(struct interp *in, const struct nki_node *node, struct value callee,
+                 const struct value *args, size_t n_args, struct value *result);
+/* The items of anything a kernel can iterate over (tuple, list, range, dict, str ..). */
+bool interp_items(struct interp *in, const struct nki_node *node, struct value value,
+                  const struct value_seq **items);
+/* A builtin of Python or of its standard library that has no module of its own in hone:
+ * "NKIObject", "Enum", "range". False when there is none. */
+bool interp_builtin(struct interp *in, const char *name, struct value *result);
+bool interp_truth(struct interp *in, const struct nki_node *node, struct value value, bool *truth);
+/* The name the result of the call is being assigned to ("x_tile"), "" when there is none: labels
+ * of storages. */
+struct str interp_target_name(const struct interp *in);
+/* Binds a call to a signature like "dst, src, *, engine=None": fills values[k] for parameter k of
+ * the signature (VALUE_NONE and given[k] = false where left out). Errors name the call. The
+ * signature's parse is cached. */
+struct signature;
+const struct signature *interp_signature(struct interp *in, const char *text);
+size_t signature_count(const struct signature *signature);
+int signature_find(const struct signature *signature, struct str name); /* -1: none */
+struct str signature_name(const struct signature *signature, size_t k);
+bool interp_bind(struct interp *in, const struct call *call, const struct signature *signature,
+                 struct value *values, bool *given);
+
+/* Where the API side keeps its own state, from the arena: *slot is NULL at the start. */
+struct api;
+struct api **interp_api(struct interp *in);
+
+/* ---- what the interpreter does not know itself ---------------------------------------------- */
+
+/* A launch kernel[grid](..) inside the evaluation: where its shared tensors start. */
+struct interp_launch {
+    size_t first_shared, instances;
+};
+
+/* What values of kind VALUE_DTYPE and beyond do, and which modules there are: whoever makes an
+ * interpreter says it (api_objects is NKI's). Each function returns false after interp_error. `op`
+ * is the operator of the syntax tree. */
+struct interp_objects {
+    /* A module by its import path ("neuronxcc.nki.language", "numpy"); NULL when there is none. */
+    const struct value_module *(*module)(struct interp *in, struct str path);
+    /* Operators where one side is such a value. */
+    bool (*binary)(struct interp *in, const struct nki_node *node, enum nki_binary op,
+                   struct value a, struct value b, struct value *result);
+    bool (*compare)(struct interp *in, const struct nki_node *node, enum nki_comparison op,
+                    struct value a, struct value b, struct value *result);
+    bool (*unary)(struct interp *in, const struct nki_node *node, enum nki_unary op, struct value a,
+                  struct value *result);
+    /* target op= b for a tensor target (name or subscript): accumulation into PSUM, in-place
+     * update. *result is what the target name is bound to afterwards. */
+    bool (*inplace)(struct interp *in, const struct nki_node *node, enum nki_binary op,
+                    struct value target, struct value b, struct value *result);
+    /* The axis of a tuple that nl.mgrid[..] gave: .p, .x, .y ..; false when it has none such. */
+    bool (*grid_axis)(struct value tuple, struct str name, struct value *result);
+    bool (*getattr)(struct interp *in, const struct nki_node *node, struct value object,
+                    struct str name, struct value *result);
+    bool (*getitem)(struct interp *in, const struct nki_node *node, struct value object,
+                    struct value key, struct value *result);
+    bool (*setitem)(struct interp *in, const struct nki_node *node, struct value object,
+                    struct value key, struct value item);
+    /* Calling a VALUE_FUNC (nl.exp(x)), a VALUE_DTYPE (np.float32(1)) or VALUE_ENUM. */
+    bool (*call)(struct interp *in, const struct call *call, struct value callee,
+                 struct value *result);
+    bool (*truth)(struct interp *in, const struct nki_node *node, struct value value, bool *truth);
+    /* Iteration count of the ranges nl.affine_range .. are VALUE_RANGE already; len() of the rest.
+     */
+    bool (*length)(struct interp *in, const struct nki_node *node, struct value value,
+                   int64_t *len);
+    /* `with nl.no_reorder():` and other contexts: enter returns the value bound by `as`. */
+    bool (*enter)(struct interp *in, const struct nki_node *node, struct value context,
+                  struct value *result);
+    bool (*leave)(struct interp *in, const struct nki_node *node, struct value context);
+    /* Parameter k of the kernel from the options' inputs, and what the kernel returned. */
+    bool (*parameter)(struct interp *in, const struct nki_node *node, const struct nki_input *input,
+                      size_t index, struct str name, struct value *result);
+    bool (*returned)(struct interp *in, const struct nki_node *node, struct value value);
+    /* Launches: begin comes first, next before each instance (counted from 0), end after the last.
+     */
+    struct interp_launch (*launch_begin)(struct interp *in);
+    void (*launch_next)(struct interp *in, const struct interp_launch *launch, size_t instance);
+    void (*launch_end)(struct interp *in, const struct interp_launch *launch);
+};
+
+/* As nki_specialise, with these objects. */
+struct nki_program *interp_specialise(const struct nki_tree *tree,
+                                      const struct nki_specialise_options *options,
+                                      const struct interp_objects *objects,
+                                      struct diag_list *diags) CC_MUST_USE;
+
+#endif

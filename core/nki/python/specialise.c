@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a tree and inputs to a program: finds the kernel function, hands it its arguments, evaluates
+ * it, and gives back the program or the reason why there is none. */
+#include "nki/python/interp.h"
+
+static const struct nki_list *params_of(const struct nki_node *function) {
+    return &function->function_def.args->arguments.args;
+}
+
+static void describe_params(const struct nki_node *function, struct buf *out) {
+    const struct nki_list *params = params_of(function);
+    for (uint32_t i = 0; i < params->len; i++)
+        buf_printf(out, "%s" STR_FMT "%s", i ? ", " : "", STR_ARG(params->at[i]->arg.name),
+                   params->at[i]->arg.default_value ? "=" : "");
+    if (!params->len)
+        buf_puts(out, "none");
+}
+
+static bool wrong_inputs(struct interp *in, const struct nki_node *function, const char *what,
+                         struct str name) {
+    struct buf params = {0};
+    describe_params(function, &params);
+    interp_error(in, function, "TypeError",
+                 "%s '" STR_FMT "'; the parameters of " STR_FMT " are: %s", what, STR_ARG(name),
+                 STR_ARG(function->function_def.name), params.at);
+    buf_free(&params);
+    return false;
+}
+
+static const struct nki_node *param_named(const struct nki_node *function, struct str name,
+                                          size_t *index) {
+    const struct nki_list *params = params_of(function);
+    for (uint32_t i = 0; i < params->len; i++)
+        if (str_equal(params->at[i]->arg.name, name)) {
+            *index = i;
+            return params->at[i];
+        }
+    return NULL;
+}
+
+static bool takes_any(const struct nki_node *function, enum nki_arg_form form) {
+    const struct nki_list *params = params_of(function);
+    for (uint32_t i = 0; i < params->len; i++)
+        if (params->at[i]->arg.form == form)
+            return true;
+    return false;
+}
+
+/* Parameters that neither an input nor a default gives a value. */
+static bool check_missing(struct interp *in, const struct nki_node *function, size_t positional) {
+    const struct nki_list *params = params_of(function);
+    for (size_t i = positional; i < params->len; i++) {
+        const struct nki_node *param = params->at[i];
+        bool given = param->arg.default_value != NULL || param->arg.form == NKI_ARG_STAR ||
+                     param->arg.form == NKI_ARG_DOUBLE_STAR;
+        for (size_t k = 0; k < in->options->n_inputs && !given; k++)
+            given =
+                in->options->inputs[k].name && str_is(param->arg.name, in->options->inputs[k].name);
+        if (!given)
+            return wrong_inputs(in, function, "there is no input for parameter", param->arg.name);
+    }
+    return true;
+}
+
+struct arguments {
+    struct value *args;
+    struct value_keyword *keywords;
+    size_t n_args, n_keywords;
+};
+
+static bool add_input(struct interp *in, const struct nki_node *function,
+                      const struct nki_input *input, struct arguments *a) {
+    const struct nki_list *params = params_of(function);
+    struct value value;
+    size_t index = a->n_args;
+    if (!input->name) {
+        const struct nki_node *param = index < params->len ? params->at[index] : NULL;
+        bool fits = param && param->arg.form <= NKI_ARG_STAR;
+        if (!fits && !takes_any(function, NKI_ARG_STAR))
+            return wrong_inputs(in, function, "too many inputs for", function->function_def.name);
+        struct str name = param ? param->arg.name : STR("args");
+        if (!in->objects->parameter(in, param ? param : function, input, index, name, &value))
+            return false;
+        a->args[a->n_args++] = value;
+        return true;
+    }
+    struct str name = str_of(input->name);
+    const struct nki_node *param = param_named(function, name, &index);
+    if (!param && !takes_any(function, NKI_ARG_DOUBLE_STAR))
+        return wrong_inputs(in, function, "no parameter for the input", name);
+    if (!in->objects->parameter(in, param ? param : function, input, index, name, &value))
+        return false;
+    a->keywords[a->n_keywords++] = (struct value_keyword){name, value};
+    return true;
+}
+
+/* What is not known stands as None, whose first use as a tensor ends a partial evaluation. */
+static void leave_missing(struct interp *in, const struct nki_node *function, struct arguments *a) {
+    const struct nki_list *params = params_of(function);
+    if (a->n_args || a->n_keywords)
+        return;
+    a->args = ARENA_ARRAY(in->heap, struct value, params->len);
+    while (a->n_args < params->len && params->at[a->n_args]->arg.form <= NKI_ARG_PLAIN)
+        a->args[a->n_args++] = NONE_VALUE;
+}
+
+/* An SPMD launch: the instances one after the other. Their outputs are the same tensors. */
+static bool run_grid(struct interp *in, const struct nki_node *function, const struct call *call,
+                     struct value callee) {
+    int size[3];
+    struct value result;
+    for (int d = 0; d < 3; d++)
+        size[d] = MAX_OF(in->grid[d], 1);
+    for (in->program_id[0] = 0; in->program_id[0] < size[0]; in->program_id[0]++)
+        for (in->program_id[1] = 0; in->program_id[1] < size[1]; in->program_id[1]++)
+            for (in->program_id[2] = 0; in->program_id[2] < size[2]; in->program_id[2]++)
+                if (!call_value(in, call, callee, &result) ||
+                    !in->objects->returned(in, function, result))
+                    return false;
+    return true;
+}
+
+static bool run_kernel(struct interp *in, const struct nki_node *function, struct value callee) {
+    size_t n = in->options->n_inputs;
+    struct arguments a = {ARENA_ARRAY(in->heap, struct value, n),
+                          ARENA_ARRAY(in->heap, struct value_keyword, n), 0, 0};
+    for (size_t i = 0; i < n; i++)
+        if (!add_input(in, function, &in->options->inputs[i], &a))
+            return false;
+    if (in->options->partial)
+        leave_missing(in, function, &a);
+    else if (!check_missing(in, function, a.n_args))
+        return false;
+    struct call call = {.args = a.args,
+                        .n_args = a.n_args,
+                        .keywords = a.keywords,
+                        .n_keywords = a.n_keywords,
+                        .self = NONE_VALUE};
+    return run_grid(in, function, &call, callee);
+}
+
+static bool find_kernel(struct interp *in, const struct unit *unit,
+                        const struct nki_node **function, struct value *callee) {
+    struct err err = {0};
+    *function = nki_find_kernel(in->tree, in->options->function, &err);
+    if (!*function) {
+        interp_error(in, NULL, "hone-no-kernel", "%s", err.text);
+        in->failure.unit = NULL;
+        return false;
+    }
+    struct str name = (*function)->function_def.name;
+    in->program->kernel = arena_strndup(in->program->arena, name.at, name.len);
+    uint32_t slot;
+    if (!unit_find(unit, name, &slot))
+        return interp_error(in, *function, "hone-no-kernel",
+                            "'" STR_FMT "' is not a function at module level", STR_ARG(name));
+    *callee = unit->globals.at[slot];
+    if (is_unset(*callee))
+        return interp_error(in, *function, "hone-no-kernel", "the kernel could not be defined: %s",
+                            unit->broken.at[slot] ? unit->broken.at[slot]
+                                                  : "its statement is not reached");
+    return true;
+}
+
+static bool specialise(struct interp *in) {
+    char *name = arena_strdup(in->heap, path_base(in->tree->file));
+    char *dot = strrchr(name, '.');
+    if (dot)
+        *dot = '\0';
+    struct unit *unit = unit_new(in, in->tree, name);
+    const struct nki_node *function;
+    struct value callee;
+    if (!unit_run(in, unit))
+        return false;
+    in->frame = frame_new(in, unit->scope, NULL);
+    in->frame->site = -1;
+    return find_kernel(in, unit, &function, &callee) && run_kernel(in, function, callee);
+}
+
+struct nki_program *interp_specialise(const struct nki_tree *tree,
+                                      const struct nki_specialise_options *options,
+                                      const struct interp_objects *objects,
+                                      struct diag_list *diags) {
+    if (tree->errors) {
+        if (!diags->errors)
+            diag_add(diags, DIAG_ERROR, "syntax", tree->file, 0, 0, "the kernel does not parse");
+        return NULL;
+    }
+    struct interp *in = interp_new(tree, options, objects, diags);
+    bool good = specialise(in);
+    struct nki_program *program = in->program;
+    bool enough = options->partial && in->failure.set && !in->failure.fatal &&
+                  strcmp(in->failure.code, "MemoryError") != 0;
+    if (!good && !enough) {
+        if (!in->failure.set)
+            HONE_BUG("specialising failed without a reason");
+        interp_report(in);
+        nki_program_free(program);
+        program = NULL;
+    }
+    interp_free(in);
+    return program;
+}

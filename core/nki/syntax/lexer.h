@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pieces of the lexer: characters, line starts, where names, numbers and strings end. */
+#ifndef HONE_NKI_LEXER_H
+#define HONE_NKI_LEXER_H
+
+#include "nki/syntax/parser.h"
+
+/* One code point at text[0..len): its length in bytes, 0 when the bytes are no UTF-8. */
+uint32_t lexer_utf8(const char *text, uint32_t len, uint32_t *code);
+/* tree->lines; reports the first bytes that are no UTF-8 and the first NUL. */
+void lexer_scan_lines(struct nki_tree *tree, struct nki_faults *faults);
+/* The end of the name that starts at `at`; `at` itself when none does. */
+uint32_t lexer_name_end(const char *text, uint32_t at, uint32_t end);
+/* The end of the number that starts at `at`. When its text is no number of Python's, *problem
+ * says why. */
+uint32_t lexer_number_end(const char *text, uint32_t at, uint32_t end, const char **problem);
+
+static inline bool lexer_is_quote(char c) {
+    return c == '"' || c == '\'';
+}
+bool lexer_is_string_prefix(struct str text);
+/* span->start is a string's first byte (prefix included), span->end the end of the text. Moves
+ * span->end to the end of the string; false when it is not closed: the end is then that of the
+ * line or, for three quotes, of the text. *retries counts for a file and starts at 0. */
+bool lexer_find_string_end(const char *text, struct nki_span *span, int *retries);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The embedded rewriter: source-to-source transformations of NKI kernels, ranked by the device
+ * model. It knows the language and the device, and nothing of the loop that asks it. */
+#ifndef HONE_REWRITE_REWRITE_H
+#define HONE_REWRITE_REWRITE_H
+
+#include "base/base.h"
+#include "nki/nki.h"
+#include "rewrite/constants.h"
+
+/* What a line costs, from the profile. */
+struct rewrite_line {
+    int line;
+    double us, share;
+    const char *engine;
+};
+
+/* What is to be rewritten. Everything in it stays the caller's. */
+struct rewrite_request {
+    const char *path, *function; /* function NULL: the kernel of the file */
+    struct str source;
+    enum nki_generation generation;
+    const struct nki_input *inputs; /* the kernel's arguments; shapes are enough */
+    size_t n_inputs;
+    double latency_us, floor_us; /* 0: unknown */
+    const struct rewrite_line *lines;
+    size_t n_lines;
+    const char *bound; /* the engine that limits it ("vector", "dma"); NULL: unknown */
+};
+
+/* Which way an edit moves its metric. */
+enum rewrite_direction { REWRITE_DOWN, REWRITE_UP };
+
+/* An edit that can be made, and what is expected of it. Texts live in the offers' arena. */
+struct rewrite_offer {
+    const char *key, *title, *what, *why;
+    int first_line, last_line;
+    const char *metric;
+    enum rewrite_direction direction;
+    double size;    /* relative change of the metric, positive */
+    double latency; /* relative change of the latency, negative: faster */
+    bool modelled;  /* from the device model; else from the profile alone */
+};
+struct rewrite_offers {
+    struct arena *arena;
+    VEC(struct rewrite_offer) all; /* best first */
+    size_t looked_at;              /* edits that were tried */
+    size_t declined;               /* places where a precondition failed */
+    bool modelled; /* the model takes the kernel: only what it calls faster is there */
+};
+/* Which keys not to offer. */
+typedef bool rewrite_closed_fn(const void *data, const char *key);
+struct rewrite_screen {
+    rewrite_closed_fn *is_closed; /* NULL: none are */
+    const void *data;
+    const volatile int *cancel; /* may be NULL */
+    double budget_s;            /* wall clock */
+};
+/* Finds the edits of the menu and ranks them: by the model as far as the budget goes. Where no
+ * single edit is faster, pairs are tried. False with *err when the source does not parse. */
+bool rewrite_offers_make(const struct rewrite_request *request, const struct rewrite_screen *screen,
+                         struct rewrite_offers *offers, struct err *err) CC_MUST_USE;
+
+/* Applies the edit with this key ("a+b": one after the other) and puts the new source into *out.
+ * False with *err when there is no such edit any more, or what it gives would not be legal. */
+bool rewrite_apply(const struct rewrite_request *request, const char *key, struct buf *out,
+                   struct err *err) CC_MUST_USE;
+/* The strategy that the key of an offer carries out; NULL for a key of another kind. */
+const char *rewrite_strategy(const char *key);
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ranks the edits of the menu by what the embedded device model expects of them. It proposes, it
+ * does not judge: numbers are not computed here, and the runner has the last word on correctness
+ * and speed. */
+#include "rewrite/private.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "device/device.h"
+
+#define MAX_INSTRUCTIONS 500000 /* of a kernel that is modelled while ranking */
+#define MIN_GAIN 0.004          /* of the latency; less is not worth a round */
+#define MAX_FIRSTS 6            /* edits that are tried as the first of a pair */
+
+/* ---- the model's view of a source ----------------------------------------------------------- */
+
+static void keep_metrics(const struct device_profile *profile, struct arena *arena,
+                         struct rewrite_estimate *estimate) {
+    estimate->latency_us = profile->latency_us;
+    for (size_t i = 0; i < profile->metrics.len && i < REWRITE_MAX_METRICS; i++) {
+        estimate->metrics[i].name = arena_strdup(arena, profile->metrics.at[i].name);
+        estimate->metrics[i].value = profile->metrics.at[i].value;
+        estimate->n_metrics = i + 1;
+    }
+}
+
+void rewrite_estimate(const struct rewrite_request *request, struct str source, struct arena *arena,
+                      const volatile int *cancel, struct rewrite_estimate *estimate) {
+    *estimate = (struct rewrite_estimate){.why = "the model does not take it"};
+    struct diag_list diags = {0};
+    struct nki_specialise_options options = {
+        .function = request->function,
+        .generation = request->generation,
+        .inputs = request->inputs,
+        .n_inputs = request->n_inputs,
+        .max_instructions = MAX_INSTRUCTIONS,
+        .cancel = cancel,
+    };
+    const struct device_generation *generation = device_generation_of(request->generation);
+    struct nki_tree *tree = nki_parse(request->path ? request->path : "kernel.py", source, &diags);
+    struct nki_program *program = tree->errors ? NULL : nki_specialise(tree, &options, &diags);
+    struct device_image *image =
+        program && generation ? device_load(program, generation, &diags) : NULL;
+    struct device_profile *profile = image ? device_time(image) : NULL;
+    if (profile)
+        keep_metrics(profile, arena, estimate);
+    for (size_t i = 0; i < diags.all.len; i++)
+        if (diags.all.at[i].severity == DIAG_ERROR) {
+            estimate->why = arena_strdup(arena, diags.all.at[i].message);
+            break;
+        }
+    device_profile_free(profile);
+    device_unload(image);
+    nki_program_free(program);
+    nki_tree_free(tree);
+    diag_free(&diags);
+}
+
+double rewrite_estimate_metric(const struct rewrite_estimate *estimate, const char *name) {
+    for (size_t i = 0; i < estimate->n_metrics; i++)
+        if (strcmp(estimate->metrics[i].name, name) == 0)
+            return estimate->metrics[i].value;
+    return NAN;
+}
+
+/* ---- offers --------------------------------------------------------------------------------- */
+
+struct ranking {
+    const struct rewrite_request *request;
+    const struct rewrite_screen *screen;
+    struct rewrite_offers *offers;
+    struct rewrite_estimate base;
+    int64_t ends_us;
+};
+
+static bool goes_on(const struct ranking *ranking) {
+    const volatile int *cancel = ranking->screen->cancel;
+    return !(cancel && *cancel) && (int64_t)(clock_monotonic_ns() / 1000) < ranking->ends_us;
+}
+
+static bool is_closed(const struct ranking *ranking, const char *key) {
+    const struct rewrite_screen *screen = ranking->screen;
+    return screen->is_closed && screen->is_closed(screen->data, key);
+}
+
+/* What the edit is expected to move: the row's own metric when it does, else the latency. */
+static void predict(const struct ranking *ranking, const struct rewrite_site *site,
+                    const struct rewrite_estimate *after, struct rewrite_offer *offer) {
+    offer->modelled = true;
+    offer->latency = after->latency_us / ranking->base.latency_us - 1;
+    double old = rewrite_estimate_metric(&ranking->base, site->row->metric);
+    double new = rewrite_estimate_metric(after, site->row->metric);
+    double change = old > 0 ? new / old - 1 : NAN;
+    bool as_said = site->row->direction == REWRITE_DOWN ? change < -0.01 : change > 0.01;
+    if (as_said) {
+        offer->metric = site->row->metric;
+        offer->direction = site->row->direction;
+        offer->size = fabs(change);
+    } else {
+        offer->metric = "latency";
+        offer->direction = REWRITE_DOWN;
+        offer->size = fabs(offer->latency);
+    }
+}
+
+static struct rewrite_offer *add_offer(struct ranking *ranking, const struct rewrite_model *model,
+                                       const struct rewrite_site *site) {
+    struct arena *arena = ranking->offers->arena;
+    struct rewrite_offer *offer = vec_push(&ranking->offers->all);
+    *offer = (struct rewrite_offer){
+        .key = arena_strdup(arena, site->key),
+        .title = arena_strdup(arena, site->title),
+        .what = arena_strdup(arena, site->what),
+        .why = arena_strdup(arena, site->why),
+        .first_line = nki_place_of(model->tree, site->place->start).line,
+        .last_line = nki_place_of(model->tree, site->place->end).line,
+        .metric = site->metric ? site->metric : site->row->metric,
+        .direction = site->metric ? REWRITE_DOWN : site->row->direction,
+        .size = site->size,
+        .latency = -site->gain,
+    };
+    return offer;
+}
+
+/* Tries one edit; true when the model says it is faster (or there is no model to ask). */
+static bool try_site(struct ranking *ranking, const struct rewrite_model *model,
+                     const struct rewrite_site *site) {
+    struct buf out = {0};
+    bool added = false;
+    ranking->offers->looked_at++;
+    if (rewrite_apply(ranking->request, site->key, &out, NULL)) {
+        struct rewrite_estimate after = {0};
+        if (ranking->offers->modelled)
+            rewrite_estimate(ranking->request, buf_str(&out), ranking->offers->arena,
+                             ranking->screen->cancel, &after);
+        added =
+            !ranking->offers->modelled ||
+            (after.latency_us > 0 && after.latency_us < ranking->base.latency_us * (1 - MIN_GAIN));
+        if (added) {
+            struct rewrite_offer *offer = add_offer(ranking, model, site);
+            if (ranking->offers->modelled)
+                predict(ranking, site, &after, offer);
+        }
+    }
+    buf_free(&out);
+    return added;
+}
+
+static void try_singles(struct ranking *ranking, const struct rewrite_model *model) {
+    for (size_t i = 0; i < model->sites.len && goes_on(ranking); i++)
+        if (!is_closed(ranking, model->sites.at[i].key))
+            try_site(ranking, model, &model->sites.at[i]);
+}
+
+/* Edits of what the first edit gives: "a, then b" where b is faster than the kernel as it is. */
+static void try_seconds(struct ranking *ranking, const struct rewrite_model *model,
+                        const struct rewrite_site *first, struct str source) {
+    struct arena *arena = ranking->offers->arena;
+    struct rewrite_request next = *ranking->request;
+    next.source = source;
+    next.n_lines = 0;
+    struct rewrite_model *after = rewrite_model_new(&next, NULL);
+    if (!after)
+        return;
+    rewrite_find_all(after);
+    for (size_t i = 0; i < after->sites.len && goes_on(ranking); i++) {
+        const struct rewrite_site *second = &after->sites.at[i];
+        struct rewrite_site both = *first;
+        both.key = arena_printf(arena, "%s+%s", first->key, second->key);
+        both.title = arena_printf(arena, "%s, then %s", first->title, second->title);
+        both.what = arena_printf(arena, "%s %s", first->what, second->what);
+        both.why = arena_printf(arena, "%s %s", first->why, second->why);
+        if (!is_closed(ranking, both.key))
+            try_site(ranking, model, &both);
+    }
+    rewrite_model_free(after);
+}
+
+static void try_pairs(struct ranking *ranking, const struct rewrite_model *model) {
+    for (size_t i = 0; i < model->sites.len && i < MAX_FIRSTS && goes_on(ranking); i++) {
+        struct buf out = {0};
+        if (rewrite_apply(ranking->request, model->sites.at[i].key, &out, NULL))
+            try_seconds(ranking, model, &model->sites.at[i], buf_str(&out));
+        buf_free(&out);
+    }
+}
+
+static int by_latency(const void *a, const void *b) {
+    const struct rewrite_offer *left = a, *right = b;
+    if (left->latency != right->latency)
+        return left->latency < right->latency ? -1 : 1;
+    return strcmp(left->key, right->key);
+}
+
+bool rewrite_offers_make(const struct rewrite_request *request, const struct rewrite_screen *screen,
+                         struct rewrite_offers *offers, struct err *err) {
+    struct ranking ranking = {.request = request, .screen = screen, .offers = offers};
+    struct rewrite_model *model = rewrite_model_new(request, err);
+    if (!model)
+        return false;
+    ranking.ends_us = (int64_t)(clock_monotonic_ns() / 1000) + (int64_t)(screen->budget_s * 1e6);
+    rewrite_find_all(model);
+    rewrite_estimate(request, request->source, offers->arena, screen->cancel, &ranking.base);
+    offers->modelled = ranking.base.latency_us > 0;
+    offers->declined = model->declined.len;
+    try_singles(&ranking, model);
+    if (offers->modelled && !offers->all.len)
+        try_pairs(&ranking, model);
+    if (offers->all.len)
+        qsort(offers->all.at, offers->all.len, sizeof *offers->all.at, by_latency);
+    rewrite_model_free(model);
+    return true;
+}

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""The rooms of the house: reads their table in ARCHITECTURE.md and every include.
+
+Fails when a file includes what its room may not know, another room's header that is not its door
+(room/room.h, or a shared table, .def), or curses outside tui/term; when the arrows of the table make a
+circle; when a folder of sources has no row, or a row no folder; when a room has more than ROOM files.
+"""
+import os
+import re
+import sys
+
+ROOM = 140
+CURSES = re.compile(r"^(ncursesw?/.*|n?curses\.h|term\.h|panel\.h)$")
+INCLUDE = re.compile(r"^\s*#\s*include\s*[<\"]([^>\"]+)[>\"]")
+ROW = re.compile(r"^\| `([^`]+)`(?:, `[^`]+`)* \|.*\| ([^|]*) \|$")
+
+
+def read_table(path):
+    """The rooms of ARCHITECTURE.md: a folder, and the rooms it may know (None: all of them)."""
+    table = {}
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            row = ROW.match(line)
+            if not row:
+                continue
+            known = row.group(2).strip()
+            names = [] if known == "nothing of ours" else re.findall(r"[\w/]+", known)
+            table[strip(row.group(1))] = None if known == "everything" else names
+    return table
+
+
+def strip(path):
+    return path[len("core/"):] if path.startswith("core/") else path
+
+
+def sources(root):
+    tops = ["core", "tui", "views", "cli", "main.c"]
+    for top in tops:
+        if os.path.isfile(os.path.join(root, top)):
+            yield top
+        for folder, _, names in os.walk(os.path.join(root, top)):
+            for name in sorted(names):
+                if name.endswith((".c", ".h", ".def")):
+                    yield os.path.relpath(os.path.join(folder, name), root)
+
+
+def room_of(file):
+    return file if file == "main.c" else strip(os.path.dirname(file))
+
+
+def wrong_include(table, own, included):
+    """What is wrong with an include, as the end of a sentence; None."""
+    target = os.path.dirname(included)
+    if target not in table or target == own:
+        return None
+    known = table[own]
+    house = target.split("/")[0]
+    if included.endswith(".def") and known is not None and house in known:
+        return None
+    if known is not None and target not in known:
+        return "%s may not include %s (it may know: %s)" % (
+            own, included, " ".join(known) or "nothing")
+    door = "%s/%s.h" % (target, os.path.basename(target))
+    if included != door and not included.endswith(".def"):
+        return "includes %s; the public header is %s" % (included, door)
+    return None
+
+
+def look_at(root, table, file, say):
+    own = room_of(file)
+    if own not in table:
+        say("%s: ARCHITECTURE.md has no row for this room" % file)
+        return
+    with open(os.path.join(root, file), encoding="utf-8") as text:
+        for number, line in enumerate(text, 1):
+            found = INCLUDE.match(line)
+            if not found:
+                continue
+            if CURSES.match(found.group(1)) and own != "tui/term":
+                say("%s:%d: includes <%s>, and only tui/term may know curses"
+                    % (file, number, found.group(1)))
+            wrong = wrong_include(table, own, found.group(1))
+            if wrong:
+                say("%s:%d: %s" % (file, number, wrong))
+
+
+def circle(table):
+    """The rooms of a circle of arrows, or None."""
+    done, path = set(), []
+
+    def visit(room):
+        if room in path:
+            return path[path.index(room):] + [room]
+        if room in done or table.get(room) is None:
+            return None
+        path.append(room)
+        for known in table[room]:
+            found = visit(known)
+            if found:
+                return found
+        done.add(path.pop())
+        return None
+
+    for room in table:
+        found = visit(room)
+        if found:
+            return found
+    return None
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else "."
+    table = read_table(os.path.join(root, "ARCHITECTURE.md"))
+    problems, files = [], {}
+    for file in sources(root):
+        files[room_of(file)] = files.get(room_of(file), 0) + 1
+        look_at(root, table, file, problems.append)
+    for room in table:
+        for known in table[room] or []:
+            if known not in table:
+                problems.append("%s may know %s, which is no room" % (room, known))
+        if files.get(room, 0) > ROOM:
+            problems.append("%s has %d files; a room has %d at most" % (room, files[room], ROOM))
+        if room not in files:
+            problems.append("%s is in the table of ARCHITECTURE.md and nowhere else" % room)
+    around = circle(table)
+    if around:
+        problems.append("a circle of rooms: " + " -> ".join(around))
+    for problem in problems:
+        print(problem)
+    if not files:
+        print("no source files found under " + root)
+        return 2
+    if not problems:
+        print("layers: %d files in %d rooms, no arrow the wrong way" % (sum(files.values()), len(files)))
+    return 1 if problems else 0
+
+
+sys.exit(main())

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ranking: what the device model says of the menu's edits decides what is offered, and in which
+ * order. */
+#include "rewrite_help.h"
+
+#include <math.h>
+
+#include "rewrite/private.h"
+
+static const char kernel[] =
+    LEGACY "def kernel(x):\n"
+           "    T = 128\n"
+           "    y = nl.ndarray((256, 2048), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+           "    for m in nl.affine_range(2):\n"
+           "        for n in nl.affine_range(2048 // T):\n"
+           "            t = nl.load(x[m * 128:(m + 1) * 128, n * T:(n + 1) * T])\n"
+           "            a = nl.multiply(t, -1.0)\n"
+           "            b = nl.exp(a)\n"
+           "            c = nl.add(b, 1.0)\n"
+           "            d = nl.reciprocal(c)\n"
+           "            r = nl.multiply(t, d)\n"
+           "            nl.store(y[m * 128:(m + 1) * 128, n * T:(n + 1) * T], value=r)\n"
+           "    return y\n";
+
+static bool is_key(const void *data, const char *key) {
+    return strcmp(data, key) == 0;
+}
+
+static void make(const struct rewrite_screen *screen, struct rewrite_offers *offers) {
+    struct help_inputs inputs = {0};
+    help_array(&inputs, 256, 2048);
+    struct rewrite_request request = help_request(kernel, &inputs);
+    struct err err = {0};
+    offers->arena = arena_new();
+    if (!rewrite_offers_make(&request, screen, offers, &err))
+        fail_msg("%s", err.text);
+}
+
+static void unmake(struct rewrite_offers *offers) {
+    vec_free(&offers->all);
+    arena_free(offers->arena);
+}
+
+static void the_fastest_edit_comes_first(void **state) {
+    (void)state;
+    struct rewrite_offers offers = {0};
+    make(&(struct rewrite_screen){.budget_s = 60}, &offers);
+    assert_true(offers.modelled);
+    assert_true(offers.all.len >= 3);
+    assert_true(offers.looked_at > offers.all.len);
+    for (size_t i = 0; i < offers.all.len; i++) {
+        const struct rewrite_offer *offer = &offers.all.at[i];
+        assert_true(offer->modelled && offer->latency < 0 && offer->size > 0);
+        assert_true(i == 0 || offer[-1].latency <= offer->latency);
+        assert_true(offer->first_line > 0 && offer->last_line >= offer->first_line);
+        assert_true(*offer->title && *offer->what && *offer->why && *offer->metric);
+    }
+    unmake(&offers);
+}
+
+static void a_closed_direction_is_not_offered_again(void **state) {
+    (void)state;
+    struct rewrite_offers offers = {0}, others = {0};
+    make(&(struct rewrite_screen){.budget_s = 60}, &offers);
+    const char *first = offers.all.at[0].key;
+    make(&(struct rewrite_screen){.budget_s = 60, .is_closed = is_key, .data = first}, &others);
+    assert_true(others.all.len + 1 == offers.all.len);
+    for (size_t i = 0; i < others.all.len; i++)
+        assert_string_not_equal(others.all.at[i].key, first);
+    unmake(&offers);
+    unmake(&others);
+}
+
+static void a_cancelled_ranking_ends_early(void **state) {
+    (void)state;
+    struct rewrite_offers offers = {0};
+    const volatile int cancel = 1;
+    make(&(struct rewrite_screen){.budget_s = 60, .cancel = &cancel}, &offers);
+    assert_int_equal(offers.all.len, 0);
+    unmake(&offers);
+}
+
+/* The estimate is the model's own answer, and a source it cannot take says why. */
+static void an_estimate_knows_why_not(void **state) {
+    (void)state;
+    struct help_inputs inputs = {0};
+    help_array(&inputs, 256, 2048);
+    struct rewrite_request request = help_request(kernel, &inputs);
+    struct arena *arena = arena_new();
+    struct rewrite_estimate good, bad;
+    rewrite_estimate(&request, request.source, arena, NULL, &good);
+    assert_true(good.latency_us > 0);
+    assert_true(rewrite_estimate_metric(&good, "hbm_read_bytes") > 0);
+    assert_true(isnan(rewrite_estimate_metric(&good, "no_such_metric")));
+    rewrite_estimate(&request, STR(LEGACY "def kernel(x):\n    return nowhere\n"), arena, NULL,
+                     &bad);
+    assert_true(bad.latency_us == 0);
+    assert_true(*bad.why != 0);
+    arena_free(arena);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_fastest_edit_comes_first),
+        cmocka_unit_test(a_closed_direction_is_not_offered_again),
+        cmocka_unit_test(a_cancelled_ranking_ends_early),
+        cmocka_unit_test(an_estimate_knows_why_not),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
