@@ -34,7 +34,7 @@ struct task {
  * "seeds/silu"; a folder of that name here wins, then the configuration folder, then the binary).
  * `reference` may be NULL. NULL and *err (usage) when there is no such thing. */
 struct task *task_open(const char *path, const char *reference, struct err *err) CC_MUST_USE;
-/* The description of a model (README, "A kernel inside a model") as JSON; a new string. NULL and
+/* The description of a model (doc/own-kernel.md) as JSON; a new string. NULL and
  * *err (usage) with section and key for what is unknown, missing or no number. */
 char *task_model_read(const char *path, struct err *err) CC_MUST_USE;
 /* The description as a model.ini that reads the same, and as JSON, for others to have: without the

@@ -8,6 +8,9 @@ set_tests_properties(house/format PROPERTIES LABELS unit SKIP_RETURN_CODE 77)
 if(TARGET hone)
   add_test(NAME house/configuration_reference
            COMMAND bash ${CMAKE_SOURCE_DIR}/tests/house/reference.sh $<TARGET_FILE:hone>
-                   ${CMAKE_SOURCE_DIR}/README.md)
+                   ${CMAKE_SOURCE_DIR}/doc/configuration.md)
   set_tests_properties(house/configuration_reference PROPERTIES LABELS unit)
 endif()
+add_test(NAME house/pages COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/house/pages.py
+         ${CMAKE_SOURCE_DIR})
+set_tests_properties(house/pages PROPERTIES LABELS unit)
