@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages for readers: pages.py ROOT. Links and
-files are there, lines keep to 100 columns (pictures and tables may be wider), the README stays short, and no sentence of any length stands twice."""
+"""The pages for readers: pages.py ROOT. Links and files are there, lines keep to 100 columns (pictures
+and tables may be wider), the README stays short, and no sentence of any length stands twice."""
 
 import collections
 import pathlib
