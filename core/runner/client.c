@@ -99,10 +99,33 @@ static uint64_t memory_for(const struct runner_job *job) {
     return free_bytes ? MAX_OF(free_bytes / 4 * 3, MIN_MEMORY) : 0;
 }
 
+static bool is_in_package(const char *folder) {
+    char *mark = path_join(folder, "__init__.py");
+    bool is = file_exists(mark);
+    free(mark);
+    return is;
+}
+
+/* The files of a package import each other, so it is shown from its highest folder. */
+static void show_package(struct wall *wall, const char *folder) {
+    char *top = path_absolute(folder), *above = path_folder(top);
+    while (is_in_package(top) && is_in_package(above)) {
+        free(top);
+        top = above;
+        above = path_folder(top);
+    }
+    if (is_in_package(top))
+        wall_add_folder(wall, top);
+    free(top);
+    free(above);
+}
+
 static void show_folder_of(struct wall *wall, const char *path) {
     char *folder = path_folder(path);
-    if (file_exists(path))
+    if (file_exists(path)) {
+        show_package(wall, folder);
         wall_add_folder(wall, folder);
+    }
     wall_add(wall, path, WALL_READ);
     free(folder);
 }

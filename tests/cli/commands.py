@@ -73,6 +73,14 @@ def make_task(name, kernel, reference=REFERENCE):
     return folder
 
 
+HELPER = """import nki.isa as nisa
+
+
+def load(dst, src):
+    nisa.dma_copy(dst=dst, src=src)
+"""
+
+
 class Commands(unittest.TestCase):
     maxDiff = None
 
@@ -152,6 +160,32 @@ class Table(Commands):
 
 
 class Sim(Commands):
+    def test_a_kernel_imports_from_files_and_folders_beside_it(self):
+        for place, statement in (("helper.py", "from helper import load"),
+                                 ("parts/helper.py", "from parts.helper import load")):
+            kernel = CURRENT.replace("import nki\n", f"import nki\n{statement}\n", 1)
+            folder = make_task("several", kernel.replace("nisa.dma_copy(dst=tile", "load(dst=tile"))
+            (folder / place).parent.mkdir(exist_ok=True)
+            (folder / place).write_text(HELPER)
+            done = run("sim", folder, "--json")
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            shutil.rmtree(folder)
+
+    def test_a_kernel_in_a_package_imports_from_all_of_it(self):
+        kernel = CURRENT.replace("import nki\n", "import nki\nfrom ..common.helper import load\n", 1)
+        package = FOLDER / "package"
+        for name in ("common", "kernels"):
+            (package / name).mkdir(parents=True)
+            (package / name / "__init__.py").touch()
+        (package / "__init__.py").touch()
+        (package / "common" / "helper.py").write_text(HELPER)
+        (package / "kernels" / "double.py").write_text(
+            kernel.replace("nisa.dma_copy(dst=tile", "load(dst=tile"))
+        (package / "kernels" / "double_numpy.py").write_text(REFERENCE)
+        done = run("sim", package / "kernels" / "double.py", "--json",
+                   "--reference", package / "kernels" / "double_numpy.py")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     def test_both_dialects_are_correct_and_have_all_keys(self):
         for name, kernel in (("legacy", LEGACY), ("current", CURRENT)):
             out = self.sim(make_task(name, kernel))
