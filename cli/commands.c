@@ -224,6 +224,11 @@ static const struct cli_option export_options[] = {
     OPTIONS_END,
 };
 
+static const struct cli_option explain_options[] = {
+    {"reference", NULL, NULL, "Print all words as Markdown.", false},
+    OPTIONS_END,
+};
+
 static const struct cli_option help_options[] = {
     {"man", NULL, NULL, "Print the manual page in the form that man(1) reads.", false},
     OPTIONS_END,
@@ -250,11 +255,14 @@ const struct cli_command cli_commands[] = {
      "the kernel (or --reference, or --input) the kernel is specialised for those shapes and "
      "checked against the limits of the hardware; without shapes the source alone is checked.",
      check_options, 1, 1, false, cli_check},
-    {"explain", "[CODE]", "what an error code of the compiler or of a lint means",
+    {"explain", "[CODE|WORD]", "what an error code, a metric or a word on the screen means",
      "CODE is one of the Neuron compiler's, with or without NCC_ (NCC_EVRF007, EVRF007), or one of "
-     "hone's own (hone-candidate-import). Without CODE: all of the compiler's that are known. The "
-     "words are hone's own; models get the same ones with the error they have to repair.",
-     no_options, 0, 1, false, cli_explain},
+     "hone's own (hone-candidate-import). Models get the same words with an error they have to "
+     "repair.\n\n"
+     "WORD is one that screens, plans or prompts show (floor, credible, HBM read), or a metric as "
+     "Neuron's profilers call it (hbm_read_bytes). Without either: all words, and all codes of the "
+     "compiler that are known.",
+     explain_options, 0, 6, false, cli_explain},
     {"run", "TASK", "tune a kernel without a screen",
      "Runs the loop: profile, plan, rewrite, verify, benchmark, decide, summarise, reflect, until "
      "the rounds are done, a limit would be passed by what is next, nothing is left to propose, or "

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hone explain: what a code means and what to do about it. */
+/* hone explain: what a code or a word means, and what to do about it. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/cli.h"
 #include "nki/nki.h"
 
-static void print_one(const struct nki_code *code) {
+static void print_code(const struct nki_code *code) {
     const char *name = strstr(code->what, "{}"); /* a lint's: whatever it found */
     printf("%s: ", code->code);
     if (name)
@@ -16,23 +16,85 @@ static void print_one(const struct nki_code *code) {
     printf(".\n    %s\n", code->fix);
 }
 
-int cli_explain(const struct cli *cli) {
-    if (!cli->args.len) {
-        const struct nki_code *code;
-        for (size_t i = 0; (code = nki_code_at(i)); i++)
-            printf("%s  %s\n", code->code, code->what);
-        return CLI_OK;
+static void print_word(const struct glossary_entry *entry) {
+    printf("%s%s%s%s: %s\n", entry->word, *entry->names ? " (" : "", entry->names,
+           *entry->names ? ")" : "", entry->meaning);
+}
+
+static void print_all(void) {
+    const struct glossary_entry *entry;
+    const struct nki_code *code;
+    for (size_t i = 0; (entry = glossary_at(i)); i++)
+        print_word(entry);
+    putchar('\n');
+    for (size_t i = 0; (code = nki_code_at(i)); i++)
+        printf("%s  %s\n", code->code, code->what);
+}
+
+/* The names as Markdown's code, those with blanks in them plainly. */
+static void print_names(const char *names) {
+    struct str rest = str_of(names), name;
+    for (bool first = true; str_next(&rest, ',', &name); first = false) {
+        name = str_trim(name);
+        const char *mark = memchr(name.at, '_', name.len) ? "`" : "";
+        printf("%s%s" STR_FMT "%s", first ? "" : ", ", mark, STR_ARG(name), mark);
     }
-    struct nki_code own;
-    const struct nki_code *code = nki_code_find(cli->args.at[0], &own);
+}
+
+/* doc/glossary.md's tables. */
+static void print_reference(void) {
+    const struct glossary_entry *entry;
+    for (int part = 0; part < GLOSSARY_PART_COUNT; part++) {
+        printf("%s## %s\n\n| word | also | meaning |\n|---|---|---|\n", part ? "\n" : "",
+               glossary_part_title((enum glossary_part)part));
+        for (size_t i = 0; (entry = glossary_at(i)); i++) {
+            if (entry->part != (enum glossary_part)part)
+                continue;
+            printf("| %s | ", entry->word);
+            print_names(entry->names);
+            printf(" | %s |\n", entry->meaning);
+        }
+    }
+}
+
+/* Several words are one name: hone explain HBM read. */
+static void join(const struct cli *cli, struct buf *name) {
+    for (size_t i = 0; i < cli->args.len; i++)
+        buf_printf(name, "%s%s", i ? " " : "", cli->args.at[i]);
+}
+
+static int not_known(const struct cli *cli, const char *name) {
     struct err err = {0};
-    if (code) {
-        print_one(code);
-        return CLI_OK;
-    }
-    bool is_compilers = !strncmp(cli->args.at[0], "NCC_", 4);
-    err_set(&err, ERR_USAGE, "nothing is known about %.60s%s%s; hone explain lists the known ones",
-            cli->args.at[0], is_compilers ? ", of the class " : "",
-            is_compilers ? nki_code_cause(cli->args.at[0]) : "");
+    bool is_compilers = !strncmp(name, "NCC_", 4);
+    err_set(&err, ERR_USAGE, "nothing is known about %.60s%s%s; hone explain lists what is", name,
+            is_compilers ? ", of the class " : "", is_compilers ? nki_code_cause(name) : "");
     return cli_fail(cli, &err);
+}
+
+static int explain(const struct cli *cli, const char *name) {
+    struct nki_code own;
+    const struct nki_code *code = nki_code_find(name, &own);
+    const struct glossary_entry *entry = code ? NULL : glossary_find(str_of(name));
+    if (code)
+        print_code(code);
+    else if (entry)
+        print_word(entry);
+    else
+        return not_known(cli, name);
+    return CLI_OK;
+}
+
+int cli_explain(const struct cli *cli) {
+    struct buf name = {0};
+    int status = CLI_OK;
+    if (cli_has(cli, "reference"))
+        print_reference();
+    else if (!cli->args.len)
+        print_all();
+    else {
+        join(cli, &name);
+        status = explain(cli, name.at);
+    }
+    buf_free(&name);
+    return status;
 }

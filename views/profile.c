@@ -7,29 +7,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What the profile pane shows of the metrics, in this order; names as Neuron's tools have them. */
+/* What the profile pane shows of the metrics, in this order; names as Neuron's tools have them, the
+ * words for them are the glossary's. */
 static const struct {
-    const char *metric, *label, *unit;
+    const char *metric, *unit;
 } rows[] = {
-    {"latency", "latency", "us"},
-    {"modelled", "modelled", "us"},   /* of what was measured: the device model's opinion */
-    {"predicted", "predicted", "us"}, /* and the compiler's */
-    {"hbm_read_bytes", "HBM read", "bytes"},
-    {"hbm_write_bytes", "HBM write", "bytes"},
-    {"dma_transfer_count", "transfers", "count"},
-    {"instructions", "instructions", "count"},
-    {"mfu_estimated_percent", "MFU", "%"},
+    {"latency", "us"},
+    {"modelled", "us"},  /* of what was measured: the device model's opinion */
+    {"predicted", "us"}, /* and the compiler's */
+    {"hbm_read_bytes", "bytes"},
+    {"hbm_write_bytes", "bytes"},
+    {"dma_transfer_count", "count"},
+    {"instructions", "count"},
+    {"mfu_estimated_percent", "%"},
 };
 
 static const struct {
-    const char *metric, *label;
+    const char *metric;
     enum tui_role role;
 } engines[] = {
-    {"tensor_engine_active_time_percent", "Tensor", TUI_LANE_1},
-    {"vector_engine_active_time_percent", "Vector", TUI_LANE_2},
-    {"scalar_engine_active_time_percent", "Scalar", TUI_LANE_3},
-    {"gpsimd_engine_active_time_percent", "GpSimd", TUI_LANE_4},
-    {"dma_active_time_percent", "DMA", TUI_LANE_5},
+    {"tensor_engine_active_time_percent", TUI_LANE_1},
+    {"vector_engine_active_time_percent", TUI_LANE_2},
+    {"scalar_engine_active_time_percent", TUI_LANE_3},
+    {"gpsimd_engine_active_time_percent", TUI_LANE_4},
+    {"dma_active_time_percent", TUI_LANE_5},
 };
 
 static double metric(const struct tune_attempt *attempt, const char *name) {
@@ -61,7 +62,7 @@ static int draw_values(struct tui_area area, int row, const struct tune_attempt 
         double from = metric(a, rows[i].metric), to = metric(b, rows[i].metric);
         if (!isfinite(from) && !isfinite(to))
             continue;
-        tui_say(tui_ink(area, TUI_DIM), row, 1, "%s", rows[i].label);
+        tui_say(tui_ink(area, TUI_DIM), row, 1, "%s", glossary_word(rows[i].metric));
         tui_say_right(b ? area : tui_ink(area, TUI_STRONG), row, value, "%s",
                       show_value(from, rows[i].unit).text);
         if (b) {
@@ -86,7 +87,7 @@ static int draw_engines(struct tui_area area, int row, const struct tune_attempt
         double shown = b && isfinite(to) ? to : from;
         if (!isfinite(from) && !isfinite(to))
             continue;
-        tui_say(tui_ink(area, TUI_DIM), row, 1, "%s", engines[i].label);
+        tui_say(tui_ink(area, TUI_DIM), row, 1, "%s", glossary_word(engines[i].metric));
         struct tui_rect bar = {row, 9, 1, room};
         if (room > 4) {
             tui_fill(tui_ink(area, TUI_BAR_OTHER), bar, "·");

@@ -22,5 +22,6 @@
 #include "base/wall.h"
 #include "base/dtype.h"
 #include "base/embed.h"
+#include "base/glossary.h"
 
 #endif

@@ -143,16 +143,44 @@ static const char *keep(struct arena *arena, const struct buf *text) {
     return whole.len ? arena_strndup(arena, whole.at, MIN_OF(whole.len, MAX_TEXT)) : NULL;
 }
 
-/* "`hbm_read_bytes` (bytes)" is hbm_read_bytes. */
-static const char *keep_metric(struct arena *arena, const struct buf *text) {
-    struct str rest = buf_str(text);
+static bool is_in_name(char c) {
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* The name at the front of *rest, which is left behind it; empty: there is none. */
+static struct str next_name(struct str *rest) {
     size_t from = 0;
-    while (from < rest.len && !isalpha((unsigned char)rest.at[from]))
+    while (from < rest->len && !isalpha((unsigned char)rest->at[from]))
         from++;
     size_t to = from;
-    while (to < rest.len && (isalnum((unsigned char)rest.at[to]) || rest.at[to] == '_'))
+    while (to < rest->len && is_in_name(rest->at[to]))
         to++;
-    return to > from ? arena_strndup(arena, rest.at + from, MIN_OF(to - from, 63)) : NULL;
+    struct str name = {rest->at + from, to - from};
+    *rest = (struct str){rest->at + to, rest->len - to};
+    return name;
+}
+
+/* "HBM read" at the front of the text is hbm_read_bytes; empty: no word of panels stands there. */
+static struct str metric_of_words(struct str text) {
+    struct str found = {"", 0}, rest = text, name;
+    while ((name = next_name(&rest)).len) {
+        size_t len = (size_t)(name.at + name.len - text.at);
+        struct str metric = glossary_metric((struct str){text.at, len});
+        found = metric.len ? metric : found;
+    }
+    return found;
+}
+
+/* "`hbm_read_bytes` (bytes)" is hbm_read_bytes, and so is "HBM read", as panels call it. */
+static const char *keep_metric(struct arena *arena, const struct buf *text) {
+    struct str rest = buf_str(text), name = next_name(&rest);
+    bool is_metric = memchr(name.at, '_', name.len) != NULL;
+    size_t before = (size_t)(name.at - buf_str(text).at);
+    struct str words = {name.at, text->len - before};
+    struct str metric = is_metric ? name : metric_of_words(words);
+    if (!metric.len)
+        metric = name;
+    return metric.len ? arena_strndup(arena, metric.at, MIN_OF(metric.len, 63)) : NULL;
 }
 
 static const char *keep_strategy(struct arena *arena, const struct buf *text) {

@@ -84,15 +84,27 @@ def load(dst, src):
 class Commands(unittest.TestCase):
     maxDiff = None
 
+    def assert_explains_words(self):
+        for name in ("MFU", "roofline", "floor", "credible", "hbm_read_bytes"):
+            done = run("explain", name)
+            self.assertEqual(done.returncode, 0, name)
+            self.assertGreater(len(done.stdout), 40, name)
+        same = {run("explain", *name).stdout for name in
+                (["hbm_read_bytes"], ["HBM read"], ["HBM", "read"], ["hbm-read"])}
+        self.assertEqual(len(same), 1)
+
     def test_codes_are_explained(self):
         done = run("explain", "evrf007".upper())
         self.assertEqual(done.returncode, 0)
         self.assertIn("NCC_EVRF007: the program has more instructions", done.stdout)
         self.assertIn("Use larger tiles", done.stdout)
         self.assertIn("may not import", run("explain", "hone-candidate-import").stdout)
-        every = run("explain").stdout.splitlines()
+        words, codes = run("explain").stdout.split("\n\n")
+        self.assertIn("HBM read (hbm_read_bytes): ", words)
+        every = codes.splitlines()
         self.assertGreater(len(every), 50)
         self.assertEqual(len(every), len({line.split()[0] for line in every}))
+        self.assert_explains_words()
         unknown = run("explain", "NCC_IXYZ999")
         self.assertEqual(unknown.returncode, 2)
         self.assertIn("internal", unknown.stderr)

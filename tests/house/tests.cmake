@@ -6,10 +6,15 @@ set_tests_properties(house/layers house/layers_fail_on_a_wrong_arrow PROPERTIES 
 add_test(NAME house/format COMMAND bash ${CMAKE_SOURCE_DIR}/tests/house/format.sh ${CMAKE_SOURCE_DIR})
 set_tests_properties(house/format PROPERTIES LABELS unit SKIP_RETURN_CODE 77)
 if(TARGET hone)
-  add_test(NAME house/configuration_reference
-           COMMAND bash ${CMAKE_SOURCE_DIR}/tests/house/reference.sh $<TARGET_FILE:hone>
-                   ${CMAKE_SOURCE_DIR}/doc/configuration.md)
-  set_tests_properties(house/configuration_reference PROPERTIES LABELS unit)
+  foreach(page configuration glossary)
+    add_test(NAME house/${page}_reference
+             COMMAND bash ${CMAKE_SOURCE_DIR}/tests/house/reference.sh $<TARGET_FILE:hone>
+                     ${CMAKE_SOURCE_DIR}/doc/${page}.md)
+    set_tests_properties(house/${page}_reference PROPERTIES LABELS unit)
+  endforeach()
+  add_test(NAME house/words COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/house/words.py
+           $<TARGET_FILE:hone> ${CMAKE_SOURCE_DIR})
+  set_tests_properties(house/words PROPERTIES LABELS unit)
 endif()
 add_test(NAME house/pages COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/house/pages.py
          ${CMAKE_SOURCE_DIR})

@@ -42,6 +42,27 @@ static void labelled_lines_are_a_plan(void **state) {
     arena_free(arena);
 }
 
+static void assert_metric(const char *line, const char *metric) {
+    struct arena *arena = arena_new();
+    struct tune_plan plans[TUNE_ANSWER_PLANS];
+    struct buf text = {0};
+    buf_printf(&text, "what: a\nmetric: %s\n", line);
+    assert_int_equal(plans_of(text.at, arena, plans), 1);
+    assert_string_equal(plans[0].metric, metric);
+    buf_free(&text);
+    arena_free(arena);
+}
+
+static void metrics_go_by_the_words_of_panels_too(void **state) {
+    (void)state;
+    assert_metric("HBM read", "hbm_read_bytes");
+    assert_metric("**HBM read** (hbm_read_bytes), down", "hbm_read_bytes");
+    assert_metric("Tensor engine, busy", "tensor_engine_active_time_percent");
+    assert_metric("MFU 20 %", "mfu_estimated_percent");
+    assert_metric("latency", "latency");
+    assert_metric("pe_utilization", "pe_utilization");
+}
+
 static void several_plans_are_told_apart(void **state) {
     (void)state;
     struct arena *arena = arena_new();
@@ -235,6 +256,7 @@ static void what_no_keyboard_types_is_explained(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(labelled_lines_are_a_plan),
+        cmocka_unit_test(metrics_go_by_the_words_of_panels_too),
         cmocka_unit_test(several_plans_are_told_apart),
         cmocka_unit_test(json_is_a_plan_too),
         cmocka_unit_test(lines_past_the_kernel_are_dropped),
