@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "base/err.h"
+#include "base/pattern.h"
 #include "base/diag.h"
 #include "base/map.h"
 #include "base/file.h"
