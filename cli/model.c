@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hone model: the models of the configuration, and whether they can be asked. What is tried is
- * core/tune/preflight.c; here it is printed. */
+ * core/tune/proposer/preflight.c; here it is printed. */
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,20 +4,12 @@
 #ifndef HONE_TUNE_TUNE_H
 #define HONE_TUNE_TUNE_H
 
-#include "tune/words.h"
-#include "tune/state.h"
-#include "tune/hunks.h"
-#include "tune/memory.h"
-#include "tune/context.h"
-#include "tune/predicted.h"
-#include "tune/prompt.h"
-#include "tune/proposer.h"
-#include "tune/score.h"
-#include "tune/sweep.h"
-#include "tune/budget.h"
-#include "tune/choose.h"
-#include "tune/summary.h"
-#include "tune/session.h"
-#include "tune/preflight.h"
+#include "tune/ask/ask.h"
+#include "tune/drive/drive.h"
+#include "tune/exchange/exchange.h"
+#include "tune/proposer/proposer.h"
+#include "tune/read/read.h"
+#include "tune/session/session.h"
+#include "tune/state/state.h"
 
 #endif

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tune/answer.h"
+#include "tune/proposer/answer.h"
 #include "rewrite/rewrite.h"
-#include "tune/menu.h"
-#include "tune/sweep.h"
+#include "tune/ask/menu.h"
+#include "tune/state/sweep.h"
 
 #define SOURCE                                                                                 \
     "import nki\n\n@nki.jit\ndef kernel(x):\n    for i in range(4):\n        y = load(x, i)\n" \

@@ -49,6 +49,10 @@ expect "private header of a neighbour" 1 core/tune/t.c '#include "nki/value.h"' 
     "the public header is nki/nki.h"
 expect "private header of a room" 1 core/nki/n.c '#include "nki/python/interp.h"' \
     "the public header is nki/python/python.h"
+expect "what the rooms of a house share" 0 core/nki/n.c '#include "nki/python/inner.h"' \
+    "no arrow the wrong way"
+expect "what another house shares" 1 core/tune/t.c '#include "nki/inner.h"' \
+    "the public header is nki/nki.h"
 expect "a room that nobody told of" 1 core/nki/lost/l.c '#include "base/base.h"' \
     "ARCHITECTURE.md has no row"
 expect "a row without a room" 1 core/base/b.c '' "in the table of ARCHITECTURE.md and nowhere else" \

@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tune/private.h"
+#include "tune/state/inner.h"
+#include "tune/tune.h"
 #include "views/views.h"
 
 #define REPLAY_FOLDER HONE_SOURCE_DIR "/tests/screens/"

@@ -15,8 +15,8 @@
 
 #include "loop/loop.h"
 #include "store/store.h"
-#include "tune/place.h"
-#include "tune/private.h"
+#include "tune/session/place.h"
+#include "tune/state/inner.h"
 #include "tune/tune.h"
 
 /* What a text in a kernel says, a line each: "# latency 900", "# hbm 100", "# broken", "# wrong",

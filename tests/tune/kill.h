@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "tune/driver.h"
+#include "tune/drive/inner.h"
 #include "tune/fake.h"
 
 /* What is on the screen, sent to the parent after every change: the state as text, by its hash, and

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Limits: what is expected, spent and spoken for, and that no limit is passed.
 #include "tune/fake.h"
-#include "tune/budget.h"
+#include "tune/ask/budget.h"
 
 #define SOURCE(latency, mark) \
     "def kernel(): x = '''\n    # latency " latency "\n    # " mark "\n'''\n"

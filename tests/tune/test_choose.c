@@ -7,7 +7,8 @@
 
 #include <cmocka.h>
 
-#include "tune/private.h"
+#include "tune/state/inner.h"
+#include "tune/tune.h"
 
 #define MODEL(label) \
     { .name = label, .asked = "openai, x" }

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "tune/models.h"
+#include "tune/proposer/models.h"
 
 static void set(struct config *config, const char *section, const char *key, const char *value) {
     struct err err = {0};

@@ -3,10 +3,10 @@
 // session.
 #include "nki/nki.h"
 #include "task/task.h"
-#include "tune/bundle.h"
+#include "tune/exchange/bundle.h"
 #include "tune/fake.h"
-#include "tune/foreign.h"
-#include "tune/memory.h"
+#include "tune/exchange/foreign.h"
+#include "tune/state/memory.h"
 
 #include <dirent.h>
 

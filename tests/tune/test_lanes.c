@@ -2,9 +2,9 @@
 /* Rounds that follow several directions at once: who is asked what, what runs side by side, what
  * goes on, and what a person can do to one of them. */
 #include "model/model.h"
-#include "tune/driver.h"
+#include "tune/drive/inner.h"
 #include "tune/fake.h"
-#include "tune/summary.h"
+#include "tune/read/summary.h"
 
 #define SOURCE(latency, what) \
     "def kernel():\n    # latency " latency "\n    # hbm " latency "\n    x = '" what "'\n"

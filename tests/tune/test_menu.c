@@ -9,8 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tune/answer.h"
-#include "tune/menu.h"
+#include "tune/proposer/answer.h"
+#include "tune/ask/menu.h"
+#include "tune/state/inner.h"
 #include "rewrite/private.h"
 
 static const struct tune_menu_facts unknown = {.any_precision = true, .spilled_bytes = NAN};

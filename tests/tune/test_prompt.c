@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tune/private.h"
+#include "tune/state/inner.h"
 #include "tune/tune.h"
 
 static struct tune_context *two_sections(void) {

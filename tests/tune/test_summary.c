@@ -7,7 +7,8 @@
 
 #include <cmocka.h>
 
-#include "tune/private.h"
+#include "tune/state/inner.h"
+#include "tune/tune.h"
 
 static void event(struct tune_state *state, const char *type, const char *payload) {
     tune_state_apply(state, state->seq + 1, 1000 * state->seq, type, payload);

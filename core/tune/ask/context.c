@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The context of a proposal: what the next plan is made from, as data and as text, from the state
+ * alone. It sends nothing and does not know who reads it. */
+#include "tune/ask/context.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "device/device.h"
+#include "nki/nki.h"
+#include "tune/ask/facts.h"
+#include "tune/state/state.h"
+#include "tune/ask/menu.h"
+#include "tune/state/inner.h"
+#include "tune/ask/ask.h"
+#include "tune/read/read.h"
+
+#define CONTEXT_NOTES 12 /* the last so many, besides the pinned ones */
+#define CONTEXT_LINES 12
+
+static void section_add(struct tune_context *context, const char *name, struct buf *text) {
+    if (text->len)
+        *vec_push(&context->sections) =
+            (struct tune_section){name, arena_strndup(context->arena, text->at, text->len)};
+    buf_free(text);
+}
+
+static const char *keep(struct tune_context *context, const char *text) {
+    return text ? arena_strdup(context->arena, text) : NULL;
+}
+
+static void closed_add(struct tune_context *context, const char *key, const char *how) {
+    if (key && *key && !tune_context_is_closed(context, key))
+        *vec_push(&context->closed) = (struct tune_closed){keep(context, key), how};
+}
+
+/* Directions that did not work out, whoever found out. */
+static void closed_fill(struct tune_context *context, const struct tune_state *state) {
+    for (size_t i = 1; i < state->attempts.len; i++) {
+        const struct tune_attempt *attempt = &state->attempts.at[i];
+        /* A parent of a beam lives on beside what was made of it. */
+        bool made = state->lanes.len && attempt->parent == context->attempt;
+        if (made || (attempt->status != TUNE_STATUS_KEEP && attempt->status != TUNE_STATUS_OPEN))
+            closed_add(context, attempt->plan.key,
+                       arena_printf(context->arena, "attempt %d: %s", attempt->id,
+                                    tune_status_word(attempt->status)));
+    }
+    for (size_t i = 0; i < state->rejections.len; i++)
+        closed_add(context, state->rejections.at[i].key,
+                   state->rejections.at[i].by_loop ? "it could not be carried out"
+                                                   : "the person rejected it");
+}
+
+static void profile_fill(struct tune_context *context, const struct tune_attempt *attempt) {
+    for (size_t i = 0; i < attempt->lines.len; i++) {
+        struct tune_line_cost line = attempt->lines.at[i];
+        line.engine = keep(context, line.engine);
+        *vec_push(&context->lines) = line;
+    }
+    for (size_t i = 0; i < attempt->metrics.len; i++)
+        *vec_push(&context->metrics) = (struct tune_metric){
+            keep(context, attempt->metrics.at[i].name), keep(context, attempt->metrics.at[i].unit),
+            attempt->metrics.at[i].value};
+    for (size_t i = 0; i < attempt->bounds.len; i++)
+        *vec_push(&context->bounds) =
+            (struct tune_bound){keep(context, attempt->bounds.at[i].name),
+                                attempt->bounds.at[i].busy_us, attempt->bounds.at[i].without_us};
+}
+
+static void us_print(struct buf *out, double us) {
+    if (isnan(us))
+        buf_puts(out, "not known");
+    else
+        clock_print_duration(out, us * 1e-6);
+}
+
+static void profile_print(struct tune_context *context, const char *name,
+                          const struct tune_attempt *attempt) {
+    struct buf out = {0};
+    buf_puts(&out, "latency: ");
+    us_print(&out, attempt->latency_us);
+    buf_puts(&out, attempt->modelled ? " (modelled)\nfloor: " : "\nfloor: ");
+    us_print(&out, attempt->floor_us);
+    if (attempt->floor_modelled)
+        buf_puts(&out, " (modelled)");
+    if (tune_predicted(attempt)) {
+        buf_puts(&out, "\nthe compiler predicts: ");
+        tune_predicted_print(&out, attempt);
+    }
+    if (attempt->profile_modelled)
+        buf_puts(&out, "\nwhat follows comes from the device model, not from the device");
+    if (attempt->bound_by)
+        buf_printf(&out, "\nlimited by: %s", attempt->bound_by);
+    buf_putc(&out, '\n');
+    for (size_t i = 0; i < attempt->bounds.len; i++) {
+        const struct tune_bound *bound = &attempt->bounds.at[i];
+        buf_printf(&out, "%s: busy ", bound->name);
+        us_print(&out, bound->busy_us);
+        buf_puts(&out, ", without this limit the latency would be ");
+        us_print(&out, bound->without_us);
+        buf_putc(&out, '\n');
+    }
+    for (size_t i = 0; i < attempt->metrics.len; i++)
+        buf_printf(&out, "%s: %.6g %s\n", attempt->metrics.at[i].name, attempt->metrics.at[i].value,
+                   attempt->metrics.at[i].unit ? attempt->metrics.at[i].unit : "");
+    section_add(context, name, &out);
+}
+
+/* The text of a line of the source, without its end; empty past the last. */
+static struct str line_text(const char *source, int number) {
+    struct str rest = str_of(source), line = {0};
+    while (number-- > 0)
+        if (!str_next(&rest, '\n', &line))
+            return (struct str){0};
+    return str_trim(line);
+}
+
+static int by_share(const void *a, const void *b) {
+    double x = ((const struct tune_line_cost *)a)->share,
+           y = ((const struct tune_line_cost *)b)->share;
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+static void lines_print(struct tune_context *context, const struct tune_attempt *attempt) {
+    struct buf out = {0};
+    size_t count = attempt->lines.len;
+    struct tune_line_cost *sorted =
+        arena_dup(context->arena, attempt->lines.at, count * sizeof *sorted);
+    if (count)
+        qsort(sorted, count, sizeof *sorted, by_share);
+    for (size_t i = 0; i < count && i < CONTEXT_LINES; i++) {
+        struct str text = line_text(attempt->source, sorted[i].line);
+        buf_printf(&out, "line %d: %.1f %% of the time: " STR_FMT "\n", sorted[i].line,
+                   sorted[i].share * 100, STR_ARG(text));
+    }
+    section_add(context, "cost per line", &out);
+}
+
+/* What is left out for its age is said, too. */
+static void older_print(struct buf *out, size_t older, const char *what) {
+    if (older)
+        buf_printf(out, "[... %zu older %s%s left out ...]\n", older, what, older == 1 ? "" : "s");
+}
+
+static void notes_print(struct tune_context *context, const struct tune_state *state) {
+    struct buf out = {0};
+    size_t older = 0;
+    for (size_t i = 0; i < state->notes.len; i++) {
+        const struct tune_note *note = &state->notes.at[i];
+        if (!tune_context_has_note(state, i)) {
+            older += !note->dropped;
+            continue;
+        }
+        buf_printf(&out, "- round %d, %s: %s", note->round, tune_category_word(note->category),
+                   note->lesson ? note->lesson : "");
+        if (note->evidence)
+            buf_printf(&out, " (%s)", note->evidence);
+        buf_putc(&out, '\n');
+    }
+    if (out.len)
+        older_print(&out, older, "note");
+    section_add(context, "notes", &out);
+}
+
+/* What the person did not want, or, `by_loop`, what nobody could carry out. */
+static void rejections_print(struct tune_context *context, const struct tune_state *state,
+                             const char *section, bool by_loop) {
+    struct buf out = {0};
+    for (size_t i = 0; i < state->rejections.len; i++) {
+        const struct tune_rejection *rejection = &state->rejections.at[i];
+        if (rejection->hunk || rejection->by_loop != by_loop)
+            continue;
+        buf_printf(&out, "- \"%s\" (round %d): %s\n",
+                   rejection->title ? rejection->title : "a kernel", rejection->round,
+                   rejection->reason ? rejection->reason : "no reason given");
+    }
+    section_add(context, section, &out);
+}
+
+static void declined_print(struct tune_context *context, const struct tune_state *state) {
+    struct buf out = {0};
+    for (size_t i = 0; i < state->rejections.len; i++) {
+        const struct tune_rejection *rejection = &state->rejections.at[i];
+        if (!rejection->hunk)
+            continue;
+        buf_printf(&out, "- of \"%s\" (round %d): %s\n%s",
+                   rejection->title ? rejection->title : "a kernel", rejection->round,
+                   rejection->reason ? rejection->reason : "no reason given", rejection->hunk);
+    }
+    section_add(context, "declined", &out);
+}
+
+static void tried_print(struct tune_context *context, const struct tune_state *state) {
+    struct buf out = {0};
+    for (size_t i = 1; i < state->attempts.len; i++) {
+        const struct tune_attempt *attempt = &state->attempts.at[i];
+        if (attempt->status == TUNE_STATUS_OPEN)
+            continue;
+        buf_printf(&out, "- attempt %d on %d, \"%s\": %s", attempt->id, attempt->parent,
+                   attempt->plan.title ? attempt->plan.title : "",
+                   tune_status_word(attempt->status));
+        if (!isnan(attempt->vs_parent))
+            buf_printf(&out, ", %.3fx", attempt->vs_parent);
+        if (attempt->reason)
+            buf_printf(&out, ": %s", attempt->reason);
+        buf_putc(&out, '\n');
+    }
+    section_add(context, "tried before", &out);
+}
+
+static void memory_print(struct tune_context *context, const struct tune_state *state) {
+    struct buf memory = {0}, closed = {0};
+    tune_context_memory(state, &memory);
+    tune_context_closed(state, &closed);
+    section_add(context, "memory", &memory);
+    section_add(context, "closed directions", &closed);
+}
+
+bool tune_context_has_note(const struct tune_state *state, size_t index) {
+    const struct tune_note *note = &state->notes.at[index];
+    return !note->dropped && (note->pinned || index + CONTEXT_NOTES >= state->notes.len);
+}
+
+static void task_print(struct tune_context *context, const struct tune_state *state) {
+    struct buf out = {0};
+    buf_printf(&out, "%s%s%s on %s (%s%s%s)\ntolerance: relative L2 %.3g; precision: %s\n",
+               state->task ? state->task : "kernel", state->function ? ", function " : "",
+               state->function ? state->function : "", device_name(state->device),
+               state->target ? state->target : "sim", state->nki ? ", NKI " : "",
+               state->nki ? state->nki : "", state->tolerance,
+               state->precision ? state->precision : "keep");
+    section_add(context, "task", &out);
+}
+
+/* A source with line numbers, for people and models to point at. */
+static void numbered_print(struct tune_context *context, const char *name, const char *source) {
+    struct buf out = {0};
+    struct str rest = str_of(source), line;
+    for (int number = 1; str_next(&rest, '\n', &line); number++)
+        if (rest.len || line.len)
+            buf_printf(&out, "%4d  " STR_FMT "\n", number, STR_ARG(line));
+    section_add(context, name, &out);
+}
+
+static void text_section(struct tune_context *context, const char *name, const char *text) {
+    struct buf out = {0};
+    if (text)
+        buf_puts(&out, text);
+    section_add(context, name, &out);
+}
+
+static void facts_print(struct tune_context *context, const struct tune_state *state) {
+    struct buf out = {0};
+    tune_facts_limits(device_name(state->device), &out);
+    section_add(context, "limits", &out);
+    if (context->source)
+        tune_facts_api(context->source, &out);
+    section_add(context, "api", &out);
+    text_section(context, "reference", state->reference_source);
+    text_section(context, "plans wanted",
+                 state->lanes.len ? "one or two plans" : "one to three plans");
+}
+
+/* Who is asked the same at the same time should not answer the same. */
+static void several_print(struct tune_context *context, const struct tune_state *state) {
+    int number = state->own->loaded, samples = 0, draws = 0;
+    struct buf out = {0};
+    if (number < 0)
+        return;
+    const struct tune_lane *lane = &state->lanes.at[number];
+    for (size_t i = 0; i < state->lanes.len; i++) {
+        const struct tune_lane *other = &state->lanes.at[i];
+        if (other->parent != lane->parent)
+            continue;
+        draws = MAX_OF(draws, other->draw + 1);
+        samples = other->draw == lane->draw ? MAX_OF(samples, other->sample + 1) : samples;
+    }
+    if (state->plan < 0 && draws > 1)
+        buf_printf(&out,
+                   "This question is put %d times at once; this is number %d. The most obvious "
+                   "change belongs to number 1, the others look further.\n",
+                   draws, lane->draw + 1);
+    if (state->plan >= 0 && samples > 1)
+        buf_printf(&out,
+                   "This plan is carried out %d times at once; this is number %d. The most "
+                   "obvious way belongs to number 1, the others take another one.\n",
+                   samples, lane->sample + 1);
+    section_add(context, "several", &out);
+}
+
+static void share_print(struct buf *out, const char *label, double share) {
+    if (!isnan(share))
+        buf_printf(out, "%s%+.0f %%\n", label, share * 100);
+}
+
+static void plan_print(struct tune_context *context, const struct tune_plan *plan) {
+    struct buf out = {0};
+    if (plan) {
+        context->first_line = plan->first_line;
+        context->last_line = plan->last_line;
+        buf_printf(&out, "%s\n%s\n", plan->title ? plan->title : "", plan->what ? plan->what : "");
+        if (plan->why)
+            buf_printf(&out, "Why: %s\n", plan->why);
+        if (plan->first_line)
+            buf_printf(&out, "Lines: %d-%d\n", plan->first_line, plan->last_line);
+        if (plan->metric)
+            buf_printf(&out, "It should bring %s %s", plan->metric,
+                       tune_direction_word(plan->direction));
+        if (plan->metric)
+            buf_puts(&out, isnan(plan->size) ? "\n" : " by ");
+        if (plan->metric && !isnan(plan->size))
+            buf_printf(&out, "%.0f %%\n", plan->size * 100);
+        share_print(&out, "and the latency by ", plan->latency);
+    }
+    section_add(context, "plan", &out);
+}
+
+static void diagnostic_print(struct buf *out, const struct tune_diagnostic *diag,
+                             const char *source) {
+    struct nki_code own;
+    const struct nki_code *code =
+        diag->code && *diag->code ? nki_code_find(diag->code, &own) : NULL;
+    struct str text = line_text(source, diag->line);
+    buf_printf(out, "%s error", tune_diagnostic_cause(diag));
+    if (diag->line > 0)
+        buf_printf(out, ", line %d", diag->line);
+    buf_printf(out, ": %s", diag->message ? diag->message : "");
+    if (diag->code && *diag->code)
+        buf_printf(out, " [%s]", diag->code);
+    if (text.len)
+        buf_printf(out, "\n    " STR_FMT, STR_ARG(text));
+    if (code && code != &own) /* a lint says so itself */
+        buf_printf(out, "\n    %s: %s. %s", code->code, code->what, code->fix);
+    buf_putc(out, '\n');
+}
+
+/* What the check said about the current candidate; only while one is open that did not compile. */
+static void repair_fill(struct tune_context *context, const struct tune_state *state) {
+    const struct tune_attempt *open = tune_state_attempt(state, state->current);
+    if (!open || open->id == 0 || open->verdict.compiles != TUNE_ANSWER_NO ||
+        open->status != TUNE_STATUS_OPEN)
+        return;
+    struct buf out = {0};
+    for (size_t i = 0; i < state->diagnostics.len; i++) {
+        const struct tune_diagnostic *diag = &state->diagnostics.at[i];
+        if (diag->attempt != open->id || diag->severity != DIAG_ERROR)
+            continue;
+        diagnostic_print(&out, diag, open->source);
+    }
+    if (!out.len && open->verdict.compiles_why)
+        buf_puts(&out, open->verdict.compiles_why);
+    context->repair_error = keep(context, out.at ? out.at : "it does not compile");
+    context->repair_source = keep(context, open->source);
+    section_add(context, "what has to be repaired", &out);
+}
+
+static void changes_fill(struct tune_context *context, const struct tune_state *state) {
+    for (size_t i = 0; i < state->parts.len; i++) {
+        struct tune_part_change change = state->parts.at[i];
+        change.part = keep(context, change.part);
+        change.text = keep(context, change.text);
+        *vec_push(&context->changes) = change;
+    }
+}
+
+static void menu_print(struct tune_context *context, const struct tune_state *state, int call) {
+    struct buf strategies = {0}, avoid = {0};
+    tune_menu_show(state, state->incumbent, call, &strategies, &avoid);
+    section_add(context, "strategies", &strategies);
+    section_add(context, "dead ends", &avoid);
+}
+
+/* `call`: the question it is for, where that was put already; -1. */
+static struct tune_context *proposal_context(const struct tune_state *state, int call) {
+    struct tune_context *context = mem_alloc(1, sizeof *context);
+    context->arena = arena_new();
+    context->round = state->round;
+    context->attempt = tune_state_parent(state);
+    context->task = keep(context, state->task);
+    context->function = keep(context, state->function);
+    context->path = keep(context, state->kernel_path);
+    context->reference_path = keep(context, state->reference_path);
+    context->device = keep(context, state->device);
+    context->latency_us = context->floor_us = NAN;
+    const struct tune_attempt *from = tune_state_attempt(state, context->attempt);
+    context->source = keep(context, from ? from->source : state->kernel_source);
+    closed_fill(context, state);
+    changes_fill(context, state);
+    task_print(context, state);
+    if (from) {
+        context->latency_us = from->latency_us;
+        context->floor_us = from->floor_us;
+        context->bound_by = keep(context, from->bound_by);
+        profile_fill(context, from);
+        profile_print(context, "profile", from);
+        lines_print(context, from);
+    }
+    notes_print(context, state);
+    rejections_print(context, state, "rejections", false);
+    rejections_print(context, state, "not carried out", true);
+    declined_print(context, state);
+    tried_print(context, state);
+    memory_print(context, state);
+    menu_print(context, state, call);
+    repair_fill(context, state);
+    plan_print(context, tune_state_plan(state));
+    facts_print(context, state);
+    several_print(context, state);
+    numbered_print(context, "kernel", context->source);
+    if (context->repair_source)
+        numbered_print(context, "failed kernel", context->repair_source);
+    return context;
+}
+
+struct tune_context *tune_context_build(const struct tune_state *state) {
+    return proposal_context(state, -1);
+}
+
+/* ------------------------------------------------------------------------------- for a lesson */
+
+static void moved_print(struct buf *out, const struct tune_attempt *from,
+                        const struct tune_attempt *to) {
+    for (size_t i = 0; i < to->metrics.len; i++) {
+        const struct tune_metric *metric = &to->metrics.at[i];
+        double before = tune_attempt_metric(from, metric->name);
+        if (isnan(before) || before == metric->value)
+            continue;
+        buf_printf(out, "%s: %.6g -> %.6g", metric->name, before, metric->value);
+        if (before != 0)
+            buf_printf(out, " (%+.1f %%)", (metric->value / before - 1) * 100);
+        buf_putc(out, '\n');
+    }
+}
+
+static void measured_print(struct tune_context *context, const struct tune_attempt *parent,
+                           const struct tune_attempt *attempt) {
+    struct buf out = {0};
+    buf_printf(&out, "attempt %d against attempt %d: ", attempt->id, attempt->parent);
+    us_print(&out, parent ? parent->latency_us : NAN);
+    buf_puts(&out, " -> ");
+    us_print(&out, attempt->latency_us);
+    if (!isnan(attempt->vs_parent))
+        buf_printf(&out, ", %.3f times as fast", attempt->vs_parent);
+    buf_printf(&out, "%s\ndecision: %s%s%s\n", attempt->modelled ? " (modelled)" : "",
+               tune_status_word(attempt->status), attempt->reason ? ": " : "",
+               attempt->reason ? attempt->reason : "");
+    struct buf held = {0};
+    tune_prediction_print(&held, &attempt->plan);
+    if (held.len)
+        buf_printf(&out, "prediction:%s\n", held.at);
+    buf_free(&held);
+    if (parent)
+        moved_print(&out, parent, attempt);
+    section_add(context, "measured", &out);
+}
+
+struct tune_context *tune_context_lesson(const struct tune_state *state) {
+    struct tune_context *context = mem_alloc(1, sizeof *context);
+    context->arena = arena_new();
+    context->round = state->round;
+    context->attempt = state->current;
+    context->latency_us = context->floor_us = NAN;
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    if (!attempt)
+        return context;
+    const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
+    changes_fill(context, state);
+    task_print(context, state);
+    plan_print(context, attempt->plan.title ? &attempt->plan : NULL);
+    measured_print(context, parent, attempt);
+    bool gain = !(attempt->vs_parent < 1);
+    text_section(context, gain ? "faster" : "slower", attempt->source);
+    text_section(context, gain ? "slower" : "faster", parent ? parent->source : NULL);
+    profile_print(context, "profile", attempt);
+    if (parent)
+        profile_print(context, "profile before", parent);
+    return context;
+}
+
+/* --------------------------------------------------------------------------- one more question */
+
+/* The words that a question went out with: what is edited since wins over them. */
+static void edits_fill(struct tune_context *context, const struct tune_call *call) {
+    for (size_t i = call->n_edits; i > 0; i--) {
+        struct tune_part_change change = call->edits[i - 1];
+        change.part = keep(context, change.part);
+        change.text = keep(context, change.text);
+        vec_push(&context->changes);
+        memmove(context->changes.at + 1, context->changes.at,
+                (context->changes.len - 1) * sizeof change);
+        context->changes.at[0] = change;
+    }
+}
+
+/* The answer that could not be used, and why. */
+static void mend_fill(struct tune_context *context, const struct tune_call *call) {
+    text_section(context, "answer", call->said && *call->said ? call->said : "(nothing)");
+    text_section(context, "complaint", call->unread);
+}
+
+static const struct tune_call *call_at(const struct tune_state *state, int number) {
+    return number >= 0 && (size_t)number < state->calls.len ? &state->calls.at[number] : NULL;
+}
+
+static bool is_mended(const struct tune_call *call) {
+    return call && call->unread && !call->lost;
+}
+
+struct tune_context *tune_context_question(const struct tune_state *state, enum tune_role role,
+                                           int call) {
+    const struct tune_call *at = call_at(state, call);
+    const struct tune_call *mended = !at || is_mended(at) ? at : call_at(state, at->mends);
+    bool lesson = role == TUNE_ROLE_SUMMARISER || role == TUNE_ROLE_REFLECTOR;
+    struct tune_context *context =
+        lesson ? tune_context_lesson(state) : proposal_context(state, call);
+    if (at && at->n_edits)
+        edits_fill(context, at);
+    else if (mended)
+        edits_fill(context, mended);
+    if (is_mended(mended))
+        mend_fill(context, mended);
+    return context;
+}
+
+void tune_context_free(struct tune_context *context) {
+    if (!context)
+        return;
+    vec_free(&context->closed);
+    vec_free(&context->lines);
+    vec_free(&context->metrics);
+    vec_free(&context->bounds);
+    vec_free(&context->sections);
+    vec_free(&context->changes);
+    arena_free(context->arena);
+    free(context);
+}
+
+bool tune_context_is_closed(const struct tune_context *context, const char *key) {
+    return tune_context_closed_how(context, key) != NULL;
+}
+
+const char *tune_context_closed_how(const struct tune_context *context, const char *key) {
+    for (size_t i = 0; key && i < context->closed.len; i++)
+        if (!strcmp(context->closed.at[i].key, key))
+            return context->closed.at[i].how;
+    return NULL;
+}

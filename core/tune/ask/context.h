@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a proposer sees: assembled from the state alone, so that the prompt screen shows exactly
+ * what is sent. */
+#ifndef HONE_TUNE_CONTEXT_H
+#define HONE_TUNE_CONTEXT_H
+
+#include "base/base.h"
+#include "tune/state/state.h"
+
+struct tune_section {
+    const char *name; /* "kernel", "profile", "lines", "notes", "rejections", "memory" … */
+    char *text;
+};
+
+/* A direction that is not to be taken again, and what became of it: "attempt 3, revert". */
+struct tune_closed {
+    const char *key, *how;
+};
+
+/* One request's view of the session. Valid until it is freed; the state may move on. */
+struct tune_context {
+    int round, attempt; /* attempt: the parent to start from */
+    const char *task, *function, *path, *device, *source;
+    const char *reference_path; /* its inputs' shapes are in the task cache; NULL */
+    const char *bound_by;       /* what limits it now: "Vector", "DMA"; NULL */
+    int first_line, last_line;  /* that the plan is about; 0: not known */
+    double latency_us, floor_us;
+    /* Directions not to take again: keys of plans that failed, were reverted or rejected on this
+     * parent (or, where the edit is the same, on an earlier one). */
+    VEC(struct tune_closed) closed;
+    /* Per source line, from the profile. */
+    VEC(struct tune_line_cost) lines;
+    VEC(struct tune_metric) metrics;
+    VEC(struct tune_bound) bounds;
+    /* Only in a repair turn: what the compiler or the check said. NULL otherwise. */
+    const char *repair_error, *repair_source;
+    VEC(struct tune_part_change) changes; /* of prompts, by the person */
+    VEC(struct tune_section) sections;
+    struct arena *arena; /* owns every text above */
+};
+
+/* The context of the next proposal of this state; free with tune_context_free. */
+struct tune_context *tune_context_build(const struct tune_state *state) CC_MUST_USE;
+/* The context of a lesson about the current attempt: what was planned, what was measured, both
+ * kernels. The same rules. */
+struct tune_context *tune_context_lesson(const struct tune_state *state) CC_MUST_USE;
+/* The context of the next question of a role; with `call` >= 0 of that call, which is held, or of
+ * the one that mends its answer, which could not be used. The same rules. */
+struct tune_context *tune_context_question(const struct tune_state *state, enum tune_role role,
+                                           int call) CC_MUST_USE;
+void tune_context_free(struct tune_context *context);
+/* All sections as one text, laid out by the template prompts/plan.md (prompt.c). */
+void tune_context_print(const struct tune_context *context, struct buf *out);
+/* Whether a note or an experience goes into the next context. */
+bool tune_context_has_note(const struct tune_state *state, size_t index);
+bool tune_context_has_experience(const struct tune_state *state, size_t index);
+/* The experiences that go in, gains and losses apart, with short snippets of their code; and the
+ * directions that other agents closed. Appended; nothing when there are none. */
+void tune_context_memory(const struct tune_state *state, struct buf *out);
+void tune_context_closed(const struct tune_state *state, struct buf *out);
+bool tune_context_is_closed(const struct tune_context *context, const char *key);
+/* How a direction was closed: "attempt 3: revert". */
+const char *tune_context_closed_how(const struct tune_context *context, const char *key);
+
+#endif

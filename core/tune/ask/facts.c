@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a prompt says of the hardware and of the API: the limits of a generation and the signatures
+ * of the instructions a kernel uses, from the tables the device model itself reads. */
+#include <ctype.h>
+
+#include "device/device.h"
+#include "tune/ask/facts.h"
+
+static const struct {
+    const char *name, *current, *legacy, *engines, *summary;
+} instructions[] = {
+#define INSTR(id, name, parameters, legacy, engines, check, exec, cost, summary) \
+    {name, parameters, legacy, engines, summary},
+#include "nki/program/instructions.def"
+#undef INSTR
+};
+
+static const struct {
+    char letter;
+    const char *name;
+} engines[] = {{'T', "Tensor"}, {'V', "Vector"}, {'A', "Scalar"}, {'G', "GpSimd"}, {'D', "DMA"}};
+
+/* Instructions that a kernel which moves and multiplies may need though it does not use them
+ * yet. */
+static const char *const common[] = {"dma_copy",      "tensor_copy",   "nc_matmul",
+                                     "nc_transpose",  "activation",    "tensor_tensor",
+                                     "tensor_scalar", "tensor_reduce", "memset"};
+
+void tune_facts_limits(const char *device, struct buf *out) {
+    const struct device_generation *row = device_generation_find(device);
+    if (!row)
+        return;
+    buf_printf(out, "%s, one NeuronCore:\n- SBUF: 128 partitions of %.0f KiB\n", row->name,
+               (double)row->sbuf_partition_bytes / 1024);
+    buf_printf(out,
+               "- PSUM: 128 partitions of %.0f KiB in %u banks of 2 KiB; a matrix product "
+               "writes one bank, 512 fp32 values a partition\n",
+               (double)row->psum_partition_bytes / 1024, row->psum_banks);
+    buf_printf(out, "- HBM: %.0f GB/s; %u DMA engines\n", row->hbm_bytes_per_ns, row->dma_engines);
+    buf_printf(out,
+               "- Tensor engine: %.0f TFLOPS bf16, %.0f fp32; at most 128 x 128 stationary by "
+               "128 x 512 moving\n",
+               row->pe_tflops_bf16, row->pe_tflops_fp32);
+    buf_puts(out,
+             "- Tensor, Vector, Scalar, GpSimd and the DMA engines work at the same time; they "
+             "wait for each other only through data\n"
+             "- The first dimension of a tile is the partition dimension\n");
+}
+
+static bool is_word(char c) {
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static bool uses(const char *source, const char *name) {
+    size_t len = strlen(name);
+    for (const char *at = source; (at = strstr(at, name)); at += len)
+        if ((at == source || !is_word(at[-1])) && at[len] == '(')
+            return true;
+    return false;
+}
+
+static bool is_common(const char *name) {
+    for (size_t i = 0; i < COUNT_OF(common); i++)
+        if (!strcmp(common[i], name))
+            return true;
+    return false;
+}
+
+static void engines_print(const char *letters, struct buf *out) {
+    for (const char *at = letters; *at; at++)
+        for (size_t i = 0; i < COUNT_OF(engines); i++)
+            if (engines[i].letter == *at)
+                buf_printf(out, "%s%s", at == letters ? "" : ", ", engines[i].name);
+}
+
+void tune_facts_api(const char *source, struct buf *out) {
+    bool legacy = strstr(source, "neuronxcc") != NULL;
+    for (size_t i = 0; i < COUNT_OF(instructions); i++) {
+        const char *signature = legacy ? instructions[i].legacy : instructions[i].current;
+        if (!strcmp(signature, "-"))
+            continue;
+        if (!uses(source, instructions[i].name) && !is_common(instructions[i].name))
+            continue;
+        buf_printf(out, "nisa.%s(%s)\n    %s; runs on ", instructions[i].name, signature,
+                   instructions[i].summary);
+        engines_print(instructions[i].engines, out);
+        buf_putc(out, '\n');
+    }
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The menu of strategies: what a planner may think of, a part of it at a time. Entries are read
+ * from prompts/menu.md, built in or from the configuration folder. Private to tune. */
+#ifndef HONE_TUNE_MENU_H
+#define HONE_TUNE_MENU_H
+
+#include "tune/state/state.h"
+
+#define TUNE_STRATEGY_MAX 40 /* characters of a name */
+
+/* One entry. Empty lists hold for all. */
+struct tune_strategy {
+    const char *name; /* "resident": small letters, digits and _ */
+    const char *text;
+    const char *on;      /* generations, "trn2 trn3" */
+    const char *dialect; /* "current" or "legacy" */
+    const char *since;   /* first NKI release it works with, "0.4" */
+    const char *when;    /* what else has to hold: see tune_menu_applies */
+    bool avoid;          /* measured to do harm: told as such, and never dropped */
+};
+struct tune_menu {
+    VEC(struct tune_strategy) entries;
+    struct arena *arena;
+};
+/* Reads a menu: prose, then entries of a heading "# name", lines "on:", "dialect:", "since:",
+ * "when:", "avoid:", and text. Entries without a text or a name, and second ones of a name, are
+ * left out. Free with tune_menu_free. */
+struct tune_menu *tune_menu_read(struct str text) CC_MUST_USE;
+/* The configuration folder's menu if it can be read, else the one built in. */
+struct tune_menu *tune_menu_load(void) CC_MUST_USE;
+void tune_menu_free(struct tune_menu *menu); /* accepts NULL */
+
+/* What is known of a kernel; NULL and NAN: not known, and then nothing is ruled out by it. */
+struct tune_menu_facts {
+    const char *device, *dialect, *release; /* "trn2", "current", "0.6.0" */
+    const char *families;                   /* of operations, with blanks between */
+    const char *source, *bound_by;          /* bound_by: "DMA", "Vector" */
+    bool any_precision;
+    double spilled_bytes;
+};
+/* Whether an entry may help that kernel. Words of `when` with blanks between must all hold, of
+ * words with | between one: "loops" (there are some), "spills", "any-precision", "dma-bound",
+ * "tensor-bound", "vector-bound", "scalar-bound", "gpsimd-bound"; any other word: a family of
+ * operations, or part of a name in the kernel ("matmul" is part of nc_matmul). */
+bool tune_menu_applies(const struct tune_strategy *entry, const struct tune_menu_facts *facts);
+
+/* Which draw of the menu: the same values give the same entries on every machine. */
+struct tune_menu_draw {
+    const char *session;
+    int round, parent, plan; /* plan: counts the questions of the round */
+    double keep;             /* the probability of each entry; 1: all */
+};
+/* Marks in shown[entries.len] what goes into the prompt: of the entries that apply each with the
+ * probability, one at least, and all that are to be avoided. An entry's fate does not depend on
+ * which others there are. */
+void tune_menu_choose(const struct tune_menu *menu, const struct tune_menu_facts *facts,
+                      const struct tune_menu_draw *draw, bool *shown);
+
+/* The part of the menu that a question to a planner about that attempt holds: what to try, what to
+ * leave alone. `call`: the question's number where it was put already (held, or to be mended), else
+ * -1. */
+void tune_menu_show(const struct tune_state *state, int parent, int call, struct buf *out,
+                    struct buf *avoid);
+
+/* "**On-chip** (all of it)" as a name, "on_chip": small letters, digits and _, words joined up to
+ * the first mark; empty when there is none. */
+void tune_strategy_name(struct str text, char name[TUNE_STRATEGY_MAX + 1]);
+/* The same, and where an entry of the menu stands at the front of it, that entry's: "resident
+ * operand" is "resident". */
+void tune_strategy_match(const struct tune_menu *menu, struct str text,
+                         char name[TUNE_STRATEGY_MAX + 1]);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What of the menu goes into the next question to a planner: the state's facts, the draw that its
+ * numbers make, the entries as text. */
+#include <math.h>
+
+#include "device/device.h"
+#include "tune/state/state.h"
+#include "tune/ask/menu.h"
+#include "tune/state/inner.h"
+#include "tune/ask/ask.h"
+
+/* The call whose question this is again, or whose answer it mends; -1. */
+static int same_before(const struct tune_call *call) {
+    return call->repeats >= 0 ? call->repeats : call->mends;
+}
+
+/* Which question of the round it is. One that mends an answer is the same question again, and so is
+ * one that was not answered. */
+static int question_number(const struct tune_state *state, int call) {
+    const char *planner = "planner";
+    size_t before = call >= 0 && (size_t)call < state->calls.len ? (size_t)call : state->calls.len;
+    int count = 0;
+    while (before < state->calls.len && same_before(&state->calls.at[before]) >= 0 &&
+           (size_t)same_before(&state->calls.at[before]) < before)
+        before = (size_t)same_before(&state->calls.at[before]);
+    for (size_t i = 0; i < before; i++) {
+        const struct tune_call *at = &state->calls.at[i];
+        count += at->round == state->round && same_before(at) < 0 && at->role &&
+                 !strcmp(at->role, planner);
+    }
+    return count;
+}
+
+static double spilled(const struct tune_attempt *attempt) {
+    double saved = tune_attempt_metric(attempt, "spill_save_bytes");
+    double reloaded = tune_attempt_metric(attempt, "spill_reload_bytes");
+    if (isnan(saved) || isnan(reloaded))
+        return isnan(saved) ? reloaded : saved;
+    return saved + reloaded;
+}
+
+static void entries_print(const struct tune_menu *menu, const bool *shown, bool avoid,
+                          struct buf *out) {
+    for (size_t i = 0; i < menu->entries.len; i++) {
+        const struct tune_strategy *entry = &menu->entries.at[i];
+        if (shown[i] && entry->avoid == avoid)
+            buf_printf(out, "- %s%s%s\n", avoid ? "" : entry->name, avoid ? "" : ": ", entry->text);
+    }
+}
+
+void tune_menu_show(const struct tune_state *state, int parent, int call, struct buf *out,
+                    struct buf *avoid) {
+    const struct tune_attempt *from = tune_state_attempt(state, parent);
+    const char *source = from ? from->source : state->kernel_source;
+    struct buf families = {0};
+    tune_memory_family_of(state, &families);
+    const struct tune_menu_facts facts = {.device = device_name(state->device),
+                                          .dialect = tune_memory_dialect(source),
+                                          .families = families.at,
+                                          .source = source,
+                                          .bound_by = from ? from->bound_by : NULL,
+                                          .release = state->nki,
+                                          .any_precision =
+                                              state->precision && !strcmp(state->precision, "any"),
+                                          .spilled_bytes = from ? spilled(from) : NAN};
+    const struct tune_menu_draw draw = {state->id, state->round, parent,
+                                        question_number(state, call), state->menu_keep};
+    struct tune_menu *menu = tune_menu_load();
+    bool *shown = mem_alloc(menu->entries.len + 1, sizeof *shown);
+    tune_menu_choose(menu, &facts, &draw, shown);
+    entries_print(menu, shown, false, out);
+    entries_print(menu, shown, true, avoid);
+    mem_free_(shown);
+    tune_menu_free(menu);
+    buf_free(&families);
+}

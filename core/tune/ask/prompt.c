@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fills a prompt template with the sections of a context. Templates are prompts/<name>.md, built in
+ * or from the configuration folder; prompts/README.md says how they read. */
+#include "tune/ask/prompt.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "model/model.h"
+#include "tune/ask/cut.h"
+#include "tune/ask/ask.h"
+
+#define PROMPT_LIMIT (1u << 20)
+#define SYSTEM_MARK "[system]"
+#define ANSWER_MARK "[answer]"
+#define GIANT 0.6        /* share of the room from which a part is one */
+#define MEND_FILE "mend" /* what follows when an answer could not be used */
+
+static const char *const role_files[TUNE_ROLES] = {
+#define X(id, word, file) file,
+    TUNE_ROLE_TABLE(X)
+#undef X
+};
+
+/* The text of a template, to be freed; the configuration folder's wins when it can be read. */
+static char *template_text(const char *file) {
+    char name[64];
+    snprintf(name, sizeof name, "prompts/%s.md", file);
+    char *configured = path_config(name);
+    char *text = file_exists(configured) ? file_read(configured, PROMPT_LIMIT, NULL, NULL) : NULL;
+    free(configured);
+    struct str embedded = embed_find(name);
+    return text ? text : mem_strdup(embedded.at ? embedded.at : "");
+}
+
+static const char *section_text(const struct tune_context *context, struct str name) {
+    for (size_t i = 0; i < context->sections.len; i++)
+        if (str_is(name, context->sections.at[i].name))
+            return context->sections.at[i].text;
+    return NULL;
+}
+
+/* The next {{name}} in the text: the name, and what stands before and after it. */
+static bool next_slot(struct str text, struct str *before, struct str *name, struct str *after) {
+    const char *open = text.len ? memmem(text.at, text.len, "{{", 2) : NULL;
+    if (!open)
+        return false;
+    size_t left = text.len - (size_t)(open - text.at);
+    const char *close = memmem(open, left, "}}", 2);
+    if (!close)
+        return false;
+    *before = (struct str){text.at, (size_t)(open - text.at)};
+    *name = str_trim((struct str){open + 2, (size_t)(close - open) - 2});
+    *after = (struct str){close + 2, text.len - (size_t)(close + 2 - text.at)};
+    return true;
+}
+
+static bool part_is_empty(const struct tune_context *context, struct str part) {
+    struct str before, name;
+    bool slots = false, filled = false;
+    while (next_slot(part, &before, &name, &part)) {
+        slots = true;
+        filled |= section_text(context, name) != NULL;
+    }
+    return slots && !filled;
+}
+
+/* ----------------------------------------------------------------------------------- the parts */
+
+/* Lines of a section that go out: what fitting allows, else the usual; -1: all. */
+static int most_of(const struct tune_prompt *prompt, struct str section) {
+    for (size_t i = prompt->cuts.len; i > 0; i--)
+        if (str_is(section, prompt->cuts.at[i - 1].section))
+            return prompt->cuts.at[i - 1].lines;
+    int most = tune_cut_most(section);
+    return most ? most : -1;
+}
+
+static int part_print(const struct tune_prompt *prompt, const struct tune_context *context,
+                      struct str part, struct buf *out) {
+    struct str before, name, rest = part;
+    int left_out = 0;
+    while (next_slot(rest, &before, &name, &rest)) {
+        buf_add(out, before.at, before.len);
+        struct str text = str_of(section_text(context, name));
+        while (text.len && text.at[text.len - 1] == '\n')
+            text.len--;
+        if (text.len)
+            left_out += tune_cut_print(context, name, text, most_of(prompt, name), out);
+    }
+    buf_add(out, rest.at, rest.len);
+    return left_out;
+}
+
+/* The length of the part at the front: up to the next line that is a heading. */
+static size_t part_length(struct str text) {
+    for (size_t i = 1; i + 1 < text.len; i++)
+        if (text.at[i - 1] == '\n' && text.at[i] == '#' && text.at[i + 1] == ' ')
+            return i;
+    return text.len;
+}
+
+/* Takes the mark off the end of a heading; false when it is not there. */
+static bool mark_take(struct str *name, const char *mark) {
+    if (!str_ends(*name, mark))
+        return false;
+    *name = str_trim((struct str){name->at, name->len - strlen(mark)});
+    return true;
+}
+
+/* "# hardware [system]\n...": its name, what it is, and the part without the mark. */
+static struct str part_heading(struct str part, struct tune_prompt *prompt,
+                               struct tune_prompt_part *row) {
+    struct str rest = part, line;
+    row->name = "";
+    if (!str_starts(part, "# ") || !str_next(&rest, '\n', &line))
+        return part;
+    struct str name = str_trim((struct str){line.at + 2, line.len - 2});
+    bool bare = str_is(name, "system");
+    row->is_system = mark_take(&name, SYSTEM_MARK) || bare;
+    row->is_answer = mark_take(&name, ANSWER_MARK);
+    row->name = arena_strndup(prompt->arena, name.at, name.len);
+    if (!row->is_system && !row->is_answer)
+        return part;
+    bare = bare || row->is_answer;
+    char *whole =
+        arena_printf(prompt->arena, "%s%s%s" STR_FMT, bare ? "" : "# ", bare ? "" : row->name,
+                     bare ? "" : "\n", STR_ARG(row->is_answer ? str_trim(rest) : rest));
+    return str_of(whole);
+}
+
+static void part_change(struct tune_prompt *prompt, struct tune_prompt_part *row,
+                        const struct tune_prompt_change *change) {
+    if (strcmp(change->part, row->name) != 0)
+        return;
+    row->off = change->off;
+    if (!change->text)
+        return;
+    row->edited = true;
+    row->text = str_of(arena_strdup(prompt->arena, change->text));
+}
+
+static void part_changes(struct tune_prompt *prompt, struct tune_prompt_part *row,
+                         const struct tune_context *context, enum tune_role role) {
+    for (size_t i = 0; i < context->changes.len; i++) {
+        const struct tune_part_change *made = &context->changes.at[i];
+        const struct tune_prompt_change change = {made->part, made->text, made->off};
+        if (made->role == role)
+            part_change(prompt, row, &change);
+    }
+}
+
+/* The part's text from its layout. */
+static void part_fill(struct tune_prompt *prompt, const struct tune_context *context,
+                      struct tune_prompt_part *row) {
+    struct buf text = {0};
+    row->left_out = part_print(prompt, context, row->layout, &text);
+    row->text =
+        (struct str){arena_strndup(prompt->arena, text.at ? text.at : "", text.len), text.len};
+    row->tokens = model_tokens_estimate(row->text);
+    buf_free(&text);
+}
+
+/* Adds the parts of a template; `mend`: what follows an answer. */
+static void parts_add(struct tune_prompt *prompt, const struct tune_context *context,
+                      enum tune_role role, const char *file) {
+    char *layout = template_text(file);
+    struct str rest = str_of(layout);
+    while (rest.len) {
+        size_t len = part_length(rest);
+        struct str part = {rest.at, len};
+        rest = (struct str){rest.at + len, rest.len - len};
+        if (part_is_empty(context, part))
+            continue;
+        struct tune_prompt_part row = {0};
+        part = part_heading(part, prompt, &row);
+        row.is_again = !row.is_answer && !strcmp(file, MEND_FILE);
+        row.layout = (struct str){arena_strndup(prompt->arena, part.at, part.len), part.len};
+        part_fill(prompt, context, &row);
+        part_changes(prompt, &row, context, role);
+        *vec_push(&prompt->parts) = row;
+    }
+    free(layout);
+}
+
+struct tune_prompt *tune_prompt_build(const struct tune_context *context, enum tune_role role,
+                                      const struct tune_prompt_change *changes, size_t count) {
+    struct tune_prompt *prompt = mem_alloc(1, sizeof *prompt);
+    prompt->arena = arena_new();
+    parts_add(prompt, context, role, role_files[role]);
+    if (section_text(context, STR("complaint")))
+        parts_add(prompt, context, role, MEND_FILE);
+    for (size_t i = 0; i < prompt->parts.len; i++) {
+        struct tune_prompt_part *row = &prompt->parts.at[i];
+        for (size_t k = 0; k < count; k++)
+            part_change(prompt, row, &changes[k]);
+        row->tokens = row->off ? 0 : model_tokens_estimate(row->text);
+    }
+    return prompt;
+}
+
+/* ------------------------------------------------------------------------------------- fitting */
+
+static bool has_slot(struct str layout, const char *section) {
+    struct str before, name;
+    while (next_slot(layout, &before, &name, &layout))
+        if (str_is(name, section))
+            return true;
+    return false;
+}
+
+/* Cuts the section in this part until so many tokens are gone, or as few lines as may be are
+ * left. */
+static void part_shrink(struct tune_prompt *prompt, const struct tune_context *context,
+                        struct tune_prompt_part *row, const char *section, int least,
+                        double excess) {
+    struct str text = str_of(section_text(context, str_of(section)));
+    struct tune_cut *cut = text.len ? vec_push(&prompt->cuts) : NULL;
+    double before = row->tokens;
+    int lines = 1;
+    for (size_t i = 0; i < text.len; i++)
+        lines += text.at[i] == '\n';
+    if (!cut)
+        return;
+    *cut = (struct tune_cut){section, lines};
+    for (int turn = 0; turn < 40 && cut->lines > least && before - row->tokens < excess; turn++) {
+        double share = (excess - (before - row->tokens)) / fmax(row->tokens, 1);
+        int fewer = (int)(cut->lines * (1 - share)) - 1;
+        cut->lines = MAX_OF(MIN_OF(fewer, cut->lines - 1), least);
+        part_fill(prompt, context, row);
+    }
+}
+
+/* What alone is most of what there is room for gives way first: leaving out everything else would
+ * not make room for it. It keeps what the others do not need. */
+static void giant_shrink(struct tune_prompt *prompt, const struct tune_context *context,
+                         struct tune_prompt_part *row, double most) {
+    const char *section;
+    int least = 0;
+    double others = tune_prompt_tokens(prompt) - row->tokens;
+    double room = fmax(most * GIANT, most - others);
+    for (size_t i = 0; row->tokens > room && (section = tune_cut_victim(i, &least)); i++)
+        if (!row->off && !row->edited && has_slot(row->layout, section))
+            part_shrink(prompt, context, row, section, least, row->tokens - room);
+}
+
+bool tune_prompt_fit(struct tune_prompt *prompt, const struct tune_context *context, double most) {
+    const char *section;
+    int least = 0;
+    bool fits = !(most > 0) || tune_prompt_tokens(prompt) <= most;
+    for (size_t k = 0; !fits && k < prompt->parts.len; k++)
+        giant_shrink(prompt, context, &prompt->parts.at[k], most);
+    for (size_t i = 0; most > 0 && (section = tune_cut_victim(i, &least)); i++)
+        for (size_t k = 0; k < prompt->parts.len; k++) {
+            struct tune_prompt_part *row = &prompt->parts.at[k];
+            double excess = tune_prompt_tokens(prompt) - most;
+            if (excess > 0 && !row->off && !row->edited && has_slot(row->layout, section))
+                part_shrink(prompt, context, row, section, least, excess);
+        }
+    return !(most > 0) || tune_prompt_tokens(prompt) <= most;
+}
+
+void tune_prompt_free(struct tune_prompt *prompt) {
+    if (!prompt)
+        return;
+    vec_free(&prompt->cuts);
+    vec_free(&prompt->parts);
+    arena_free(prompt->arena);
+    free(prompt);
+}
+
+static void text_add(struct buf *out, struct str text) {
+    buf_add(out, text.at, text.len);
+    if (text.len && text.at[text.len - 1] != '\n')
+        buf_putc(out, '\n');
+}
+
+void tune_prompt_print(const struct tune_prompt *prompt, struct buf *system, struct buf *user) {
+    for (size_t i = 0; i < prompt->parts.len; i++)
+        if (!prompt->parts.at[i].off)
+            text_add(prompt->parts.at[i].is_system ? system : user, prompt->parts.at[i].text);
+}
+
+void tune_prompt_messages(const struct tune_prompt *prompt, struct tune_prompt_messages *out) {
+    for (size_t i = 0; i < prompt->parts.len; i++) {
+        const struct tune_prompt_part *part = &prompt->parts.at[i];
+        if (!part->off)
+            text_add(part->is_system   ? &out->system
+                     : part->is_answer ? &out->answer
+                     : part->is_again  ? &out->again
+                                       : &out->user,
+                     part->text);
+    }
+}
+
+double tune_prompt_tokens(const struct tune_prompt *prompt) {
+    double sum = 0;
+    for (size_t i = 0; i < prompt->parts.len; i++)
+        sum += prompt->parts.at[i].tokens;
+    return sum;
+}
+
+double tune_tokens_estimate(struct str text) {
+    return model_tokens_estimate(text);
+}
+
+void tune_context_print(const struct tune_context *context, struct buf *out) {
+    struct tune_prompt *prompt = tune_prompt_build(context, TUNE_ROLE_PLANNER, NULL, 0);
+    tune_prompt_print(prompt, out, out);
+    tune_prompt_free(prompt);
+}

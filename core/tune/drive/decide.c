@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The step that judges whether a candidate is kept. It uses numbers that are there and runs
+ * nothing. What is learnt from them is in lessons.c. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "tune/drive/inner.h"
+
+#define SAME 0.0005 /* latencies that differ by less are called the same */
+
+/* -------------------------------------------------------------------------------------- decide */
+
+struct decision {
+    enum tune_status status;
+    struct buf reason;
+};
+
+/* What the check found wrong, if anything. */
+static bool decide_by_check(const struct tune_verdict *verdict, struct decision *decision) {
+    if (verdict->compiles != TUNE_ANSWER_YES) {
+        decision->status = TUNE_STATUS_FAILED;
+        buf_puts(&decision->reason,
+                 verdict->compiles_why ? verdict->compiles_why : "it does not compile");
+    } else if (verdict->correct == TUNE_ANSWER_NO) {
+        decision->status = TUNE_STATUS_FAILED;
+        buf_puts(&decision->reason,
+                 verdict->correct_why ? verdict->correct_why : "it is not correct");
+    } else if (verdict->credible == TUNE_ANSWER_NO) {
+        decision->status = TUNE_STATUS_SUSPECT;
+        buf_puts(&decision->reason,
+                 verdict->credible_why ? verdict->credible_why : "its result is not credible");
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static void decide_by_speed(const struct tune_state *state, const struct tune_attempt *attempt,
+                            struct decision *decision) {
+    const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
+    const struct tune_attempt *best = tune_state_attempt(state, state->best);
+    if (!parent || isnan(attempt->latency_us)) {
+        decision->status = TUNE_STATUS_INCONCLUSIVE;
+        buf_puts(&decision->reason, "it was not measured");
+        return;
+    }
+    double gain = attempt->modelled ? 1 - attempt->latency_us / parent->latency_us
+                                    : 1 - 1 / attempt->vs_parent;
+    decision->status = TUNE_STATUS_REVERT;
+    if (best && attempt->latency_us > best->latency_us * (1 + TUNE_DIVERGENCE)) {
+        buf_printf(&decision->reason, "divergence guard: %.0f %% slower than the best, ",
+                   (attempt->latency_us / best->latency_us - 1) * 100);
+    } else if (attempt->verdict.faster == TUNE_ANSWER_INCONCLUSIVE) {
+        decision->status = TUNE_STATUS_INCONCLUSIVE;
+        buf_puts(&decision->reason, tune_not_again(attempt) ? "not faster when measured again, "
+                                                            : "the samples overlap, ");
+    } else if (attempt->verdict.faster == TUNE_ANSWER_YES && gain >= TUNE_MIN_GAIN) {
+        decision->status = TUNE_STATUS_KEEP;
+        buf_printf(&decision->reason, "%.2fx faster, ", attempt->vs_parent);
+    } else if (gain > SAME) {
+        buf_printf(&decision->reason, "a gain of %.2f %% is below %.1f %%, ", gain * 100,
+                   TUNE_MIN_GAIN * 100);
+    } else if (gain < -SAME) {
+        buf_printf(&decision->reason, "%.1f %% slower, ", -gain * 100);
+    } else {
+        buf_puts(&decision->reason, "no change, ");
+    }
+    tune_latencies_print(&decision->reason, parent, attempt);
+}
+
+void tune_decide(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    int id = state->current;
+    const struct tune_attempt *attempt = tune_state_attempt(state, id);
+    struct decision decision = {0};
+    if (!decide_by_check(&attempt->verdict, &decision))
+        decide_by_speed(state, attempt, &decision);
+    cJSON *payload = cJSON_CreateObject();
+    cJSON_AddNumberToObject(payload, "attempt", id);
+    tune_json_put_text(payload, "status", tune_status_word(decision.status));
+    tune_json_put_text(payload, "reason", decision.reason.at);
+    if (tune_emit(session, "decided", payload)) {
+        tune_export(session, id);
+        tune_memory_contradict(session, tune_state_attempt(state, id));
+        bool doubtful =
+            decision.status == TUNE_STATUS_INCONCLUSIVE || decision.status == TUNE_STATUS_SUSPECT;
+        tune_step_done(session, TUNE_STEP_DECIDE, doubtful ? TUNE_IS_FAILED : TUNE_IS_OK, "%s: %s",
+                       tune_status_word(decision.status), decision.reason.at);
+        if (session->lane < 0)
+            tune_sweep_tell(session, &tune_state_attempt(state, id)->plan);
+    }
+    buf_free(&decision.reason);
+}

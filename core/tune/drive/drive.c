@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state machine of the loop: which step comes next, when a round ends, when to stop. Its whole
+ * memory is the state; it is called after every event that may allow it to go on, and never
+ * waits. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tune/drive/inner.h"
+#include "tune/state/state.h"
+
+/* -------------------------------------------------------------------------- rounds and budgets */
+
+static bool should_stop(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    struct tune_expected expected = tune_expect_round(state);
+    if (tune_budget_stops(session, &expected, "another round"))
+        return true;
+    if (state->plateau < TUNE_PLATEAU || !tune_sweep_ends(state)) {
+        tune_budget_tell(session, &expected);
+        return false;
+    }
+    tune_stop(session, "%d rounds in a row without a gain; start goes on anyway", state->plateau);
+    return true;
+}
+
+static void round_begin(struct tune_session *session) {
+    if (should_stop(session))
+        return;
+    cJSON *payload = cJSON_CreateObject();
+    cJSON_AddNumberToObject(payload, "round", session->state->round + 1);
+    tune_emit(session, "round", payload);
+}
+
+/* ------------------------------------------------------------------------------------- steps */
+
+static void profile_start(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->incumbent);
+    if (!attempt) {
+        tune_baseline_start(session);
+        return;
+    }
+    struct buf latency = {0};
+    clock_print_duration(&latency, attempt->latency_us * 1e-6);
+    tune_step_done(session, TUNE_STEP_PROFILE, TUNE_IS_OK, "attempt %d: %s%s%s", attempt->id,
+                   latency.at, attempt->bound_by ? ", limited by " : "",
+                   attempt->bound_by ? attempt->bound_by : "");
+    buf_free(&latency);
+}
+
+static bool attempt_is_open(const struct tune_state *state) {
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    return attempt && attempt->id > 0 && attempt->status == TUNE_STATUS_OPEN;
+}
+
+static bool wants_candidate(const struct tune_state *state) {
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    if (state->lanes.len) /* the step of all may have ended otherwise */
+        return state->candidate.exists && (!attempt || attempt->status == TUNE_STATUS_OPEN);
+    return state->candidate.exists && state->steps[TUNE_STEP_REWRITE].is == TUNE_IS_OK;
+}
+/* The model's time comes with the check; a device is asked when the check is passed. */
+static bool wants_green(const struct tune_state *state) {
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    return attempt_is_open(state) && attempt->verdict.compiles == TUNE_ANSWER_YES &&
+           attempt->verdict.correct != TUNE_ANSWER_NO &&
+           (!state->attempts.at[0].modelled || !isnan(attempt->latency_us));
+}
+static bool wants_measured(const struct tune_state *state) {
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    return attempt && attempt->id > 0 && !isnan(attempt->latency_us) &&
+           attempt->verdict.correct != TUNE_ANSWER_NO;
+}
+static bool wants_always(const struct tune_state *state) {
+    (void)state;
+    return true;
+}
+
+static const struct {
+    bool (*wanted)(const struct tune_state *state);
+    void (*start)(struct tune_session *session);
+    const char *skipped;
+} steps[TUNE_STEPS] = {
+    [TUNE_STEP_PROFILE] = {wants_always, profile_start, ""},
+    [TUNE_STEP_PLAN] = {wants_always, tune_plan_start, ""},
+    [TUNE_STEP_REWRITE] = {wants_always, tune_rewrite_start, ""},
+    [TUNE_STEP_VERIFY] = {wants_candidate, tune_verify_start, "there is no candidate"},
+    [TUNE_STEP_BENCHMARK] = {wants_green, tune_benchmark_start, "only what is correct is measured"},
+    [TUNE_STEP_DECIDE] = {attempt_is_open, tune_decide, "there is nothing to decide"},
+    [TUNE_STEP_SUMMARISE] = {wants_measured, tune_summarise, "nothing was measured"},
+    [TUNE_STEP_REFLECT] = {wants_always, tune_reflect, ""},
+};
+
+bool tune_step_wanted(const struct tune_session *session, enum tune_step step,
+                      const char **skipped) {
+    *skipped = steps[step].skipped;
+    return steps[step].wanted(session->state);
+}
+
+void tune_step_run(struct tune_session *session, enum tune_step step) {
+    steps[step].start(session);
+}
+
+static void step_start(struct tune_session *session, enum tune_step step) {
+    if (!steps[step].wanted(session->state)) {
+        tune_step_done(session, step, TUNE_IS_SKIPPED, "%s", steps[step].skipped);
+        return;
+    }
+    if (tune_budget_stops_step(session, step))
+        return;
+    cJSON *payload = cJSON_CreateObject();
+    tune_json_put_text(payload, "step", tune_step_word(step));
+    if (tune_emit(session, "step", payload))
+        steps[step].start(session);
+}
+
+/* Plans of this round that the proposer could not carry out. */
+static int replans(const struct tune_state *state) {
+    int count = 0;
+    for (size_t i = 0; i < state->rejections.len; i++)
+        count += state->rejections.at[i].by_loop && state->rejections.at[i].round == state->round;
+    return count;
+}
+
+static bool can_repair(const struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    return session->proposer->repairs && attempt_is_open(state) && !attempt->plan.sweep &&
+           attempt->verdict.compiles == TUNE_ANSWER_NO &&
+           attempt->repairs < tune_repairs_most(state, attempt) && attempt->plan.key &&
+           *attempt->plan.key;
+}
+
+enum tune_step tune_step_after(const struct tune_session *session, enum tune_step step,
+                               enum tune_step_is is) {
+    const struct tune_state *state = session->state;
+    if (step == TUNE_STEP_REWRITE && is == TUNE_IS_FAILED && state->current <= 0 &&
+        !state->lanes.len && replans(state) < TUNE_MAX_REPLANS)
+        return TUNE_STEP_PLAN;
+    if (step == TUNE_STEP_VERIFY && is == TUNE_IS_FAILED && can_repair(session))
+        return TUNE_STEP_REWRITE;
+    return (enum tune_step)(step + 1);
+}
+
+static void go_on(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    enum tune_step_is is = state->steps[state->step].is;
+    enum tune_step next = tune_step_after(session, state->step, is);
+    if (state->round == 0 || state->own->round_over) {
+        round_begin(session);
+    } else if (state->lanes.len) {
+        tune_lanes_go_on(session);
+    } else if (is == TUNE_IS_WAITING || is == TUNE_IS_RUNNING) {
+        step_start(session, state->step);
+    } else if (tune_sweep_wants_lanes(session)) {
+        tune_sweep_lanes_begin(session);
+    } else if (tune_lanes_wanted(session)) {
+        tune_lanes_begin(session);
+    } else if (next < TUNE_STEPS) {
+        step_start(session, next);
+    } else if (tune_emit(session, "round_end", cJSON_CreateObject())) {
+        tune_recent_note(session);
+    }
+}
+
+/* With lanes there may be more to start while others work. */
+static bool can_go_on(const struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    if (session->halted || !state->running || state->wait != TUNE_WAIT_NOTHING)
+        return false;
+    return !tune_works(session) || tune_lanes_can_start(session);
+}
+
+static void step_done(struct tune_session *session, enum tune_step step, enum tune_step_is is,
+                      const char *text) {
+    if (session->lane >= 0) {
+        tune_lane_done(session, step, is, text);
+        return;
+    }
+    cJSON *payload = cJSON_CreateObject();
+    tune_json_put_text(payload, "step", tune_step_word(step));
+    tune_json_put_text(payload, "is", tune_step_is_word(is));
+    tune_json_put_text(payload, "summary", text);
+    tune_emit(session, "step_end", payload);
+}
+
+static void advance(struct tune_session *session) {
+    if (session->advancing || session->closing || session->state->read_only)
+        return;
+    session->advancing = true;
+    int lane = tune_enter(session, -1);
+    tune_work_sweep(session);
+    tune_lessons_settle(session);
+    while (can_go_on(session)) {
+        go_on(session);
+        tune_lessons_settle(session);
+    }
+    if (session->halted)
+        tune_work_cancel(session);
+    tune_budget_watch(session);
+    tune_replies_free(session);
+    tune_leave(session, lane);
+    session->advancing = false;
+}
+
+const struct tune_driver tune_drive = {.advance = advance, .step_done = step_done};

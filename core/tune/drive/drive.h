@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loop: opens and closes a session and moves it from step to step. Everything a person does is
+ * an action. */
+#ifndef HONE_TUNE_DRIVE_H
+#define HONE_TUNE_DRIVE_H
+
+#include "tune/session/session.h"
+#include "tune/state/state.h"
+
+struct loop;
+struct tune_place;
+struct tune_proposer;
+
+/* How a session is opened. Zero means what [defaults] of the configuration says, else the default
+ * in brackets. For a session that exists, what is set here and differs is changed by an event; the
+ * rest stays as it was. */
+struct tune_options {
+    const char *task;            /* a folder, a kernel file, or "seeds/<name>" */
+    const char *reference;       /* with a kernel file */
+    const char *session_dir;     /* [.hone/<task> beside the kernel] */
+    const char *device;          /* [that of the target's section, else trn2] */
+    const char *target;          /* [sim] */
+    const struct config *config; /* defaults, hosts and clusters; outlives the session. [none] */
+    const char *proposer;        /* [rewriter] */
+    const char *search;          /* [greedy] */
+    const char *precision;       /* [keep]: inputs' precision is kept; "any" */
+    const char *seeds;           /* "0,21,42" [0,21,42,63,84] */
+    double tolerance;            /* [the task's] */
+    int rounds;                  /* [50]; for a session that exists: so many more */
+    double limits[TUNE_BUDGETS]; /* of wall, device, tokens, dollars: [budgets], else none; for a
+                                  * session that exists: so much more than is spent */
+    bool gate_set;               /* false: the gates' default */
+    enum tune_gate gate;         /* for all steps [plan, rewrite and decide ask, verify
+                                  * auto-green, the rest auto] */
+    bool fresh;                  /* start anew: the old session is moved aside, not deleted */
+    bool read_only;              /* look only */
+    bool idle;                   /* nothing will run: without target and proposer */
+    struct tune_proposer *use;   /* instead of one by name; the session frees it. NULL */
+    struct tune_place *place;    /* instead of a target by name; copied. NULL */
+};
+
+/* Opens (or makes) the session and reads its log. Nothing runs until TUNE_ACT_START. options->use
+ * and options->place belong to the session once the task could be read. NULL with *err
+ * for a task that cannot be read, a session of a newer version, a folder that cannot be written.
+ * A session that another process holds is opened read-only; see tune_state.held_by. */
+struct tune_session *tune_session_open(const struct tune_options *options, struct loop *loop,
+                                       struct err *err) CC_MUST_USE;
+/* Ends what runs on this machine, writes what is left and closes; a job on a host goes on there and
+ * is taken up when the session is opened and started again. Accepts NULL. */
+void tune_session_close(struct tune_session *session);
+
+/* Does what the person asks, or says in *err why it makes no sense now. */
+bool tune_session_act(struct tune_session *session, const struct tune_action *action,
+                      struct err *err);
+/* Whether anything runs or will run without a person doing something. */
+bool tune_session_is_busy(const struct tune_session *session);
+
+/* Recent sessions, newest first, and the seeds that come with hone: the start screen. */
+struct tune_recent {
+    char *task, *path, *folder; /* path: what to pass as tune_options.task */
+    char *about;                /* first line of the seed's README; NULL */
+    char *last;                 /* "1.61x, 0.842 ms after 7 rounds"; NULL */
+    int64_t used_ms;            /* 0: never */
+    bool is_seed, is_gone;
+};
+struct tune_recent *tune_recent_list(size_t *count) CC_MUST_USE;
+void tune_recent_free(struct tune_recent *list, size_t count);
+
+#endif

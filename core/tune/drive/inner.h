@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the loop share. Private to this room. */
+#ifndef HONE_TUNE_DRIVE_INNER_H
+#define HONE_TUNE_DRIVE_INNER_H
+
+#include "tune/drive/drive.h"
+#include "tune/exchange/exchange.h"
+#include "tune/proposer/inner.h"
+#include "tune/read/read.h"
+#include "tune/trial/trial.h"
+
+/* options.c: the values of a new session with their origins; what the command line changes of one
+ * that exists. False with *err for a list of seeds that is none; the check comes before anything is
+ * moved or made. */
+bool tune_options_begin(cJSON *payload, const struct tune_options *options, struct err *err);
+bool tune_options_change(cJSON *payload, const struct tune_state *state,
+                         const struct tune_options *options, struct err *err);
+bool tune_options_check(const struct tune_options *options, struct err *err);
+
+/* budget.c: asked before a step and before a round. Where what is expected does not fit into a
+ * limit the loop is stopped with the reason, and nothing is begun. */
+bool tune_budget_stops(struct tune_session *session, const struct tune_expected *expected,
+                       const char *what);
+/* Says in the log what a round is expected to cost, where there is something to say. */
+void tune_budget_tell(struct tune_session *session, const struct tune_expected *expected);
+bool tune_budget_stops_step(struct tune_session *session, enum tune_step step);
+/* The same without stopping anything: while other lanes are at work, one waits for what they
+ * leave. */
+bool tune_budget_waits(const struct tune_session *session, enum tune_step step);
+/* Sets the timer that gives up what runs before time, or the device model's, is over. Called
+ * whenever work may have begun or ended. */
+void tune_budget_watch(struct tune_session *session);
+
+/* lanes.c: rounds that follow several directions at once. Whether the next thing to do is to open
+ * them; one step forward; the end of a lane's part of a step, `again` names the step it does
+ * then. */
+bool tune_lanes_wanted(const struct tune_session *session);
+void tune_lanes_begin(struct tune_session *session);
+void tune_lanes_go_on(struct tune_session *session);
+/* Whether another lane can begin its part of the step that runs, beside those that do. */
+bool tune_lanes_can_start(const struct tune_session *session);
+void tune_lane_done(struct tune_session *session, enum tune_step step, enum tune_step_is is,
+                    const char *text);
+/* How the step goes, of the candidate that is worked on; and which comes after it. */
+bool tune_step_wanted(const struct tune_session *session, enum tune_step step,
+                      const char **skipped);
+void tune_step_run(struct tune_session *session, enum tune_step step);
+enum tune_step tune_step_after(const struct tune_session *session, enum tune_step step,
+                               enum tune_step_is is);
+
+/* decide.c */
+void tune_decide(struct tune_session *session);
+
+/* lessons.c: the last two steps. */
+void tune_summarise(struct tune_session *session);
+void tune_reflect(struct tune_session *session);
+/* Which lessons a round of several lanes is worth. */
+bool tune_lesson_wanted(const struct tune_state *state, int lane);
+/* Lessons that came are written down in the order of the lanes. */
+void tune_lessons_settle(struct tune_session *session);
+
+/* recent.c */
+void tune_recent_note(const struct tune_session *session);
+
+/* drive.c */
+extern const struct tune_driver tune_drive;
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rounds that follow several directions at once: a beam search. All lanes do a step before the next
+ * step begins, so that a person sees one step at a time, a gate stands once, and the outcome does
+ * not depend on whose answer came first. Within a step lanes work side by side, as many as the
+ * proposer and the place can take. How a step goes is the same as for one candidate. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "tune/drive/inner.h"
+#include "tune/state/state.h"
+
+/* ------------------------------------------------------------------------------------- opening */
+
+bool tune_lanes_wanted(const struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    bool beam = state->width.parents > 1 || state->width.plans > 1 || state->width.rewrites > 1;
+    return beam && state->step == TUNE_STEP_PROFILE && state->incumbent >= 0 &&
+           state->steps[TUNE_STEP_PLAN].is == TUNE_IS_WAITING && tune_sweep_ends(state);
+}
+
+static void lane_put(cJSON *list, int parent, int draw) {
+    cJSON *item = cJSON_CreateObject();
+    cJSON_AddNumberToObject(item, "parent", parent);
+    cJSON_AddNumberToObject(item, "draw", draw);
+    cJSON_AddItemToArray(list, item);
+}
+
+/* N plans for each of the parents that the last round left, at most B. */
+void tune_lanes_begin(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    int parents[1 + TUNE_MAX_PARENTS] = {state->incumbent}, count = 1;
+    for (size_t i = 0; i < state->beam.len && count < state->width.parents; i++)
+        if (state->beam.at[i] != state->incumbent && count < TUNE_MAX_PARENTS)
+            parents[count++] = state->beam.at[i];
+    cJSON *payload = cJSON_CreateObject();
+    cJSON *list = cJSON_AddArrayToObject(payload, "lanes");
+    for (int p = 0; p < count; p++)
+        for (int draw = 0; draw < state->width.plans; draw++)
+            lane_put(list, parents[p], draw);
+    tune_emit(session, "lanes", payload);
+}
+
+/* It comes out the same each time. */
+static bool is_swept(const struct tune_state *state, int lane) {
+    int plan = lane == state->own->loaded ? state->plan : state->lanes.at[lane].plan;
+    return plan >= 0 && tune_sweep_is_one(&state->plans.at[plan]);
+}
+
+/* Each plan is carried out several times, by whom it comes out differently. */
+static void lanes_fan(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    if (!session->proposer->draws || state->width.rewrites < 2)
+        return;
+    for (size_t i = 0, count = state->lanes.len; i < count && !session->halted; i++) {
+        const struct tune_lane *lane = &state->lanes.at[i];
+        bool first = tune_lane_next(state, (int)i) == TUNE_STEP_REWRITE && lane->sample == 0 &&
+                     tune_lane_attempt(state, (int)i) < 0 && !is_swept(state, (int)i);
+        for (size_t k = 0; k < count && first; k++)
+            first = k == i || state->lanes.at[k].parent != lane->parent ||
+                    state->lanes.at[k].draw != lane->draw;
+        if (!first)
+            continue;
+        cJSON *payload = cJSON_CreateObject();
+        cJSON_AddNumberToObject(payload, "lane", (double)i);
+        cJSON_AddNumberToObject(payload, "samples", state->width.rewrites);
+        tune_emit(session, "lane_fan", payload);
+    }
+}
+
+/* ----------------------------------------------------------------------------- a step begins */
+
+static enum tune_step next_step(const struct tune_state *state) {
+    enum tune_step first = TUNE_STEPS;
+    for (size_t i = 0; i < state->lanes.len; i++)
+        first = MIN_OF(first, tune_lane_next(state, (int)i));
+    return first;
+}
+
+static void step_begin(struct tune_session *session, enum tune_step step) {
+    const struct tune_state *state = session->state;
+    if (step == TUNE_STEP_REWRITE)
+        lanes_fan(session);
+    cJSON *payload = cJSON_CreateObject();
+    tune_json_put_text(payload, "step", tune_step_word(step));
+    cJSON *list = cJSON_AddArrayToObject(payload, "lanes");
+    for (size_t i = 0; i < state->lanes.len; i++)
+        if (tune_lane_next(state, (int)i) == step)
+            cJSON_AddItemToArray(list, cJSON_CreateNumber((double)i));
+    tune_emit(session, "step", payload);
+}
+
+/* ------------------------------------------------------------------------------- a step's end */
+
+static void counts_print(const struct tune_state *state, enum tune_step step, struct buf *out,
+                         enum tune_step_is *is) {
+    size_t count[TUNE_STEP_STATES] = {0};
+    for (size_t i = 0; i < state->lanes.len; i++)
+        if (state->lanes.at[i].step == step)
+            count[state->lanes.at[i].is]++;
+    static const char *const words[TUNE_STEP_STATES] = {
+        [TUNE_IS_OK] = "ok", [TUNE_IS_FAILED] = "failed", [TUNE_IS_SKIPPED] = "skipped"};
+    for (int s = 0; s < TUNE_STEP_STATES; s++)
+        if (words[s] && count[s])
+            buf_printf(out, "%s%zu %s", out->len ? ", " : "", count[s], words[s]);
+    *is = count[TUNE_IS_OK] ? TUNE_IS_OK : count[TUNE_IS_FAILED] ? TUNE_IS_FAILED : TUNE_IS_SKIPPED;
+}
+
+static void beam_print(const struct tune_state *state, struct buf *out) {
+    buf_puts(out, "; goes on from");
+    for (size_t i = 0; i < state->beam.len; i++)
+        buf_printf(out, "%s #%d", i ? "," : "", state->beam.at[i]);
+}
+
+static void step_end(struct tune_session *session, enum tune_step step) {
+    const struct tune_state *state = session->state;
+    struct buf text = {0};
+    enum tune_step_is is;
+    bool ok = true;
+    if (step == TUNE_STEP_PLAN)
+        ok = tune_emit(session, "lanes_assign", cJSON_CreateObject());
+    if (step == TUNE_STEP_DECIDE)
+        ok = tune_emit(session, "beam", cJSON_CreateObject());
+    counts_print(state, step, &text, &is);
+    if (step == TUNE_STEP_DECIDE)
+        beam_print(state, &text);
+    if (ok && step == TUNE_STEP_DECIDE)
+        tune_sweep_tell(session, tune_state_plan(state));
+    if (ok)
+        tune_step_done(session, step, is, "%s", text.at ? text.at : "");
+    buf_free(&text);
+    if (ok && step == TUNE_STEP_PLAN && is != TUNE_IS_OK && !session->halted)
+        tune_stop(session, "nothing more was proposed for any of the parents");
+}
+
+void tune_lane_done(struct tune_session *session, enum tune_step step, enum tune_step_is is,
+                    const char *text) {
+    const struct tune_state *state = session->state;
+    enum tune_step next = tune_step_after(session, step, is);
+    cJSON *payload = cJSON_CreateObject();
+    tune_json_put_text(payload, "step", tune_step_word(step));
+    tune_json_put_text(payload, "is", tune_step_is_word(is));
+    tune_json_put_text(payload, "summary", text);
+    if (next != (enum tune_step)(step + 1))
+        tune_json_put_text(payload, "next", tune_step_word(next));
+    /* Without a candidate, or without an attempt, there is nothing to go on with. */
+    if ((step == TUNE_STEP_REWRITE || step == TUNE_STEP_VERIFY) && is == TUNE_IS_FAILED &&
+        state->current < 0)
+        tune_json_put_text(payload, "closed", text);
+    tune_emit(session, "lane_end", payload);
+}
+
+/* --------------------------------------------------------------------------- within a step */
+
+static int at_once(const struct tune_session *session, enum tune_step step) {
+    switch (step) {
+    case TUNE_STEP_VERIFY:
+    case TUNE_STEP_BENCHMARK: return MAX_OF(session->place.parallel, 1);
+    case TUNE_STEP_DECIDE: return 1;
+    default: return MAX_OF(1, MIN_OF(session->questions, MAX_OF(session->proposer->parallel, 1)));
+    }
+}
+
+/* The first lane that has its part of this step still to do, and nothing under way; -1. */
+static int lane_due(const struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    for (size_t i = 0; i < state->lanes.len; i++) {
+        const struct tune_lane *lane = &state->lanes.at[i];
+        bool due = !lane->closed && lane->next == state->step &&
+                   (lane->is == TUNE_IS_WAITING ||
+                    (lane->is == TUNE_IS_RUNNING && !tune_works_in(session, (int)i)));
+        if (due)
+            return (int)i;
+    }
+    return -1;
+}
+
+static int lanes_at_work(const struct tune_session *session) {
+    int count = 0;
+    for (size_t i = 0; i < session->state->lanes.len; i++)
+        count += tune_works_in(session, (int)i);
+    return count;
+}
+
+bool tune_lanes_can_start(const struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    return state->lanes.len && state->steps[state->step].is == TUNE_IS_RUNNING &&
+           lanes_at_work(session) < at_once(session, state->step) && lane_due(session) >= 0 &&
+           !tune_budget_waits(session, state->step);
+}
+
+/* Who offers a list is asked once for each parent. */
+static bool is_asked_already(const struct tune_session *session, int lane) {
+    const struct tune_state *state = session->state;
+    if (state->step != TUNE_STEP_PLAN || session->proposer->draws)
+        return false;
+    for (int i = 0; i < lane; i++)
+        if (state->lanes.at[i].parent == state->lanes.at[lane].parent &&
+            state->lanes.at[i].step == TUNE_STEP_PLAN && !state->lanes.at[i].closed)
+            return true;
+    return false;
+}
+
+static void lane_start(struct tune_session *session, int lane) {
+    const struct tune_state *state = session->state;
+    enum tune_step step = state->step;
+    const char *skipped = "";
+    int before = tune_enter(session, lane);
+    if (is_asked_already(session, lane))
+        tune_lane_done(session, step, TUNE_IS_OK, "");
+    else if (!tune_step_wanted(session, step, &skipped))
+        tune_lane_done(session, step, TUNE_IS_SKIPPED, skipped);
+    else if (!tune_budget_stops_step(session, step) &&
+             tune_emit(session, "lane", cJSON_CreateObject()))
+        tune_step_run(session, step);
+    tune_leave(session, before);
+}
+
+void tune_lanes_go_on(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    enum tune_step step = state->step;
+    bool runs = state->steps[step].is == TUNE_IS_RUNNING && step != TUNE_STEP_PROFILE;
+    if (runs && lane_due(session) >= 0)
+        lane_start(session, lane_due(session));
+    else if (runs)
+        step_end(session, step);
+    else if (next_step(state) < TUNE_STEPS)
+        step_begin(session, next_step(state));
+    else if (tune_emit(session, "round_end", cJSON_CreateObject()))
+        tune_recent_note(session);
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The steps that learn: an experience out of a gain or a loss, a note out of every attempt. A model
+ * that has the role writes the words; hone's own stand in when there is none or it fails. The
+ * numbers are always hone's. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tune/drive/inner.h"
+#include "tune/state/state.h"
+
+#define OTHERS_TELL_MORE "other candidates of the round tell more"
+#define MOVED_AT_ALL 0.005
+
+/* Asks whoever has the role; false: nobody has. */
+static bool lesson_ask(struct tune_session *session, enum tune_work_is work, enum tune_step step) {
+    const struct tune_proposer *proposer = session->proposer;
+    tune_lesson_fn *ask = work == TUNE_WORK_SUMMARISE ? proposer->summarise : proposer->reflect;
+    const struct tune_attempt *attempt =
+        tune_state_attempt(session->state, session->state->current);
+    if (!ask || (attempt && attempt->plan.sweep)) /* numbers say it all */
+        return false;
+    struct tune_reply *reply =
+        tune_request(session, work, step, tune_context_lesson(session->state));
+    session->asking++;
+    bool asked = ask(proposer->self, reply->context, reply);
+    session->asking--;
+    if (!asked)
+        tune_request_end(reply);
+    return asked;
+}
+
+/* ----------------------------------------------------------------------------------- summarise */
+
+static void experience_texts(cJSON *payload, const struct tune_attempt *slow,
+                             const struct tune_attempt *fast) {
+    size_t count = 0;
+    struct tune_hunk *hunks = tune_hunks(str_of(slow->source), str_of(fast->source), &count);
+    struct buf before = {0}, after = {0};
+    tune_hunks_print(&before, slow->source, hunks, count, false);
+    tune_hunks_print(&after, fast->source, hunks, count, true);
+    tune_json_put_text(payload, "slow", before.at);
+    tune_json_put_text(payload, "fast", after.at);
+    buf_free(&before);
+    buf_free(&after);
+    free(hunks);
+}
+
+static void own_summary(const struct tune_state *state, const struct tune_attempt *attempt,
+                        const struct tune_attempt *parent, struct buf *text) {
+    if (attempt->plan.what && *attempt->plan.what)
+        buf_printf(text, "%s ", attempt->plan.what);
+    buf_puts(text, attempt->vs_parent >= 1 ? "Measured: " : "It made the kernel slower: ");
+    tune_latencies_print(text, parent, attempt);
+    buf_printf(text, "%s on %s.", attempt->modelled ? " (modelled)" : "", state->device);
+}
+
+/* `lesson` NULL: hone's own words. */
+static void experience_emit(struct tune_session *session, const struct tune_lesson *lesson,
+                            const char *author) {
+    const struct tune_state *state = session->state;
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
+    bool gain = attempt->vs_parent >= 1;
+    const char *planned = attempt->plan.title ? attempt->plan.title : "A change by hand";
+    const char *title = lesson ? lesson->title : planned;
+    struct buf text = {0};
+    own_summary(state, attempt, parent, &text);
+    cJSON *payload = cJSON_CreateObject();
+    cJSON_AddNumberToObject(payload, "attempt", attempt->id);
+    cJSON_AddNumberToObject(payload, "against", parent->id);
+    tune_json_put_text(payload, "title", title);
+    tune_json_put_text(payload, "summary", lesson ? lesson->text : text.at);
+    tune_memory_put_applies(state, payload);
+    tune_json_put_text(payload, "key", attempt->plan.key);
+    tune_json_put_number(payload, "speedup", attempt->vs_parent);
+    tune_json_put_text(payload, "is", tune_experience_word(TUNE_EXPERIENCE_PROPOSED));
+    experience_texts(payload, gain ? parent : attempt, gain ? attempt : parent);
+    buf_clear(&text);
+    buf_printf(&text, "%s experience proposed%s%s: %s", gain ? "positive" : "negative",
+               lesson && *author ? " by " : "", lesson ? author : "", title);
+    if (tune_emit(session, "experience", payload))
+        tune_export_memory(session);
+    tune_step_done(session, TUNE_STEP_SUMMARISE, TUNE_IS_OK, "%s", text.at);
+    buf_free(&text);
+}
+
+/* Written down already: hone was killed after the lesson and before the end of its step. */
+static const struct tune_experience *experience_of(const struct tune_state *state,
+                                                   const struct tune_attempt *attempt) {
+    for (size_t i = 0; i < state->memory.len; i++)
+        if (tune_memory_shows(&state->memory.at[i], attempt->id, attempt->parent) &&
+            state->memory.at[i].speedup == attempt->vs_parent)
+            return &state->memory.at[i];
+    return NULL;
+}
+
+void tune_summarise(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
+    const struct tune_experience *there = experience_of(state, attempt);
+    bool worth =
+        parent && (attempt->vs_parent >= TUNE_POSITIVE || attempt->vs_parent <= TUNE_NEGATIVE);
+    if (!worth)
+        tune_step_done(session, TUNE_STEP_SUMMARISE, TUNE_IS_SKIPPED,
+                       "%.3fx is between %.2fx and %.2fx: nothing worth remembering",
+                       attempt->vs_parent, TUNE_NEGATIVE, TUNE_POSITIVE);
+    else if (!tune_lesson_wanted(state, session->lane))
+        tune_step_done(session, TUNE_STEP_SUMMARISE, TUNE_IS_SKIPPED, OTHERS_TELL_MORE);
+    else if (there)
+        tune_step_done(session, TUNE_STEP_SUMMARISE, TUNE_IS_OK, "%s experience proposed: %s",
+                       attempt->vs_parent >= 1 ? "positive" : "negative",
+                       there->title ? there->title : "");
+    else if (!lesson_ask(session, TUNE_WORK_SUMMARISE, TUNE_STEP_SUMMARISE))
+        experience_emit(session, NULL, "");
+}
+
+/* ------------------------------------------------------------------------------------- reflect */
+
+static enum tune_category category_of(const struct tune_attempt *attempt) {
+    switch (attempt->status) {
+    case TUNE_STATUS_KEEP: return TUNE_CATEGORY_IMPROVED;
+    case TUNE_STATUS_FAILED:
+    case TUNE_STATUS_SUSPECT: return TUNE_CATEGORY_ERROR;
+    case TUNE_STATUS_REJECTED: return TUNE_CATEGORY_REJECTED;
+    default: break;
+    }
+    return attempt->vs_parent < 1 - MOVED_AT_ALL ? TUNE_CATEGORY_REGRESSION
+                                                 : TUNE_CATEGORY_NO_IMPROVEMENT;
+}
+
+/* What the plan said was in the way: right when removing it helped, wrong when it was removed and
+ * nothing came of it. Where the prediction did not hold, the numbers do not tell. */
+static enum tune_answer own_diagnosis(const struct tune_attempt *attempt) {
+    if (isnan(attempt->vs_parent) || attempt->plan.held == TUNE_ANSWER_UNKNOWN)
+        return TUNE_ANSWER_UNKNOWN;
+    if (attempt->plan.held != TUNE_ANSWER_YES)
+        return TUNE_ANSWER_INCONCLUSIVE;
+    return attempt->vs_parent >= 1 + MOVED_AT_ALL ? TUNE_ANSWER_YES : TUNE_ANSWER_NO;
+}
+
+static void own_lesson(struct buf *out, const struct tune_attempt *attempt,
+                       const struct tune_attempt *parent) {
+    static const char *const heads[] = {[TUNE_CATEGORY_IMPROVED] = "worked",
+                                        [TUNE_CATEGORY_NO_IMPROVEMENT] = "brought nothing",
+                                        [TUNE_CATEGORY_REGRESSION] = "was a step back",
+                                        [TUNE_CATEGORY_ERROR] = "failed",
+                                        [TUNE_CATEGORY_REJECTED] = "was rejected"};
+    buf_printf(out, "\"%s\" %s: %s.", attempt->plan.title ? attempt->plan.title : "The change",
+               heads[category_of(attempt)], attempt->reason ? attempt->reason : "no reason given");
+    tune_prediction_print(out, &attempt->plan);
+    bool moved = parent && parent->bound_by && attempt->bound_by &&
+                 strcmp(parent->bound_by, attempt->bound_by) != 0;
+    if (moved)
+        buf_printf(out, " What limits it moved from %s to %s.", parent->bound_by,
+                   attempt->bound_by);
+}
+
+/* `lesson` NULL: hone's own words. Whether the prediction held is measured, whoever writes. */
+static void note_emit(struct tune_session *session, const struct tune_lesson *lesson,
+                      const char *author) {
+    const struct tune_state *state = session->state;
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    struct buf text = {0};
+    own_lesson(&text, attempt, tune_state_attempt(state, attempt->parent));
+    enum tune_answer diagnosis = lesson && lesson->diagnosis != TUNE_ANSWER_UNKNOWN
+                                     ? lesson->diagnosis
+                                     : own_diagnosis(attempt);
+    cJSON *payload = cJSON_CreateObject();
+    cJSON_AddNumberToObject(payload, "round", state->round);
+    cJSON_AddNumberToObject(payload, "attempt", attempt->id);
+    tune_json_put_text(payload, "lesson", lesson ? lesson->text : text.at);
+    tune_json_put_text(payload, "plan", attempt->plan.title);
+    tune_json_put_text(payload, "category", tune_category_word(category_of(attempt)));
+    tune_json_put_text(payload, "held", tune_answer_word(attempt->plan.held));
+    tune_json_put_text(payload, "diagnosis", tune_answer_word(diagnosis));
+    tune_json_put_text(payload, "author", lesson ? author : NULL);
+    buf_clear(&text);
+    buf_printf(&text, "attempt %d against %d", attempt->id, attempt->parent);
+    tune_json_put_text(payload, "evidence", text.at);
+    buf_free(&text);
+    bool ok = tune_emit(session, "note", payload);
+    const struct tune_note *note =
+        ok && state->notes.len ? &state->notes.at[state->notes.len - 1] : NULL;
+    tune_step_done(session, TUNE_STEP_REFLECT, TUNE_IS_OK, "%s",
+                   note && note->lesson ? note->lesson : "noted");
+}
+
+/* As experience_of. An attempt that was decided otherwise since gets another note. */
+static const struct tune_note *note_of(const struct tune_state *state,
+                                       const struct tune_attempt *attempt) {
+    for (size_t i = 0; i < state->notes.len; i++) {
+        const struct tune_note *note = &state->notes.at[i];
+        if (note->attempt == attempt->id && note->round == state->round && !note->dropped &&
+            note->category == category_of(attempt))
+            return note;
+    }
+    return NULL;
+}
+
+void tune_reflect(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    bool some = attempt && attempt->id != 0;
+    const struct tune_note *there = some ? note_of(state, attempt) : NULL;
+    if (!some)
+        tune_step_done(session, TUNE_STEP_REFLECT, TUNE_IS_SKIPPED, "there was no attempt");
+    else if (there)
+        tune_step_done(session, TUNE_STEP_REFLECT, TUNE_IS_OK, "%s",
+                       there->lesson ? there->lesson : "noted");
+    else if (!tune_lesson_wanted(state, session->lane))
+        tune_step_done(session, TUNE_STEP_REFLECT, TUNE_IS_SKIPPED, OTHERS_TELL_MORE);
+    else if (!lesson_ask(session, TUNE_WORK_REFLECT, TUNE_STEP_REFLECT))
+        note_emit(session, NULL, "");
+}
+
+/* ------------------------------------------------------------------------------------- answers */
+
+static void lesson_write(struct tune_reply *reply) {
+    struct tune_session *session = reply->work.session;
+    int before = tune_enter(session, reply->work.lane);
+    tune_request_end(reply);
+    if (reply->is == TUNE_WORK_SUMMARISE)
+        experience_emit(session, reply->lesson, reply->author);
+    else
+        note_emit(session, reply->lesson, reply->author);
+    tune_leave(session, before);
+}
+
+/* Whether a lane before this one still has its part of the step to do. */
+static bool waits_for_others(const struct tune_reply *reply) {
+    const struct tune_state *state = reply->work.session->state;
+    for (int i = 0; i < reply->work.lane; i++)
+        if (tune_lane_next(state, i) == reply->work.step)
+            return true;
+    return false;
+}
+
+void tune_lessons_settle(struct tune_session *session) {
+    struct tune_reply *reply = session->replies;
+    while (reply) {
+        bool due = reply->learnt && !reply->done && !waits_for_others(reply) && !session->halted;
+        if (due)
+            lesson_write(reply);
+        reply = due ? session->replies : reply->next;
+    }
+}
+
+/* ------------------------------------------------------------------------------- several lanes */
+
+#define MOST_LESSONS 8 /* experiences of a round, at most half of them gains */
+
+static const struct tune_attempt *attempt_in(const struct tune_state *state, int lane) {
+    const struct tune_attempt *attempt = tune_state_attempt(state, tune_lane_attempt(state, lane));
+    return attempt && attempt->id > 0 ? attempt : NULL;
+}
+
+/* Of the rewrites of a plan the best one if it was a gain, else the worst; what was never measured
+ * when nothing was. */
+static bool tells_most(const struct tune_state *state, int lane) {
+    const struct tune_attempt *mine = attempt_in(state, lane);
+    double best = 0, worst = INFINITY;
+    bool some = false;
+    for (int i = 0; i < (int)state->lanes.len; i++) {
+        const struct tune_attempt *other = attempt_in(state, i);
+        bool same = other && state->lanes.at[i].parent == state->lanes.at[lane].parent &&
+                    state->lanes.at[i].draw == state->lanes.at[lane].draw;
+        if (!same)
+            continue;
+        if (isnan(other->vs_parent)) {
+            some = some || (i < lane && isnan(mine->vs_parent));
+            continue;
+        }
+        best = fmax(best, other->vs_parent);
+        worst = fmin(worst, other->vs_parent);
+    }
+    double wanted = best >= TUNE_POSITIVE ? best : worst;
+    return isinf(worst) ? !some : mine->vs_parent == wanted;
+}
+
+/* How many others of the round tell more, on the same side. */
+static int rank_of(const struct tune_state *state, int lane) {
+    const struct tune_attempt *mine = attempt_in(state, lane);
+    int rank = 0;
+    for (int i = 0; i < (int)state->lanes.len; i++) {
+        const struct tune_attempt *other = attempt_in(state, i);
+        if (!other || i == lane || isnan(other->vs_parent) || !tells_most(state, i) ||
+            (other->vs_parent >= 1) != (mine->vs_parent >= 1))
+            continue;
+        double more = fabs(log(other->vs_parent)) - fabs(log(mine->vs_parent));
+        rank += more > 0 || (more == 0 && i < lane);
+    }
+    return rank;
+}
+
+bool tune_lesson_wanted(const struct tune_state *state, int lane) {
+    if (lane < 0)
+        return true;
+    const struct tune_attempt *mine = attempt_in(state, lane);
+    if (!mine || !tells_most(state, lane))
+        return false;
+    if (isnan(mine->vs_parent) || state->step != TUNE_STEP_SUMMARISE)
+        return true;
+    return rank_of(state, lane) < MOST_LESSONS / 2;
+}

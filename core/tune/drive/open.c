@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening and closing a session: the task, the folder, the log read back, the target and the
+ * proposer by name. It starts nothing. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "loop/loop.h"
+#include "tune/drive/inner.h"
+
+#define MAX_REFERENCE ((size_t)256 << 10)
+#define FOLLOW_MS 500 /* how often a read-only session looks for new events */
+
+/* -------------------------------------------------------------------------- what to write down */
+
+/* No two sessions have the same: hosts know the jobs of a session by it. */
+static struct hash id_new(const struct task *task) {
+    uint64_t now = clock_monotonic_ns();
+    int64_t wall = clock_wall_ms();
+    pid_t pid = getpid();
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    struct hash_stream *stream = hash_begin();
+    hash_add(stream, &now, sizeof now);
+    hash_add(stream, &wall, sizeof wall);
+    hash_add(stream, &pid, sizeof pid);
+    hash_add(stream, host, strlen(host));
+    hash_add(stream, task->kernel_path, strlen(task->kernel_path));
+    return hash_end(stream);
+}
+
+/* What a model is shown of the reference; a file that is no text of a usual size is not. */
+static void reference_put(cJSON *payload, const char *path) {
+    struct err err = {0};
+    char *text = path ? file_read(path, MAX_REFERENCE, NULL, &err) : NULL;
+    tune_json_put_text(payload, "reference_source", text);
+    free(text);
+}
+
+static bool session_begin(struct tune_session *session, const struct tune_options *options,
+                          const struct task *task, struct err *err) {
+    cJSON *payload = cJSON_CreateObject();
+    struct hash id = id_new(task);
+    tune_json_put_text(payload, "id", id.hex);
+    tune_json_put_text(payload, "task", task->name);
+    tune_json_put_text(payload, "kernel", task->kernel_path);
+    tune_json_put_text(payload, "reference", task->reference_path);
+    tune_json_put_text(payload, "source", task->kernel_text);
+    char *model = task->model ? task_model_without_secrets(task->model) : NULL;
+    tune_json_put_text(payload, "model", model);
+    free(model);
+    reference_put(payload, task->reference_path);
+    if (!tune_options_begin(payload, options, err)) {
+        cJSON_Delete(payload);
+        return false;
+    }
+    if (!tune_emit(session, "session", payload))
+        return err_set(err, ERR_ENVIRONMENT, "%s", session->trouble);
+    tune_import_memory(session);
+    return true;
+}
+
+/* What may not change once something was measured. */
+static bool same_place(const struct tune_state *state, const struct tune_options *options,
+                       struct err *err) {
+    const struct {
+        const char *what, *before, *now;
+    } all[] = {{"device", state->device, options->device},
+               {"target", state->target, options->target}};
+    for (size_t i = 0; i < COUNT_OF(all) && state->attempts.len; i++)
+        if (all[i].now && all[i].before && strcmp(all[i].now, all[i].before) != 0)
+            return err_set(err, ERR_USAGE,
+                           "this session was measured with --%s %s; for %s begin another one with "
+                           "--session DIR or --fresh",
+                           all[i].what, all[i].before, all[i].now);
+    return true;
+}
+
+static bool session_continue(struct tune_session *session, const struct tune_options *options,
+                             const struct task *task, struct err *err) {
+    const struct tune_state *state = session->state;
+    if (!same_place(state, options, err))
+        return false;
+    bool under_way = state->running;
+    for (int i = 0; i < TUNE_STEPS; i++)
+        under_way = under_way || state->steps[i].is == TUNE_IS_RUNNING;
+    if (under_way)
+        tune_emit(session, "resumed", cJSON_CreateObject());
+    cJSON *payload = cJSON_CreateObject();
+    bool ok = tune_options_change(payload, state, options, err);
+    if (options->rounds > 0)
+        cJSON_AddNumberToObject(payload, "rounds",
+                                state->budgets[TUNE_BUDGET_ROUNDS].spent + options->rounds);
+    if (ok && payload->child)
+        ok = tune_emit(session, "session", payload);
+    else
+        cJSON_Delete(payload);
+    bool changed = state->kernel_source && !str_is(str_of(task->kernel_text), state->kernel_source);
+    if (ok && changed)
+        tune_emit_log(session, TUNE_LEVEL_WARNING, "session",
+                      "%s has changed since this session began; the session goes on with the "
+                      "kernel it knows. --fresh begins with the new one.",
+                      task->kernel_path);
+    if (ok && store_derived_seq(session->store) < state->own->decided_seq)
+        tune_export(session, -1);
+    if (!ok && err->kind == ERR_NONE)
+        err_set(err, ERR_ENVIRONMENT, "%s", session->trouble);
+    return ok;
+}
+
+/* -------------------------------------------------------------------------------- reading back */
+
+static bool replay_one(void *data, const struct store_event *event) {
+    struct tune_session *session = data;
+    tune_state_apply(session->state, event->seq, event->wall_ms, event->type, event->payload);
+    if (session->on_event)
+        session->on_event(session->event_context, event->seq, event->type, event->payload);
+    return true;
+}
+
+/* Read-only: what the holder wrote since the last look. */
+static void follow(void *data) {
+    struct tune_session *session = data;
+    int64_t before = session->state->seq;
+    struct err err = {0};
+    if (!store_replay(session->store, before, replay_one, session, &err))
+        return;
+    if (session->state->seq != before && session->changed)
+        session->changed(session->changed_context);
+}
+
+/* ---------------------------------------------------------------------------------- the folder */
+
+static char *folder_of(const struct tune_options *options, const struct task *task) {
+    if (options->session_dir)
+        return mem_strdup(options->session_dir);
+    char *hone = path_join(task->folder, ".hone");
+    char *folder = path_join(hone, task->name);
+    free(hone);
+    return folder;
+}
+
+/* Begins anew in a folder: the old session is moved aside, the optimisation memory stays. */
+static bool folder_refresh(const char *folder, struct err *err) {
+    char *memory = path_join(folder, "optimization_memory/rewrites.json");
+    size_t size = 0;
+    char *kept = file_exists(memory) ? file_read(memory, 0, &size, err) : NULL;
+    char *memory_folder = path_folder(memory);
+    bool ok = store_set_aside(folder, err);
+    if (ok && kept)
+        ok = file_make_private(memory_folder, err) && file_write_private(memory, kept, size, err);
+    free(memory_folder);
+    free(kept);
+    free(memory);
+    return ok;
+}
+
+/* "rewriter", or a person, or models; see tune_models_new. */
+static bool proposer_open(struct tune_session *session, const struct config *config,
+                          struct err *err) {
+    const char *name = session->state->proposer;
+    if (session->proposer)
+        return true;
+    if (name && strcmp(name, "rewriter") != 0)
+        session->proposer = tune_models_new(session->loop, config, name, err);
+    else
+        session->proposer = tune_rewriter_new(session->loop);
+    return session->proposer != NULL;
+}
+
+static bool session_read(struct tune_session *session, const struct tune_options *options,
+                         const struct task *task, struct err *err) {
+    struct tune_state *state = session->state;
+    if (!store_replay(session->store, 0, replay_one, session, err))
+        return false;
+    state->read_only = store_is_read_only(session->store);
+    state->held_by = store_holder(session->store);
+    if (state->read_only) {
+        session->follow = loop_timer_start(session->loop, FOLLOW_MS, FOLLOW_MS, follow, session);
+        return true;
+    }
+    if (state->seq ? !session_continue(session, options, task, err)
+                   : !session_begin(session, options, task, err))
+        return false;
+    if (options->idle)
+        return true;
+    struct target_options where = {.config = options->config, .session = state->id};
+    if (!options->place &&
+        !tune_place_open(&session->place, session->loop, state->target, &where, err))
+        return false;
+    if (state->model)
+        session->model = task_model_with_secrets(state->model, task->model);
+    if (state->model && session->place.modelled)
+        return err_set(err, ERR_USAGE,
+                       "%s has a model.ini: the kernel is timed inside a whole model, "
+                       "which the device model cannot run. Give --target with a host or a cluster",
+                       state->task);
+    tune_place_follow(session);
+    if (!proposer_open(session, options->config, err))
+        return false;
+    state->roles = session->proposer->roles;
+    tune_recent_note(session);
+    return true;
+}
+
+/* A number of [search], and in *from where it was set; NAN when it is not. */
+static double search_number(struct tune_state *state, const struct config *config, const char *key,
+                            const char **from) {
+    struct config_origin origin;
+    struct buf text = {0};
+    if (!config_get(config, "search", key, &origin))
+        return NAN;
+    config_origin_print(&origin, &text);
+    *from = tune_keep(state, text.at);
+    buf_free(&text);
+    return config_number(config, "search", key);
+}
+
+/* Where the compiler is asked what it predicts: nowhere here, unless a person said so. */
+static const char *nki_python(struct tune_state *state, const struct config *config) {
+    const char *set = config_get(config, "defaults", "nki_python", NULL);
+    return set && *set && strcmp(set, "none") != 0 ? tune_keep(state, set) : NULL;
+}
+
+static enum tune_prune_by prune_by(const struct config *config) {
+    static const char *const words[] = {[TUNE_PRUNE_MODEL] = "model",
+                                        [TUNE_PRUNE_COMPILER] = "compiler",
+                                        [TUNE_PRUNE_BOTH] = "both"};
+    const char *set = config_get(config, "search", "prune_by", NULL);
+    for (size_t i = 0; set && i < COUNT_OF(words); i++)
+        if (!strcmp(set, words[i]))
+            return (enum tune_prune_by)i;
+    return TUNE_PRUNE_MODEL;
+}
+
+/* What belongs to this process, not to the session. */
+static void limits_read(struct tune_session *session, const struct config *config) {
+    struct tune_state *state = session->state;
+    state->questions = (int)search_number(state, config, "questions", &state->questions_from);
+    state->prune = search_number(state, config, "prune", &state->prune_from);
+    state->prune_by = prune_by(config);
+    state->nki_python = nki_python(state, config);
+    session->questions = state->questions;
+    session->prune = state->prune;
+}
+
+struct tune_session *tune_session_open(const struct tune_options *options, struct loop *loop,
+                                       struct err *err) {
+    if (!tune_options_check(options, err))
+        return NULL;
+    struct task *task = task_open(options->task, options->reference, err);
+    if (!task)
+        return NULL;
+    struct tune_session *session = mem_alloc(1, sizeof *session);
+    session->loop = loop;
+    session->driver = &tune_drive;
+    session->config = options->config;
+    session->lane = -1;
+    session->proposer = options->use;
+    if (options->place)
+        session->place = *options->place;
+    session->state = tune_state_new();
+    limits_read(session, options->config);
+    session->task_path =
+        task->is_builtin ? mem_strdup(options->task) : path_absolute(options->task);
+    char *folder = folder_of(options, task);
+    bool ok = !options->fresh || folder_refresh(folder, err);
+    ok = ok && (session->store = store_open(folder, options->read_only, err)) != NULL;
+    ok = ok && session_read(session, options, task, err);
+    free(folder);
+    task_free(task);
+    if (ok)
+        return session;
+    tune_session_close(session);
+    return NULL;
+}
+
+void tune_session_close(struct tune_session *session) {
+    if (!session)
+        return;
+    session->closing = true;
+    session->changed = NULL;
+    session->on_event = NULL;
+    loop_timer_stop(session->follow);
+    loop_timer_stop(session->deadline);
+    tune_ingest_forget(session);
+    if (session->proposer)
+        tune_work_cancel(session);
+    tune_beside_free(session);
+    tune_opinion_free(session);
+    if (session->place.free)
+        session->place.free(session->place.self);
+    while (session->evaluations)
+        tune_evaluation_drop(session->evaluations);
+    if (session->proposer && session->proposer->free)
+        session->proposer->free(session->proposer->self);
+    if (session->store && !store_is_read_only(session->store) && session->state->seq)
+        tune_recent_note(session);
+    for (struct tune_reply *at = session->replies; at; at = at->next)
+        at->done = true;
+    tune_replies_free(session);
+    free(session->model);
+    free(session->original);
+    store_close(session->store);
+    tune_state_free(session->state);
+    free(session->trouble);
+    free(session->task_path);
+    free(session);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a person does. Opening is in open.c; which step comes next is in drive.c. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "loop/loop.h"
+#include "tune/drive/inner.h"
+
+/* ------------------------------------------------------------------------------------ actions */
+
+static bool changes_memory(enum tune_action_kind kind) {
+    return kind == TUNE_ACT_APPROVE || kind == TUNE_ACT_REJECT || kind == TUNE_ACT_UNDO ||
+           kind == TUNE_ACT_REDO ||
+           (kind >= TUNE_ACT_APPROVE_MEMORY && kind <= TUNE_ACT_DELETE_MEMORY);
+}
+
+/* Writes again what is derived from attempts whose status the action changed. */
+static void changed_export(struct tune_session *session, const enum tune_status *before,
+                           size_t count) {
+    for (size_t i = 0; i < count && i < session->state->attempts.len; i++)
+        if (session->state->attempts.at[i].status != before[i])
+            tune_export(session, (int)i);
+}
+
+static bool act_store(struct tune_session *session, const struct tune_action *action,
+                      struct err *err) {
+    const struct tune_state *state = session->state;
+    size_t count = state->attempts.len, remembered = state->memory.len;
+    enum tune_status *before = mem_alloc(count + 1, sizeof *before);
+    for (size_t i = 0; i < count; i++)
+        before[i] = state->attempts.at[i].status;
+    bool ok = tune_emit(session, "act", tune_act_write(action));
+    if (ok)
+        changed_export(session, before, count);
+    if (ok && remembered && changes_memory(action->kind))
+        tune_export_memory(session);
+    if (!ok)
+        err_set(err, ERR_ENVIRONMENT, "%s", session->trouble);
+    free(before);
+    return ok;
+}
+
+static bool act_do(struct tune_session *session, const struct tune_action *action,
+                   struct err *err) {
+    bool again = session->halted && action->kind == TUNE_ACT_START && session->state->running;
+    session->halted = false;
+    session->state->trouble = NULL;
+    bool ok = again || act_store(session, action, err);
+    if (ok && action->kind == TUNE_ACT_ANSWER && session->proposer->answer)
+        session->proposer->answer(session->proposer->self, action->index, str_of(action->text));
+    if (ok && action->kind == TUNE_ACT_SEND && session->proposer->send)
+        session->proposer->send(session->proposer->self, action->index);
+    tune_advance(session);
+    return ok;
+}
+
+bool tune_session_act(struct tune_session *session, const struct tune_action *action,
+                      struct err *err) {
+    int lane = tune_enter(session, -1); /* the person looks at one lane, whatever works */
+    bool ok = tune_act_check(session->state, action, err) && act_do(session, action, err);
+    tune_leave(session, lane);
+    return ok;
+}
+
+bool tune_session_is_busy(const struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    if (session->halted || state->read_only)
+        return false;
+    return tune_works(session) || (state->running && state->wait == TUNE_WAIT_NOTHING);
+}

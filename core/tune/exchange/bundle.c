@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A session as a folder that can be given away: the best kernel with its reference, every attempt
+ * with its numbers, every prompt and answer, every decision.
+ *
+ *   README.md  session.json                    what it is, and the command that evaluates it again
+ *   kernel.py  reference.py  model.ini         the best kernel: a task of its own
+ *   attempts/<n>.py  attempts/<n>.json         sources; plan, verdict, seeds, samples, metrics,
+ * lines profiles/<n>.json                          timelines prompts/<n>-<role>.txt
+ * answers/<n>-<role>.txt  calls.jsonl events.jsonl                               the whole log:
+ * decisions, gates, notes experiments.jsonl  optimization_memory/rewrites.json   as other NKI
+ * agents read them
+ *
+ * Folders of this machine become "." (the task's), "session" and "~"; what model.ini has of secrets
+ * stays here. It reads the log and runs nothing. */
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "device/device.h"
+#include "tune/exchange/bundle.h"
+#include "tune/session/inner.h"
+#include "tune/state/state.h"
+#include "tune/exchange/exchange.h"
+#include "tune/read/read.h"
+
+#define ARTEFACT_MAX ((size_t)256 << 20)
+
+struct bundle {
+    struct store *store;
+    struct tune_state *state;
+    const char *folder;
+    struct bundle_places places;
+    struct buf events;
+    struct err *err;
+};
+
+/* Sources are the user's own and stay as they are. */
+static bool put(struct bundle *bundle, const char *name, const char *text, size_t size) {
+    char *path = path_join(bundle->folder, name), *folder = path_folder(path);
+    struct buf clean = {0};
+    bool source = str_ends(str_of(name), ".py");
+    if (!source)
+        bundle_places_clean(&bundle->places, (struct str){text, size},
+                            strstr(name, ".json") != NULL, &clean);
+    bool ok =
+        file_make_dirs(folder, bundle->err) && file_write(path,
+                                                          source     ? text
+                                                          : clean.at ? clean.at
+                                                                     : "",
+                                                          source ? size : clean.len, bundle->err);
+    buf_free(&clean);
+    free(folder);
+    free(path);
+    return ok;
+}
+
+static bool put_text(struct bundle *bundle, const char *name, const char *text) {
+    return !text || put(bundle, name, text, strlen(text));
+}
+
+static bool put_json(struct bundle *bundle, const char *name, cJSON *json) {
+    char *text = cJSON_Print(json);
+    bool ok = put_text(bundle, name, text ? text : "null");
+    free(text);
+    cJSON_Delete(json);
+    return ok;
+}
+
+/* A file of artifacts/; one that is gone is no reason to give up. */
+static bool put_artefact(struct bundle *bundle, const char *name, const char *hash) {
+    char *path = hash ? store_artefact_path(bundle->store, hash) : NULL;
+    size_t size = 0;
+    char *data = path && file_exists(path) ? file_read(path, ARTEFACT_MAX, &size, NULL) : NULL;
+    bool ok = !data || put(bundle, name, data, size);
+    free(data);
+    free(path);
+    return ok;
+}
+
+/* ------------------------------------------------------------------------------------ attempts */
+
+static void put_numbers(cJSON *object, const char *key, const double *values, size_t count) {
+    cJSON *list = cJSON_AddArrayToObject(object, key);
+    for (size_t i = 0; i < count; i++)
+        cJSON_AddItemToArray(list, cJSON_CreateNumber(values[i]));
+}
+
+static void put_seeds(cJSON *object, const struct tune_attempt *attempt) {
+    cJSON *list = cJSON_AddArrayToObject(object, "seeds");
+    for (size_t i = 0; i < attempt->seeds.len; i++) {
+        cJSON *seed = cJSON_CreateObject();
+        cJSON_AddNumberToObject(seed, "seed", (double)attempt->seeds.at[i].seed);
+        tune_json_put_number(seed, "rel_l2", attempt->seeds.at[i].rel_l2);
+        tune_json_put_text(seed, "passed", tune_answer_word(attempt->seeds.at[i].passed));
+        cJSON_AddItemToArray(list, seed);
+    }
+}
+
+static void put_verdict(cJSON *object, const struct tune_verdict *verdict) {
+    const struct {
+        const char *key, *why;
+        enum tune_answer answer;
+    } all[] = {{"compiles", verdict->compiles_why, verdict->compiles},
+               {"correct", verdict->correct_why, verdict->correct},
+               {"credible", verdict->credible_why, verdict->credible},
+               {"faster", verdict->faster_why, verdict->faster}};
+    cJSON *to = cJSON_AddObjectToObject(object, "verdict");
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        cJSON *one = cJSON_AddObjectToObject(to, all[i].key);
+        tune_json_put_text(one, "answer", tune_answer_word(all[i].answer));
+        tune_json_put_text(one, "why", all[i].why);
+    }
+}
+
+static void put_profile(cJSON *object, const struct tune_attempt *attempt) {
+    cJSON *metrics = cJSON_AddObjectToObject(object, "metrics");
+    for (size_t i = 0; i < attempt->metrics.len; i++)
+        tune_json_put_number(metrics, attempt->metrics.at[i].name, attempt->metrics.at[i].value);
+    cJSON *lines = cJSON_AddArrayToObject(object, "lines");
+    for (size_t i = 0; i < attempt->lines.len; i++) {
+        cJSON *line = cJSON_CreateObject();
+        cJSON_AddNumberToObject(line, "line", attempt->lines.at[i].line);
+        tune_json_put_number(line, "us", attempt->lines.at[i].us);
+        tune_json_put_number(line, "share", attempt->lines.at[i].share);
+        cJSON_AddItemToArray(lines, line);
+    }
+}
+
+static cJSON *attempt_write(const struct tune_attempt *attempt) {
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddNumberToObject(object, "attempt", attempt->id);
+    cJSON_AddNumberToObject(object, "parent", attempt->parent);
+    cJSON_AddNumberToObject(object, "round", attempt->round);
+    tune_json_put_text(object, "author", attempt->author);
+    tune_json_put_text(object, "decision", tune_status_word(attempt->status));
+    tune_json_put_text(object, "reason", attempt->reason);
+    tune_json_put_number(object, "latency_us", attempt->latency_us);
+    tune_json_put_number(object, "floor_us", attempt->floor_us);
+    tune_json_put_number(object, "speedup", attempt->speedup);
+    tune_json_put_number(object, "vs_parent", attempt->vs_parent);
+    tune_json_put_bool(object, "modelled", attempt->modelled);
+    tune_predicted_put(object, attempt);
+    tune_json_put_text(object, "bound_by", attempt->bound_by);
+    cJSON_AddItemToObject(object, "plan", tune_plan_write(&attempt->plan));
+    put_verdict(object, &attempt->verdict);
+    put_seeds(object, attempt);
+    put_numbers(object, "samples_us", attempt->samples.at, attempt->samples.len);
+    put_numbers(object, "parent_samples_us", attempt->parent_samples.at,
+                attempt->parent_samples.len);
+    put_profile(object, attempt);
+    return object;
+}
+
+static bool put_attempts(struct bundle *bundle) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < bundle->state->attempts.len; i++) {
+        const struct tune_attempt *attempt = &bundle->state->attempts.at[i];
+        char source[40], numbers[40], profile[40];
+        snprintf(source, sizeof source, "attempts/%03zu.py", i);
+        snprintf(numbers, sizeof numbers, "attempts/%03zu.json", i);
+        snprintf(profile, sizeof profile, "profiles/%03zu.json", i);
+        ok = put_text(bundle, source, attempt->source) &&
+             put_json(bundle, numbers, attempt_write(attempt)) &&
+             put_artefact(bundle, profile, attempt->timeline);
+    }
+    return ok;
+}
+
+/* --------------------------------------------------------------------------------------- calls */
+
+static void call_print(const struct tune_call *call, size_t number, struct buf *out) {
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddNumberToObject(object, "call", (double)number);
+    tune_json_put_text(object, "role", call->role);
+    tune_json_put_text(object, "model", call->model);
+    cJSON_AddNumberToObject(object, "round", call->round);
+    tune_json_put_number(object, "input", call->input);
+    tune_json_put_number(object, "output", call->output);
+    tune_json_put_number(object, "dollars", call->dollars);
+    tune_json_put_number(object, "elapsed_s", call->elapsed_s);
+    tune_json_put_text(object, "failure", call->failure);
+    char *text = cJSON_PrintUnformatted(object);
+    buf_printf(out, "%s\n", text ? text : "{}");
+    free(text);
+    cJSON_Delete(object);
+}
+
+static bool put_calls(struct bundle *bundle) {
+    struct buf lines = {0};
+    bool ok = true;
+    for (size_t i = 0; ok && i < bundle->state->calls.len; i++) {
+        const struct tune_call *call = &bundle->state->calls.at[i];
+        char prompt[80], answer[80];
+        const char *role = call->role && !strchr(call->role, '/') ? call->role : "model";
+        snprintf(prompt, sizeof prompt, "prompts/%03zu-%.30s.txt", i, role);
+        snprintf(answer, sizeof answer, "answers/%03zu-%.30s.txt", i, role);
+        ok = put_artefact(bundle, prompt, call->prompt) &&
+             put_artefact(bundle, answer, call->answer);
+        call_print(call, i, &lines);
+    }
+    ok = ok && (!lines.len || put(bundle, "calls.jsonl", lines.at, lines.len));
+    buf_free(&lines);
+    return ok;
+}
+
+/* ---------------------------------------------------------------------------------- what it is */
+
+static const struct tune_attempt *best_of(const struct tune_state *state) {
+    const struct tune_attempt *best = tune_state_attempt(state, state->best);
+    return best ? best : tune_state_attempt(state, 0);
+}
+
+static void seeds_print(const struct tune_state *state, struct buf *out) {
+    for (size_t i = 0; i < state->seeds.len; i++)
+        buf_printf(out, "%s%lld", i ? "," : "", (long long)state->seeds.at[i]);
+}
+
+static bool put_readme(struct bundle *bundle) {
+    const struct tune_state *state = bundle->state;
+    const struct tune_attempt *best = best_of(state);
+    const char *device = device_name(state->device);
+    struct buf text = {0};
+    buf_printf(&text, "# %s\n\n", state->task ? state->task : "kernel");
+    if (best && !isnan(best->latency_us))
+        buf_printf(&text, "The best kernel is attempt %d of %zu: %.6g us%s on %s", best->id,
+                   state->attempts.len, best->latency_us, best->modelled ? " (modelled)" : "",
+                   device);
+    if (best && !isnan(best->latency_us) && best->id > 0 && !isnan(best->speedup))
+        buf_printf(&text, ", %.3fx against the kernel as it came", best->speedup);
+    buf_puts(&text, best && !isnan(best->latency_us) ? ".\n\n" : "Nothing was measured yet.\n\n");
+    buf_puts(&text, "To evaluate it again, in this folder:\n\n    ");
+    if (state->model) /* the device model cannot do it */
+        buf_puts(&text, "hone run . --target HOST --rounds 1");
+    else
+        buf_printf(&text, "hone sim . --device %s", device);
+    if (state->seeds.len)
+        buf_puts(&text, " --seeds ");
+    seeds_print(state, &text);
+    if (!isnan(state->tolerance))
+        buf_printf(&text, " --tolerance %g", state->tolerance);
+    buf_printf(&text,
+               "\n\nThe times of the session are from the target \"%s\". The seed kernel is "
+               "attempts/000.py; what was decided and why is in events.jsonl.\n\n"
+               "## What came of it\n\n```\n",
+               state->target ? state->target : "sim");
+    tune_summary_print(state, NULL, NULL, &text);
+    buf_puts(&text, "```\n");
+    bool ok = put(bundle, "README.md", text.at, text.len);
+    buf_free(&text);
+    return ok;
+}
+
+static bool put_session(struct bundle *bundle) {
+    const struct tune_state *state = bundle->state;
+    cJSON *object = cJSON_CreateObject();
+    const struct {
+        const char *key, *text;
+    } texts[] = {{"id", state->id},
+                 {"task", state->task},
+                 {"function", state->function},
+                 {"device", state->device},
+                 {"target", state->target},
+                 {"precision", state->precision},
+                 {"proposer", state->proposer},
+                 {"search", state->search}};
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        tune_json_put_text(object, texts[i].key, texts[i].text);
+    tune_json_put_number(object, "tolerance", state->tolerance);
+    cJSON *seeds = cJSON_AddArrayToObject(object, "seeds");
+    for (size_t i = 0; i < state->seeds.len; i++)
+        cJSON_AddItemToArray(seeds, cJSON_CreateNumber((double)state->seeds.at[i]));
+    cJSON_AddNumberToObject(object, "best", best_of(state) ? best_of(state)->id : -1);
+    for (int i = 0; i < TUNE_BUDGETS; i++)
+        tune_json_put_number(object, tune_budget_word((enum tune_budget)i),
+                             state->budgets[i].spent);
+    return put_json(bundle, "session.json", object);
+}
+
+static bool put_reference(struct bundle *bundle) {
+    const struct tune_state *state = bundle->state;
+    char *text = NULL;
+    if (!state->reference_source && state->reference_path)
+        text = file_read(state->reference_path, 0, NULL, NULL);
+    bool ok =
+        put_text(bundle, "reference.py", state->reference_source ? state->reference_source : text);
+    free(text);
+    return ok;
+}
+
+static bool put_model(struct bundle *bundle) {
+    struct buf text = {0};
+    if (bundle->state->model)
+        task_model_print(bundle->state->model, &text);
+    bool ok = put_text(bundle, "model.ini", text.at);
+    buf_free(&text);
+    return ok;
+}
+
+/* Where the kernels are in the bundle. */
+static void paths_set(struct tune_state *state) {
+    for (size_t i = 0; i < state->attempts.len; i++)
+        if (state->attempts.at[i].source)
+            state->attempts.at[i].path = arena_printf(state->arena, "attempts/%03zu.py", i);
+}
+
+static bool put_all(struct bundle *bundle) {
+    const struct tune_attempt *best = best_of(bundle->state);
+    struct buf experiments = {0}, memory = {0};
+    paths_set(bundle->state);
+    tune_experiments_print(bundle->state, &experiments);
+    tune_memory_print(bundle->state, &memory);
+    bool ok =
+        put_text(bundle, "kernel.py", best ? best->source : bundle->state->kernel_source) &&
+        put_reference(bundle) && put_model(bundle) && put_attempts(bundle) && put_calls(bundle) &&
+        put(bundle, "events.jsonl", bundle->events.at, bundle->events.len) &&
+        put(bundle, "experiments.jsonl", experiments.at ? experiments.at : "", experiments.len) &&
+        put(bundle, "optimization_memory/rewrites.json", memory.at, memory.len) &&
+        put_session(bundle) && put_readme(bundle);
+    buf_free(&experiments);
+    buf_free(&memory);
+    return ok;
+}
+
+/* ------------------------------------------------------------------------------------- reading */
+
+/* The description of a model without its secrets, wherever an event has one. */
+static char *payload_clean(const char *payload) {
+    cJSON *object = cJSON_Parse(payload);
+    const char *model = tune_json_text(object, "model");
+    if (!model || *model != '{') {
+        cJSON_Delete(object);
+        return mem_strdup(payload);
+    }
+    char *clean = task_model_without_secrets(model);
+    cJSON_ReplaceItemInObjectCaseSensitive(object, "model", cJSON_CreateString(clean));
+    char *text = cJSON_PrintUnformatted(object);
+    free(clean);
+    cJSON_Delete(object);
+    return text ? text : mem_strdup("{}");
+}
+
+static bool read_one(void *data, const struct store_event *event) {
+    struct bundle *bundle = data;
+    tune_state_apply(bundle->state, event->seq, event->wall_ms, event->type, event->payload);
+    bool may = !strcmp(event->type, "session");
+    char *clean = may ? payload_clean(event->payload) : NULL;
+    buf_printf(&bundle->events, "{\"seq\":%lld,\"wall_ms\":%lld,\"event\":\"%s\",\"is\":%s}\n",
+               (long long)event->seq, (long long)event->wall_ms, event->type,
+               clean ? clean : event->payload);
+    free(clean);
+    return true;
+}
+
+static bool bundle_open(struct bundle *bundle, const char *session, struct err *err) {
+    *bundle = (struct bundle){.err = err};
+    if (!store_exists(session))
+        return err_set(err, ERR_USAGE, "%.200s holds no session", session);
+    bundle->store = store_open(session, true, err);
+    bundle->state = bundle->store ? tune_state_new() : NULL;
+    if (!bundle->store || !store_replay(bundle->store, 0, read_one, bundle, err))
+        return false;
+    return bundle->state->seq || err_set(err, ERR_USAGE, "the session %.200s is empty", session);
+}
+
+static void bundle_close(struct bundle *bundle) {
+    store_close(bundle->store);
+    tune_state_free(bundle->state);
+    buf_free(&bundle->events);
+    bundle_places_free(&bundle->places);
+}
+
+static bool is_empty(const char *folder) {
+    DIR *dir = opendir(folder);
+    bool empty = true;
+    for (struct dirent *entry; dir && empty && (entry = readdir(dir));)
+        empty = !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
+    if (dir)
+        closedir(dir);
+    return empty;
+}
+
+bool tune_bundle_write(const char *session, const char *folder, struct err *err) {
+    struct bundle bundle;
+    if (file_exists(folder) && (!file_is_dir(folder) || !is_empty(folder)))
+        return err_set(err, ERR_USAGE, "%.200s is there already; give another --output", folder);
+    bool ok = bundle_open(&bundle, session, err);
+    bundle.folder = folder;
+    if (ok)
+        bundle_places_find(&bundle.places, bundle.state, session);
+    ok = ok && put_all(&bundle);
+    bundle_close(&bundle);
+    return ok;
+}
+
+bool tune_session_about(const char *session, char **kernel, char **reference, struct err *err) {
+    struct bundle bundle;
+    bool ok = bundle_open(&bundle, session, err);
+    ok = ok && (bundle.state->kernel_path ||
+                err_set(err, ERR_USAGE, "the session %.200s names no kernel", session));
+    if (ok) {
+        *kernel = mem_strdup(bundle.state->kernel_path);
+        *reference = mem_strdup(bundle.state->reference_path);
+    }
+    bundle_close(&bundle);
+    return ok;
+}

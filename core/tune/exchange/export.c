@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is made from the state for others to read: the query tables, experiments.jsonl and
+ * the checkpoints (fields as other NKI agents write them, ours added). The event log does not
+ * depend on any of it. The optimisation memory is in remember.c. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "tune/session/inner.h"
+#include "tune/state/state.h"
+#include "tune/exchange/exchange.h"
+#include "tune/read/read.h"
+
+static struct store_cell integer(int64_t value) {
+    return (struct store_cell){.is = STORE_INT, .integer = value};
+}
+static struct store_cell real(double value) {
+    return (struct store_cell){.is = STORE_REAL, .real = value};
+}
+static struct store_cell text(const char *value) {
+    return (struct store_cell){.is = STORE_TEXT, .text = value};
+}
+
+static bool row_attempt(struct store *store, const struct tune_attempt *attempt, struct err *err) {
+    const struct tune_verdict *verdict = &attempt->verdict;
+    const struct store_cell cells[] = {integer(attempt->id),
+                                       integer(attempt->parent),
+                                       integer(attempt->round),
+                                       text(tune_status_word(attempt->status)),
+                                       text(attempt->reason),
+                                       text(attempt->author),
+                                       text(attempt->plan.title),
+                                       text(attempt->hash),
+                                       text(attempt->path),
+                                       text(tune_answer_word(verdict->compiles)),
+                                       text(tune_answer_word(verdict->correct)),
+                                       text(tune_answer_word(verdict->credible)),
+                                       text(tune_answer_word(verdict->faster)),
+                                       real(attempt->latency_us),
+                                       real(attempt->floor_us),
+                                       real(attempt->speedup),
+                                       integer(attempt->modelled),
+                                       integer(attempt->instructions)};
+    return store_table_row(store, "attempts", cells, COUNT_OF(cells), err);
+}
+
+static bool rows_samples(struct store *store, const struct tune_attempt *attempt, bool of_parent,
+                         struct err *err) {
+    const double *us = of_parent ? attempt->parent_samples.at : attempt->samples.at;
+    size_t count = of_parent ? attempt->parent_samples.len : attempt->samples.len;
+    for (size_t i = 0; i < count; i++) {
+        const struct store_cell cells[] = {integer(attempt->id), integer((int64_t)i), real(us[i]),
+                                           integer(of_parent)};
+        if (!store_table_row(store, "samples", cells, COUNT_OF(cells), err))
+            return false;
+    }
+    return true;
+}
+
+static bool rows_seeds(struct store *store, const struct tune_attempt *attempt, struct err *err) {
+    for (size_t i = 0; i < attempt->seeds.len; i++) {
+        const struct tune_seed *seed = &attempt->seeds.at[i];
+        const struct store_cell cells[] = {integer(attempt->id), integer(seed->seed),
+                                           real(seed->rel_l2),
+                                           text(tune_answer_word(seed->passed))};
+        if (!store_table_row(store, "seeds", cells, COUNT_OF(cells), err))
+            return false;
+    }
+    return true;
+}
+
+static bool rows_profile(struct store *store, const struct tune_attempt *attempt, struct err *err) {
+    for (size_t i = 0; i < attempt->metrics.len; i++) {
+        const struct tune_metric *metric = &attempt->metrics.at[i];
+        const struct store_cell cells[] = {integer(attempt->id), text(metric->name),
+                                           real(metric->value), text(metric->unit)};
+        if (!store_table_row(store, "metrics", cells, COUNT_OF(cells), err))
+            return false;
+    }
+    for (size_t i = 0; i < attempt->lines.len; i++) {
+        const struct tune_line_cost *line = &attempt->lines.at[i];
+        const struct store_cell cells[] = {integer(attempt->id), integer(line->line),
+                                           real(line->us), real(line->share), text(line->engine)};
+        if (!store_table_row(store, "lines", cells, COUNT_OF(cells), err))
+            return false;
+    }
+    return true;
+}
+
+static bool tables_write(struct tune_session *session, const struct tune_attempt *attempt,
+                         struct err *err) {
+    struct store *store = session->store;
+    return store_attempt_begin(store, attempt->id, err) && row_attempt(store, attempt, err) &&
+           rows_samples(store, attempt, false, err) && rows_samples(store, attempt, true, err) &&
+           rows_seeds(store, attempt, err) && rows_profile(store, attempt, err) &&
+           store_attempt_end(store, session->state->seq, err);
+}
+
+/* -------------------------------------------------------------------------- experiments.jsonl */
+
+/* The words that NKI agents use for how an attempt ended. */
+static const char *experiment_status(const struct tune_attempt *attempt) {
+    if (attempt->id == 0)
+        return "baseline";
+    if (attempt->verdict.compiles != TUNE_ANSWER_YES)
+        return "compile_fail";
+    if (attempt->verdict.correct == TUNE_ANSWER_NO || attempt->verdict.credible == TUNE_ANSWER_NO)
+        return "correctness_fail";
+    if (attempt->status == TUNE_STATUS_KEEP)
+        return "improved";
+    if (attempt->status == TUNE_STATUS_REJECTED)
+        return "rejected";
+    if (attempt->reason && str_starts(str_of(attempt->reason), "divergence guard"))
+        return "divergence_revert";
+    return "no_improvement";
+}
+
+static void experiment_print(const struct tune_state *state, const struct tune_attempt *attempt,
+                             struct buf *out) {
+    cJSON *line = cJSON_CreateObject();
+    const struct tune_attempt *seed = &state->attempts.at[0];
+    bool correct =
+        attempt->verdict.correct != TUNE_ANSWER_NO && attempt->verdict.compiles == TUNE_ANSWER_YES;
+    bool failed = attempt->status == TUNE_STATUS_FAILED || attempt->status == TUNE_STATUS_SUSPECT;
+    cJSON_AddNumberToObject(line, "round", attempt->round);
+    tune_json_put_text(line, "status", experiment_status(attempt));
+    tune_json_put_number(line, "latency_ms", attempt->latency_us / 1000);
+    tune_json_put_number(line, "score", correct ? seed->latency_us / attempt->latency_us : 0);
+    tune_json_put_text(line, "plan", attempt->plan.title ? attempt->plan.title : "");
+    tune_json_put_text(line, "error", failed && attempt->reason ? attempt->reason : "");
+    cJSON *profile = cJSON_AddObjectToObject(line, "profile");
+    for (size_t i = 0; i < attempt->metrics.len; i++)
+        tune_json_put_number(profile, attempt->metrics.at[i].name, attempt->metrics.at[i].value);
+    cJSON_AddNumberToObject(line, "attempt", attempt->id);
+    cJSON_AddNumberToObject(line, "parent", attempt->parent);
+    tune_json_put_text(line, "decision", tune_status_word(attempt->status));
+    tune_json_put_text(line, "kernel", attempt->path);
+    tune_json_put_number(line, "floor_ms", attempt->floor_us / 1000);
+    tune_json_put_bool(line, "modelled", attempt->modelled);
+    tune_predicted_put(line, attempt);
+    char *printed = cJSON_PrintUnformatted(line);
+    if (printed)
+        buf_printf(out, "%s\n", printed);
+    free(printed);
+    cJSON_Delete(line);
+}
+
+void tune_experiments_print(const struct tune_state *state, struct buf *out) {
+    for (size_t i = 0; i < state->attempts.len; i++)
+        if (state->attempts.at[i].status != TUNE_STATUS_OPEN)
+            experiment_print(state, &state->attempts.at[i], out);
+}
+
+static bool experiments_write(struct tune_session *session, struct err *err) {
+    struct buf out = {0};
+    tune_experiments_print(session->state, &out);
+    bool ok = store_file_write(session->store, "experiments.jsonl", buf_str(&out), err);
+    buf_free(&out);
+    return ok;
+}
+
+/* A checkpoint that went missing (a full disk, a person tidying up) is written again. */
+static bool checkpoint_write(struct tune_session *session, const struct tune_attempt *attempt,
+                             struct err *err) {
+    if (!attempt->path || !attempt->source)
+        return true;
+    char *path = path_join(store_folder(session->store), attempt->path);
+    bool ok = file_exists(path) ||
+              store_file_write(session->store, attempt->path, str_of(attempt->source), err);
+    free(path);
+    return ok;
+}
+
+void tune_export(struct tune_session *session, int attempt) {
+    struct err err = {0};
+    bool ok = true;
+    for (size_t i = 0; ok && i < session->state->attempts.len; i++)
+        if (attempt < 0 || (int)i == attempt)
+            ok = tables_write(session, &session->state->attempts.at[i], &err) &&
+                 checkpoint_write(session, &session->state->attempts.at[i], &err);
+    ok = ok && experiments_write(session, &err);
+    if (!ok)
+        store_log(session->store, "warning", err.text);
+}

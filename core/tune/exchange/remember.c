@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The optimisation memory as the loop keeps it: written to rewrites.json and read from one that was
+ * there before the session, imported from other agents, expired by age and by what was found since.
+ * What experiences are about is in memory.c. */
+#include "tune/state/state.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "device/device.h"
+#include "tune/session/inner.h"
+#include "tune/exchange/foreign.h"
+#include "tune/exchange/exchange.h"
+
+#define REWRITES "optimization_memory/rewrites.json"
+#define REWRITES_MAX ((size_t)16 << 20)
+#define MEMORY_MAX 500
+#define DAY_MS (24 * 3600 * (int64_t)1000)
+/* Compilers and devices change: what nobody found again for so long is asked for again. */
+#define AGE_DAYS 365
+#define ROWS_AT_ONCE 200
+
+/* ------------------------------------------------------------------------------ rewrites.json */
+
+/* Where an experience of this session was found is what it is known to apply to. */
+void tune_memory_put_applies(const struct tune_state *state, cJSON *payload) {
+    struct buf text = {0};
+    buf_printf(&text, "%s, %s", state->task ? state->task : "kernel", device_name(state->device));
+    tune_json_put_text(payload, "applies_to", text.at);
+    buf_clear(&text);
+    tune_memory_family_of(state, &text);
+    tune_json_put_text(payload, "family", text.len ? text.at : NULL);
+    tune_json_put_text(payload, "generation", device_name(state->device));
+    tune_json_put_text(payload, "dialect", tune_memory_dialect(state->kernel_source));
+    buf_free(&text);
+}
+
+static void evidence_write(cJSON *object, const struct tune_experience *item) {
+    cJSON *evidence = cJSON_AddArrayToObject(object, "evidence");
+    if (item->attempt >= 0)
+        cJSON_AddItemToArray(evidence, cJSON_CreateNumber(item->against));
+    if (item->attempt >= 0)
+        cJSON_AddItemToArray(evidence, cJSON_CreateNumber(item->attempt));
+    tune_json_put_text(object, "more_evidence", item->evidence);
+    tune_json_put_text(object, "source", item->source);
+}
+
+static cJSON *experience_write(const struct tune_experience *item) {
+    cJSON *object = cJSON_CreateObject();
+    tune_json_put_text(object, "title", item->title ? item->title : "");
+    tune_json_put_text(object, "summary", item->summary ? item->summary : "");
+    tune_json_put_text(object, "status", tune_experience_word(item->is));
+    tune_json_put_number(object, "speedup", item->speedup);
+    tune_json_put_text(object, "slow_kernel", item->slow);
+    tune_json_put_text(object, "fast_kernel", item->fast);
+    cJSON *applies = cJSON_AddObjectToObject(object, "applies_to");
+    tune_json_put_text(applies, "text", item->applies_to);
+    tune_json_put_text(applies, "family", item->family);
+    tune_json_put_text(applies, "generation", item->generation);
+    tune_json_put_text(applies, "dialect", item->dialect);
+    evidence_write(object, item);
+    tune_json_put_text(object, "direction", item->key);
+    tune_json_put_text(object, "expired", item->expired);
+    if (item->closed)
+        tune_json_put_bool(object, "closed", true);
+    cJSON_AddNumberToObject(object, "recorded_ms", (double)item->recorded_ms);
+    return object;
+}
+
+void tune_memory_print(const struct tune_state *state, struct buf *out) {
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < state->memory.len; i++)
+        if (state->memory.at[i].is != TUNE_EXPERIENCE_DELETED)
+            cJSON_AddItemToArray(list, experience_write(&state->memory.at[i]));
+    char *printed = cJSON_Print(list);
+    buf_puts(out, printed ? printed : "[]");
+    free(printed);
+    cJSON_Delete(list);
+}
+
+void tune_export_memory(struct tune_session *session) {
+    struct buf text = {0};
+    struct err err = {0};
+    tune_memory_print(session->state, &text);
+    if (!store_file_write(session->store, REWRITES, buf_str(&text), &err))
+        store_log(session->store, "warning", err.text);
+    buf_free(&text);
+}
+
+/* ---------------------------------------------------------------------- what was there before */
+
+static void applies_read(const cJSON *item, cJSON *payload) {
+    const cJSON *applies = tune_json_at(item, "applies_to");
+    bool text = cJSON_IsString(applies);
+    tune_json_put_text(payload, "applies_to",
+                       text ? applies->valuestring : tune_json_text(applies, "text"));
+    static const char *const fields[] = {"family", "generation", "dialect"};
+    for (size_t i = 0; i < COUNT_OF(fields); i++)
+        tune_json_put_text(payload, fields[i], tune_json_text(applies, fields[i]));
+}
+
+/* "#7 against #5" means attempts of this session; these were another one's. */
+static char *evidence_elsewhere(struct arena *arena, const char *evidence) {
+    struct buf text = {0};
+    for (; evidence && *evidence; evidence++)
+        if (*evidence == '#')
+            buf_puts(&text, "attempt ");
+        else
+            buf_putc(&text, *evidence);
+    char *kept = text.len ? arena_strndup(arena, text.at, text.len) : NULL;
+    buf_free(&text);
+    return kept;
+}
+
+/* Without a status it is another agent's: nobody here has approved it. */
+static void experience_read(struct tune_session *session, const cJSON *item, int number) {
+    const char *title = tune_json_text(item, "title"), *summary = tune_json_text(item, "summary");
+    enum tune_experience_is is = TUNE_EXPERIENCE_PROPOSED;
+    bool own = tune_experience_find(tune_json_text(item, "status"), &is);
+    if ((!title && !summary) || is == TUNE_EXPERIENCE_DELETED)
+        return;
+    int64_t recorded = tune_json_int64(item, "recorded_ms", 0), now = clock_wall_ms();
+    const char *expired = tune_json_text(item, "expired"), *source = tune_json_text(item, "source");
+    struct buf from = {0};
+    buf_printf(&from, "%s, rewrites.json:%d", own ? "hone" : "nki-kernel-agent", number);
+    if (recorded > 0 && now - recorded > AGE_DAYS * DAY_MS && is != TUNE_EXPERIENCE_EXPIRED) {
+        is = TUNE_EXPERIENCE_EXPIRED;
+        expired = "it is more than a year old and nothing has shown it again";
+    }
+    cJSON *payload = cJSON_CreateObject();
+    tune_json_put_text(payload, "title", title);
+    tune_json_put_text(payload, "summary", summary);
+    tune_json_put_text(payload, "slow", tune_json_text(item, "slow_kernel"));
+    tune_json_put_text(payload, "fast", tune_json_text(item, "fast_kernel"));
+    applies_read(item, payload);
+    tune_json_put_number(payload, "speedup", tune_json_number(item, "speedup"));
+    tune_json_put_text(payload, "is", tune_experience_word(is));
+    tune_json_put_text(payload, "source", source ? source : from.at);
+    tune_json_put_text(payload, "key", tune_json_text(item, "direction"));
+    tune_json_put_text(
+        payload, "evidence",
+        evidence_elsewhere(session->state->arena, tune_json_text(item, "more_evidence")));
+    tune_json_put_text(payload, "expired", expired);
+    if (recorded > 0)
+        cJSON_AddNumberToObject(payload, "recorded_ms", (double)recorded);
+    tune_json_put_bool(payload, "imported", true);
+    if (tune_json_bool(item, "closed"))
+        tune_json_put_bool(payload, "closed", true);
+    tune_emit(session, "experience", payload);
+    buf_free(&from);
+}
+
+static bool experience_import(struct tune_session *session, const struct tune_experience *item) {
+    cJSON *payload = cJSON_CreateObject();
+    const struct {
+        const char *key, *text;
+    } texts[] = {{"title", item->title},
+                 {"summary", item->summary},
+                 {"slow", item->slow},
+                 {"fast", item->fast},
+                 {"applies_to", item->applies_to},
+                 {"family", item->family},
+                 {"generation", item->generation},
+                 {"dialect", item->dialect},
+                 {"source", item->source},
+                 {"evidence", item->evidence}};
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        tune_json_put_text(payload, texts[i].key, texts[i].text);
+    tune_json_put_number(payload, "speedup", item->speedup);
+    tune_json_put_text(payload, "is", tune_experience_word(TUNE_EXPERIENCE_PROPOSED));
+    tune_json_put_bool(payload, "imported", true);
+    if (item->closed)
+        tune_json_put_bool(payload, "closed", true);
+    return tune_emit(session, "experience", payload);
+}
+
+static void complaints_log(struct tune_session *session, const struct tune_foreign *foreign) {
+    for (size_t i = 0; i < foreign->complaints.len && !session->halted; i++)
+        tune_emit_log(session, TUNE_LEVEL_WARNING, "memory", "%s", foreign->complaints.at[i]);
+}
+
+/* Another agent's list says of no experience whether anybody believes it. */
+static bool import_list(struct tune_session *session, struct str text, const cJSON *list) {
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list) if (tune_json_text(item, "status")) return false;
+    struct tune_foreign foreign = {0};
+    tune_foreign_text(REWRITES, text, &foreign);
+    complaints_log(session, &foreign);
+    for (size_t i = 0; i < foreign.experiences.len && !session->halted; i++)
+        experience_import(session, &foreign.experiences.at[i]);
+    tune_foreign_free(&foreign);
+    return true;
+}
+
+/* A memory that is there before the session is: kept from an earlier one, or another agent's. */
+void tune_import_memory(struct tune_session *session) {
+    char *path = path_join(store_folder(session->store), REWRITES);
+    struct err err = {0};
+    size_t size = 0;
+    char *data = file_exists(path) ? file_read(path, REWRITES_MAX, &size, &err) : NULL;
+    cJSON *list = data ? cJSON_ParseWithLength(data, size) : NULL;
+    int count = 0;
+    const cJSON *item;
+    bool foreign = cJSON_IsArray(list) && import_list(session, (struct str){data, size}, list);
+    cJSON_ArrayForEach(item, list) if (!foreign && count++ < MEMORY_MAX && !session->halted)
+        experience_read(session, item, count);
+    if (data && !cJSON_IsArray(list))
+        tune_emit_log(session, TUNE_LEVEL_WARNING, "memory",
+                      "%s is no list of experiences and was left alone", path);
+    cJSON_Delete(list);
+    free(data);
+    free(path);
+}
+
+/* ------------------------------------------------------------------------------- contradiction */
+
+static void contradicted(struct tune_session *session, size_t index,
+                         const struct tune_attempt *attempt) {
+    const struct tune_experience *item = &session->state->memory.at[index];
+    struct buf why = {0};
+    if (attempt->verdict.correct == TUNE_ANSWER_NO)
+        buf_printf(&why, "attempt #%d did the same and was not correct", attempt->id);
+    else
+        buf_printf(&why, "attempt #%d did the same against #%d: %.3fx", attempt->id,
+                   attempt->parent, attempt->vs_parent);
+    cJSON *payload = cJSON_CreateObject();
+    cJSON_AddNumberToObject(payload, "index", (double)index);
+    cJSON_AddNumberToObject(payload, "attempt", attempt->id);
+    tune_json_put_text(payload, "why", why.at);
+    if (tune_emit(session, "expired", payload))
+        tune_emit_log(session, TUNE_LEVEL_INFO, "memory", "expired \"%s\": %s",
+                      item->title ? item->title : "", why.at);
+    buf_free(&why);
+}
+
+void tune_memory_contradict(struct tune_session *session, const struct tune_attempt *attempt) {
+    const struct tune_state *state = session->state;
+    int id = attempt->id;
+    bool some = false;
+    for (size_t i = 0; i < state->memory.len && !session->halted; i++) {
+        attempt = tune_state_attempt(state, id);
+        if (!tune_memory_contradicts(&state->memory.at[i], attempt))
+            continue;
+        contradicted(session, i, attempt);
+        some = true;
+    }
+    if (some && !session->halted)
+        tune_export_memory(session);
+}
+
+/* ------------------------------------------------------------------------- other agents' files */
+
+static cJSON *row_write(const struct tune_import *row) {
+    cJSON *object = cJSON_CreateObject();
+    const struct {
+        const char *key, *text;
+    } texts[] = {
+        {"agent", row->agent},   {"source", row->source},           {"name", row->name},
+        {"parent", row->parent}, {"status", row->status},           {"title", row->title},
+        {"reason", row->reason}, {"is", tune_status_word(row->is)}, {"normal", row->normal}};
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        tune_json_put_text(object, texts[i].key, texts[i].text);
+    cJSON_AddNumberToObject(object, "round", row->round);
+    tune_json_put_number(object, "latency_us", row->latency_us);
+    tune_json_put_number(object, "speedup", row->speedup);
+    return object;
+}
+
+static bool history_import(struct tune_session *session, const struct tune_foreign *foreign) {
+    for (size_t from = 0; from < foreign->attempts.len; from += ROWS_AT_ONCE) {
+        cJSON *payload = cJSON_CreateObject();
+        cJSON *rows = cJSON_AddArrayToObject(payload, "rows");
+        for (size_t i = from; i < foreign->attempts.len && i < from + ROWS_AT_ONCE; i++)
+            cJSON_AddItemToArray(rows, row_write(&foreign->attempts.at[i]));
+        if (!tune_emit(session, "history", payload))
+            return false;
+    }
+    return true;
+}
+
+static void complaints_tell(const struct tune_foreign *foreign, struct tune_import_report *report) {
+    for (size_t i = 0; i < foreign->complaints.len; i++)
+        buf_printf(&report->complaints, "%s\n", foreign->complaints.at[i]);
+    if (foreign->left_out)
+        buf_printf(&report->complaints, "and %zu more like these\n", foreign->left_out);
+}
+
+bool tune_session_import(struct tune_session *session, const char *path,
+                         struct tune_import_report *report, struct err *err) {
+    const struct tune_state *state = session->state;
+    struct tune_foreign foreign = {.own = store_folder(session->store)};
+    size_t memory = state->memory.len, imports = state->imports.len;
+    bool ok = !state->read_only || err_set(err, ERR_ENVIRONMENT, "the session is held by %s",
+                                           state->held_by ? state->held_by : "somebody else");
+    ok = ok && tune_foreign_read(path, &foreign, err);
+    complaints_tell(&foreign, report);
+    report->files += foreign.files;
+    bool stored = ok;
+    for (size_t i = 0; stored && i < foreign.experiences.len; i++)
+        stored = experience_import(session, &foreign.experiences.at[i]);
+    stored = stored && history_import(session, &foreign);
+    if (ok && !stored)
+        err_set(err, ERR_ENVIRONMENT, "%s", session->trouble ? session->trouble : "not stored");
+    if (stored && foreign.experiences.len)
+        tune_export_memory(session);
+    report->experiences += state->memory.len - memory;
+    for (size_t i = memory; i < state->memory.len; i++)
+        report->fit += tune_memory_applies(state, &state->memory.at[i]);
+    report->attempts += state->imports.len - imports;
+    if (stored)
+        report->known += foreign.experiences.len - (state->memory.len - memory) +
+                         foreign.attempts.len - (state->imports.len - imports);
+    tune_foreign_free(&foreign);
+    return stored;
+}

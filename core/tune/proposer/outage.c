@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Services of models that are out of order, as events. What came of a question then is nothing: no
+ * plan is closed, nothing is remembered. Who is asked instead is request_again.c's. */
+#include <math.h>
+
+#include "tune/proposer/inner.h"
+
+#define MOST_TIMES 60 /* the longest pause, in first ones: 5 s becomes 5 min */
+#define SPREAD 0.2    /* a pause is so much longer or shorter, so that not all come at once */
+#define MOST_DOUBLED 20
+
+double tune_outage_pause(double first_s, int tries, double asked_s) {
+    uint64_t now = clock_monotonic_ns();
+    double spread = (double)(hash_quick(&now, sizeof now) % 1000) / 1000;
+    double pause_s = first_s * pow(2, MIN_OF(MAX_OF(tries - 1, 0), MOST_DOUBLED));
+    pause_s = fmin(pause_s, first_s * MOST_TIMES) * (1 - SPREAD + 2 * SPREAD * spread);
+    return asked_s > pause_s ? asked_s * (1 + SPREAD / 4 * spread) : pause_s;
+}
+
+/* Who is asked instead, or when it is tried again. */
+static void news_log(struct tune_reply *reply, const struct tune_outage_news *news) {
+    struct buf text = {0};
+    buf_printf(&text, "%s; ", news->text);
+    if (news->wait_s > 0) {
+        buf_printf(&text, "waits, tries %s again in ", news->next);
+        tune_amount_print(&text, TUNE_BUDGET_WALL_S, news->wait_s);
+    } else {
+        buf_printf(&text, "asks %s", news->next);
+    }
+    tune_emit_log(reply->work.session, TUNE_LEVEL_WARNING, tune_step_word(reply->work.step), "%s",
+                  text.at);
+    buf_free(&text);
+}
+
+void tune_reply_outage(struct tune_reply *reply, const struct tune_outage_news *news) {
+    struct tune_session *session = reply->work.session;
+    int before = tune_enter(session, reply->work.lane);
+    cJSON *payload = cJSON_CreateObject();
+    tune_json_put_text(payload, "role", tune_role_word(news->role));
+    tune_json_put_text(payload, "model", news->model);
+    cJSON_AddNumberToObject(payload, "call", news->call);
+    tune_json_put_text(payload, "kind", news->kind);
+    tune_json_put_text(payload, "text", news->text);
+    cJSON_AddNumberToObject(payload, "tries", news->tries);
+    tune_json_put_number(payload, "pause_s", news->pause_s);
+    tune_json_put_text(payload, "next", news->next);
+    tune_json_put_number(payload, "wait_s", news->wait_s);
+    if (tune_emit(session, "outage", payload))
+        news_log(reply, news);
+    tune_leave(session, before);
+}
+
+void tune_reply_paused(struct tune_reply *reply, const char *text) {
+    struct tune_session *session = reply->work.session;
+    if (reply->done || session->closing)
+        return;
+    tune_request_end(reply);
+    int before = tune_enter(session, -1);
+    cJSON *payload = cJSON_CreateObject();
+    tune_json_put_text(payload, "text", text);
+    tune_json_put_bool(payload, "environment", true);
+    tune_json_put_bool(payload, "again", true);
+    tune_emit(session, "pause", payload);
+    tune_leave(session, before);
+    tune_advance(session);
+}

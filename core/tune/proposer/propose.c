@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plan and rewrite steps: asks the proposer, stores what it answers. What a proposal is worth
+ * is found out by others. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tune/proposer/inner.h"
+#include "tune/state/state.h"
+#include "tune/read/read.h"
+#include "tune/exchange/exchange.h"
+
+#define MAX_PLANS 64
+
+struct tune_reply *tune_request(struct tune_session *session, enum tune_work_is is,
+                                enum tune_step step, struct tune_context *context) {
+    struct tune_reply *reply = mem_alloc(1, sizeof *reply);
+    *reply = (struct tune_reply){.work = tune_work_of(session, step), .is = is, .context = context};
+    struct tune_reply **end = &session->replies;
+    while (*end)
+        end = &(*end)->next;
+    *end = reply;
+    return reply;
+}
+
+void tune_request_end(struct tune_reply *reply) {
+    reply->done = true;
+}
+
+void tune_replies_free(struct tune_session *session) {
+    struct tune_reply **place = &session->replies;
+    while (*place && !session->asking) {
+        struct tune_reply *reply = *place;
+        if (!reply->done) {
+            place = &reply->next;
+            continue;
+        }
+        *place = reply->next;
+        tune_context_free(reply->context);
+        if (reply->lesson_arena)
+            arena_free(reply->lesson_arena);
+        free(reply);
+    }
+}
+
+/* Which notes and experiences a proposer gets to see. */
+static void entered_note(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    cJSON *payload = cJSON_CreateObject();
+    cJSON *notes = cJSON_AddArrayToObject(payload, "notes");
+    cJSON *memory = cJSON_AddArrayToObject(payload, "memory");
+    for (size_t i = 0; i < state->notes.len; i++)
+        if (tune_context_has_note(state, i))
+            cJSON_AddItemToArray(notes, cJSON_CreateNumber((double)i));
+    for (size_t i = 0; i < state->memory.len; i++)
+        if (tune_context_has_experience(state, i))
+            cJSON_AddItemToArray(memory, cJSON_CreateNumber((double)i));
+    bool some = cJSON_GetArraySize(notes) || cJSON_GetArraySize(memory);
+    if (some)
+        tune_emit(session, "entered", payload);
+    else
+        cJSON_Delete(payload);
+}
+
+void tune_plan_start(struct tune_session *session) {
+    if (session->lane < 0 && tune_sweep_plan(session))
+        return;
+    entered_note(session);
+    if (session->halted)
+        return;
+    struct tune_reply *reply =
+        tune_request(session, TUNE_WORK_PLAN, TUNE_STEP_PLAN, tune_context_build(session->state));
+    session->asking++;
+    session->proposer->plan(session->proposer->self, reply->context, reply);
+    session->asking--;
+}
+
+void tune_rewrite_start(struct tune_session *session) {
+    const struct tune_plan *plan = tune_state_plan(session->state);
+    if (!plan) {
+        tune_step_done(session, TUNE_STEP_REWRITE, TUNE_IS_FAILED, "there is no plan");
+        return;
+    }
+    struct tune_reply *reply = tune_request(session, TUNE_WORK_REWRITE, TUNE_STEP_REWRITE,
+                                            tune_context_build(session->state));
+    reply->plan = *plan;
+    session->asking++;
+    if (tune_sweep_is_one(plan))
+        tune_sweep_rewrite(reply->context, &reply->plan, reply);
+    else
+        session->proposer->rewrite(session->proposer->self, reply->context, &reply->plan, reply);
+    session->asking--;
+}
+
+static bool reply_is_open(const struct tune_reply *reply) {
+    return !reply->done && !reply->work.session->closing;
+}
+
+/* False for an answer that comes too late or twice. */
+static bool reply_is_current(const struct tune_reply *reply, enum tune_work_is work) {
+    return reply_is_open(reply) && reply->is == work;
+}
+
+static const char *author_of(const struct tune_reply *reply) {
+    return *reply->author ? reply->author : reply->work.session->proposer->name;
+}
+
+/* --------------------------------------------------------------------------------------- plans */
+
+static void plan_store(struct tune_reply *reply, struct tune_plan plan, cJSON *list) {
+    if (tune_context_is_closed(reply->context, plan.key) || cJSON_GetArraySize(list) >= MAX_PLANS)
+        return;
+    if (!plan.author)
+        plan.author = author_of(reply);
+    plan.held = TUNE_ANSWER_UNKNOWN;
+    plan.moved = NAN;
+    plan.edited = plan.revised = false;
+    cJSON_AddItemToArray(list, tune_plan_write(&plan));
+}
+
+/* A plan that asks for a sweep becomes one for each of its values. */
+static void sweep_store(struct tune_reply *reply, struct tune_plan plan, cJSON *list) {
+    struct arena *arena = arena_new();
+    struct tune_plan plans[TUNE_SWEEP_MOST];
+    struct err err = {0};
+    plan.author = plan.author ? plan.author : author_of(reply);
+    size_t count = tune_sweep_expand(reply->work.session->state, reply->context->attempt, &plan,
+                                     arena, plans, &err);
+    for (size_t i = 0; i < count; i++)
+        plan_store(reply, plans[i], list);
+    if (!count)
+        tune_emit_log(reply->work.session, TUNE_LEVEL_WARNING, "plan", "no sweep: %s", err.text);
+    plan.sweep = NULL;
+    if (!count && err.kind == ERR_USAGE)
+        plan_store(reply, plan, list);
+    arena_free(arena);
+}
+
+static bool plans_store(struct tune_reply *reply, const struct tune_plan *plans, size_t count) {
+    cJSON *payload = cJSON_CreateObject();
+    cJSON *list = cJSON_AddArrayToObject(payload, "plans");
+    for (size_t i = 0; i < count && i < MAX_PLANS; i++) {
+        if (plans[i].sweep)
+            sweep_store(reply, plans[i], list);
+        else
+            plan_store(reply, plans[i], list);
+    }
+    if (cJSON_GetArraySize(list))
+        return tune_emit(reply->work.session, "plans", payload);
+    cJSON_Delete(payload);
+    return false;
+}
+
+/* Several lanes divide what was offered among them when all have been answered. */
+static void plans_end(struct tune_session *session, bool some) {
+    const struct tune_plan *plan = tune_state_plan(session->state);
+    if (!some)
+        tune_step_done(session, TUNE_STEP_PLAN, TUNE_IS_FAILED, "nothing left to propose");
+    else
+        tune_step_done(session, TUNE_STEP_PLAN, TUNE_IS_OK, "%s",
+                       plan && plan->title ? plan->title : "a plan");
+    if (!some && session->lane < 0)
+        tune_stop(session, "%s has nothing left to propose for this kernel",
+                  session->proposer->name);
+}
+
+void tune_reply_plans(struct tune_reply *reply, const struct tune_plan *plans, size_t count) {
+    if (!reply_is_current(reply, TUNE_WORK_PLAN))
+        return;
+    struct tune_session *session = reply->work.session;
+    int before = tune_enter(session, reply->work.lane);
+    bool some = plans_store(reply, plans, count);
+    tune_request_end(reply);
+    if (!session->halted)
+        plans_end(session, some);
+    tune_leave(session, before);
+    tune_advance(session);
+}
+
+/* --------------------------------------------------------------------------------- candidates */
+
+static void plan_fail(struct tune_session *session, const char *text) {
+    cJSON *payload = cJSON_CreateObject();
+    tune_json_put_text(payload, "text", text);
+    tune_emit(session, "plan_failed", payload);
+    const struct tune_attempt *open = tune_state_attempt(session->state, session->state->current);
+    if (open && open->id > 0 && open->status == TUNE_STATUS_OPEN) {
+        payload = cJSON_CreateObject();
+        cJSON_AddNumberToObject(payload, "attempt", open->id);
+        tune_json_put_text(payload, "status", tune_status_word(TUNE_STATUS_FAILED));
+        tune_json_put_text(payload, "reason",
+                           open->verdict.compiles_why ? open->verdict.compiles_why : text);
+        if (tune_emit(session, "decided", payload))
+            tune_export(session, open->id);
+    }
+    tune_step_done(session, TUNE_STEP_REWRITE, TUNE_IS_FAILED, "%s", text);
+}
+
+static void changes_count(const struct tune_candidate *candidate, int *more, int *less) {
+    for (size_t i = 0; i < candidate->hunks.len; i++) {
+        *more += candidate->hunks.at[i].new_count;
+        *less += candidate->hunks.at[i].old_count;
+    }
+}
+
+static void candidate_store(struct tune_reply *reply, struct str source) {
+    struct tune_session *session = reply->work.session;
+    const struct tune_state *state = session->state;
+    const struct tune_attempt *open = tune_state_attempt(state, state->current);
+    cJSON *payload = cJSON_CreateObject();
+    char *text = mem_alloc(source.len + 1, 1);
+    memcpy(text, source.at, source.len);
+    tune_json_put_text(payload, "source", text);
+    free(text);
+    tune_json_put_text(payload, "author", author_of(reply));
+    cJSON_AddNumberToObject(payload, "parent", tune_state_parent(state));
+    cJSON_AddNumberToObject(payload, "repair", open && open->id > 0 ? open->repairs + 1 : 0);
+    if (!tune_emit(session, "candidate", payload))
+        return;
+    int more = 0, less = 0;
+    changes_count(&state->candidate, &more, &less);
+    tune_step_done(session, TUNE_STEP_REWRITE, TUNE_IS_OK, "+%d -%d in %zu %s", more, less,
+                   state->candidate.hunks.len, state->candidate.hunks.len == 1 ? "hunk" : "hunks");
+}
+
+void tune_reply_candidate(struct tune_reply *reply, struct str source) {
+    if (!reply_is_current(reply, TUNE_WORK_REWRITE))
+        return;
+    struct tune_session *session = reply->work.session;
+    const struct tune_state *state = session->state;
+    int before = tune_enter(session, reply->work.lane);
+    const struct tune_attempt *parent = tune_state_attempt(state, tune_state_parent(state));
+    const struct tune_attempt *open = tune_state_attempt(state, state->current);
+    tune_request_end(reply);
+    const char *old = open && open->id > 0 ? open->source : parent ? parent->source : "";
+    struct buf why = {0};
+    if (tune_same_find(state, source, old, &why))
+        plan_fail(session, why.at);
+    else
+        candidate_store(reply, source);
+    buf_free(&why);
+    tune_leave(session, before);
+    tune_advance(session);
+}
+
+static void reply_fail(struct tune_reply *reply, const char *text) {
+    struct tune_session *session = reply->work.session;
+    if (reply->is == TUNE_WORK_PLAN) {
+        tune_request_end(reply);
+        tune_step_done(session, TUNE_STEP_PLAN, TUNE_IS_FAILED, "%s", text);
+        if (session->lane < 0)
+            tune_stop(session, "no plan: %s", text);
+    } else if (reply->is == TUNE_WORK_REWRITE) {
+        tune_request_end(reply);
+        plan_fail(session, text);
+    } else {
+        tune_emit_log(session, TUNE_LEVEL_WARNING, tune_step_word(reply->work.step),
+                      "%s; these are hone's own words", text);
+        tune_reply_lesson(reply, NULL);
+    }
+}
+
+void tune_reply_failed(struct tune_reply *reply, const char *text) {
+    struct tune_session *session = reply->work.session;
+    if (!reply_is_open(reply) || reply->learnt)
+        return;
+    int before = tune_enter(session, reply->work.lane);
+    reply_fail(reply, text);
+    tune_leave(session, before);
+    tune_advance(session);
+}
+
+/* ----------------------------------------------------------------------------- while it works */
+
+void tune_reply_author(struct tune_reply *reply, const char *name) {
+    if (reply_is_open(reply))
+        snprintf(reply->author, sizeof reply->author, "%s", name);
+}
+
+void tune_reply_log(struct tune_reply *reply, const char *text) {
+    if (!reply_is_open(reply))
+        return;
+    int before = tune_enter(reply->work.session, reply->work.lane);
+    tune_emit_log(reply->work.session, TUNE_LEVEL_INFO, tune_step_word(reply->work.step), "%s",
+                  text);
+    tune_leave(reply->work.session, before);
+}
+
+void tune_reply_spent(struct tune_reply *reply, double tokens, double dollars) {
+    if (!reply_is_open(reply))
+        return;
+    cJSON *payload = cJSON_CreateObject();
+    tune_json_put_number(payload, tune_budget_word(TUNE_BUDGET_TOKENS), tokens);
+    tune_json_put_number(payload, tune_budget_word(TUNE_BUDGET_DOLLARS), dollars);
+    tune_emit(reply->work.session, "spent", payload);
+}
+
+static struct tune_lesson *lesson_keep(struct arena *arena, const struct tune_lesson *lesson) {
+    struct tune_lesson *kept = ARENA_ARRAY(arena, struct tune_lesson, 1);
+    *kept = *lesson;
+    kept->title = lesson->title ? arena_strdup(arena, lesson->title) : NULL;
+    kept->text = lesson->text ? arena_strdup(arena, lesson->text) : NULL;
+    return kept;
+}
+
+void tune_reply_lesson(struct tune_reply *reply, const struct tune_lesson *lesson) {
+    struct tune_session *session = reply->work.session;
+    bool lessons = reply->is == TUNE_WORK_SUMMARISE || reply->is == TUNE_WORK_REFLECT;
+    if (!lessons || reply->done || reply->learnt || session->closing)
+        return;
+    reply->learnt = true;
+    reply->lesson_arena = arena_new();
+    reply->lesson = lesson ? lesson_keep(reply->lesson_arena, lesson) : NULL;
+    tune_advance(session);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who proposes: given the context, plans; given a plan, a candidate source. The rewriter, a
+ * language model and a person are all of this form; the loop does not know who made a plan. */
+#ifndef HONE_TUNE_PROPOSER_H
+#define HONE_TUNE_PROPOSER_H
+
+#include "base/base.h"
+#include "tune/proposer/preflight.h"
+#include "tune/session/session.h"
+
+struct loop;
+struct tune_context;
+struct tune_plan;
+struct tune_reply;
+
+/* The embedded rewriter: real source-to-source transformations, no network, no key. */
+struct tune_proposer *tune_rewriter_new(struct loop *loop) CC_MUST_USE;
+/* Language models, by what --proposer says ("models", "anthropic/claude-sonnet-4-5", "human"). NULL
+ * and *err (usage) for what is no model. `config` outlives it. */
+struct tune_proposer *tune_models_new(struct loop *loop, const struct config *config,
+                                      const char *names, struct err *err) CC_MUST_USE;
+
+/* The finishing calls. Texts are copied. `count` 0: nothing left. */
+void tune_reply_plans(struct tune_reply *reply, const struct tune_plan *plans, size_t count);
+void tune_reply_candidate(struct tune_reply *reply, struct str source);
+void tune_reply_lesson(struct tune_reply *reply, const struct tune_lesson *lesson);
+/* It could not be done; `text` says why, for the person. The plan is closed, the round goes on;
+ * in place of a lesson stands hone's own. */
+void tune_reply_failed(struct tune_reply *reply, const char *text);
+
+/* Before the finishing call, any number of times: who it is that answers (else the proposer's
+ * name), a line for the log, and what it cost (NAN: not reported). */
+void tune_reply_author(struct tune_reply *reply, const char *name);
+void tune_reply_log(struct tune_reply *reply, const char *text);
+void tune_reply_spent(struct tune_reply *reply, double tokens, double dollars);
+
+#endif

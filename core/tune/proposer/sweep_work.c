@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sweeps in the loop: their plans need nobody to think of them and their kernels nobody to write
+ * them, so they come from here in the proposer's place. */
+#include "tune/proposer/inner.h"
+#include "tune/state/state.h"
+
+static void plans_emit(struct tune_session *session, const struct tune_plan *plans, size_t count) {
+    cJSON *payload = cJSON_CreateObject();
+    cJSON *list = cJSON_AddArrayToObject(payload, "plans");
+    for (size_t i = 0; i < count; i++)
+        cJSON_AddItemToArray(list, tune_plan_write(&plans[i]));
+    if (tune_emit(session, "plans", payload))
+        tune_step_done(session, TUNE_STEP_PLAN, TUNE_IS_OK, "%s; %zu more of the sweep",
+                       plans[0].title, count - 1);
+}
+
+bool tune_sweep_plan(struct tune_session *session) {
+    struct arena *arena = arena_new();
+    struct tune_plan plans[TUNE_SWEEP_MOST];
+    size_t count = tune_sweep_pending(session->state, arena, plans);
+    if (count)
+        plans_emit(session, plans, count);
+    arena_free(arena);
+    return count > 0;
+}
+
+/* The plans on the table that belong to the chosen one's sweep and are still to do. */
+static size_t members(const struct tune_state *state, int most[TUNE_SWEEP_MOST]) {
+    const struct tune_plan *plan = tune_state_plan(state);
+    size_t count = 0;
+    if (!tune_sweep_is_one(plan))
+        return 0;
+    for (size_t i = 0; i < state->plans.len && count < TUNE_SWEEP_MOST; i++)
+        if (tune_sweep_is_one(&state->plans.at[i]) &&
+            !strcmp(state->plans.at[i].sweep, plan->sweep) &&
+            !tune_sweep_is_done(state, &state->plans.at[i]))
+            most[count++] = (int)i;
+    return count;
+}
+
+bool tune_sweep_wants_lanes(const struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    int list[TUNE_SWEEP_MOST];
+    return state->step == TUNE_STEP_PLAN && state->steps[TUNE_STEP_PLAN].is == TUNE_IS_OK &&
+           members(state, list) > 1;
+}
+
+void tune_sweep_lanes_begin(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    int list[TUNE_SWEEP_MOST];
+    size_t count = members(state, list);
+    cJSON *payload = cJSON_CreateObject();
+    cJSON *lanes = cJSON_AddArrayToObject(payload, "lanes");
+    for (size_t i = 0; i < count; i++) {
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddNumberToObject(item, "parent", state->incumbent);
+        cJSON_AddNumberToObject(item, "draw", (double)i);
+        cJSON_AddNumberToObject(item, "plan", list[i]);
+        cJSON_AddItemToArray(lanes, item);
+    }
+    tune_json_put_bool(payload, "planned", true);
+    tune_emit(session, "lanes", payload);
+}
+
+void tune_sweep_rewrite(const struct tune_context *context, const struct tune_plan *plan,
+                        struct tune_reply *reply) {
+    struct buf source = {0};
+    struct err err = {0};
+    tune_reply_author(reply, plan->author ? plan->author : "you");
+    if (tune_sweep_apply(plan->key, str_of(context->source), context->function, &source, &err))
+        tune_reply_candidate(reply, buf_str(&source));
+    else
+        tune_reply_failed(reply, err.text);
+    buf_free(&source);
+}
+
+void tune_sweep_tell(struct tune_session *session, const struct tune_plan *plan) {
+    struct tune_sweep sweep;
+    if (!tune_sweep_is_one(plan) || !tune_sweep_ends(session->state) ||
+        !tune_sweep_parse(str_of(plan->sweep), &sweep, NULL))
+        return;
+    for (size_t i = 0; i < tune_sweep_combinations(&sweep); i++) {
+        struct buf line = {0};
+        tune_sweep_line(session->state, &sweep, i, &line);
+        tune_emit_log(session, TUNE_LEVEL_INFO, "sweep", "%s", line.at);
+        buf_free(&line);
+    }
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What can be read off the state: scores, summaries, sentences, all of it as JSON. */
+#ifndef HONE_TUNE_READ_H
+#define HONE_TUNE_READ_H
+
+#include "tune/read/score.h"
+#include "tune/read/summary.h"
+#include "tune/state/state.h"
+
+/* The whole state as JSON, for comparing and for bug reports; what belongs to the process and not
+ * to the log is left out. */
+void tune_state_print(const struct tune_state *state, struct buf *out);
+
+/* same.c: whether a kernel is `before` again or one that was tried, in this session or, without
+ * success, by another agent; appends what it is the same as: "same as #7 (1.03x, revert)". */
+bool tune_same_find(const struct tune_state *state, struct str source, const char *before,
+                    struct buf *why);
+
+/* say.c: " hbm_read_bytes moved by -60.0 %, as predicted (-50 %)."; nothing when not known. */
+void tune_prediction_print(struct buf *out, const struct tune_plan *plan);
+/* "1.20 ms -> 0.80 ms". */
+void tune_latencies_print(struct buf *out, const struct tune_attempt *from,
+                          const struct tune_attempt *to);
+
+/* summary.c: the event "summary"; `why` NULL: as the state says. */
+cJSON *tune_summary_write(const struct tune_state *state, const char *why) CC_MUST_USE;
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether a kernel was tried before, whatever its comments, spacing and names look like. It
+ * compares sources, not what they compute. */
+#include <math.h>
+
+#include "nki/nki.h"
+#include "tune/state/inner.h"
+#include "tune/read/read.h"
+
+/* A person who wrote another kernel or went back left some unjudged: those may come again. */
+static bool was_tried(const struct tune_attempt *attempt) {
+    return attempt->status == TUNE_STATUS_OPEN || attempt->verdict.compiles != TUNE_ANSWER_UNKNOWN;
+}
+
+static void attempt_print(struct buf *out, const struct tune_attempt *attempt) {
+    buf_printf(out, "same as #%d (", attempt->id);
+    if (!isnan(attempt->speedup))
+        buf_printf(out, "%.2fx, ", attempt->speedup);
+    if (attempt->status == TUNE_STATUS_OPEN)
+        buf_puts(out, "under way)");
+    else if (attempt->verdict.compiles == TUNE_ANSWER_NO)
+        buf_puts(out, "does not compile)");
+    else if (attempt->verdict.correct == TUNE_ANSWER_NO)
+        buf_puts(out, "not correct)");
+    else
+        buf_printf(out, "%s)", tune_status_word(attempt->status));
+}
+
+/* Elsewhere it was faster or slower than elsewhere's kernels: only what failed need not be run. */
+static bool import_failed(const struct tune_import *row, const char *normal) {
+    return row->normal && !strcmp(row->normal, normal) && row->is == TUNE_STATUS_FAILED;
+}
+
+bool tune_same_find(const struct tune_state *state, struct str source, const char *before,
+                    struct buf *why) {
+    struct hash hash = nki_source_hash(source), parent = nki_source_hash(str_of(before));
+    if (!strcmp(hash.hex, parent.hex) || !str_trim(source).len) {
+        buf_puts(why, "the rewrite changes nothing");
+        return true;
+    }
+    for (size_t i = 0; i < state->attempts.len; i++)
+        if (!strcmp(state->attempts.at[i].normal, hash.hex) && was_tried(&state->attempts.at[i])) {
+            attempt_print(why, &state->attempts.at[i]);
+            return true;
+        }
+    for (size_t i = 0; i < state->imports.len; i++)
+        if (import_failed(&state->imports.at[i], hash.hex)) {
+            buf_printf(why, "same as %s of %s, which failed there",
+                       state->imports.at[i].name ? state->imports.at[i].name : "an attempt",
+                       state->imports.at[i].agent ? state->imports.at[i].agent : "another agent");
+            return true;
+        }
+    return false;
+}

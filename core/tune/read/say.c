@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sentences about attempts that several places say. */
+#include <math.h>
+
+#include "tune/read/read.h"
+
+#define MOVED_AT_ALL 0.005
+
+void tune_prediction_print(struct buf *out, const struct tune_plan *plan) {
+    if (!plan->metric || plan->held == TUNE_ANSWER_UNKNOWN)
+        return;
+    static const char *const said[] = {[TUNE_ANSWER_YES] = "as predicted",
+                                       [TUNE_ANSWER_NO] = "not as predicted",
+                                       [TUNE_ANSWER_INCONCLUSIVE] =
+                                           "the right way, but by less than predicted"};
+    buf_printf(out, " %s moved by %+.1f %%, %s", plan->metric, plan->moved * 100, said[plan->held]);
+    if (plan->size >= MOVED_AT_ALL)
+        buf_printf(out, " (%s%.0f %%)", plan->direction == TUNE_DIRECTION_DOWN ? "-" : "+",
+                   plan->size * 100);
+    buf_putc(out, '.');
+}
+
+void tune_latencies_print(struct buf *out, const struct tune_attempt *from,
+                          const struct tune_attempt *to) {
+    /* Measured ones were measured beside each other: the parent's time is of that occasion. */
+    bool beside = !to->modelled && to->parent_samples.len && isfinite(to->vs_parent);
+    double from_us = beside ? to->latency_us * to->vs_parent : from->latency_us;
+    clock_print_duration(out, from_us * 1e-6);
+    buf_puts(out, " -> ");
+    clock_print_duration(out, to->latency_us * 1e-6);
+}

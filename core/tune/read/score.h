@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How plans did, by the model that made them and by what they went after. */
+#ifndef HONE_TUNE_SCORE_H
+#define HONE_TUNE_SCORE_H
+
+#include "tune/state/state.h"
+
+struct tune_score {
+    char name[80];     /* "rewriter", a model's name; "resident", or for a plan that
+                        * names no strategy "hbm_read_bytes down" */
+    bool strategy;     /* of a strategy; else of a model */
+    int planned, kept; /* attempts that ended; kept ones of these */
+    int scored, held;  /* with a prediction that could be checked; that held */
+    int judged, right; /* with a diagnosis said to be right or wrong; right */
+    double gain;       /* of the kept ones together, 1.3; 1: none */
+    int calls;
+    double tokens, dollars; /* of all the model's calls; NAN: not reported */
+};
+struct tune_scores {
+    VEC(struct tune_score) rows;
+};
+/* What a plan goes after: the strategy it names, else the metric it wants to move. */
+void tune_strategy_of(const struct tune_plan *plan, char name[80]);
+/* In the order in which they came first. Free with tune_scores_free. */
+void tune_scores_count(const struct tune_state *state, struct tune_scores *scores);
+void tune_scores_free(struct tune_scores *scores);
+
+#endif

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The summary of a session: best, ladder, what was learnt, what failed, what it cost, why it ended.
+ * Screens lay it out themselves; here are the counts, the text and the JSON. */
+#include "tune/read/summary.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tune/state/state.h"
+#include "tune/state/inner.h"
+#include "tune/read/score.h"
+#include "tune/read/read.h"
+
+#define TOLD 5 /* lessons in the text: the last ones */
+
+/* -------------------------------------------------------------------------------------- counts */
+
+static bool is_same(const char *a, const char *b) {
+    return a == b || (a && b && !strcmp(a, b));
+}
+
+/* `each`: the reason is of this one alone, and the last one's is told. */
+static void fail_add(struct tune_summary *summary, struct tune_failing one) {
+    struct tune_failing *row = NULL;
+    for (size_t i = 0; i < summary->failed.len && !row; i++)
+        if (!strcmp(summary->failed.at[i].what, one.what) &&
+            (one.each || is_same(summary->failed.at[i].why, one.why)))
+            row = &summary->failed.at[i];
+    if (!row) {
+        row = vec_push(&summary->failed);
+        *row = one;
+    }
+    row->count++;
+    row->attempt = one.attempt;
+    row->why = one.why;
+}
+
+static void said_add(struct tune_summary *summary, const char *what, int attempt, const char *why) {
+    struct tune_failing one = {.attempt = attempt, .why = why && *why ? why : NULL};
+    snprintf(one.what, sizeof one.what, "%s", what);
+    fail_add(summary, one);
+}
+
+/* The class of what a compiler or a check said of an attempt last. */
+static const char *cause_of(const struct tune_state *state, int attempt) {
+    for (size_t i = state->diagnostics.len; i-- > 0;) {
+        const struct tune_diagnostic *diag = &state->diagnostics.at[i];
+        if (diag->attempt == attempt && diag->severity == DIAG_ERROR && diag->cause)
+            return diag->cause;
+    }
+    return NULL;
+}
+
+/* What a person said of the attempt when it was rejected; NULL: it was left for something else. */
+static const struct tune_rejection *rejection_of(const struct tune_state *state, int attempt) {
+    for (size_t i = state->rejections.len; i-- > 0;) {
+        const struct tune_rejection *rejection = &state->rejections.at[i];
+        if (rejection->attempt == attempt && !rejection->by_loop && !rejection->hunk)
+            return rejection;
+    }
+    return NULL;
+}
+
+static void count_failed(const struct tune_state *state, const struct tune_attempt *attempt,
+                         struct tune_summary *summary) {
+    static const char *const words[TUNE_STATUSES] = {[TUNE_STATUS_REVERT] = "not faster",
+                                                     [TUNE_STATUS_INCONCLUSIVE] = "inconclusive",
+                                                     [TUNE_STATUS_FAILED] = "wrong result",
+                                                     [TUNE_STATUS_REJECTED] = "left",
+                                                     [TUNE_STATUS_SUSPECT] = "not credible"};
+    struct tune_failing one = {.attempt = attempt->id, .each = true, .why = attempt->reason};
+    const struct tune_rejection *rejection = rejection_of(state, attempt->id);
+    const char *cause = cause_of(state, attempt->id), *word = words[attempt->status];
+    if (attempt->status == TUNE_STATUS_REJECTED) {
+        said_add(summary, rejection ? "rejected by you" : word, attempt->id,
+                 rejection ? rejection->reason : attempt->reason);
+        return;
+    }
+    snprintf(one.what, sizeof one.what, "%s", word ? word : "other");
+    if (attempt->status == TUNE_STATUS_FAILED && attempt->verdict.compiles != TUNE_ANSWER_YES)
+        snprintf(one.what, sizeof one.what, cause ? "does not compile (%.40s)" : "does not compile",
+                 cause);
+    fail_add(summary, one);
+}
+
+/* Of a round that kept several the best is a step up; of a beam, only what was better than all
+ * before. */
+static bool is_rung(const struct tune_state *state, const struct tune_attempt *attempt) {
+    for (size_t i = 1; i < state->attempts.len; i++) {
+        const struct tune_attempt *other = &state->attempts.at[i];
+        bool same_round = other->round == attempt->round && other->id != attempt->id;
+        bool before = state->width.parents > 1 && other->id < attempt->id;
+        bool rivals = other->status == TUNE_STATUS_KEEP && (same_round || before);
+        if (rivals && (other->speedup > attempt->speedup ||
+                       (other->speedup >= attempt->speedup && other->id < attempt->id)))
+            return false;
+    }
+    return true;
+}
+
+static void count_attempts(const struct tune_state *state, struct tune_summary *summary) {
+    for (size_t i = 1; i < state->attempts.len; i++) {
+        const struct tune_attempt *attempt = &state->attempts.at[i];
+        if (attempt->status == TUNE_STATUS_KEEP) {
+            if (!is_rung(state, attempt))
+                continue;
+            struct tune_rung *rung = vec_push(&summary->ladder);
+            rung->attempt = attempt->id;
+            tune_strategy_of(&attempt->plan, rung->strategy);
+        } else if (attempt->status != TUNE_STATUS_OPEN) {
+            count_failed(state, attempt, summary);
+        }
+    }
+    for (size_t i = 0; i < state->rejections.len; i++) {
+        const struct tune_rejection *rejection = &state->rejections.at[i];
+        if (rejection->attempt < 0 && !rejection->hunk)
+            said_add(summary, rejection->by_loop ? "plan not carried out" : "plan rejected by you",
+                     -1, rejection->reason);
+    }
+}
+
+static int by_count(const void *a, const void *b) {
+    const struct tune_failing *one = a, *two = b;
+    int by_what = strcmp(one->what, two->what);
+    if (one->count != two->count)
+        return (one->count < two->count) - (one->count > two->count);
+    return by_what ? by_what : strcmp(one->why ? one->why : "", two->why ? two->why : "");
+}
+
+static void add(double *sum, double value) {
+    if (!isnan(value))
+        *sum = isnan(*sum) ? value : *sum + value;
+}
+
+static struct tune_cost *cost_of(struct tune_summary *summary, const struct tune_call *call) {
+    const char *role = call->role ? call->role : "?", *model = call->model ? call->model : "?";
+    for (size_t i = 0; i < summary->costs.len; i++)
+        if (!strcmp(summary->costs.at[i].role, role) && !strcmp(summary->costs.at[i].model, model))
+            return &summary->costs.at[i];
+    struct tune_cost *row = vec_push(&summary->costs);
+    *row = (struct tune_cost){.role = role, .model = model, .tokens = NAN, .dollars = NAN};
+    return row;
+}
+
+static void count_calls(const struct tune_state *state, struct tune_summary *summary) {
+    for (size_t i = 0; i < state->calls.len; i++) {
+        const struct tune_call *call = &state->calls.at[i];
+        struct tune_cost *row = cost_of(summary, call);
+        const double tokens[] = {call->input, call->output, call->cache_read, call->cache_write};
+        row->asked++;
+        row->failed += call->failure != NULL;
+        row->seconds += isnan(call->elapsed_s) ? 0 : call->elapsed_s;
+        for (size_t k = 0; k < COUNT_OF(tokens); k++)
+            add(&row->tokens, tokens[k]);
+        add(&row->dollars, isnan(call->dollars) ? call->guess_dollars : call->dollars);
+        if (!isnan(call->guess_answer))
+            add(&row->tokens, call->guess_answer + call->estimate);
+        row->guessed = row->guessed || !isnan(call->guess_answer) || !isnan(call->guess_dollars);
+        if (call->failure)
+            said_add(summary, "question failed", -1, call->failure);
+    }
+}
+
+void tune_summary_make(const struct tune_state *state, struct tune_summary *summary) {
+    *summary = (struct tune_summary){0};
+    count_attempts(state, summary);
+    count_calls(state, summary);
+    for (size_t i = 0; i < state->notes.len; i++)
+        if (!state->notes.at[i].dropped)
+            *vec_push(&summary->notes) = (int)i;
+    for (size_t i = 0; i < state->memory.len; i++)
+        if (!state->memory.at[i].imported && state->memory.at[i].is != TUNE_EXPERIENCE_DELETED)
+            *vec_push(&summary->memory) = (int)i;
+    if (summary->failed.len)
+        qsort(summary->failed.at, summary->failed.len, sizeof *summary->failed.at, by_count);
+}
+
+void tune_summary_free(struct tune_summary *summary) {
+    vec_free(&summary->ladder);
+    vec_free(&summary->failed);
+    vec_free(&summary->costs);
+    vec_free(&summary->notes);
+    vec_free(&summary->memory);
+}
+
+/* ---------------------------------------------------------------------------------------- text */
+
+void tune_ratio_print(struct buf *out, const struct tune_attempt *attempt) {
+    buf_printf(out, "%.2fx", attempt->vs_parent);
+    if (attempt->modelled)
+        buf_puts(out, " (modelled)");
+    else if (!isnan(attempt->interval.low) && !isnan(attempt->interval.high))
+        buf_printf(out, " (95 %%: %.2f to %.2f)", attempt->interval.low, attempt->interval.high);
+}
+
+/* One line of a text that may have more. */
+static void line_put(struct buf *out, const char *text) {
+    struct str rest = str_of(text ? text : ""), line = {0};
+    if (!str_next(&rest, '\n', &line))
+        return;
+    buf_add(out, line.at, line.len);
+    buf_puts(out, rest.len ? " ..." : "");
+}
+
+/* The heading stands before its first line only. */
+static void line_begin(struct buf *out, const char **heading) {
+    buf_printf(out, "%-8s ", *heading);
+    *heading = "";
+}
+
+static void best_text(const struct tune_state *state, const char *folder, struct buf *out) {
+    const struct tune_attempt *seed = tune_state_attempt(state, 0);
+    const struct tune_attempt *best = tune_state_attempt(state, state->best);
+    if (!seed || !best)
+        return;
+    buf_puts(out, "seed     ");
+    clock_print_duration(out, seed->latency_us * 1e-6);
+    buf_puts(out, "\nbest     ");
+    clock_print_duration(out, best->latency_us * 1e-6);
+    buf_printf(out, "  %.2fx  attempt %d%s", best->speedup, best->id,
+               best->modelled ? " (modelled)" : "");
+    if (!isnan(best->floor_us)) {
+        buf_puts(out, ", floor ");
+        clock_print_duration(out, best->floor_us * 1e-6);
+    }
+    buf_putc(out, '\n');
+    if (tune_predicted(best)) {
+        buf_puts(out, "compiler predicts ");
+        tune_predicted_print(out, best);
+        buf_putc(out, '\n');
+    }
+    if (folder)
+        buf_printf(out, "kernel   %s/%s\n", folder, best->path ? best->path : "");
+}
+
+static void ladder_text(const struct tune_state *state, const struct tune_summary *summary,
+                        struct buf *out) {
+    const char *heading = "ladder";
+    for (size_t i = 0; i < summary->ladder.len; i++) {
+        const struct tune_rung *rung = &summary->ladder.at[i];
+        const struct tune_attempt *attempt = &state->attempts.at[rung->attempt];
+        line_begin(out, &heading);
+        buf_printf(out, "#%d round %d: ", attempt->id, attempt->round);
+        tune_ratio_print(out, attempt);
+        buf_puts(out, " to ");
+        clock_print_duration(out, attempt->latency_us * 1e-6);
+        buf_printf(out, "  [%s] ", rung->strategy);
+        line_put(out, attempt->plan.title ? attempt->plan.title : "by hand");
+        buf_putc(out, '\n');
+    }
+    if (!summary->ladder.len)
+        buf_printf(out, "%-8s nothing was faster than the seed kernel\n", heading);
+}
+
+static void learnt_text(const struct tune_state *state, const struct tune_summary *summary,
+                        struct buf *out) {
+    const char *heading = "learnt";
+    size_t from = summary->notes.len > TOLD ? summary->notes.len - TOLD : 0;
+    for (size_t i = 0; i < summary->memory.len; i++) {
+        const struct tune_experience *item = &state->memory.at[summary->memory.at[i]];
+        line_begin(out, &heading);
+        buf_printf(out, "%s experience, %.2fx: ", tune_experience_word(item->is), item->speedup);
+        line_put(out, item->title);
+        buf_putc(out, '\n');
+    }
+    for (size_t i = from; i < summary->notes.len; i++) {
+        const struct tune_note *note = &state->notes.at[summary->notes.at[i]];
+        line_begin(out, &heading);
+        buf_printf(out, "round %d: ", note->round);
+        line_put(out, note->lesson);
+        buf_putc(out, '\n');
+    }
+    if (from)
+        buf_printf(out, "%-8s and %zu notes before\n", "", from);
+}
+
+const char *tune_failing_between(const struct tune_failing *row) {
+    return !row->why ? "" : row->each && row->count > 1 ? ", the last one: " : ": ";
+}
+
+static void failed_text(const struct tune_summary *summary, struct buf *out) {
+    const char *heading = "failed";
+    for (size_t i = 0; i < summary->failed.len; i++) {
+        const struct tune_failing *row = &summary->failed.at[i];
+        line_begin(out, &heading);
+        buf_printf(out, "%dx %s", row->count, row->what);
+        buf_puts(out, tune_failing_between(row));
+        line_put(out, row->why);
+        buf_putc(out, '\n');
+    }
+}
+
+static void spent_put(const struct tune_state *state, enum tune_budget budget, struct buf *out) {
+    double spent = tune_budget_spent(state, budget);
+    if (isnan(spent))
+        buf_printf(out, "%s not reported", tune_budget_word(budget));
+    else
+        tune_budget_print(out, budget, spent);
+}
+
+static void cost_text(const struct tune_state *state, const struct tune_summary *summary,
+                      struct buf *out) {
+    bool asked = summary->costs.len || !isnan(tune_budget_spent(state, TUNE_BUDGET_TOKENS));
+    buf_puts(out, "cost     ");
+    for (int i = 0; i < (asked ? TUNE_BUDGETS : TUNE_BUDGET_TOKENS); i++) {
+        buf_puts(out, i ? ", " : "");
+        spent_put(state, (enum tune_budget)i, out);
+    }
+    buf_puts(out, asked ? "\n" : ", no model was asked\n");
+    for (size_t i = 0; i < summary->costs.len; i++) {
+        const struct tune_cost *row = &summary->costs.at[i];
+        buf_printf(out, "%-8s %s, %s: %d asked", "", row->role, row->model, row->asked);
+        if (row->failed)
+            buf_printf(out, " (%d failed)", row->failed);
+        buf_puts(out, row->guessed ? ", about " : ", ");
+        tune_amount_print(out, TUNE_BUDGET_TOKENS, row->tokens);
+        buf_puts(out, isnan(row->tokens) ? " (tokens), " : " tokens, ");
+        tune_amount_print(out, TUNE_BUDGET_DOLLARS, row->dollars);
+        buf_puts(out, isnan(row->dollars) ? " (dollars), " : ", ");
+        tune_amount_print(out, TUNE_BUDGET_WALL_S, row->seconds);
+        buf_putc(out, '\n');
+    }
+}
+
+void tune_summary_print(const struct tune_state *state, const char *folder, const char *why,
+                        struct buf *out) {
+    struct tune_summary summary;
+    const char *reason = why ? why : state->wait_text;
+    tune_summary_make(state, &summary);
+    if (reason)
+        buf_printf(out, "ended    %s\n", reason);
+    best_text(state, folder, out);
+    if (state->attempts.len) {
+        ladder_text(state, &summary, out);
+        failed_text(&summary, out);
+        learnt_text(state, &summary, out);
+    }
+    cost_text(state, &summary, out);
+    tune_summary_free(&summary);
+}
+
+/* ---------------------------------------------------------------------------------------- JSON */
+
+static cJSON *row_in(cJSON *list) {
+    cJSON *row = cJSON_CreateObject();
+    cJSON_AddItemToArray(list, row);
+    return row;
+}
+
+static void ladder_put(cJSON *root, const struct tune_state *state,
+                       const struct tune_summary *summary) {
+    cJSON *list = cJSON_AddArrayToObject(root, "ladder");
+    for (size_t i = 0; i < summary->ladder.len; i++) {
+        const struct tune_attempt *attempt = &state->attempts.at[summary->ladder.at[i].attempt];
+        cJSON *row = row_in(list);
+        cJSON_AddNumberToObject(row, "attempt", attempt->id);
+        cJSON_AddNumberToObject(row, "parent", attempt->parent);
+        cJSON_AddNumberToObject(row, "round", attempt->round);
+        tune_json_put_text(row, "strategy", summary->ladder.at[i].strategy);
+        tune_json_put_text(row, "title", attempt->plan.title);
+        tune_json_put_text(row, "author", attempt->author);
+        tune_json_put_number(row, "latency_us", attempt->latency_us);
+        tune_json_put_number(row, "speedup", attempt->speedup);
+        tune_json_put_number(row, "ratio", attempt->vs_parent);
+        tune_json_put_number(row, "low", attempt->interval.low);
+        tune_json_put_number(row, "high", attempt->interval.high);
+        cJSON_AddBoolToObject(row, "modelled", attempt->modelled);
+        tune_predicted_put(row, attempt);
+        cJSON_AddBoolToObject(row, "confirmed", attempt->confirmed);
+    }
+}
+
+static void learnt_put(cJSON *root, const struct tune_state *state,
+                       const struct tune_summary *summary) {
+    cJSON *list = cJSON_AddArrayToObject(root, "notes");
+    for (size_t i = 0; i < summary->notes.len; i++) {
+        const struct tune_note *note = &state->notes.at[summary->notes.at[i]];
+        cJSON *row = row_in(list);
+        cJSON_AddNumberToObject(row, "round", note->round);
+        tune_json_put_text(row, "lesson", note->lesson);
+        tune_json_put_text(row, "category", tune_category_word(note->category));
+        tune_json_put_text(row, "prediction_held", tune_answer_word(note->held));
+        tune_json_put_text(row, "diagnosis_right", tune_answer_word(note->diagnosis));
+    }
+    list = cJSON_AddArrayToObject(root, "experiences");
+    for (size_t i = 0; i < summary->memory.len; i++) {
+        const struct tune_experience *item = &state->memory.at[summary->memory.at[i]];
+        cJSON *row = row_in(list);
+        cJSON_AddNumberToObject(row, "attempt", item->attempt);
+        tune_json_put_text(row, "title", item->title);
+        tune_json_put_number(row, "speedup", item->speedup);
+        tune_json_put_text(row, "is", tune_experience_word(item->is));
+    }
+}
+
+static void failed_put(cJSON *root, const struct tune_summary *summary) {
+    cJSON *list = cJSON_AddArrayToObject(root, "failed");
+    for (size_t i = 0; i < summary->failed.len; i++) {
+        const struct tune_failing *failing = &summary->failed.at[i];
+        cJSON *row = row_in(list);
+        tune_json_put_text(row, "what", failing->what);
+        cJSON_AddNumberToObject(row, "count", failing->count);
+        if (failing->attempt >= 0)
+            cJSON_AddNumberToObject(row, "attempt", failing->attempt);
+        tune_json_put_text(row, "why", failing->why);
+    }
+}
+
+static void cost_put(cJSON *root, const struct tune_state *state,
+                     const struct tune_summary *summary) {
+    cJSON *cost = cJSON_AddObjectToObject(root, "cost");
+    for (int i = 0; i < TUNE_BUDGETS; i++) {
+        enum tune_budget budget = (enum tune_budget)i;
+        tune_json_put_number(cost, tune_budget_word(budget), tune_budget_spent(state, budget));
+    }
+    cJSON *list = cJSON_AddArrayToObject(cost, "models");
+    for (size_t i = 0; i < summary->costs.len; i++) {
+        const struct tune_cost *one = &summary->costs.at[i];
+        cJSON *row = row_in(list);
+        tune_json_put_text(row, "role", one->role);
+        tune_json_put_text(row, "model", one->model);
+        cJSON_AddNumberToObject(row, "asked", one->asked);
+        cJSON_AddNumberToObject(row, "failed", one->failed);
+        tune_json_put_number(row, "tokens", one->tokens);
+        tune_json_put_number(row, "dollars", one->dollars);
+        tune_json_put_number(row, "seconds", one->seconds);
+        cJSON_AddBoolToObject(row, "estimated", one->guessed);
+    }
+}
+
+cJSON *tune_summary_write(const struct tune_state *state, const char *why) {
+    struct tune_summary summary;
+    cJSON *root = cJSON_CreateObject();
+    const struct tune_attempt *seed = tune_state_attempt(state, 0);
+    const struct tune_attempt *best = tune_state_attempt(state, state->best);
+    tune_summary_make(state, &summary);
+    tune_json_put_text(root, "why", why ? why : state->wait_text);
+    cJSON_AddNumberToObject(root, "attempts", (double)state->attempts.len);
+    tune_json_put_number(root, "seed_us", seed ? seed->latency_us : (double)NAN);
+    tune_json_put_number(root, "best_us", best ? best->latency_us : (double)NAN);
+    tune_json_put_number(root, "speedup", best ? best->speedup : (double)NAN);
+    if (best)
+        cJSON_AddNumberToObject(root, "best", best->id);
+    ladder_put(root, state, &summary);
+    failed_put(root, &summary);
+    learnt_put(root, state, &summary);
+    cost_put(root, state, &summary);
+    tune_summary_free(&summary);
+    return root;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of a session share: the work under way and the steps. For the rooms of
+ * tune. */
+#ifndef HONE_TUNE_SESSION_INNER_H
+#define HONE_TUNE_SESSION_INNER_H
+
+#include "store/store.h"
+#include "tune/session/place.h"
+#include "tune/session/proposes.h"
+#include "tune/session/session.h"
+#include "tune/state/inner.h"
+
+#define TUNE_PLATEAU 5 /* rounds in a row without a gain */
+#define TUNE_MAX_PARENTS 64
+#define TUNE_MIN_GAIN 0.002 /* a gain below this share of the latency is no reason to keep */
+#define TUNE_MAX_REPLANS 8  /* plans in a round that the proposer could not carry out */
+
+enum tune_work_is {
+    TUNE_WORK_NONE,
+    TUNE_WORK_PLAN,
+    TUNE_WORK_REWRITE,
+    TUNE_WORK_EVALUATE,
+    TUNE_WORK_SUMMARISE,
+    TUNE_WORK_REFLECT
+};
+
+/* Whom a piece of work is for. It is wanted as long as that step runs, in that lane. */
+struct tune_work {
+    struct tune_session *session;
+    int lane; /* -1: the round has none */
+    int round;
+    enum tune_step step;
+};
+
+/* A request to the proposer that is under way. */
+struct tune_reply {
+    struct tune_work work;
+    struct tune_reply *next; /* in session->replies */
+    enum tune_work_is is;
+    bool done; /* answered or given up; freed when nobody is inside it */
+    struct tune_context *context;
+    struct tune_plan plan; /* its texts live in the state */
+    char author[80];       /* "": the proposer's name */
+    bool learnt;           /* a lesson came, which waits for those of the lanes before it */
+    struct arena *lesson_arena;
+    struct tune_lesson *lesson; /* NULL: hone writes it */
+};
+
+/* An evaluation under way: what it is for, and what came so far. */
+struct tune_evaluation {
+    struct tune_work work;
+    struct tune_evaluation *next; /* in session->evaluations */
+    void *run;
+    int attempt;
+    uint64_t began_ns, left_ns;       /* left: when it was given up */
+    bool given_up;                    /* what still comes is ignored */
+    bool held;                        /* not begun: the device model is asked first; run is NULL */
+    bool rest;                        /* the remaining seeds of a candidate that is faster; of a
+                                       * benchmark: the second one, which confirms the first */
+    int64_t count, known;             /* events of it so far; so many are in the log already */
+    int64_t heard;                    /* number of the one that is told now; 0: none, or not the
+                                       * runner's own */
+    struct runner_result result;      /* of one that waits for the device model; run is NULL then */
+    size_t seeds, lines, diagnostics; /* seeds asked for; log lines and diagnostics stored */
+    char *folder;                     /* where the profile goes */
+};
+
+/* What is said about a candidate before anything is spent on it, under way; the rest is its own. */
+struct tune_inspection {
+    struct tune_work work;
+    struct tune_inspection *next;                       /* in session->inspections */
+    void (*cancel)(struct tune_inspection *inspection); /* takes it off the list */
+};
+
+/* Who moves the session: what is done here is told to it. */
+struct tune_driver {
+    void (*advance)(struct tune_session *session);
+    void (*step_done)(struct tune_session *session, enum tune_step step, enum tune_step_is is,
+                      const char *text);
+};
+
+struct tune_session {
+    const struct tune_driver *driver;
+    struct loop *loop;
+    struct store *store;
+    struct tune_state *state;
+    const struct config *config; /* that it was opened with; NULL: none */
+    struct tune_place place;
+    struct tune_place_view place_view;
+    struct tune_proposer *proposer;
+    int lane;      /* whose work is done right now, -1: no lane's; see tune_enter */
+    int questions; /* requests to the proposer at once, at most */
+    double prune;  /* times its parent's modelled time; slower is not measured */
+    struct tune_reply *replies;
+    int asking; /* calls of the proposer's functions that have not returned */
+    struct tune_evaluation *evaluations;
+    struct loop_timer *follow;   /* read-only: looks for new events */
+    struct tune_ingest *ingests; /* profiles being put away */
+    bool advancing, halted, closing;
+    struct tune_inspection *inspections; /* of candidates, that are under way */
+    struct nki_facts *original;          /* of the seed kernel's program; NULL: not known */
+    struct tune_beside *beside;          /* the device model beside a measured place */
+    struct tune_opinion *opinion;        /* the compiler's own prediction, asked apart */
+    int failures;                        /* evaluations in a row that the target could not do */
+    int jobs;                            /* numbers the profile folders */
+    struct loop_timer *deadline;         /* gives up what runs before a limit is passed; */
+    enum tune_budget deadline_of;        /* the limit */
+    char *trouble, *task_path;
+    char *model; /* state->model with the secrets, which are not in the log; NULL */
+    void (*changed)(void *);
+    void *changed_context;
+    void (*on_event)(void *, int64_t, const char *, const char *);
+    void *event_context;
+};
+
+/* Stores one event, applies it and tells who listens. Takes the payload. False when it could not be
+ * stored: then nothing changed and the session is halted until the person starts it again. */
+bool tune_emit(struct tune_session *session, const char *type, cJSON *payload);
+bool tune_emit_log(struct tune_session *session, enum tune_level level, const char *phase,
+                   const char *format, ...) CC_PRINTF(4, 5);
+/* Goes on as far as it can without waiting for anything. */
+void tune_advance(struct tune_session *session);
+/* Gives up what is under way. */
+void tune_work_cancel(struct tune_session *session);
+/* Gives up what nobody wants any more: its step, or its lane, was left. */
+void tune_work_sweep(struct tune_session *session);
+/* Whether anything is under way, at all or in a lane. */
+bool tune_works(const struct tune_session *session);
+bool tune_works_in(const struct tune_session *session, int lane);
+/* What is done until tune_leave is about that lane: the state shows it as the one candidate there
+ * is, and events say so. Returns what tune_leave takes. -1 is a round without lanes. */
+int tune_enter(struct tune_session *session, int lane);
+void tune_leave(struct tune_session *session, int before);
+struct tune_work tune_work_of(struct tune_session *session, enum tune_step step);
+
+/* The end of the step that runs. */
+void tune_step_done(struct tune_session *session, enum tune_step step, enum tune_step_is is,
+                    const char *format, ...) CC_PRINTF(4, 5);
+void tune_step_progress(struct tune_session *session, enum tune_step step, const char *doing,
+                        double done, double total);
+void tune_stop(struct tune_session *session, const char *format, ...) CC_PRINTF(2, 3);
+/* The target, Python or the disk failed: stops for good, or pauses so that `start` tries again. */
+void tune_give_up(struct tune_session *session, const char *type, const char *format, ...)
+    CC_PRINTF(3, 4);
+
+/* An evaluation ended or was given up: the next one is another, also for the host. */
+void tune_evaluation_settled(struct tune_session *session, int attempt);
+void tune_evaluation_give_up(struct tune_evaluation *evaluation);
+/* Takes one that waits for the device model off the list. */
+void tune_evaluation_drop(struct tune_evaluation *evaluation);
+/* The same for one that ended; free takes one that is off the list. */
+void tune_evaluation_unlink(struct tune_evaluation *evaluation);
+void tune_evaluation_free(struct tune_evaluation *evaluation);
+
+#endif

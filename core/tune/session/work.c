@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is under way: requests to the proposer, inspections, evaluations; each for one step and, in
+ * a round of several, for one lane. What nobody wants any more is given up. What is started, and
+ * what comes of it, is decided elsewhere. */
+#include <stdlib.h>
+
+#include "tune/session/inner.h"
+
+int tune_enter(struct tune_session *session, int lane) {
+    int before = session->lane;
+    struct tune_state *state = session->state;
+    session->lane = lane;
+    tune_lane_load(state, lane >= 0 ? lane : state->lane);
+    return before;
+}
+
+void tune_leave(struct tune_session *session, int before) {
+    tune_enter(session, before);
+}
+
+struct tune_work tune_work_of(struct tune_session *session, enum tune_step step) {
+    return (struct tune_work){session, session->lane, session->state->round, step};
+}
+
+static bool is_wanted(const struct tune_work *work) {
+    const struct tune_state *state = work->session->state;
+    if (state->step != work->step || state->steps[work->step].is != TUNE_IS_RUNNING)
+        return false;
+    if (work->lane < 0)
+        return state->lanes.len == 0 || work->step == TUNE_STEP_PROFILE;
+    if ((size_t)work->lane >= state->lanes.len || work->round != state->round)
+        return false;
+    const struct tune_lane *lane = &state->lanes.at[work->lane];
+    return lane->is == TUNE_IS_RUNNING && !lane->closed && lane->next == work->step;
+}
+
+/* ---------------------------------------------------------------------------------- looking */
+
+/* `lane` -2: any. */
+static bool works(const struct tune_session *session, int lane) {
+    for (const struct tune_reply *at = session->replies; at; at = at->next)
+        if (!at->done && (lane == -2 || at->work.lane == lane))
+            return true;
+    for (const struct tune_evaluation *at = session->evaluations; at; at = at->next)
+        if (!at->given_up && (lane == -2 || at->work.lane == lane))
+            return true;
+    struct tune_inspection *at = session->inspections;
+    for (; at; at = at->next)
+        if (lane == -2 || at->work.lane == lane)
+            return true;
+    return false;
+}
+
+bool tune_works(const struct tune_session *session) {
+    return works(session, -2);
+}
+
+bool tune_works_in(const struct tune_session *session, int lane) {
+    return works(session, lane);
+}
+
+/* -------------------------------------------------------------------------------- giving up */
+
+void tune_evaluation_unlink(struct tune_evaluation *evaluation) {
+    struct tune_evaluation **place = &evaluation->work.session->evaluations;
+    while (*place && *place != evaluation)
+        place = &(*place)->next;
+    if (*place)
+        *place = evaluation->next;
+}
+
+void tune_evaluation_free(struct tune_evaluation *evaluation) {
+    runner_result_free(&evaluation->result);
+    free(evaluation->folder);
+    free(evaluation);
+}
+
+void tune_evaluation_drop(struct tune_evaluation *evaluation) {
+    tune_evaluation_unlink(evaluation);
+    tune_evaluation_free(evaluation);
+}
+
+void tune_evaluation_settled(struct tune_session *session, int attempt) {
+    if (session->place.modelled)
+        return;
+    cJSON *payload = cJSON_CreateObject();
+    cJSON_AddNumberToObject(payload, "attempt", attempt);
+    tune_emit(session, "settled", payload);
+}
+
+static void reply_give_up(struct tune_reply *reply) {
+    struct tune_session *session = reply->work.session;
+    if (reply->done)
+        return;
+    if (session->proposer->cancel && !reply->learnt)
+        session->proposer->cancel(session->proposer->self, reply);
+    reply->done = true;
+}
+
+void tune_evaluation_give_up(struct tune_evaluation *evaluation) {
+    struct tune_session *session = evaluation->work.session;
+    if (evaluation->given_up)
+        return;
+    evaluation->given_up = true;
+    evaluation->left_ns = clock_monotonic_ns();
+    if (session->closing) /* what runs on a host goes on and is taken up again */
+        return;
+    if (!evaluation->held)
+        tune_evaluation_settled(session, evaluation->attempt);
+    if (evaluation->run)
+        session->place.cancel(evaluation->run);
+    else
+        tune_evaluation_drop(evaluation);
+}
+
+static void give_up(struct tune_session *session, bool all) {
+    bool worked = tune_works(session);
+    for (struct tune_reply *at = session->replies; at; at = at->next)
+        if (all || !is_wanted(&at->work))
+            reply_give_up(at);
+    for (struct tune_inspection *at = session->inspections, *next; at; at = next) {
+        next = at->next;
+        if (all || !is_wanted(&at->work))
+            at->cancel(at);
+    }
+    for (struct tune_evaluation *at = session->evaluations, *next; at; at = next) {
+        next = at->next;
+        if (all || !is_wanted(&at->work))
+            tune_evaluation_give_up(at);
+    }
+    /* The last event of a question that is given up comes before it is done with. */
+    if (worked && !tune_works(session) && session->changed)
+        session->changed(session->changed_context);
+}
+
+void tune_work_cancel(struct tune_session *session) {
+    give_up(session, true);
+}
+
+void tune_work_sweep(struct tune_session *session) {
+    give_up(session, session->halted);
+}

@@ -1,0 +1,680 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a person can do: when each action makes sense, what undo puts back, and what it does to the
+ * state. Starting and stopping work that follows from it is the driver's. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "tune/state/inner.h"
+#include "tune/state/sweep.h"
+
+static bool at_gate(const struct tune_state *state, enum tune_step first, enum tune_step last) {
+    return state->wait == TUNE_WAIT_GATE && state->wait_step >= first && state->wait_step <= last;
+}
+
+static bool has_baseline(const struct tune_state *state) {
+    return state->incumbent >= 0;
+}
+
+/* ------------------------------------------------------------------------ when it makes sense */
+
+typedef bool can_fn(const struct tune_state *state);
+
+static bool can_always(const struct tune_state *state) {
+    (void)state;
+    return true;
+}
+static bool can_start(const struct tune_state *state) {
+    return state->trouble || (!state->running && state->wait != TUNE_WAIT_GATE);
+}
+static bool can_pause(const struct tune_state *state) {
+    return state->running;
+}
+static bool can_approve(const struct tune_state *state) {
+    return state->wait == TUNE_WAIT_GATE;
+}
+static bool can_reject(const struct tune_state *state) {
+    return at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_REFLECT) && !tune_lane_closed(state);
+}
+/* Whether a model is asked for the candidate that is looked at. */
+static bool is_asked(const struct tune_state *state) {
+    for (size_t i = 0; i < state->calls.len && state->lanes.len; i++)
+        if (!state->calls.at[i].ended_ms && state->calls.at[i].lane == state->own->loaded)
+            return tune_call_runs(state);
+    return !state->lanes.len && tune_call_runs(state);
+}
+static bool can_another(const struct tune_state *state) {
+    return (at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_BENCHMARK) && !tune_lane_closed(state)) ||
+           state->wait == TUNE_WAIT_REJECTED || is_asked(state);
+}
+static bool can_focus(const struct tune_state *state) {
+    return state->lanes.len > 0;
+}
+static bool can_choose(const struct tune_state *state) {
+    return !state->lanes.len && at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_PLAN) &&
+           state->plans.len > 1;
+}
+static bool can_edit_plan(const struct tune_state *state) {
+    return at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_PLAN) && tune_state_plan(state) &&
+           !tune_lane_closed(state);
+}
+static bool can_edit_kernel(const struct tune_state *state) {
+    return at_gate(state, TUNE_STEP_REWRITE, TUNE_STEP_VERIFY) && state->candidate.exists &&
+           !tune_lane_closed(state);
+}
+static bool can_write(const struct tune_state *state) {
+    return has_baseline(state);
+}
+static bool can_leave(const struct tune_state *state) {
+    return at_gate(state, TUNE_STEP_REWRITE, TUNE_STEP_REWRITE) && state->candidate.exists &&
+           state->candidate.hunks.len && !tune_lane_closed(state);
+}
+static bool can_revert(const struct tune_state *state) {
+    return has_baseline(state) && state->attempts.len > 1;
+}
+static bool can_overrule(const struct tune_state *state) {
+    return state->attempts.len > 1;
+}
+static bool can_measure(const struct tune_state *state) {
+    return at_gate(state, TUNE_STEP_BENCHMARK, TUNE_STEP_DECIDE) && state->current > 0 &&
+           !tune_lane_closed(state);
+}
+static bool can_undo(const struct tune_state *state) {
+    return state->undo_count > 0;
+}
+static bool can_redo(const struct tune_state *state) {
+    return state->redo_count > 0;
+}
+static bool can_note(const struct tune_state *state) {
+    return state->notes.len > 0;
+}
+static bool can_memory(const struct tune_state *state) {
+    return state->memory.len > 0;
+}
+static bool can_restore(const struct tune_state *state) {
+    return state->parts.len > 0;
+}
+static bool can_answer(const struct tune_state *state) {
+    for (size_t i = 0; i < state->calls.len; i++)
+        if (state->calls.at[i].waits)
+            return true;
+    return false;
+}
+static bool can_send(const struct tune_state *state) {
+    for (size_t i = 0; i < state->calls.len; i++)
+        if (state->calls.at[i].held)
+            return true;
+    return false;
+}
+
+/* ------------------------------------------------------------------------------ what it does */
+
+typedef void act_fn(struct tune_state *state, const struct tune_action *act);
+
+static void go_on(struct tune_state *state) {
+    state->running = true;
+    state->finished = false;
+    tune_wait_set(state, TUNE_WAIT_NOTHING, NULL);
+}
+
+/* After a stop: a plateau counts anew, and a step that found nothing is tried again. */
+static void act_start(struct tune_state *state, const struct tune_action *act) {
+    (void)act;
+    if (state->finished)
+        state->plateau = 0;
+    state->stopped_by_environment = false;
+    if (state->finished && state->step <= TUNE_STEP_PLAN)
+        tune_steps_rewind(state, state->step);
+    go_on(state);
+}
+
+static void act_pause(struct tune_state *state, const struct tune_action *act) {
+    (void)act;
+    state->running = false;
+    bool gives_up = tune_call_runs(state) || tune_state_waits(state);
+    tune_outages_forget(state);
+    if (gives_up) {
+        tune_steps_rewind(state, state->step);
+        tune_lanes_rest(state);
+    }
+    if (state->wait == TUNE_WAIT_NOTHING)
+        tune_wait_set(state, TUNE_WAIT_PAUSED,
+                      gives_up ? "paused by you; the question was given up and start asks it again"
+                               : "paused by you");
+}
+
+/* Drops the current proposal, with the reason, and has the next one made and shown. */
+static void proposal_drop(struct tune_state *state, const char *reason) {
+    const struct tune_plan *plan = tune_state_plan(state);
+    struct tune_attempt *open = state->current > 0 ? &state->attempts.at[state->current] : NULL;
+    struct tune_rejection row = {.round = state->round,
+                                 .attempt = open ? open->id : -1,
+                                 .step = state->step,
+                                 .title = plan ? plan->title : NULL,
+                                 .key = plan ? plan->key : NULL,
+                                 .reason = tune_keep(state, reason)};
+    tune_rejection_add(state, row);
+    if (open) {
+        if (state->incumbent == open->id)
+            state->incumbent = tune_state_kept_ancestor(state, open->id);
+        open->status = TUNE_STATUS_REJECTED;
+        open->reason = tune_keep(state, reason);
+        tune_state_find_best(state);
+    }
+    if (state->lanes.len) {
+        if (open)
+            tune_beam_choose(state);
+        return;
+    }
+    state->current = -1;
+    state->candidate.exists = false;
+    state->own->revise = true;
+    tune_steps_rewind(state, TUNE_STEP_PLAN);
+}
+
+static void lesson_drop(struct tune_state *state, enum tune_step step) {
+    for (size_t i = 0; i < state->notes.len && step == TUNE_STEP_REFLECT; i++)
+        if (state->notes.at[i].round == state->round &&
+            state->notes.at[i].attempt == state->current)
+            state->notes.at[i].dropped = true;
+    for (size_t i = 0; i < state->memory.len && step == TUNE_STEP_SUMMARISE; i++)
+        if (state->memory.at[i].attempt == state->current && !state->memory.at[i].imported)
+            state->memory.at[i].is = TUNE_EXPERIENCE_DELETED;
+}
+
+/* One of several: the others wait at the gate as before. */
+static void lane_reject(struct tune_state *state, const struct tune_action *act) {
+    if (state->wait_step >= TUNE_STEP_SUMMARISE) {
+        lesson_drop(state, state->wait_step);
+        return;
+    }
+    proposal_drop(state, act->text);
+    if (tune_lane_close(state, act->text))
+        return;
+    state->running = false;
+    tune_wait_set(state, TUNE_WAIT_REJECTED,
+                  "you rejected all of them; start goes on with the next round");
+}
+
+static void act_reject(struct tune_state *state, const struct tune_action *act) {
+    if (state->lanes.len) {
+        lane_reject(state, act);
+        return;
+    }
+    state->running = false;
+    if (state->wait_step >= TUNE_STEP_SUMMARISE) {
+        lesson_drop(state, state->wait_step);
+        tune_wait_set(state, TUNE_WAIT_PAUSED, "you rejected it; start goes on");
+        return;
+    }
+    proposal_drop(state, act->text);
+    tune_wait_set(state, TUNE_WAIT_REJECTED,
+                  "you rejected the proposal; start asks for another one with your reason");
+}
+
+/* While a plan is asked for, there is nothing yet to drop: the question is put again. */
+static void plan_unwanted(struct tune_state *state, const char *text) {
+    struct tune_rejection row = {.round = state->round,
+                                 .attempt = -1,
+                                 .step = TUNE_STEP_PLAN,
+                                 .title = "a plan not waited for",
+                                 .reason = tune_keep(state, text)};
+    if (text && *text)
+        tune_rejection_add(state, row);
+}
+
+static void plan_ask_again(struct tune_state *state, const char *text) {
+    plan_unwanted(state, text);
+    state->own->revise = true;
+    tune_steps_rewind(state, TUNE_STEP_PLAN);
+}
+
+/* The lane that is looked at begins anew with another plan. */
+static void lane_another(struct tune_state *state, const char *reason) {
+    proposal_drop(state, reason);
+    state->plan = state->current = -1;
+    state->candidate.exists = false;
+    tune_lane_again(state, TUNE_STEP_PLAN);
+    go_on(state);
+}
+
+static void act_another(struct tune_state *state, const struct tune_action *act) {
+    const char *reason = act->text && *act->text ? act->text : "another one was asked for";
+    if (state->lanes.len) {
+        if (is_asked(state) && state->step == TUNE_STEP_PLAN) {
+            plan_unwanted(state, act->text);
+            state->lanes.at[state->own->loaded].is = TUNE_IS_WAITING;
+        } else if (state->wait == TUNE_WAIT_GATE || is_asked(state)) {
+            lane_another(state, reason);
+        }
+        go_on(state);
+        return;
+    }
+    if (tune_call_runs(state) && state->step == TUNE_STEP_PLAN) {
+        plan_ask_again(state, act->text);
+        go_on(state);
+        return;
+    }
+    if (state->wait != TUNE_WAIT_REJECTED)
+        proposal_drop(state, reason);
+    go_on(state);
+}
+
+static void act_focus(struct tune_state *state, const struct tune_action *act) {
+    tune_lane_focus(state, act->index);
+}
+
+static void act_choose(struct tune_state *state, const struct tune_action *act) {
+    if (act->index >= 0 && (size_t)act->index < state->plans.len)
+        state->plan = act->index;
+}
+
+/* First line and the rest of a text that a person edited as one. */
+static void text_split(struct tune_state *state, const char *text, const char **first,
+                       const char **rest) {
+    struct str left = str_trim(str_of(text)), line = {0};
+    if (!str_next(&left, '\n', &line))
+        return;
+    line = str_trim(line);
+    left = str_trim(left);
+    *first = arena_strndup(state->arena, line.at, line.len);
+    if (left.len)
+        *rest = arena_strndup(state->arena, left.at, left.len);
+}
+
+static void act_edit_plan(struct tune_state *state, const struct tune_action *act) {
+    if (state->plan < 0 || (size_t)state->plan >= state->plans.len)
+        return;
+    struct tune_plan *plan = &state->plans.at[state->plan];
+    text_split(state, act->text, &plan->title, &plan->what);
+    plan->edited = true;
+}
+
+static void act_edit_kernel(struct tune_state *state, const struct tune_action *act) {
+    tune_candidate_set(state, act->text, state->candidate.author);
+    state->candidate.edited = true;
+    if (state->wait_step != TUNE_STEP_VERIFY)
+        return;
+    /* After a failed check the edited kernel is checked anew. */
+    tune_lane_again(state, TUNE_STEP_VERIFY);
+    if (!state->lanes.len)
+        tune_steps_rewind(state, TUNE_STEP_VERIFY);
+    go_on(state);
+}
+
+static void open_attempts_reject(struct tune_state *state, const char *why) {
+    for (size_t i = 1; i < state->attempts.len; i++)
+        if (state->attempts.at[i].status == TUNE_STATUS_OPEN) {
+            state->attempts.at[i].status = TUNE_STATUS_REJECTED;
+            state->attempts.at[i].reason = why;
+        }
+}
+
+/* What a person did does not have to be done: `last` is the step it stands for. Between two rounds
+ * it begins the next one. */
+static void steps_are_done(struct tune_state *state, enum tune_step last) {
+    state->round += state->own->round_over;
+    state->own->round_over = false;
+    for (int i = TUNE_STEP_PROFILE; i <= (int)last; i++)
+        if (state->steps[i].is != TUNE_IS_OK) {
+            tune_step_reset(&state->steps[i]);
+            state->steps[i].is = i == (int)last ? TUNE_IS_OK : TUNE_IS_SKIPPED;
+        }
+}
+
+static void act_write_kernel(struct tune_state *state, const struct tune_action *act) {
+    bool joins = state->lanes.len && !state->own->round_over;
+    if (joins) {
+        tune_lane_join(state);
+    } else {
+        open_attempts_reject(state, "you wrote another one");
+        tune_lanes_clear(state);
+        state->current = -1;
+        state->plans.len = 0;
+    }
+    *vec_push(&state->plans) = (struct tune_plan){.title = "Written by you",
+                                                  .author = "you",
+                                                  .what = "",
+                                                  .why = "",
+                                                  .metric = "latency",
+                                                  .size = NAN,
+                                                  .latency = NAN,
+                                                  .lane = -1,
+                                                  .moved = NAN};
+    state->plan = (int)state->plans.len - 1;
+    state->candidate.parent = state->incumbent;
+    state->candidate.attempt = joins ? -1 : (int)state->attempts.len;
+    state->candidate.repair = 0;
+    state->candidate.edited = true;
+    tune_candidate_set(state, act->text, "you");
+    if (joins) /* it is checked when the others are */
+        return;
+    steps_are_done(state, TUNE_STEP_REWRITE);
+    tune_steps_rewind(state, TUNE_STEP_VERIFY);
+    go_on(state);
+}
+
+static void act_sweep(struct tune_state *state, const struct tune_action *act) {
+    struct tune_plan plans[TUNE_SWEEP_MOST];
+    size_t count = tune_sweep_asked(state, act->text, state->arena, plans, NULL);
+    if (!count)
+        return;
+    open_attempts_reject(state, "you asked for a sweep");
+    tune_lanes_clear(state);
+    state->current = -1;
+    state->candidate.exists = false;
+    state->plans.len = 0;
+    for (size_t i = 0; i < count; i++)
+        *vec_push(&state->plans) = plans[i];
+    state->plan = 0;
+    steps_are_done(state, TUNE_STEP_PLAN);
+    tune_steps_rewind(state, TUNE_STEP_REWRITE);
+    state->step = TUNE_STEP_PLAN;
+    go_on(state);
+}
+
+static void act_leave(struct tune_state *state, const struct tune_action *act) {
+    if (act->index < 0 || (size_t)act->index >= state->candidate.hunks.len)
+        return;
+    struct tune_hunk *hunk = &state->candidate.hunks.at[act->index];
+    hunk->left = !hunk->left;
+    hunk->why = hunk->left && act->text && *act->text ? tune_keep(state, act->text) : NULL;
+    tune_candidate_compose(state);
+}
+
+static void act_revert(struct tune_state *state, const struct tune_action *act) {
+    if (!tune_state_attempt(state, act->attempt))
+        return;
+    open_attempts_reject(state, "you went back to another attempt");
+    tune_lanes_clear(state);
+    state->beam.len = 0;
+    state->incumbent = state->own->from = act->attempt;
+    state->current = -1;
+    state->plans.len = 0;
+    state->plan = -1;
+    state->candidate.exists = false;
+    bool running = state->running;
+    tune_steps_rewind(state, TUNE_STEP_PROFILE);
+    tune_wait_set(state, running ? TUNE_WAIT_NOTHING : TUNE_WAIT_PAUSED,
+                  running ? NULL : "you went back to an earlier attempt; start goes on from it");
+}
+
+static void act_overrule(struct tune_state *state, const struct tune_action *act) {
+    int id = act->attempt > 0 ? act->attempt : state->current;
+    if (id <= 0 || !tune_state_attempt(state, id))
+        return;
+    struct tune_attempt *attempt = &state->attempts.at[id];
+    if (!tune_status_find(act->text, &attempt->status))
+        return;
+    attempt->reason = "overruled by you";
+    if (attempt->status == TUNE_STATUS_KEEP)
+        state->incumbent = id;
+    else if (state->incumbent == id)
+        state->incumbent = tune_state_kept_ancestor(state, id);
+    tune_state_find_best(state);
+    if (state->lanes.len)
+        tune_beam_choose(state);
+}
+
+static void act_measure(struct tune_state *state, const struct tune_action *act) {
+    (void)act;
+    tune_lane_again(state, TUNE_STEP_BENCHMARK);
+    if (!state->lanes.len)
+        tune_steps_rewind(state, TUNE_STEP_BENCHMARK);
+    go_on(state);
+}
+
+static void act_undo(struct tune_state *state, const struct tune_action *act) {
+    (void)act;
+    tune_undo_step(state, false);
+}
+
+static void act_redo(struct tune_state *state, const struct tune_action *act) {
+    (void)act;
+    tune_undo_step(state, true);
+}
+
+static void act_gate(struct tune_state *state, const struct tune_action *act) {
+    for (int i = 0; i < TUNE_STEPS; i++)
+        if (act->step == TUNE_STEPS || (int)act->step == i) {
+            state->steps[i].gate = act->gate;
+            state->by_hand |= (unsigned)TUNE_BY_HAND_GATE << i;
+        }
+}
+
+static void act_budget(struct tune_state *state, const struct tune_action *act) {
+    if (act->index < 0 || act->index >= TUNE_BUDGETS)
+        return;
+    state->budgets[act->index].limit = act->number;
+    state->by_hand |= (unsigned)TUNE_BY_HAND_BUDGET << act->index;
+    if (act->index == TUNE_BUDGET_ROUNDS && act->number >= 0 && act->number < 1e6)
+        state->rounds = (int)act->number;
+}
+
+/* What was not correct by the old tolerance may be by the new one. */
+static void lanes_verify_again(struct tune_state *state) {
+    for (size_t i = 0; i < state->lanes.len; i++) {
+        const struct tune_attempt *attempt =
+            tune_state_attempt(state, tune_lane_attempt(state, (int)i));
+        if (attempt && !state->lanes.at[i].closed && attempt->status == TUNE_STATUS_OPEN)
+            state->lanes.at[i].next = TUNE_STEP_VERIFY;
+    }
+}
+
+static void act_tolerance(struct tune_state *state, const struct tune_action *act) {
+    state->tolerance = act->number;
+    state->by_hand |= TUNE_BY_HAND_TOLERANCE;
+    if (!at_gate(state, TUNE_STEP_VERIFY, TUNE_STEP_VERIFY))
+        return;
+    if (state->lanes.len)
+        lanes_verify_again(state);
+    else
+        tune_steps_rewind(state, TUNE_STEP_VERIFY);
+    go_on(state);
+}
+
+static void act_precision(struct tune_state *state, const struct tune_action *act) {
+    state->precision = tune_keep(state, act->text);
+    state->by_hand |= TUNE_BY_HAND_PRECISION;
+}
+
+static bool can_allow(const struct tune_state *state) {
+    return !state->allows_seed;
+}
+
+static void act_allow(struct tune_state *state, const struct tune_action *act) {
+    (void)act;
+    state->allows_seed = true;
+}
+
+static struct tune_note *note_of(struct tune_state *state, const struct tune_action *act) {
+    return act->index >= 0 && (size_t)act->index < state->notes.len ? &state->notes.at[act->index]
+                                                                    : NULL;
+}
+
+static struct tune_experience *memory_of(struct tune_state *state, const struct tune_action *act) {
+    return act->index >= 0 && (size_t)act->index < state->memory.len ? &state->memory.at[act->index]
+                                                                     : NULL;
+}
+
+static void act_edit_note(struct tune_state *state, const struct tune_action *act) {
+    struct tune_note *note = note_of(state, act);
+    if (!note)
+        return;
+    struct str text = str_trim(str_of(act->text));
+    note->lesson = arena_strndup(state->arena, text.at, text.len);
+    note->edited = true;
+}
+
+static void act_pin_note(struct tune_state *state, const struct tune_action *act) {
+    struct tune_note *note = note_of(state, act);
+    if (note)
+        note->pinned = !note->pinned;
+}
+
+static void act_drop_note(struct tune_state *state, const struct tune_action *act) {
+    struct tune_note *note = note_of(state, act);
+    if (note)
+        note->dropped = !note->dropped;
+}
+
+static void act_approve_memory(struct tune_state *state, const struct tune_action *act) {
+    struct tune_experience *item = memory_of(state, act);
+    if (!item)
+        return;
+    item->is = TUNE_EXPERIENCE_APPROVED;
+    item->expired = NULL;
+}
+
+static void act_edit_memory(struct tune_state *state, const struct tune_action *act) {
+    struct tune_experience *item = memory_of(state, act);
+    if (!item)
+        return;
+    text_split(state, act->text, &item->title, &item->summary);
+    item->edited = true;
+}
+
+static void act_expire_memory(struct tune_state *state, const struct tune_action *act) {
+    struct tune_experience *item = memory_of(state, act);
+    if (item)
+        item->is = item->is == TUNE_EXPERIENCE_EXPIRED ? TUNE_EXPERIENCE_APPROVED
+                                                       : TUNE_EXPERIENCE_EXPIRED;
+}
+
+static void act_delete_memory(struct tune_state *state, const struct tune_action *act) {
+    struct tune_experience *item = memory_of(state, act);
+    if (item)
+        item->is = TUNE_EXPERIENCE_DELETED;
+}
+
+/* The row of a part; a new one when there is none. */
+static struct tune_part_change *part_row(struct tune_state *state, const struct tune_action *act) {
+    for (size_t i = 0; i < state->parts.len; i++)
+        if (state->parts.at[i].role == act->role && !strcmp(state->parts.at[i].part, act->part))
+            return &state->parts.at[i];
+    struct tune_part_change *row = vec_push(&state->parts);
+    *row = (struct tune_part_change){.role = act->role, .part = tune_keep(state, act->part)};
+    return row;
+}
+
+static void part_drop_empty(struct tune_state *state) {
+    size_t left = 0;
+    for (size_t i = 0; i < state->parts.len; i++)
+        if (state->parts.at[i].off || state->parts.at[i].text)
+            state->parts.at[left++] = state->parts.at[i];
+    state->parts.len = left;
+}
+
+static void act_switch_part(struct tune_state *state, const struct tune_action *act) {
+    struct tune_part_change *row = part_row(state, act);
+    row->off = !row->off;
+    part_drop_empty(state);
+}
+
+static void act_edit_part(struct tune_state *state, const struct tune_action *act) {
+    struct tune_part_change *row = part_row(state, act);
+    row->text = tune_keep(state, act->text);
+    row->off = false;
+}
+
+static void act_restore_part(struct tune_state *state, const struct tune_action *act) {
+    part_row(state, act)->text = NULL;
+    part_drop_empty(state);
+}
+
+/* What it says comes with the event "answered". */
+static void act_answer(struct tune_state *state, const struct tune_action *act) {
+    (void)state, (void)act;
+}
+
+/* The same with the event "sent". */
+static void act_send(struct tune_state *state, const struct tune_action *act) {
+    (void)state, (void)act;
+}
+
+static void act_hold(struct tune_state *state, const struct tune_action *act) {
+    (void)act;
+    state->holds = !state->holds;
+}
+
+/* Whether it is about an attempt of this round. */
+static bool is_of_round(const struct tune_state *state, const struct tune_experience *item) {
+    const struct tune_attempt *attempt = tune_state_attempt(state, item->attempt);
+    return !item->imported && attempt &&
+           (state->lanes.len ? attempt->round == state->round : attempt->id == state->current);
+}
+
+static void act_approve(struct tune_state *state, const struct tune_action *act) {
+    if (state->wait_step == TUNE_STEP_REWRITE)
+        tune_declined_note(state);
+    if (state->wait_step == TUNE_STEP_SUMMARISE)
+        for (size_t i = 0; i < state->memory.len; i++)
+            if (is_of_round(state, &state->memory.at[i]) &&
+                state->memory.at[i].is == TUNE_EXPERIENCE_PROPOSED)
+                state->memory.at[i].is = TUNE_EXPERIENCE_APPROVED;
+    act_start(state, act);
+}
+
+/* --------------------------------------------------------------------------------- the table */
+
+static const struct {
+    can_fn *can;
+    act_fn *fn;
+    enum tune_undo_kind undo;
+} actions[] = {
+    [TUNE_ACT_START] = {can_start, act_start, TUNE_UNDO_NONE},
+    [TUNE_ACT_PAUSE] = {can_pause, act_pause, TUNE_UNDO_NONE},
+    [TUNE_ACT_APPROVE] = {can_approve, act_approve, TUNE_UNDO_FLOW},
+    [TUNE_ACT_REJECT] = {can_reject, act_reject, TUNE_UNDO_FLOW},
+    [TUNE_ACT_ANOTHER] = {can_another, act_another, TUNE_UNDO_FLOW},
+    [TUNE_ACT_FOCUS] = {can_focus, act_focus, TUNE_UNDO_NONE},
+    [TUNE_ACT_CHOOSE_PLAN] = {can_choose, act_choose, TUNE_UNDO_FLOW},
+    [TUNE_ACT_EDIT_PLAN] = {can_edit_plan, act_edit_plan, TUNE_UNDO_FLOW},
+    [TUNE_ACT_EDIT_KERNEL] = {can_edit_kernel, act_edit_kernel, TUNE_UNDO_FLOW},
+    [TUNE_ACT_WRITE_KERNEL] = {can_write, act_write_kernel, TUNE_UNDO_FLOW},
+    [TUNE_ACT_SWEEP] = {can_write, act_sweep, TUNE_UNDO_FLOW},
+    [TUNE_ACT_LEAVE_HUNK] = {can_leave, act_leave, TUNE_UNDO_FLOW},
+    [TUNE_ACT_REVERT] = {can_revert, act_revert, TUNE_UNDO_FLOW},
+    [TUNE_ACT_OVERRULE] = {can_overrule, act_overrule, TUNE_UNDO_FLOW},
+    [TUNE_ACT_MEASURE] = {can_measure, act_measure, TUNE_UNDO_FLOW},
+    [TUNE_ACT_UNDO] = {can_undo, act_undo, TUNE_UNDO_NONE},
+    [TUNE_ACT_REDO] = {can_redo, act_redo, TUNE_UNDO_NONE},
+    [TUNE_ACT_SET_GATE] = {can_always, act_gate, TUNE_UNDO_SETTINGS},
+    [TUNE_ACT_SET_BUDGET] = {can_always, act_budget, TUNE_UNDO_SETTINGS},
+    [TUNE_ACT_SET_TOLERANCE] = {can_always, act_tolerance, TUNE_UNDO_SETTINGS},
+    [TUNE_ACT_SET_PRECISION] = {can_always, act_precision, TUNE_UNDO_SETTINGS},
+    [TUNE_ACT_EDIT_NOTE] = {can_note, act_edit_note, TUNE_UNDO_NOTE},
+    [TUNE_ACT_PIN_NOTE] = {can_note, act_pin_note, TUNE_UNDO_NOTE},
+    [TUNE_ACT_DROP_NOTE] = {can_note, act_drop_note, TUNE_UNDO_NOTE},
+    [TUNE_ACT_APPROVE_MEMORY] = {can_memory, act_approve_memory, TUNE_UNDO_MEMORY},
+    [TUNE_ACT_EDIT_MEMORY] = {can_memory, act_edit_memory, TUNE_UNDO_MEMORY},
+    [TUNE_ACT_EXPIRE_MEMORY] = {can_memory, act_expire_memory, TUNE_UNDO_MEMORY},
+    [TUNE_ACT_DELETE_MEMORY] = {can_memory, act_delete_memory, TUNE_UNDO_MEMORY},
+    [TUNE_ACT_SWITCH_PART] = {can_always, act_switch_part, TUNE_UNDO_PARTS},
+    [TUNE_ACT_EDIT_PART] = {can_always, act_edit_part, TUNE_UNDO_PARTS},
+    [TUNE_ACT_RESTORE_PART] = {can_restore, act_restore_part, TUNE_UNDO_PARTS},
+    [TUNE_ACT_ANSWER] = {can_answer, act_answer, TUNE_UNDO_NONE},
+    [TUNE_ACT_HOLD] = {can_always, act_hold, TUNE_UNDO_SETTINGS},
+    [TUNE_ACT_SEND] = {can_send, act_send, TUNE_UNDO_NONE},
+    [TUNE_ACT_ALLOW] = {can_allow, act_allow, TUNE_UNDO_SETTINGS},
+};
+
+bool tune_can(const struct tune_state *state, enum tune_action_kind kind) {
+    return (unsigned)kind < TUNE_ACTIONS && !state->read_only && actions[kind].can(state);
+}
+
+void tune_act_apply(struct tune_state *state, const cJSON *payload) {
+    struct tune_action act;
+    if (!tune_act_read(payload, &act) || !actions[act.kind].can(state))
+        return;
+    enum tune_undo_kind undo = actions[act.kind].undo;
+    bool listed = undo == TUNE_UNDO_NOTE || undo == TUNE_UNDO_MEMORY;
+    if (listed && (act.index < 0 || (size_t)act.index >= tune_act_index_limit(state, act.kind)))
+        return;
+    struct buf what = {0};
+    buf_puts(&what, tune_action_name(act.kind));
+    if (undo == TUNE_UNDO_FLOW)
+        buf_printf(&what, " (%s, round %d)", tune_step_word(state->step), state->round);
+    tune_undo_push(state, undo, listed ? (size_t)act.index : 0, what.at);
+    buf_free(&what);
+    actions[act.kind].fn(state, &act);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The arguments of what a person can do: as they are asked for, checked with a sentence for what is
+ * wrong, written into the event and read from it. What an action does is in act.c. */
+#include <math.h>
+
+#include "tune/state/inner.h"
+#include "tune/state/sweep.h"
+
+#define X(id, name, fields, undoable) [TUNE_ACT_##id] = {name, fields, undoable},
+static const struct {
+    const char *name, *fields;
+    bool undoable;
+} names[] = {TUNE_ACTION_TABLE(X)};
+#undef X
+
+const char *tune_action_name(enum tune_action_kind kind) {
+    return (unsigned)kind < TUNE_ACTIONS ? names[kind].name : "?";
+}
+
+static bool reads(enum tune_action_kind kind, const char *field) {
+    struct str fields = str_of(names[kind].fields), one;
+    while (str_next(&fields, ' ', &one))
+        if (str_is(one, field))
+            return true;
+    return false;
+}
+
+static bool text_check(const struct tune_action *action, struct err *err) {
+    struct str text = str_trim(str_of(action->text));
+    if (action->kind == TUNE_ACT_ANOTHER)
+        return true;
+    if (!text.len)
+        return err_set(err, ERR_USAGE, "%s needs a text", tune_action_name(action->kind));
+    enum tune_status status;
+    if (action->kind == TUNE_ACT_OVERRULE &&
+        (!tune_status_find(action->text, &status) || status == TUNE_STATUS_OPEN ||
+         status == TUNE_STATUS_FAILED || status == TUNE_STATUS_REJECTED))
+        return err_set(err, ERR_USAGE,
+                       "overrule takes keep, revert, inconclusive or suspect, not \"%.60s\"",
+                       action->text);
+    return true;
+}
+
+/* How long the list is that action->index points into. */
+size_t tune_act_index_limit(const struct tune_state *state, enum tune_action_kind kind) {
+    if (kind == TUNE_ACT_FOCUS)
+        return state->lanes.len;
+    if (kind == TUNE_ACT_CHOOSE_PLAN)
+        return state->plans.len;
+    if (kind == TUNE_ACT_LEAVE_HUNK)
+        return state->candidate.hunks.len;
+    if (kind == TUNE_ACT_SET_BUDGET)
+        return TUNE_BUDGETS;
+    if (kind == TUNE_ACT_ANSWER || kind == TUNE_ACT_SEND)
+        return state->calls.len;
+    return kind >= TUNE_ACT_EDIT_NOTE && kind <= TUNE_ACT_DROP_NOTE ? state->notes.len
+                                                                    : state->memory.len;
+}
+
+static bool attempt_check(const struct tune_state *state, const struct tune_action *action,
+                          struct err *err) {
+    bool by_default = action->kind == TUNE_ACT_OVERRULE && action->attempt == 0;
+    int id = by_default ? state->current : action->attempt;
+    const struct tune_attempt *attempt = tune_state_attempt(state, id);
+    if (!attempt || (action->kind == TUNE_ACT_OVERRULE && id == 0))
+        return err_set(err, ERR_USAGE, "there is no attempt %d to %s", id,
+                       tune_action_name(action->kind));
+    if (attempt->verdict.compiles != TUNE_ANSWER_YES || isnan(attempt->latency_us))
+        return err_set(err, ERR_USAGE, "attempt %d did not compile or was never measured", id);
+    return true;
+}
+
+static bool number_check(const struct tune_action *action, struct err *err) {
+    if (action->kind == TUNE_ACT_SET_TOLERANCE)
+        return (action->number > 0 && action->number < 1) ||
+               err_set(err, ERR_USAGE, "a tolerance lies between 0 and 1, not %g", action->number);
+    return isnan(action->number) || action->number >= 0 ||
+           err_set(err, ERR_USAGE, "a budget is not negative: %g", action->number);
+}
+
+static bool sweep_check(const struct tune_state *state, const char *text, struct err *err) {
+    struct arena *arena = arena_new();
+    struct tune_plan plans[TUNE_SWEEP_MOST];
+    size_t count = tune_sweep_asked(state, text, arena, plans, err);
+    arena_free(arena);
+    if (!count && err)
+        err->kind = ERR_USAGE;
+    return count > 0;
+}
+
+bool tune_act_check(const struct tune_state *state, const struct tune_action *action,
+                    struct err *err) {
+    if ((unsigned)action->kind >= TUNE_ACTIONS)
+        return err_set(err, ERR_USAGE, "there is no such action");
+    if (state->read_only)
+        return err_set(err, ERR_USAGE, "this session is open for reading only: it is held by %s",
+                       state->held_by ? state->held_by : "another process");
+    if (!tune_can(state, action->kind))
+        return err_set(err, ERR_USAGE, "%s makes no sense now%s%s", tune_action_name(action->kind),
+                       state->wait_text ? ": " : "", state->wait_text ? state->wait_text : "");
+    if (reads(action->kind, "text") && !text_check(action, err))
+        return false;
+    if (action->kind == TUNE_ACT_SWEEP && !sweep_check(state, action->text, err))
+        return false;
+    if (reads(action->kind, "number") && !number_check(action, err))
+        return false;
+    if (reads(action->kind, "attempt") && !attempt_check(state, action, err))
+        return false;
+    if (reads(action->kind, "index") &&
+        (action->index < 0 || (size_t)action->index >= tune_act_index_limit(state, action->kind)))
+        return err_set(err, ERR_USAGE, "%s: there is no number %d", tune_action_name(action->kind),
+                       action->index);
+    if (action->kind == TUNE_ACT_ANSWER && !state->calls.at[action->index].waits)
+        return err_set(err, ERR_USAGE, "question %d does not wait for an answer", action->index);
+    if (action->kind == TUNE_ACT_SEND && !state->calls.at[action->index].held)
+        return err_set(err, ERR_USAGE, "question %d went out already", action->index);
+    if (reads(action->kind, "part") && ((unsigned)action->role >= TUNE_ROLES || !action->part))
+        return err_set(err, ERR_USAGE, "%s needs a role and a part of its prompt",
+                       tune_action_name(action->kind));
+    if (reads(action->kind, "gate") &&
+        ((unsigned)action->gate >= TUNE_GATES || (unsigned)action->step > TUNE_STEPS))
+        return err_set(err, ERR_USAGE, "there is no such gate");
+    return true;
+}
+
+cJSON *tune_act_write(const struct tune_action *action) {
+    cJSON *object = cJSON_CreateObject();
+    tune_json_put_text(object, "action", tune_action_name(action->kind));
+    if (reads(action->kind, "step"))
+        tune_json_put_text(object, "step",
+                           action->step == TUNE_STEPS ? "all" : tune_step_word(action->step));
+    if (reads(action->kind, "gate"))
+        tune_json_put_text(object, "gate", tune_gate_word(action->gate));
+    if (reads(action->kind, "attempt"))
+        cJSON_AddNumberToObject(object, "attempt", action->attempt);
+    if (reads(action->kind, "role"))
+        tune_json_put_text(object, "role", tune_role_word(action->role));
+    if (reads(action->kind, "part"))
+        tune_json_put_text(object, "part", action->part);
+    if (reads(action->kind, "index"))
+        cJSON_AddNumberToObject(object, "index", action->index);
+    if (reads(action->kind, "why"))
+        tune_json_put_text(object, "text", action->text);
+    if (reads(action->kind, "number"))
+        tune_json_put_number(object, "number", action->number);
+    if (reads(action->kind, "text"))
+        tune_json_put_text(object, "text", action->text);
+    return object;
+}
+
+bool tune_act_read(const cJSON *payload, struct tune_action *act) {
+    const char *name = tune_json_text(payload, "action");
+    *act = (struct tune_action){.kind = TUNE_ACTIONS,
+                                .step = TUNE_STEPS,
+                                .attempt = tune_json_int(payload, "attempt", 0),
+                                .index = tune_json_int(payload, "index", -1),
+                                .number = tune_json_number(payload, "number"),
+                                .role = TUNE_ROLES,
+                                .part = tune_json_text(payload, "part"),
+                                .text = tune_json_text(payload, "text")};
+    tune_role_find(tune_json_text(payload, "role"), &act->role);
+    tune_step_find(tune_json_text(payload, "step"), &act->step);
+    tune_gate_find(tune_json_text(payload, "gate"), &act->gate);
+    for (int i = 0; name && i < TUNE_ACTIONS; i++)
+        if (!strcmp(names[i].name, name))
+            act->kind = (enum tune_action_kind)i;
+    if (act->kind == TUNE_ACTIONS)
+        return false;
+    if (reads(act->kind, "part") && (act->role == TUNE_ROLES || !act->part))
+        return false;
+    return !reads(act->kind, "text") || act->text || act->kind == TUNE_ACT_ANOTHER;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions to language models in the state: what was asked, what came, what it cost. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "tune/state/inner.h"
+
+const struct tune_call_number tune_call_numbers[TUNE_CALL_NUMBERS + 1] = {
+    {"input", offsetof(struct tune_call, input)},
+    {"output", offsetof(struct tune_call, output)},
+    {"cache_read", offsetof(struct tune_call, cache_read)},
+    {"cache_write", offsetof(struct tune_call, cache_write)},
+    {"dollars", offsetof(struct tune_call, dollars)},
+    {"first_s", offsetof(struct tune_call, first_s)},
+    {"elapsed_s", offsetof(struct tune_call, elapsed_s)},
+    {"guess_answer", offsetof(struct tune_call, guess_answer)},
+    {"guess_dollars", offsetof(struct tune_call, guess_dollars)},
+    {NULL, 0},
+};
+
+double *tune_call_number_at(struct tune_call *call, size_t row) {
+    return (double *)((char *)call + tune_call_numbers[row].offset);
+}
+
+static void streaming_set(struct tune_state *state) {
+    state->streaming = NULL;
+    for (size_t i = state->calls.len; i > 0 && !state->streaming; i--)
+        if (!state->calls.at[i - 1].ended_ms)
+            state->streaming = state->calls.at[i - 1].live.at;
+}
+
+/* What a person wrote for one call goes out with it, with the one that mends its answer, and with
+ * the one that asks the same again. */
+static void edits_take(struct tune_state *state, struct tune_call *call) {
+    enum tune_role role;
+    size_t left = 0;
+    int before = call->repeats >= 0 ? call->repeats : call->mends;
+    const struct tune_call *mended =
+        before >= 0 && (size_t)before < state->calls.len ? &state->calls.at[before] : NULL;
+    VEC(struct tune_part_change) edits = {0};
+    if (!tune_role_find(call->role, &role))
+        return;
+    for (size_t i = 0; mended && i < mended->n_edits; i++)
+        *vec_push(&edits) = mended->edits[i];
+    for (size_t i = 0; i < state->parts.len; i++) {
+        struct tune_part_change change = state->parts.at[i];
+        if (change.role == role && change.text && !change.off)
+            *vec_push(&edits) = change;
+        if (change.role == role)
+            change.text = NULL;
+        if (change.off || change.text)
+            state->parts.at[left++] = change;
+    }
+    state->parts.len = left;
+    state->own->sent[role]++;
+    call->edits = arena_dup(state->arena, edits.at, edits.len * sizeof *edits.at);
+    call->n_edits = edits.len;
+    vec_free(&edits);
+}
+
+void tune_call_asked(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    struct tune_call *call = vec_push(&state->calls);
+    *call = (struct tune_call){
+        .role = tune_keep(state, tune_json_text(payload, "role")),
+        .model = tune_keep(state, tune_json_text(payload, "model")),
+        .prompt = tune_keep(state, tune_json_text(payload, "prompt")),
+        .round = state->round,
+        .attempt = tune_json_int(payload, "attempt", -1),
+        .lane = state->own->loaded,
+        .asked_ms = wall_ms,
+        .estimate = tune_json_number(payload, "estimate"),
+        .hold_tokens = tune_json_number(payload, "hold_tokens"),
+        .hold_dollars = tune_json_number(payload, "hold_dollars"),
+        .waits = tune_json_bool(payload, "waits"),
+        .held = tune_json_bool(payload, "held"),
+        .mends = tune_json_int(payload, "mends", -1),
+        .repeats = tune_json_int(payload, "repeats", -1),
+    };
+    for (size_t i = 0; i < TUNE_CALL_NUMBERS; i++)
+        *tune_call_number_at(call, i) = NAN;
+    if (!call->held)
+        edits_take(state, call);
+    state->waiting.next_ms = 0;
+    streaming_set(state);
+}
+
+static struct tune_call *call_of(struct tune_state *state, const cJSON *payload) {
+    int number = tune_json_int(payload, "call", -1);
+    return number >= 0 && (size_t)number < state->calls.len ? &state->calls.at[number] : NULL;
+}
+
+void tune_call_sent(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    struct tune_call *call = call_of(state, payload);
+    if (!call || !call->held)
+        return;
+    call->held = false;
+    call->asked_ms = wall_ms;
+    call->prompt = tune_keep(state, tune_json_text(payload, "prompt"));
+    call->estimate = tune_json_number(payload, "estimate");
+    call->hold_tokens = tune_json_number(payload, "hold_tokens");
+    call->hold_dollars = tune_json_number(payload, "hold_dollars");
+    edits_take(state, call);
+}
+
+void tune_call_unread(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    struct tune_call *call = call_of(state, payload);
+    if (!call)
+        return;
+    call->unread = tune_keep(state, tune_json_text(payload, "text"));
+    call->said = tune_keep(state, tune_json_text(payload, "said"));
+    call->lost = tune_json_bool(payload, "lost");
+}
+
+void tune_call_answered(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    struct tune_call *call = call_of(state, payload);
+    if (!call)
+        return;
+    call->answer = tune_keep(state, tune_json_text(payload, "answer"));
+    call->failure = tune_keep(state, tune_json_text(payload, "failure"));
+    call->failed = tune_keep(state, tune_json_text(payload, "failed"));
+    call->tries = tune_json_int(payload, "tries", 1);
+    call->ended_ms = wall_ms;
+    call->waits = call->held = false;
+    for (size_t i = 0; i < TUNE_CALL_NUMBERS; i++)
+        *tune_call_number_at(call, i) = tune_json_number(payload, tune_call_numbers[i].key);
+    buf_free(&call->live);
+    if (!call->failure)
+        tune_outage_over(state, call->model, wall_ms);
+    streaming_set(state);
+}
+
+void tune_calls_break_off(struct tune_state *state, int64_t wall_ms) {
+    for (size_t i = 0; i < state->calls.len; i++) {
+        struct tune_call *call = &state->calls.at[i];
+        if (call->ended_ms)
+            continue;
+        call->ended_ms = wall_ms;
+        call->waits = call->held = false;
+        call->failure = "hone ended before the answer came";
+        buf_free(&call->live);
+    }
+    state->streaming = NULL;
+}
+
+void tune_call_stream(struct tune_state *state, int number, struct str piece, bool again) {
+    if (number < 0 || (size_t)number >= state->calls.len)
+        return;
+    struct tune_call *call = &state->calls.at[number];
+    if (again)
+        buf_clear(&call->live);
+    buf_add(&call->live, piece.at ? piece.at : "", piece.len);
+    streaming_set(state);
+}
+
+bool tune_call_runs(const struct tune_state *state) {
+    bool asks = state->step == TUNE_STEP_PLAN || state->step == TUNE_STEP_REWRITE;
+    if (!asks || state->steps[state->step].is != TUNE_IS_RUNNING)
+        return false;
+    if (tune_state_waits(state))
+        return true;
+    for (size_t i = state->calls.len; i > 0; i--)
+        if (!state->calls.at[i - 1].ended_ms)
+            return true;
+    return false;
+}
+
+enum tune_role tune_role_next(const struct tune_state *state) {
+    const struct tune_attempt *open = tune_state_attempt(state, state->current);
+    enum tune_step_is is = state->steps[state->step].is;
+    bool broken = open && open->id > 0 && open->status == TUNE_STATUS_OPEN &&
+                  open->verdict.compiles == TUNE_ANSWER_NO;
+    if (state->step == TUNE_STEP_PLAN && is == TUNE_IS_OK)
+        return TUNE_ROLE_REWRITER;
+    if (state->step == TUNE_STEP_REWRITE && (is == TUNE_IS_WAITING || is == TUNE_IS_RUNNING))
+        return broken ? TUNE_ROLE_FIXER : TUNE_ROLE_REWRITER;
+    if (state->step == TUNE_STEP_VERIFY && is == TUNE_IS_FAILED && broken &&
+        open->repairs < tune_repairs_most(state, open))
+        return TUNE_ROLE_FIXER;
+    return TUNE_ROLE_PLANNER;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a person left out of a candidate that was taken: the lines and the reason, as rejections
+ * that later prompts tell. Which hunks are left is decided in act.c. */
+#include "tune/state/inner.h"
+
+#define HUNK_LINES 20 /* of each side of a declined hunk that are kept */
+
+/* The lines that a hunk would have taken away and put in their place. */
+static const char *hunk_text(struct tune_state *state, const struct tune_hunk *hunk) {
+    const struct tune_attempt *parent = tune_state_attempt(state, state->candidate.parent);
+    const struct {
+        const char *source;
+        int first, count;
+        char mark;
+    } sides[] = {{parent ? parent->source : "", hunk->old_line, hunk->old_count, '-'},
+                 {state->candidate.proposed, hunk->new_line, hunk->new_count, '+'}};
+    struct buf out = {0};
+    for (size_t i = 0; i < COUNT_OF(sides); i++) {
+        struct str rest = str_of(sides[i].source), line;
+        int last = sides[i].first + MIN_OF(sides[i].count, HUNK_LINES);
+        for (int number = 1; number < last && str_next(&rest, '\n', &line); number++)
+            if (number >= sides[i].first)
+                buf_printf(&out, "  %c " STR_FMT "\n", sides[i].mark, STR_ARG(line));
+    }
+    const char *text = tune_keep(state, out.at ? out.at : "");
+    buf_free(&out);
+    return text;
+}
+
+/* What a person left out of a candidate that was taken is not to be proposed again. */
+static void declined_note(struct tune_state *state) {
+    const struct tune_plan *plan = tune_state_plan(state);
+    for (size_t i = 0; i < state->candidate.hunks.len; i++) {
+        const struct tune_hunk *hunk = &state->candidate.hunks.at[i];
+        struct tune_rejection row = {.round = state->round,
+                                     .attempt = state->candidate.attempt,
+                                     .step = TUNE_STEP_REWRITE,
+                                     .title = plan ? plan->title : NULL,
+                                     .reason = hunk->why};
+        if (!hunk->left)
+            continue;
+        row.hunk = hunk_text(state, hunk);
+        tune_rejection_add(state, row);
+    }
+}
+
+void tune_declined_note(struct tune_state *state) {
+    int loaded = state->own->loaded;
+    if (!state->lanes.len && state->candidate.exists)
+        declined_note(state);
+    for (int i = 0; i < (int)state->lanes.len; i++) {
+        tune_lane_load(state, i);
+        if (!state->lanes.at[i].closed && state->candidate.exists &&
+            state->lanes.at[i].step == TUNE_STEP_REWRITE)
+            declined_note(state);
+    }
+    tune_lane_load(state, loaded);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the rooms of tune share about the state: making it, applying events, undo. */
+#ifndef HONE_TUNE_STATE_INNER_H
+#define HONE_TUNE_STATE_INNER_H
+
+#include "tune/state/state.h"
+
+#define TUNE_MENU_KEEP 0.25 /* share of the entries that a prompt shows */
+#define TUNE_POSITIVE 1.04  /* speedups that become experiences */
+#define TUNE_NEGATIVE (1 / 1.15)
+#define TUNE_MAX_REPAIRS 3
+#define TUNE_MAX_LANES 512
+#define TUNE_DIVERGENCE 0.5 /* slower than the best by this share: reverted at once */
+
+/* Lanes and beam as they were; in the state's arena. */
+struct tune_lanes {
+    struct tune_lane *at;
+    int *beam;
+    size_t count, beam_count;
+    int lane, from;
+};
+
+/* Everything a workflow decision can change; what an undo puts back. Lists are copies in the
+ * state's arena. */
+struct tune_flow {
+    bool running, finished, revise, round_over;
+    int round, plan, incumbent, best, current, plateau;
+    enum tune_step step, wait_step;
+    enum tune_wait wait;
+    struct tune_step_view steps[TUNE_STEPS];
+    const char *wait_text;
+    struct tune_candidate candidate;
+    struct tune_lanes lanes;
+    struct tune_plan *plans;
+    struct tune_rejection *rejections;
+    struct {
+        enum tune_status status;
+        const char *reason;
+    } * decided;
+    size_t n_plans, n_rejections, n_decided;
+};
+
+/* What an undo step puts back: the flow, the settings, one note, one experience, or what was
+ * changed about prompts. */
+enum tune_undo_kind {
+    TUNE_UNDO_NONE,
+    TUNE_UNDO_FLOW,
+    TUNE_UNDO_SETTINGS,
+    TUNE_UNDO_NOTE,
+    TUNE_UNDO_MEMORY,
+    TUNE_UNDO_PARTS
+};
+struct tune_settings {
+    int rounds;
+    double limits[TUNE_BUDGETS], tolerance;
+    enum tune_gate gates[TUNE_STEPS];
+    const char *precision;
+    unsigned by_hand;
+    bool holds, allows_seed;
+};
+struct tune_parts {
+    struct tune_part_change *at;
+    size_t count;
+    int sent[TUNE_ROLES]; /* questions that had gone out */
+};
+struct tune_undo {
+    enum tune_undo_kind kind;
+    const char *what;
+    size_t index; /* of the note or the experience */
+    union {
+        struct tune_flow flow;
+        struct tune_settings settings;
+        struct tune_note note;
+        struct tune_experience experience;
+        struct tune_parts parts;
+    };
+};
+
+/* The most that a step took in this session: each of its evaluations; all of it by the clock. */
+struct tune_took {
+    double device_s[2], wall_s; /* device_s[1]: of the second evaluation, where there is one */
+};
+
+struct tune_private {
+    VEC(struct tune_undo) undo, redo;
+    bool revise;         /* the next plan is shown whatever the gate */
+    int from;            /* the attempt a person went back to, whose line is followed; -1 */
+    int loaded;          /* the lane whose plan, candidate and current the state has; -1 */
+    int64_t decided_seq; /* the last event that may have changed what an attempt is */
+    struct tune_took took[TUNE_STEPS];
+    int64_t clock_ms;     /* when the last event came */
+    int64_t waited_ms;    /* of the step that runs, for services out of order */
+    bool round_over;      /* the round was counted; the next one has not begun */
+    int sent[TUNE_ROLES]; /* questions that went out */
+};
+
+/* "user", "internal", "crash": whose fault it is. */
+const char *tune_diagnostic_cause(const struct tune_diagnostic *diag);
+/* How many repair turns an attempt that did not compile gets: one where only the compiler is to
+ * blame (an internal error or a crash), for writing the same in a simpler way. */
+int tune_repairs_most(const struct tune_state *state, const struct tune_attempt *attempt);
+
+/* The median; NAN of nothing. */
+double tune_median(const double *values, size_t count);
+
+struct tune_state *tune_state_new(void) CC_MUST_USE;
+void tune_state_free(struct tune_state *state);
+/* Applies one stored event. Payloads that make no sense change nothing. */
+void tune_state_apply(struct tune_state *state, int64_t seq, int64_t wall_ms, const char *type,
+                      const char *payload);
+
+/* The attempt that an event is about; NULL. */
+struct tune_attempt *tune_attempt_of(struct tune_state *state, const cJSON *payload);
+/* apply_measured.c: events. */
+void tune_measured_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+void tune_modelled_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+void tune_predicted_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+void tune_verdict_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+
+const char *tune_keep(struct tune_state *state, const char *text); /* a copy; NULL stays */
+void tune_state_find_best(struct tune_state *state);
+/* The nearest ancestor of an attempt that was kept, or the seed. */
+int tune_state_kept_ancestor(const struct tune_state *state, int attempt);
+void tune_step_reset(struct tune_step_view *step);
+/* Steps from `first` on wait again, and the loop stands at `first`. */
+void tune_steps_rewind(struct tune_state *state, enum tune_step first);
+void tune_wait_set(struct tune_state *state, enum tune_wait wait, const char *text);
+void tune_candidate_set(struct tune_state *state, const char *source, const char *author);
+void tune_candidate_compose(struct tune_state *state);
+void tune_plan_read(struct tune_state *state, const cJSON *object, struct tune_plan *plan);
+cJSON *tune_plan_write(const struct tune_plan *plan) CC_MUST_USE;
+
+void tune_undo_push(struct tune_state *state, enum tune_undo_kind kind, size_t index,
+                    const char *what);
+void tune_undo_step(struct tune_state *state, bool redo);
+
+/* lane_state.c. Load: plan, candidate and current become those of that lane; returns whose they
+ * were, to be loaded again. Without that lane nothing happens. */
+int tune_lane_load(struct tune_state *state, int lane);
+void tune_lanes_clear(struct tune_state *state);
+/* Events. */
+void tune_lanes_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+void tune_lane_fan_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+void tune_lanes_step(struct tune_state *state, const cJSON *payload, enum tune_step step);
+void tune_lane_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+void tune_lane_end_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+bool tune_lane_progress(struct tune_state *state, const cJSON *payload);
+void tune_lanes_assign_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+void tune_beam_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+/* The attempts the next round starts from: the best of the last ones and of what the lanes
+ * brought. */
+void tune_beam_choose(struct tune_state *state);
+/* What a person looks at; away from a lane that is closed. */
+void tune_lane_focus(struct tune_state *state, int lane);
+void tune_lane_focus_open(struct tune_state *state);
+/* The loaded lane is not followed any further. False: no open one is left. */
+bool tune_lane_close(struct tune_state *state, const char *why);
+void tune_lane_again(struct tune_state *state, enum tune_step next);
+/* How many candidates are worked on now; 1 in a round without lanes. */
+int tune_lanes_running(const struct tune_state *state);
+/* What runs in a lane does not run any more. */
+void tune_lanes_rest(struct tune_state *state);
+void tune_lane_join(struct tune_state *state);
+void tune_lanes_take(const struct tune_state *state, struct tune_lanes *taken);
+void tune_lanes_put(struct tune_state *state, const struct tune_lanes *taken);
+/* declined.c: the hunks that are left out of the candidates that are approved now. */
+void tune_declined_note(struct tune_state *state);
+/* A row of state->rejections, of the loaded lane, at its place. */
+void tune_rejection_add(struct tune_state *state, struct tune_rejection row);
+
+/* calls_state.c: the numbers of a call, each with its key; the events "asked", "sent" (one that was
+ * held), "answered" and "unread" (the answer cannot be used). */
+#define TUNE_CALL_NUMBERS 9
+struct tune_call_number {
+    const char *key;
+    size_t offset;
+};
+extern const struct tune_call_number tune_call_numbers[TUNE_CALL_NUMBERS + 1];
+double *tune_call_number_at(struct tune_call *call, size_t row);
+void tune_call_asked(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+void tune_call_sent(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+void tune_call_unread(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+void tune_call_answered(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+/* outage_state.c: the event "outage"; a model answered; whatever was waited for, the loop stands.
+ */
+void tune_outage_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+void tune_outage_over(struct tune_state *state, const char *model, int64_t wall_ms);
+void tune_outages_forget(struct tune_state *state);
+/* The row of a model that is out of order; NULL. */
+const struct tune_outage *tune_outage_of(const struct tune_state *state, const char *model);
+/* Calls that ran when the process ended will not be answered any more. */
+void tune_calls_break_off(struct tune_state *state, int64_t wall_ms);
+/* Whether the plan or the rewrite step asks a model now. */
+bool tune_call_runs(const struct tune_state *state);
+/* A piece of an answer; `again`: what came so far counts no longer. Not an event: it is gone when
+ * the process is. */
+void tune_call_stream(struct tune_state *state, int call, struct str piece, bool again);
+
+/* spent.c: the clock goes on to the time of an event; the event "spent"; limits of "session". */
+void tune_budget_clock(struct tune_state *state, const char *type, int64_t wall_ms);
+void tune_limits_note(struct tune_state *state, const cJSON *limits);
+void tune_spent_note(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+/* took.c: an evaluation, a whole step ended. */
+void tune_took_note(struct tune_state *state, enum tune_step step, bool rest, double device_s);
+void tune_step_took(struct tune_state *state, enum tune_step step, double wall_s);
+
+/* act_arguments.c: an action as an event has it, with everything it needs; how long the list is
+ * that its index points into. */
+bool tune_act_read(const cJSON *payload, struct tune_action *act) CC_MUST_USE;
+size_t tune_act_index_limit(const struct tune_state *state, enum tune_action_kind kind);
+/* Applies the event of an action (type "act"). */
+void tune_act_apply(struct tune_state *state, const cJSON *payload);
+/* Whether the action with these arguments makes sense; fills *err. */
+bool tune_act_check(const struct tune_state *state, const struct tune_action *action,
+                    struct err *err) CC_MUST_USE;
+cJSON *tune_act_write(const struct tune_action *action) CC_MUST_USE;
+
+#endif

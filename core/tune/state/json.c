@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading and writing event payloads with cJSON, so that foreign bytes and odd numbers neither end
+ * up as broken JSON nor come back as something else. It knows no event. */
+#include "tune/state/json.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+
+const cJSON *tune_json_at(const cJSON *object, const char *key) {
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+const char *tune_json_text(const cJSON *object, const char *key) {
+    return cJSON_GetStringValue(tune_json_at(object, key));
+}
+
+double tune_json_number(const cJSON *object, const char *key) {
+    const cJSON *item = tune_json_at(object, key);
+    return cJSON_IsNumber(item) ? item->valuedouble : (double)NAN;
+}
+
+int tune_json_int(const cJSON *object, const char *key, int missing) {
+    double value = tune_json_number(object, key);
+    return value >= INT_MIN && value <= INT_MAX ? (int)value : missing;
+}
+
+int64_t tune_json_int64(const cJSON *object, const char *key, int64_t missing) {
+    double value = tune_json_number(object, key);
+    return fabs(value) < 9e18 ? (int64_t)value : missing;
+}
+
+bool tune_json_bool(const cJSON *object, const char *key) {
+    return cJSON_IsTrue(tune_json_at(object, key));
+}
+
+/* Length of the well-formed UTF-8 sequence at `at`, 0 when there is none. */
+static size_t utf8_length(const unsigned char *at) {
+    static const struct {
+        unsigned char mask, lead;
+        size_t length;
+        uint32_t least;
+    } kinds[] = {{0x80, 0x00, 1, 0},
+                 {0xe0, 0xc0, 2, 0x80},
+                 {0xf0, 0xe0, 3, 0x800},
+                 {0xf8, 0xf0, 4, 0x10000}};
+    for (size_t k = 0; k < COUNT_OF(kinds); k++) {
+        if ((at[0] & kinds[k].mask) != kinds[k].lead)
+            continue;
+        uint32_t point = at[0] & (unsigned char)~kinds[k].mask;
+        for (size_t i = 1; i < kinds[k].length; i++) {
+            if ((at[i] & 0xc0) != 0x80)
+                return 0;
+            point = point << 6 | (at[i] & 0x3f);
+        }
+        bool bad = point < kinds[k].least || point > 0x10ffff || (point >> 11) == 0x1b;
+        return bad ? 0 : kinds[k].length;
+    }
+    return 0;
+}
+
+void tune_json_put_text(cJSON *object, const char *key, const char *text) {
+    if (!text) {
+        cJSON_AddNullToObject(object, key);
+        return;
+    }
+    struct buf clean = {0};
+    for (const unsigned char *at = (const unsigned char *)text; *at;) {
+        size_t length = utf8_length(at);
+        if (length)
+            buf_add(&clean, (const char *)at, length);
+        else
+            buf_puts(&clean, "\xef\xbf\xbd");
+        at += length ? length : 1;
+    }
+    char *whole = buf_take(&clean);
+    cJSON_AddStringToObject(object, key, whole);
+    free(whole);
+}
+
+void tune_json_put_number(cJSON *object, const char *key, double number) {
+    if (isfinite(number))
+        cJSON_AddNumberToObject(object, key, number);
+    else
+        cJSON_AddNullToObject(object, key);
+}
+
+void tune_json_put_bool(cJSON *object, const char *key, bool value) {
+    cJSON_AddBoolToObject(object, key, value);
+}

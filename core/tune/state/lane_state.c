@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lanes in the state: the directions of a round that follows several at once. One lane at a time is
+ * loaded: plan, candidate and current of the state are its own, so that whatever handles one
+ * candidate handles each of them. Which lane works next is decided in lanes.c. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "tune/state/inner.h"
+
+static struct tune_lane *lane_at(struct tune_state *state, int lane) {
+    return lane >= 0 && (size_t)lane < state->lanes.len ? &state->lanes.at[lane] : NULL;
+}
+
+/* ------------------------------------------------------------------------------------ loading */
+
+int tune_lane_load(struct tune_state *state, int lane) {
+    int before = state->own->loaded;
+    struct tune_lane *from = lane_at(state, before), *to = lane_at(state, lane);
+    if (from == to || !to)
+        return before;
+    if (from) {
+        from->plan = state->plan;
+        from->attempt = state->current;
+        from->candidate = state->candidate;
+    }
+    state->plan = to->plan;
+    state->current = to->attempt;
+    state->candidate = to->candidate;
+    state->own->loaded = lane;
+    return before;
+}
+
+/* The loaded lane as a row; so that a loop over all of them sees what is true. */
+static void lane_store(struct tune_state *state) {
+    struct tune_lane *lane = lane_at(state, state->own->loaded);
+    if (!lane)
+        return;
+    lane->plan = state->plan;
+    lane->attempt = state->current;
+    lane->candidate = state->candidate;
+}
+
+void tune_lanes_clear(struct tune_state *state) {
+    for (size_t i = 0; i < state->lanes.len; i++)
+        if ((int)i != state->own->loaded) /* its hunks are the state's own now */
+            vec_free(&state->lanes.at[i].candidate.hunks);
+    state->lanes.len = 0;
+    state->lane = state->own->loaded = -1;
+}
+
+static int lane_add(struct tune_state *state, struct tune_lane lane) {
+    if (state->lanes.len >= TUNE_MAX_LANES)
+        return -1;
+    lane.candidate = (struct tune_candidate){.attempt = -1};
+    lane.done = lane.total = NAN;
+    *vec_push(&state->lanes) = lane;
+    return (int)state->lanes.len - 1;
+}
+
+/* ---------------------------------------------------------------------------------- questions */
+
+int tune_state_parent(const struct tune_state *state) {
+    int lane = state->own->loaded;
+    return lane >= 0 && (size_t)lane < state->lanes.len ? state->lanes.at[lane].parent
+                                                        : state->incumbent;
+}
+
+enum tune_step tune_lane_next(const struct tune_state *state, int lane) {
+    if (lane < 0 || (size_t)lane >= state->lanes.len || state->lanes.at[lane].closed)
+        return TUNE_STEPS;
+    return state->lanes.at[lane].next;
+}
+
+int tune_lane_attempt(const struct tune_state *state, int lane) {
+    if (lane == state->own->loaded)
+        return state->current;
+    return lane >= 0 && (size_t)lane < state->lanes.len ? state->lanes.at[lane].attempt : -1;
+}
+
+const struct tune_plan *tune_lane_plan(const struct tune_state *state, int lane) {
+    if (lane < 0 || (size_t)lane >= state->lanes.len)
+        return NULL;
+    int plan = lane == state->own->loaded ? state->plan : state->lanes.at[lane].plan;
+    return plan >= 0 && (size_t)plan < state->plans.len ? &state->plans.at[plan] : NULL;
+}
+
+const struct tune_candidate *tune_lane_candidate(const struct tune_state *state, int lane) {
+    if (lane < 0 || (size_t)lane >= state->lanes.len)
+        return NULL;
+    const struct tune_candidate *candidate =
+        lane == state->own->loaded ? &state->candidate : &state->lanes.at[lane].candidate;
+    return candidate->exists ? candidate : NULL;
+}
+
+const char *tune_lane_closed(const struct tune_state *state) {
+    int lane = state->own->loaded;
+    return lane >= 0 && (size_t)lane < state->lanes.len ? state->lanes.at[lane].closed : NULL;
+}
+
+int tune_lanes_open(const struct tune_state *state) {
+    int count = 0;
+    for (size_t i = 0; i < state->lanes.len; i++)
+        count += !state->lanes.at[i].closed;
+    return count;
+}
+
+bool tune_beam_has(const struct tune_state *state, int attempt) {
+    for (size_t i = 0; i < state->beam.len; i++)
+        if (state->beam.at[i] == attempt)
+            return true;
+    return false;
+}
+
+/* -------------------------------------------------------------------------------------- events */
+
+static int plan_index(const struct tune_state *state, const cJSON *item) {
+    int plan = tune_json_int(item, "plan", -1);
+    return plan >= 0 && (size_t)plan < state->plans.len ? plan : -1;
+}
+
+/* [{parent, draw}, ...]; `planned`: with the plan that each of them follows, on the table
+ * already. */
+void tune_lanes_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    tune_lanes_clear(state);
+    vec_free(&state->candidate.hunks);
+    state->candidate = (struct tune_candidate){.attempt = -1};
+    bool planned = tune_json_bool(payload, "planned");
+    if (!planned)
+        state->plans.len = 0;
+    state->plan = state->current = -1;
+    const cJSON *item;
+    cJSON_ArrayForEach(item, tune_json_at(payload, "lanes")) lane_add(
+        state, (struct tune_lane){.parent = tune_json_int(item, "parent", state->incumbent),
+                                  .draw = tune_json_int(item, "draw", 0),
+                                  .plan = planned ? plan_index(state, item) : -1,
+                                  .attempt = -1,
+                                  .step = planned ? TUNE_STEP_PLAN : TUNE_STEP_PROFILE,
+                                  .next = planned ? TUNE_STEP_REWRITE : TUNE_STEP_PLAN,
+                                  .is = TUNE_IS_OK});
+    if (state->lanes.len)
+        tune_lane_load(state, 0);
+    state->lane = state->own->loaded;
+}
+
+/* Further rewrites of the plan of a lane, each in a lane of its own. */
+void tune_lane_fan_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    int from = tune_json_int(payload, "lane", -1), samples = tune_json_int(payload, "samples", 1);
+    lane_store(state);
+    if (!lane_at(state, from))
+        return;
+    for (int sample = 1; sample < samples; sample++) {
+        struct tune_lane lane = *lane_at(state, from);
+        lane.sample = sample;
+        lane.attempt = -1;
+        lane_add(state, lane);
+    }
+}
+
+/* A step of the round begins, for these lanes. */
+void tune_lanes_step(struct tune_state *state, const cJSON *payload, enum tune_step step) {
+    const cJSON *index;
+    double total = 0;
+    cJSON_ArrayForEach(index, tune_json_at(payload, "lanes")) {
+        double number = cJSON_GetNumberValue(index);
+        struct tune_lane *lane =
+            number >= 0 && number < TUNE_MAX_LANES ? lane_at(state, (int)number) : NULL;
+        if (!lane)
+            continue;
+        lane->step = lane->next = step;
+        lane->is = TUNE_IS_WAITING;
+        lane->doing = lane->summary = NULL;
+        lane->done = lane->total = NAN;
+        lane->started_ms = 0;
+        total++;
+    }
+    state->steps[step].done = 0;
+    state->steps[step].total = total ? total : (double)NAN;
+}
+
+void tune_lane_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    struct tune_lane *lane = lane_at(state, tune_json_int(payload, "lane", -1));
+    if (!lane)
+        return;
+    lane->is = TUNE_IS_RUNNING;
+    lane->started_ms = wall_ms;
+}
+
+/* A lane is through with the step; `next` is the one it has to do then, if not the following one;
+ * `closed` says why it is not followed any further. */
+void tune_lane_end_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    struct tune_lane *lane = lane_at(state, tune_json_int(payload, "lane", -1));
+    enum tune_step step;
+    if (!lane || !tune_step_find(tune_json_text(payload, "step"), &step))
+        return;
+    lane->step = step;
+    lane->next = (enum tune_step)(step + 1);
+    tune_step_find(tune_json_text(payload, "next"), &lane->next);
+    lane->is = TUNE_IS_OK;
+    tune_step_is_find(tune_json_text(payload, "is"), &lane->is);
+    lane->summary = tune_keep(state, tune_json_text(payload, "summary"));
+    lane->doing = NULL;
+    lane->done = lane->total = NAN;
+    if (tune_json_text(payload, "closed"))
+        lane->closed = tune_keep(state, tune_json_text(payload, "closed"));
+    if (state->step == step && !isnan(state->steps[step].total))
+        state->steps[step].done++;
+}
+
+bool tune_lane_progress(struct tune_state *state, const cJSON *payload) {
+    struct tune_lane *lane = lane_at(state, tune_json_int(payload, "lane", -1));
+    if (!lane)
+        return false;
+    lane->doing = tune_keep(state, tune_json_text(payload, "doing"));
+    lane->done = tune_json_number(payload, "done");
+    lane->total = tune_json_number(payload, "total");
+    return true;
+}
+
+/* ----------------------------------------------------------------------------- plans to lanes */
+
+static bool same_key(const char *a, const char *b) {
+    return a && b && *a && !strcmp(a, b);
+}
+
+/* Whether a lane of the same parent follows this direction, or one was given up before. */
+static bool is_taken(const struct tune_state *state, const struct tune_lane *lane, int plan) {
+    const char *key = state->plans.at[plan].key;
+    for (size_t i = 0; i < state->lanes.len; i++) {
+        const struct tune_lane *other = &state->lanes.at[i];
+        if (other->parent != lane->parent || other->plan < 0)
+            continue;
+        if (other->plan == plan || same_key(key, state->plans.at[other->plan].key))
+            return true;
+    }
+    for (size_t i = 0; i < state->rejections.len; i++)
+        if (same_key(key, state->rejections.at[i].key))
+            return true;
+    return false;
+}
+
+/* Which of the offers comes first for a lane: those its own question brought, best first; then
+ * what was offered for the same parent and nobody took. -1: none is left. */
+static int plan_for(const struct tune_state *state, int index) {
+    const struct tune_lane *lane = &state->lanes.at[index];
+    for (int own = 1; own >= 0; own--)
+        for (size_t i = 0; i < state->plans.len; i++) {
+            int from = state->plans.at[i].lane;
+            bool mine = from == index;
+            if (from < 0 || (size_t)from >= state->lanes.len || mine != (own == 1) ||
+                state->lanes.at[from].parent != lane->parent || is_taken(state, lane, (int)i))
+                continue;
+            return (int)i;
+        }
+    return -1;
+}
+
+/* Every question was answered: each lane that has none takes a plan, in the order of the lanes, so
+ * that it does not matter whose answer came first. */
+void tune_lanes_assign_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)payload, (void)wall_ms;
+    lane_store(state);
+    for (size_t i = 0; i < state->lanes.len; i++) {
+        struct tune_lane *lane = &state->lanes.at[i];
+        if (lane->plan >= 0 || lane->closed || lane->step != TUNE_STEP_PLAN)
+            continue;
+        lane->plan = plan_for(state, (int)i);
+        if (lane->plan >= 0) {
+            lane->is = TUNE_IS_OK;
+            lane->summary = state->plans.at[lane->plan].title;
+            continue;
+        }
+        lane->closed = lane->is == TUNE_IS_FAILED && lane->summary
+                           ? lane->summary
+                           : "nothing else was proposed for its parent";
+        lane->is = TUNE_IS_FAILED;
+    }
+    const struct tune_lane *loaded = lane_at(state, state->own->loaded);
+    if (loaded)
+        state->plan = loaded->plan;
+    tune_lane_focus_open(state);
+}
+
+/* ---------------------------------------------------------------------------------- the beam */
+
+static bool may_live(const struct tune_state *state, const struct tune_attempt *attempt) {
+    const struct tune_verdict *verdict = &attempt->verdict;
+    const struct tune_attempt *best = tune_state_attempt(state, state->best);
+    if (verdict->compiles != TUNE_ANSWER_YES || verdict->correct == TUNE_ANSWER_NO ||
+        verdict->credible == TUNE_ANSWER_NO || isnan(attempt->speedup))
+        return false;
+    if (attempt->status != TUNE_STATUS_KEEP && attempt->status != TUNE_STATUS_REVERT &&
+        attempt->status != TUNE_STATUS_INCONCLUSIVE)
+        return false;
+    return !best || attempt->speedup * (1 + TUNE_DIVERGENCE) >= best->speedup;
+}
+
+static bool is_in(const int *list, size_t count, int id) {
+    for (size_t i = 0; i < count; i++)
+        if (list[i] == id)
+            return true;
+    return false;
+}
+
+/* Which of two attempts is the better one to go on from; of equal ones the earlier. */
+static bool is_better(const struct tune_state *state, int a, int b) {
+    double x = state->attempts.at[a].speedup, y = state->attempts.at[b].speedup;
+    return x > y || (x == y && a < b);
+}
+
+/* The best rewrite of the plan of each lane may live on, so that the beam is not full of the
+ * same. */
+static bool is_best_of_plan(const struct tune_state *state, const struct tune_lane *lane) {
+    for (size_t i = 0; i < state->lanes.len; i++) {
+        const struct tune_lane *other = &state->lanes.at[i];
+        bool rival = other != lane && other->parent == lane->parent && other->draw == lane->draw &&
+                     other->attempt > 0 && may_live(state, &state->attempts.at[other->attempt]);
+        if (rival && is_better(state, other->attempt, lane->attempt))
+            return false;
+    }
+    return true;
+}
+
+/* Whether it came of the attempt that a person went back to, or is that; true when nobody did. */
+static bool is_of_line(const struct tune_state *state, int id) {
+    int from = state->own->from;
+    for (size_t steps = 0; from >= 0 && id != from && steps <= state->attempts.len; steps++) {
+        if (id < 0)
+            return false;
+        id = state->attempts.at[id].parent;
+    }
+    return from < 0 || id == from;
+}
+
+static void pool_add(struct tune_state *state, int *pool, size_t *count, int id) {
+    if (id < 0 || (size_t)id >= state->attempts.len || is_in(pool, *count, id) ||
+        !is_of_line(state, id) || !may_live(state, &state->attempts.at[id]))
+        return;
+    size_t at = (*count)++;
+    while (at > 0 && is_better(state, id, pool[at - 1])) {
+        pool[at] = pool[at - 1];
+        at--;
+    }
+    pool[at] = id;
+}
+
+/* The best that was kept, in the line that is followed. */
+static void incumbent_find(struct tune_state *state) {
+    int best = state->own->from;
+    for (size_t i = 0; i < state->attempts.len; i++)
+        if (state->attempts.at[i].status == TUNE_STATUS_KEEP && is_of_line(state, (int)i) &&
+            (best < 0 || is_better(state, (int)i, best)))
+            best = (int)i;
+    if (best >= 0)
+        state->incumbent = best;
+}
+
+void tune_beam_choose(struct tune_state *state) {
+    lane_store(state);
+    tune_state_find_best(state);
+    incumbent_find(state);
+    size_t most = state->beam.len + state->lanes.len * 2 + 2, count = 0;
+    int *pool = mem_alloc(most, sizeof *pool);
+    pool_add(state, pool, &count, state->incumbent);
+    for (size_t i = 0; i < state->beam.len; i++)
+        pool_add(state, pool, &count, state->beam.at[i]);
+    for (size_t i = 0; i < state->lanes.len; i++) {
+        const struct tune_lane *lane = &state->lanes.at[i];
+        pool_add(state, pool, &count, lane->parent);
+        if (lane->attempt > 0 && is_best_of_plan(state, lane))
+            pool_add(state, pool, &count, lane->attempt);
+    }
+    size_t width = (size_t)MAX_OF(state->width.parents, 1);
+    state->beam.len = 0;
+    for (size_t i = 0; i < count && i < width; i++)
+        *vec_push(&state->beam) = pool[i];
+    free(pool);
+}
+
+void tune_beam_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)payload, (void)wall_ms;
+    tune_beam_choose(state);
+}
+
+/* -------------------------------------------------------------------------- what a person does */
+
+void tune_lane_focus(struct tune_state *state, int lane) {
+    if (!lane_at(state, lane))
+        return;
+    tune_lane_load(state, lane);
+    state->lane = lane;
+}
+
+void tune_lane_focus_open(struct tune_state *state) {
+    const struct tune_lane *now = lane_at(state, state->lane);
+    if (!now || !now->closed)
+        return;
+    for (size_t i = 1; i < state->lanes.len; i++) {
+        int other = (state->lane + (int)i) % (int)state->lanes.len;
+        if (!state->lanes.at[other].closed) {
+            tune_lane_focus(state, other);
+            return;
+        }
+    }
+}
+
+bool tune_lane_close(struct tune_state *state, const char *why) {
+    struct tune_lane *lane = lane_at(state, state->own->loaded);
+    if (!lane)
+        return false;
+    lane->closed = tune_keep(state, why);
+    lane->is = TUNE_IS_FAILED;
+    tune_lane_focus_open(state);
+    return lane_at(state, state->lane) && state->lanes.at[state->lane].closed == NULL;
+}
+
+/* The lane that is looked at has to do this step again, or next. */
+void tune_lane_again(struct tune_state *state, enum tune_step next) {
+    struct tune_lane *lane = lane_at(state, state->own->loaded);
+    if (!lane)
+        return;
+    lane->next = next;
+    lane->step = (enum tune_step)(next - 1);
+    lane->is = TUNE_IS_OK;
+    lane->summary = NULL;
+}
+
+int tune_lanes_running(const struct tune_state *state) {
+    int count = 0;
+    for (size_t i = 0; i < state->lanes.len; i++)
+        count += state->lanes.at[i].is == TUNE_IS_RUNNING;
+    return state->lanes.len ? count : 1;
+}
+
+void tune_lanes_rest(struct tune_state *state) {
+    for (size_t i = 0; i < state->lanes.len; i++)
+        if (state->lanes.at[i].is == TUNE_IS_RUNNING)
+            state->lanes.at[i].is = TUNE_IS_WAITING;
+}
+
+/* A kernel of the person's own joins the others. */
+void tune_lane_join(struct tune_state *state) {
+    int lane = lane_add(state, (struct tune_lane){.parent = state->incumbent,
+                                                  .plan = -1,
+                                                  .attempt = -1,
+                                                  .step = TUNE_STEP_REWRITE,
+                                                  .next = TUNE_STEP_VERIFY,
+                                                  .is = TUNE_IS_OK});
+    for (size_t i = 0; i + 1 < state->lanes.len; i++)
+        if (state->lanes.at[i].parent == state->incumbent && lane >= 0)
+            state->lanes.at[lane].draw =
+                MAX_OF(state->lanes.at[lane].draw, state->lanes.at[i].draw + 1);
+    tune_lane_focus(state, lane);
+}
+
+/* -------------------------------------------------------------------------------------- undo */
+
+/* The lanes as they are, with hunks of their own in the arena. */
+void tune_lanes_take(const struct tune_state *state, struct tune_lanes *taken) {
+    *taken = (struct tune_lanes){.lane = state->lane,
+                                 .from = state->own->from,
+                                 .count = state->lanes.len,
+                                 .beam_count = state->beam.len};
+    taken->at = arena_dup(state->arena, state->lanes.at, state->lanes.len * sizeof *taken->at);
+    taken->beam = arena_dup(state->arena, state->beam.at, state->beam.len * sizeof *taken->beam);
+    for (size_t i = 0; i < taken->count; i++) {
+        struct tune_candidate *candidate = &taken->at[i].candidate;
+        if ((int)i == state->own->loaded) {
+            taken->at[i].plan = state->plan;
+            taken->at[i].attempt = state->current;
+            *candidate = state->candidate;
+        }
+        candidate->hunks.at = arena_dup(state->arena, candidate->hunks.at,
+                                        candidate->hunks.len * sizeof *candidate->hunks.at);
+        candidate->hunks.cap = 0;
+    }
+}
+
+/* Puts them back. What ran then begins again. */
+void tune_lanes_put(struct tune_state *state, const struct tune_lanes *taken) {
+    tune_lanes_clear(state);
+    vec_free(&state->candidate.hunks);
+    for (size_t i = 0; i < taken->count; i++) {
+        struct tune_lane lane = taken->at[i];
+        const struct tune_hunk *hunks = lane.candidate.hunks.at;
+        size_t count = lane.candidate.hunks.len;
+        memset(&lane.candidate.hunks, 0, sizeof lane.candidate.hunks);
+        for (size_t k = 0; k < count; k++)
+            *vec_push(&lane.candidate.hunks) = hunks[k];
+        *vec_push(&state->lanes) = lane;
+    }
+    tune_lanes_rest(state);
+    state->own->from = taken->from;
+    state->beam.len = 0;
+    for (size_t i = 0; i < taken->beam_count; i++)
+        *vec_push(&state->beam) = taken->beam[i];
+    tune_lane_focus(state, taken->lane);
+}
+
+void tune_rejection_add(struct tune_state *state, struct tune_rejection row) {
+    row.lane = state->own->loaded;
+    *vec_push(&state->rejections) = row;
+    /* In the order of the lanes, whichever was answered first. */
+    for (size_t i = state->rejections.len - 1; i > 0; i--) {
+        struct tune_rejection *before = &state->rejections.at[i - 1];
+        if (before->round != row.round || before->lane <= row.lane)
+            break;
+        state->rejections.at[i] = *before;
+        *before = row;
+    }
+}

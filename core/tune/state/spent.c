@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is spent and what is spoken for: sums over the state, and the words for amounts. */
+#include <math.h>
+#include <stdio.h>
+
+#include "tune/state/inner.h"
+
+#define MOST_OPEN 64 /* questions among the last that may still be open */
+
+static double known(double value) {
+    return isnan(value) ? 0 : value;
+}
+
+/* ------------------------------------------------------------------------------------ spending */
+
+/* Whether a question waits for a person: to answer it, or to look at it before it goes out. */
+bool tune_asks_person(const struct tune_state *state) {
+    for (size_t i = state->calls.len; i > 0 && i + MOST_OPEN > state->calls.len; i--) {
+        const struct tune_call *call = &state->calls.at[i - 1];
+        if (!call->ended_ms && (call->waits || call->held))
+            return true;
+    }
+    return false;
+}
+
+/* The loop's clock runs while it works by itself: not while it waits for a person, nor between the
+ * processes of a session. */
+void tune_budget_clock(struct tune_state *state, const char *type, int64_t wall_ms) {
+    bool works = state->running && state->wait == TUNE_WAIT_NOTHING && !tune_asks_person(state);
+    if (works && strcmp(type, "resumed") != 0 && wall_ms > state->own->clock_ms)
+        state->budgets[TUNE_BUDGET_WALL_S].spent += (double)(wall_ms - state->own->clock_ms) / 1000;
+    state->own->clock_ms = wall_ms;
+}
+
+void tune_spent_note(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+    (void)wall_ms;
+    enum tune_step step;
+    for (int i = 0; i < TUNE_BUDGETS; i++) {
+        double more = tune_json_number(payload, tune_budget_word((enum tune_budget)i));
+        double *spent = &state->budgets[i].spent;
+        if (!isnan(more))
+            *spent = isnan(*spent) ? more : *spent + more;
+    }
+    if (tune_step_find(tune_json_text(payload, "step"), &step))
+        tune_took_note(state, step, tune_json_bool(payload, "rest"),
+                       tune_json_number(payload, tune_budget_word(TUNE_BUDGET_DEVICE_S)));
+}
+
+void tune_limits_note(struct tune_state *state, const cJSON *limits) {
+    const cJSON *limit;
+    cJSON_ArrayForEach(limit, limits) {
+        enum tune_budget budget;
+        if (tune_budget_find(limit->string, &budget) && cJSON_IsNumber(limit))
+            state->budgets[budget].limit = limit->valuedouble;
+    }
+}
+
+static void add(double *sum, double value) {
+    if (!isnan(value))
+        *sum = isnan(*sum) ? value : *sum + value;
+}
+
+double tune_budget_spent(const struct tune_state *state, enum tune_budget budget) {
+    double sum = state->budgets[budget].spent;
+    for (size_t i = 0; i < state->calls.len; i++) {
+        const struct tune_call *call = &state->calls.at[i];
+        if (call->ended_ms && budget == TUNE_BUDGET_TOKENS && !isnan(call->guess_answer))
+            add(&sum, call->guess_answer + known(call->estimate));
+        if (call->ended_ms && budget == TUNE_BUDGET_DOLLARS)
+            add(&sum, call->guess_dollars);
+    }
+    return sum;
+}
+
+double tune_budget_held(const struct tune_state *state, enum tune_budget budget) {
+    double sum = 0;
+    for (size_t i = 0; i < state->calls.len; i++) {
+        const struct tune_call *call = &state->calls.at[i];
+        if (call->ended_ms)
+            continue;
+        sum += budget == TUNE_BUDGET_TOKENS    ? known(call->hold_tokens)
+               : budget == TUNE_BUDGET_DOLLARS ? known(call->hold_dollars)
+                                               : 0;
+    }
+    for (int i = 0; i < TUNE_STEPS && budget == TUNE_BUDGET_DEVICE_S; i++)
+        if (state->steps[i].is == TUNE_IS_RUNNING)
+            sum += tune_expect_device(state, (enum tune_step)i) * tune_lanes_running(state);
+    return sum;
+}
+
+double tune_budget_left(const struct tune_state *state, enum tune_budget budget) {
+    double limit = state->budgets[budget].limit;
+    return isnan(limit)
+               ? (double)NAN
+               : limit - known(tune_budget_spent(state, budget)) - tune_budget_held(state, budget);
+}
+
+/* --------------------------------------------------------------------------------------- words */
+
+const char *tune_budget_option(enum tune_budget budget) {
+    static const char *const options[TUNE_BUDGETS] = {[TUNE_BUDGET_ROUNDS] = "rounds",
+                                                      [TUNE_BUDGET_WALL_S] = "wall",
+                                                      [TUNE_BUDGET_DEVICE_S] = "device-time",
+                                                      [TUNE_BUDGET_TOKENS] = "tokens",
+                                                      [TUNE_BUDGET_DOLLARS] = "dollars"};
+    return options[budget];
+}
+
+static void count_print(struct buf *out, double count) {
+    if (count < 10000)
+        buf_printf(out, "%.0f", count);
+    else if (count < 1e6)
+        buf_printf(out, "%.*fk", count < 1e5 ? 1 : 0, count / 1e3);
+    else
+        buf_printf(out, "%.2fM", count / 1e6);
+}
+
+static void seconds_print(struct buf *out, double seconds) {
+    if (seconds < 120)
+        buf_printf(out, "%.*f s", seconds < 10 ? 1 : 0, seconds);
+    else if (seconds < 7200)
+        buf_printf(out, "%.1f min", seconds / 60);
+    else
+        buf_printf(out, "%.1f h", seconds / 3600);
+}
+
+void tune_amount_print(struct buf *out, enum tune_budget budget, double amount) {
+    if (isnan(amount))
+        buf_puts(out, "not reported");
+    else if (budget == TUNE_BUDGET_DOLLARS)
+        buf_printf(out, amount > 0 && amount < 0.1 ? "$%.4f" : "$%.2f", amount);
+    else if (budget == TUNE_BUDGET_WALL_S || budget == TUNE_BUDGET_DEVICE_S)
+        seconds_print(out, amount);
+    else
+        count_print(out, amount);
+}
+
+void tune_budget_print(struct buf *out, enum tune_budget budget, double amount) {
+    static const char *const nouns[TUNE_BUDGETS] = {[TUNE_BUDGET_ROUNDS] = " rounds",
+                                                    [TUNE_BUDGET_DEVICE_S] = " of device",
+                                                    [TUNE_BUDGET_TOKENS] = " tokens"};
+    tune_amount_print(out, budget, amount);
+    if (budget == TUNE_BUDGET_ROUNDS && amount == 1)
+        buf_puts(out, " round");
+    else
+        buf_puts(out, nouns[budget] ? nouns[budget] : "");
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state's making and unmaking, look-ups and the small changes that several events share. Which
+ * event changes what is in apply.c, what a person's action does in act.c. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "tune/state/inner.h"
+#include "nki/nki.h"
+
+struct tune_state *tune_state_new(void) {
+    struct tune_state *state = mem_alloc(1, sizeof *state);
+    state->arena = arena_new();
+    state->own = mem_alloc(1, sizeof *state->own);
+    state->plan = state->incumbent = state->best = state->current = -1;
+    state->lane = state->own->loaded = state->own->from = -1;
+    state->width = (struct tune_width){1, 1, 1};
+    state->tolerance = NAN;
+    state->menu_keep = TUNE_MENU_KEEP;
+    for (int i = 0; i < TUNE_BUDGETS; i++)
+        state->budgets[i] = (struct tune_budget_view){NAN, NAN};
+    state->budgets[TUNE_BUDGET_ROUNDS].spent = 0;
+    state->budgets[TUNE_BUDGET_WALL_S].spent = 0;
+    for (int i = 0; i < TUNE_STEPS; i++)
+        tune_step_reset(&state->steps[i]);
+    state->wait = TUNE_WAIT_PAUSED;
+    return state;
+}
+
+static void attempt_free(struct tune_attempt *attempt) {
+    vec_free(&attempt->samples);
+    vec_free(&attempt->parent_samples);
+    vec_free(&attempt->seeds);
+    vec_free(&attempt->metrics);
+    vec_free(&attempt->lines);
+    vec_free(&attempt->bounds);
+    vec_free(&attempt->notes);
+}
+
+static void log_free(struct tune_log *log) {
+    free((void *)(uintptr_t)log->phase);
+    free((void *)(uintptr_t)log->text);
+}
+
+void tune_state_free(struct tune_state *state) {
+    if (!state)
+        return;
+    for (size_t i = 0; i < state->attempts.len; i++)
+        attempt_free(&state->attempts.at[i]);
+    for (size_t i = 0; i < state->logs.len; i++)
+        log_free(&state->logs.at[i]);
+    tune_lanes_clear(state);
+    vec_free(&state->lanes);
+    vec_free(&state->beam);
+    vec_free(&state->seeds);
+    vec_free(&state->origins);
+    vec_free(&state->plans);
+    vec_free(&state->candidate.hunks);
+    vec_free(&state->attempts);
+    vec_free(&state->logs);
+    vec_free(&state->diagnostics);
+    vec_free(&state->notes);
+    vec_free(&state->memory);
+    vec_free(&state->entries);
+    vec_free(&state->imports);
+    vec_free(&state->rejections);
+    vec_free(&state->own->undo);
+    vec_free(&state->own->redo);
+    for (size_t i = 0; i < state->calls.len; i++)
+        buf_free(&state->calls.at[i].live);
+    vec_free(&state->calls);
+    vec_free(&state->outages);
+    vec_free(&state->parts);
+    free(state->own);
+    arena_free(state->arena);
+    free(state);
+}
+
+const char *tune_keep(struct tune_state *state, const char *text) {
+    return text ? arena_strdup(state->arena, text) : NULL;
+}
+
+const struct tune_attempt *tune_state_attempt(const struct tune_state *state, int id) {
+    return id >= 0 && (size_t)id < state->attempts.len ? &state->attempts.at[id] : NULL;
+}
+
+const char *tune_state_origin(const struct tune_state *state, const char *name, unsigned bit) {
+    if (state->by_hand & bit)
+        return "changed in this session";
+    for (size_t i = 0; i < state->origins.len; i++)
+        if (!strcmp(state->origins.at[i].name, name))
+            return state->origins.at[i].text;
+    return NULL;
+}
+
+double tune_attempt_metric(const struct tune_attempt *attempt, const char *name) {
+    if (!attempt || !name)
+        return NAN;
+    if (!strcmp(name, "latency"))
+        return attempt->latency_us;
+    for (size_t i = 0; i < attempt->metrics.len; i++)
+        if (!strcmp(attempt->metrics.at[i].name, name))
+            return attempt->metrics.at[i].value;
+    return NAN;
+}
+
+const struct tune_plan *tune_state_plan(const struct tune_state *state) {
+    return state->plan >= 0 && (size_t)state->plan < state->plans.len
+               ? &state->plans.at[state->plan]
+               : NULL;
+}
+
+void tune_state_find_best(struct tune_state *state) {
+    state->best = -1;
+    double least = INFINITY;
+    for (size_t i = 0; i < state->attempts.len; i++) {
+        const struct tune_attempt *attempt = &state->attempts.at[i];
+        if (attempt->status != TUNE_STATUS_KEEP || !(attempt->latency_us < least))
+            continue;
+        least = attempt->latency_us;
+        state->best = (int)i;
+    }
+}
+
+int tune_state_kept_ancestor(const struct tune_state *state, int attempt) {
+    for (size_t steps = 0; steps <= state->attempts.len; steps++) {
+        const struct tune_attempt *at = tune_state_attempt(state, attempt);
+        if (!at || at->parent < 0)
+            break;
+        attempt = at->parent;
+        if (state->attempts.at[attempt].status == TUNE_STATUS_KEEP)
+            return attempt;
+    }
+    return 0;
+}
+
+void tune_step_reset(struct tune_step_view *step) {
+    *step = (struct tune_step_view){.gate = step->gate, .done = NAN, .total = NAN};
+}
+
+void tune_steps_rewind(struct tune_state *state, enum tune_step first) {
+    for (int i = (int)first; i < TUNE_STEPS; i++)
+        tune_step_reset(&state->steps[i]);
+    state->step = first;
+}
+
+void tune_wait_set(struct tune_state *state, enum tune_wait wait, const char *text) {
+    state->wait = wait;
+    state->wait_step = state->step;
+    state->wait_text = tune_keep(state, text);
+}
+
+static struct str source_of(const struct tune_state *state, int attempt) {
+    const struct tune_attempt *from = tune_state_attempt(state, attempt);
+    return str_of(from ? from->source : NULL);
+}
+
+void tune_candidate_set(struct tune_state *state, const char *source, const char *author) {
+    struct tune_candidate *candidate = &state->candidate;
+    candidate->exists = true;
+    candidate->proposed = tune_keep(state, source);
+    candidate->author = tune_keep(state, author);
+    size_t count = 0;
+    struct tune_hunk *hunks =
+        tune_hunks(source_of(state, candidate->parent), str_of(candidate->proposed), &count);
+    candidate->hunks.len = 0;
+    for (size_t i = 0; i < count; i++)
+        *vec_push(&candidate->hunks) = hunks[i];
+    free(hunks);
+    tune_candidate_compose(state);
+}
+
+void tune_candidate_compose(struct tune_state *state) {
+    struct tune_candidate *candidate = &state->candidate;
+    bool some = false;
+    for (size_t i = 0; i < candidate->hunks.len; i++)
+        some = some || candidate->hunks.at[i].left;
+    if (!some) {
+        candidate->source = candidate->proposed;
+        return;
+    }
+    char *text = tune_hunks_apply(source_of(state, candidate->parent), str_of(candidate->proposed),
+                                  candidate->hunks.at, candidate->hunks.len);
+    candidate->source = tune_keep(state, text);
+    free(text);
+}
+
+const char *tune_diagnostic_cause(const struct tune_diagnostic *diag) {
+    return diag->cause && *diag->cause ? diag->cause : nki_code_cause(diag->code ? diag->code : "");
+}
+
+int tune_repairs_most(const struct tune_state *state, const struct tune_attempt *attempt) {
+    size_t errors = 0, others = 0;
+    for (size_t i = 0; i < state->diagnostics.len; i++) {
+        const struct tune_diagnostic *diag = &state->diagnostics.at[i];
+        if (diag->attempt != attempt->id || diag->severity != DIAG_ERROR)
+            continue;
+        const char *cause = tune_diagnostic_cause(diag);
+        errors++;
+        others += strcmp(cause, "internal") != 0 && strcmp(cause, "crash") != 0;
+    }
+    return errors && !others ? 1 : TUNE_MAX_REPAIRS;
+}

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Everything a screen shows: a pure function of the event log. Texts belong to the state and stay
+ * valid until it is freed; lists move when an event arrives, so nobody keeps pointers into them
+ * across a turn of the event loop. A text that is not known is NULL, a number that is not known is
+ * NAN (times: 0). Text that came from outside is stored as it came: whoever shows it makes control
+ * characters visible. */
+#ifndef HONE_TUNE_STATE_H
+#define HONE_TUNE_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+#include "target/target.h"
+#include "tune/state/words.h"
+
+struct tune_step_view {
+    enum tune_step_is is;
+    enum tune_gate gate;          /* stands after the step */
+    int64_t started_ms, ended_ms; /* wall clock; ended 0 while it runs */
+    const char *doing;            /* "seed 21", "pass walrus_driver"; NULL */
+    double done, total;           /* progress; NAN where the amount is not known */
+    const char *summary;          /* one line: what it produced or why it failed */
+    const char *artefact;         /* content hash in artifacts/; NULL */
+};
+
+/* What one edit is expected to do. `key` names the direction (what is done where), so that one
+ * that failed is not tried again; it is stable for the same edit of the same source. */
+struct tune_plan {
+    const char *key, *title, *what, *why;
+    const char *author;        /* "rewriter", "you", a model's name */
+    const char *sweep;         /* all of the sweep that it is one value of; NULL. A proposer's
+                                * plan: the sweep it asks for, in its own words */
+    const char *strategy;      /* an entry of prompts/menu.md, or a name of its own; NULL */
+    int first_line, last_line; /* in the parent's source; 0 when it has no place */
+    const char *metric;        /* Neuron's name: "hbm_read_bytes", or "latency" */
+    enum tune_direction direction;
+    double size;           /* expected relative change, 0.2 = by 20 %; NAN unknown */
+    double latency;        /* expected relative change of the latency, negative = faster */
+    enum tune_answer held; /* scored after benchmark */
+    double moved;          /* what the metric did, relative: -0.6 = 60 % less */
+    int lane;              /* whose question brought it; -1: of a round without lanes */
+    bool edited;           /* its text was changed by a person */
+    bool revised;          /* made after a rejection; shown again whatever the gate */
+};
+
+/* One run of changed lines; line numbers from 1, a count of 0 is an insertion or a deletion. */
+struct tune_hunk {
+    int old_line, old_count, new_line, new_count;
+    bool left;       /* the person leaves this one out */
+    const char *why; /* and the reason that was given; NULL */
+};
+
+struct tune_candidate {
+    bool exists;
+    int attempt;          /* the attempt it is, or will become */
+    int parent;           /* attempt id */
+    const char *proposed; /* as it was proposed or edited */
+    const char *source;   /* with the hunks that were left out put back */
+    const char *author;
+    int repair; /* 0; 1 to 3 for repair turns */
+    bool edited;
+    VEC(struct tune_hunk) hunks; /* from the parent's source to `proposed` */
+};
+
+/* One direction of a round that follows several at once: the candidates of a beam search or of a
+ * sweep. All lanes do the same step before the next one begins. */
+struct tune_lane {
+    int parent;       /* attempt it starts from */
+    int draw, sample; /* which plan of the parent, which rewrite of the plan; from 0 */
+    int plan;         /* index into plans, -1 */
+    int attempt;      /* id; -1 before it is verified */
+    struct tune_candidate candidate;
+    enum tune_step step; /* it does or did last; PROFILE: nothing yet */
+    enum tune_step_is is;
+    enum tune_step next;         /* what it does now or next */
+    const char *doing, *summary; /* of that step; NULL */
+    double done, total;          /* progress; NAN */
+    int64_t started_ms;          /* of that step; 0 while it waits */
+    const char *closed;          /* why it is not followed any further; NULL */
+};
+
+struct tune_verdict {
+    enum tune_answer compiles, correct, credible, faster;
+    const char *compiles_why, *correct_why, *credible_why, *faster_why;
+};
+
+struct tune_seed {
+    int64_t seed;
+    double rel_l2, max_abs;
+    enum tune_answer passed;
+};
+
+struct tune_metric {
+    const char *name, *unit; /* Neuron's names */
+    double value;
+};
+
+struct tune_line_cost {
+    int line;
+    double us, share;   /* share of the whole time, 0 to 1 */
+    const char *engine; /* the one most of it went to; NULL */
+};
+
+/* A resource that can limit the kernel: how long it is busy, and the latency if it were infinitely
+ * fast. */
+struct tune_bound {
+    const char *name; /* "Tensor", "DMA" */
+    double busy_us, without_us;
+};
+
+/* What the compiler that comes with an SDK predicts without a device (predicted.c). */
+struct tune_utilisation {
+    const char *engine;
+    double percent;
+};
+struct tune_prediction {
+    double us;             /* 0: there is none */
+    const char *by;        /* "nki 0.6.0" */
+    const char *optimised; /* "on", "off": the back end's optimisations; NULL: not known */
+    const struct tune_utilisation *engines;
+    size_t engine_count;
+    double macs, hbm_bytes; /* NAN: not told */
+};
+
+/* Whose opinion it is that a candidate is not worth measuring. */
+enum tune_prune_by { TUNE_PRUNE_MODEL, TUNE_PRUNE_COMPILER, TUNE_PRUNE_BOTH };
+
+struct tune_diagnostic {
+    int attempt;
+    enum diag_severity severity;
+    const char *code, *file, *message;
+    const char *cause; /* "user", "internal", "crash", "trace", "memory", "run" */
+    int line, column;
+};
+
+struct tune_attempt {
+    int id, parent, round; /* 0 is the seed kernel, its parent is -1 */
+    int64_t started_ms, ended_ms;
+    const char *source, *author;
+    const char *path; /* checkpoint, relative to the session folder */
+    char hash[33];
+    char normal[33];       /* the same for sources that differ in looks only */
+    struct tune_plan plan; /* empty for the seed */
+    struct tune_verdict verdict;
+    enum tune_status status;
+    const char *reason;    /* of the status */
+    bool modelled;         /* times come from the device model: the same each time */
+    bool floor_modelled;   /* of one that was measured: the floor is the model's */
+    bool profile_modelled; /* the same for metrics, lines, bounds and timeline */
+    int repairs;
+    int lnc;          /* physical cores it was measured on; 0: not told */
+    const char *wall; /* behind which it and its reference ran; NULL: not told */
+    double latency_us, floor_us;
+    double modelled_us; /* of one that was measured: what the device model says; NAN */
+    struct tune_prediction prediction;
+    double speedup, vs_parent;   /* against the seed; against the parent */
+    struct {                     /* of pairs of samples, as the last verdict has it; NAN: none */
+        double ratio, low, high; /* times faster than the parent, its 95 % interval */
+        double seen;             /* the smallest difference that would have been seen, a share */
+    } interval;
+    bool confirmed; /* faster in a second evaluation, in a process of its own */
+    int64_t instructions;
+    const char *bound_by;
+    const char *timeline;       /* hash of the profile's artefact; NULL */
+    VEC(double) samples;        /* µs */
+    VEC(double) parent_samples; /* of the incumbent, interleaved with the above */
+    VEC(struct tune_seed) seeds;
+    VEC(struct tune_metric) metrics;
+    VEC(struct tune_line_cost) lines; /* by line */
+    VEC(struct tune_bound) bounds;
+    VEC(int) notes; /* indices into state.notes */
+    int evaluated;  /* evaluations at a measured place that ended or were given up */
+    int occasion;   /* the last one begun; */
+    int64_t heard;  /* events of it that are in the log */
+};
+
+struct tune_log {
+    int64_t wall_ms;
+    enum tune_level level;
+    const char *phase; /* "compile", "verify"; never NULL */
+    const char *text;
+    int line;       /* of the kernel; 0 when it refers to none */
+    int attempt;    /* -1 when it belongs to none */
+    int lane;       /* -1: of a round without lanes, or of all of them */
+    int diagnostic; /* index into state.diagnostics, or -1 */
+};
+
+struct tune_note {
+    int round, attempt;
+    const char *lesson, *evidence, *plan;
+    enum tune_category category;
+    enum tune_answer held;      /* the prediction, as measured */
+    enum tune_answer diagnosis; /* right: yes; wrong: no; the numbers do not tell: inconclusive */
+    const char *author;         /* the model that wrote it; NULL: hone */
+    bool pinned, dropped, edited;
+    int entered; /* contexts it went into */
+};
+
+/* `family`, `generation` and `dialect` are what it applies to; NULL: not known, so anywhere. */
+struct tune_experience {
+    int attempt, against; /* the evidence: faster or slower, than which */
+    const char *title, *summary, *slow, *fast, *applies_to;
+    const char *family;     /* of operations, with blanks between: "matmul norm" */
+    const char *generation; /* "trn2" */
+    const char *dialect;    /* "current" or "legacy" */
+    const char *source;     /* imported: "nki-kernel-agent, rewrites.json:12"; NULL */
+    const char *key;        /* the direction of its plan; NULL */
+    const char *evidence;   /* what was merged into it: "#7 against #5"; NULL */
+    const char *expired;    /* why it is no longer believed; NULL */
+    int64_t recorded_ms;    /* when it was first written down; 0: not known */
+    double speedup;         /* above 1: a gain; below 1: a loss */
+    enum tune_experience_is is;
+    bool edited, imported; /* imported: it comes from before or outside this session */
+    bool closed;           /* a list of directions, one a line, that did not work */
+    int entered, merged;   /* prompts; how often the same was found again */
+};
+
+/* That an experience went out: to the planner of a round, in the calls from `call` on. */
+struct tune_entry {
+    int experience, round, call;
+};
+
+/* An attempt of another agent, or of another session: to be read, never to be gone on from. */
+struct tune_import {
+    const char *agent, *source; /* "AccelOpt"; "executor_results.json:1" */
+    const char *name, *parent;  /* as that agent calls it and what it came from; NULL */
+    const char *status;         /* its own word: "compile_fail" */
+    const char *title, *reason; /* its plan; why it failed; NULL */
+    const char *normal;         /* of its kernel, as an attempt's; NULL: it came without one */
+    enum tune_status is;
+    int round;
+    double latency_us, speedup; /* NAN: not known; the speedup is over what it came from */
+};
+
+struct tune_rejection {
+    int round, attempt; /* attempt -1: a plan that never became one */
+    int lane;           /* -1: of a round without lanes */
+    enum tune_step step;
+    const char *title, *key, *reason;
+    bool by_loop;     /* the proposer could not do it; else a person said no */
+    const char *hunk; /* of a candidate that was taken without it: the lines; NULL */
+};
+
+/* What a person changed about a part of a role's prompt. */
+struct tune_part_change {
+    enum tune_role role;
+    const char *part; /* its heading */
+    const char *text; /* for the next call, instead of the template's; NULL: as it is */
+    bool off;         /* does not go out until it is switched on again */
+};
+
+/* One question to a language model. Prompt and answer are artefacts, by content hash. */
+struct tune_call {
+    const char *role, *model;    /* "planner"; as the user names it */
+    const char *prompt, *answer; /* hashes; answer NULL while it runs, and when none came */
+    const char *failure;         /* why none came; NULL */
+    int round, attempt;          /* attempt: the candidate it is about, -1 */
+    int lane;                    /* -1: of a round without lanes */
+    int64_t asked_ms, ended_ms;  /* wall clock; ended 0 while it runs */
+    double estimate;             /* tokens of the prompt, before anybody counted */
+    double input, output, cache_read, cache_write; /* tokens as reported; NAN */
+    double dollars, first_s, elapsed_s;            /* NAN: not reported */
+    double hold_tokens, hold_dollars;   /* what it may come to, from when it was asked; NAN */
+    double guess_answer, guess_dollars; /* where nobody counted: tokens of its text; NAN */
+    int tries;
+    bool waits;         /* for a person's answer */
+    bool held;          /* for a person who looks at it before it goes out */
+    int mends;          /* the call whose answer could not be used, -1 */
+    int repeats;        /* the call that came to nothing, whose question this is again; -1 */
+    const char *failed; /* how it failed: model_failed_word; NULL */
+    bool lost;          /* the answer was cut or declined: it is not sent back to be mended */
+    const char *unread, *said; /* why the answer could not be used; what of it goes back; NULL */
+    const struct tune_part_change
+        *edits; /* texts that went out with it instead of the template's */
+    size_t n_edits;
+    struct buf live; /* what has come so far, while it runs; not from the log */
+};
+
+/* A model whose service was out of order when it was asked last. */
+struct tune_outage {
+    const char *model;
+    const char *kind, *text;   /* model_failed_word; the last failure in words */
+    int64_t since_ms, last_ms; /* wall clock: of the first and the last failure in a row */
+    int64_t next_ms;           /* before that it is not asked where another model is there */
+    int tries;                 /* that failed in a row */
+};
+/* A question that waits because no model of its role can be asked. */
+struct tune_waiting {
+    const char *role, *model, *text; /* the model that is tried next */
+    enum tune_step step;
+    int64_t since_ms, next_ms; /* wall clock; since 0: nothing waits; next 0: it is tried now */
+};
+
+/* A model that answers for a role. */
+struct tune_role_model {
+    const char *name, *asked;         /* as the user names it; "anthropic, claude-sonnet-4-5" */
+    const char *origin;               /* where it was named */
+    double price_input, price_output; /* dollars a million tokens; NAN unknown */
+    double price_cache_read, price_cache_write;
+    double price_up_to; /* tokens of a prompt these prices are for; 0: any */
+    double most;        /* tokens that a prompt may have; 0: any number */
+    bool person;        /* a person answers, which costs neither */
+};
+struct tune_role_view {
+    const struct tune_role_model *models;
+    size_t count; /* 0: no model is asked for this role */
+    bool by_gain; /* of several: who gained the most for its cost, not in turns */
+};
+
+struct tune_budget_view {
+    double limit; /* NAN: none */
+    double spent; /* NAN: not reported */
+};
+
+/* The place kernels are evaluated at, as it is now; in target's terms (target/target.h). */
+struct tune_place_view {
+    const struct target_info *info;
+    const struct target_status *status;
+    const struct target_question *asks; /* waits for tune_session_answer; NULL: nothing */
+};
+
+/* Where a value of the session came from: "--target", "~/.config/hone/config.ini:3", "default". */
+struct tune_origin {
+    const char *name, *text; /* name: "target", "gate", as on the command line */
+};
+
+#define TUNE_LOG_MAX 20000 /* older lines leave the state; the log file keeps them */
+
+struct tune_private;
+
+enum tune_by_hand {
+    TUNE_BY_HAND_TOLERANCE = 1,
+    TUNE_BY_HAND_PRECISION = 2,
+    TUNE_BY_HAND_BUDGET = 4, /* of the first budget; the next ones follow */
+    TUNE_BY_HAND_GATE = TUNE_BY_HAND_BUDGET << TUNE_BUDGETS, /* of the first step, likewise */
+};
+
+struct tune_state {
+    /* what is tuned, where */
+    const char *id; /* of the session: 32 digits */
+    const char *task, *kernel_path, *reference_path, *function, *kernel_source;
+    const char *reference_source; /* for prompts; NULL */
+    const char *model;            /* JSON: the kernel is timed inside a model; NULL: on its own */
+    const char *precision, *target, *device, *proposer, *search;
+    const char *nki;  /* release of NKI on the target, "0.3.0"; NULL: not known, or sim */
+    bool allows_seed; /* what the seed kernel uses beyond the list, candidates may, too */
+    double tolerance;
+    double menu_keep; /* share of the strategies that a planner is shown */
+    VEC(int64_t) seeds;
+    VEC(struct tune_origin) origins;
+    unsigned by_hand; /* bits of enum tune_by_hand: changed within this session */
+
+    /* where the loop stands */
+    bool running;                /* goes on by itself as far as the gates let it */
+    bool finished;               /* stopped by itself: see wait_text */
+    bool stopped_by_environment; /* the target, python or the disk failed, not the kernel */
+    int round, rounds;
+    enum tune_step step; /* current one */
+    struct tune_step_view steps[TUNE_STEPS];
+    enum tune_wait wait;
+    enum tune_step wait_step;
+    const char *wait_text; /* a sentence: what it waits for or why it stopped */
+    VEC(struct tune_plan) plans;
+    int plan; /* the chosen one of plans, -1 */
+    struct tune_candidate candidate;
+    int incumbent, best;         /* attempt ids; -1 before the baseline is measured */
+    int current;                 /* attempt this round is about; -1 */
+    VEC(struct tune_lane) lanes; /* none: the round follows one direction */
+    int lane;                    /* plan, candidate and current are those of this lane; -1 */
+    VEC(int) beam;               /* attempts the next round of a beam search starts from */
+    struct tune_width {
+        int parents, plans, rewrites;
+    } width;     /* of a beam search */
+    int plateau; /* rounds in a row without a gain */
+
+    /* what happened */
+    VEC(struct tune_attempt) attempts; /* index = id */
+    VEC(struct tune_log) logs;
+    int64_t logs_gone; /* older lines that left the list */
+    VEC(struct tune_diagnostic) diagnostics;
+    VEC(struct tune_note) notes;
+    VEC(struct tune_experience) memory;
+    VEC(struct tune_entry) entries; /* of the memory into prompts */
+    VEC(struct tune_import) imports;
+    VEC(struct tune_rejection) rejections;
+    VEC(struct tune_call) calls;
+    VEC(struct tune_outage) outages;    /* of models that have not answered since */
+    struct tune_waiting waiting;        /* see tune_state_waits */
+    VEC(struct tune_part_change) parts; /* of prompts, that are off or edited */
+    bool holds;                         /* questions to models wait until a person sends them */
+    struct tune_budget_view budgets[TUNE_BUDGETS];
+    int64_t started_ms;
+    int64_t seq; /* of the last event applied */
+
+    /* undo */
+    int undo_count, redo_count;
+    const char *undo_what, *redo_what; /* "approve plan"; NULL */
+
+    /* about this process, not from the log */
+    bool read_only;
+    const char *held_by;                 /* "process 4711 on host", when read-only */
+    const struct tune_place_view *place; /* NULL: none was opened (a read-only session) */
+    const struct tune_role_view *roles;  /* by enum tune_role; NULL: no models are asked */
+    int questions;                       /* to models at once, at most */
+    double prune; /* times its parent's modelled time; slower is not measured. NAN */
+    const char *questions_from, *prune_from; /* where that was set */
+    enum tune_prune_by prune_by;
+    const char *nki_python; /* here, for predictions; NULL: not to be asked */
+    const char *streaming;  /* what a model has answered so far; NULL */
+    const char *trouble;    /* the disk is full, the target does not answer; NULL */
+
+    struct arena *arena;      /* private */
+    struct tune_private *own; /* private */
+};
+
+/* Attempt by id; NULL when there is none. */
+const struct tune_attempt *tune_state_attempt(const struct tune_state *state, int id);
+/* Where the value of that name came from: its origin, or, when `bit` is among by_hand, "changed in
+ * this session"; NULL when it was not written down (a session of an older version). */
+const char *tune_state_origin(const struct tune_state *state, const char *name, unsigned bit);
+/* The metric of an attempt by Neuron's name ("latency" is in µs); NAN when not known. */
+double tune_attempt_metric(const struct tune_attempt *attempt, const char *name);
+/* The attempt that the next proposal starts from: the lane's, else the incumbent; -1. */
+int tune_state_parent(const struct tune_state *state);
+/* The step that a lane does next or does now; TUNE_STEPS: it is done, or closed. */
+enum tune_step tune_lane_next(const struct tune_state *state, int lane);
+/* The attempt of a lane; -1: none yet. */
+int tune_lane_attempt(const struct tune_state *state, int lane);
+/* Its plan, and its candidate, also of the lane that is looked at; NULL: none yet, or no such
+ * lane. */
+const struct tune_plan *tune_lane_plan(const struct tune_state *state, int lane);
+const struct tune_candidate *tune_lane_candidate(const struct tune_state *state, int lane);
+/* Why the lane that is looked at is not followed any further; NULL: it is, or there are no
+ * lanes. */
+const char *tune_lane_closed(const struct tune_state *state);
+/* How many lanes are followed still. */
+int tune_lanes_open(const struct tune_state *state);
+/* Whether the next round of a beam search starts from the attempt, as far as one knows now. */
+bool tune_beam_has(const struct tune_state *state, int attempt);
+/* What the step that runs waits for: a model whose service is out of order; NULL: for nothing of
+ * that kind. */
+const struct tune_waiting *tune_state_waits(const struct tune_state *state);
+/* "waits for NAME, 3.1 min so far, next try in 12 s: why" at that time of the wall clock. */
+void tune_waiting_print(const struct tune_waiting *waiting, int64_t now_ms, struct buf *out);
+/* The plan that is being worked on; NULL. */
+const struct tune_plan *tune_state_plan(const struct tune_state *state);
+
+/* Whose question comes next, as the loop stands, and which of so many models it goes to. */
+enum tune_role tune_role_next(const struct tune_state *state);
+
+#include "tune/state/action.h"
+#include "tune/state/hunks.h"
+#include "tune/state/json.h"
+#include "tune/state/memory.h"
+#include "tune/state/predicted.h"
+#include "tune/state/spent.h"
+#include "tune/state/sweep.h"
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Undo and redo: before a decision is applied, what it may change is put aside. What was measured
+ * is never taken back: attempts, log lines and what was spent stay. */
+#include "tune/state/inner.h"
+
+static void flow_take(const struct tune_state *state, struct tune_flow *flow) {
+    *flow = (struct tune_flow){
+        .running = state->running,
+        .finished = state->finished,
+        .revise = state->own->revise,
+        .round_over = state->own->round_over,
+        .round = state->round,
+        .plan = state->plan,
+        .incumbent = state->incumbent,
+        .best = state->best,
+        .current = state->current,
+        .plateau = state->plateau,
+        .step = state->step,
+        .wait_step = state->wait_step,
+        .wait = state->wait,
+        .wait_text = state->wait_text,
+        .candidate = state->candidate,
+        .n_plans = state->plans.len,
+        .n_rejections = state->rejections.len,
+        .n_decided = state->attempts.len,
+    };
+    tune_lanes_take(state, &flow->lanes);
+    memcpy(flow->steps, state->steps, sizeof flow->steps);
+    flow->plans =
+        arena_dup(state->arena, state->plans.at, state->plans.len * sizeof *state->plans.at);
+    flow->rejections = arena_dup(state->arena, state->rejections.at,
+                                 state->rejections.len * sizeof *state->rejections.at);
+    flow->candidate.hunks.at = arena_dup(state->arena, state->candidate.hunks.at,
+                                         state->candidate.hunks.len * sizeof(struct tune_hunk));
+    flow->decided = arena_alloc(state->arena, state->attempts.len + 1, sizeof *flow->decided);
+    for (size_t i = 0; i < state->attempts.len; i++) {
+        flow->decided[i].status = state->attempts.at[i].status;
+        flow->decided[i].reason = state->attempts.at[i].reason;
+    }
+}
+
+static void candidate_put(struct tune_state *state, const struct tune_candidate *from) {
+    struct tune_candidate whole = *from;
+    whole.hunks.at = state->candidate.hunks.at;
+    whole.hunks.cap = state->candidate.hunks.cap;
+    whole.hunks.len = 0;
+    for (size_t i = 0; i < from->hunks.len; i++)
+        *vec_push(&whole.hunks) = from->hunks.at[i];
+    state->candidate = whole;
+}
+
+static void steps_put(struct tune_state *state, const struct tune_step_view *steps) {
+    for (int i = 0; i < TUNE_STEPS; i++) {
+        enum tune_gate gate = state->steps[i].gate;
+        state->steps[i] = steps[i];
+        state->steps[i].gate = gate;
+        /* What ran then does not run now: it begins again. */
+        if (steps[i].is == TUNE_IS_RUNNING)
+            tune_step_reset(&state->steps[i]);
+    }
+}
+
+static void flow_put(struct tune_state *state, const struct tune_flow *flow) {
+    tune_lanes_put(state, &flow->lanes);
+    state->running = flow->running;
+    state->finished = flow->finished;
+    state->own->revise = flow->revise;
+    state->own->round_over = flow->round_over;
+    state->round = flow->round;
+    state->plan = flow->plan;
+    state->incumbent = flow->incumbent;
+    state->best = flow->best;
+    state->current = flow->current;
+    state->plateau = flow->plateau;
+    state->step = flow->step;
+    state->wait_step = flow->wait_step;
+    state->wait = flow->wait;
+    state->wait_text = flow->wait_text;
+    steps_put(state, flow->steps);
+    candidate_put(state, &flow->candidate);
+    state->plans.len = state->rejections.len = 0;
+    for (size_t i = 0; i < flow->n_plans; i++)
+        *vec_push(&state->plans) = flow->plans[i];
+    for (size_t i = 0; i < flow->n_rejections; i++)
+        *vec_push(&state->rejections) = flow->rejections[i];
+    for (size_t i = 0; i < flow->n_decided && i < state->attempts.len; i++) {
+        state->attempts.at[i].status = flow->decided[i].status;
+        state->attempts.at[i].reason = flow->decided[i].reason;
+    }
+}
+
+static void settings_take(const struct tune_state *state, struct tune_settings *settings) {
+    *settings = (struct tune_settings){.rounds = state->rounds,
+                                       .tolerance = state->tolerance,
+                                       .precision = state->precision,
+                                       .by_hand = state->by_hand,
+                                       .holds = state->holds,
+                                       .allows_seed = state->allows_seed};
+    for (int i = 0; i < TUNE_BUDGETS; i++)
+        settings->limits[i] = state->budgets[i].limit;
+    for (int i = 0; i < TUNE_STEPS; i++)
+        settings->gates[i] = state->steps[i].gate;
+}
+
+static void settings_put(struct tune_state *state, const struct tune_settings *settings) {
+    state->rounds = settings->rounds;
+    state->tolerance = settings->tolerance;
+    state->precision = settings->precision;
+    state->by_hand = settings->by_hand;
+    state->holds = settings->holds;
+    state->allows_seed = settings->allows_seed;
+    for (int i = 0; i < TUNE_BUDGETS; i++)
+        state->budgets[i].limit = settings->limits[i];
+    for (int i = 0; i < TUNE_STEPS; i++)
+        state->steps[i].gate = settings->gates[i];
+}
+
+static void parts_take(const struct tune_state *state, struct tune_parts *parts) {
+    size_t count = state->parts.len;
+    *parts = (struct tune_parts){
+        arena_dup(state->arena, state->parts.at, count * sizeof *state->parts.at), count, {0}};
+    memcpy(parts->sent, state->own->sent, sizeof parts->sent);
+}
+
+/* A text that went out since does not come back: it was for one call. */
+static void parts_put(struct tune_state *state, const struct tune_parts *parts) {
+    state->parts.len = 0;
+    for (size_t i = 0; i < parts->count; i++) {
+        struct tune_part_change change = parts->at[i];
+        if (parts->sent[change.role] != state->own->sent[change.role])
+            change.text = NULL;
+        if (change.off || change.text)
+            *vec_push(&state->parts) = change;
+    }
+}
+
+static void take(const struct tune_state *state, struct tune_undo *step) {
+    switch (step->kind) {
+    case TUNE_UNDO_FLOW: flow_take(state, &step->flow); break;
+    case TUNE_UNDO_SETTINGS: settings_take(state, &step->settings); break;
+    case TUNE_UNDO_NOTE: step->note = state->notes.at[step->index]; break;
+    case TUNE_UNDO_MEMORY: step->experience = state->memory.at[step->index]; break;
+    case TUNE_UNDO_PARTS: parts_take(state, &step->parts); break;
+    case TUNE_UNDO_NONE: break;
+    }
+}
+
+static void put(struct tune_state *state, const struct tune_undo *step) {
+    switch (step->kind) {
+    case TUNE_UNDO_FLOW: flow_put(state, &step->flow); break;
+    case TUNE_UNDO_SETTINGS: settings_put(state, &step->settings); break;
+    case TUNE_UNDO_NOTE: state->notes.at[step->index] = step->note; break;
+    case TUNE_UNDO_MEMORY: state->memory.at[step->index] = step->experience; break;
+    case TUNE_UNDO_PARTS: parts_put(state, &step->parts); break;
+    case TUNE_UNDO_NONE: break;
+    }
+}
+
+static void counts_show(struct tune_state *state) {
+    const struct tune_private *own = state->own;
+    state->undo_count = (int)own->undo.len;
+    state->redo_count = (int)own->redo.len;
+    state->undo_what = own->undo.len ? own->undo.at[own->undo.len - 1].what : NULL;
+    state->redo_what = own->redo.len ? own->redo.at[own->redo.len - 1].what : NULL;
+}
+
+void tune_undo_push(struct tune_state *state, enum tune_undo_kind kind, size_t index,
+                    const char *what) {
+    if (kind == TUNE_UNDO_NONE)
+        return;
+    struct tune_undo step = {.kind = kind, .what = tune_keep(state, what), .index = index};
+    take(state, &step);
+    *vec_push(&state->own->undo) = step;
+    state->own->redo.len = 0;
+    counts_show(state);
+}
+
+void tune_undo_step(struct tune_state *state, bool redo) {
+    struct tune_private *own = state->own;
+    if (redo ? !own->redo.len : !own->undo.len)
+        return;
+    struct tune_undo step = redo ? own->redo.at[--own->redo.len] : own->undo.at[--own->undo.len];
+    struct tune_undo now = {.kind = step.kind, .what = step.what, .index = step.index};
+    take(state, &now);
+    if (redo)
+        *vec_push(&own->undo) = now;
+    else
+        *vec_push(&own->redo) = now;
+    put(state, &step);
+    counts_show(state);
+}

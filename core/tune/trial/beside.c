@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The device model beside a place that measures: a kernel that goes to a host is timed by the model
+ * on this machine too, at the same time. Its floor is what makes an incredible measurement a
+ * suspect, and its costs per line stand in where the host tells none; both are marked as modelled.
+ * It decides nothing, and where the model does not take the kernel things go on without it. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "device/device.h"
+#include "tune/trial/trial.h"
+
+#define LIMIT_S 120.0
+
+/* One question about one kernel. */
+struct question {
+    struct tune_beside *beside;
+    struct question *next;
+    struct target_run *run; /* NULL: waits for its turn, or was answered */
+    int attempt;
+    char hash[33];           /* of that attempt's source */
+    bool answered, unwanted; /* unwanted: what comes is about a kernel that is no more */
+    struct runner_result result;
+};
+
+struct tune_beside {
+    struct tune_session *session;
+    struct target *target;      /* sim */
+    struct question *questions; /* newest first; answers are kept for the round */
+    int round;
+};
+
+static void question_free(struct question *question) {
+    struct question **place = &question->beside->questions;
+    while (*place && *place != question)
+        place = &(*place)->next;
+    if (*place)
+        *place = question->next;
+    runner_result_free(&question->result);
+    free(question);
+}
+
+static void on_done(void *data, struct runner_result *result) {
+    struct question *question = data;
+    struct tune_session *session = question->beside->session;
+    question->run = NULL;
+    if (question->unwanted) {
+        question_free(question);
+        return;
+    }
+    question->answered = true;
+    question->result = *result;
+    *result = (struct runner_result){0};
+    tune_evaluation_go_on(session);
+}
+
+static struct tune_beside *beside_of(struct tune_session *session) {
+    if (session->beside)
+        return session->beside;
+    struct tune_beside *beside = mem_alloc(1, sizeof *beside);
+    beside->session = session;
+    struct target_options options = {.config = session->config};
+    beside->target = target_open(session->loop, "sim", &options, NULL);
+    session->beside = beside;
+    return beside;
+}
+
+static void start(struct question *question, const struct tune_attempt *attempt) {
+    const struct tune_state *state = question->beside->session->state;
+    struct runner_job job = {.kernel_path = state->kernel_path,
+                             .kernel_text = attempt->source,
+                             .kernel_name = state->function,
+                             .reference_path = state->reference_path,
+                             .device = state->device,
+                             .no_verify = true,
+                             .time_limit_s = LIMIT_S};
+    struct runner_callbacks callbacks = {NULL, on_done, question};
+    question->run = target_start(question->beside->target, &job, &callbacks, NULL);
+}
+
+static void drop(struct question *question) {
+    if (!question->run) {
+        question_free(question);
+        return;
+    }
+    question->unwanted = true;
+    target_cancel(question->run);
+}
+
+/* Answers about earlier rounds are not asked for again. */
+static void forget_old(struct tune_beside *beside) {
+    if (beside->round == beside->session->state->round)
+        return;
+    beside->round = beside->session->state->round;
+    for (struct question *at = beside->questions, *next; at; at = next) {
+        next = at->next;
+        if (!at->unwanted)
+            drop(at);
+    }
+}
+
+static struct question *question_of(const struct tune_beside *beside, int attempt) {
+    struct question *at = beside ? beside->questions : NULL;
+    while (at && (at->attempt != attempt || at->unwanted))
+        at = at->next;
+    return at;
+}
+
+void tune_beside_ask(struct tune_session *session, const struct tune_attempt *attempt) {
+    if (session->place.modelled || session->place.alone || session->state->model)
+        return;
+    struct tune_beside *beside = beside_of(session);
+    forget_old(beside);
+    struct question *known = question_of(beside, attempt->id);
+    if (known && !strcmp(known->hash, attempt->hash) && (known->run || known->answered))
+        return;
+    if (known)
+        drop(known);
+    struct question *question = mem_alloc(1, sizeof *question);
+    *question =
+        (struct question){.beside = beside, .next = beside->questions, .attempt = attempt->id};
+    memcpy(question->hash, attempt->hash, sizeof question->hash);
+    beside->questions = question;
+    start(question, attempt);
+}
+
+bool tune_beside_pends(const struct tune_session *session, int attempt) {
+    const struct question *question = question_of(session->beside, attempt);
+    return question && question->run;
+}
+
+static const struct runner_result *answer_of(const struct tune_session *session, int attempt) {
+    const struct question *question = question_of(session->beside, attempt);
+    const struct runner_result *result = question && question->answered ? &question->result : NULL;
+    return result && result->failure.kind == ERR_NONE && result->latency_us > 0 ? result : NULL;
+}
+
+double tune_beside_latency(const struct tune_session *session, int attempt) {
+    const struct runner_result *result = answer_of(session, attempt);
+    return result ? result->latency_us : (double)NAN;
+}
+
+void tune_beside_fill(struct tune_session *session, int id) {
+    const struct tune_attempt *attempt = tune_state_attempt(session->state, id);
+    const struct runner_result *result = answer_of(session, id);
+    if (!attempt || !result)
+        return;
+    cJSON *payload = cJSON_CreateObject();
+    cJSON_AddNumberToObject(payload, "attempt", id);
+    tune_json_put_number(payload, "latency_us", result->latency_us);
+    double floor_us = device_floor_on(result->floor_us, attempt->lnc);
+    tune_json_put_number(payload, "floor_us", floor_us > 0 ? floor_us : (double)NAN);
+    if (!attempt->lines.len) {
+        tune_result_put(payload, result);
+        tune_json_put_text(payload, "bound_by", *result->bound ? result->bound : NULL);
+    }
+    tune_emit(session, "modelled", payload);
+}
+
+void tune_beside_free(struct tune_session *session) {
+    struct tune_beside *beside = session->beside;
+    if (!beside)
+        return;
+    session->beside = NULL;
+    target_free(beside->target);
+    while (beside->questions)
+        question_free(beside->questions);
+    free(beside);
+}

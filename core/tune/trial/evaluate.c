@@ -1,0 +1,714 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The steps that run a kernel: the baseline, verify, benchmark. Turns the runner's result into a
+ * verdict; what it says meanwhile is in hear.c. With the device model a candidate is checked, timed
+ * and compared on one seed first, and the other seeds are run only when it is faster than the
+ * incumbent; on a device all seeds are compared first, and what is correct is timed with the
+ * incumbent between. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "nki/nki.h"
+#include "tune/trial/trial.h"
+#include "tune/read/read.h"
+#include "tune/exchange/exchange.h"
+
+#define NOT_AGAIN "not faster when measured again in a new process: "
+
+static const struct {
+    enum task_answer from;
+    enum tune_answer to;
+} answers[] = {{TASK_YES, TUNE_ANSWER_YES},
+               {TASK_NO, TUNE_ANSWER_NO},
+               {TASK_INCONCLUSIVE, TUNE_ANSWER_INCONCLUSIVE}};
+
+static void judgement_put(cJSON *payload, const char *key, const struct task_judgement *judgement) {
+    if (judgement->answer == TASK_NOT_ASKED)
+        return;
+    for (size_t i = 0; i < COUNT_OF(answers); i++)
+        if (answers[i].from == judgement->answer)
+            tune_json_put_text(payload, key, tune_answer_word(answers[i].to));
+    char why[40];
+    snprintf(why, sizeof why, "%s_why", key);
+    tune_json_put_text(payload, why, *judgement->reason ? judgement->reason : NULL);
+}
+
+static void verdict_emit(struct tune_session *session, int attempt,
+                         const struct task_verdict *verdict) {
+    cJSON *payload = cJSON_CreateObject();
+    cJSON_AddNumberToObject(payload, "attempt", attempt);
+    judgement_put(payload, "compiles", &verdict->compiles);
+    judgement_put(payload, "correct", &verdict->correct);
+    judgement_put(payload, "credible", &verdict->credible);
+    judgement_put(payload, "faster", &verdict->faster);
+    tune_emit(session, "verdict", payload);
+}
+
+static cJSON *about(const struct tune_evaluation *evaluation) {
+    cJSON *payload = cJSON_CreateObject();
+    cJSON_AddNumberToObject(payload, "attempt", evaluation->attempt);
+    return payload;
+}
+
+/* ---------------------------------------------------------------------------- its whole result */
+
+void tune_result_put(cJSON *payload, const struct runner_result *result) {
+    cJSON *list = cJSON_AddArrayToObject(payload, "metrics");
+    for (size_t i = 0; i < result->metrics.len; i++) {
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddItemToArray(list, item);
+        tune_json_put_text(item, "name", result->metrics.at[i].name);
+        tune_json_put_text(item, "unit", result->metrics.at[i].unit);
+        tune_json_put_number(item, "value", result->metrics.at[i].value);
+    }
+    list = cJSON_AddArrayToObject(payload, "lines");
+    for (size_t i = 0; i < result->lines.len; i++) {
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddItemToArray(list, item);
+        cJSON_AddNumberToObject(item, "line", result->lines.at[i].line);
+        tune_json_put_number(item, "us", result->lines.at[i].us);
+        tune_json_put_number(item, "share", result->lines.at[i].share);
+        tune_json_put_text(item, "engine", result->lines.at[i].engine);
+    }
+    list = cJSON_AddArrayToObject(payload, "bounds");
+    for (size_t i = 0; i < result->bounds.len; i++) {
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddItemToArray(list, item);
+        tune_json_put_text(item, "name", result->bounds.at[i].name);
+        tune_json_put_number(item, "busy_us", result->bounds.at[i].busy_us);
+        tune_json_put_number(item, "without_us", result->bounds.at[i].without_us);
+    }
+}
+
+static double known(double us) {
+    return us > 0 ? us : (double)NAN;
+}
+
+static void measured_emit(struct tune_evaluation *evaluation, const struct runner_result *result) {
+    cJSON *payload = about(evaluation);
+    tune_json_put_number(payload, "latency_us", known(result->latency_us));
+    tune_json_put_number(payload, "floor_us", known(result->floor_us));
+    cJSON_AddNumberToObject(payload, "instructions", (double)result->instructions);
+    tune_json_put_bool(payload, "modelled", result->modelled);
+    tune_json_put_text(payload, "bound_by", *result->bound ? result->bound : NULL);
+    tune_json_put_text(payload, "wall", *result->wall ? result->wall : NULL);
+    tune_json_put_text(payload, "nki", *result->nki ? result->nki : NULL);
+    if (result->lnc > 1)
+        cJSON_AddNumberToObject(payload, "lnc", result->lnc);
+    tune_result_put(payload, result);
+    tune_emit(evaluation->work.session, "measured", payload);
+    for (size_t i = 0; i < result->artifacts.len; i++)
+        if (!strcmp(result->artifacts.at[i].name, "profile"))
+            tune_ingest_start(evaluation->work.session, evaluation->attempt,
+                              result->artifacts.at[i].path);
+}
+
+static void device_time_note(struct tune_evaluation *evaluation,
+                             const struct runner_result *result) {
+    cJSON *payload = cJSON_CreateObject();
+    tune_json_put_text(payload, "step", tune_step_word(evaluation->work.step));
+    tune_json_put_bool(payload, "rest", evaluation->rest);
+    double seconds = result->device_s > 0 ? result->device_s : result->elapsed_s;
+    if (evaluation->given_up && evaluation->work.session->place.modelled)
+        seconds = fmin(seconds, (double)(evaluation->left_ns - evaluation->began_ns) * 1e-9);
+    tune_json_put_number(payload, tune_budget_word(TUNE_BUDGET_DEVICE_S), seconds);
+    tune_emit(evaluation->work.session, "spent", payload);
+}
+
+/* The verdict of a kernel that the runner could not judge: it crashed it, or ran without end. */
+static void failure_judge(struct runner_result *result) {
+    if (result->failure.kind == ERR_NONE)
+        return;
+    struct task_judgement *first = result->verdict.compiles.answer == TASK_YES
+                                       ? &result->verdict.correct
+                                       : &result->verdict.compiles;
+    task_judge(first, TASK_NO, "%.230s", result->failure.text);
+}
+
+/* Where the embedded runner itself went down over a candidate, nobody else tells the class. */
+static void failure_tell(struct tune_session *session, const struct tune_evaluation *evaluation,
+                         const struct runner_result *result) {
+    char text[sizeof result->failure.text];
+    struct diag diag = {.severity = DIAG_ERROR, .file = "kernel.py", .message = text};
+    bool is_crash = result->failure.kind == ERR_ENVIRONMENT;
+    if (!session->place.modelled || evaluation->work.step != TUNE_STEP_VERIFY ||
+        (!is_crash && result->failure.kind != ERR_KERNEL))
+        return;
+    snprintf(text, sizeof text, "%s", result->failure.text);
+    snprintf(diag.cause, sizeof diag.cause, "%s", is_crash ? "crash" : "run");
+    tune_diagnostic_emit(session, evaluation->attempt, &diag, 0);
+}
+
+static const char *why_wrong(const struct tune_attempt *attempt) {
+    const struct tune_verdict *verdict = &attempt->verdict;
+    if (verdict->compiles != TUNE_ANSWER_YES)
+        return verdict->compiles_why ? verdict->compiles_why : "it does not compile";
+    if (verdict->correct == TUNE_ANSWER_NO)
+        return verdict->correct_why ? verdict->correct_why : "it is not correct";
+    if (verdict->credible == TUNE_ANSWER_NO)
+        return verdict->credible_why ? verdict->credible_why : "its result is not credible";
+    return NULL;
+}
+
+/* ------------------------------------------------------------------------------ one evaluation */
+
+typedef void settle_fn(struct tune_session *session, struct tune_evaluation *evaluation,
+                       struct runner_result *result);
+static settle_fn baseline_settle, verify_settle, benchmark_settle;
+static void verify_job(struct tune_session *session, bool rest);
+static void decided_emit(struct tune_session *session, int attempt, enum tune_status status,
+                         const char *reason);
+
+static const struct {
+    void (*start)(struct tune_session *session);
+    settle_fn *settle;
+} by_step[TUNE_STEPS] = {
+    [TUNE_STEP_PROFILE] = {tune_baseline_start, baseline_settle},
+    [TUNE_STEP_VERIFY] = {tune_verify_start, verify_settle},
+    [TUNE_STEP_BENCHMARK] = {tune_benchmark_start, benchmark_settle},
+};
+
+/* A host that could not do its part says nothing about the kernel: it is asked once more, and then
+ * the loop pauses with the step still to be done. False: it is no such failure. */
+static bool place_failed(struct tune_session *session, struct tune_evaluation *evaluation,
+                         const struct runner_result *result) {
+    const struct err *failure = &result->failure;
+    bool mine = failure->kind == ERR_NONE || failure->kind == ERR_KERNEL;
+    if (session->place.modelled || mine) {
+        session->failures = session->place.modelled ? session->failures : 0;
+        return false;
+    }
+    const struct target_status *place = session->place_view.status;
+    bool gave_up = place && place->state == TARGET_FAILED; /* it has tried for long enough */
+    if (failure->kind == ERR_ENVIRONMENT && !gave_up && session->failures++ == 0) {
+        tune_emit_log(session, TUNE_LEVEL_WARNING, "host", "%s; it is tried once more",
+                      failure->text);
+        by_step[evaluation->work.step].start(session);
+    } else {
+        session->failures = 0;
+        tune_give_up(session, "pause", "%s", failure->text);
+    }
+    return true;
+}
+
+static void settle(struct tune_evaluation *evaluation, struct runner_result *result) {
+    struct tune_session *session = evaluation->work.session;
+    int before = tune_enter(session, evaluation->work.lane);
+    device_time_note(evaluation, result);
+    tune_evaluation_settled(session, evaluation->attempt);
+    if (!session->halted && !place_failed(session, evaluation, result)) {
+        failure_judge(result);
+        failure_tell(session, evaluation, result);
+        by_step[evaluation->work.step].settle(session, evaluation, result);
+    }
+    tune_leave(session, before);
+    tune_advance(session);
+}
+
+/* What is timed waits for the device model's word on it, and for the compiler's where that is asked
+ * apart; they come soon, and mostly came before. */
+static bool waits_for_word(const struct tune_evaluation *evaluation) {
+    const struct tune_session *session = evaluation->work.session;
+    bool timed = evaluation->work.step != TUNE_STEP_VERIFY || evaluation->held;
+    return (timed && tune_beside_pends(session, evaluation->attempt)) ||
+           ((timed || session->place.modelled) && tune_opinion_pends(session, evaluation->attempt));
+}
+
+static void on_done(void *data, struct runner_result *result) {
+    struct tune_evaluation *evaluation = data;
+    if (!evaluation->given_up && waits_for_word(evaluation)) {
+        evaluation->run = NULL;
+        evaluation->result = *result;
+        *result = (struct runner_result){0};
+        return;
+    }
+    tune_evaluation_unlink(evaluation);
+    if (!evaluation->given_up)
+        settle(evaluation, result);
+    else if (!evaluation->work.session->closing)
+        device_time_note(evaluation, result);
+    tune_evaluation_free(evaluation);
+}
+
+/* How many times its parent's time an attempt is expected to take, by whom it is asked; NAN where
+ * that is not known. Of both the more favourable word counts. */
+static double expected_ratio(const struct tune_session *session,
+                             const struct tune_attempt *attempt) {
+    const struct tune_attempt *parent = tune_state_attempt(session->state, attempt->parent);
+    if (!parent || session->place.modelled)
+        return NAN;
+    double model = tune_beside_latency(session, attempt->id) / parent->modelled_us;
+    double compiler = tune_predicted_ratio(attempt, parent);
+    switch (session->state->prune_by) {
+    case TUNE_PRUNE_COMPILER: return compiler;
+    case TUNE_PRUNE_BOTH:
+        return isnan(model) || isnan(compiler) ? (double)NAN : fmin(model, compiler);
+    case TUNE_PRUNE_MODEL: break;
+    }
+    return model;
+}
+
+/* What is expected to be far slower than its parent is not worth a compile for the device. */
+static bool is_pruned(struct tune_session *session, const struct tune_attempt *attempt) {
+    static const char *const who[] = {[TUNE_PRUNE_MODEL] = "the device model times it at",
+                                      [TUNE_PRUNE_COMPILER] = "its compiler predicts",
+                                      [TUNE_PRUNE_BOTH] =
+                                          "device model and compiler both expect at least"};
+    double ratio = expected_ratio(session, attempt);
+    if (!(ratio > session->prune))
+        return false;
+    struct buf why = {0};
+    buf_printf(&why, "not measured: %s %.2f times its parent, the limit is %.2f",
+               who[session->state->prune_by], ratio, session->prune);
+    decided_emit(session, attempt->id, TUNE_STATUS_REVERT, why.at);
+    tune_step_done(session, TUNE_STEP_VERIFY, TUNE_IS_SKIPPED, "%s", why.at);
+    buf_free(&why);
+    return true;
+}
+
+static void held_go_on(struct tune_evaluation *evaluation) {
+    struct tune_session *session = evaluation->work.session;
+    int before = tune_enter(session, evaluation->work.lane);
+    const struct tune_attempt *attempt = tune_state_attempt(session->state, evaluation->attempt);
+    if (!evaluation->given_up && !session->halted && !is_pruned(session, attempt))
+        verify_job(session, false);
+    tune_leave(session, before);
+    tune_advance(session);
+}
+
+static void hold(struct tune_session *session, const struct tune_attempt *attempt) {
+    struct tune_evaluation *evaluation = mem_alloc(1, sizeof *evaluation);
+    *evaluation = (struct tune_evaluation){.work = tune_work_of(session, TUNE_STEP_VERIFY),
+                                           .attempt = attempt->id,
+                                           .held = true,
+                                           .next = session->evaluations};
+    session->evaluations = evaluation;
+}
+
+void tune_evaluation_go_on(struct tune_session *session) {
+    struct tune_evaluation *evaluation = session->evaluations;
+    while (evaluation && (evaluation->run || waits_for_word(evaluation)))
+        evaluation = evaluation->next;
+    if (!evaluation)
+        return;
+    tune_evaluation_unlink(evaluation);
+    if (evaluation->held)
+        held_go_on(evaluation);
+    else
+        settle(evaluation, &evaluation->result);
+    tune_evaluation_free(evaluation);
+    tune_evaluation_go_on(session); /* another lane's may wait for the same answer */
+}
+
+/* On a host each occasion has its own, where what it said is kept as it came. */
+static char *run_folder(struct tune_session *session, const struct tune_attempt *attempt) {
+    char name[60];
+    if (session->place.modelled)
+        snprintf(name, sizeof name, "run/%d", ++session->jobs);
+    else
+        snprintf(name, sizeof name, "run/%d.%d", attempt->id, attempt->evaluated + 1);
+    char *folder = path_join(store_folder(session->store), name);
+    struct err err = {0};
+    if (!file_make_private(folder, &err)) {
+        free(folder);
+        return NULL;
+    }
+    return folder;
+}
+
+/* The occasion counts evaluations of the attempt that ended: a hone that was killed finds the same
+ * one again, and a measurement that is repeated on purpose is another. */
+static void occasion_begin(struct tune_session *session, struct tune_evaluation *evaluation,
+                           char *occasion, size_t size) {
+    const struct tune_attempt *attempt = tune_state_attempt(session->state, evaluation->attempt);
+    snprintf(occasion, size, "%d.%d", attempt->id, attempt->evaluated);
+    if (session->place.modelled)
+        return;
+    cJSON *payload = about(evaluation);
+    cJSON_AddNumberToObject(payload, "occasion", attempt->evaluated + 1);
+    tune_emit(session, "evaluate", payload);
+    evaluation->known = tune_state_attempt(session->state, evaluation->attempt)->heard;
+}
+
+/* Starts a job for the current attempt; `job` has what is special about it. */
+static void evaluation_start(struct tune_session *session, enum tune_step step, bool rest,
+                             struct runner_job *job) {
+    const struct tune_state *state = session->state;
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    struct tune_evaluation *evaluation = mem_alloc(1, sizeof *evaluation);
+    *evaluation = (struct tune_evaluation){
+        .work = tune_work_of(session, step), .attempt = attempt->id, .rest = rest};
+    evaluation->seeds = job->no_verify ? 0 : state->seeds.len;
+    bool keeps = !job->no_time || !session->place.modelled;
+    evaluation->folder = keeps ? run_folder(session, attempt) : NULL;
+    char occasion[24];
+    occasion_begin(session, evaluation, occasion, sizeof occasion);
+    attempt = tune_state_attempt(state, state->current);
+    job->kernel_path = state->kernel_path;
+    job->kernel_text = attempt->source;
+    job->kernel_name = state->function;
+    job->reference_path = state->reference_path;
+    job->device = state->device;
+    job->tolerance = state->tolerance > 0 ? state->tolerance : 0;
+    job->artifact_folder = evaluation->folder;
+    job->session = state->id;
+    job->model = job->model ? job->model : session->model;
+    job->occasion = occasion;
+    struct runner_callbacks callbacks = {tune_evaluation_hear, on_done, evaluation};
+    struct err err = {0};
+    evaluation->began_ns = clock_monotonic_ns();
+    evaluation->run = session->place.start(session->place.self, job, &callbacks, &err);
+    if (evaluation->run) {
+        evaluation->next = session->evaluations;
+        session->evaluations = evaluation;
+        return;
+    }
+    tune_evaluation_free(evaluation);
+    tune_step_done(session, step, TUNE_IS_FAILED, "%s", err.text);
+    tune_give_up(session, "stop", "%s", err.text);
+}
+
+static bool attempt_emit(struct tune_session *session, int id, int parent, const char *source,
+                         const char *author) {
+    const struct tune_state *state = session->state;
+    struct hash hash = hash_content(source, strlen(source));
+    char path[80];
+    snprintf(path, sizeof path, "checkpoints/attempt_%03d_%.8s.py", id, hash.hex);
+    struct err err = {0};
+    if (!store_file_write(session->store, path, str_of(source), &err))
+        tune_emit_log(session, TUNE_LEVEL_WARNING, "store", "%s", err.text);
+    cJSON *payload = cJSON_CreateObject();
+    cJSON_AddNumberToObject(payload, "attempt", id);
+    cJSON_AddNumberToObject(payload, "parent", parent);
+    cJSON_AddNumberToObject(payload, "round", id ? state->round : 0);
+    cJSON_AddNumberToObject(payload, "repairs", id ? state->candidate.repair : 0);
+    tune_json_put_text(payload, "source", source);
+    tune_json_put_text(payload, "author", author);
+    tune_json_put_text(payload, "path", path);
+    const struct tune_plan *plan = tune_state_plan(state);
+    if (id && plan)
+        cJSON_AddItemToObject(payload, "plan", tune_plan_write(plan));
+    return tune_emit(session, "attempt", payload);
+}
+
+static void decided_emit(struct tune_session *session, int attempt, enum tune_status status,
+                         const char *reason) {
+    cJSON *payload = cJSON_CreateObject();
+    cJSON_AddNumberToObject(payload, "attempt", attempt);
+    tune_json_put_text(payload, "status", tune_status_word(status));
+    tune_json_put_text(payload, "reason", reason);
+    if (tune_emit(session, "decided", payload))
+        tune_export(session, attempt);
+}
+
+/* -------------------------------------------------------------------------------- the baseline */
+
+void tune_baseline_start(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    if (!attempt_emit(session, 0, -1, state->kernel_source, "seed"))
+        return;
+    struct runner_job job = {.seeds = state->seeds.at, .seed_count = state->seeds.len};
+    tune_beyond_tell(session);
+    tune_beside_ask(session, &state->attempts.at[0]);
+    tune_opinion_ask(session, &state->attempts.at[0]);
+    evaluation_start(session, TUNE_STEP_PROFILE, false, &job);
+}
+
+static void function_note(struct tune_session *session, const struct runner_result *result) {
+    if (session->state->function || !*result->kernel_name)
+        return;
+    cJSON *payload = cJSON_CreateObject();
+    tune_json_put_text(payload, "function", result->kernel_name);
+    if (isnan(session->state->tolerance))
+        tune_json_put_number(payload, "tolerance", known(result->tolerance));
+    tune_emit(session, "session", payload);
+}
+
+static void baseline_settle(struct tune_session *session, struct tune_evaluation *evaluation,
+                            struct runner_result *result) {
+    function_note(session, result);
+    measured_emit(evaluation, result);
+    tune_beside_fill(session, 0);
+    verdict_emit(session, 0, &result->verdict);
+    const struct tune_attempt *seed = &session->state->attempts.at[0];
+    const char *wrong = why_wrong(seed);
+    if (!wrong && isnan(seed->latency_us))
+        wrong = "it could not be timed";
+    if (wrong) {
+        decided_emit(session, 0, TUNE_STATUS_FAILED, wrong);
+        tune_step_done(session, TUNE_STEP_PROFILE, TUNE_IS_FAILED, "%s", wrong);
+        if (result->failure.kind == ERR_NONE)
+            tune_stop(session, "the seed kernel itself is wrong: %s", wrong);
+        else
+            tune_give_up(session, "stop", "the seed kernel could not be evaluated: %s", wrong);
+        return;
+    }
+    struct buf latency = {0};
+    clock_print_duration(&latency, seed->latency_us * 1e-6);
+    decided_emit(session, 0, TUNE_STATUS_KEEP, "the kernel to start from");
+    tune_step_done(session, TUNE_STEP_PROFILE, TUNE_IS_OK, "seed kernel: %s%s%s", latency.at,
+                   seed->bound_by ? ", limited by " : "", seed->bound_by ? seed->bound_by : "");
+    buf_free(&latency);
+}
+
+/* ----------------------------------------------------------------------------------- verifying */
+
+/* A model's description for a check: one run tells whether it works and how accurate it is. */
+static char *one_run(const char *model) {
+    cJSON *object = cJSON_Parse(model);
+    cJSON_DeleteItemFromObjectCaseSensitive(object, "runs");
+    cJSON_DeleteItemFromObjectCaseSensitive(object, "warmup");
+    cJSON_AddNumberToObject(object, "runs", 1);
+    char *text = cJSON_PrintUnformatted(object);
+    cJSON_Delete(object);
+    return text;
+}
+
+static void verify_job(struct tune_session *session, bool rest) {
+    const struct tune_state *state = session->state;
+    bool modelled = session->place.modelled;
+    struct runner_job job = {.seeds = state->seeds.at,
+                             .no_time = !modelled,
+                             .seed_count =
+                                 modelled ? MIN_OF(state->seeds.len, 1) : state->seeds.len};
+    if (rest) {
+        job.seeds = state->seeds.at + 1;
+        job.seed_count = state->seeds.len - 1;
+        job.no_time = true;
+    }
+    char *model = session->model ? one_run(session->model) : NULL;
+    job.model = model;
+    evaluation_start(session, TUNE_STEP_VERIFY, rest, &job);
+    free(model);
+}
+
+static void verify_end(struct tune_session *session, const struct tune_attempt *attempt) {
+    const char *wrong = why_wrong(attempt);
+    if (wrong)
+        tune_step_done(session, TUNE_STEP_VERIFY, TUNE_IS_FAILED, "%s", wrong);
+    else if (session->state->model)
+        tune_step_done(session, TUNE_STEP_VERIFY, TUNE_IS_OK, "the model runs with it%s%s",
+                       attempt->verdict.correct_why ? ": " : "",
+                       attempt->verdict.correct_why ? attempt->verdict.correct_why : "");
+    else
+        tune_step_done(session, TUNE_STEP_VERIFY, TUNE_IS_OK, "correct on %zu of %zu %s",
+                       attempt->seeds.len, session->state->seeds.len,
+                       session->state->seeds.len == 1 ? "seed" : "seeds");
+}
+
+/* In a round of several an earlier lane may have brought the same. */
+static bool is_same(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    const struct tune_attempt *parent = tune_state_attempt(state, state->candidate.parent);
+    struct buf why = {0};
+    bool same =
+        session->lane >= 0 && state->current < 0 &&
+        tune_same_find(state, str_of(state->candidate.source), parent ? parent->source : "", &why);
+    if (same)
+        tune_step_done(session, TUNE_STEP_VERIFY, TUNE_IS_FAILED, "%s", why.at);
+    buf_free(&why);
+    return same;
+}
+
+void tune_verify_start(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    const struct tune_candidate *candidate = &state->candidate;
+    if (is_same(session))
+        return;
+    int id = state->current > 0 ? state->current : (int)state->attempts.len;
+    if (attempt_emit(session, id, candidate->parent, candidate->source, candidate->author))
+        tune_inspect(session);
+}
+
+void tune_verify_go_on(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    tune_beside_ask(session, attempt);
+    tune_opinion_ask(session, attempt);
+    if (!isnan(session->prune) &&
+        (tune_beside_pends(session, attempt->id) ||
+         (!session->place.modelled && tune_opinion_pends(session, attempt->id))))
+        hold(session, attempt);
+    else if (isnan(session->prune) || !is_pruned(session, attempt))
+        verify_job(session, false);
+}
+
+void tune_verify_refuse(struct tune_session *session, const char *why) {
+    struct task_verdict verdict = {0};
+    int id = session->state->current;
+    task_judge(&verdict.compiles, TASK_NO, "%.230s", why);
+    verdict_emit(session, id, &verdict);
+    if (!session->halted)
+        verify_end(session, tune_state_attempt(session->state, id));
+}
+
+static bool is_faster(const struct tune_state *state, const struct tune_attempt *attempt) {
+    const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
+    return parent && attempt->latency_us < parent->latency_us * (1 - TUNE_MIN_GAIN);
+}
+
+static void not_run_note(struct tune_session *session, struct runner_result *result) {
+    size_t left = session->state->seeds.len - MIN_OF(session->state->seeds.len, 1);
+    if (!left || result->verdict.correct.answer != TASK_YES)
+        return;
+    task_judge(&result->verdict.correct, TASK_YES,
+               "on the first seed; the other %zu were not run because it is not faster", left);
+}
+
+static void verify_settle(struct tune_session *session, struct tune_evaluation *evaluation,
+                          struct runner_result *result) {
+    bool modelled = session->place.modelled;
+    if (!evaluation->rest && modelled)
+        measured_emit(evaluation, result);
+    const struct tune_attempt *attempt = tune_state_attempt(session->state, evaluation->attempt);
+    bool more = !evaluation->rest && modelled && session->state->seeds.len > 1 && attempt &&
+                task_verdict_is_green(&result->verdict) && is_faster(session->state, attempt);
+    if (!more && !evaluation->rest && modelled)
+        not_run_note(session, result);
+    verdict_emit(session, evaluation->attempt, &result->verdict);
+    if (session->halted || !attempt)
+        return;
+    if (modelled)
+        session->failures = result->failure.kind == ERR_ENVIRONMENT ? session->failures + 1 : 0;
+    bool running = session->state->steps[TUNE_STEP_VERIFY].is == TUNE_IS_RUNNING;
+    if (more && running)
+        verify_job(session, true);
+    else
+        verify_end(session, tune_state_attempt(session->state, evaluation->attempt));
+    if (!modelled || session->failures < 2 || !session->state->running)
+        return;
+    tune_give_up(session, "pause", "%s", result->failure.text);
+}
+
+/* -------------------------------------------------------------------------------- benchmarking */
+
+/* The numbers behind "faster" go with the word. */
+static void speed_emit(struct tune_session *session, int attempt,
+                       const struct task_verdict *verdict, struct task_ratio ratio,
+                       bool confirmed) {
+    cJSON *payload = cJSON_CreateObject();
+    cJSON_AddNumberToObject(payload, "attempt", attempt);
+    judgement_put(payload, "faster", &verdict->faster);
+    if (!isnan(ratio.ratio)) {
+        tune_json_put_number(payload, "ratio", ratio.ratio);
+        tune_json_put_number(payload, "low", ratio.low);
+        tune_json_put_number(payload, "high", ratio.high);
+        tune_json_put_number(payload, "seen", ratio.seen);
+        tune_json_put_bool(payload, "confirmed", confirmed);
+    }
+    tune_emit(session, "verdict", payload);
+}
+
+/* `first`: it was faster in an evaluation before this one, and has to be again. */
+static void speed_judge(struct tune_session *session, const struct tune_attempt *attempt,
+                        bool first) {
+    const struct tune_attempt *parent = tune_state_attempt(session->state, attempt->parent);
+    struct task_samples mine = {attempt->samples.at, attempt->samples.len, attempt->modelled};
+    struct task_samples theirs = {attempt->parent_samples.at, attempt->parent_samples.len,
+                                  attempt->modelled};
+    double parent_us = parent ? parent->latency_us : (double)NAN, own_us = attempt->latency_us;
+    /* A host that could not compare its samples has said why. */
+    if (!theirs.count && !attempt->modelled && attempt->verdict.faster == TUNE_ANSWER_INCONCLUSIVE)
+        return;
+    if (!mine.count)
+        mine = (struct task_samples){&own_us, 1, attempt->modelled};
+    if (!theirs.count)
+        theirs = (struct task_samples){&parent_us, 1, attempt->modelled};
+    struct task_verdict verdict = {0};
+    task_judge_speed(&verdict, theirs, mine);
+    bool confirmed = first && verdict.faster.answer == TASK_YES;
+    if (first && !confirmed) {
+        char now[sizeof verdict.faster.reason];
+        snprintf(now, sizeof now, "%s", verdict.faster.reason);
+        task_judge(&verdict.faster, TASK_INCONCLUSIVE, NOT_AGAIN "%.150s", now);
+    }
+    speed_emit(session, attempt->id, &verdict, task_ratio_of(theirs, mine), confirmed);
+}
+
+/* A device that is faster than the model's floor is a measurement gone wrong, or a kernel that does
+ * not do its work; unless the floor does not hold for the seed kernel either. */
+static void floor_judge(struct tune_session *session, const struct tune_attempt *attempt) {
+    const struct tune_attempt *seed = &session->state->attempts.at[0];
+    struct task_verdict verdict = {0};
+    if (!attempt->floor_modelled || seed->latency_us < seed->floor_us)
+        return;
+    task_judge_latency(&verdict, attempt->latency_us, attempt->floor_us);
+    if (verdict.credible.answer != TASK_NO)
+        return;
+    task_judge(&verdict.credible, TASK_NO,
+               "measured %.4g us, below the floor of %.4g us, which no "
+               "kernel can pass (modelled%s)",
+               attempt->latency_us, attempt->floor_us, attempt->lnc > 1 ? ", two cores" : "");
+    verdict_emit(session, attempt->id, &verdict);
+}
+
+bool tune_not_again(const struct tune_attempt *attempt) {
+    const char *why = attempt->verdict.faster_why;
+    return why && str_starts(str_of(why), NOT_AGAIN);
+}
+
+static void benchmark_start(struct tune_session *session, bool again) {
+    const struct tune_state *state = session->state;
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
+    struct runner_job job = {.no_verify = true, .incumbent_text = parent ? parent->source : NULL};
+    evaluation_start(session, TUNE_STEP_BENCHMARK, again, &job);
+}
+
+/* Whether it would become the incumbent by this measurement alone: a lucky one must not. */
+static bool wants_again(const struct tune_session *session, const struct tune_attempt *attempt) {
+    return !attempt->modelled && attempt->verdict.faster == TUNE_ANSWER_YES &&
+           attempt->verdict.credible != TUNE_ANSWER_NO &&
+           1 - 1 / attempt->vs_parent >= TUNE_MIN_GAIN && !session->halted;
+}
+
+static void benchmark_end(struct tune_session *session, int id, bool again) {
+    const struct tune_attempt *attempt = tune_state_attempt(session->state, id);
+    floor_judge(session, attempt);
+    attempt = tune_state_attempt(session->state, id);
+    speed_judge(session, attempt, again);
+    attempt = tune_state_attempt(session->state, id);
+    if (!again && wants_again(session, attempt)) {
+        tune_emit_log(session, TUNE_LEVEL_INFO, "benchmark",
+                      "faster; it is measured again in a new process before it becomes incumbent");
+        benchmark_start(session, true);
+        return;
+    }
+    tune_score(session, id);
+    attempt = tune_state_attempt(session->state, id);
+    struct buf text = {0};
+    clock_print_duration(&text, attempt->latency_us * 1e-6);
+    if (attempt->modelled)
+        buf_puts(&text, " (modelled)");
+    buf_printf(&text, ", %.3fx of attempt %d", attempt->vs_parent, attempt->parent);
+    tune_step_done(session, TUNE_STEP_BENCHMARK, TUNE_IS_OK, "%s", text.at);
+    buf_free(&text);
+}
+
+void tune_benchmark_start(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    /* A modelled latency came with the check and would be the same again. */
+    if (attempt->modelled) {
+        benchmark_end(session, attempt->id, false);
+        return;
+    }
+    tune_beside_ask(session, attempt);
+    benchmark_start(session, false);
+}
+
+static void benchmark_settle(struct tune_session *session, struct tune_evaluation *evaluation,
+                             struct runner_result *result) {
+    if (result->failure.kind != ERR_NONE) {
+        tune_step_done(session, TUNE_STEP_BENCHMARK, TUNE_IS_FAILED, "%s", result->failure.text);
+        return;
+    }
+    measured_emit(evaluation, result);
+    tune_beside_fill(session, evaluation->attempt);
+    struct task_verdict verdict = {.faster = result->verdict.faster};
+    if (verdict.faster.answer == TASK_INCONCLUSIVE &&
+        !tune_state_attempt(session->state, evaluation->attempt)->parent_samples.len)
+        verdict_emit(session, evaluation->attempt, &verdict);
+    if (!session->halted)
+        benchmark_end(session, evaluation->attempt, evaluation->rest);
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a candidate is held against before a compile, a device or a minute is spent on it: no
+ * cheating, no narrower types where the policy is "keep", nothing the release or the generation
+ * does not have. A finding closes the turn as a compiler's complaint does. Everything else that may
+ * be wrong with a kernel is the runner's to find. Programs are specialised on a worker thread. */
+#include <stdlib.h>
+
+#include "device/device.h"
+#include "nki/nki.h"
+#include "task/task.h"
+#include "runner/runner.h"
+#include "tune/trial/trial.h"
+
+/* A kernel that needs more is left to the runner. */
+#define MAX_INSTRUCTIONS 1000000
+#define MAX_BYTES ((size_t)1 << 30)
+#define MAX_FINDINGS 20
+
+struct inspection {
+    struct tune_inspection base; /* its session NULL: nobody waits for it any more */
+    struct arena *arena;
+    const char *path, *reference, *function, *source, *original;
+    const char *device, *release; /* release: NKI on the target; NULL */
+    bool keeps_precision, allows_original;
+    struct task_inputs *values; /* shapes; NULL: not known */
+    struct nki_input *inputs;
+    struct nki_facts *facts; /* of the original; made by the first inspection */
+    struct diag_list diags;
+    volatile int cancelled;
+};
+
+/* ---- on the worker thread ------------------------------------------------------------------- */
+
+static struct nki_program *specialise(struct inspection *own, const struct nki_tree *tree,
+                                      const struct device_generation *generation) {
+    struct diag_list ignored = {0};
+    struct nki_specialise_options options = {.function = own->function,
+                                             .generation = generation->generation,
+                                             .inputs = own->inputs,
+                                             .n_inputs = own->values->count,
+                                             .max_instructions = MAX_INSTRUCTIONS,
+                                             .max_bytes = MAX_BYTES,
+                                             .cancel = &own->cancelled};
+    struct nki_program *program = tree->errors ? NULL : nki_specialise(tree, &options, &ignored);
+    diag_free(&ignored);
+    return program;
+}
+
+/* What the generation does not have. Other limits are the runner's to tell. */
+static void check_generation(struct inspection *own, const struct nki_program *program,
+                             const struct device_generation *generation) {
+    struct diag_list found = {0};
+    device_unload(device_load(program, generation, &found));
+    for (size_t i = 0; i < found.all.len; i++) {
+        const struct diag *diag = &found.all.at[i];
+        bool late = !strcmp(diag->code, "hone-generation") || !strcmp(diag->code, "NCC_ESPP047");
+        if (late && diag->severity == DIAG_ERROR)
+            diag_add(&own->diags, DIAG_ERROR, diag->code, diag->file, diag->line, diag->column,
+                     "%s", diag->message);
+    }
+    diag_free(&found);
+}
+
+static void check_program(struct inspection *own, const struct nki_tree *tree,
+                          const struct nki_tree *original) {
+    const struct device_generation *generation = device_generation_find(own->device);
+    struct nki_program *program = generation ? specialise(own, tree, generation) : NULL;
+    struct nki_program *before =
+        program && !own->facts ? specialise(own, original, generation) : NULL;
+    if (before) {
+        own->facts = mem_alloc(1, sizeof *own->facts);
+        nki_facts_find(before, own->facts);
+    }
+    if (program && own->facts) {
+        struct nki_facts *facts = mem_alloc(1, sizeof *facts);
+        nki_facts_find(program, facts);
+        nki_facts_compare(facts, own->facts, own->keeps_precision, own->path, &own->diags);
+        free(facts);
+    }
+    if (program)
+        check_generation(own, program, generation);
+    nki_program_free(before);
+    nki_program_free(program);
+}
+
+static void work(void *data) {
+    struct inspection *own = data;
+    struct diag_list ignored = {0};
+    struct nki_tree *original = nki_parse(own->path, str_of(own->original), &ignored);
+    /* Held to the list also where the kernel it all began with does not parse: what the parser does
+     * not take cannot be looked at, and is not run. */
+    struct nki_tree *tree = nki_parse(own->path, str_of(own->source), &own->diags);
+    struct nki_candidate_options options = {.original = original,
+                                            .allows_original = own->allows_original,
+                                            .release = own->release,
+                                            .looks_for_types = own->keeps_precision && !own->values,
+                                            .path = own->path,
+                                            .reference = own->reference};
+    nki_lint_candidate(tree, &options, &own->diags);
+    if (own->values && !own->diags.errors && !original->errors)
+        check_program(own, tree, original);
+    nki_tree_free(original);
+    nki_tree_free(tree);
+    diag_free(&ignored);
+}
+
+/* ---- what comes of it ----------------------------------------------------------------------- */
+
+static const char *help_of(const char *code) {
+    size_t count = 0;
+    const struct nki_lint_rule *rules = nki_lint_rules(&count);
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(rules[i].code, code))
+            return rules[i].help;
+    return NULL;
+}
+
+static void tell(struct tune_session *session, int attempt, const struct diag_list *diags,
+                 struct buf *why) {
+    size_t told = 0;
+    for (size_t i = 0; i < diags->all.len && told < MAX_FINDINGS; i++) {
+        struct diag diag = diags->all.at[i];
+        const char *help = help_of(diag.code);
+        struct buf text = {0};
+        buf_printf(&text, "%s%s%s", diag.message, help ? ". " : "", help ? help : "");
+        if (diag.severity == DIAG_ERROR && !why->len)
+            buf_printf(why, "refused before it was run: line %d: %s", diag.line, diag.message);
+        diag.message = text.at;
+        tune_diagnostic_emit(session, attempt, &diag, 0);
+        buf_free(&text);
+        told++;
+    }
+}
+
+static void settle(struct tune_session *session, struct inspection *own) {
+    struct buf why = {0};
+    if (own->facts && !session->original) {
+        session->original = own->facts;
+        own->facts = NULL;
+    }
+    tell(session, session->state->current, &own->diags, &why);
+    if (session->halted)
+        ;
+    else if (why.len)
+        tune_verify_refuse(session, why.at);
+    else
+        tune_verify_go_on(session);
+    buf_free(&why);
+}
+
+static void inspection_free(struct inspection *own) {
+    free(own->facts);
+    task_inputs_free(own->values);
+    diag_free(&own->diags);
+    arena_free(own->arena);
+    free(own);
+}
+
+static void unlist(struct inspection *own) {
+    struct tune_inspection **place = &own->base.work.session->inspections;
+    while (*place && *place != &own->base)
+        place = &(*place)->next;
+    if (*place)
+        *place = own->base.next;
+}
+
+static void done(void *data) {
+    struct inspection *own = data;
+    struct tune_session *session = own->base.work.session;
+    if (session) {
+        unlist(own);
+        int before = tune_enter(session, own->base.work.lane);
+        settle(session, own);
+        tune_leave(session, before);
+    }
+    inspection_free(own);
+    if (session)
+        tune_advance(session);
+}
+
+/* ---- starting it ---------------------------------------------------------------------------- */
+
+static const char *keep(struct inspection *own, const char *text) {
+    return text ? arena_strdup(own->arena, text) : NULL;
+}
+
+static void inputs_find(struct inspection *own, const struct tune_state *state) {
+    int64_t seed = state->seeds.len ? state->seeds.at[0] : 0;
+    if (state->reference_path)
+        own->values = task_inputs_cached(state->reference_path, seed, true);
+    if (!own->values)
+        return;
+    own->inputs = ARENA_ARRAY(own->arena, struct nki_input, own->values->count + 1);
+    for (size_t i = 0; i < own->values->count; i++)
+        runner_input_of(&own->values->values[i], &own->inputs[i]);
+}
+
+static void cancel(struct tune_inspection *inspection) {
+    struct inspection *own = (struct inspection *)inspection;
+    unlist(own);
+    inspection->work.session = NULL;
+    own->cancelled = 1;
+}
+
+static struct inspection *inspection_new(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    struct inspection *own = mem_alloc(1, sizeof *own);
+    own->base.work = tune_work_of(session, TUNE_STEP_VERIFY);
+    own->base.cancel = cancel;
+    own->arena = arena_new();
+    own->path = keep(own, state->kernel_path ? state->kernel_path : "kernel.py");
+    own->reference = keep(own, state->reference_path);
+    own->function = keep(own, state->function);
+    own->source = keep(own, attempt->source);
+    own->original = keep(own, state->attempts.at[0].source);
+    own->device = keep(own, device_name(state->device));
+    own->release = keep(own, state->nki);
+    own->allows_original = state->allows_seed;
+    own->keeps_precision = !state->precision || strcmp(state->precision, "any") != 0;
+    if (session->original)
+        own->facts = mem_dup(session->original, sizeof *own->facts);
+    inputs_find(own, state);
+    return own;
+}
+
+/* ---- the kernel it all begins with ---------------------------------------------------------- */
+
+#define MAX_TOLD 6
+
+static void tell_beyond(struct tune_session *session, const struct diag_list *found) {
+    struct buf text = {0};
+    size_t count = found->all.len, told = MIN_OF(count, MAX_TOLD);
+    for (size_t i = 0; i < told; i++)
+        buf_printf(&text, "%sline %d: %s", i ? "; " : "", found->all.at[i].line,
+                   found->all.at[i].message);
+    if (count > told)
+        buf_printf(&text, "; and %zu more", count - told);
+    tune_emit_log(session, TUNE_LEVEL_WARNING, "guard",
+                  "the kernel itself goes beyond what candidates may use (%s). %s", text.at,
+                  session->state->allows_seed
+                      ? "It is allowed to candidates, too"
+                      : "It stays where it stands; new code may not use it unless you allow it "
+                        "(:allow, or seed_names = yes)");
+    buf_free(&text);
+}
+
+void tune_beyond_tell(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    struct diag_list ignored = {0}, found = {0};
+    const char *path = state->kernel_path ? state->kernel_path : "kernel.py";
+    struct nki_tree *tree = nki_parse(path, str_of(state->kernel_source), &ignored);
+    struct nki_candidate_options options = {
+        .release = state->nki, .path = path, .reference = state->reference_path};
+    nki_lint_beyond(tree, &options, &found);
+    if (found.all.len)
+        tell_beyond(session, &found);
+    nki_tree_free(tree);
+    diag_free(&ignored);
+    diag_free(&found);
+}
+
+void tune_inspect(struct tune_session *session) {
+    struct inspection *own = inspection_new(session);
+    if (!own->values) { /* the sources alone are a matter of milliseconds */
+        work(own);
+        settle(session, own);
+        inspection_free(own);
+        return;
+    }
+    own->base.next = session->inspections;
+    session->inspections = &own->base;
+    loop_job_start_owned(session->loop, work, done, own);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Asking the compiler what it predicts, apart from an evaluation. A host tells it with each kernel
+ * it compiles. On this machine it is asked where a setting names the SDK's wheels; and before a
+ * host compiles anything where candidates are pruned by it, here or, without wheels here, by a job
+ * for the host that does nothing else. No answer is an answer too: things go on without. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tune/trial/trial.h"
+#include "tune/state/state.h"
+
+/* One question about one attempt. */
+struct question {
+    struct tune_opinion *opinion;
+    struct question *next;
+    struct runner *here; /* one of the two, while it is under way */
+    void *there;
+    int attempt, lane;
+    char hash[33]; /* of that attempt's source */
+};
+
+struct tune_opinion {
+    struct tune_session *session;
+    struct question *questions; /* newest first; those of earlier turns are not asked again */
+    int asked;                  /* tells jobs for a host apart */
+};
+
+static bool pends(const struct question *question) {
+    return question->here || question->there;
+}
+
+static struct question *question_of(const struct tune_opinion *opinion,
+                                    const struct tune_attempt *attempt) {
+    struct question *at = opinion && attempt ? opinion->questions : NULL;
+    while (at && (at->attempt != attempt->id || strcmp(at->hash, attempt->hash) != 0))
+        at = at->next;
+    return at;
+}
+
+/* Said once, by the first that comes: the evaluation of a host says the same. */
+static void tell(struct question *question, const struct runner_prediction *found) {
+    struct tune_session *session = question->opinion->session;
+    const struct tune_attempt *attempt = tune_state_attempt(session->state, question->attempt);
+    if (session->halted || !attempt || strcmp(attempt->hash, question->hash) != 0 ||
+        !(found->us > 0) || tune_predicted(attempt))
+        return;
+    int before = tune_enter(session, question->lane);
+    tune_predicted_emit(session, question->attempt, found);
+    tune_leave(session, before);
+}
+
+static void on_done(void *data, struct runner_result *result) {
+    struct question *question = data;
+    struct tune_session *session = question->opinion->session;
+    question->here = NULL;
+    question->there = NULL;
+    tell(question, &result->prediction);
+    tune_evaluation_go_on(session);
+}
+
+static struct tune_opinion *opinion_of(struct tune_session *session) {
+    if (!session->opinion) {
+        session->opinion = mem_alloc(1, sizeof *session->opinion);
+        session->opinion->session = session;
+    }
+    return session->opinion;
+}
+
+static void start(struct question *question, const struct tune_attempt *attempt) {
+    struct tune_session *session = question->opinion->session;
+    const struct tune_state *state = session->state;
+    char occasion[32];
+    snprintf(occasion, sizeof occasion, "prediction.%d", ++question->opinion->asked);
+    struct runner_job job = {.kernel_path = state->kernel_path,
+                             .kernel_text = attempt->source,
+                             .kernel_name = state->function,
+                             .device = state->device,
+                             .reference_path = state->reference_path,
+                             .session = state->id,
+                             .seeds = state->seeds.at,
+                             .seed_count = MIN_OF(state->seeds.len, 1),
+                             .occasion = occasion,
+                             .predict_only = true,
+                             .wall = {config_get(session->config, "wall", "level", NULL),
+                                      config_get(session->config, "wall", "read", NULL)}};
+    struct runner_callbacks callbacks = {NULL, on_done, question};
+    struct err err = {0};
+    if (state->nki_python)
+        question->here = runner_predict(session->loop, &job, state->nki_python, &callbacks, &err);
+    else
+        question->there = session->place.start(session->place.self, &job, &callbacks, &err);
+    if (!pends(question))
+        tune_emit_log(session, TUNE_LEVEL_INFO, "predict", "the compiler is not asked: %s",
+                      err.text);
+}
+
+/* Before a host compiles the kernel only where its opinion counts already then; the seed kernel is
+ * never pruned, and the host says the same of it. */
+static bool is_wanted(const struct tune_session *session, const struct tune_attempt *attempt) {
+    const struct tune_state *state = session->state;
+    bool early = !session->place.modelled && !isnan(session->prune) &&
+                 state->prune_by != TUNE_PRUNE_MODEL && (attempt->id || state->nki_python);
+    if (state->model || tune_predicted(attempt))
+        return false;
+    return early || (session->place.modelled && state->nki_python);
+}
+
+void tune_opinion_ask(struct tune_session *session, const struct tune_attempt *attempt) {
+    if (!is_wanted(session, attempt) || question_of(session->opinion, attempt))
+        return;
+    struct tune_opinion *opinion = opinion_of(session);
+    struct question *question = mem_alloc(1, sizeof *question);
+    *question = (struct question){.opinion = opinion,
+                                  .next = opinion->questions,
+                                  .attempt = attempt->id,
+                                  .lane = session->lane};
+    memcpy(question->hash, attempt->hash, sizeof question->hash);
+    opinion->questions = question;
+    start(question, attempt);
+}
+
+bool tune_opinion_pends(const struct tune_session *session, int attempt) {
+    const struct question *question =
+        question_of(session->opinion, tune_state_attempt(session->state, attempt));
+    return question && pends(question);
+}
+
+/* The place, which is freed after this, ends its own jobs without calling back. */
+void tune_opinion_free(struct tune_session *session) {
+    struct tune_opinion *opinion = session->opinion;
+    session->opinion = NULL;
+    while (opinion && opinion->questions) {
+        struct question *first = opinion->questions;
+        opinion->questions = first->next;
+        runner_drop(first->here);
+        free(first);
+    }
+    free(opinion);
+}

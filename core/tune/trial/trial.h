@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Trying a kernel: what is said about it before it is run, evaluations and what they tell, the
+ * device model and the compiler beside them. */
+#ifndef HONE_TUNE_TRIAL_H
+#define HONE_TUNE_TRIAL_H
+
+#include "tune/session/inner.h"
+
+/* evaluate.c: the profile (baseline), verify and benchmark steps. */
+void tune_baseline_start(struct tune_session *session);
+void tune_verify_start(struct tune_session *session);
+void tune_benchmark_start(struct tune_session *session);
+/* Whether it was faster at first and not in the second evaluation, which has to confirm it. */
+bool tune_not_again(const struct tune_attempt *attempt);
+
+/* inspect.c: what is said about a candidate before anything is spent on it: tune_verify_go_on or
+ * tune_verify_refuse comes of it, at once or later. The second gives up one that is under way. */
+void tune_inspect(struct tune_session *session);
+/* Tells in the log what the kernel it all begins with uses beyond what candidates may. */
+void tune_beyond_tell(struct tune_session *session);
+void tune_verify_go_on(struct tune_session *session);
+/* The candidate is not run: `why` stands where a compiler's complaint would. */
+void tune_verify_refuse(struct tune_session *session, const char *why);
+void tune_diagnostic_emit(struct tune_session *session, int attempt, const struct diag *diag,
+                          int64_t heard);
+
+/* hear.c: a runner_event_fn for a struct tune_evaluation. */
+struct runner_event;
+void tune_evaluation_hear(void *evaluation, const struct runner_event *event);
+
+/* Metrics, lines and bounds of a result as members of an event. */
+void tune_result_put(cJSON *payload, const struct runner_result *result);
+/* The model answered: what waited for it goes on. */
+void tune_evaluation_go_on(struct tune_session *session);
+
+/* beside.c: the device model beside a place that measures. It is asked for what a device does not
+ * tell: the floor, what the lines cost. */
+void tune_beside_ask(struct tune_session *session, const struct tune_attempt *attempt);
+/* Whether its answer about the attempt is still to come. */
+bool tune_beside_pends(const struct tune_session *session, int attempt);
+/* The latency it gives; NAN when there is no answer. */
+double tune_beside_latency(const struct tune_session *session, int attempt);
+/* Puts its answer, if there is one, where the measured result has nothing. */
+void tune_beside_fill(struct tune_session *session, int attempt);
+void tune_beside_free(struct tune_session *session);
+
+/* hear.c: the compiler's prediction of an attempt as an event. */
+void tune_predicted_emit(struct tune_session *session, int attempt,
+                         const struct runner_prediction *found);
+
+/* opinion.c: asks for it, where it is wanted before or beside an evaluation. */
+void tune_opinion_ask(struct tune_session *session, const struct tune_attempt *attempt);
+bool tune_opinion_pends(const struct tune_session *session, int attempt);
+void tune_opinion_free(struct tune_session *session);
+/* held.c: whether what the attempt's plan predicted held, as an event. */
+void tune_score(struct tune_session *session, int attempt);
+
+#endif
