@@ -244,9 +244,9 @@ static void enter_memory(struct walk *w, uint32_t block, uint32_t instr) {
 
 static bool loads_from_inputs(const struct device_image *image, uint32_t i) {
     const struct nki_instr *instr = &image->program->instrs.at[i];
-    if (instr->op != NKI_OP_DMA_COPY || instr->operands[1].kind != NKI_OPERAND_AP)
+    if (instr->op != NKI_OP_DMA_COPY || instr->operands[NKI_DMA_COPY_src].kind != NKI_OPERAND_AP)
         return false;
-    const struct nki_ap *src = instr->operands[1].ap;
+    const struct nki_ap *src = instr->operands[NKI_DMA_COPY_src].ap;
     return image->program->storages.at[src->storage].space == NKI_HBM &&
            !image->written[src->storage];
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 static check_fn *const checks[NKI_OP_COUNT] = {
-#define INSTR(id, name, parameters, legacy, engines, check, ...) check_##check,
+#define INSTR(id, name, engines, check, ...) check_##check,
 #include "nki/program/instructions.def"
 #undef INSTR
 };
@@ -77,26 +77,7 @@ int64_t check_enum(const struct check *c, size_t k, int64_t missing) {
 }
 
 const char *check_param(const struct check *c, size_t k) {
-    static const char *const names[] = {"dst",        "src",          "data",
-                                        "data1",      "data2",        "op",
-                                        "op0",        "op1",          "operand0",
-                                        "operand1",   "stationary",   "moving",
-                                        "bias",       "scale",        "reduce_op",
-                                        "reduce_res", "predicate",    "on_true",
-                                        "on_false",   "on_true_tile", "on_false_value",
-                                        "vals",       "index",        "indices",
-                                        "src_buffer", "segment_ids",  "data0",
-                                        "initial",    "imm0",         "imm1",
-                                        "bound0",     "bound1",       "max_value",
-                                        "value",      "dst_idx",      "srcs",
-                                        "cmp_op",     "comp_op0",     "comp_op1",
-                                        "pattern",    "shuffle_mask", "axis",
-                                        "accumulate", "prob",         "imm",
-                                        "reduce_init"};
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (nki_operand_index(c->op, names[i]) == (int)k)
-            return names[i];
-    return "operand";
+    return nki_op_row(c->op)->params[k].name;
 }
 
 enum nki_space check_space(const struct check *c, const struct nki_ap *ap) {
@@ -107,47 +88,21 @@ bool check_on_chip(const struct check *c, const struct nki_ap *ap) {
     return check_space(c, ap) != NKI_HBM;
 }
 
-static bool is_number(const struct nki_operand *operand) {
-    return operand->kind == NKI_OPERAND_INT || operand->kind == NKI_OPERAND_FLOAT ||
-           operand->kind == NKI_OPERAND_BOOL || operand->kind == NKI_OPERAND_REG;
-}
-
-static bool has_kind(const struct nki_operand *operand, char kind) {
-    bool none = operand->kind == NKI_OPERAND_NONE, tile = operand->kind == NKI_OPERAND_AP;
-    switch (kind) {
-    case 't': return tile;
-    case 'T': return tile || none;
-    case 'v': return tile || is_number(operand);
-    case 'V': return tile || none || is_number(operand);
-    case 'f': return operand->kind == NKI_OPERAND_FUNC;
-    case 'F': return none || operand->kind == NKI_OPERAND_FUNC;
-    case 'n': return is_number(operand);
-    case 'N': return none || is_number(operand);
-    case 'b': return none || operand->kind == NKI_OPERAND_BOOL;
-    case 'e': return none || operand->kind == NKI_OPERAND_ENUM || operand->kind == NKI_OPERAND_INT;
-    case 'i': return operand->kind == NKI_OPERAND_INTS;
-    case 'I': return none || operand->kind == NKI_OPERAND_INTS;
-    case 'l': return operand->kind == NKI_OPERAND_APS && operand->n > 0;
-    default: return true;
-    }
-}
-
-static const char *kind_text(char kind) {
-    switch (kind) {
-    case 't':
-    case 'T': return "a tile";
-    case 'v':
-    case 'V': return "a tile or a number";
-    case 'f':
-    case 'F': return "an operator such as nl.add";
-    case 'n':
-    case 'N': return "a number";
-    case 'b': return "True or False";
-    case 'e': return "a member of its enumeration";
-    case 'i':
-    case 'I': return "a list of integers";
-    default: return "a list of tiles";
-    }
+static const char *takes_text(unsigned takes) {
+    static const struct {
+        enum nki_operand_kind kind;
+        const char *text;
+    } texts[] = {
+        {NKI_OPERAND_FLOAT, "a number"},          {NKI_OPERAND_FUNC, "an operator such as nl.add"},
+        {NKI_OPERAND_BOOL, "True or False"},      {NKI_OPERAND_ENUM, "a member of its enumeration"},
+        {NKI_OPERAND_INTS, "a list of integers"},
+    };
+    if (takes >> NKI_OPERAND_AP & 1)
+        return takes >> NKI_OPERAND_FLOAT & 1 ? "a tile or a number" : "a tile";
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        if (takes >> texts[i].kind & 1)
+            return texts[i].text;
+    return "a list of tiles";
 }
 
 static bool check_register(struct check *c, const struct nki_operand *operand) {
@@ -158,10 +113,15 @@ static bool check_register(struct check *c, const struct nki_operand *operand) {
     return false;
 }
 
+static bool may_be(const struct nki_param *param, const struct nki_operand *operand) {
+    bool empty = operand->kind == NKI_OPERAND_APS && operand->n == 0;
+    return (param->takes >> operand->kind & 1) && !empty;
+}
+
 /* Every operand is of a kind that its parameter takes. */
 static bool check_kinds(struct check *c) {
-    const char *kinds = device_kinds(c->op);
-    size_t n = strlen(kinds);
+    const struct nki_op_row *row = nki_op_row(c->op);
+    size_t n = row->n_params;
     if (c->instr->n_operands != n) {
         check_error(c, "", "%u operands where the instruction has %zu", c->instr->n_operands, n);
         return false;
@@ -169,8 +129,9 @@ static bool check_kinds(struct check *c) {
     bool ok = true;
     for (size_t k = 0; k < n; k++) {
         const struct nki_operand *operand = &c->instr->operands[k];
-        if (!has_kind(operand, kinds[k])) {
-            check_error(c, "", "%s must be %s%s", check_param(c, k), kind_text(kinds[k]),
+        if (!may_be(&row->params[k], operand)) {
+            check_error(c, "", "%s must be %s%s", check_param(c, k),
+                        takes_text(row->params[k].takes),
                         operand->kind == NKI_OPERAND_NONE ? ", and is missing" : "");
             ok = false;
         }
@@ -330,8 +291,11 @@ static bool is_int32(const struct nki_ap *ap) {
     return ap && (ap->dtype == DTYPE_INT32 || ap->dtype == DTYPE_UINT32);
 }
 
+/* Of a tensor_tensor. */
 static bool all_int32(const struct check *c) {
-    return is_int32(check_tile(c, 0)) && is_int32(check_tile(c, 1)) && is_int32(check_tile(c, 2));
+    return is_int32(check_tile(c, NKI_TENSOR_TENSOR_dst)) &&
+           is_int32(check_tile(c, NKI_TENSOR_TENSOR_data1)) &&
+           is_int32(check_tile(c, NKI_TENSOR_TENSOR_data2));
 }
 
 static bool has_op(const struct check *c, enum nki_func func) {
@@ -351,7 +315,8 @@ static bool has_bitvec(const struct check *c) {
 /* The Vector engine transposes 32 x 32 at most and may write SBUF; the Tensor engine reads SBUF and
  * writes PSUM. */
 static enum nki_engine transpose_engine(const struct check *c) {
-    const struct nki_ap *dst = check_tile(c, 0), *src = check_tile(c, 1);
+    const struct nki_ap *dst = check_tile(c, NKI_NC_TRANSPOSE_dst);
+    const struct nki_ap *src = check_tile(c, NKI_NC_TRANSPOSE_data);
     bool pe = check_space(c, dst) == NKI_PSUM && check_space(c, src) == NKI_SBUF;
     bool small = src->count[0] <= 32 && nki_ap_free(src) <= 32;
     return pe && !small ? NKI_ENGINE_TENSOR : small ? NKI_ENGINE_VECTOR : NKI_ENGINE_TENSOR;
@@ -376,7 +341,9 @@ static bool legacy_activation(const struct check *c) {
     for (size_t k = 0; k < c->instr->n_operands; k++) {
         const struct nki_ap *ap = check_tile(c, k);
         enum nki_func func = check_func(c, k);
-        if (ap && (!is_float(ap->dtype) || nki_ap_free(ap) < 2) && k < 2)
+        enum nki_role role = nki_op_row(c->op)->params[k].role;
+        bool wide = role == NKI_ROLE_WRITES || role == NKI_ROLE_STREAMS;
+        if (ap && wide && (!is_float(ap->dtype) || nki_ap_free(ap) < 2))
             return false;
         if (func != NKI_FUNC_NONE && func != NKI_FUNC_MULTIPLY && func != NKI_FUNC_ADD &&
             func != NKI_FUNC_SUBTRACT)

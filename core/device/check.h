@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The limits of the hardware. check.c walks the program and holds what is common to all
  * instructions; check_move.c and check_compute.c hold one function per `check` name of
- * nki/instructions.def. Private to this folder. */
+ * nki/program/instructions.def. Private to this folder. */
 #ifndef HONE_DEVICE_CHECK_H
 #define HONE_DEVICE_CHECK_H
 
@@ -57,7 +57,7 @@ bool check_no_packed(struct check *c); /* no tile of a x4 dtype */
 bool check_generation(struct check *c, enum nki_generation least);
 bool check_one_class(struct check *c, size_t op0, size_t op1);
 
-#define INSTR(id, name, parameters, legacy, engines, check, ...) check_fn check_##check;
+#define INSTR(id, name, engines, check, ...) check_fn check_##check;
 #include "nki/program/instructions.def"
 #undef INSTR
 

@@ -3,7 +3,6 @@
  * destination; and of the scaled formats of trn3. Source: the ISA reference of nki.isa.nc_matmul,
  * nc_matmul_mx and quantize_mx (NKI 0.6). */
 #include "device/check.h"
-#include "device/operands.h"
 
 #define PE_ROWS 128 /* contraction and stationary columns, all generations */
 #define PSUM_BANK_BYTES 2048
@@ -33,17 +32,18 @@ static bool check_input_type(struct check *c, size_t k) {
 }
 
 static void check_types(struct check *c, const struct nki_ap *dst) {
-    if (!check_input_type(c, MATMUL_STATIONARY) || !check_input_type(c, MATMUL_MOVING))
+    if (!check_input_type(c, NKI_NC_MATMUL_stationary) ||
+        !check_input_type(c, NKI_NC_MATMUL_moving))
         return;
-    enum dtype a = check_tile(c, MATMUL_STATIONARY)->dtype;
-    enum dtype b = check_tile(c, MATMUL_MOVING)->dtype;
+    enum dtype a = check_tile(c, NKI_NC_MATMUL_stationary)->dtype;
+    enum dtype b = check_tile(c, NKI_NC_MATMUL_moving)->dtype;
     bool mixed = (a == DTYPE_FLOAT8_E4M3FN && b == DTYPE_FLOAT8_E4M3) ||
                  (b == DTYPE_FLOAT8_E4M3FN && a == DTYPE_FLOAT8_E4M3);
     if (is_wide(a) != is_wide(b) || mixed)
         check_error(c, "", "stationary is %s and moving is %s; %s", dtype_name(a), dtype_name(b),
                     mixed ? "the two e4m3 formats do not mix"
                           : "with one in float32 or tfloat32 the other must be too");
-    bool transpose = check_enum(c, MATMUL_TRANSPOSE, 0) != 0;
+    bool transpose = check_enum(c, NKI_NC_MATMUL_is_transpose, 0) != 0;
     bool late = dst->dtype == DTYPE_BFLOAT16 && c->generation >= NKI_GEN4;
     if (dst->dtype != DTYPE_FLOAT32 && !late && !(transpose && dst->dtype == a) && !c->legacy)
         check_error(c, "", "dst is %s; products accumulate in float32%s", dtype_name(dst->dtype),
@@ -67,7 +67,7 @@ static void check_bank(struct check *c, const struct nki_ap *dst) {
 }
 
 static void check_sizes(struct check *c, int64_t m, int64_t n, int64_t k) {
-    const struct nki_ap *dst = check_tile(c, MATMUL_DST);
+    const struct nki_ap *dst = check_tile(c, NKI_NC_MATMUL_dst);
     int64_t most = c->generation < NKI_GEN4 ? 512 : dst->dtype == DTYPE_BFLOAT16 ? 8192 : 4096;
     if (m > PE_ROWS)
         check_error(c, "err_size_of_dimension_exceed_arch_limit",
@@ -77,23 +77,24 @@ static void check_sizes(struct check *c, int64_t m, int64_t n, int64_t k) {
         check_error(c, "err_size_of_dimension_exceed_arch_limit",
                     "moving has %lld free elements, at most %lld are possible", (long long)n,
                     (long long)most);
-    if (check_tile(c, MATMUL_MOVING)->count[0] != k)
+    if (check_tile(c, NKI_NC_MATMUL_moving)->count[0] != k)
         check_error(c, "err_num_partition_mismatch",
                     "stationary has %lld partitions and moving %d; both hold the contraction",
-                    (long long)k, check_tile(c, MATMUL_MOVING)->count[0]);
+                    (long long)k, check_tile(c, NKI_NC_MATMUL_moving)->count[0]);
     if (dst->count[0] != m || nki_ap_free(dst) != n)
         check_error(c, "", "dst is %d x %lld, the product is %lld x %lld", dst->count[0],
                     (long long)nki_ap_free(dst), (long long)m, (long long)n);
 }
 
 static bool check_double_row(struct check *c) {
-    const struct nki_ap *a = check_tile(c, MATMUL_STATIONARY), *b = check_tile(c, MATMUL_MOVING);
+    const struct nki_ap *a = check_tile(c, NKI_NC_MATMUL_stationary),
+                        *b = check_tile(c, NKI_NC_MATMUL_moving);
     if (!check_generation(c, NKI_GEN3))
         return false;
     if (!is_fp8(a->dtype) || !is_fp8(b->dtype))
         check_error(c, "", "double_row takes 8-bit floats, these are %s and %s",
                     dtype_name(a->dtype), dtype_name(b->dtype));
-    if (check_enum(c, MATMUL_TRANSPOSE, 0))
+    if (check_enum(c, NKI_NC_MATMUL_is_transpose, 0))
         check_error(c, "", "double_row cannot transpose");
     if (nki_ap_free(a) % 2 == 0 && nki_ap_free(b) % 2 == 0)
         return true;
@@ -106,7 +107,7 @@ static bool check_double_row(struct check *c) {
 
 /* Row and column tiling: the operands must fit the part of the array they name. */
 static void check_tiling(struct check *c, int64_t k, int64_t m) {
-    const struct nki_operand *size = &c->instr->operands[MATMUL_TILE_SIZE];
+    const struct nki_operand *size = &c->instr->operands[NKI_NC_MATMUL_tile_size];
     if (size->kind != NKI_OPERAND_INTS || size->n == 0)
         return;
     if (size->n != 2) {
@@ -119,10 +120,10 @@ static void check_tiling(struct check *c, int64_t k, int64_t m) {
 }
 
 void check_matmul(struct check *c) {
-    const struct nki_ap *dst = check_tile(c, MATMUL_DST);
-    const struct nki_ap *stationary = check_tile(c, MATMUL_STATIONARY);
-    int64_t m = nki_ap_free(stationary), n = nki_ap_free(check_tile(c, MATMUL_MOVING));
-    if (check_enum(c, MATMUL_PERF_MODE, PERF_NONE) == PERF_DOUBLE_ROW) {
+    const struct nki_ap *dst = check_tile(c, NKI_NC_MATMUL_dst);
+    const struct nki_ap *stationary = check_tile(c, NKI_NC_MATMUL_stationary);
+    int64_t m = nki_ap_free(stationary), n = nki_ap_free(check_tile(c, NKI_NC_MATMUL_moving));
+    if (check_enum(c, NKI_NC_MATMUL_perf_mode, NKI_PERF_NONE) == NKI_PERF_DOUBLE_ROW) {
         if (!check_double_row(c))
             return;
         m /= 2;
@@ -155,9 +156,9 @@ static void check_scales(struct check *c, size_t data, size_t scale) {
 }
 
 void check_matmul_mx(struct check *c) {
-    const struct nki_ap *dst = check_tile(c, MATMUL_MX_DST);
-    const struct nki_ap *a = check_tile(c, MATMUL_MX_STATIONARY);
-    const struct nki_ap *b = check_tile(c, MATMUL_MX_MOVING);
+    const struct nki_ap *dst = check_tile(c, NKI_NC_MATMUL_MX_dst);
+    const struct nki_ap *a = check_tile(c, NKI_NC_MATMUL_MX_stationary);
+    const struct nki_ap *b = check_tile(c, NKI_NC_MATMUL_MX_moving);
     if (!check_generation(c, NKI_GEN4))
         return;
     if (dtype_kind(a->dtype) != 'x' || dtype_kind(b->dtype) != 'x')
@@ -166,12 +167,13 @@ void check_matmul_mx(struct check *c) {
     if (dst->dtype != DTYPE_FLOAT32 && dst->dtype != DTYPE_BFLOAT16)
         check_error(c, "", "dst is %s; float32 and bfloat16 are possible", dtype_name(dst->dtype));
     check_sizes(c, nki_ap_free(a), nki_ap_free(b), a->count[0]);
-    check_scales(c, MATMUL_MX_STATIONARY, MATMUL_MX_STATIONARY_SCALE);
-    check_scales(c, MATMUL_MX_MOVING, MATMUL_MX_MOVING_SCALE);
+    check_scales(c, NKI_NC_MATMUL_MX_stationary, NKI_NC_MATMUL_MX_stationary_scale);
+    check_scales(c, NKI_NC_MATMUL_MX_moving, NKI_NC_MATMUL_MX_moving_scale);
 }
 
 void check_quantize_mx(struct check *c) {
-    const struct nki_ap *dst = check_tile(c, QUANTIZE_DST), *src = check_tile(c, QUANTIZE_SRC);
+    const struct nki_ap *dst = check_tile(c, NKI_QUANTIZE_MX_dst),
+                        *src = check_tile(c, NKI_QUANTIZE_MX_src);
     if (!check_generation(c, NKI_GEN4))
         return;
     if (!is_fp8_x4(dst->dtype))
@@ -179,9 +181,9 @@ void check_quantize_mx(struct check *c) {
                     dtype_name(dst->dtype));
     if (src->dtype != DTYPE_BFLOAT16 && src->dtype != DTYPE_FLOAT16)
         check_error(c, "", "src is %s; bfloat16 and float16 are possible", dtype_name(src->dtype));
-    check_same_partitions(c, QUANTIZE_DST, QUANTIZE_SRC);
+    check_same_partitions(c, NKI_QUANTIZE_MX_dst, NKI_QUANTIZE_MX_src);
     if (nki_ap_free(src) != 4 * nki_ap_free(dst))
         check_error(c, "", "src has %lld elements per partition, dst packs %lld",
                     (long long)nki_ap_free(src), (long long)(4 * nki_ap_free(dst)));
-    check_scales(c, QUANTIZE_DST, QUANTIZE_SCALE);
+    check_scales(c, NKI_QUANTIZE_MX_dst, NKI_QUANTIZE_MX_dst_scale);
 }

@@ -2,11 +2,10 @@
 /* Limits of the instructions that move data: DMA, copies, transposes, shuffles and gathers.
  * Source: the NKI ISA reference of NKI 0.6. */
 #include "device/check.h"
-#include "device/operands.h"
 
 static void check_dge(struct check *c, size_t mode) {
-    const struct nki_ap *dst = check_tile(c, 0), *src = check_tile(c, 1);
-    if (check_enum(c, mode, DGE_UNKNOWN) != DGE_HWDGE)
+    const struct nki_ap *dst = check_tile(c, NKI_DST), *src = check_tile(c, NKI_DMA_COPY_src);
+    if (check_enum(c, mode, NKI_DGE_UNKNOWN) != NKI_DGE_HWDGE)
         return;
     if (!check_generation(c, NKI_GEN3))
         return;
@@ -31,17 +30,18 @@ static void check_count(struct check *c, const struct nki_ap *dst, const struct 
 }
 
 void check_dma(struct check *c) {
-    const struct nki_ap *dst = check_tile(c, DMA_COPY_DST), *src = check_tile(c, DMA_COPY_SRC);
+    const struct nki_ap *dst = check_tile(c, NKI_DMA_COPY_dst),
+                        *src = check_tile(c, NKI_DMA_COPY_src);
     check_count(c, dst, src);
     check_cast(c, dst, src);
-    check_dge(c, DMA_COPY_DGE);
+    check_dge(c, NKI_DMA_COPY_dge_mode);
 }
 
 void check_dma_transpose(struct check *c) {
-    const struct nki_ap *dst = check_tile(c, DMA_TRANSPOSE_DST);
-    const struct nki_ap *src = check_tile(c, DMA_TRANSPOSE_SRC);
+    const struct nki_ap *dst = check_tile(c, NKI_DMA_TRANSPOSE_dst);
+    const struct nki_ap *src = check_tile(c, NKI_DMA_TRANSPOSE_src);
     check_count(c, dst, src);
-    check_same_dtype(c, DMA_TRANSPOSE_DST, DMA_TRANSPOSE_SRC);
+    check_same_dtype(c, NKI_DMA_TRANSPOSE_dst, NKI_DMA_TRANSPOSE_src);
     if (check_space(c, dst) == NKI_HBM)
         check_refuse_memory(c, dst, "dst of a DMA transpose must be in SBUF");
     if (src->n_dims < 2 || src->n_dims > 4 || dst->n_dims != src->n_dims) {
@@ -57,16 +57,16 @@ void check_dma_transpose(struct check *c) {
                         dst->count[d], src->count[order[src->n_dims][d]]);
             return;
         }
-    if (check_enum(c, DMA_TRANSPOSE_DGE, DGE_UNKNOWN) != DGE_HWDGE)
+    if (check_enum(c, NKI_DMA_TRANSPOSE_dge_mode, NKI_DGE_UNKNOWN) != NKI_DGE_HWDGE)
         return;
-    check_dge(c, DMA_TRANSPOSE_DGE);
+    check_dge(c, NKI_DMA_TRANSPOSE_dge_mode);
     if (dtype_bytes(src->dtype) != 2)
         check_error(c, "", "hwdge transposes 2-byte types, not %s", dtype_name(src->dtype));
 }
 
 void check_dma_compute(struct check *c) {
-    const struct nki_operand *srcs = &c->instr->operands[DMA_COMPUTE_SRCS];
-    const struct nki_ap *dst = check_tile(c, DMA_COMPUTE_DST);
+    const struct nki_operand *srcs = &c->instr->operands[NKI_DMA_COMPUTE_srcs];
+    const struct nki_ap *dst = check_tile(c, NKI_DMA_COMPUTE_dst);
     if (srcs->n > 16)
         check_error(c, "", "%u srcs, at most 16 are possible", srcs->n);
     for (uint32_t i = 0; i < srcs->n; i++) {
@@ -74,36 +74,36 @@ void check_dma_compute(struct check *c) {
         if (dtype_kind(srcs->aps[i]->dtype) == 'x')
             check_error(c, "NCC_ESPP004", "%s cannot be added", dtype_name(srcs->aps[i]->dtype));
     }
-    if (check_func(c, DMA_COMPUTE_OP) != NKI_FUNC_ADD)
+    if (check_func(c, NKI_DMA_COMPUTE_reduce_op) != NKI_FUNC_ADD)
         check_error(c, "", "reduce_op=nl.%s: only add is possible",
-                    nki_func_name(check_func(c, DMA_COMPUTE_OP)));
+                    nki_func_name(check_func(c, NKI_DMA_COMPUTE_reduce_op)));
 }
 
 void check_copy(struct check *c) {
-    const struct nki_ap *dst = check_tile(c, 0);
-    const struct nki_ap *src = check_tile(c, c->op == NKI_OP_ELEMENTWISE ? 2 : 1);
+    size_t source = (size_t)nki_op_source(c->op, NKI_DST);
+    const struct nki_ap *dst = check_tile(c, NKI_DST), *src = check_tile(c, source);
     if (c->op != NKI_OP_TENSOR_COPY)
         check_no_packed(c);
     check_cast(c, dst, src);
-    check_same_shape(c, 0, c->op == NKI_OP_ELEMENTWISE ? 2 : 1);
+    check_same_shape(c, NKI_DST, source);
 }
 
 void check_predicated(struct check *c) {
-    const struct nki_ap *src = check_tile(c, PREDICATED_SRC);
+    const struct nki_ap *src = check_tile(c, NKI_TENSOR_COPY_PREDICATED_src);
     check_no_packed(c);
-    check_same_partitions(c, PREDICATED_DST, PREDICATED_PREDICATE);
-    check_same_shape(c, PREDICATED_DST, PREDICATED_PREDICATE);
+    check_same_partitions(c, NKI_TENSOR_COPY_PREDICATED_dst, NKI_TENSOR_COPY_PREDICATED_predicate);
+    check_same_shape(c, NKI_TENSOR_COPY_PREDICATED_dst, NKI_TENSOR_COPY_PREDICATED_predicate);
     if (src && nki_ap_free(src) != 1)
-        check_same_shape(c, PREDICATED_DST, PREDICATED_SRC);
-    check_int_dtype(c, PREDICATED_PREDICATE);
+        check_same_shape(c, NKI_TENSOR_COPY_PREDICATED_dst, NKI_TENSOR_COPY_PREDICATED_src);
+    check_int_dtype(c, NKI_TENSOR_COPY_PREDICATED_predicate);
     if (!c->legacy)
-        check_same_dtype(c, PREDICATED_DST, PREDICATED_SRC);
-    check_not_both_psum(c, PREDICATED_SRC, PREDICATED_PREDICATE);
+        check_same_dtype(c, NKI_TENSOR_COPY_PREDICATED_dst, NKI_TENSOR_COPY_PREDICATED_src);
+    check_not_both_psum(c, NKI_TENSOR_COPY_PREDICATED_src, NKI_TENSOR_COPY_PREDICATED_predicate);
 }
 
 void check_memset(struct check *c) {
-    const struct nki_ap *dst = check_tile(c, MEMSET_DST);
-    const struct nki_operand *value = &c->instr->operands[MEMSET_VALUE];
+    const struct nki_ap *dst = check_tile(c, NKI_MEMSET_dst);
+    const struct nki_operand *value = &c->instr->operands[NKI_MEMSET_value];
     bool fraction = value->kind == NKI_OPERAND_FLOAT;
     if (dtype_kind(dst->dtype) == 'x' &&
         !(value->kind == NKI_OPERAND_INT ? value->i == 0 : fraction && value->f == 0))
@@ -114,7 +114,8 @@ void check_memset(struct check *c) {
 }
 
 void check_transpose(struct check *c) {
-    const struct nki_ap *dst = check_tile(c, 0), *src = check_tile(c, 1);
+    const struct nki_ap *dst = check_tile(c, NKI_NC_TRANSPOSE_dst);
+    const struct nki_ap *src = check_tile(c, NKI_NC_TRANSPOSE_data);
     int64_t free = nki_ap_free(src), most = c->engine == NKI_ENGINE_VECTOR ? 32 : 128;
     if (src->count[0] > most || free > most)
         check_error(c, "err_size_of_dimension_exceed_arch_limit",
@@ -130,10 +131,10 @@ void check_transpose(struct check *c) {
 }
 
 void check_stream_shuffle(struct check *c) {
-    const struct nki_operand *mask = &c->instr->operands[SHUFFLE_MASK];
+    const struct nki_operand *mask = &c->instr->operands[NKI_NC_STREAM_SHUFFLE_shuffle_mask];
     /* The partitions may differ: the mask says which of src a partition of dst takes. */
-    check_same_free(c, SHUFFLE_DST, SHUFFLE_SRC);
-    check_same_dtype(c, SHUFFLE_DST, SHUFFLE_SRC);
+    check_same_free(c, NKI_NC_STREAM_SHUFFLE_dst, NKI_NC_STREAM_SHUFFLE_src);
+    check_same_dtype(c, NKI_NC_STREAM_SHUFFLE_dst, NKI_NC_STREAM_SHUFFLE_src);
     if (mask->n != 32) {
         check_error(c, "", "shuffle_mask has %u members, 32 are needed", mask->n);
         return;
@@ -152,12 +153,12 @@ static int64_t number(const struct check *c, size_t k, int64_t missing) {
 }
 
 void check_local_gather(struct check *c) {
-    const struct nki_ap *index = check_tile(c, LOCAL_GATHER_INDEX);
-    int64_t each = number(c, LOCAL_GATHER_PER_INDEX, 1);
+    const struct nki_ap *index = check_tile(c, NKI_LOCAL_GATHER_index);
+    int64_t each = number(c, NKI_LOCAL_GATHER_num_elem_per_idx, 1);
     check_no_packed(c);
-    check_same_partitions(c, LOCAL_GATHER_DST, LOCAL_GATHER_SRC);
-    check_same_partitions(c, LOCAL_GATHER_DST, LOCAL_GATHER_INDEX);
-    check_same_dtype(c, LOCAL_GATHER_DST, LOCAL_GATHER_SRC);
+    check_same_partitions(c, NKI_LOCAL_GATHER_dst, NKI_LOCAL_GATHER_src_buffer);
+    check_same_partitions(c, NKI_LOCAL_GATHER_dst, NKI_LOCAL_GATHER_index);
+    check_same_dtype(c, NKI_LOCAL_GATHER_dst, NKI_LOCAL_GATHER_src_buffer);
     if (index->count[0] % 16)
         check_error(c, "", "%d partitions; a multiple of 16 is needed", index->count[0]);
     if (index->dtype != DTYPE_UINT16)
@@ -165,20 +166,22 @@ void check_local_gather(struct check *c) {
     if (each < 1 || each > 32 || (each & (each - 1)))
         check_error(c, "", "num_elem_per_idx is %lld; 1, 2, 4, 8, 16 and 32 are possible",
                     (long long)each);
-    int64_t per_core = nki_ap_free(index) * 16, valid = number(c, LOCAL_GATHER_VALID, per_core);
+    int64_t per_core = nki_ap_free(index) * 16,
+            valid = number(c, NKI_LOCAL_GATHER_num_valid_indices, per_core);
     if (per_core > 4096)
         check_error(c, "", "%lld indices for 16 partitions, at most 4096 are possible",
                     (long long)per_core);
-    if (valid < 1 || valid > per_core || valid * each != nki_ap_free(check_tile(c, 0)))
+    int64_t wanted = nki_ap_free(check_tile(c, NKI_LOCAL_GATHER_dst));
+    if (valid < 1 || valid > per_core || valid * each != wanted)
         check_error(c, "", "%lld indices of %lld elements do not make the %lld elements of dst",
-                    (long long)valid, (long long)each, (long long)nki_ap_free(check_tile(c, 0)));
+                    (long long)valid, (long long)each, (long long)wanted);
 }
 
 void check_n_gather(struct check *c) {
-    const struct nki_ap *index = check_tile(c, N_GATHER_INDEX);
-    check_same_shape(c, N_GATHER_DST, N_GATHER_INDEX);
-    check_same_partitions(c, N_GATHER_DST, N_GATHER_SRC);
-    check_same_dtype(c, N_GATHER_DST, N_GATHER_SRC);
+    const struct nki_ap *index = check_tile(c, NKI_NC_N_GATHER_indices);
+    check_same_shape(c, NKI_NC_N_GATHER_dst, NKI_NC_N_GATHER_indices);
+    check_same_partitions(c, NKI_NC_N_GATHER_dst, NKI_NC_N_GATHER_data);
+    check_same_dtype(c, NKI_NC_N_GATHER_dst, NKI_NC_N_GATHER_data);
     if (index->dtype != DTYPE_UINT32 && index->dtype != DTYPE_INT32)
         check_error(c, "", "indices are %s, uint32 is needed", dtype_name(index->dtype));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Costs of instructions on their engines: one table of constants per generation, one small function
- * per row of the `cost` column of nki/instructions.def. It knows nothing of scheduling.
+ * per row of the `cost` column of nki/program/instructions.def. It knows nothing of scheduling.
  *
  * Cycle counts follow the cost sections of neuronxcc.nki.isa (Neuron SDK 2.26) and the Trainium
  * architecture guides; fixed parts and rates were set on published measurements: instruction
@@ -230,7 +230,7 @@ static struct cost cost_tensor_scalar(const struct work *work) {
 }
 
 static struct cost cost_memset(const struct work *work) {
-    const struct nki_ap *dst = ap_at(work, 0);
+    const struct nki_ap *dst = ap_at(work, NKI_MEMSET_dst);
     bool narrow = dst && dtype_bytes(dst->dtype) <= 2;
     return stream(work, narrow ? (double)work->n / 2 : (double)work->n, 0);
 }
@@ -250,19 +250,25 @@ static double two_input_units(const struct work *work, size_t first, size_t seco
 }
 
 static struct cost cost_tensor_tensor(const struct work *work) {
-    return stream(work, two_input_units(work, 1, 2), 0);
+    return stream(work, two_input_units(work, NKI_TENSOR_TENSOR_data1, NKI_TENSOR_TENSOR_data2), 0);
 }
 
 static struct cost cost_scalar_tensor_tensor(const struct work *work) {
-    return stream(work, two_input_units(work, 1, 5), 0);
+    return stream(
+        work,
+        two_input_units(work, NKI_SCALAR_TENSOR_TENSOR_data, NKI_SCALAR_TENSOR_TENSOR_operand1), 0);
 }
 
+/* Of instructions whose first two sources stream. */
 static struct cost cost_two_input(const struct work *work) {
-    return stream(work, two_input_units(work, 1, 2), 0);
+    enum nki_op op = (enum nki_op)work->instr->op;
+    int first = nki_op_source(op, NKI_DST), second = nki_op_source(op, first);
+    return stream(work, two_input_units(work, (size_t)first, (size_t)second), 0);
 }
 
 static struct cost cost_tensor_reduce(const struct work *work) {
-    const struct nki_ap *dst = ap_at(work, 0), *data = ap_at(work, 2);
+    const struct nki_ap *dst = ap_at(work, NKI_TENSOR_REDUCE_dst);
+    const struct nki_ap *data = ap_at(work, NKI_TENSOR_REDUCE_data);
     bool narrow = dst && data && dtype_bytes(dst->dtype) == 2 && dtype_bytes(data->dtype) == 2;
     return stream(work, narrow ? (double)work->n / 2 : (double)work->n, 0);
 }
@@ -272,14 +278,20 @@ static struct cost cost_reciprocal(const struct work *work) {
     return stream(work, (double)work->n * (vector ? work->table->vector_reciprocal : 1), 0);
 }
 
+/* A reduction is written beside dst. */
+static bool has_second_result(const struct work *work) {
+    const struct nki_op_row *row = nki_op_row((enum nki_op)work->instr->op);
+    for (size_t k = NKI_DST + 1; k < row->n_params; k++)
+        if (nki_role_writes(row->params[k].role) && ap_at(work, k))
+            return true;
+    return false;
+}
+
 static struct cost cost_activation(const struct work *work) {
-    const struct nki_operand *op = &work->instr->operands[1];
+    const struct nki_operand *op = &work->instr->operands[NKI_ACTIVATION_op];
     bool plain = op->kind == NKI_OPERAND_FUNC && op->i == NKI_FUNC_COPY;
-    bool reduces = false;
-    for (size_t k = 5; k < work->instr->n_operands; k++)
-        reduces |= work->instr->operands[k].kind == NKI_OPERAND_AP;
     double extra = (plain ? 0 : work->table->scalar_function_ns) +
-                   (reduces ? 64 * work->table->scalar_element_ns : 0);
+                   (has_second_result(work) ? 64 * work->table->scalar_element_ns : 0);
     return stream(work, (double)work->n, extra);
 }
 
@@ -312,22 +324,25 @@ static struct cost cost_elementwise(const struct work *work) {
     return stream(work, 2 * (double)work->n, 0);
 }
 
+static bool is_set(const struct nki_instr *instr, size_t k) {
+    return instr->operands[k].kind == NKI_OPERAND_BOOL && instr->operands[k].i;
+}
+
 int cost_pe_passes(const struct nki_program *program, const struct nki_instr *instr,
                    const struct cost_table *table) {
     (void)program;
     bool matmul = instr->op == NKI_OP_NC_MATMUL;
     if (instr->op == NKI_OP_NC_MATMUL_MX)
         return 1;
-    const struct nki_operand *moving = &instr->operands[matmul ? 2 : 1];
+    const struct nki_operand *moving =
+        &instr->operands[matmul ? NKI_NC_MATMUL_moving : NKI_NC_TRANSPOSE_data];
     if (moving->kind != NKI_OPERAND_AP || dtype_bytes(moving->ap->dtype) != 4 ||
         moving->ap->dtype == DTYPE_TFLOAT32)
         return 1;
-    bool transpose =
-        !matmul || (instr->operands[5].kind == NKI_OPERAND_BOOL && instr->operands[5].i);
-    if (transpose)
+    if (!matmul || is_set(instr, NKI_NC_MATMUL_is_transpose))
         return table->pe_transpose_fp32_passes;
-    bool onezero = (instr->operands[3].kind == NKI_OPERAND_BOOL && instr->operands[3].i) ||
-                   (instr->operands[4].kind == NKI_OPERAND_BOOL && instr->operands[4].i);
+    bool onezero = is_set(instr, NKI_NC_MATMUL_is_stationary_onezero) ||
+                   is_set(instr, NKI_NC_MATMUL_is_moving_onezero);
     return onezero ? 2 : 4;
 }
 
@@ -340,12 +355,12 @@ static struct cost pe_cost(const struct work *work, int64_t columns) {
 }
 
 static struct cost cost_matmul(const struct work *work) {
-    const struct nki_ap *moving = ap_at(work, 2);
+    const struct nki_ap *moving = ap_at(work, NKI_NC_MATMUL_moving);
     return pe_cost(work, moving ? nki_ap_free(moving) : work->n);
 }
 
 static struct cost cost_transpose(const struct work *work) {
-    const struct nki_ap *data = ap_at(work, 1);
+    const struct nki_ap *data = ap_at(work, NKI_NC_TRANSPOSE_data);
     if (work->engine != NKI_ENGINE_TENSOR)
         return stream(work, (double)MAX_OF(work->n, 64), 0);
     /* The data is the stationary operand, the identity of as many columns as it has partitions
@@ -361,8 +376,7 @@ static struct cost cost_dma(const struct work *work) {
 
 typedef struct cost (*cost_fn)(const struct work *work);
 static const cost_fn functions[NKI_OP_COUNT] = {
-#define INSTR(id, name, parameters, legacy, engines, check, exec, cost, summary) \
-    [NKI_OP_##id] = cost_##cost,
+#define INSTR(id, name, engines, check, exec, cost, ...) [NKI_OP_##id] = cost_##cost,
 #include "nki/program/instructions.def"
 #undef INSTR
 };
@@ -380,15 +394,16 @@ double cost_flops(const struct nki_program *program, const struct nki_instr *ins
     (void)program;
     *transpose = false;
     if (instr->op == NKI_OP_NC_TRANSPOSE) {
-        const struct nki_ap *data = instr->operands[1].ap;
+        const struct nki_ap *data = instr->operands[NKI_NC_TRANSPOSE_data].ap;
         *transpose = true;
         return 2.0 * 128 * (double)data->count[0] * (double)nki_ap_free(data);
     }
     bool scaled = instr->op == NKI_OP_NC_MATMUL_MX; /* four values an element */
     if (instr->op != NKI_OP_NC_MATMUL && !scaled)
         return 0;
-    const struct nki_ap *stationary = instr->operands[1].ap, *moving = instr->operands[2].ap;
-    *transpose = !scaled && instr->operands[5].kind == NKI_OPERAND_BOOL && instr->operands[5].i;
+    const struct nki_ap *stationary = instr->operands[NKI_NC_MATMUL_stationary].ap;
+    const struct nki_ap *moving = instr->operands[NKI_NC_MATMUL_moving].ap;
+    *transpose = !scaled && is_set(instr, NKI_NC_MATMUL_is_transpose);
     return (scaled ? 8.0 : 2.0) * (double)stationary->count[0] * (double)nki_ap_free(stationary) *
            (double)nki_ap_free(moving);
 }

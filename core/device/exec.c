@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 static exec_fn *const runs[NKI_OP_COUNT] = {
-#define INSTR(id, name, parameters, legacy, engines, check, run, ...) exec_##run,
+#define INSTR(id, name, engines, check, run, ...) exec_##run,
 #include "nki/program/instructions.def"
 #undef INSTR
 };
@@ -299,7 +299,7 @@ static void restore_masked(const struct view *dst, const struct nki_mask *mask,
 /* A masked instruction runs as a whole, then what it should not have touched is restored. */
 static bool run_masked(struct exec *x) {
     struct view dst;
-    if (x->instr->operands[0].kind != NKI_OPERAND_AP || !exec_modify(x, 0, &dst))
+    if (x->instr->operands[NKI_DST].kind != NKI_OPERAND_AP || !exec_modify(x, NKI_DST, &dst))
         return false;
     size_t n = (size_t)view_count(&dst), size = dtype_bytes(dst.dtype);
     uint8_t *saved = mem_alloc(n + 1, size);

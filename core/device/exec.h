@@ -181,12 +181,13 @@ void view_from_bytes(const struct view *view, const uint8_t *from);
 /* dst = src element by element: bit for bit between equal types, else through fp32. */
 bool view_copy(struct exec *x, const struct view *dst, const struct view *src);
 
-/* One function per `exec` name of nki/instructions.def: runs x->instr; false after exec_fail. */
 /* The values of a tile of an x4 type times their scales: [4 * K, width] in the scratch arena, row
  * 4 * k + j from place j of partition k. */
 float *exec_mx_load(struct exec *x, const struct view *data, const struct view *scale);
+/* One function per `exec` name of the table of instructions: runs x->instr; false after
+ * exec_fail. */
 typedef bool exec_fn(struct exec *x);
-#define INSTR(id, name, parameters, legacy, engines, check, run, ...) exec_fn exec_##run;
+#define INSTR(id, name, engines, check, run, ...) exec_fn exec_##run;
 #include "nki/program/instructions.def"
 #undef INSTR
 

@@ -3,7 +3,6 @@
  * type of dst at the end; bitwise operators on raw integers; int32 arithmetic exact on GpSimd. */
 #include "device/alu.h"
 #include "device/exec.h"
-#include "device/operands.h"
 
 #include <math.h>
 
@@ -79,35 +78,35 @@ static bool ints(struct exec *x, enum nki_func func, bool reverse, const struct 
 
 static bool bitwise_scalar(struct exec *x) {
     struct view dst, data, operand[2];
-    enum nki_func op1 = exec_func(x, TENSOR_SCALAR_OP1, NKI_FUNC_NONE);
-    if (!exec_read(x, TENSOR_SCALAR_DATA, &data) ||
-        !exec_scalar_int(x, TENSOR_SCALAR_OPERAND0, &data, &operand[0]) ||
-        !exec_scalar_int(x, TENSOR_SCALAR_OPERAND1, &data, &operand[1]) ||
-        !exec_write(x, TENSOR_SCALAR_DST, &dst))
+    enum nki_func op1 = exec_func(x, NKI_TENSOR_SCALAR_op1, NKI_FUNC_NONE);
+    if (!exec_read(x, NKI_TENSOR_SCALAR_data, &data) ||
+        !exec_scalar_int(x, NKI_TENSOR_SCALAR_operand0, &data, &operand[0]) ||
+        !exec_scalar_int(x, NKI_TENSOR_SCALAR_operand1, &data, &operand[1]) ||
+        !exec_write(x, NKI_TENSOR_SCALAR_dst, &dst))
         return false;
-    if (!ints(x, exec_func(x, TENSOR_SCALAR_OP0, NKI_FUNC_NONE),
-              exec_flag(x, TENSOR_SCALAR_REVERSE0), &dst,
+    if (!ints(x, exec_func(x, NKI_TENSOR_SCALAR_op0, NKI_FUNC_NONE),
+              exec_flag(x, NKI_TENSOR_SCALAR_reverse0), &dst,
               (const struct view *[]){&data, &operand[0]}))
         return false;
-    return op1 == NKI_FUNC_NONE || ints(x, op1, exec_flag(x, TENSOR_SCALAR_REVERSE1), &dst,
+    return op1 == NKI_FUNC_NONE || ints(x, op1, exec_flag(x, NKI_TENSOR_SCALAR_reverse1), &dst,
                                         (const struct view *[]){&dst, &operand[1]});
 }
 
 bool exec_tensor_scalar(struct exec *x) {
     struct view dst, data, operand[2];
     struct pipeline pipeline;
-    enum nki_func op0 = exec_func(x, TENSOR_SCALAR_OP0, NKI_FUNC_NONE);
-    enum nki_func op1 = exec_func(x, TENSOR_SCALAR_OP1, NKI_FUNC_NONE);
+    enum nki_func op0 = exec_func(x, NKI_TENSOR_SCALAR_op0, NKI_FUNC_NONE);
+    enum nki_func op1 = exec_func(x, NKI_TENSOR_SCALAR_op1, NKI_FUNC_NONE);
     if (nki_func_has(op0, 'i'))
         return bitwise_scalar(x);
     pipeline.n = op1 == NKI_FUNC_NONE ? 1 : 2;
-    if (!exec_read(x, TENSOR_SCALAR_DATA, &data) ||
-        !exec_scalar(x, TENSOR_SCALAR_OPERAND0, &data, 0, &operand[0]) ||
-        !exec_scalar(x, TENSOR_SCALAR_OPERAND1, &data, 0, &operand[1]) ||
-        !exec_write(x, TENSOR_SCALAR_DST, &dst) ||
-        !make_step(x, op0, exec_flag(x, TENSOR_SCALAR_REVERSE0), &pipeline.step[0]) ||
+    if (!exec_read(x, NKI_TENSOR_SCALAR_data, &data) ||
+        !exec_scalar(x, NKI_TENSOR_SCALAR_operand0, &data, 0, &operand[0]) ||
+        !exec_scalar(x, NKI_TENSOR_SCALAR_operand1, &data, 0, &operand[1]) ||
+        !exec_write(x, NKI_TENSOR_SCALAR_dst, &dst) ||
+        !make_step(x, op0, exec_flag(x, NKI_TENSOR_SCALAR_reverse0), &pipeline.step[0]) ||
         (pipeline.n == 2 &&
-         !make_step(x, op1, exec_flag(x, TENSOR_SCALAR_REVERSE1), &pipeline.step[1])))
+         !make_step(x, op1, exec_flag(x, NKI_TENSOR_SCALAR_reverse1), &pipeline.step[1])))
         return false;
     return stream_floats(x, &(struct stream){.dst = &dst,
                                              .src = {&data, &operand[0], &operand[1]},
@@ -125,9 +124,9 @@ static bool is_exact(const struct exec *x, const struct view *a, const struct vi
 bool exec_tensor_tensor(struct exec *x) {
     struct view dst, a, b;
     struct pipeline pipeline = {.n = 1};
-    enum nki_func op = exec_func(x, TENSOR_TENSOR_OP, NKI_FUNC_NONE);
-    if (!exec_read(x, TENSOR_TENSOR_DATA1, &a) || !exec_read(x, TENSOR_TENSOR_DATA2, &b) ||
-        !exec_write(x, TENSOR_TENSOR_DST, &dst))
+    enum nki_func op = exec_func(x, NKI_TENSOR_TENSOR_op, NKI_FUNC_NONE);
+    if (!exec_read(x, NKI_TENSOR_TENSOR_data1, &a) || !exec_read(x, NKI_TENSOR_TENSOR_data2, &b) ||
+        !exec_write(x, NKI_TENSOR_TENSOR_dst, &dst))
         return false;
     if (nki_func_has(op, 'i') || (is_exact(x, &a, &b, &dst) && alu_ints(op)))
         return ints(x, op, false, &dst, (const struct view *[]){&a, &b});
@@ -142,13 +141,15 @@ bool exec_tensor_tensor(struct exec *x) {
 bool exec_scalar_tensor_tensor(struct exec *x) {
     struct view dst, data, scalar, tile;
     struct pipeline pipeline = {.n = 2};
-    if (!exec_read(x, STT_DATA, &data) || !exec_read(x, STT_OPERAND1, &tile) ||
-        !exec_scalar(x, STT_OPERAND0, &data, 0, &scalar) || !exec_write(x, STT_DST, &dst))
+    if (!exec_read(x, NKI_SCALAR_TENSOR_TENSOR_data, &data) ||
+        !exec_read(x, NKI_SCALAR_TENSOR_TENSOR_operand1, &tile) ||
+        !exec_scalar(x, NKI_SCALAR_TENSOR_TENSOR_operand0, &data, 0, &scalar) ||
+        !exec_write(x, NKI_SCALAR_TENSOR_TENSOR_dst, &dst))
         return false;
-    return make_step(x, exec_func(x, STT_OP0, NKI_FUNC_BYPASS), exec_flag(x, STT_REVERSE0),
-                     &pipeline.step[0]) &&
-           make_step(x, exec_func(x, STT_OP1, NKI_FUNC_BYPASS), exec_flag(x, STT_REVERSE1),
-                     &pipeline.step[1]) &&
+    return make_step(x, exec_func(x, NKI_SCALAR_TENSOR_TENSOR_op0, NKI_FUNC_BYPASS),
+                     exec_flag(x, NKI_SCALAR_TENSOR_TENSOR_reverse0), &pipeline.step[0]) &&
+           make_step(x, exec_func(x, NKI_SCALAR_TENSOR_TENSOR_op1, NKI_FUNC_BYPASS),
+                     exec_flag(x, NKI_SCALAR_TENSOR_TENSOR_reverse1), &pipeline.step[1]) &&
            stream_floats(x, &(struct stream){.dst = &dst,
                                              .src = {&data, &scalar, &tile},
                                              .n_src = 3,
@@ -166,18 +167,18 @@ static bool map_unary(struct exec *x, size_t data, enum nki_func func) {
     alu_unary_fn *unary = alu_unary(func);
     if (!unary)
         return exec_fail(x, "nl.%s is no function of one argument", nki_func_name(func));
-    return exec_read(x, data, &src) && exec_write(x, 0, &dst) &&
+    return exec_read(x, data, &src) && exec_write(x, NKI_DST, &dst) &&
            stream_floats(
                x, &(struct stream){
                       .dst = &dst, .src = {&src}, .n_src = 1, .run = run_unary, .job = &unary});
 }
 
 bool exec_reciprocal(struct exec *x) {
-    return map_unary(x, COPY_SRC, NKI_FUNC_RECIPROCAL);
+    return map_unary(x, NKI_RECIPROCAL_data, NKI_FUNC_RECIPROCAL);
 }
 
 bool exec_elementwise(struct exec *x) {
-    return map_unary(x, ELEMENTWISE_DATA, exec_func(x, ELEMENTWISE_OP, NKI_FUNC_COPY));
+    return map_unary(x, NKI_ELEMENTWISE_data, exec_func(x, NKI_ELEMENTWISE_op, NKI_FUNC_COPY));
 }
 
 /* ---- Scalar engine -------------------------------------------------------------------------- */
@@ -233,7 +234,7 @@ static void reset(float *acc, float value) {
  * reduction. */
 static int64_t command(const struct exec *x, size_t cmd, size_t op, size_t result) {
     bool wanted = exec_has(x, op) || exec_has(x, result);
-    return exec_int(x, cmd, wanted ? REDUCE_RESET_REDUCE : REDUCE_IDLE);
+    return exec_int(x, cmd, wanted ? NKI_REDUCE_RESET_REDUCE : NKI_REDUCE_IDLE);
 }
 
 static bool write_acc(struct exec *x, size_t k, const float *acc) {
@@ -249,9 +250,9 @@ static bool write_acc(struct exec *x, size_t k, const float *acc) {
 static void start_acc(struct exec *x, struct activation *activation, enum nki_func op,
                       int64_t cmd) {
     activation->acc = x->scalar_acc;
-    if (cmd == REDUCE_RESET || cmd == REDUCE_RESET_REDUCE)
+    if (cmd == NKI_REDUCE_RESET || cmd == NKI_REDUCE_RESET_REDUCE)
         reset(x->scalar_acc, alu_identity(op));
-    if (cmd == REDUCE_REDUCE || cmd == REDUCE_RESET_REDUCE)
+    if (cmd == NKI_REDUCE_REDUCE || cmd == NKI_REDUCE_RESET_REDUCE)
         activation->fold = alu_fold(op);
 }
 
@@ -261,13 +262,14 @@ static bool is_constant(const struct exec *x, size_t k, double value) {
 
 static bool activate(struct exec *x, struct activation *activation, size_t bias, size_t scale) {
     struct view dst, data, operand[2];
-    activation->func = alu_unary(exec_func(x, ACTIVATION_OP, NKI_FUNC_COPY));
+    activation->func = alu_unary(exec_func(x, NKI_ACTIVATION_op, NKI_FUNC_COPY));
     activation->affine = true;
     activation->plain = is_constant(x, scale, 1) && is_constant(x, bias, 0);
     if (!activation->func)
         return exec_fail(x, "no such activation function");
-    if (!exec_read(x, ACTIVATION_DATA, &data) || !exec_scalar(x, scale, &data, 1, &operand[0]) ||
-        !exec_scalar(x, bias, &data, 0, &operand[1]) || !exec_write(x, ACTIVATION_DST, &dst))
+    if (!exec_read(x, NKI_ACTIVATION_data, &data) ||
+        !exec_scalar(x, scale, &data, 1, &operand[0]) ||
+        !exec_scalar(x, bias, &data, 0, &operand[1]) || !exec_write(x, NKI_ACTIVATION_dst, &dst))
         return false;
     return stream_floats(x, &(struct stream){.dst = &dst,
                                              .src = {&data, &operand[0], &operand[1]},
@@ -279,38 +281,40 @@ static bool activate(struct exec *x, struct activation *activation, size_t bias,
 
 bool exec_activation(struct exec *x) {
     struct activation activation = {0};
-    start_acc(x, &activation, exec_func(x, ACTIVATION_REDUCE_OP, NKI_FUNC_ADD),
-              command(x, ACTIVATION_REDUCE_CMD, ACTIVATION_REDUCE_OP, ACTIVATION_REDUCE_RES));
-    return activate(x, &activation, ACTIVATION_BIAS, ACTIVATION_SCALE) &&
-           write_acc(x, ACTIVATION_REDUCE_RES, x->scalar_acc);
+    start_acc(
+        x, &activation, exec_func(x, NKI_ACTIVATION_reduce_op, NKI_FUNC_ADD),
+        command(x, NKI_ACTIVATION_reduce_cmd, NKI_ACTIVATION_reduce_op, NKI_ACTIVATION_reduce_res));
+    return activate(x, &activation, NKI_ACTIVATION_bias, NKI_ACTIVATION_scale) &&
+           write_acc(x, NKI_ACTIVATION_reduce_res, x->scalar_acc);
 }
 
 bool exec_activation_reduce(struct exec *x) {
     struct activation activation = {0};
-    start_acc(x, &activation, NKI_FUNC_ADD, REDUCE_RESET_REDUCE);
-    return activate(x, &activation, ACTIVATION_REDUCE__BIAS, ACTIVATION_REDUCE__SCALE) &&
-           write_acc(x, ACTIVATION_REDUCE__RES, x->scalar_acc);
+    start_acc(x, &activation, NKI_FUNC_ADD, NKI_REDUCE_RESET_REDUCE);
+    return activate(x, &activation, NKI_ACTIVATION_REDUCE_bias, NKI_ACTIVATION_REDUCE_scale) &&
+           write_acc(x, NKI_ACTIVATION_REDUCE_reduce_res, x->scalar_acc);
 }
 
 bool exec_activate2(struct exec *x) {
     struct activation activation = {0};
     struct view dst, data, operand[2];
-    enum nki_func func = exec_func(x, ACTIVATE2_OP, NKI_FUNC_COPY);
+    enum nki_func func = exec_func(x, NKI_ACTIVATE2_op, NKI_FUNC_COPY);
     activation.leaky = func == NKI_FUNC_PRELU;
-    activation.slope = (float)exec_number(x, ACTIVATE2_RELU_PARAM, 0);
+    activation.slope = (float)exec_number(x, NKI_ACTIVATE2_relu_param, 0);
     activation.func = alu_unary(func);
     if (!activation.func && !activation.leaky)
         return exec_fail(x, "nl.%s is no activation function", nki_func_name(func));
-    start_acc(x, &activation, exec_func(x, ACTIVATE2_REDUCE_OP, NKI_FUNC_ADD),
-              command(x, ACTIVATE2_REDUCE_CMD, ACTIVATE2_REDUCE_OP, ACTIVATE2_REDUCE_RES));
-    if (!make_step(x, exec_func(x, ACTIVATE2_OP0, NKI_FUNC_BYPASS),
-                   exec_flag(x, ACTIVATE2_REVERSE0), &activation.step[0]) ||
-        !make_step(x, exec_func(x, ACTIVATE2_OP1, NKI_FUNC_BYPASS),
-                   exec_flag(x, ACTIVATE2_REVERSE1), &activation.step[1]) ||
-        !exec_read(x, ACTIVATE2_DATA, &data) ||
-        !exec_scalar(x, ACTIVATE2_IMM0, &data, 0, &operand[0]) ||
-        !exec_scalar(x, ACTIVATE2_IMM1, &data, 0, &operand[1]) ||
-        !exec_write(x, ACTIVATE2_DST, &dst))
+    start_acc(
+        x, &activation, exec_func(x, NKI_ACTIVATE2_reduce_op, NKI_FUNC_ADD),
+        command(x, NKI_ACTIVATE2_reduce_cmd, NKI_ACTIVATE2_reduce_op, NKI_ACTIVATE2_reduce_res));
+    if (!make_step(x, exec_func(x, NKI_ACTIVATE2_op0, NKI_FUNC_BYPASS),
+                   exec_flag(x, NKI_ACTIVATE2_reverse0), &activation.step[0]) ||
+        !make_step(x, exec_func(x, NKI_ACTIVATE2_op1, NKI_FUNC_BYPASS),
+                   exec_flag(x, NKI_ACTIVATE2_reverse1), &activation.step[1]) ||
+        !exec_read(x, NKI_ACTIVATE2_data, &data) ||
+        !exec_scalar(x, NKI_ACTIVATE2_imm0, &data, 0, &operand[0]) ||
+        !exec_scalar(x, NKI_ACTIVATE2_imm1, &data, 0, &operand[1]) ||
+        !exec_write(x, NKI_ACTIVATE2_dst, &dst))
         return false;
     return stream_floats(x, &(struct stream){.dst = &dst,
                                              .src = {&data, &operand[0], &operand[1]},
@@ -318,7 +322,7 @@ bool exec_activate2(struct exec *x) {
                                              .rows = activation.fold != NULL,
                                              .run = run_activation,
                                              .job = &activation}) &&
-           write_acc(x, ACTIVATE2_REDUCE_RES, x->scalar_acc);
+           write_acc(x, NKI_ACTIVATE2_reduce_res, x->scalar_acc);
 }
 
 struct exponential {
@@ -338,16 +342,19 @@ static void run_exponential(void *job, const struct chunk *chunk) {
 bool exec_exponential(struct exec *x) {
     struct view dst, src, most, start;
     struct exponential exponential = {.exp = alu_unary(NKI_FUNC_EXP)};
-    int64_t cmd = exec_int(x, EXPONENTIAL_CMD,
-                           exec_has(x, EXPONENTIAL_RES) ? REDUCE_RESET_REDUCE : REDUCE_IDLE);
-    if (!exec_read(x, EXPONENTIAL_SRC, &src) || !exec_scalar(x, EXPONENTIAL_MAX, &src, 0, &most) ||
-        !exec_scalar(x, EXPONENTIAL_INIT, &src, 0, &start) || !exec_write(x, EXPONENTIAL_DST, &dst))
+    int64_t cmd = exec_int(x, NKI_EXPONENTIAL_reduce_cmd,
+                           exec_has(x, NKI_EXPONENTIAL_reduce_res) ? NKI_REDUCE_RESET_REDUCE
+                                                                   : NKI_REDUCE_IDLE);
+    if (!exec_read(x, NKI_EXPONENTIAL_src, &src) ||
+        !exec_scalar(x, NKI_EXPONENTIAL_max_value, &src, 0, &most) ||
+        !exec_scalar(x, NKI_EXPONENTIAL_reduce_init, &src, 0, &start) ||
+        !exec_write(x, NKI_EXPONENTIAL_dst, &dst))
         return false;
-    if (cmd == REDUCE_RESET || cmd == REDUCE_RESET_REDUCE)
+    if (cmd == NKI_REDUCE_RESET || cmd == NKI_REDUCE_RESET_REDUCE)
         reset(x->vector_acc, 0);
-    for (int64_t p = 0; cmd == REDUCE_LOAD_REDUCE && p < dst.count[0]; p++)
+    for (int64_t p = 0; cmd == NKI_REDUCE_LOAD_REDUCE && p < dst.count[0]; p++)
         convert_load(start.dtype)(start.at + p * start.step[0], 0, &x->vector_acc[p], 1);
-    if (cmd != REDUCE_IDLE && cmd != REDUCE_RESET)
+    if (cmd != NKI_REDUCE_IDLE && cmd != NKI_REDUCE_RESET)
         exponential.acc = x->vector_acc;
     return stream_floats(x, &(struct stream){.dst = &dst,
                                              .src = {&src, &most},
@@ -355,5 +362,5 @@ bool exec_exponential(struct exec *x) {
                                              .rows = exponential.acc != NULL,
                                              .run = run_exponential,
                                              .job = &exponential}) &&
-           write_acc(x, EXPONENTIAL_RES, x->vector_acc);
+           write_acc(x, NKI_EXPONENTIAL_reduce_res, x->vector_acc);
 }

@@ -4,7 +4,6 @@
  * takes is exact in fp32; tfloat32 is rounded when it is stored). The order of the sum over the
  * contraction is OpenBLAS's, as the array's is not documented. */
 #include "device/exec.h"
-#include "device/operands.h"
 
 #include <cblas.h>
 #include <stdlib.h>
@@ -121,7 +120,7 @@ static bool write_product(struct exec *x, struct matrix a, struct matrix b, int 
     struct view dst;
     struct matrix c;
     bool forced = exec_flag(x, accumulate);
-    if (!(forced ? exec_read(x, MATMUL_DST, &dst) : exec_target(x, MATMUL_DST, &dst)))
+    if (!(forced ? exec_read(x, NKI_NC_MATMUL_dst, &dst) : exec_target(x, NKI_NC_MATMUL_dst, &dst)))
         return false;
     enum add add = where_to_add(x, &dst, accumulate);
     if (add != ADD_WHERE_WRITTEN && as_matrix(&dst, &c)) {
@@ -139,11 +138,12 @@ static bool write_product(struct exec *x, struct matrix a, struct matrix b, int 
 
 bool exec_matmul(struct exec *x) {
     struct view stationary, moving;
-    if (!exec_read(x, MATMUL_STATIONARY, &stationary) || !exec_read(x, MATMUL_MOVING, &moving))
+    if (!exec_read(x, NKI_NC_MATMUL_stationary, &stationary) ||
+        !exec_read(x, NKI_NC_MATMUL_moving, &moving))
         return false;
-    int halves = exec_int(x, MATMUL_PERF_MODE, PERF_NONE) == PERF_DOUBLE_ROW ? 2 : 1;
+    int halves = exec_int(x, NKI_NC_MATMUL_perf_mode, NKI_PERF_NONE) == NKI_PERF_DOUBLE_ROW ? 2 : 1;
     return write_product(x, load_matrix(x, 0, &stationary), load_matrix(x, 1, &moving), halves,
-                         MATMUL_ACCUMULATE);
+                         NKI_NC_MATMUL_accumulate);
 }
 
 static bool load_mx(struct exec *x, size_t data, size_t scale, struct matrix *matrix) {
@@ -157,9 +157,9 @@ static bool load_mx(struct exec *x, size_t data, size_t scale, struct matrix *ma
 
 bool exec_matmul_mx(struct exec *x) {
     struct matrix a, b;
-    return load_mx(x, MATMUL_MX_STATIONARY, MATMUL_MX_STATIONARY_SCALE, &a) &&
-           load_mx(x, MATMUL_MX_MOVING, MATMUL_MX_MOVING_SCALE, &b) &&
-           write_product(x, a, b, 1, MATMUL_MX_ACCUMULATE);
+    return load_mx(x, NKI_NC_MATMUL_MX_stationary, NKI_NC_MATMUL_MX_stationary_scale, &a) &&
+           load_mx(x, NKI_NC_MATMUL_MX_moving, NKI_NC_MATMUL_MX_moving_scale, &b) &&
+           write_product(x, a, b, 1, NKI_NC_MATMUL_MX_accumulate);
 }
 
 /* ---- transposes ----------------------------------------------------------------------------- */
@@ -180,18 +180,18 @@ static struct view transposed(struct exec *x, const struct view *src) {
 
 bool exec_transpose(struct exec *x) {
     struct view dst, src;
-    if (!exec_read(x, COPY_SRC, &src))
+    if (!exec_read(x, NKI_NC_TRANSPOSE_data, &src))
         return false;
     struct view turned = transposed(x, &src);
-    return exec_write(x, COPY_DST, &dst) && view_copy(x, &dst, &turned);
+    return exec_write(x, NKI_NC_TRANSPOSE_dst, &dst) && view_copy(x, &dst, &turned);
 }
 
 bool exec_dma_transpose(struct exec *x) {
     static const uint8_t order[5][4] = {[2] = {1, 0}, [3] = {2, 1, 0}, [4] = {3, 1, 2, 0}};
     struct view dst, src;
-    if (!exec_read(x, DMA_TRANSPOSE_SRC, &src) || !exec_write(x, DMA_TRANSPOSE_DST, &dst))
+    if (!exec_read(x, NKI_DMA_TRANSPOSE_src, &src) || !exec_write(x, NKI_DMA_TRANSPOSE_dst, &dst))
         return false;
-    if (!exec_gather_ap(x, x->instr->operands[DMA_TRANSPOSE_SRC].ap, &src))
+    if (!exec_gather_ap(x, x->instr->operands[NKI_DMA_TRANSPOSE_src].ap, &src))
         return false;
     struct view turned = src;
     for (int d = 0; d < src.n_dims; d++) {

@@ -2,7 +2,6 @@
 /* What moves data without computing: DMA with gather and scatter, copies, fills, shuffles and the
  * gathers of GpSimd. */
 #include "device/exec.h"
-#include "device/operands.h"
 
 #include <stdlib.h>
 
@@ -78,7 +77,7 @@ bool exec_gather_ap(struct exec *x, const struct nki_ap *ap, struct view *view) 
 
 /* Rows that a gather skips leave dst as it is: those of dst are put where they would come from. */
 static bool keep_skipped(struct exec *x, const struct view *dst, struct view *src) {
-    const struct nki_ap *ap = x->instr->operands[DMA_COPY_SRC].ap;
+    const struct nki_ap *ap = x->instr->operands[NKI_DMA_COPY_src].ap;
     int64_t *rows;
     if (!is_vector(ap) || !ap->indirect->skip_out_of_bounds)
         return true;
@@ -106,7 +105,7 @@ static bool keep_skipped(struct exec *x, const struct view *dst, struct view *sr
 }
 
 static bool scatter(struct exec *x, const struct view *dst, const struct view *src) {
-    const struct nki_ap *ap = x->instr->operands[DMA_COPY_DST].ap;
+    const struct nki_ap *ap = x->instr->operands[NKI_DMA_COPY_dst].ap;
     int64_t *rows;
     if (!read_rows(x, ap, &rows))
         return false;
@@ -134,20 +133,21 @@ static bool scatter(struct exec *x, const struct view *dst, const struct view *s
 
 bool exec_dma_copy(struct exec *x) {
     struct view dst, src;
-    const struct nki_ap *from = x->instr->operands[DMA_COPY_SRC].ap;
-    if (!exec_read(x, DMA_COPY_SRC, &src) || !exec_gather_ap(x, from, &src))
+    const struct nki_ap *from = x->instr->operands[NKI_DMA_COPY_src].ap;
+    if (!exec_read(x, NKI_DMA_COPY_src, &src) || !exec_gather_ap(x, from, &src))
         return false;
     bool gathered = is_vector(from);
-    if (is_vector(x->instr->operands[DMA_COPY_DST].ap))
-        return exec_modify(x, DMA_COPY_DST, &dst) && scatter(x, &dst, &src);
-    if (!(gathered ? exec_modify(x, DMA_COPY_DST, &dst) : exec_write(x, DMA_COPY_DST, &dst)))
+    if (is_vector(x->instr->operands[NKI_DMA_COPY_dst].ap))
+        return exec_modify(x, NKI_DMA_COPY_dst, &dst) && scatter(x, &dst, &src);
+    if (!(gathered ? exec_modify(x, NKI_DMA_COPY_dst, &dst)
+                   : exec_write(x, NKI_DMA_COPY_dst, &dst)))
         return false;
     return keep_skipped(x, &dst, &src) && view_copy(x, &dst, &src);
 }
 
 /* Rows of dst that several rows of src name are added up, in order. */
 static bool scatter_add(struct exec *x, const struct view *dst, const float *sum, size_t n) {
-    const struct nki_ap *ap = x->instr->operands[DMA_COMPUTE_DST].ap;
+    const struct nki_ap *ap = x->instr->operands[NKI_DMA_COMPUTE_dst].ap;
     int64_t *rows;
     if (!read_rows(x, ap, &rows))
         return false;
@@ -164,8 +164,8 @@ static bool scatter_add(struct exec *x, const struct view *dst, const float *sum
 }
 
 bool exec_dma_compute(struct exec *x) {
-    const struct nki_operand *srcs = &x->instr->operands[DMA_COMPUTE_SRCS];
-    size_t n = (size_t)nki_ap_count(x->instr->operands[DMA_COMPUTE_DST].ap);
+    const struct nki_operand *srcs = &x->instr->operands[NKI_DMA_COMPUTE_srcs];
+    size_t n = (size_t)nki_ap_count(x->instr->operands[NKI_DMA_COMPUTE_dst].ap);
     float *sum = arena_alloc(x->scratch, n, sizeof *sum);
     float *next = arena_alloc(x->scratch, n, sizeof *next);
     struct view dst;
@@ -177,9 +177,9 @@ bool exec_dma_compute(struct exec *x) {
         for (size_t k = 0; k < n; k++)
             sum[k] += next[k];
     }
-    if (!exec_modify(x, DMA_COMPUTE_DST, &dst))
+    if (!exec_modify(x, NKI_DMA_COMPUTE_dst, &dst))
         return false;
-    if (is_vector(x->instr->operands[DMA_COMPUTE_DST].ap))
+    if (is_vector(x->instr->operands[NKI_DMA_COMPUTE_dst].ap))
         return scatter_add(x, &dst, sum, n);
     view_from_floats(&dst, sum);
     return true;
@@ -189,18 +189,18 @@ bool exec_dma_compute(struct exec *x) {
 
 bool exec_copy(struct exec *x) {
     struct view dst, src;
-    return exec_read(x, COPY_SRC, &src) && exec_write(x, COPY_DST, &dst) &&
+    return exec_read(x, NKI_TENSOR_COPY_src, &src) && exec_write(x, NKI_TENSOR_COPY_dst, &dst) &&
            view_copy(x, &dst, &src);
 }
 
 bool exec_memset(struct exec *x) {
     struct view dst;
-    if (!exec_write(x, MEMSET_DST, &dst))
+    if (!exec_write(x, NKI_MEMSET_dst, &dst))
         return false;
     uint8_t element[8] = {0};
-    int64_t whole = exec_int(x, MEMSET_VALUE, 0);
-    float value = (float)exec_number(x, MEMSET_VALUE, 0);
-    bool is_float = x->instr->operands[MEMSET_VALUE].kind == NKI_OPERAND_FLOAT;
+    int64_t whole = exec_int(x, NKI_MEMSET_value, 0);
+    float value = (float)exec_number(x, NKI_MEMSET_value, 0);
+    bool is_float = x->instr->operands[NKI_MEMSET_value].kind == NKI_OPERAND_FLOAT;
     if (dtype_is_int(dst.dtype) && !is_float)
         convert_store_ints(dst.dtype, &whole, element, 0, 1);
     else
@@ -213,9 +213,10 @@ bool exec_memset(struct exec *x) {
 }
 
 bool exec_stream_shuffle(struct exec *x) {
-    const int64_t *mask = x->instr->operands[SHUFFLE_MASK].ints;
+    const int64_t *mask = x->instr->operands[NKI_NC_STREAM_SHUFFLE_shuffle_mask].ints;
     struct view dst, src;
-    if (!exec_read(x, SHUFFLE_SRC, &src) || !exec_modify(x, SHUFFLE_DST, &dst))
+    if (!exec_read(x, NKI_NC_STREAM_SHUFFLE_src, &src) ||
+        !exec_modify(x, NKI_NC_STREAM_SHUFFLE_dst, &dst))
         return false;
     size_t row = (size_t)view_free(&src) * dtype_bytes(src.dtype);
     uint8_t *bytes = arena_alloc(x->scratch, (size_t)src.count[0], row);
@@ -238,12 +239,13 @@ bool exec_stream_shuffle(struct exec *x) {
  * the rows of its partitions. An index counts elements, however many are read from there. */
 bool exec_local_gather(struct exec *x) {
     struct view dst, src, index;
-    if (!exec_read(x, LOCAL_GATHER_SRC, &src) || !exec_read(x, LOCAL_GATHER_INDEX, &index) ||
-        !exec_write(x, LOCAL_GATHER_DST, &dst))
+    if (!exec_read(x, NKI_LOCAL_GATHER_src_buffer, &src) ||
+        !exec_read(x, NKI_LOCAL_GATHER_index, &index) || !exec_write(x, NKI_LOCAL_GATHER_dst, &dst))
         return false;
-    size_t size = dtype_bytes(src.dtype), each = (size_t)exec_int(x, LOCAL_GATHER_PER_INDEX, 1);
+    size_t size = dtype_bytes(src.dtype),
+           each = (size_t)exec_int(x, NKI_LOCAL_GATHER_num_elem_per_idx, 1);
     size_t width = (size_t)view_free(&src), columns = (size_t)view_free(&index);
-    size_t valid = (size_t)exec_int(x, LOCAL_GATHER_VALID, (int64_t)columns * 16);
+    size_t valid = (size_t)exec_int(x, NKI_LOCAL_GATHER_num_valid_indices, (int64_t)columns * 16);
     size_t partitions = (size_t)src.count[0], out_width = valid * each;
     uint8_t *from = arena_alloc(x->scratch, partitions * width, size);
     uint8_t *to = arena_alloc(x->scratch, partitions * out_width, size);
@@ -265,8 +267,8 @@ bool exec_local_gather(struct exec *x) {
 
 bool exec_n_gather(struct exec *x) {
     struct view dst, src, index;
-    if (!exec_read(x, N_GATHER_SRC, &src) || !exec_read(x, N_GATHER_INDEX, &index) ||
-        !exec_write(x, N_GATHER_DST, &dst))
+    if (!exec_read(x, NKI_NC_N_GATHER_data, &src) ||
+        !exec_read(x, NKI_NC_N_GATHER_indices, &index) || !exec_write(x, NKI_NC_N_GATHER_dst, &dst))
         return false;
     size_t size = dtype_bytes(src.dtype), partitions = (size_t)src.count[0];
     size_t width = (size_t)view_free(&src), n = (size_t)view_free(&index);

@@ -5,7 +5,6 @@
  * Source: the ISA reference of nki.isa.quantize_mx and nc_matmul_mx, the Trainium3 guide. */
 #include "device/convert.h"
 #include "device/exec.h"
-#include "device/operands.h"
 
 #include <math.h>
 
@@ -91,8 +90,8 @@ static int quantize_group(const float *values, size_t pitch, enum dtype part, ui
 
 bool exec_quantize_mx(struct exec *x) {
     struct view dst, src, scale;
-    if (!exec_read(x, QUANTIZE_SRC, &src) || !exec_write(x, QUANTIZE_DST, &dst) ||
-        !exec_modify(x, QUANTIZE_SCALE, &scale))
+    if (!exec_read(x, NKI_QUANTIZE_MX_src, &src) || !exec_write(x, NKI_QUANTIZE_MX_dst, &dst) ||
+        !exec_modify(x, NKI_QUANTIZE_MX_dst_scale, &scale))
         return false;
     size_t rows = (size_t)src.count[0], width = (size_t)view_free(&dst);
     float *values = arena_alloc(x->scratch, rows * width * PACKED, sizeof *values);

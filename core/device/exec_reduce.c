@@ -3,7 +3,6 @@
  * in fp32 (bitwise operators on integers). */
 #include "device/alu.h"
 #include "device/exec.h"
-#include "device/operands.h"
 
 /* ---- along the free dimensions -------------------------------------------------------------- */
 
@@ -51,8 +50,8 @@ static bool reduce_ints(struct exec *x, enum nki_func op, const struct view *dst
 
 bool exec_tensor_reduce(struct exec *x) {
     struct view dst, data;
-    enum nki_func op = exec_func(x, TENSOR_REDUCE_OP, NKI_FUNC_ADD);
-    if (!exec_read(x, TENSOR_REDUCE_DATA, &data) || !exec_write(x, TENSOR_REDUCE_DST, &dst))
+    enum nki_func op = exec_func(x, NKI_TENSOR_REDUCE_op, NKI_FUNC_ADD);
+    if (!exec_read(x, NKI_TENSOR_REDUCE_data, &data) || !exec_write(x, NKI_TENSOR_REDUCE_dst, &dst))
         return false;
     if (nki_func_has(op, 'i'))
         return reduce_ints(x, op, &dst, &data);
@@ -71,7 +70,7 @@ bool exec_tensor_reduce(struct exec *x) {
         return false;
     for (size_t i = 0; op == NKI_FUNC_AVERAGE && i < n; i++)
         f.result[i] /= (float)f.size;
-    for (size_t i = 0; exec_flag(x, TENSOR_REDUCE_NEGATE) && i < n; i++)
+    for (size_t i = 0; exec_flag(x, NKI_TENSOR_REDUCE_negate) && i < n; i++)
         f.result[i] = -f.result[i];
     view_from_floats(&dst, f.result);
     return true;
@@ -79,8 +78,9 @@ bool exec_tensor_reduce(struct exec *x) {
 
 bool exec_partition_reduce(struct exec *x) {
     struct view dst, data;
-    enum nki_func op = exec_func(x, PARTITION_REDUCE_OP, NKI_FUNC_ADD);
-    if (!exec_read(x, PARTITION_REDUCE_DATA, &data) || !exec_write(x, PARTITION_REDUCE_DST, &dst))
+    enum nki_func op = exec_func(x, NKI_TENSOR_PARTITION_REDUCE_op, NKI_FUNC_ADD);
+    if (!exec_read(x, NKI_TENSOR_PARTITION_REDUCE_data, &data) ||
+        !exec_write(x, NKI_TENSOR_PARTITION_REDUCE_dst, &dst))
         return false;
     size_t rows = (size_t)data.count[0], width = (size_t)view_free(&data);
     if (nki_func_has(op, 'i')) {
@@ -125,9 +125,9 @@ static void run_scalar_reduce(void *job, const struct chunk *chunk) {
 /* What the accumulators start from under a reduce_cmd. */
 static void start(struct exec *x, int64_t cmd, float identity, const struct view *load) {
     for (int64_t p = 0; p < NKI_PARTITIONS; p++) {
-        if (cmd == REDUCE_RESET || cmd == REDUCE_RESET_REDUCE)
+        if (cmd == NKI_REDUCE_RESET || cmd == NKI_REDUCE_RESET_REDUCE)
             x->vector_acc[p] = identity;
-        if (cmd == REDUCE_LOAD_REDUCE && p < load->count[0])
+        if (cmd == NKI_REDUCE_LOAD_REDUCE && p < load->count[0])
             convert_load(load->dtype)(load->at + p * load->step[0], 0, &x->vector_acc[p], 1);
     }
 }
@@ -147,21 +147,23 @@ static bool write_acc(struct exec *x, size_t k, bool negate) {
 
 bool exec_tensor_scalar_reduce(struct exec *x) {
     struct view dst, data, operand, load;
-    enum nki_func op = exec_func(x, TSR_OP0, NKI_FUNC_BYPASS);
-    enum nki_func reduce = exec_func(x, TSR_REDUCE_OP, NKI_FUNC_ADD);
+    enum nki_func op = exec_func(x, NKI_TENSOR_SCALAR_REDUCE_op0, NKI_FUNC_BYPASS);
+    enum nki_func reduce = exec_func(x, NKI_TENSOR_SCALAR_REDUCE_reduce_op, NKI_FUNC_ADD);
     struct scalar_reduce s = {.op = alu_binary(op),
                               .unary = alu_unary(op),
-                              .reverse = exec_flag(x, TSR_REVERSE0),
+                              .reverse = exec_flag(x, NKI_TENSOR_SCALAR_REDUCE_reverse0),
                               .fold = alu_fold(reduce),
                               .acc = x->vector_acc};
-    int64_t cmd = exec_int(x, TSR_REDUCE_CMD, REDUCE_RESET_REDUCE);
+    int64_t cmd = exec_int(x, NKI_TENSOR_SCALAR_REDUCE_reduce_cmd, NKI_REDUCE_RESET_REDUCE);
     if ((!s.op && !s.unary) || !s.fold)
         return exec_fail(x, "nl.%s cannot be used here", nki_func_name(s.fold ? op : reduce));
-    if (!exec_read(x, TSR_DATA, &data) || !exec_scalar(x, TSR_OPERAND0, &data, 0, &operand) ||
-        !exec_scalar(x, TSR_REDUCE_INIT, &data, 0, &load) || !exec_write(x, TSR_DST, &dst))
+    if (!exec_read(x, NKI_TENSOR_SCALAR_REDUCE_data, &data) ||
+        !exec_scalar(x, NKI_TENSOR_SCALAR_REDUCE_operand0, &data, 0, &operand) ||
+        !exec_scalar(x, NKI_TENSOR_SCALAR_REDUCE_reduce_init, &data, 0, &load) ||
+        !exec_write(x, NKI_TENSOR_SCALAR_REDUCE_dst, &dst))
         return false;
     start(x, cmd, alu_identity(reduce), &load);
-    if (cmd == REDUCE_IDLE || cmd == REDUCE_RESET)
+    if (cmd == NKI_REDUCE_IDLE || cmd == NKI_REDUCE_RESET)
         s.fold = NULL;
     return stream_floats(x, &(struct stream){.dst = &dst,
                                              .src = {&data, &operand},
@@ -169,7 +171,8 @@ bool exec_tensor_scalar_reduce(struct exec *x) {
                                              .rows = true,
                                              .run = run_scalar_reduce,
                                              .job = &s}) &&
-           write_acc(x, TSR_REDUCE_RES, exec_flag(x, TSR_NEGATE));
+           write_acc(x, NKI_TENSOR_SCALAR_REDUCE_reduce_res,
+                     exec_flag(x, NKI_TENSOR_SCALAR_REDUCE_reduce_res_negate));
 }
 
 /* ---- scans ---------------------------------------------------------------------------------- */
@@ -232,15 +235,18 @@ static void run_scan(void *job, const struct chunk *chunk) {
 
 bool exec_scan(struct exec *x) {
     struct view dst, a, b, initial;
-    struct scan s = {
-        .op = {exec_func(x, SCAN_OP0, NKI_FUNC_MULTIPLY), exec_func(x, SCAN_OP1, NKI_FUNC_ADD)},
-        .reverse = {exec_flag(x, SCAN_REVERSE0), exec_flag(x, SCAN_REVERSE1)},
-        .row = SIZE_MAX,
-        .initial = &initial};
+    struct scan s = {.op = {exec_func(x, NKI_TENSOR_TENSOR_SCAN_op0, NKI_FUNC_MULTIPLY),
+                            exec_func(x, NKI_TENSOR_TENSOR_SCAN_op1, NKI_FUNC_ADD)},
+                     .reverse = {exec_flag(x, NKI_TENSOR_TENSOR_SCAN_reverse0),
+                                 exec_flag(x, NKI_TENSOR_TENSOR_SCAN_reverse1)},
+                     .row = SIZE_MAX,
+                     .initial = &initial};
     if (!alu_binary(s.op[0]) || !alu_binary(s.op[1]))
         return exec_fail(x, "a scan takes operators of two arguments");
-    if (!exec_read(x, SCAN_DATA0, &a) || !exec_read(x, SCAN_DATA1, &b) ||
-        !exec_scalar(x, SCAN_INITIAL, &a, 0, &initial) || !exec_write(x, SCAN_DST, &dst))
+    if (!exec_read(x, NKI_TENSOR_TENSOR_SCAN_data0, &a) ||
+        !exec_read(x, NKI_TENSOR_TENSOR_SCAN_data1, &b) ||
+        !exec_scalar(x, NKI_TENSOR_TENSOR_SCAN_initial, &a, 0, &initial) ||
+        !exec_write(x, NKI_TENSOR_TENSOR_SCAN_dst, &dst))
         return false;
     /* Its own state, in case the initial value lies in dst. */
     float values[NKI_PARTITIONS] = {0};
@@ -271,15 +277,18 @@ static void run_cumulative(void *job, const struct chunk *chunk) {
 
 bool exec_cumulative(struct exec *x) {
     struct view dst, src, operand, load;
-    struct cumulative c = {alu_binary(exec_func(x, CUMULATIVE_OP0, NKI_FUNC_BYPASS)),
-                           exec_func(x, CUMULATIVE_OP1, NKI_FUNC_ADD), x->vector_acc};
+    struct cumulative c = {
+        alu_binary(exec_func(x, NKI_TENSOR_SCALAR_CUMULATIVE_op0, NKI_FUNC_BYPASS)),
+        exec_func(x, NKI_TENSOR_SCALAR_CUMULATIVE_op1, NKI_FUNC_ADD), x->vector_acc};
     if (!c.op0 || !alu_binary(c.op1))
         return exec_fail(x, "op0 and op1 must be operators of two arguments");
-    if (!exec_read(x, CUMULATIVE_SRC, &src) ||
-        !exec_scalar(x, CUMULATIVE_IMM0, &src, 0, &operand) ||
-        !exec_scalar(x, CUMULATIVE_IMM1, &src, 0, &load) || !exec_write(x, CUMULATIVE_DST, &dst))
+    if (!exec_read(x, NKI_TENSOR_SCALAR_CUMULATIVE_src, &src) ||
+        !exec_scalar(x, NKI_TENSOR_SCALAR_CUMULATIVE_imm0, &src, 0, &operand) ||
+        !exec_scalar(x, NKI_TENSOR_SCALAR_CUMULATIVE_imm1, &src, 0, &load) ||
+        !exec_write(x, NKI_TENSOR_SCALAR_CUMULATIVE_dst, &dst))
         return false;
-    start(x, exec_int(x, CUMULATIVE_CMD, REDUCE_RESET_REDUCE), alu_identity(c.op1), &load);
+    start(x, exec_int(x, NKI_TENSOR_SCALAR_CUMULATIVE_reduce_cmd, NKI_REDUCE_RESET_REDUCE),
+          alu_identity(c.op1), &load);
     return stream_floats(x, &(struct stream){.dst = &dst,
                                              .src = {&src, &operand},
                                              .n_src = 2,
@@ -306,7 +315,7 @@ static void half_stats(const float *row, size_t n, size_t first, float *stats) {
 
 bool exec_bn_stats(struct exec *x) {
     struct view dst, src;
-    if (!exec_read(x, COPY_SRC, &src) || !exec_write(x, COPY_DST, &dst))
+    if (!exec_read(x, NKI_BN_STATS_data, &src) || !exec_write(x, NKI_BN_STATS_dst, &dst))
         return false;
     size_t rows = (size_t)src.count[0], n = (size_t)view_free(&src);
     float *values = arena_alloc(x->scratch, rows * n, sizeof *values), stats[NKI_PARTITIONS * 6];
@@ -335,7 +344,7 @@ static void aggregate(const float *row, size_t n, float *result) {
 
 bool exec_bn_aggr(struct exec *x) {
     struct view dst, src;
-    if (!exec_read(x, COPY_SRC, &src) || !exec_write(x, COPY_DST, &dst))
+    if (!exec_read(x, NKI_BN_AGGR_data, &src) || !exec_write(x, NKI_BN_AGGR_dst, &dst))
         return false;
     size_t rows = (size_t)src.count[0], n = (size_t)view_free(&src);
     float *values = arena_alloc(x->scratch, rows * n, sizeof *values), result[NKI_PARTITIONS * 2];

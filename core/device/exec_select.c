@@ -3,7 +3,6 @@
  * compare or count positions. Orders and ties follow the NKI ISA reference of NKI 0.6. */
 #include "device/alu.h"
 #include "device/exec.h"
-#include "device/operands.h"
 
 #include <float.h>
 #include <math.h>
@@ -52,9 +51,10 @@ static bool copy_chosen(struct exec *x, const struct view *dst, const struct vie
 
 bool exec_copy_predicated(struct exec *x) {
     struct view dst, src, predicate;
-    bool reverse = exec_flag(x, PREDICATED_REVERSE);
-    if (!exec_read(x, PREDICATED_PREDICATE, &predicate) || !exec_modify(x, PREDICATED_DST, &dst) ||
-        !tile_or_scalar(x, PREDICATED_SRC, &dst, &src))
+    bool reverse = exec_flag(x, NKI_TENSOR_COPY_PREDICATED_reverse_pred);
+    if (!exec_read(x, NKI_TENSOR_COPY_PREDICATED_predicate, &predicate) ||
+        !exec_modify(x, NKI_TENSOR_COPY_PREDICATED_dst, &dst) ||
+        !tile_or_scalar(x, NKI_TENSOR_COPY_PREDICATED_src, &dst, &src))
         return false;
     if (src.dtype == dst.dtype)
         return copy_chosen(x, &dst, &src, &predicate, reverse);
@@ -78,21 +78,23 @@ static bool write_acc(struct exec *x, size_t k) {
 
 /* Starts the maxima of a reduce_cmd; whether elements are folded into them. */
 static bool start_maximum(struct exec *x, int64_t cmd) {
-    bool fresh = cmd == REDUCE_RESET || cmd == REDUCE_RESET_REDUCE;
+    bool fresh = cmd == NKI_REDUCE_RESET || cmd == NKI_REDUCE_RESET_REDUCE;
     for (size_t p = 0; fresh && p < NKI_PARTITIONS; p++)
         x->vector_acc[p] = -FLT_MAX;
-    return cmd == REDUCE_REDUCE || cmd == REDUCE_RESET_REDUCE;
+    return cmd == NKI_REDUCE_REDUCE || cmd == NKI_REDUCE_RESET_REDUCE;
 }
 
 bool exec_select_reduce(struct exec *x) {
     struct view dst, predicate, yes, no;
-    int64_t cmd =
-        exec_int(x, SELECT_CMD, exec_has(x, SELECT_RES) ? REDUCE_RESET_REDUCE : REDUCE_IDLE);
-    if (!exec_read(x, SELECT_PREDICATE, &predicate) ||
-        !tile_or_scalar(x, SELECT_ON_TRUE, &predicate, &yes) ||
-        !tile_or_scalar(x, SELECT_ON_FALSE, &predicate, &no) || !exec_write(x, SELECT_DST, &dst))
+    int64_t cmd = exec_int(x, NKI_SELECT_REDUCE_reduce_cmd,
+                           exec_has(x, NKI_SELECT_REDUCE_reduce_res) ? NKI_REDUCE_RESET_REDUCE
+                                                                     : NKI_REDUCE_IDLE);
+    if (!exec_read(x, NKI_SELECT_REDUCE_predicate, &predicate) ||
+        !tile_or_scalar(x, NKI_SELECT_REDUCE_on_true, &predicate, &yes) ||
+        !tile_or_scalar(x, NKI_SELECT_REDUCE_on_false, &predicate, &no) ||
+        !exec_write(x, NKI_SELECT_REDUCE_dst, &dst))
         return false;
-    struct selection s = {.reverse = exec_flag(x, SELECT_REVERSE),
+    struct selection s = {.reverse = exec_flag(x, NKI_SELECT_REDUCE_reverse_pred),
                           .acc = x->vector_acc,
                           .reduce = start_maximum(x, cmd)};
     return stream_floats(x, &(struct stream){.dst = &dst,
@@ -101,7 +103,7 @@ bool exec_select_reduce(struct exec *x) {
                                              .rows = s.reduce,
                                              .run = run_selection,
                                              .job = &s}) &&
-           write_acc(x, SELECT_RES);
+           write_acc(x, NKI_SELECT_REDUCE_reduce_res);
 }
 
 struct range {
@@ -133,16 +135,21 @@ static void run_range(void *job, const struct chunk *chunk) {
 
 bool exec_range_select(struct exec *x) {
     struct view dst, data, bound[2];
-    struct range r = {.compare = {alu_binary(exec_func(x, RANGE_COMP0, NKI_FUNC_GREATER_EQUAL)),
-                                  alu_binary(exec_func(x, RANGE_COMP1, NKI_FUNC_LESS))},
-                      .row = SIZE_MAX,
-                      .start = (float)exec_number(x, RANGE_START, 0),
-                      .otherwise = -FLT_MAX,
-                      .acc = x->vector_acc};
-    bool legacy = x->program->dialect == NKI_DIALECT_LEGACY && !exec_has(x, RANGE_RES);
-    int64_t cmd = exec_int(x, RANGE_CMD, legacy ? REDUCE_IDLE : REDUCE_RESET_REDUCE);
-    if (!exec_read(x, RANGE_ON_TRUE, &data) || !exec_scalar(x, RANGE_BOUND0, &data, 0, &bound[0]) ||
-        !exec_scalar(x, RANGE_BOUND1, &data, 0, &bound[1]) || !exec_write(x, RANGE_DST, &dst))
+    struct range r = {
+        .compare = {alu_binary(exec_func(x, NKI_RANGE_SELECT_comp_op0, NKI_FUNC_GREATER_EQUAL)),
+                    alu_binary(exec_func(x, NKI_RANGE_SELECT_comp_op1, NKI_FUNC_LESS))},
+        .row = SIZE_MAX,
+        .start = (float)exec_number(x, NKI_RANGE_SELECT_range_start, 0),
+        .otherwise = -FLT_MAX,
+        .acc = x->vector_acc};
+    bool legacy =
+        x->program->dialect == NKI_DIALECT_LEGACY && !exec_has(x, NKI_RANGE_SELECT_reduce_res);
+    int64_t cmd = exec_int(x, NKI_RANGE_SELECT_reduce_cmd,
+                           legacy ? NKI_REDUCE_IDLE : NKI_REDUCE_RESET_REDUCE);
+    if (!exec_read(x, NKI_RANGE_SELECT_on_true_tile, &data) ||
+        !exec_scalar(x, NKI_RANGE_SELECT_bound0, &data, 0, &bound[0]) ||
+        !exec_scalar(x, NKI_RANGE_SELECT_bound1, &data, 0, &bound[1]) ||
+        !exec_write(x, NKI_RANGE_SELECT_dst, &dst))
         return false;
     r.reduce = start_maximum(x, cmd);
     return stream_floats(x, &(struct stream){.dst = &dst,
@@ -151,7 +158,7 @@ bool exec_range_select(struct exec *x) {
                                              .rows = true,
                                              .run = run_range,
                                              .job = &r}) &&
-           write_acc(x, RANGE_RES);
+           write_acc(x, NKI_RANGE_SELECT_reduce_res);
 }
 
 /* ---- affine patterns ------------------------------------------------------------------------ */
@@ -185,8 +192,9 @@ static void affine_row(const struct affine *affine, int64_t partition, int64_t *
 
 bool exec_iota(struct exec *x) {
     struct view dst;
-    struct affine affine = read_affine(x, IOTA_PATTERN, IOTA_OFFSET, IOTA_CHANNEL);
-    if (!exec_write(x, IOTA_DST, &dst))
+    struct affine affine =
+        read_affine(x, NKI_IOTA_pattern, NKI_IOTA_offset, NKI_IOTA_channel_multiplier);
+    if (!exec_write(x, NKI_IOTA_dst, &dst))
         return false;
     size_t n = (size_t)view_free(&dst), rows = (size_t)dst.count[0];
     int64_t *values = arena_alloc(x->scratch, rows * n, sizeof *values);
@@ -198,10 +206,12 @@ bool exec_iota(struct exec *x) {
 
 bool exec_affine_select(struct exec *x) {
     struct view dst, data, otherwise;
-    struct affine affine = read_affine(x, AFFINE_PATTERN, AFFINE_OFFSET, AFFINE_CHANNEL);
-    enum nki_func cmp = exec_func(x, AFFINE_CMP, NKI_FUNC_EQUAL);
-    if (!exec_read(x, AFFINE_ON_TRUE, &data) ||
-        !exec_scalar(x, AFFINE_ON_FALSE, &data, 0, &otherwise) || !exec_write(x, AFFINE_DST, &dst))
+    struct affine affine = read_affine(x, NKI_AFFINE_SELECT_pattern, NKI_AFFINE_SELECT_offset,
+                                       NKI_AFFINE_SELECT_channel_multiplier);
+    enum nki_func cmp = exec_func(x, NKI_AFFINE_SELECT_cmp_op, NKI_FUNC_EQUAL);
+    if (!exec_read(x, NKI_AFFINE_SELECT_on_true_tile, &data) ||
+        !exec_scalar(x, NKI_AFFINE_SELECT_on_false_value, &data, 0, &otherwise) ||
+        !exec_write(x, NKI_AFFINE_SELECT_dst, &dst))
         return false;
     size_t n = (size_t)view_free(&dst), rows = (size_t)dst.count[0];
     int64_t *index = arena_alloc(x->scratch, n, sizeof *index);
@@ -239,7 +249,7 @@ static void largest(const float *row, size_t n, float *best) {
 
 bool exec_max8(struct exec *x) {
     struct view dst, src;
-    if (!exec_read(x, COPY_SRC, &src) || !exec_write(x, COPY_DST, &dst))
+    if (!exec_read(x, NKI_MAX8_src, &src) || !exec_write(x, NKI_MAX8_dst, &dst))
         return false;
     size_t rows = (size_t)src.count[0], n = (size_t)view_free(&src);
     float *values = arena_alloc(x->scratch, rows * n, sizeof *values), best[NKI_PARTITIONS * 8];
@@ -264,8 +274,9 @@ static int64_t find_first(const float *row, size_t n, float value, const int64_t
 
 bool exec_find_index8(struct exec *x) {
     struct view dst, data, vals;
-    if (!exec_read(x, FIND8_DATA, &data) || !exec_read(x, FIND8_VALS, &vals) ||
-        !exec_write(x, FIND8_DST, &dst))
+    if (!exec_read(x, NKI_NC_FIND_INDEX8_data, &data) ||
+        !exec_read(x, NKI_NC_FIND_INDEX8_vals, &vals) ||
+        !exec_write(x, NKI_NC_FIND_INDEX8_dst, &dst))
         return false;
     size_t rows = (size_t)data.count[0], n = (size_t)view_free(&data);
     float *values = arena_alloc(x->scratch, rows * n, sizeof *values), wanted[NKI_PARTITIONS * 8];
@@ -283,10 +294,11 @@ bool exec_find_index8(struct exec *x) {
  * gets the first place. */
 bool exec_match_replace8(struct exec *x) {
     struct view dst, data, vals, index;
-    if (!exec_read(x, REPLACE8_DATA, &data) || !exec_read(x, REPLACE8_VALS, &vals) ||
-        !exec_write(x, REPLACE8_DST, &dst))
+    if (!exec_read(x, NKI_NC_MATCH_REPLACE8_data, &data) ||
+        !exec_read(x, NKI_NC_MATCH_REPLACE8_vals, &vals) ||
+        !exec_write(x, NKI_NC_MATCH_REPLACE8_dst, &dst))
         return false;
-    float imm = (float)exec_number(x, REPLACE8_IMM, 0), wanted[NKI_PARTITIONS * 8];
+    float imm = (float)exec_number(x, NKI_NC_MATCH_REPLACE8_imm, 0), wanted[NKI_PARTITIONS * 8];
     size_t rows = (size_t)data.count[0], n = (size_t)view_free(&data);
     float *values = arena_alloc(x->scratch, rows * n, sizeof *values);
     int64_t found[NKI_PARTITIONS * 8];
@@ -303,9 +315,9 @@ bool exec_match_replace8(struct exec *x) {
                 values[p * n + (size_t)taken[k]] = imm;
     }
     view_from_floats(&dst, values);
-    if (!exec_has(x, REPLACE8_INDEX))
+    if (!exec_has(x, NKI_NC_MATCH_REPLACE8_dst_idx))
         return true;
-    if (!exec_write(x, REPLACE8_INDEX, &index))
+    if (!exec_write(x, NKI_NC_MATCH_REPLACE8_dst_idx, &index))
         return false;
     view_from_ints(&index, found);
     return true;
@@ -323,7 +335,7 @@ static uint32_t draw(struct exec *x) {
 
 bool exec_rng(struct exec *x) {
     struct view dst;
-    if (!exec_write(x, 0, &dst))
+    if (!exec_write(x, NKI_RNG_dst, &dst))
         return false;
     size_t n = (size_t)view_count(&dst);
     int64_t *values = arena_alloc(x->scratch, n, sizeof *values);
@@ -335,8 +347,8 @@ bool exec_rng(struct exec *x) {
 
 bool exec_dropout(struct exec *x) {
     struct view dst, data, prob;
-    if (!exec_read(x, DROPOUT_DATA, &data) || !exec_scalar(x, DROPOUT_PROB, &data, 0, &prob) ||
-        !exec_write(x, DROPOUT_DST, &dst))
+    if (!exec_read(x, NKI_DROPOUT_data, &data) ||
+        !exec_scalar(x, NKI_DROPOUT_prob, &data, 0, &prob) || !exec_write(x, NKI_DROPOUT_dst, &dst))
         return false;
     size_t rows = (size_t)data.count[0], n = (size_t)view_free(&data);
     float *values = arena_alloc(x->scratch, rows * n, sizeof *values);
@@ -356,7 +368,8 @@ bool exec_dropout(struct exec *x) {
  * (n, -1). dst is [1, 2, n]. */
 bool exec_sequence_bounds(struct exec *x) {
     struct view dst, ids;
-    if (!exec_read(x, COPY_SRC, &ids) || !exec_write(x, COPY_DST, &dst))
+    if (!exec_read(x, NKI_SEQUENCE_BOUNDS_segment_ids, &ids) ||
+        !exec_write(x, NKI_SEQUENCE_BOUNDS_dst, &dst))
         return false;
     size_t n = (size_t)view_free(&ids), first = 0;
     float *id = arena_alloc(x->scratch, n, sizeof *id);
@@ -380,7 +393,8 @@ bool exec_sequence_bounds(struct exec *x) {
 /* Each core of GpSimd looks at the first of its 16 partitions only. */
 bool exec_nonzero(struct exec *x) {
     struct view dst, src;
-    if (!exec_read(x, NONZERO_SRC, &src) || !exec_modify(x, NONZERO_DST, &dst))
+    if (!exec_read(x, NKI_NONZERO_WITH_COUNT_src, &src) ||
+        !exec_modify(x, NKI_NONZERO_WITH_COUNT_dst, &dst))
         return false;
     size_t n = (size_t)view_free(&src), rows = (size_t)src.count[0];
     float *values = arena_alloc(x->scratch, rows * n, sizeof *values);
@@ -391,9 +405,9 @@ bool exec_nonzero(struct exec *x) {
         int64_t *row = found + p * (n + 1), count = 0;
         for (size_t i = 0; i < n; i++)
             if (values[p * n + i] != 0)
-                row[count++] = (int64_t)i + exec_int(x, NONZERO_OFFSET, 0);
+                row[count++] = (int64_t)i + exec_int(x, NKI_NONZERO_WITH_COUNT_index_offset, 0);
         for (size_t i = (size_t)count; i < n; i++)
-            row[i] = exec_int(x, NONZERO_PADDING, -1);
+            row[i] = exec_int(x, NKI_NONZERO_WITH_COUNT_padding_val, -1);
         row[n] = count;
     }
     view_from_ints(&dst, found);

@@ -38,13 +38,15 @@ struct device_operand {
     bool is_dst, is_src, is_index;
 };
 #define DEVICE_MAX_OPERANDS 64
-/* The roles of an instruction's parameters, a letter each: d written, m written in part or added to
- * (so read as well), s read, - no tile. */
-const char *device_roles(enum nki_op op);
-/* What may stand for them: t tile, T tile or nothing, v tile or number, V those or nothing,
- * f operator, F operator or nothing, n number, N number or nothing, b boolean or nothing, e member
- * of an enumeration or nothing, i integers, I integers or nothing, l list of tiles, x anything. */
-const char *device_kinds(enum nki_op op);
+/* Where one function serves several instructions it says the first one's name. */
+#define DEVICE_SAME(a, b, parameter) \
+    _Static_assert(NKI_##a##_##parameter == NKI_##b##_##parameter, #a " and " #b)
+DEVICE_SAME(DMA_COPY, DMA_TRANSPOSE, src);
+DEVICE_SAME(NC_MATMUL, NC_MATMUL_MX, stationary);
+DEVICE_SAME(NC_MATMUL, NC_MATMUL_MX, moving);
+DEVICE_SAME(ACTIVATION, ACTIVATION_REDUCE, op);
+DEVICE_SAME(ACTIVATION, ACTIVATION_REDUCE, data);
+DEVICE_SAME(ACTIVATION, ACTIVATE2, op);
 
 /* Fills up to DEVICE_MAX_OPERANDS operands of instruction i and returns how many: those written
  * first, then those read, each group in the order of the parameters. Needs image->program only. */

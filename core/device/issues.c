@@ -15,7 +15,7 @@ enum nki_engine queue_engine(enum queue queue) {
 }
 
 static enum queue queue_of_transfer(const struct device_image *image, size_t i) {
-    const struct nki_operand *dst = &image->program->instrs.at[i].operands[0];
+    const struct nki_operand *dst = &image->program->instrs.at[i].operands[NKI_DST];
     bool out = dst->kind == NKI_OPERAND_AP &&
                image->program->storages.at[dst->ap->storage].space == NKI_HBM;
     return out ? QUEUE_DMA_OUT : QUEUE_DMA_IN;
@@ -41,13 +41,13 @@ static uint16_t function_set(const struct nki_instr *instr) {
     if (instr->op != NKI_OP_ACTIVATION && instr->op != NKI_OP_ACTIVATION_REDUCE &&
         instr->op != NKI_OP_ACTIVATE2)
         return 0;
-    switch (instr->operands[1].i) {
+    switch (instr->operands[NKI_ACTIVATION_op].i) {
     case NKI_FUNC_COPY:
     case NKI_FUNC_SQUARE:
     case NKI_FUNC_ABS:
     case NKI_FUNC_SIGN:
     case NKI_FUNC_RELU: return 0;
-    default: return (uint16_t)instr->operands[1].i;
+    default: return (uint16_t)instr->operands[NKI_ACTIVATION_op].i;
     }
 }
 

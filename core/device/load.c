@@ -12,28 +12,33 @@ struct operand_list {
 };
 
 static void add_operand(struct operand_list *list, const struct nki_ap *ap, size_t param,
-                        char role) {
+                        enum nki_role role) {
     if (!ap || list->n == DEVICE_MAX_OPERANDS)
         return;
-    bool dst = role == 'd' || role == 'm';
     list->at[list->n++] = (struct device_operand){.ap = ap,
                                                   .param = (int16_t)param,
-                                                  .is_dst = dst,
-                                                  .is_src = role != 'd',
-                                                  .is_index = role == 'i'};
+                                                  .is_dst = nki_role_writes(role),
+                                                  .is_src = role != NKI_ROLE_WRITES};
+}
+
+static void add_index(struct operand_list *list, const struct nki_ap *index, int16_t param) {
+    if (list->n < DEVICE_MAX_OPERANDS)
+        list->at[list->n++] =
+            (struct device_operand){.ap = index, .param = param, .is_src = true, .is_index = true};
 }
 
 /* Rows that an indirect write may skip, and what a mask leaves out, keep their contents. */
-static char effective_role(const struct nki_instr *instr, const struct nki_ap *ap, char role) {
+static enum nki_role effective_role(const struct nki_instr *instr, const struct nki_ap *ap,
+                                    enum nki_role role) {
     bool in_part = ap && (instr->mask || (ap->indirect && ap->indirect->skip_out_of_bounds));
-    return role == 'd' && in_part ? 'm' : role;
+    return role == NKI_ROLE_WRITES && in_part ? NKI_ROLE_UPDATES : role;
 }
 
 static void add_parameter(struct operand_list *list, const struct nki_instr *instr, size_t k,
                           bool written) {
     const struct nki_operand *operand = &instr->operands[k];
-    char role = device_roles((enum nki_op)instr->op)[k];
-    if ((role == 'd' || role == 'm') != written)
+    enum nki_role role = nki_op_row((enum nki_op)instr->op)->params[k].role;
+    if (nki_role_writes(role) != written)
         return;
     if (operand->kind == NKI_OPERAND_AP)
         add_operand(list, operand->ap, k, effective_role(instr, operand->ap, role));
@@ -45,8 +50,7 @@ static void add_parameter(struct operand_list *list, const struct nki_instr *ins
 size_t device_operands(const struct device_image *image, size_t i,
                        struct device_operand operands[DEVICE_MAX_OPERANDS]) {
     const struct nki_instr *instr = &image->program->instrs.at[i];
-    size_t n_roles = strlen(device_roles((enum nki_op)instr->op));
-    size_t n_params = MIN_OF(n_roles, (size_t)instr->n_operands);
+    size_t n_params = MIN_OF(nki_op_row((enum nki_op)instr->op)->n_params, instr->n_operands);
     struct operand_list list = {operands, 0};
     for (size_t k = 0; k < n_params; k++)
         add_parameter(&list, instr, k, true);
@@ -55,7 +59,7 @@ size_t device_operands(const struct device_image *image, size_t i,
     size_t n = list.n;
     for (size_t k = 0; k < n; k++)
         if (operands[k].ap->indirect && operands[k].ap->indirect->index)
-            add_operand(&list, operands[k].ap->indirect->index, (size_t)operands[k].param, 'i');
+            add_index(&list, operands[k].ap->indirect->index, operands[k].param);
     return list.n;
 }
 

@@ -2,7 +2,6 @@
 /* The profile: what a schedule means. Metrics under the names of Neuron's tools (Neuron Explorer's
  * summary), cost per source line along the critical path, what each resource binds, and the floor
  * under any kernel with these inputs, outputs and matrix products. */
-#include "device/operands.h"
 #include "device/allocation.h"
 
 #include <math.h>
@@ -124,9 +123,9 @@ static void count_flops(struct profiler *p, const struct nki_instr *instr) {
     *(transpose ? &p->transpose_flops : &p->model_flops) +=
         transpose && passes > 1 ? 2 * flops : flops;
     if (!transpose) {
-        const struct nki_operand *mode = &instr->operands[MATMUL_PERF_MODE];
+        const struct nki_operand *mode = &instr->operands[NKI_NC_MATMUL_perf_mode];
         bool pairs = instr->op == NKI_OP_NC_MATMUL && mode->kind == NKI_OPERAND_ENUM &&
-                     mode->i == PERF_DOUBLE_ROW;
+                     mode->i == NKI_PERF_DOUBLE_ROW;
         double peak = pairs ? p->image->generation->pe_tflops_fp8
                             : p->image->generation->pe_tflops_bf16 / passes;
         p->ideal_pe_ns += flops / (peak * 1e3);

@@ -47,7 +47,8 @@ static bool is_plain_load(const struct residency *r, uint32_t i, uint32_t *block
     const struct nki_instr *instr = &image->program->instrs.at[i];
     if (instr->op != NKI_OP_DMA_COPY || instr->mask)
         return false;
-    const struct nki_ap *dst = instr->operands[0].ap, *src = instr->operands[1].ap;
+    const struct nki_ap *dst = instr->operands[NKI_DMA_COPY_dst].ap;
+    const struct nki_ap *src = instr->operands[NKI_DMA_COPY_src].ap;
     if (dst->indirect || src->indirect || image->written[src->storage])
         return false;
     const struct nki_storage *from = &image->program->storages.at[src->storage];
@@ -72,7 +73,8 @@ static uint32_t number_of(struct map *map, const void *key, size_t size, uint32_
 static void note_load(struct residency *r, uint32_t i, uint32_t block) {
     const struct device_image *image = r->allocation->image;
     const struct nki_instr *instr = &image->program->instrs.at[i];
-    const struct nki_ap *dst = instr->operands[0].ap, *src = instr->operands[1].ap;
+    const struct nki_ap *dst = instr->operands[NKI_DMA_COPY_dst].ap;
+    const struct nki_ap *src = instr->operands[NKI_DMA_COPY_src].ap;
     int64_t key[2 * NKI_MAX_DIMS + 8] = {instr->loc, src->storage, src->offset,   src->n_dims,
                                          dst->dtype, src->dtype,   dst->count[0], nki_ap_free(dst)};
     for (int d = 0; d < src->n_dims; d++) {

@@ -151,7 +151,7 @@ static inline struct nki_operand none(void) {
  * counted from 1. */
 static inline struct nki_instr *build_instr(struct build *b, enum nki_op op,
                                             const struct nki_operand *operands, size_t n) {
-    size_t all = nki_operand_count(op);
+    size_t all = nki_op_row(op)->n_params;
     struct nki_operand *copy = ARENA_ARRAY(b->program->arena, struct nki_operand, all + 1);
     for (size_t i = 0; i < n && i < all; i++)
         copy[i] = operands[i];

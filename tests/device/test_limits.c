@@ -3,7 +3,6 @@
  * same program within the limit loads. Also that the tables of operands agree. */
 #include "device/build.h"
 #include "device/image.h"
-#include "device/operands.h"
 
 /* Builds a program with size `n` where the rule looks. */
 typedef void build_fn(struct build *b, int n);
@@ -194,7 +193,7 @@ static void wide_type(struct build *b, int n) {
 static void hwdge_cast(struct build *b, int n) {
     uint32_t input = build_input(b, DTYPE_BFLOAT16, 4, 4, NULL);
     RUN(b, DMA_COPY, tile(sbuf(b, n ? F32 : DTYPE_BFLOAT16, 4, 4)), tile(build_all(b, input)),
-        none(), none(), member(DGE_HWDGE));
+        none(), none(), member(NKI_DGE_HWDGE));
 }
 
 static void out_of_bounds(struct build *b, int n) {
@@ -381,69 +380,6 @@ static void a_result_that_is_never_written_is_an_error(void **state) {
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-static void tables_have_a_letter_per_operand(void **state) {
-    (void)state;
-    for (int op = 0; op < NKI_OP_COUNT; op++) {
-        size_t n = nki_operand_count((enum nki_op)op);
-        assert_non_null(device_roles((enum nki_op)op));
-        assert_int_equal(strlen(device_roles((enum nki_op)op)), n);
-        assert_int_equal(strlen(device_kinds((enum nki_op)op)), n);
-        assert_int_equal(nki_operand_index((enum nki_op)op, "dst"), 0);
-    }
-}
-
-static void names_of_positions_agree(void **state) {
-    (void)state;
-    static const struct {
-        enum nki_op op;
-        const char *name;
-        int position;
-    } names[] = {
-        {NKI_OP_DMA_COPY, "oob_mode", DMA_COPY_OOB},
-        {NKI_OP_DMA_COPY, "dge_mode", DMA_COPY_DGE},
-        {NKI_OP_DMA_TRANSPOSE, "dge_mode", DMA_TRANSPOSE_DGE},
-        {NKI_OP_DMA_COMPUTE, "reduce_op", DMA_COMPUTE_OP},
-        {NKI_OP_TENSOR_COPY_PREDICATED, "reverse_pred", PREDICATED_REVERSE},
-        {NKI_OP_NC_STREAM_SHUFFLE, "shuffle_mask", SHUFFLE_MASK},
-        {NKI_OP_LOCAL_GATHER, "num_valid_indices", LOCAL_GATHER_VALID},
-        {NKI_OP_NC_MATMUL, "is_transpose", MATMUL_TRANSPOSE},
-        {NKI_OP_NC_MATMUL, "accumulate", MATMUL_ACCUMULATE},
-        {NKI_OP_NC_MATMUL, "tile_size", MATMUL_TILE_SIZE},
-        {NKI_OP_NC_MATMUL, "perf_mode", MATMUL_PERF_MODE},
-        {NKI_OP_ACTIVATION, "data", ACTIVATION_DATA},
-        {NKI_OP_ACTIVATION, "bias", ACTIVATION_BIAS},
-        {NKI_OP_ACTIVATION, "scale", ACTIVATION_SCALE},
-        {NKI_OP_ACTIVATION, "reduce_cmd", ACTIVATION_REDUCE_CMD},
-        {NKI_OP_ACTIVATION_REDUCE, "scale", ACTIVATION_REDUCE__SCALE},
-        {NKI_OP_ACTIVATION_REDUCE, "reduce_res", ACTIVATION_REDUCE__RES},
-        {NKI_OP_ACTIVATE2, "reduce_cmd", ACTIVATE2_REDUCE_CMD},
-        {NKI_OP_ACTIVATE2, "relu_param", ACTIVATE2_RELU_PARAM},
-        {NKI_OP_TENSOR_SCALAR, "op1", TENSOR_SCALAR_OP1},
-        {NKI_OP_TENSOR_SCALAR, "reverse1", TENSOR_SCALAR_REVERSE1},
-        {NKI_OP_TENSOR_TENSOR, "op", TENSOR_TENSOR_OP},
-        {NKI_OP_SCALAR_TENSOR_TENSOR, "reverse1", STT_REVERSE1},
-        {NKI_OP_TENSOR_TENSOR_SCAN, "reverse1", SCAN_REVERSE1},
-        {NKI_OP_TENSOR_SCALAR_CUMULATIVE, "reduce_cmd", CUMULATIVE_CMD},
-        {NKI_OP_TENSOR_SCALAR_REDUCE, "reduce_res_negate", TSR_NEGATE},
-        {NKI_OP_TENSOR_SCALAR_REDUCE, "reduce_cmd", TSR_REDUCE_CMD},
-        {NKI_OP_TENSOR_REDUCE, "negate", TENSOR_REDUCE_NEGATE},
-        {NKI_OP_EXPONENTIAL, "reduce_init", EXPONENTIAL_INIT},
-        {NKI_OP_NC_MATCH_REPLACE8, "dst_idx", REPLACE8_INDEX},
-        {NKI_OP_SELECT_REDUCE, "reverse_pred", SELECT_REVERSE},
-        {NKI_OP_SELECT_REDUCE, "reduce_cmd", SELECT_CMD},
-        {NKI_OP_RANGE_SELECT, "on_false_value", RANGE_ON_FALSE},
-        {NKI_OP_RANGE_SELECT, "range_start", RANGE_START},
-        {NKI_OP_AFFINE_SELECT, "offset", AFFINE_OFFSET},
-        {NKI_OP_IOTA, "offset", IOTA_OFFSET},
-        {NKI_OP_IOTA, "channel_multiplier", IOTA_CHANNEL},
-        {NKI_OP_DROPOUT, "prob", DROPOUT_PROB},
-        {NKI_OP_ELEMENTWISE, "data", ELEMENTWISE_DATA},
-    };
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (nki_operand_index(names[i].op, names[i].name) != names[i].position)
-            fail_msg("%s of %s", names[i].name, nki_op_name(names[i].op));
-}
-
 static void operands_know_their_roles(void **state) {
     (void)state;
     struct build b = build_start("trn2");
@@ -454,9 +390,9 @@ static void operands_know_their_roles(void **state) {
     struct device_operand operands[DEVICE_MAX_OPERANDS];
     assert_int_equal(device_operands(image, 0, operands), 4);
     assert_true(operands[0].is_dst && !operands[0].is_src && operands[0].param == 0);
-    assert_true(operands[1].is_dst && operands[1].param == ACTIVATION_REDUCE_RES);
+    assert_true(operands[1].is_dst && operands[1].param == NKI_ACTIVATION_reduce_res);
     assert_true(operands[2].is_src && !operands[2].is_dst);
-    assert_true(operands[3].is_src && operands[3].param == ACTIVATION_BIAS);
+    assert_true(operands[3].is_src && operands[3].param == NKI_ACTIVATION_bias);
     device_unload(image);
     build_end(&b);
 }
@@ -519,8 +455,6 @@ int main(void) {
         cmocka_unit_test(legacy_kernels_may_store_psum),
         cmocka_unit_test(engines_are_chosen),
         cmocka_unit_test(a_result_that_is_never_written_is_an_error),
-        cmocka_unit_test(tables_have_a_letter_per_operand),
-        cmocka_unit_test(names_of_positions_agree),
         cmocka_unit_test(operands_know_their_roles),
         cmocka_unit_test(generations_go_by_name_and_alias),
         cmocka_unit_test(a_device_that_is_asked_for_exists_or_is_refused_with_what_there_is),

@@ -2,7 +2,6 @@
 /* Data movement, matrix products and memory: DMA with gather and scatter, transposes, accumulation
  * in PSUM, masks, life spans, unwritten memory, limits of a run. */
 #include "device/build.h"
-#include "device/operands.h"
 
 static float *counted(size_t n) {
     float *values = mem_alloc(n, sizeof *values);
@@ -24,7 +23,7 @@ static void dma_copies_between_shapes(void **state) {
     src->count[2] = 8;
     src->step[2] = 1;
     RUN(&b, DMA_COPY, tile(build_all(&b, t)), tile(src), none(), none(),
-        integer(DGE_NONE)); /* a member or its number */
+        integer(NKI_DGE_NONE)); /* a member or its number */
     build_store(&b, t);
     build_must_run(&b);
     assert_memory_equal(b.outputs[0].data, values, 96 * sizeof *values);
@@ -400,7 +399,7 @@ static void double_row_multiplies_twice_the_contraction(void **state) {
     uint32_t psum = build_tile(&b, NKI_PSUM, DTYPE_FLOAT32, 3, 5);
     uint32_t out = build_tile(&b, NKI_SBUF, DTYPE_FLOAT32, 3, 5);
     RUN(&b, NC_MATMUL, tile(build_all(&b, psum)), tile(build_all(&b, a)), tile(build_all(&b, c)),
-        none(), none(), none(), none(), none(), none(), member(PERF_DOUBLE_ROW));
+        none(), none(), none(), none(), none(), none(), member(NKI_PERF_DOUBLE_ROW));
     RUN(&b, TENSOR_COPY, tile(build_all(&b, out)), tile(build_all(&b, psum)));
     build_store(&b, out);
     build_must_run(&b);

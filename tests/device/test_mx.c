@@ -2,7 +2,6 @@
 /* The scaled formats of trn3: quantising, products of scaled groups, where the scales lie, and what
  * is refused. */
 #include "device/build.h"
-#include "device/operands.h"
 
 #define K 64 /* partitions: two quadrants, eight groups */
 #define M 2

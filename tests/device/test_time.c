@@ -293,6 +293,31 @@ static void instructions_cost_what_was_measured(void **state) {
     }
 }
 
+static double scalar_ns(const struct build *b, size_t i) {
+    struct cost_place place = {.engine = NKI_ENGINE_SCALAR};
+    return cost_of(b->program, i, place, cost_table_of(b->generation->generation)).interval_ns;
+}
+
+/* The result of a reduction stands elsewhere in each of these. */
+static void a_reduction_costs_the_same_in_every_activation(void **state) {
+    (void)state;
+    struct build b = build_start("trn2");
+    const struct nki_ap *t = build_all(&b, build_tile(&b, NKI_SBUF, DTYPE_FLOAT32, 128, 512));
+    const struct nki_ap *sum = build_all(&b, build_tile(&b, NKI_SBUF, DTYPE_FLOAT32, 128, 1));
+    RUN(&b, ACTIVATION, tile(t), func(NKI_FUNC_EXP), tile(t));
+    RUN(&b, ACTIVATION, tile(t), func(NKI_FUNC_EXP), tile(t), tile(sum));
+    RUN(&b, ACTIVATION, tile(t), func(NKI_FUNC_EXP), tile(t), none(), number(1), func(NKI_FUNC_ADD),
+        tile(sum));
+    RUN(&b, ACTIVATION_REDUCE, tile(t), func(NKI_FUNC_EXP), tile(t), func(NKI_FUNC_ADD), tile(sum));
+    RUN(&b, ACTIVATION_REDUCE, tile(t), func(NKI_FUNC_EXP), tile(t), func(NKI_FUNC_ADD), none(),
+        tile(sum));
+    assert_true(scalar_ns(&b, 1) <= scalar_ns(&b, 0));
+    assert_true(scalar_ns(&b, 2) > scalar_ns(&b, 0));
+    assert_true(fabs(scalar_ns(&b, 3) - scalar_ns(&b, 2)) < 1e-9);
+    assert_true(fabs(scalar_ns(&b, 4) - scalar_ns(&b, 0)) < 1e-9);
+    build_end(&b);
+}
+
 /* ---- against slow versions ------------------------------------------------------------------ */
 
 #define N_TILES 3
@@ -438,6 +463,7 @@ int main(void) {
         cmocka_unit_test(what_does_not_fit_is_spilled_in_the_legacy_dialect),
         cmocka_unit_test(what_does_not_fit_is_refused_in_the_current_dialect),
         cmocka_unit_test(instructions_cost_what_was_measured),
+        cmocka_unit_test(a_reduction_costs_the_same_in_every_activation),
         cmocka_unit_test(random_programs_agree_with_the_slow_version),
         cmocka_unit_test(nothing_starts_before_what_it_depends_on),
     };

@@ -95,50 +95,51 @@ static const struct nki_ap *alike(struct build *b, struct dice *dice, const stru
     return like;
 }
 
-/* Kinds as device/image.h lists them. */
-static struct nki_operand any_operand(struct build *b, struct dice *dice, char kind,
-                                      const struct nki_ap *dst) {
+static struct nki_operand two_tiles(struct build *b, struct dice *dice, const struct nki_ap *dst) {
+    const struct nki_ap **aps = ARENA_ARRAY(b->program->arena, const struct nki_ap *, 2);
+    aps[0] = alike(b, dice, dst);
+    aps[1] = alike(b, dice, dst);
+    return (struct nki_operand){.kind = NKI_OPERAND_APS, .n = 2, .aps = aps};
+}
+
+/* Something that the parameter takes, mostly. */
+static struct nki_operand any_operand(struct build *b, struct dice *dice,
+                                      const struct nki_param *param, const struct nki_ap *dst) {
     static const int64_t ints[64] = {1, 8, 0, 1, 2, 3, 4, 31, 255, 7};
-    static const char optional[] = "TVFNIbe";
-    if (strchr(optional, kind) && roll(dice, 2))
+    static const enum nki_operand_kind kinds[] = {NKI_OPERAND_FUNC,  NKI_OPERAND_ENUM,
+                                                  NKI_OPERAND_FLOAT, NKI_OPERAND_BOOL,
+                                                  NKI_OPERAND_INTS,  NKI_OPERAND_APS};
+    bool may_be_tile = param->takes >> NKI_OPERAND_AP & 1;
+    if (param->takes >> NKI_OPERAND_NONE & 1 && roll(dice, 2))
         return none();
     if (roll(dice, 200) == 0)
         return number(1e30);
-    switch (kind) {
-    case 't':
-    case 'T': return tile(roll(dice, 4) ? alike(b, dice, dst) : any_ap(b, dice, 0));
-    case 'v':
-    case 'V': return roll(dice, 2) ? number(0.5) : tile(any_ap(b, dice, 0));
-    case 'f':
-    case 'F':
+    if (may_be_tile && (!(param->takes >> NKI_OPERAND_FLOAT & 1) || roll(dice, 2)))
+        return tile(roll(dice, 4) ? alike(b, dice, dst) : any_ap(b, dice, 0));
+    size_t k = 0;
+    while (k + 1 < COUNT_OF(kinds) && !(param->takes >> kinds[k] & 1))
+        k++;
+    switch (kinds[k]) {
+    case NKI_OPERAND_FUNC:
         return func(roll(dice, 3) ? NKI_FUNC_ADD
                                   : (enum nki_func)(1 + roll(dice, NKI_FUNC_COUNT - 1)));
-    case 'n':
-    case 'N': return roll(dice, 2) ? integer(roll(dice, 9)) : number(2.5);
-    case 'b': return flag(roll(dice, 2));
-    case 'e': return member(roll(dice, 5));
-    case 'i':
-    case 'I': return integers(ints, roll(dice, 4) ? 32 : roll(dice, 8));
-    case 'l': {
-        const struct nki_ap **aps = ARENA_ARRAY(b->program->arena, const struct nki_ap *, 2);
-        aps[0] = alike(b, dice, dst);
-        aps[1] = alike(b, dice, dst);
-        return (struct nki_operand){.kind = NKI_OPERAND_APS, .n = 2, .aps = aps};
-    }
-    default: return integer(1);
+    case NKI_OPERAND_ENUM: return member(roll(dice, 5));
+    case NKI_OPERAND_FLOAT: return roll(dice, 2) ? integer(roll(dice, 9)) : number(2.5);
+    case NKI_OPERAND_BOOL: return flag(roll(dice, 2));
+    case NKI_OPERAND_INTS: return integers(ints, roll(dice, 4) ? 32 : roll(dice, 8));
+    default: return two_tiles(b, dice, dst);
     }
 }
 
 static void add_instruction(struct build *b, struct dice *dice) {
     enum nki_op op = (enum nki_op)roll(dice, NKI_OP_COUNT);
     struct nki_operand operands[16];
-    const char *kinds = device_kinds(op);
-    size_t n = strlen(kinds);
+    const struct nki_op_row *row = nki_op_row(op);
     const struct nki_ap *dst = any_ap(b, dice, 0);
     operands[0] = tile(dst);
-    for (size_t k = 1; k < n; k++)
-        operands[k] = any_operand(b, dice, kinds[k], dst);
-    struct nki_instr *instr = build_instr(b, op, operands, n);
+    for (size_t k = 1; k < row->n_params; k++)
+        operands[k] = any_operand(b, dice, &row->params[k], dst);
+    struct nki_instr *instr = build_instr(b, op, operands, row->n_params);
     instr->engine = (uint8_t)(roll(dice, 6) ? NKI_ENGINE_UNKNOWN : roll(dice, NKI_ENGINE_COUNT));
     if (roll(dice, 15) == 0) {
         struct nki_mask mask = {.n_terms = 1, .term[0] = {.c0 = 3, .c = {1, -1}}};

@@ -10,23 +10,59 @@
 
 static void operands_are_the_parameters_without_engine_and_name(void **state) {
     (void)state;
-    assert_int_equal(nki_operand_index(NKI_OP_TENSOR_COPY, "dst"), 0);
-    assert_int_equal(nki_operand_index(NKI_OP_TENSOR_COPY, "src"), 1);
-    assert_int_equal(nki_operand_index(NKI_OP_TENSOR_COPY, "engine"), -1);
-    assert_int_equal(nki_operand_index(NKI_OP_TENSOR_COPY, "name"), -1);
-    assert_int_equal(nki_operand_index(NKI_OP_TENSOR_COPY, "ds"), -1);
-    assert_int_equal(nki_operand_count(NKI_OP_TENSOR_COPY), 2);
-    assert_int_equal(nki_operand_index(NKI_OP_TENSOR_SCALAR, "reverse1"), 7);
+    assert_int_equal(NKI_TENSOR_COPY_src, 1);
+    assert_int_equal(NKI_ACTIVATION_bias, 3);
+    assert_int_equal(nki_operand_index(NKI_OP_TENSOR_COPY, STR("src")), NKI_TENSOR_COPY_src);
+    assert_int_equal(nki_operand_index(NKI_OP_TENSOR_COPY, STR("engine")), -1);
+    assert_int_equal(nki_operand_index(NKI_OP_TENSOR_COPY, STR("name")), -1);
+    assert_int_equal(nki_operand_index(NKI_OP_TENSOR_COPY, STR("ds")), -1);
+    assert_int_equal(nki_op_row(NKI_OP_TENSOR_COPY)->n_params, 2);
+    assert_int_equal(nki_op_source(NKI_OP_ACTIVATION, NKI_DST), NKI_ACTIVATION_data);
+    assert_int_equal(nki_op_source(NKI_OP_ACTIVATION, NKI_ACTIVATION_data), NKI_ACTIVATION_bias);
+    assert_int_equal(nki_op_source(NKI_OP_IOTA, NKI_DST), -1);
+    assert_string_equal(nki_op_row(NKI_OP_TENSOR_COPY)->signature,
+                        "dst, src, engine=None, name=None");
+}
+
+/* What the words of the table cannot say of themselves. */
+static void rows_hold_together(void **state) {
+    (void)state;
     for (int op = 0; op < NKI_OP_COUNT; op++) {
-        size_t n = nki_operand_count((enum nki_op)op);
-        for (size_t k = 0; k < n; k++) {
-            char name[40] = "";
-            struct str found = nki_operand_name((enum nki_op)op, k);
-            assert_in_range(found.len, 1, sizeof name - 1);
-            memcpy(name, found.at, found.len);
-            assert_int_equal(nki_operand_index((enum nki_op)op, name), k);
+        const struct nki_op_row *row = nki_op_row((enum nki_op)op);
+        assert_true(nki_role_writes(row->params[NKI_DST].role));
+        assert_true(row->name[0] && row->summary[0] && row->legacy[0]);
+        assert_int_equal(strspn(row->engines, "TVAGD"), strlen(row->engines));
+        bool may_be_left_out = false;
+        for (size_t k = 0; k < row->n_params; k++) {
+            const struct nki_param *param = &row->params[k];
+            bool tile = param->takes >> NKI_OPERAND_AP & 1 || param->takes >> NKI_OPERAND_APS & 1;
+            bool any = param->takes >> NKI_OPERAND_DTYPE & 1;
+            if (tile != (param->role != NKI_ROLE_PLAIN) && !any)
+                fail_msg("%s(%s): a role is for tiles", row->name, param->name);
+            assert_true(param->standard[0] == '=' || param->standard[0] == 0);
+            assert_true(param->standard[0] || !may_be_left_out);
+            may_be_left_out |= param->standard[0] != 0;
+            assert_int_equal(nki_operand_index((enum nki_op)op, str_of(param->name)), k);
         }
-        assert_int_equal(nki_operand_name((enum nki_op)op, n).len, 0);
+    }
+}
+
+/* Parameters of the legacy dialect are operands, or what only that dialect has. */
+static void legacy_signatures_name_operands(void **state) {
+    (void)state;
+    static const char *const own[] = {"*",    "engine", "shape",     "dtype",
+                                      "pred", "expr",   "dst_rmw_op"};
+    for (int op = 0; op < NKI_OP_COUNT; op++) {
+        struct str rest = str_of(nki_op_row((enum nki_op)op)->legacy), part, name;
+        while (strcmp(nki_op_row((enum nki_op)op)->legacy, "-") && str_next(&rest, ',', &part)) {
+            assert_true(str_next(&part, '=', &name));
+            name = str_trim(name);
+            bool known = nki_operand_index((enum nki_op)op, name) >= 0;
+            for (size_t i = 0; i < COUNT_OF(own); i++)
+                known |= str_is(name, own[i]);
+            if (!known)
+                fail_msg("nisa.%s: " STR_FMT, nki_op_name((enum nki_op)op), STR_ARG(name));
+        }
     }
 }
 
@@ -93,6 +129,8 @@ static void generations_have_one_row_each(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operands_are_the_parameters_without_engine_and_name),
+        cmocka_unit_test(rows_hold_together),
+        cmocka_unit_test(legacy_signatures_name_operands),
         cmocka_unit_test(generations_have_one_row_each),
         cmocka_unit_test(a_line_says_what_an_instruction_does),
     };

@@ -13,8 +13,8 @@ extern const struct interp_objects api_objects;
 
 /* ---- state ---------------------------------------------------------------------------------- */
 
-struct api_row;       /* an instruction's parameters, prepared (api_emit.c) */
-struct api_plan;      /* how its signature is bound (api_isa.c) */
+struct api_row;       /* an instruction's defaults, prepared (api_emit.c) */
+struct api_binding;   /* how its signature is bound (api_isa.c) */
 struct api_site;      /* an nl.loop_reduce call and what it reduces into */
 struct api_constant { /* a tile of ones, or an identity, made once */
     int what;         /* enum api_constant_kind */
@@ -32,7 +32,7 @@ struct api_shared {
 
 struct api {
     const struct api_row *rows[NKI_OP_COUNT];
-    const struct api_plan *plans[3][NKI_OP_COUNT]; /* by form of signature */
+    const struct api_binding *bindings[3][NKI_OP_COUNT]; /* by form of signature */
     struct api_constant *constants;
     struct api_site *sites;
     uint32_t order_group, order_groups; /* of the no_reorder block we are in; so far */
@@ -60,10 +60,9 @@ struct api_build {
 
 /* Starts with every operand at its default. */
 void api_start(struct api_build *b, struct interp *in, const struct nki_node *node, enum nki_op op);
-/* The position of a parameter among the operands; -1 when it has none. */
-int api_operand_at(struct interp *in, enum nki_op op, struct str name);
-void api_put_tensor(struct api_build *b, const char *name, const struct tensor *tensor);
-void api_put(struct api_build *b, const char *name, struct nki_operand operand);
+/* Operand k is NKI_<ID>_<parameter>. */
+void api_put_tensor(struct api_build *b, size_t k, const struct tensor *tensor);
+void api_put(struct api_build *b, size_t k, struct nki_operand operand);
 static inline struct nki_operand operand_int(int64_t i) {
     return (struct nki_operand){.kind = NKI_OPERAND_INT, .i = i};
 }

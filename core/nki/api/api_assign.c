@@ -31,7 +31,7 @@ static bool keeps_value(enum nki_op op) {
 static bool can_redirect(const struct nki_instr *instr, const struct tensor *target,
                          const struct tensor *item) {
     if (target->indirect || api_pattern_dims(target) > NKI_MAX_DIMS ||
-        instr->operands[0].kind != NKI_OPERAND_AP || !tensor_same_shape(target, item))
+        instr->operands[NKI_DST].kind != NKI_OPERAND_AP || !tensor_same_shape(target, item))
         return false;
     bool tensor_engine = instr->op == NKI_OP_NC_MATMUL ||
                          (instr->op == NKI_OP_NC_TRANSPOSE && item->space == NKI_PSUM);
@@ -71,9 +71,9 @@ static bool redirect(struct interp *in, const struct nki_node *node, const struc
         return false;
     struct nki_operand *operands =
         arena_dup(interp_arena(in), instr->operands, instr->n_operands * sizeof instr->operands[0]);
-    operands[0].ap = ap;
+    operands[NKI_DST].ap = ap;
     if (add)
-        operands[nki_operand_index(NKI_OP_NC_MATMUL, "accumulate")] = operand_bool(true);
+        operands[NKI_NC_MATMUL_accumulate] = operand_bool(true);
     instr->operands = operands;
     drop_storage(in, item);
     return true;

@@ -238,7 +238,7 @@ bool nl_rand(struct interp *in, const struct call *call, struct value *result) {
     if (!bits)
         return false;
     api_start(&b, in, call->node, NKI_OP_RNG);
-    api_put_tensor(&b, "dst", bits);
+    api_put_tensor(&b, NKI_RNG_dst, bits);
     struct api_op scale = {.in = in, .node = call->node, .func = NKI_FUNC_MULTIPLY, .dst = t};
     *result = value_tensor(t);
     return api_emit(&b) && api_emit_scalar(&scale, bits, operand_float(0x1p-32), false);

@@ -8,16 +8,9 @@
 
 #define MATMUL_COLUMNS 512 /* of one moving operand: an fp32 PSUM bank */
 
+/* What stands for the parameters of an instruction that are not given. */
 struct api_row {
-    int n;
-    struct str name[API_MAX_OPERANDS];
     struct nki_operand standard[API_MAX_OPERANDS];
-};
-
-static const char *const signatures[NKI_OP_COUNT] = {
-#define INSTR(id, name, parameters, ...) [NKI_OP_##id] = parameters,
-#include "nki/program/instructions.def"
-#undef INSTR
 };
 
 struct api *api_of(struct interp *in) {
@@ -29,14 +22,16 @@ struct api *api_of(struct interp *in) {
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
+/* "=None", "=False", "=1.0" */
 static struct nki_operand standard_of(struct str text) {
     long long number;
     double real;
-    if (str_is(text, "True") || str_is(text, "False"))
-        return operand_bool(str_is(text, "True"));
-    if (str_to_int(text, &number))
+    if (str_is(text, "=True") || str_is(text, "=False"))
+        return operand_bool(str_is(text, "=True"));
+    struct str value = text.len ? (struct str){text.at + 1, text.len - 1} : text;
+    if (str_to_int(value, &number))
         return operand_int(number);
-    if (str_to_double(text, &real))
+    if (str_to_double(value, &real))
         return operand_float(real);
     return (struct nki_operand){0};
 }
@@ -45,106 +40,46 @@ static const struct api_row *row_of(struct interp *in, enum nki_op op) {
     struct api *api = api_of(in);
     if (api->rows[op])
         return api->rows[op];
+    const struct nki_op_row *table = nki_op_row(op);
     struct api_row *row = ARENA_NEW(interp_arena(in), struct api_row);
-    struct str rest = str_of(signatures[op]), part;
-    while (str_next(&rest, ',', &part) && row->n < API_MAX_OPERANDS) {
-        struct str name = {0};
-        if (!str_next(&part, '=', &name))
-            continue;
-        name = str_trim(name);
-        if (str_is(name, "*") || str_is(name, "engine") || str_is(name, "name"))
-            continue;
-        row->name[row->n] = name;
-        row->standard[row->n++] = standard_of(str_trim(part));
-    }
+    for (size_t k = 0; k < table->n_params; k++)
+        row->standard[k] = standard_of(str_of(table->params[k].standard));
     api->rows[op] = row;
     return row;
 }
 
-int api_operand_at(struct interp *in, enum nki_op op, struct str name) {
-    const struct api_row *row = row_of(in, op);
-    for (int k = 0; k < row->n; k++)
-        if (row->name[k].len == name.len && memcmp(row->name[k].at, name.at, name.len) == 0)
-            return k;
-    return -1;
-}
-
-static int find_operand(const struct api_build *b, const char *name) {
-    int k = api_operand_at(b->in, b->op, str_of(name));
-    if (k < 0)
-        HONE_BUG("no such operand");
-    return k;
-}
-
 void api_start(struct api_build *b, struct interp *in, const struct nki_node *node,
                enum nki_op op) {
-    const struct api_row *row = row_of(in, op);
     *b = (struct api_build){.in = in, .node = node, .op = op};
-    memcpy(b->operand, row->standard, (size_t)row->n * sizeof row->standard[0]);
+    memcpy(b->operand, row_of(in, op)->standard, nki_op_row(op)->n_params * sizeof b->operand[0]);
 }
 
-void api_put_tensor(struct api_build *b, const char *name, const struct tensor *tensor) {
-    int k = find_operand(b, name);
+void api_put_tensor(struct api_build *b, size_t k, const struct tensor *tensor) {
     b->tensor[k] = tensor;
     b->operand[k] = (struct nki_operand){.kind = NKI_OPERAND_AP};
 }
 
-void api_put(struct api_build *b, const char *name, struct nki_operand operand) {
-    b->operand[find_operand(b, name)] = operand;
+void api_put(struct api_build *b, size_t k, struct nki_operand operand) {
+    b->operand[k] = operand;
 }
 
 /* ---- emission ------------------------------------------------------------------------------- */
 
-/* Operands that run over the same elements: those with these names. */
-static const char *const streams[] = {"dst",   "src",   "data",        "data0",
-                                      "data1", "data2", "on_true_tile"};
-static bool is_elementwise(enum nki_op op) {
-    switch (op) {
-    case NKI_OP_DMA_COPY:
-    case NKI_OP_TENSOR_COPY:
-    case NKI_OP_TENSOR_COPY_PREDICATED:
-    case NKI_OP_ACTIVATION:
-    case NKI_OP_ACTIVATION_REDUCE:
-    case NKI_OP_ACTIVATE2:
-    case NKI_OP_TENSOR_SCALAR:
-    case NKI_OP_TENSOR_TENSOR:
-    case NKI_OP_SCALAR_TENSOR_TENSOR:
-    case NKI_OP_TENSOR_TENSOR_SCAN:
-    case NKI_OP_TENSOR_SCALAR_CUMULATIVE:
-    case NKI_OP_TENSOR_SCALAR_REDUCE:
-    case NKI_OP_RECIPROCAL:
-    case NKI_OP_EXPONENTIAL:
-    case NKI_OP_DROPOUT:
-    case NKI_OP_ELEMENTWISE:
-    case NKI_OP_AFFINE_SELECT:
-    case NKI_OP_RANGE_SELECT: return true;
-    default: return false;
-    }
-}
-
-static bool is_stream(struct str name) {
-    for (size_t i = 0; i < COUNT_OF(streams); i++)
-        if (str_is(name, streams[i]))
-            return true;
-    return false;
-}
-
-static bool check_counts(struct api_build *b, const struct api_row *row,
-                         const struct tensor *const *views) {
-    if (!is_elementwise(b->op) || !views[0])
+static bool check_counts(struct api_build *b, const struct tensor *const *views) {
+    const struct nki_op_row *row = nki_op_row(b->op);
+    if (!views[NKI_DST])
         return true;
-    int64_t wanted = tensor_count(views[0]);
-    for (int k = 1; k < row->n; k++) {
-        if (!views[k] || !is_stream(row->name[k]) || views[k]->indirect)
+    int64_t wanted = tensor_count(views[NKI_DST]);
+    for (size_t k = 0; k < row->n_params; k++) {
+        if (!views[k] || row->params[k].role != NKI_ROLE_STREAMS || views[k]->indirect)
             continue;
         if (tensor_count(views[k]) != wanted)
             return interp_error(b->in, b->node, "",
-                                "nisa.%s: " STR_FMT " has shape %s (%lld "
+                                "nisa.%s: %s has shape %s (%lld "
                                 "elements), dst has shape %s (%lld elements): they must be equal",
-                                nki_op_name(b->op), STR_ARG(row->name[k]),
-                                tensor_shape_text(b->in, views[k]),
+                                row->name, row->params[k].name, tensor_shape_text(b->in, views[k]),
                                 (long long)tensor_count(views[k]),
-                                tensor_shape_text(b->in, views[0]), (long long)wanted);
+                                tensor_shape_text(b->in, views[NKI_DST]), (long long)wanted);
     }
     return true;
 }
@@ -159,13 +94,13 @@ static void mask_for(const struct api_build *b, int k, struct index_expr *mask) 
     *mask = *b->mask;
     if (mask->n_dims != 2)
         return;
-    if (b->op == NKI_OP_NC_MATMUL && k != 2) {
-        int drop = k == 0 ? 0 : 1, kept = 0;
+    if (b->op == NKI_OP_NC_MATMUL && k != NKI_NC_MATMUL_moving) {
+        int drop = k == NKI_DST ? 0 : 1, kept = 0;
         for (int t = 0; t < mask->n_terms; t++)
             if (!touches(&mask->term[t], drop) || mask->size[drop] == 1)
                 mask->term[kept++] = mask->term[t];
         mask->n_terms = kept;
-    } else if ((b->op == NKI_OP_NC_TRANSPOSE || b->op == NKI_OP_DMA_TRANSPOSE) && k == 0) {
+    } else if ((b->op == NKI_OP_NC_TRANSPOSE || b->op == NKI_OP_DMA_TRANSPOSE) && k == NKI_DST) {
         int64_t size = mask->size[0];
         mask->size[0] = mask->size[1];
         mask->size[1] = size;
@@ -275,11 +210,11 @@ static int dim_to_split(const struct api_build *b, int n) {
 /* One instruction for each position along a dimension, as the compiler splits them. */
 static bool emit_split(struct api_build *b, int n, int dim) {
     struct api_build part = *b;
-    int64_t size = b->tensor[0]->dim[dim].size;
+    int64_t size = b->tensor[NKI_DST]->dim[dim].size;
     for (int64_t i = 0; i < size; i++) {
         for (int k = 0; k < n; k++) {
             struct tensor view;
-            if (!b->tensor[k] || b->tensor[k]->n_dims != b->tensor[0]->n_dims)
+            if (!b->tensor[k] || b->tensor[k]->n_dims != b->tensor[NKI_DST]->n_dims)
                 continue;
             tensor_read(&view, b->tensor[k]);
             if (view.dim[dim].size != size)
@@ -296,13 +231,12 @@ static bool emit_split(struct api_build *b, int n, int dim) {
 }
 
 /* oob_mode.skip: what an index tile leads out of bounds is left out. */
-static void skip_out_of_bounds(struct api_build *b, const struct api_row *row) {
+static void skip_out_of_bounds(struct api_build *b, int n) {
     struct arena *arena = interp_arena(b->in);
-    bool skip = false;
-    for (int k = 0; k < row->n; k++)
-        skip |= str_is(row->name[k], "oob_mode") && b->operand[k].kind == NKI_OPERAND_ENUM &&
-                b->operand[k].i == 1;
-    for (int k = 0; skip && k < row->n; k++) {
+    int mode = nki_operand_index(b->op, STR("oob_mode"));
+    if (mode < 0 || b->operand[mode].kind != NKI_OPERAND_ENUM || b->operand[mode].i != NKI_OOB_SKIP)
+        return;
+    for (int k = 0; k < n; k++) {
         if (b->operand[k].kind != NKI_OPERAND_AP || !b->operand[k].ap->indirect)
             continue;
         struct nki_ap *ap = arena_dup(arena, b->operand[k].ap, sizeof *ap);
@@ -314,26 +248,26 @@ static void skip_out_of_bounds(struct api_build *b, const struct api_row *row) {
 }
 
 bool api_emit(struct api_build *b) {
-    const struct api_row *row = row_of(b->in, b->op);
+    int n = nki_op_row(b->op)->n_params;
     struct api *api = api_of(b->in);
     const struct tensor *views[API_MAX_OPERANDS];
     struct clipped clipped;
     int turned[TENSOR_MAX_DIMS], rank = 0;
     memcpy(views, b->tensor, sizeof views);
     clipped.clip.n_rest = 0;
-    if (b->mask && !clip_operands(b, row->n, views, &clipped, &api->skipped))
+    if (b->mask && !clip_operands(b, n, views, &clipped, &api->skipped))
         return false;
     api->skipped &= b->mask != NULL;
     if (api->skipped)
         return true;
-    if (!check_counts(b, row, views))
+    if (!check_counts(b, views))
         return false;
-    int dim = is_elementwise(b->op) && !b->mask ? dim_to_split(b, row->n) : -1;
-    if (dim >= 0 && b->tensor[0]->n_dims > dim)
-        return emit_split(b, row->n, dim);
+    int dim = nki_op_streams(b->op) && !b->mask ? dim_to_split(b, n) : -1;
+    if (dim >= 0 && b->tensor[NKI_DST]->n_dims > dim)
+        return emit_split(b, n, dim);
     api->split = false;
-    const int *order = choose_order(b, row->n, turned, &rank);
-    for (int k = 0; k < row->n; k++) {
+    const int *order = choose_order(b, n, turned, &rank);
+    for (int k = 0; k < n; k++) {
         if (!views[k])
             continue;
         b->operand[k].ap =
@@ -341,16 +275,15 @@ bool api_emit(struct api_build *b) {
         if (!b->operand[k].ap)
             return false;
     }
-    skip_out_of_bounds(b, row);
+    skip_out_of_bounds(b, n);
     struct nki_instr instr = {
         .op = (uint16_t)b->op,
         .engine = (uint8_t)b->engine,
-        .n_operands = (uint8_t)row->n,
+        .n_operands = (uint8_t)n,
         .loc = interp_loc(b->in, b->node),
         .order_group = api->order_group,
         .label = b->label,
-        .operands =
-            arena_dup(interp_arena(b->in), b->operand, (size_t)row->n * sizeof b->operand[0]),
+        .operands = arena_dup(interp_arena(b->in), b->operand, (size_t)n * sizeof b->operand[0]),
     };
     if (clipped.clip.n_rest && !(instr.mask = keep_mask(b, &clipped.clip, views[0], order)))
         return false;
@@ -375,8 +308,8 @@ bool api_memset(struct interp *in, const struct nki_node *node, const struct ten
                 double value) {
     struct api_build b;
     api_start(&b, in, node, NKI_OP_MEMSET);
-    api_put_tensor(&b, "dst", dst);
-    api_put(&b, "value",
+    api_put_tensor(&b, NKI_MEMSET_dst, dst);
+    api_put(&b, NKI_MEMSET_value,
             dtype_is_int(dst->dtype) && value == (double)(int64_t)value
                 ? operand_int((int64_t)value)
                 : operand_float(value));
@@ -415,8 +348,8 @@ bool api_copy(struct interp *in, const struct nki_node *node, const struct tenso
         return false;
     api_start(&b, in, node, dma ? NKI_OP_DMA_COPY : NKI_OP_TENSOR_COPY);
     b.mask = mask;
-    api_put_tensor(&b, "dst", dst);
-    api_put_tensor(&b, "src", src);
+    api_put_tensor(&b, NKI_DST, dst);
+    api_put_tensor(&b, dma ? NKI_DMA_COPY_src : NKI_TENSOR_COPY_src, src);
     return api_emit(&b);
 }
 
@@ -430,12 +363,13 @@ static struct tensor *make_identity(struct interp *in, const struct nki_node *no
     pattern[1] = n;
     struct api_build b;
     api_start(&b, in, node, NKI_OP_AFFINE_SELECT);
-    api_put_tensor(&b, "dst", tile);
-    api_put(&b, "pattern", (struct nki_operand){.kind = NKI_OPERAND_INTS, .n = 2, .ints = pattern});
-    api_put(&b, "channel_multiplier", operand_int(1));
-    api_put_tensor(&b, "on_true_tile", tile);
-    api_put(&b, "on_false_value", operand_float(0));
-    api_put(&b, "cmp_op", operand_func(NKI_FUNC_EQUAL));
+    api_put_tensor(&b, NKI_AFFINE_SELECT_dst, tile);
+    api_put(&b, NKI_AFFINE_SELECT_pattern,
+            (struct nki_operand){.kind = NKI_OPERAND_INTS, .n = 2, .ints = pattern});
+    api_put(&b, NKI_AFFINE_SELECT_channel_multiplier, operand_int(1));
+    api_put_tensor(&b, NKI_AFFINE_SELECT_on_true_tile, tile);
+    api_put(&b, NKI_AFFINE_SELECT_on_false_value, operand_float(0));
+    api_put(&b, NKI_AFFINE_SELECT_cmp_op, operand_func(NKI_FUNC_EQUAL));
     return api_emit(&b) ? tile : NULL;
 }
 
@@ -487,11 +421,11 @@ static bool spread_row(struct interp *in, const struct nki_node *node, const str
         if (!psum)
             return false;
         api_start(&b, in, node, NKI_OP_NC_MATMUL);
-        api_put_tensor(&b, "dst", psum);
-        api_put_tensor(&b, "stationary", ones);
-        api_put_tensor(&b, "moving", columns(in, row, at, n));
-        api_put(&b, "is_stationary_onezero", operand_bool(true));
-        api_put(&b, "accumulate", operand_bool(false));
+        api_put_tensor(&b, NKI_NC_MATMUL_dst, psum);
+        api_put_tensor(&b, NKI_NC_MATMUL_stationary, ones);
+        api_put_tensor(&b, NKI_NC_MATMUL_moving, columns(in, row, at, n));
+        api_put(&b, NKI_NC_MATMUL_is_stationary_onezero, operand_bool(true));
+        api_put(&b, NKI_NC_MATMUL_accumulate, operand_bool(false));
         if (!api_emit(&b) || !api_copy(in, node, columns(in, tile, at, n), psum, NULL))
             return false;
     }

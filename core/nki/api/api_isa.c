@@ -27,23 +27,15 @@ static const struct {
     {"shape", TO_SHAPE},   {"pred", TO_PREDICATE}, {"expr", TO_EXPRESSION}, {"dst_rmw_op", TO_RMW},
 };
 
-struct api_plan {
+struct api_binding {
     const struct signature *signature;
     int n;
     int to[MAX_PARAMETERS];
     bool has_dst;
 };
 
-static const struct {
-    const char *name, *current, *legacy;
-} table[NKI_OP_COUNT] = {
-#define INSTR(id, name, parameters, legacy, ...) [NKI_OP_##id] = {name, parameters, legacy},
-#include "nki/program/instructions.def"
-#undef INSTR
-};
-
-static int destination(struct interp *in, enum nki_op op, struct str name) {
-    int k = api_operand_at(in, op, name);
+static int destination(enum nki_op op, struct str name) {
+    int k = nki_operand_index(op, name);
     if (k >= 0)
         return k;
     for (size_t i = 0; i < COUNT_OF(special); i++)
@@ -56,13 +48,13 @@ static int destination(struct interp *in, enum nki_op op, struct str name) {
  * is refused or ignored with a sentence of its own. */
 enum form { FORM_CURRENT, FORM_LEGACY, FORM_OLDER };
 
-static const struct api_plan *plan_of(struct interp *in, enum nki_op op, enum form form) {
+static const struct api_binding *binding_of(struct interp *in, enum nki_op op, enum form form) {
     struct api *api = api_of(in);
     bool legacy = form == FORM_LEGACY;
-    if (api->plans[form][op])
-        return api->plans[form][op];
-    struct api_plan *plan = ARENA_NEW(interp_arena(in), struct api_plan);
-    const char *text = legacy ? table[op].legacy : table[op].current;
+    if (api->bindings[form][op])
+        return api->bindings[form][op];
+    struct api_binding *binding = ARENA_NEW(interp_arena(in), struct api_binding);
+    const char *text = legacy ? nki_op_row(op)->legacy : nki_op_row(op)->signature;
     if (legacy) {
         bool star = strstr(text, "*") != NULL, dtype = strstr(text, "dtype") != NULL;
         text = arena_printf(interp_arena(in), "%s%s, mask=None%s, name=None", text,
@@ -71,21 +63,21 @@ static const struct api_plan *plan_of(struct interp *in, enum nki_op op, enum fo
         text = arena_printf(interp_arena(in), "%s, mask=None%s", text,
                             strstr(text, "dtype") ? "" : ", dtype=None");
     }
-    plan->signature = interp_signature(in, text);
-    plan->n = (int)MIN_OF(signature_count(plan->signature), MAX_PARAMETERS);
-    for (int k = 0; k < plan->n; k++) {
-        plan->to[k] = destination(in, op, signature_name(plan->signature, (size_t)k));
-        plan->has_dst |= plan->to[k] == 0;
+    binding->signature = interp_signature(in, text);
+    binding->n = (int)MIN_OF(signature_count(binding->signature), MAX_PARAMETERS);
+    for (int k = 0; k < binding->n; k++) {
+        binding->to[k] = destination(op, signature_name(binding->signature, (size_t)k));
+        binding->has_dst |= binding->to[k] == NKI_DST;
     }
-    api->plans[form][op] = plan;
-    return plan;
+    api->bindings[form][op] = binding;
+    return binding;
 }
 
 /* ---- values as operands --------------------------------------------------------------------- */
 
 struct isa_call {
     struct api_build build;
-    const struct api_plan *plan;
+    const struct api_binding *binding;
     struct value value[MAX_PARAMETERS];
     enum dtype dtype;
     int64_t shape[TENSOR_MAX_DIMS];
@@ -224,12 +216,12 @@ static bool bind_call(struct isa_call *c, const struct call *call) {
     bool given[MAX_PARAMETERS] = {0};
     for (int k = 0; k < MAX_PARAMETERS; k++)
         c->value[k] = NONE_VALUE;
-    if (!interp_bind(c->build.in, call, c->plan->signature, c->value, given))
+    if (!interp_bind(c->build.in, call, c->binding->signature, c->value, given))
         return false;
-    for (int k = 0; k < c->plan->n; k++) {
+    for (int k = 0; k < c->binding->n; k++) {
         if (!given[k])
             continue;
-        int to = c->plan->to[k];
+        int to = c->binding->to[k];
         if (!(to >= 0 ? put_value(c, to, c->value[k]) : put_special(c, to, c->value[k])))
             return false;
     }
@@ -238,25 +230,10 @@ static bool bind_call(struct isa_call *c, const struct call *call) {
 
 /* ---- results of legacy calls ---------------------------------------------------------------- */
 
-static int operand_index(const struct isa_call *c, const char *name) {
-    return api_operand_at(c->build.in, c->build.op, str_of(name));
-}
-
-static const struct tensor *operand_tensor(const struct isa_call *c, const char *name) {
-    int k = operand_index(c, name);
-    return k < 0 ? NULL : c->build.tensor[k];
-}
-
-/* The first tensor operand that gives the result its shape. */
+/* What the result is made of, if it is a tile. */
 static const struct tensor *main_operand(const struct isa_call *c) {
-    static const char *const names[] = {"data",         "src",     "data1",      "data0",
-                                        "on_true_tile", "on_true", "src_buffer", "segment_ids"};
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        const struct tensor *t = operand_tensor(c, names[i]);
-        if (t)
-            return t;
-    }
-    return NULL;
+    int source = nki_op_source(c->build.op, NKI_DST);
+    return source < 0 ? NULL : c->build.tensor[source];
 }
 
 static struct tensor *tile_of(struct isa_call *c, enum nki_space space, enum dtype dtype,
@@ -293,29 +270,29 @@ static struct tensor *dma_transpose_result(struct isa_call *c, const struct tens
 }
 
 static struct tensor *matmul_result(struct isa_call *c) {
-    const struct tensor *stationary = operand_tensor(c, "stationary");
-    const struct tensor *moving = operand_tensor(c, "moving");
+    const struct tensor *stationary = c->build.tensor[NKI_NC_MATMUL_stationary];
+    const struct tensor *moving = c->build.tensor[NKI_NC_MATMUL_moving];
     if (!stationary || !moving) {
         interp_error(c->build.in, c->build.node, "",
                      "nisa.nc_matmul: stationary and moving must "
                      "be tiles");
         return NULL;
     }
-    bool turns = c->build.operand[operand_index(c, "is_transpose")].i;
+    bool turns = c->build.operand[NKI_NC_MATMUL_is_transpose].i;
     int64_t shape[2] = {tensor_free(stationary), tensor_free(moving)};
-    api_put(&c->build, "accumulate", operand_bool(false));
+    api_put(&c->build, NKI_NC_MATMUL_accumulate, operand_bool(false));
     return tile_of(c, NKI_PSUM, turns ? stationary->dtype : DTYPE_FLOAT32, shape, 2);
 }
 
 static struct tensor *gather_result(struct isa_call *c, const struct tensor *source) {
-    const struct tensor *index = operand_tensor(c, "index");
+    const struct tensor *index = c->build.tensor[NKI_LOCAL_GATHER_index];
     if (!index) {
         interp_error(c->build.in, c->build.node, "", "nisa.local_gather: index must be a tile");
         return NULL;
     }
-    int k = operand_index(c, "num_valid_indices");
-    const struct nki_operand *valid = &c->build.operand[k];
-    int64_t each = c->build.operand[k - 1].kind == NKI_OPERAND_INT ? c->build.operand[k - 1].i : 1;
+    const struct nki_operand *valid = &c->build.operand[NKI_LOCAL_GATHER_num_valid_indices];
+    const struct nki_operand *width = &c->build.operand[NKI_LOCAL_GATHER_num_elem_per_idx];
+    int64_t each = width->kind == NKI_OPERAND_INT ? width->i : 1;
     int64_t n = valid->kind == NKI_OPERAND_INT ? valid->i : tensor_free(index) * 16;
     return each == 1 ? narrow_tile(c, source, n, source->dtype)
                      : tile_of(c, NKI_SBUF, source->dtype,
@@ -325,11 +302,11 @@ static struct tensor *gather_result(struct isa_call *c, const struct tensor *sou
 static enum dtype result_dtype(const struct isa_call *c, const struct tensor *main) {
     const struct tensor *other = NULL;
     if (c->build.op == NKI_OP_TENSOR_TENSOR)
-        other = operand_tensor(c, "data2");
+        other = c->build.tensor[NKI_TENSOR_TENSOR_data2];
     else if (c->build.op == NKI_OP_TENSOR_TENSOR_SCAN)
-        other = operand_tensor(c, "data1");
+        other = c->build.tensor[NKI_TENSOR_TENSOR_SCAN_data1];
     else if (c->build.op == NKI_OP_SCALAR_TENSOR_TENSOR)
-        other = operand_tensor(c, "operand1");
+        other = c->build.tensor[NKI_SCALAR_TENSOR_TENSOR_operand1];
     return other ? api_promote(main->dtype, other->dtype) : main->dtype;
 }
 
@@ -385,10 +362,12 @@ static void put_affine(struct isa_call *c, const struct index_affine *at, const 
         pattern[2 * (d - 1)] = at->c[d];
         pattern[2 * (d - 1) + 1] = size[d];
     }
-    api_put(&c->build, "pattern",
+    bool iota = c->build.op == NKI_OP_IOTA;
+    api_put(&c->build, iota ? NKI_IOTA_pattern : NKI_AFFINE_SELECT_pattern,
             (struct nki_operand){.kind = NKI_OPERAND_INTS, .n = 2 * (uint32_t)n, .ints = pattern});
-    api_put(&c->build, "channel_multiplier", operand_int(at->c[0]));
-    api_put(&c->build, "offset", operand_int(at->c0));
+    api_put(&c->build, iota ? NKI_IOTA_channel_multiplier : NKI_AFFINE_SELECT_channel_multiplier,
+            operand_int(at->c[0]));
+    api_put(&c->build, iota ? NKI_IOTA_offset : NKI_AFFINE_SELECT_offset, operand_int(at->c0));
 }
 
 static bool is_opposite(const struct index_affine *a, const struct index_affine *b) {
@@ -403,7 +382,7 @@ static bool is_opposite(const struct index_affine *a, const struct index_affine 
 /* One selection for each comparison that the predicate joins. */
 static bool legacy_select(struct isa_call *c, struct value *result) {
     struct api_build *b = &c->build;
-    const struct tensor *data = operand_tensor(c, "on_true_tile");
+    const struct tensor *data = b->tensor[NKI_AFFINE_SELECT_on_true_tile];
     struct tensor *dst = legacy_result(c);
     const struct index_expr *pred = c->predicate;
     if (!dst || !data)
@@ -416,9 +395,10 @@ static bool legacy_select(struct isa_call *c, struct value *result) {
         bool equal = k + 1 < pred->n_terms && is_opposite(&pred->term[k], &pred->term[k + 1]);
         struct index_affine at = index_align(&pred->term[k], pred->n_dims, n);
         put_affine(c, &at, size, n);
-        api_put_tensor(b, "dst", dst);
-        api_put_tensor(b, "on_true_tile", k ? dst : data);
-        api_put(b, "cmp_op", operand_func(equal ? NKI_FUNC_EQUAL : NKI_FUNC_GREATER_EQUAL));
+        api_put_tensor(b, NKI_AFFINE_SELECT_dst, dst);
+        api_put_tensor(b, NKI_AFFINE_SELECT_on_true_tile, k ? dst : data);
+        api_put(b, NKI_AFFINE_SELECT_cmp_op,
+                operand_func(equal ? NKI_FUNC_EQUAL : NKI_FUNC_GREATER_EQUAL));
         if (!api_emit(b))
             return false;
         k += equal;
@@ -431,21 +411,21 @@ static bool legacy_select(struct isa_call *c, struct value *result) {
 
 static bool legacy_reduce(struct isa_call *c, struct value *result) {
     struct api_build *b = &c->build;
-    int axis = operand_index(c, "axis"), parameter = -1;
-    for (int k = 0; k < c->plan->n; k++)
-        if (c->plan->to[k] == axis)
+    int parameter = -1;
+    for (int k = 0; k < c->binding->n; k++)
+        if (c->binding->to[k] == NKI_TENSOR_REDUCE_axis)
             parameter = k;
     const struct nki_operand *operand = b->operand;
-    const struct tensor *data = operand_tensor(c, "data");
+    const struct tensor *data = b->tensor[NKI_TENSOR_REDUCE_data];
     struct api_op op = {.in = b->in,
                         .node = b->node,
                         .dtype = c->dtype,
                         .mask = b->mask,
-                        .func = (enum nki_func)operand[operand_index(c, "op")].i};
+                        .func = (enum nki_func)operand[NKI_TENSOR_REDUCE_op].i};
     struct api_reduction reduction = {
         .axes = c->value[parameter],
-        .negate = operand[operand_index(c, "negate")].i,
-        .keepdims = operand[operand_index(c, "keepdims")].i,
+        .negate = operand[NKI_TENSOR_REDUCE_negate].i,
+        .keepdims = operand[NKI_TENSOR_REDUCE_keepdims].i,
     };
     if (!data || !nki_func_has(op.func, 'r'))
         return interp_error(b->in, b->node, "",
@@ -454,11 +434,10 @@ static bool legacy_reduce(struct isa_call *c, struct value *result) {
     return api_lower_reduce(&op, value_tensor(data), &reduction, result);
 }
 
+/* The two sources of tensor_tensor and tensor_tensor_scan. */
 static bool broadcast_pair(struct isa_call *c) {
     struct api_build *b = &c->build;
-    const char *first = b->op == NKI_OP_TENSOR_TENSOR ? "data1" : "data0";
-    const char *second = b->op == NKI_OP_TENSOR_TENSOR ? "data2" : "data1";
-    int i = operand_index(c, first), j = operand_index(c, second);
+    int i = nki_op_source(b->op, NKI_DST), j = nki_op_source(b->op, i);
     for (int swap = 0; swap < 2; swap++) {
         const struct tensor *x = b->tensor[swap ? j : i], *y = b->tensor[swap ? i : j];
         if (!x || !y || tensor_count(x) >= tensor_count(y) || x->n_dims != y->n_dims)
@@ -507,18 +486,19 @@ static bool settle_operands(struct isa_call *c) {
 static bool legacy_accumulate(struct isa_call *c) {
     struct api_build *b = &c->build, sum;
     const struct nki_ap **aps = ARENA_ARRAY(interp_arena(b->in), const struct nki_ap *, 2);
-    if (!(aps[0] = tensor_ap(b->in, b->node, b->tensor[1], NULL)) ||
-        !(aps[1] = tensor_ap(b->in, b->node, b->tensor[0], NULL)))
+    if (!(aps[0] = tensor_ap(b->in, b->node, b->tensor[NKI_DMA_COPY_src], NULL)) ||
+        !(aps[1] = tensor_ap(b->in, b->node, b->tensor[NKI_DMA_COPY_dst], NULL)))
         return false;
     api_start(&sum, b->in, b->node, NKI_OP_DMA_COMPUTE);
-    api_put_tensor(&sum, "dst", b->tensor[0]);
-    api_put(&sum, "srcs", (struct nki_operand){.kind = NKI_OPERAND_APS, .n = 2, .aps = aps});
-    api_put(&sum, "reduce_op", operand_func(NKI_FUNC_ADD));
+    api_put_tensor(&sum, NKI_DMA_COMPUTE_dst, b->tensor[NKI_DMA_COPY_dst]);
+    api_put(&sum, NKI_DMA_COMPUTE_srcs,
+            (struct nki_operand){.kind = NKI_OPERAND_APS, .n = 2, .aps = aps});
+    api_put(&sum, NKI_DMA_COMPUTE_reduce_op, operand_func(NKI_FUNC_ADD));
     return api_emit(&sum);
 }
 
 static bool check_dst(struct isa_call *c) {
-    const struct tensor *dst = c->build.tensor[0];
+    const struct tensor *dst = c->build.tensor[NKI_DST];
     if (!dst)
         return interp_error(c->build.in, c->build.node, "", "nisa.%s: dst must be a tensor",
                             nki_op_name(c->build.op));
@@ -549,7 +529,7 @@ static bool run_legacy(struct isa_call *c, struct value *result) {
         return false;
     if (b->op == NKI_OP_IOTA)
         put_affine(c, &c->expression->at, c->expression->size, c->expression->n_dims);
-    api_put_tensor(b, "dst", dst);
+    api_put_tensor(b, NKI_DST, dst);
     if (!api_emit(b))
         return false;
     *result = api_produced(b->in, b->node, dst, b->mask);
@@ -576,16 +556,17 @@ static bool missing_dst(struct interp *in, const struct call *call, enum nki_op 
 
 bool api_isa_call(struct interp *in, const struct call *call, struct value *result) {
     enum nki_op op = (enum nki_op)(uintptr_t)call->data;
-    bool legacy = interp_dialect(in) == NKI_DIALECT_LEGACY && strcmp(table[op].legacy, "-") != 0;
+    bool legacy =
+        interp_dialect(in) == NKI_DIALECT_LEGACY && strcmp(nki_op_row(op)->legacy, "-") != 0;
     struct isa_call c = {.dtype = DTYPE_NONE};
     if (!legacy && !missing_dst(in, call, op))
         return false;
     bool older = has_keyword(call, "mask") || has_keyword(call, "dtype");
-    c.plan = plan_of(in, op, legacy ? FORM_LEGACY : older ? FORM_OLDER : FORM_CURRENT);
-    if (legacy && !c.plan->has_dst && has_keyword(call, "dst"))
-        c.plan = plan_of(in, op, FORM_OLDER);
+    c.binding = binding_of(in, op, legacy ? FORM_LEGACY : older ? FORM_OLDER : FORM_CURRENT);
+    if (legacy && !c.binding->has_dst && has_keyword(call, "dst"))
+        c.binding = binding_of(in, op, FORM_OLDER);
     api_start(&c.build, in, call->node, op);
     if (!bind_call(&c, call))
         return false;
-    return c.plan->has_dst ? run_with_dst(&c, result) : run_legacy(&c, result);
+    return c.binding->has_dst ? run_with_dst(&c, result) : run_legacy(&c, result);
 }

@@ -83,7 +83,7 @@ static bool written_parameters(struct interp *in, const struct nki_node *node) {
     size_t n = program->storages.len;
     bool *written = ARENA_ARRAY(interp_arena(in), bool, n);
     for (size_t i = 0; i < program->instrs.len; i++) {
-        const struct nki_operand *dst = &program->instrs.at[i].operands[0];
+        const struct nki_operand *dst = &program->instrs.at[i].operands[NKI_DST];
         if (program->instrs.at[i].n_operands && dst->kind == NKI_OPERAND_AP)
             written[dst->ap->storage] = true;
     }

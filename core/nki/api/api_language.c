@@ -167,9 +167,9 @@ bool nl_where(struct interp *in, const struct call *call, struct value *result) 
         return false;
     api_start(&b, in, call->node, NKI_OP_TENSOR_COPY_PREDICATED);
     b.mask = op.mask;
-    api_put_tensor(&b, "dst", dst);
-    api_put_tensor(&b, "src", x);
-    api_put_tensor(&b, "predicate", set);
+    api_put_tensor(&b, NKI_TENSOR_COPY_PREDICATED_dst, dst);
+    api_put_tensor(&b, NKI_TENSOR_COPY_PREDICATED_src, x);
+    api_put_tensor(&b, NKI_TENSOR_COPY_PREDICATED_predicate, set);
     if (!api_emit(&b))
         return false;
     *result = value_tensor(dst);
@@ -190,12 +190,12 @@ bool nl_dropout(struct interp *in, const struct call *call, struct value *result
         return false;
     api_start(&b, in, call->node, NKI_OP_DROPOUT);
     b.mask = op.mask;
-    api_put_tensor(&b, "dst", dst);
-    api_put_tensor(&b, "data", x);
+    api_put_tensor(&b, NKI_DROPOUT_dst, dst);
+    api_put_tensor(&b, NKI_DROPOUT_data, x);
     if (v[1].kind == VALUE_TENSOR)
-        api_put_tensor(&b, "prob", v[1].tensor);
+        api_put_tensor(&b, NKI_DROPOUT_prob, v[1].tensor);
     else if (api_want_number(v[1], &rate))
-        api_put(&b, "prob", operand_float(rate));
+        api_put(&b, NKI_DROPOUT_prob, operand_float(rate));
     if (!api_emit(&b))
         return false;
     *result = api_produced(in, call->node, dst, op.mask);

@@ -78,17 +78,17 @@ static void start_scalar(struct api_build *b, const struct api_op *op, const str
                          bool reverse) {
     api_start(b, op->in, op->node, NKI_OP_TENSOR_SCALAR);
     b->mask = op->mask;
-    api_put_tensor(b, "dst", op->dst);
-    api_put_tensor(b, "data", data);
-    api_put(b, "op0", operand_func(op->func));
-    api_put(b, "reverse0", operand_bool(reverse && !commutes(op->func)));
+    api_put_tensor(b, NKI_TENSOR_SCALAR_dst, op->dst);
+    api_put_tensor(b, NKI_TENSOR_SCALAR_data, data);
+    api_put(b, NKI_TENSOR_SCALAR_op0, operand_func(op->func));
+    api_put(b, NKI_TENSOR_SCALAR_reverse0, operand_bool(reverse && !commutes(op->func)));
 }
 
 bool api_emit_scalar(const struct api_op *op, const struct tensor *data, struct nki_operand number,
                      bool reverse) {
     struct api_build b;
     start_scalar(&b, op, data, reverse);
-    api_put(&b, "operand0", number);
+    api_put(&b, NKI_TENSOR_SCALAR_operand0, number);
     return api_emit(&b);
 }
 
@@ -137,7 +137,7 @@ static bool with_vector(const struct api_op *op, const struct tensor *data,
         !settle(op, data, dtype, &settled))
         return false;
     start_scalar(&b, &settled, data, reverse);
-    api_put_tensor(&b, "operand0", vector);
+    api_put_tensor(&b, NKI_TENSOR_SCALAR_operand0, vector);
     return api_emit(&b) && finish(op, &settled, result);
 }
 
@@ -181,10 +181,10 @@ static bool emit_pair(const struct api_op *op, const struct tensor *x, const str
     struct api_build b;
     api_start(&b, op->in, op->node, NKI_OP_TENSOR_TENSOR);
     b.mask = op->mask;
-    api_put_tensor(&b, "dst", op->dst);
-    api_put_tensor(&b, "data1", x);
-    api_put_tensor(&b, "data2", y);
-    api_put(&b, "op", operand_func(op->func));
+    api_put_tensor(&b, NKI_TENSOR_TENSOR_dst, op->dst);
+    api_put_tensor(&b, NKI_TENSOR_TENSOR_data1, x);
+    api_put_tensor(&b, NKI_TENSOR_TENSOR_data2, y);
+    api_put(&b, NKI_TENSOR_TENSOR_op, operand_func(op->func));
     return api_emit(&b);
 }
 
@@ -248,10 +248,12 @@ static bool emit_one(const struct api_op *op, enum nki_op instruction, const str
     struct api_build b;
     api_start(&b, op->in, op->node, instruction);
     b.mask = op->mask;
-    api_put_tensor(&b, "dst", op->dst);
-    api_put_tensor(&b, instruction == NKI_OP_TENSOR_COPY ? "src" : "data", x);
-    if (instruction == NKI_OP_ACTIVATION || instruction == NKI_OP_ELEMENTWISE)
-        api_put(&b, "op", operand_func(op->func));
+    api_put_tensor(&b, NKI_DST, op->dst);
+    api_put_tensor(&b, (size_t)nki_op_source(instruction, NKI_DST), x);
+    if (instruction == NKI_OP_ACTIVATION)
+        api_put(&b, NKI_ACTIVATION_op, operand_func(op->func));
+    if (instruction == NKI_OP_ELEMENTWISE)
+        api_put(&b, NKI_ELEMENTWISE_op, operand_func(op->func));
     return api_emit(&b);
 }
 
@@ -279,7 +281,7 @@ bool api_emit_unary(const struct api_op *op, const struct tensor *x) {
         /* on GpSimd since NKI 0.5 */
         start_scalar(&b, op, x, false);
         b.engine = NKI_ENGINE_GPSIMD;
-        api_put(&b, "operand0", operand_float(0));
+        api_put(&b, NKI_TENSOR_SCALAR_operand0, operand_float(0));
         return api_emit(&b);
     case NKI_FUNC_SIN:
         if (!legacy) /* with range reduction, which the activation function does not do */

@@ -22,8 +22,8 @@ static bool emit_transpose(const struct api_op *op, const struct tensor *dst,
     api_start(&b, op->in, op->node, NKI_OP_NC_TRANSPOSE);
     b.mask = op->mask;
     b.engine = engine;
-    api_put_tensor(&b, "dst", dst);
-    api_put_tensor(&b, "data", x);
+    api_put_tensor(&b, NKI_NC_TRANSPOSE_dst, dst);
+    api_put_tensor(&b, NKI_NC_TRANSPOSE_data, x);
     return api_emit(&b);
 }
 
@@ -73,10 +73,10 @@ bool api_lower_matmul(const struct api_op *op, const struct tensor *x, const str
         return false;
     api_start(&b, op->in, op->node, NKI_OP_NC_MATMUL);
     b.mask = op->mask;
-    api_put_tensor(&b, "dst", dst);
-    api_put_tensor(&b, "stationary", stationary);
-    api_put_tensor(&b, "moving", moving);
-    api_put(&b, "accumulate", operand_bool(false));
+    api_put_tensor(&b, NKI_NC_MATMUL_dst, dst);
+    api_put_tensor(&b, NKI_NC_MATMUL_stationary, stationary);
+    api_put_tensor(&b, NKI_NC_MATMUL_moving, moving);
+    api_put(&b, NKI_NC_MATMUL_accumulate, operand_bool(false));
     if (!api_emit(&b))
         return false;
     *result = api_produced(op->in, op->node, dst, op->mask);

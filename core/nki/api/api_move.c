@@ -102,9 +102,10 @@ bool nl_atomic_rmw(struct interp *in, const struct call *call, struct value *res
         !(aps[1] = tensor_ap(in, call->node, dst, NULL)))
         return false;
     api_start(&b, in, call->node, NKI_OP_DMA_COMPUTE);
-    api_put_tensor(&b, "dst", dst);
-    api_put(&b, "srcs", (struct nki_operand){.kind = NKI_OPERAND_APS, .n = 2, .aps = aps});
-    api_put(&b, "reduce_op", operand_func(NKI_FUNC_ADD));
+    api_put_tensor(&b, NKI_DMA_COMPUTE_dst, dst);
+    api_put(&b, NKI_DMA_COMPUTE_srcs,
+            (struct nki_operand){.kind = NKI_OPERAND_APS, .n = 2, .aps = aps});
+    api_put(&b, NKI_DMA_COMPUTE_reduce_op, operand_func(NKI_FUNC_ADD));
     return api_emit(&b);
 }
 
@@ -134,8 +135,8 @@ bool nl_load_transpose2d(struct interp *in, const struct call *call, struct valu
     if (dtype_bytes(src->dtype) == 2 && tile->dtype == src->dtype && !mask) {
         struct api_build b;
         api_start(&b, in, call->node, NKI_OP_DMA_TRANSPOSE);
-        api_put_tensor(&b, "dst", tile);
-        api_put_tensor(&b, "src", src);
+        api_put_tensor(&b, NKI_DMA_TRANSPOSE_dst, tile);
+        api_put_tensor(&b, NKI_DMA_TRANSPOSE_src, src);
         if (!api_emit(&b))
             return false;
     } else {
@@ -232,9 +233,9 @@ bool nl_gather_flattened(struct interp *in, const struct call *call, struct valu
     if (!dst)
         return false;
     api_start(&b, in, call->node, NKI_OP_NC_N_GATHER);
-    api_put_tensor(&b, "dst", dst);
-    api_put_tensor(&b, "data", data);
-    api_put_tensor(&b, "indices", indices);
+    api_put_tensor(&b, NKI_NC_N_GATHER_dst, dst);
+    api_put_tensor(&b, NKI_NC_N_GATHER_data, data);
+    api_put_tensor(&b, NKI_NC_N_GATHER_indices, indices);
     if (!api_emit(&b))
         return false;
     *result = api_produced(in, call->node, dst, NULL);

@@ -85,12 +85,12 @@ static bool emit_reduce(const struct api_op *op, const struct tensor *data, int 
         list[i] = data->n_dims - n + i;
     api_start(&b, op->in, op->node, NKI_OP_TENSOR_REDUCE);
     b.mask = op->mask;
-    api_put_tensor(&b, "dst", op->dst);
-    api_put(&b, "op", operand_func(op->func));
-    api_put_tensor(&b, "data", data);
-    api_put(&b, "axis",
+    api_put_tensor(&b, NKI_TENSOR_REDUCE_dst, op->dst);
+    api_put(&b, NKI_TENSOR_REDUCE_op, operand_func(op->func));
+    api_put_tensor(&b, NKI_TENSOR_REDUCE_data, data);
+    api_put(&b, NKI_TENSOR_REDUCE_axis,
             (struct nki_operand){.kind = NKI_OPERAND_INTS, .n = (uint32_t)n, .ints = list});
-    api_put(&b, "negate", operand_bool(negate));
+    api_put(&b, NKI_TENSOR_REDUCE_negate, operand_bool(negate));
     return api_emit(&b);
 }
 
@@ -206,10 +206,10 @@ bool api_lower_softmax(const struct api_op *op, struct value x, struct value axi
     if (tensor_free(negative) == 1) {
         api_start(&b, op->in, op->node, NKI_OP_ACTIVATION);
         b.mask = op->mask;
-        api_put_tensor(&b, "dst", power);
-        api_put(&b, "op", operand_func(NKI_FUNC_EXP));
-        api_put_tensor(&b, "data", data);
-        api_put_tensor(&b, "bias", negative);
+        api_put_tensor(&b, NKI_ACTIVATION_dst, power);
+        api_put(&b, NKI_ACTIVATION_op, operand_func(NKI_FUNC_EXP));
+        api_put_tensor(&b, NKI_ACTIVATION_data, data);
+        api_put_tensor(&b, NKI_ACTIVATION_bias, negative);
         if (!api_emit(&b))
             return false;
     } else if (!binary_into(op, NKI_FUNC_ADD, power, data, negative) ||

@@ -31,11 +31,9 @@ static int mantissa(enum dtype dtype) {
 struct follow {
     const struct nki_program *program;
     struct nki_facts *facts;
-    uint64_t *holds;                /* by storage: inputs that its contents depend on */
-    uint64_t registers;             /* of all registers together */
-    uint32_t results[NKI_OP_COUNT]; /* bit i: operand i is written */
-    int transposes;                 /* operand of nc_matmul that makes it a transpose */
-    uint8_t **written;              /* by output: one bit per element; NULL: not followed */
+    uint64_t *holds;    /* by storage: inputs that its contents depend on */
+    uint64_t registers; /* of all registers together */
+    uint8_t **written;  /* by output: one bit per element; NULL: not followed */
     int64_t runs;
 };
 
@@ -47,23 +45,13 @@ static int line_of(const struct nki_program *program, uint32_t loc) {
     return at ? (int)at->line : 0;
 }
 
-static void find_results(struct follow *follow) {
-    for (int op = 0; op < NKI_OP_COUNT; op++)
-        for (size_t i = 0; i < nki_operand_count((enum nki_op)op) && i < 32; i++) {
-            struct str name = nki_operand_name((enum nki_op)op, i);
-            if (str_starts(name, "dst") || str_is(name, "reduce_res"))
-                follow->results[op] |= 1u << i;
-        }
-    follow->transposes = nki_operand_index(NKI_OP_NC_MATMUL, "is_transpose");
+static enum nki_role role_of(const struct nki_instr *instr, size_t i) {
+    const struct nki_op_row *row = nki_op_row((enum nki_op)instr->op);
+    return i < row->n_params ? row->params[i].role : NKI_ROLE_PLAIN;
 }
 
-static bool is_result(const struct follow *follow, const struct nki_instr *instr, size_t index) {
-    return index < 32 && (follow->results[instr->op] >> index & 1);
-}
-
-static bool accumulates(enum nki_op op) {
-    return op == NKI_OP_NC_MATMUL || op == NKI_OP_NC_MATMUL_MX || op == NKI_OP_DMA_COMPUTE ||
-           op == NKI_OP_TENSOR_COPY_PREDICATED;
+static bool is_result(const struct nki_instr *instr, size_t i) {
+    return nki_role_writes(role_of(instr, i));
 }
 
 static void note_cast(struct follow *follow, enum dtype from, enum dtype to, uint32_t loc) {
@@ -99,7 +87,7 @@ static uint64_t read_operands(struct follow *follow, const struct nki_instr *ins
     for (size_t i = 0; i < instr->n_operands; i++) {
         const struct nki_operand *operand = &instr->operands[i];
         bool is_list = operand->kind == NKI_OPERAND_APS;
-        if (is_result(follow, instr, i))
+        if (is_result(instr, i))
             continue;
         if (operand->kind == NKI_OPERAND_REG)
             held |= follow->registers;
@@ -160,10 +148,11 @@ static void write_elements(struct follow *follow, const struct nki_ap *ap, int32
     }
 }
 
-static void write_ap(struct follow *follow, const struct nki_instr *instr, const struct nki_ap *ap,
-                     uint64_t held) {
+static void write_operand(struct follow *follow, const struct nki_instr *instr, size_t i,
+                          uint64_t held) {
+    const struct nki_ap *ap = instr->operands[i].ap;
     const struct nki_storage *storage = &follow->program->storages.at[ap->storage];
-    bool anew = !accumulates((enum nki_op)instr->op) && !instr->mask && fills(storage, ap);
+    bool anew = role_of(instr, i) == NKI_ROLE_WRITES && !instr->mask && fills(storage, ap);
     int32_t output = storage->output;
     if (ap->indirect && ap->indirect->index)
         held |= read_ap(follow, ap->indirect->index, instr->loc);
@@ -176,13 +165,14 @@ static void write_ap(struct follow *follow, const struct nki_instr *instr, const
  * not. */
 static void note_product(struct follow *follow, const struct nki_instr *instr, enum dtype *widest) {
     struct nki_facts *facts = follow->facts;
-    int k = follow->transposes;
-    bool moves = instr->op == NKI_OP_NC_MATMUL && k >= 0 && k < instr->n_operands &&
-                 instr->operands[k].kind == NKI_OPERAND_BOOL && instr->operands[k].i;
-    if (moves || (instr->op != NKI_OP_NC_MATMUL && instr->op != NKI_OP_NC_MATMUL_MX))
+    bool scaled = instr->op == NKI_OP_NC_MATMUL_MX;
+    if (instr->op != NKI_OP_NC_MATMUL && !scaled)
+        return;
+    const struct nki_operand *moves = &instr->operands[NKI_NC_MATMUL_is_transpose];
+    if (!scaled && moves->kind == NKI_OPERAND_BOOL && moves->i)
         return;
     *widest = DTYPE_FLOAT32;
-    for (size_t i = 1; i < instr->n_operands && i < 3; i++) {
+    for (size_t i = NKI_NC_MATMUL_stationary; i <= NKI_NC_MATMUL_moving; i++) {
         enum dtype dtype =
             instr->operands[i].kind == NKI_OPERAND_AP ? instr->operands[i].ap->dtype : DTYPE_NONE;
         if (!mantissa(dtype) || (facts->narrowest && mantissa(dtype) >= mantissa(facts->narrowest)))
@@ -198,14 +188,14 @@ static void follow_one(struct follow *follow, const struct nki_instr *instr) {
     note_product(follow, instr, &widest);
     for (size_t i = 0; i < instr->n_operands; i++) {
         const struct nki_operand *operand = &instr->operands[i];
-        if (!is_result(follow, instr, i))
+        if (!is_result(instr, i))
             continue;
         if (operand->kind == NKI_OPERAND_REG)
             follow->registers |= held;
         if (operand->kind != NKI_OPERAND_AP)
             continue;
         note_cast(follow, widest, operand->ap->dtype, instr->loc);
-        write_ap(follow, instr, operand->ap, held);
+        write_operand(follow, instr, i, held);
     }
 }
 
@@ -261,7 +251,6 @@ static void end(struct follow *follow) {
 void nki_facts_find(const struct nki_program *program, struct nki_facts *facts) {
     *facts = (struct nki_facts){0};
     struct follow follow = {.program = program, .facts = facts};
-    find_results(&follow);
     begin(&follow);
     for (size_t i = 0; i < program->instrs.len; i++)
         follow_one(&follow, &program->instrs.at[i]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of the program: generations, names and operands of instructions, operators, engines,
+/* The tables of the program: generations, operators, engines,
  * and the size of access patterns. Making a program is the specialiser's work, printing one is
  * another file's. */
 #include "nki/program/program.h"
@@ -14,14 +14,6 @@ static const struct generation {
 #define GENERATION(id, number, ...) {NKI_##id, __VA_ARGS__},
 #include "nki/program/generations.def"
 #undef GENERATION
-};
-
-static const struct {
-    const char *name, *parameters, *engines;
-} ops[NKI_OP_COUNT] = {
-#define INSTR(id, name, parameters, legacy, engines, ...) {name, parameters, engines},
-#include "nki/program/instructions.def"
-#undef INSTR
 };
 
 static const struct {
@@ -70,14 +62,6 @@ const char *nki_engine_name(enum nki_engine engine) {
     return engines[engine];
 }
 
-const char *nki_op_name(enum nki_op op) {
-    return ops[op].name;
-}
-
-const char *nki_op_engines(enum nki_op op) {
-    return ops[op].engines;
-}
-
 const char *nki_func_name(enum nki_func func) {
     return funcs[func].name;
 }
@@ -91,59 +75,6 @@ enum nki_func nki_func_find(struct str name) {
         if (str_is(name, funcs[i].name))
             return (enum nki_func)i;
     return NKI_FUNC_NONE;
-}
-
-/* The next parameter of a row that is an operand: neither `engine`, `name` nor the star. *at moves
- * behind it. Asked for with every instruction of some kernels: one pass over the text, no
- * copies. */
-static bool next_operand(const char **at, struct str *name) {
-    const char *p = *at;
-    while (*p) {
-        while (*p == ' ' || *p == ',')
-            p++;
-        name->at = p;
-        while (*p && *p != '=' && *p != ',' && *p != ' ')
-            p++;
-        name->len = (size_t)(p - name->at);
-        while (*p && *p != ',')
-            p++;
-        bool field = (name->len == 6 && memcmp(name->at, "engine", 6) == 0) ||
-                     (name->len == 4 && memcmp(name->at, "name", 4) == 0);
-        if (name->len && name->at[0] != '*' && !field) {
-            *at = p;
-            return true;
-        }
-    }
-    *at = p;
-    return false;
-}
-
-int nki_operand_index(enum nki_op op, const char *name) {
-    const char *at = ops[op].parameters;
-    struct str found;
-    size_t len = strlen(name);
-    for (int i = 0; next_operand(&at, &found); i++)
-        if (found.len == len && memcmp(found.at, name, len) == 0)
-            return i;
-    return -1;
-}
-
-size_t nki_operand_count(enum nki_op op) {
-    const char *at = ops[op].parameters;
-    struct str found;
-    size_t n = 0;
-    while (next_operand(&at, &found))
-        n++;
-    return n;
-}
-
-struct str nki_operand_name(enum nki_op op, size_t index) {
-    const char *at = ops[op].parameters;
-    struct str found;
-    while (next_operand(&at, &found))
-        if (index-- == 0)
-            return found;
-    return (struct str){"", 0};
 }
 
 int64_t nki_ap_count(const struct nki_ap *ap) {

@@ -119,8 +119,8 @@ enum nki_func nki_func_find(struct str name); /* NKI_FUNC_NONE when unknown */
 
 /* ---- instructions --------------------------------------------------------------------------- */
 
-/* The one table of instructions is nki/instructions.def; this folder reads names and operands from
- * it, device reads engines, limits, semantics and cost. */
+/* The one table of instructions is nki/program/instructions.def: this folder reads names and
+ * parameters from it, device reads engines, limits, semantics and cost. */
 enum nki_op {
 #define INSTR(id, ...) NKI_OP_##id,
 #include "nki/program/instructions.def"
@@ -128,6 +128,19 @@ enum nki_op {
     NKI_OP_COUNT
 };
 const char *nki_op_name(enum nki_op op); /* "tensor_scalar" */
+
+/* Where the operands of each instruction stand: NKI_<ID>_<parameter>, as NKI_ACTIVATION_bias. */
+enum nki_operand_place {
+#define PARAM(id, name, ...) NKI_##id##_##name,
+#define FIELD(text)
+#define INSTR(id, op, engines, check, exec, cost, summary, legacy, parameters) \
+    NKI_BEFORE_##id = -1, parameters
+#include "nki/program/instructions.def"
+#undef INSTR
+#undef FIELD
+#undef PARAM
+};
+#define NKI_DST 0 /* of every instruction */
 
 /* Where something came from: a span of the kernel's file (or of a file it imports) and the call
  * that led there. */
@@ -214,6 +227,24 @@ enum nki_operand_kind {
     NKI_OPERAND_INTS,  /* list.ints: masks, axes, patterns flattened [[step, num], ..] */
     NKI_OPERAND_REG    /* i: register number */
 };
+/* Members of nisa's enumerations that operands hold (nki.isa reference). */
+enum nki_reduce_cmd {
+    NKI_REDUCE_IDLE,
+    NKI_REDUCE_RESET,
+    NKI_REDUCE_REDUCE,
+    NKI_REDUCE_RESET_REDUCE,
+    NKI_REDUCE_LOAD_REDUCE
+};
+enum nki_dge_mode { NKI_DGE_UNKNOWN, NKI_DGE_SWDGE, NKI_DGE_HWDGE, NKI_DGE_NONE };
+enum nki_oob_mode { NKI_OOB_ERROR, NKI_OOB_SKIP };
+enum nki_perf_mode {
+    NKI_PERF_NONE,
+    NKI_PERF_DOUBLE_ROW,
+    NKI_PERF_DOUBLE_COLUMN,
+    NKI_PERF_DOUBLE_PIXEL,
+    NKI_PERF_DOUBLE_ROW_SW_INTERLEAVE
+};
+
 struct nki_operand {
     uint8_t kind;
     uint32_t n; /* of a list */
@@ -252,6 +283,44 @@ struct nki_program {
     bool returns_tuple;
     int n_registers;
 };
+
+/* ---- rows of the table ---------------------------------------------------------------------- */
+
+/* What an instruction does with the tile that stands for a parameter. */
+enum nki_role {
+    NKI_ROLE_PLAIN,   /* there is no tile */
+    NKI_ROLE_READS,   /* reads it */
+    NKI_ROLE_STREAMS, /* reads one element for each of dst */
+    NKI_ROLE_WRITES,  /* writes all of it */
+    NKI_ROLE_UPDATES  /* writes some of it or adds to it, so reads it as well */
+};
+bool nki_role_writes(enum nki_role role); /* all or some of it */
+bool nki_role_reads(enum nki_role role);  /* and writes nothing */
+
+struct nki_param {
+    const char *name;     /* "bias" */
+    const char *standard; /* "=None"; empty: it must be given */
+    enum nki_role role;
+    unsigned takes; /* bit k: an operand of enum nki_operand_kind k may stand for it */
+};
+struct nki_op_row {
+    const char *name;      /* "activation" */
+    const char *engines;   /* that can run it, as letters of instructions.def; first: the default */
+    const char *summary;   /* "dst = op(data * scale + bias)" */
+    const char *signature; /* of the current dialect: "dst, op, data, bias=None, .., name=None" */
+    const char *legacy;    /* of the legacy dialect; "-": it has no such instruction */
+    const struct nki_param *params;
+    uint8_t n_params;
+};
+const struct nki_op_row *nki_op_row(enum nki_op op);
+const char *nki_op_engines(enum nki_op op);
+/* Where parameter `name` stands among the operands; -1 when it has none. Code that knows the
+ * instruction says NKI_<ID>_<parameter>. */
+int nki_operand_index(enum nki_op op, struct str name);
+/* The first operand after `after` that it reads and does not write; -1: there is none. The first of
+ * all (after NKI_DST) is what dst is made of. */
+int nki_op_source(enum nki_op op, int after);
+bool nki_op_streams(enum nki_op op); /* it works element by element */
 
 /* ---- specialising --------------------------------------------------------------------------- */
 
@@ -294,13 +363,6 @@ struct nki_program *nki_specialise(const struct nki_tree *tree,
                                    const struct nki_specialise_options *options,
                                    struct diag_list *diags) CC_MUST_USE;
 void nki_program_free(struct nki_program *program);
-/* Where parameter `name` stands among the operands of an instruction; -1 when it has none. */
-int nki_operand_index(enum nki_op op, const char *name);
-size_t nki_operand_count(enum nki_op op);
-/* The parameter that operand `index` belongs to; empty when there is no such operand. */
-struct str nki_operand_name(enum nki_op op, size_t index);
-/* The engines that can run it, as letters of instructions.def; first is the default. */
-const char *nki_op_engines(enum nki_op op);
 
 /* ---- what a program does with its inputs and outputs ---------------------------------------- */
 

@@ -233,7 +233,6 @@ static void print_mask(const struct nki_mask *mask, struct buf *out) {
 }
 
 static void print_instr(const struct printer *p, const struct nki_instr *instr) {
-    struct str name;
     struct buf *out = p->out;
     buf_puts(out, nki_op_name((enum nki_op)instr->op));
     if (instr->engine != NKI_ENGINE_UNKNOWN)
@@ -242,8 +241,7 @@ static void print_instr(const struct printer *p, const struct nki_instr *instr) 
         const struct nki_operand *operand = &instr->operands[k];
         if (operand->kind == NKI_OPERAND_NONE || (operand->kind == NKI_OPERAND_BOOL && !operand->i))
             continue; /* nothing asked for */
-        name = nki_operand_name((enum nki_op)instr->op, k);
-        buf_printf(out, " " STR_FMT "=", STR_ARG(name));
+        buf_printf(out, " %s=", nki_op_row((enum nki_op)instr->op)->params[k].name);
         print_operand(p, operand);
     }
     if (instr->mask)

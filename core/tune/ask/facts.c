@@ -7,15 +7,6 @@
 #include "tune/ask/facts.h"
 
 static const struct {
-    const char *name, *current, *legacy, *engines, *summary;
-} instructions[] = {
-#define INSTR(id, name, parameters, legacy, engines, check, exec, cost, summary) \
-    {name, parameters, legacy, engines, summary},
-#include "nki/program/instructions.def"
-#undef INSTR
-};
-
-static const struct {
     char letter;
     const char *name;
 } engines[] = {{'T', "Tensor"}, {'V', "Vector"}, {'A', "Scalar"}, {'G', "GpSimd"}, {'D', "DMA"}};
@@ -75,15 +66,15 @@ static void engines_print(const char *letters, struct buf *out) {
 
 void tune_facts_api(const char *source, struct buf *out) {
     bool legacy = strstr(source, "neuronxcc") != NULL;
-    for (size_t i = 0; i < COUNT_OF(instructions); i++) {
-        const char *signature = legacy ? instructions[i].legacy : instructions[i].current;
+    for (int op = 0; op < NKI_OP_COUNT; op++) {
+        const struct nki_op_row *row = nki_op_row((enum nki_op)op);
+        const char *signature = legacy ? row->legacy : row->signature;
         if (!strcmp(signature, "-"))
             continue;
-        if (!uses(source, instructions[i].name) && !is_common(instructions[i].name))
+        if (!uses(source, row->name) && !is_common(row->name))
             continue;
-        buf_printf(out, "nisa.%s(%s)\n    %s; runs on ", instructions[i].name, signature,
-                   instructions[i].summary);
-        engines_print(instructions[i].engines, out);
+        buf_printf(out, "nisa.%s(%s)\n    %s; runs on ", row->name, signature, row->summary);
+        engines_print(row->engines, out);
         buf_putc(out, '\n');
     }
 }
