@@ -200,7 +200,7 @@ static void revert_to(struct views *views, struct str text, struct views_request
     (void)text;
     (void)request;
     if (views_act(views,
-                  &(struct tune_action){.kind = TUNE_ACT_REVERT, .attempt = views->answer_index}))
+                  &(struct tune_action){.kind = TUNE_ACT_REVERT, .attempt = views->over.about}))
         views_show(views, VIEW_WORKBENCH);
 }
 
@@ -235,7 +235,7 @@ static void ask_revert(struct views *views, int id) {
                               "takes it back."
                             : "The next round starts from it. Nothing is deleted, and u takes it "
                               "back.");
-    views->answer_index = id;
+    views->over.about = id;
     views_ask_confirm(views, "revert", text.at, revert_to);
     buf_free(&text);
 }
@@ -281,7 +281,7 @@ void act_overrule(struct views *views, struct str args, struct views_request *re
         overrule_with(views, args, request);
         return;
     }
-    views->rows.len = 0;
+    views->over.rows.len = 0;
     views_menu_row(views, 0, "", "keep", "the candidate becomes the incumbent");
     views_menu_row(views, 1, "", "revert", "the incumbent stays");
     views_menu_row(views, 2, "", "inconclusive", "neither faster nor slower: the incumbent stays");
@@ -298,7 +298,7 @@ static void choose_plan(struct views *views, struct str text, struct views_reque
 void act_plans(struct views *views, struct str args, struct views_request *request) {
     (void)args;
     (void)request;
-    views->rows.len = 0;
+    views->over.rows.len = 0;
     for (size_t i = 0; i < views->state->plans.len; i++) {
         const struct tune_plan *plan = &views->state->plans.at[i];
         views_menu_row(views, (int)i, (int)i == views->state->plan ? "*" : "",
@@ -335,10 +335,10 @@ static void next_gate(struct views *views, struct str text, struct views_request
     if (step == GATE_QUESTIONS)
         action = (struct tune_action){.kind = TUNE_ACT_HOLD};
     views_act(views, &action);
-    int row = views->menu.list.cursor;
+    int row = views->over.menu.list.cursor;
     act_gates(views, STR(""), request);
-    views->menu.list.count = (int)views->menu.shown.len;
-    tui_list_go(&views->menu.list, row);
+    views->over.menu.list.count = (int)views->over.menu.shown.len;
+    tui_list_go(&views->over.menu.list, row);
 }
 
 void act_gates(struct views *views, struct str args, struct views_request *request) {
@@ -346,7 +346,7 @@ void act_gates(struct views *views, struct str args, struct views_request *reque
     (void)request;
     static const char *const meaning[TUNE_GATES] = {"waits for you", "goes on by itself",
                                                     "goes on by itself when it came out well"};
-    views->rows.len = 0;
+    views->over.rows.len = 0;
     views_menu_row(views, TUNE_STEPS, "", "all steps", "set every gate to the next setting");
     for (int i = 0; i < TUNE_STEPS; i++) {
         enum tune_gate gate = views->state->steps[i].gate;

@@ -340,7 +340,7 @@ static void answer_with(struct views *views, struct str text, struct views_reque
     struct buf copy = {0};
     buf_add(&copy, text.at, text.len);
     if (views_act(views, &(struct tune_action){.kind = TUNE_ACT_ANSWER,
-                                               .index = views->answer_index,
+                                               .index = views->over.about,
                                                .text = copy.at ? copy.at : ""}))
         views_say(views, false, "answered");
     buf_free(&copy);
@@ -350,7 +350,7 @@ void calls_answer(struct views *views, struct str args, struct views_request *re
     int number = waiting(views);
     if (number < 0)
         return;
-    views->answer_index = number;
+    views->over.about = number;
     if (args.len) {
         answer_with(views, args, request);
         return;
@@ -373,7 +373,7 @@ void calls_answer_cut(struct buf *text) {
 void calls_answer_here(struct views *views, struct str args, struct views_request *request) {
     (void)args;
     (void)request;
-    views->answer_index = waiting(views);
+    views->over.about = waiting(views);
     views_ask_note(views, "answer", "Write or paste it; M-Enter begins a new line, Enter sends it.",
                    "", answer_with);
 }
@@ -399,7 +399,7 @@ bool calls_paste(struct views *views, struct str paste) {
     text_sanitise(&views->edit_text, buf_str(&lines));
     buf_printf(&say, "Send what was pasted (%d line%s, %s) as the answer to question %d?", count,
                count == 1 ? "" : "s", show_bytes((double)views->edit_text.len).text, number);
-    views->answer_index = number;
+    views->over.about = number;
     views_ask_confirm(views, "answer", say.at, answer_pasted);
     buf_free(&lines);
     buf_free(&say);

@@ -107,7 +107,7 @@ static void chosen_command(struct views *views, struct str text, struct views_re
 static void do_help(struct views *views, struct str args, struct views_request *request) {
     (void)args;
     (void)request;
-    views->rows.len = 0;
+    views->over.rows.len = 0;
     const char *context = view_at(views->view)->name;
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; command_at(i); i++) {
@@ -120,7 +120,7 @@ static void do_help(struct views *views, struct str args, struct views_request *
             if (tui_bindings_key_of(&views->bindings, context, command->name, &key))
                 tui_key_print(key, &name);
             views_menu_row(views, (int)i, name.at ? name.at : "", command->name, command->help);
-            views->rows.at[views->rows.len - 1].dim = !now;
+            views->over.rows.at[views->over.rows.len - 1].dim = !now;
             buf_free(&name);
         }
     views_open_menu(views, "keys and commands", chosen_command);

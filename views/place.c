@@ -241,32 +241,33 @@ void question_follow(struct views *views) {
     const struct target_question *asks = place && views->model.answer ? place->asks : NULL;
     if (asks && !asks->text[0])
         asks = NULL; /* it was answered a moment ago */
-    bool same = asks && strcmp(asks->text, views->ask_text.at ? views->ask_text.at : "") == 0;
-    if (views->overlay == OVERLAY_QUESTION && !same)
+    bool same = asks && strcmp(asks->text, views->over.text.at ? views->over.text.at : "") == 0;
+    if (views->over.is == OVERLAY_QUESTION && !same)
         question_close(views);
-    if (views->overlay != OVERLAY_NONE || !asks)
+    if (views->over.is != OVERLAY_NONE || !asks)
         return;
-    snprintf(views->ask_title, sizeof views->ask_title, "%.40s asks", place->info->name);
-    buf_clear(&views->ask_text);
-    buf_puts(&views->ask_text, asks->text);
-    views->reply_shown = !asks->secret;
-    views->overlay = OVERLAY_QUESTION;
+    snprintf(views->over.title, sizeof views->over.title, "%.40s asks", place->info->name);
+    buf_clear(&views->over.text);
+    buf_puts(&views->over.text, asks->text);
+    views->over.reply_shown = !asks->secret;
+    views->over.is = OVERLAY_QUESTION;
 }
 
 void question_close(struct views *views) {
-    tui_secret_wipe(&views->reply);
-    views->overlay = OVERLAY_NONE;
+    tui_secret_wipe(&views->over.reply);
+    views->over.is = OVERLAY_NONE;
 }
 
 void question_event(struct views *views, const struct tui_event *event,
                     struct views_request *request) {
     (void)request;
-    enum tui_answer answer = tui_secret_event(&views->reply, event);
-    if (answer == TUI_ANSWER_DONE && views->reply.len == 0)
+    enum tui_answer answer = tui_secret_event(&views->over.reply, event);
+    if (answer == TUI_ANSWER_DONE && views->over.reply.len == 0)
         return;
     if (answer != TUI_ANSWER_DONE && answer != TUI_ANSWER_CANCELLED)
         return;
-    views->model.answer(views->model.context, answer == TUI_ANSWER_DONE ? views->reply.text : NULL);
+    views->model.answer(views->model.context,
+                        answer == TUI_ANSWER_DONE ? views->over.reply.text : NULL);
     if (answer == TUI_ANSWER_CANCELLED)
         views_say(views, false, "declined; retry connects again");
     question_close(views);
@@ -275,15 +276,15 @@ void question_event(struct views *views, const struct tui_event *event,
 void question_draw(struct views *views, struct tui_area area) {
     int cols = MIN_OF(MAX_OF(area.cols - 8, 20), 76);
     struct tui_area measure = tui_area_part(area, (struct tui_rect){0, 0, 0, cols - 4});
-    int rows = tui_put_wrapped(measure, 0, buf_str(&views->ask_text));
-    struct tui_area inside =
-        tui_popup_draw(area, rows + 4, cols, views->ask_title,
-                       views->reply_shown ? "Enter answers   Esc declines"
-                                          : "not shown, not kept   Enter answers   Esc declines");
+    int rows = tui_put_wrapped(measure, 0, buf_str(&views->over.text));
+    struct tui_area inside = tui_popup_draw(
+        area, rows + 4, cols, views->over.title,
+        views->over.reply_shown ? "Enter answers   Esc declines"
+                                : "not shown, not kept   Enter answers   Esc declines");
     tui_put_wrapped(tui_area_part(inside, (struct tui_rect){0, 0, rows, inside.cols}), 0,
-                    buf_str(&views->ask_text));
+                    buf_str(&views->over.text));
     tui_say(tui_ink(inside, TUI_KEY), rows + 1, 0, "›");
-    tui_secret_draw(&views->reply,
+    tui_secret_draw(&views->over.reply,
                     tui_area_part(inside, (struct tui_rect){rows + 1, 2, 1, inside.cols - 2}),
-                    views->reply_shown);
+                    views->over.reply_shown);
 }

@@ -55,6 +55,22 @@ enum overlay {
 /* Goes on when an overlay is answered: with the text, or the chosen number as text. */
 typedef void views_answer_fn(struct views *views, struct str text, struct views_request *request);
 
+/* What lies over the screen: a menu, a line, a question. */
+struct over {
+    enum overlay is;
+    struct tui_menu menu;
+    VEC(struct tui_menu_row) rows;
+    struct arena *texts; /* of the rows */
+    char menu_title[64], title[64];
+    struct buf text;             /* what a confirmation or a note explains */
+    struct tui_field line, note; /* the ':' and '/' line; the popup */
+    struct tui_secret reply;     /* to a question of the place */
+    bool reply_shown;            /* it is no secret */
+    bool searching;              /* the line is a search */
+    views_answer_fn *answer;
+    int about; /* what the answer is about: a number of the one that asked */
+};
+
 /* A row of the settings screen. */
 struct setting {
     char name[24], value[128], origin[96];
@@ -112,18 +128,7 @@ struct views {
     struct tui_canvas *scratch;
     struct tui_bindings bindings;
 
-    enum overlay overlay;
-    struct tui_menu menu;
-    VEC(struct tui_menu_row) rows;
-    struct arena *menu_texts;
-    char menu_title[64], ask_title[64];
-    struct buf ask_text;         /* what a confirmation or a note explains */
-    struct tui_field line, note; /* the ':' and '/' line; the popup */
-    struct tui_secret reply;     /* to a question of the place */
-    bool reply_shown;            /* it is no secret */
-    bool searching;              /* the line is a search */
-    views_answer_fn *answer;
-    int answer_index;
+    struct over over;
 
     char message[512];
     bool message_bad;
@@ -195,6 +200,7 @@ struct views {
 /* views.c */
 void views_show(struct views *views, enum view_id view);
 struct tui_list *views_list(struct views *views);
+/* overlays.c: what lies over a screen */
 void views_ask_note(struct views *views, const char *title, const char *text, const char *start,
                     views_answer_fn *answer);
 void views_ask_confirm(struct views *views, const char *title, const char *text,
@@ -204,6 +210,12 @@ void views_open_line(struct views *views, bool search, const char *start);
 void views_open_menu(struct views *views, const char *title, views_answer_fn *answer);
 void views_menu_row(struct views *views, int value, const char *key, const char *name,
                     const char *text);
+/* Gives it an event; draws it; frees it. */
+void over_event(struct views *views, const struct tui_event *event, struct views_request *request);
+void over_draw(struct views *views, struct tui_area area);
+void over_free(struct over *over);
+
+/* views.c, too */
 bool views_act(struct views *views, const struct tune_action *action);
 const struct tune_attempt *views_incumbent(const struct views *views);
 /* What the candidate that is looked at starts from, or will: its lane's parent, else the

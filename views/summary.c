@@ -330,7 +330,7 @@ void summary_follow(struct views *views) {
     if (!views->touched_ms)
         views->touched_ms = views->now_ms;
     if (due && !views->summary_told && away && views->view == VIEW_WORKBENCH &&
-        views->overlay == OVERLAY_NONE)
+        views->over.is == OVERLAY_NONE)
         views_show(views, VIEW_SUMMARY);
     views->summary_told = due && (views->summary_told || away || views->view == VIEW_SUMMARY);
 }

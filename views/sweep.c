@@ -55,7 +55,7 @@ static void sweep_chosen(struct views *views, struct str text, struct views_requ
 static void list_constants(struct views *views) {
     const struct tune_state *state = views->state;
     struct rewrite_constants *constants = constants_of(views);
-    views->rows.len = 0;
+    views->over.rows.len = 0;
     for (size_t i = 0; i < constants->all.len; i++) {
         const struct rewrite_constant *row = &constants->all.at[i];
         struct buf name = {0}, tried = {0};

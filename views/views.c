@@ -176,8 +176,8 @@ struct views *views_new(const char *bindings, const char *bindings_file, struct 
     views->kernel_attempt = -1;
     views->log_level = TUNE_LEVEL_INFO;
     views->pane = PANE_PROPOSAL;
-    views->menu_texts = arena_new();
-    views->note.many_lines = true;
+    views->over.texts = arena_new();
+    views->over.note.many_lines = true;
     views->panes[PANE_DEVICE].follow = views->device_list.follow = true;
     views->history_seq = views->log_seq = views->prompt_seq = -1;
     if (!tui_bindings_parse(&views->bindings, str_of(command_keys), "built-in keys", command_exists,
@@ -211,14 +211,8 @@ void views_free(struct views *views) {
     if (!views)
         return;
     free_caches(views);
-    tui_secret_wipe(&views->reply);
+    over_free(&views->over);
     tui_bindings_free(&views->bindings);
-    tui_menu_free(&views->menu);
-    tui_field_free(&views->line);
-    tui_field_free(&views->note);
-    vec_free(&views->rows);
-    arena_free(views->menu_texts);
-    buf_free(&views->ask_text);
     buf_free(&views->edit_text);
     buf_free(&views->prompt_text);
     buf_free(&views->asked_text);
@@ -319,149 +313,6 @@ bool views_is_moving(const struct views *views) {
     return false;
 }
 
-/* ---- overlays ------------------------------------------------------------------------------- */
-
-static void ask(struct views *views, enum overlay overlay, const char *title, const char *text,
-                views_answer_fn *answer) {
-    snprintf(views->ask_title, sizeof views->ask_title, "%s", title);
-    buf_clear(&views->ask_text);
-    buf_puts(&views->ask_text, text);
-    views->answer = answer;
-    views->overlay = overlay;
-}
-
-void views_ask_note(struct views *views, const char *title, const char *text, const char *start,
-                    views_answer_fn *answer) {
-    tui_field_set(&views->note, str_of(start));
-    ask(views, OVERLAY_NOTE, title, text, answer);
-}
-
-void views_ask_confirm(struct views *views, const char *title, const char *text,
-                       views_answer_fn *answer) {
-    ask(views, OVERLAY_CONFIRM, title, text, answer);
-}
-
-void views_open_line(struct views *views, bool search, const char *start) {
-    tui_field_set(&views->line, str_of(start));
-    views->searching = search;
-    views->overlay = OVERLAY_LINE;
-}
-
-void views_menu_row(struct views *views, int value, const char *key, const char *name,
-                    const char *text) {
-    if (views->rows.len == 0)
-        arena_reset(views->menu_texts);
-    *vec_push(&views->rows) = (struct tui_menu_row){
-        arena_strdup(views->menu_texts, name), arena_strdup(views->menu_texts, key),
-        arena_strdup(views->menu_texts, text), value, false};
-}
-
-void views_open_menu(struct views *views, const char *title, views_answer_fn *answer) {
-    snprintf(views->menu_title, sizeof views->menu_title, "%s", title);
-    tui_menu_open(&views->menu, views->rows.at, (int)views->rows.len);
-    views->answer = answer;
-    views->overlay = OVERLAY_MENU;
-}
-
-static void answer(struct views *views, struct str text, struct views_request *request) {
-    views_answer_fn *fn = views->answer;
-    views->overlay = OVERLAY_NONE;
-    if (fn)
-        fn(views, text, request);
-}
-
-static void menu_event(struct views *views, const struct tui_event *event,
-                       struct views_request *request) {
-    switch (tui_menu_event(&views->menu, event)) {
-    case TUI_ANSWER_DONE: {
-        char number[16];
-        int len = snprintf(number, sizeof number, "%d", tui_menu_chosen(&views->menu));
-        if (tui_menu_chosen(&views->menu) >= 0)
-            answer(views, (struct str){number, (size_t)len}, request);
-        break;
-    }
-    case TUI_ANSWER_CANCELLED: views->overlay = OVERLAY_NONE; break;
-    default: break;
-    }
-}
-
-/* Completes the command's name as far as it is certain; a second Tab goes to the next one. */
-static void complete(struct views *views) {
-    struct str typed = buf_str(&views->line.text);
-    const struct command *first = NULL;
-    size_t common = 0;
-    if (memchr(typed.at, ' ', typed.len))
-        return;
-    for (size_t i = 0; command_at(i); i++) {
-        const struct command *command = command_at(i);
-        if (!command_is_here(views, command) || strlen(command->name) < typed.len ||
-            memcmp(command->name, typed.at, typed.len) != 0)
-            continue;
-        size_t same = 0;
-        if (!first) {
-            first = command;
-            common = strlen(command->name);
-            continue;
-        }
-        while (same < common && command->name[same] == first->name[same])
-            same++;
-        common = same;
-    }
-    if (!first)
-        return;
-    char name[64];
-    int len = snprintf(name, sizeof name, "%.*s%s", (int)common, first->name,
-                       common == strlen(first->name) ? " " : "");
-    tui_field_set(&views->line, (struct str){name, (size_t)len});
-}
-
-static void line_event(struct views *views, const struct tui_event *event,
-                       struct views_request *request) {
-    bool was_empty = views->line.text.len == 0;
-    switch (tui_field_event(&views->line, event)) {
-    case TUI_ANSWER_DONE: {
-        struct buf text = {0};
-        views->overlay = OVERLAY_NONE;
-        buf_puts(&text, views->searching ? "search " : "");
-        buf_add(&text, views->line.text.at, views->line.text.len);
-        if (views->searching && was_empty)
-            command_run(views, command_find(STR("next-match")), STR(""), request);
-        else
-            command_line(views, buf_str(&text), request);
-        buf_free(&text);
-        break;
-    }
-    case TUI_ANSWER_COMPLETE:
-        if (!views->searching)
-            complete(views);
-        break;
-    case TUI_ANSWER_CANCELLED: views->overlay = OVERLAY_NONE; break;
-    default:
-        if (was_empty && event->kind == TUI_EVENT_KEY && event->key.code == TUI_KEY_BACKSPACE)
-            views->overlay = OVERLAY_NONE;
-        break;
-    }
-}
-
-static void note_event(struct views *views, const struct tui_event *event,
-                       struct views_request *request) {
-    switch (tui_field_event(&views->note, event)) {
-    case TUI_ANSWER_DONE: answer(views, buf_str(&views->note.text), request); break;
-    case TUI_ANSWER_CANCELLED: views->overlay = OVERLAY_NONE; break;
-    default: break;
-    }
-}
-
-static void confirm_event(struct views *views, const struct tui_event *event,
-                          struct views_request *request) {
-    if (event->kind != TUI_EVENT_KEY)
-        return;
-    if (event->key.code == 'y' || event->key.code == TUI_KEY_ENTER)
-        answer(views, STR("y"), request);
-    else
-        views->overlay = OVERLAY_NONE;
-}
-
 /* ---- events --------------------------------------------------------------------------------- */
 
 static void run_named(struct views *views, const char *name, struct views_request *request) {
@@ -541,13 +392,10 @@ struct views_request views_event(struct views *views, const struct tui_event *ev
     enum view_id before = views->view;
     enum prompt_page page = views->prompt_page;
     struct views_request request = {.wish = VIEWS_NOTHING};
-    static void (*const overlays[])(struct views *, const struct tui_event *,
-                                    struct views_request *) = {
-        NULL, menu_event, line_event, note_event, confirm_event, question_event};
     views->message[0] = 0;
     views->touched_ms = views->now_ms;
-    if (views->overlay != OVERLAY_NONE)
-        overlays[views->overlay](views, event, &request);
+    if (views->over.is != OVERLAY_NONE)
+        over_event(views, event, &request);
     else if (event->kind == TUI_EVENT_KEY)
         key_event(views, event->key, &request);
     else if (event->kind == TUI_EVENT_CLICK)
@@ -564,29 +412,6 @@ struct views_request views_event(struct views *views, const struct tui_event *ev
 
 /* ---- drawing -------------------------------------------------------------------------------- */
 
-static void draw_line(struct views *views, struct tui_area area) {
-    int row = area.rows - 1;
-    struct tui_rect rest = {row, 2, 1, area.cols - 2};
-    tui_fill(area, (struct tui_rect){row, 0, 1, area.cols}, " ");
-    tui_say(tui_ink(area, TUI_KEY), row, 0, views->searching ? "/" : ":");
-    tui_field_draw(&views->line, tui_area_part(area, rest));
-}
-
-static void draw_overlay(struct views *views, struct tui_area area) {
-    switch (views->overlay) {
-    case OVERLAY_NONE: break;
-    case OVERLAY_MENU: tui_menu_draw(&views->menu, area, views->menu_title); break;
-    case OVERLAY_LINE: draw_line(views, area); break;
-    case OVERLAY_NOTE:
-        tui_note_draw(area, views->ask_title, buf_str(&views->ask_text), &views->note);
-        break;
-    case OVERLAY_CONFIRM:
-        tui_confirm_draw(area, views->ask_title, buf_str(&views->ask_text), "y yes   any other no");
-        break;
-    case OVERLAY_QUESTION: question_draw(views, area); break;
-    }
-}
-
 void views_draw(struct views *views, struct tui_area area, int64_t now_ms) {
     views->now_ms = now_ms;
     question_follow(views);
@@ -597,5 +422,5 @@ void views_draw(struct views *views, struct tui_area area, int64_t now_ms) {
         notice_draw(views, area);
     else
         view_at(views->view)->draw(views, area);
-    draw_overlay(views, area);
+    over_draw(views, area);
 }

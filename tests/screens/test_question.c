@@ -110,7 +110,7 @@ static void type(struct scene *scene, const char *text) {
 }
 
 static bool holds_secret(const struct scene *scene) {
-    return memmem(&scene->views->reply, sizeof scene->views->reply, "horse", 5) != NULL;
+    return memmem(&scene->views->over.reply, sizeof scene->views->over.reply, "horse", 5) != NULL;
 }
 
 static void a_secret_is_given_once_and_wiped(void **state) {
@@ -193,14 +193,14 @@ static void a_long_or_strange_answer_does_no_harm(void **state) {
     draw(scene);
     for (int i = 0; i < 2000; i++)
         type(scene, "x");
-    assert_int_equal(scene->views->reply.len, TUI_SECRET_MAX - 1);
+    assert_int_equal(scene->views->over.reply.len, TUI_SECRET_MAX - 1);
     views_event(scene->views, &(struct tui_event){.key = {'u', TUI_CTRL}});
-    assert_int_equal(scene->views->reply.len, 0);
+    assert_int_equal(scene->views->over.reply.len, 0);
     struct tui_event paste = {.kind = TUI_EVENT_PASTE, .paste = STR("sesame\r\n")};
     views_event(scene->views, &paste);
     views_event(scene->views, &(struct tui_event){.key = {0xe9, 0}});
     views_event(scene->views, &(struct tui_event){.key = {TUI_KEY_BACKSPACE, 0}});
-    assert_string_equal(scene->views->reply.text, "sesame");
+    assert_string_equal(scene->views->over.reply.text, "sesame");
     type(scene, "\r");
     assert_string_equal(scene->answered, "sesame");
 }

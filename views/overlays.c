@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What lies over a screen while it is answered: a menu, the ':' and '/' line, a note, a yes or no,
+ * a question of the place. The answer goes to who asked. */
+#include "views/private.h"
+
+#include <stdio.h>
+
+static void ask(struct views *views, enum overlay overlay, const char *title, const char *text,
+                views_answer_fn *answer) {
+    snprintf(views->over.title, sizeof views->over.title, "%s", title);
+    buf_clear(&views->over.text);
+    buf_puts(&views->over.text, text);
+    views->over.answer = answer;
+    views->over.is = overlay;
+}
+
+void views_ask_note(struct views *views, const char *title, const char *text, const char *start,
+                    views_answer_fn *answer) {
+    tui_field_set(&views->over.note, str_of(start));
+    ask(views, OVERLAY_NOTE, title, text, answer);
+}
+
+void views_ask_confirm(struct views *views, const char *title, const char *text,
+                       views_answer_fn *answer) {
+    ask(views, OVERLAY_CONFIRM, title, text, answer);
+}
+
+void views_open_line(struct views *views, bool search, const char *start) {
+    tui_field_set(&views->over.line, str_of(start));
+    views->over.searching = search;
+    views->over.is = OVERLAY_LINE;
+}
+
+void views_menu_row(struct views *views, int value, const char *key, const char *name,
+                    const char *text) {
+    if (views->over.rows.len == 0)
+        arena_reset(views->over.texts);
+    *vec_push(&views->over.rows) = (struct tui_menu_row){
+        arena_strdup(views->over.texts, name), arena_strdup(views->over.texts, key),
+        arena_strdup(views->over.texts, text), value, false};
+}
+
+void views_open_menu(struct views *views, const char *title, views_answer_fn *answer) {
+    snprintf(views->over.menu_title, sizeof views->over.menu_title, "%s", title);
+    tui_menu_open(&views->over.menu, views->over.rows.at, (int)views->over.rows.len);
+    views->over.answer = answer;
+    views->over.is = OVERLAY_MENU;
+}
+
+static void answer(struct views *views, struct str text, struct views_request *request) {
+    views_answer_fn *fn = views->over.answer;
+    views->over.is = OVERLAY_NONE;
+    if (fn)
+        fn(views, text, request);
+}
+
+static void menu_event(struct views *views, const struct tui_event *event,
+                       struct views_request *request) {
+    switch (tui_menu_event(&views->over.menu, event)) {
+    case TUI_ANSWER_DONE: {
+        char number[16];
+        int len = snprintf(number, sizeof number, "%d", tui_menu_chosen(&views->over.menu));
+        if (tui_menu_chosen(&views->over.menu) >= 0)
+            answer(views, (struct str){number, (size_t)len}, request);
+        break;
+    }
+    case TUI_ANSWER_CANCELLED: views->over.is = OVERLAY_NONE; break;
+    default: break;
+    }
+}
+
+/* Completes the command's name as far as it is certain; a second Tab goes to the next one. */
+static void complete(struct views *views) {
+    struct str typed = buf_str(&views->over.line.text);
+    const struct command *first = NULL;
+    size_t common = 0;
+    if (memchr(typed.at, ' ', typed.len))
+        return;
+    for (size_t i = 0; command_at(i); i++) {
+        const struct command *command = command_at(i);
+        if (!command_is_here(views, command) || strlen(command->name) < typed.len ||
+            memcmp(command->name, typed.at, typed.len) != 0)
+            continue;
+        size_t same = 0;
+        if (!first) {
+            first = command;
+            common = strlen(command->name);
+            continue;
+        }
+        while (same < common && command->name[same] == first->name[same])
+            same++;
+        common = same;
+    }
+    if (!first)
+        return;
+    char name[64];
+    int len = snprintf(name, sizeof name, "%.*s%s", (int)common, first->name,
+                       common == strlen(first->name) ? " " : "");
+    tui_field_set(&views->over.line, (struct str){name, (size_t)len});
+}
+
+static void line_event(struct views *views, const struct tui_event *event,
+                       struct views_request *request) {
+    bool was_empty = views->over.line.text.len == 0;
+    switch (tui_field_event(&views->over.line, event)) {
+    case TUI_ANSWER_DONE: {
+        struct buf text = {0};
+        views->over.is = OVERLAY_NONE;
+        buf_puts(&text, views->over.searching ? "search " : "");
+        buf_add(&text, views->over.line.text.at, views->over.line.text.len);
+        if (views->over.searching && was_empty)
+            command_run(views, command_find(STR("next-match")), STR(""), request);
+        else
+            command_line(views, buf_str(&text), request);
+        buf_free(&text);
+        break;
+    }
+    case TUI_ANSWER_COMPLETE:
+        if (!views->over.searching)
+            complete(views);
+        break;
+    case TUI_ANSWER_CANCELLED: views->over.is = OVERLAY_NONE; break;
+    default:
+        if (was_empty && event->kind == TUI_EVENT_KEY && event->key.code == TUI_KEY_BACKSPACE)
+            views->over.is = OVERLAY_NONE;
+        break;
+    }
+}
+
+static void note_event(struct views *views, const struct tui_event *event,
+                       struct views_request *request) {
+    switch (tui_field_event(&views->over.note, event)) {
+    case TUI_ANSWER_DONE: answer(views, buf_str(&views->over.note.text), request); break;
+    case TUI_ANSWER_CANCELLED: views->over.is = OVERLAY_NONE; break;
+    default: break;
+    }
+}
+
+static void confirm_event(struct views *views, const struct tui_event *event,
+                          struct views_request *request) {
+    if (event->kind != TUI_EVENT_KEY)
+        return;
+    if (event->key.code == 'y' || event->key.code == TUI_KEY_ENTER)
+        answer(views, STR("y"), request);
+    else
+        views->over.is = OVERLAY_NONE;
+}
+
+void over_event(struct views *views, const struct tui_event *event, struct views_request *request) {
+    static void (*const events[])(struct views *, const struct tui_event *,
+                                  struct views_request *) = {
+        NULL, menu_event, line_event, note_event, confirm_event, question_event};
+    events[views->over.is](views, event, request);
+}
+
+static void draw_line(struct views *views, struct tui_area area) {
+    int row = area.rows - 1;
+    struct tui_rect rest = {row, 2, 1, area.cols - 2};
+    tui_fill(area, (struct tui_rect){row, 0, 1, area.cols}, " ");
+    tui_say(tui_ink(area, TUI_KEY), row, 0, views->over.searching ? "/" : ":");
+    tui_field_draw(&views->over.line, tui_area_part(area, rest));
+}
+
+void over_draw(struct views *views, struct tui_area area) {
+    switch (views->over.is) {
+    case OVERLAY_NONE: break;
+    case OVERLAY_MENU: tui_menu_draw(&views->over.menu, area, views->over.menu_title); break;
+    case OVERLAY_LINE: draw_line(views, area); break;
+    case OVERLAY_NOTE:
+        tui_note_draw(area, views->over.title, buf_str(&views->over.text), &views->over.note);
+        break;
+    case OVERLAY_CONFIRM:
+        tui_confirm_draw(area, views->over.title, buf_str(&views->over.text),
+                         "y yes   any other no");
+        break;
+    case OVERLAY_QUESTION: question_draw(views, area); break;
+    }
+}
+
+void over_free(struct over *over) {
+    tui_secret_wipe(&over->reply);
+    tui_menu_free(&over->menu);
+    tui_field_free(&over->line);
+    tui_field_free(&over->note);
+    vec_free(&over->rows);
+    arena_free(over->texts);
+    buf_free(&over->text);
+}
