@@ -95,6 +95,9 @@ bool tui_bindings_key_of(const struct tui_bindings *bindings, const char *contex
         if (strcmp(binding->command, command) != 0)
             continue;
         bool here = strcmp(binding->context, context) == 0;
+        const char *runs = tui_bindings_find(bindings, context, binding->key);
+        if (!runs || strcmp(runs, command) != 0) /* the context has the key for another one */
+            continue;
         if (here || (strcmp(binding->context, "any") == 0 && !found)) {
             *key = binding->key;
             found = true;

@@ -9,27 +9,60 @@ static bool has_words(const struct tui_menu_row *row, struct str words) {
     struct str word;
     while (str_next(&words, ' ', &word)) {
         if (word.len && tui_find_text(str_of(row->name), word, 0) == SIZE_MAX &&
-            tui_find_text(str_of(row->text), word, 0) == SIZE_MAX && !str_is(word, row->key))
+            tui_find_text(str_of(row->text), word, 0) == SIZE_MAX && !str_is(word, row->key) &&
+            !(row->group && str_is(word, row->group)))
             return false;
     }
     return true;
+}
+
+/* What is shown is rows, by their index, and the headings of groups. */
+static int heading_of(int row) {
+    return -1 - row;
+}
+
+static bool is_heading(const struct tui_menu *menu, int at) {
+    return at >= 0 && at < (int)menu->shown.len && menu->shown.at[at] < 0;
+}
+
+/* A row, under the heading of its group where that is another one than of the row before. */
+static void show(struct tui_menu *menu, int row) {
+    const char *group = menu->rows[row].group;
+    int last = menu->shown.len ? menu->shown.at[menu->shown.len - 1] : -1;
+    bool same =
+        last >= 0 && group && menu->rows[last].group && strcmp(menu->rows[last].group, group) == 0;
+    if (group && !same)
+        *vec_push(&menu->shown) = heading_of(row);
+    *vec_push(&menu->shown) = row;
+}
+
+/* The cursor stands on rows only; the heading above the first of a group stays in sight. */
+static void leave_heading(struct tui_menu *menu, int step) {
+    struct tui_list *list = &menu->list;
+    if (is_heading(menu, list->cursor))
+        list->cursor += step < 0 && list->cursor > 0 ? -1 : 1;
+    if (is_heading(menu, list->cursor - 1))
+        list->top = MIN_OF(list->top, list->cursor - 1);
+}
+
+/* Rows whose name begins with the first word, or whose key it is, come first; then those whose name
+ * has it; then those that only speak of it. */
+static int rank_of(const struct tui_menu_row *row, struct str first) {
+    size_t at = first.len ? tui_find_text(str_of(row->name), first, 0) : 0;
+    return at == 0 || str_is(first, row->key) ? 0 : at != SIZE_MAX ? 1 : 2;
 }
 
 static void narrow(struct tui_menu *menu) {
     struct str words = buf_str(&menu->filter.text), rest = words, first = {"", 0};
     str_next(&rest, ' ', &first);
     menu->shown.len = 0;
-    /* Rows whose name or key has the first word come before those that only speak of it. */
-    for (int pass = 0; pass < 2; pass++)
-        for (int i = 0; i < menu->count; i++) {
-            const struct tui_menu_row *row = &menu->rows[i];
-            bool named = first.len == 0 || str_is(first, row->key) ||
-                         tui_find_text(str_of(row->name), first, 0) != SIZE_MAX;
-            if (named == (pass == 0) && has_words(row, words))
-                *vec_push(&menu->shown) = i;
-        }
+    for (int rank = 0; rank < 3; rank++)
+        for (int i = 0; i < menu->count; i++)
+            if (rank_of(&menu->rows[i], first) == rank && has_words(&menu->rows[i], words))
+                show(menu, i);
     menu->list.count = (int)menu->shown.len;
     menu->list.cursor = menu->list.top = 0;
+    leave_heading(menu, 1);
 }
 
 void tui_menu_open(struct tui_menu *menu, const struct tui_menu_row *rows, int count) {
@@ -66,10 +99,13 @@ enum tui_answer tui_menu_event(struct tui_menu *menu, const struct tui_event *ev
     enum tui_move move;
     if (event->kind == TUI_EVENT_WHEEL) {
         tui_list_scroll(&menu->list, event->wheel * 3);
+        leave_heading(menu, event->wheel);
         return TUI_ANSWER_OPEN;
     }
     if (event->kind == TUI_EVENT_KEY && move_of(event->key, &move)) {
+        bool up = move == TUI_MOVE_UP || move == TUI_MOVE_PAGE_UP;
         tui_list_move(&menu->list, move);
+        leave_heading(menu, up ? -1 : 1);
         return TUI_ANSWER_OPEN;
     }
     enum tui_answer answer = tui_field_event(&menu->filter, event);
@@ -80,7 +116,13 @@ enum tui_answer tui_menu_event(struct tui_menu *menu, const struct tui_event *ev
 
 int tui_menu_chosen(const struct tui_menu *menu) {
     int row = menu->list.cursor;
-    return row >= 0 && row < (int)menu->shown.len ? menu->rows[menu->shown.at[row]].value : -1;
+    bool there = row >= 0 && row < (int)menu->shown.len && !is_heading(menu, row);
+    return there ? menu->rows[menu->shown.at[row]].value : -1;
+}
+
+static void draw_heading(const struct tui_menu *menu, struct tui_area area, int row) {
+    int first = heading_of(menu->shown.at[menu->list.top + row]);
+    tui_say(tui_ink(area, TUI_TITLE), row + 2, 2, "%s", menu->rows[first].group);
 }
 
 static void draw_row(const struct tui_menu *menu, struct tui_area area, int row, int name_cols) {
@@ -111,7 +153,10 @@ void tui_menu_draw(struct tui_menu *menu, struct tui_area area, const char *titl
         name_cols = MAX_OF(name_cols, (int)text_columns(str_of(menu->rows[i].name)));
     name_cols = MIN_OF(name_cols, MAX_OF((box.cols - 13) / 2, 4));
     for (int i = 0; i < menu->list.rows && menu->list.top + i < menu->list.count; i++)
-        draw_row(menu, box, i, name_cols);
+        if (is_heading(menu, menu->list.top + i))
+            draw_heading(menu, box, i);
+        else
+            draw_row(menu, box, i, name_cols);
     if (menu->list.count == 0)
         tui_say(tui_ink(box, TUI_DIM), 2, 2, "nothing matches; Backspace widens the search");
     struct tui_rect body = {2, 0, box.rows - 2, box.cols};

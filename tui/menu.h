@@ -10,6 +10,7 @@ struct tui_menu_row {
     const char *name, *key, *text; /* key and text may be "" */
     int value;                     /* what tui_menu_chosen returns */
     bool dim;                      /* shown, but not possible now */
+    const char *group;             /* rows of one follow each other under its name; NULL: none */
 };
 /* {0} is closed. The rows belong to the caller and live as long as the menu is open. */
 struct tui_menu {

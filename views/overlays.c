@@ -35,9 +35,11 @@ void views_menu_row(struct views *views, int value, const char *key, const char 
                     const char *text) {
     if (views->over.rows.len == 0)
         arena_reset(views->over.texts);
-    *vec_push(&views->over.rows) = (struct tui_menu_row){
-        arena_strdup(views->over.texts, name), arena_strdup(views->over.texts, key),
-        arena_strdup(views->over.texts, text), value, false};
+    *vec_push(&views->over.rows) =
+        (struct tui_menu_row){.name = arena_strdup(views->over.texts, name),
+                              .key = arena_strdup(views->over.texts, key),
+                              .text = arena_strdup(views->over.texts, text),
+                              .value = value};
 }
 
 void views_open_menu(struct views *views, const char *title, views_answer_fn *answer) {

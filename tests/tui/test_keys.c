@@ -144,9 +144,9 @@ static void a_field_is_edited_as_a_shell_is(void **state) {
 static void a_menu_is_narrowed_by_words(void **state) {
     (void)state;
     static const struct tui_menu_row rows[] = {
-        {"approve", "a", "accept what waits", 10, false},
-        {"reject", "r", "refuse the proposal with a reason", 11, false},
-        {"revert", "R", "make an attempt the incumbent", 12, false},
+        {"approve", "a", "accept what waits", 10, false, NULL},
+        {"reject", "r", "refuse the proposal with a reason", 11, false, NULL},
+        {"revert", "R", "make an attempt the incumbent", 12, false, NULL},
     };
     struct tui_menu menu = {0};
     tui_menu_open(&menu, rows, 3);
@@ -179,6 +179,57 @@ static void a_list_keeps_its_cursor_in_sight(void **state) {
     assert_int_equal(list.cursor, 0);
 }
 
+static struct tui_event key_event_of(uint32_t code) {
+    return (struct tui_event){.kind = TUI_EVENT_KEY, .key = {code, 0}};
+}
+
+static void the_cursor_of_a_menu_stands_on_no_heading(void **state) {
+    (void)state;
+    static const struct tui_menu_row rows[] = {
+        {"edit", "e", "", 1, false, "workbench"},
+        {"zoom", "z", "", 2, false, "workbench"},
+        {"mark", "Space", "", 3, true, "history"},
+    };
+    struct tui_menu menu = {0};
+    struct tui_event up = key_event_of(TUI_KEY_UP), down = key_event_of(TUI_KEY_DOWN);
+    tui_menu_open(&menu, rows, 3);
+    assert_int_equal(menu.list.count, 5);
+    assert_int_equal(tui_menu_chosen(&menu), 1);
+    tui_menu_event(&menu, &up);
+    assert_int_equal(tui_menu_chosen(&menu), 1);
+    tui_menu_event(&menu, &down);
+    tui_menu_event(&menu, &down);
+    assert_int_equal(tui_menu_chosen(&menu), 3);
+    tui_menu_event(&menu, &down);
+    assert_int_equal(tui_menu_chosen(&menu), 3);
+    tui_menu_event(&menu, &up);
+    assert_int_equal(tui_menu_chosen(&menu), 2);
+    for (const char *word = "history"; *word; word++) {
+        struct tui_event typed = key_event_of((uint8_t)*word);
+        tui_menu_event(&menu, &typed);
+    }
+    assert_int_equal(menu.list.count, 2);
+    assert_int_equal(tui_menu_chosen(&menu), 3);
+    tui_menu_free(&menu);
+}
+
+static void a_key_that_a_context_has_for_another_command_is_not_shown(void **state) {
+    (void)state;
+    struct tui_bindings bindings = {0};
+    struct tui_key key;
+    struct err err;
+    assert_true(tui_bindings_parse(&bindings,
+                                   STR("any t retry\nany x retry\nany n next\n"
+                                       "profile t timeline\nnotes n none\n"),
+                                   "my.keys", NULL, &err));
+    assert_true(tui_bindings_key_of(&bindings, "kernel", "retry", &key));
+    assert_int_equal(key.code, 't');
+    assert_true(tui_bindings_key_of(&bindings, "profile", "retry", &key));
+    assert_int_equal(key.code, 'x');
+    assert_false(tui_bindings_key_of(&bindings, "notes", "next", &key));
+    tui_bindings_free(&bindings);
+}
+
 int main(void) {
     setlocale(LC_ALL, "C.UTF-8");
     const struct CMUnitTest tests[] = {
@@ -191,6 +242,8 @@ int main(void) {
         cmocka_unit_test(a_field_is_edited_as_a_shell_is),
         cmocka_unit_test(a_menu_is_narrowed_by_words),
         cmocka_unit_test(a_list_keeps_its_cursor_in_sight),
+        cmocka_unit_test(the_cursor_of_a_menu_stands_on_no_heading),
+        cmocka_unit_test(a_key_that_a_context_has_for_another_command_is_not_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
