@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The commands that change a session: they collect what an action needs (a reason, a number, an
  * edited text) and hand it to core/tune, which says whether it makes sense. */
-#include "views/private.h"
+#include "views/inner.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static void act_text(struct views *views, enum tune_action_kind kind, struct str text) {
+void act_text(struct views *views, enum tune_action_kind kind, struct str text) {
     char *copy = mem_alloc(text.len + 1, 1);
     memcpy(copy, text.at, text.len);
     views_act(views, &(struct tune_action){.kind = kind, .text = copy});
@@ -16,88 +16,51 @@ static void act_text(struct views *views, enum tune_action_kind kind, struct str
 
 /* ---- texts that $EDITOR changes ------------------------------------------------------------- */
 
-static void open_editor(struct views *views, struct tune_action action, const char *name, int line,
-                        struct views_request *request) {
-    views->editing = action;
-    if (!views->edit_text.at)
-        buf_puts(&views->edit_text, "");
-    *request = (struct views_request){
-        .wish = VIEWS_EDIT, .name = name, .text = views->edit_text.at, .line = line};
-}
-
-void act_open_editor(struct views *views, struct tune_action action, const char *name,
+void act_open_editor(struct views *views, struct tune_action action, const char *name, int line,
                      struct views_request *request) {
-    open_editor(views, action, name, 0, request);
+    views->editing.action = action;
+    if (!views->editing.text.at)
+        buf_puts(&views->editing.text, "");
+    *request = (struct views_request){
+        .wish = VIEWS_EDIT, .name = name, .text = views->editing.text.at, .line = line};
 }
 
 static void edit_plan(struct views *views, struct views_request *request) {
     const struct tune_plan *plan = tune_state_plan(views->state);
-    buf_clear(&views->edit_text);
+    buf_clear(&views->editing.text);
     if (plan)
-        buf_printf(&views->edit_text, "%s\n\n%s\n", plan->title ? plan->title : "",
+        buf_printf(&views->editing.text, "%s\n\n%s\n", plan->title ? plan->title : "",
                    plan->what ? plan->what : "");
-    open_editor(views, (struct tune_action){.kind = TUNE_ACT_EDIT_PLAN}, "plan.txt", 0, request);
+    act_open_editor(views, (struct tune_action){.kind = TUNE_ACT_EDIT_PLAN}, "plan.txt", 0,
+                    request);
 }
 
 static void edit_kernel(struct views *views, struct views_request *request) {
     const struct tune_candidate *candidate = &views->state->candidate;
-    buf_clear(&views->edit_text);
-    buf_puts(&views->edit_text, candidate->source ? candidate->source : "");
+    buf_clear(&views->editing.text);
+    buf_puts(&views->editing.text, candidate->source ? candidate->source : "");
     int line = candidate->hunks.len ? candidate->hunks.at[0].new_line : 0;
-    open_editor(views, (struct tune_action){.kind = TUNE_ACT_EDIT_KERNEL}, "kernel.py", line,
-                request);
+    act_open_editor(views, (struct tune_action){.kind = TUNE_ACT_EDIT_KERNEL}, "kernel.py", line,
+                    request);
 }
 
-static void edit_note(struct views *views, struct views_request *request) {
-    int index = views->notes_list.cursor;
-    const char *lesson = views->state->notes.at[index].lesson;
-    buf_clear(&views->edit_text);
-    buf_printf(&views->edit_text, "%s\n", lesson ? lesson : "");
-    open_editor(views, (struct tune_action){.kind = TUNE_ACT_EDIT_NOTE, .index = index}, "note.txt",
-                0, request);
-}
-
-static void edit_memory(struct views *views, struct views_request *request) {
-    int index = views->memory_list.cursor;
-    const struct tune_experience *experience = &views->state->memory.at[index];
-    buf_clear(&views->edit_text);
-    buf_printf(&views->edit_text, "%s\n\n%s\n", experience->title ? experience->title : "",
-               experience->summary ? experience->summary : "");
-    open_editor(views, (struct tune_action){.kind = TUNE_ACT_EDIT_MEMORY, .index = index},
-                "experience.txt", 0, request);
-}
-
-void act_edit(struct views *views, struct str args, struct views_request *request) {
-    (void)args;
-    if (views->view == VIEW_NOTES)
-        edit_note(views, request);
-    else if (views->view == VIEW_MEMORY)
-        edit_memory(views, request);
-    else if (views->view == VIEW_PROMPT)
-        prompt_edit(views, request);
-    else if (!lanes_take_cursor(views))
+void act_edit_waiting(struct views *views, struct views_request *request) {
+    if (!lanes_take_cursor(views))
         return;
-    else if (tune_can(views->state, TUNE_ACT_EDIT_KERNEL))
+    if (tune_can(views->state, TUNE_ACT_EDIT_KERNEL))
         edit_kernel(views, request);
     else
         edit_plan(views, request);
 }
 
-void act_write(struct views *views, struct str args, struct views_request *request) {
-    (void)args;
-    const struct tune_attempt *incumbent = views_incumbent(views);
-    const char *source =
-        incumbent && incumbent->source ? incumbent->source : views->state->kernel_source;
-    buf_clear(&views->edit_text);
-    buf_puts(&views->edit_text, source ? source : "");
-    int line = views->panes[PANE_KERNEL].cursor + 1;
-    open_editor(views, (struct tune_action){.kind = TUNE_ACT_WRITE_KERNEL}, "kernel.py", line,
-                request);
+bool act_can_edit_waiting(const struct views *views) {
+    return tune_can(views->state, TUNE_ACT_EDIT_PLAN) ||
+           tune_can(views->state, TUNE_ACT_EDIT_KERNEL);
 }
 
 bool views_edited(struct views *views, const char *text, struct err *err) {
-    struct tune_action action = views->editing;
-    bool same = !text || (views->edit_text.at && strcmp(text, views->edit_text.at) == 0);
+    struct tune_action action = views->editing.action;
+    bool same = !text || (views->editing.text.at && strcmp(text, views->editing.text.at) == 0);
     if (same) {
         views_say(views, false, "nothing was changed");
         return true;
@@ -247,8 +210,8 @@ void act_revert(struct views *views, struct str args, struct views_request *requ
         views_say(views, true, "revert takes the number of an attempt: revert 3");
     } else if (args.len) {
         ask_revert(views, (int)MIN_OF(MAX_OF(id, -1), 1000000));
-    } else if (views->view == VIEW_HISTORY) {
-        ask_revert(views, history_attempt(views));
+    } else if (screen_here(views)->attempt) {
+        ask_revert(views, screen_here(views)->attempt(views));
     } else {
         views_show(views, VIEW_HISTORY);
         views_say(views, false, "choose an attempt and press R");
@@ -265,60 +228,6 @@ void act_run(struct views *views, struct str args, struct views_request *request
         views_say(views, false,
                   asks ? "the question was given up; s asks it again"
                        : "pauses after the step that runs; s goes on");
-}
-
-static void overrule_with(struct views *views, struct str text, struct views_request *request) {
-    static const char *const words[] = {"keep", "revert", "inconclusive"};
-    (void)request;
-    long long number;
-    if (str_to_int(text, &number) && number >= 0 && number < (int)COUNT_OF(words))
-        text = str_of(words[number]);
-    act_text(views, TUNE_ACT_OVERRULE, text);
-}
-
-void act_overrule(struct views *views, struct str args, struct views_request *request) {
-    if (args.len || !tune_can(views->state, TUNE_ACT_OVERRULE)) {
-        overrule_with(views, args, request);
-        return;
-    }
-    views->over.rows.len = 0;
-    views_menu_row(views, 0, "", "keep", "the candidate becomes the incumbent");
-    views_menu_row(views, 1, "", "revert", "the incumbent stays");
-    views_menu_row(views, 2, "", "inconclusive", "neither faster nor slower: the incumbent stays");
-    views_open_menu(views, "decide otherwise", overrule_with);
-}
-
-static void choose_plan(struct views *views, struct str text, struct views_request *request) {
-    (void)request;
-    long long index;
-    if (str_to_int(text, &index))
-        views_act(views, &(struct tune_action){.kind = TUNE_ACT_CHOOSE_PLAN, .index = (int)index});
-}
-
-void act_plans(struct views *views, struct str args, struct views_request *request) {
-    (void)args;
-    (void)request;
-    views->over.rows.len = 0;
-    for (size_t i = 0; i < views->state->plans.len; i++) {
-        const struct tune_plan *plan = &views->state->plans.at[i];
-        views_menu_row(views, (int)i, (int)i == views->state->plan ? "*" : "",
-                       plan->title ? plan->title : plan->key, plan->why ? plan->why : "");
-    }
-    views_open_menu(views, "plans, best first", choose_plan);
-}
-
-void act_take(struct views *views, struct str args, struct views_request *request) {
-    (void)request;
-    char why[400];
-    snprintf(why, sizeof why, STR_FMT, STR_ARG(args));
-    bool done = views_act(views, &(struct tune_action){.kind = TUNE_ACT_LEAVE_HUNK,
-                                                       .index = views->hunk,
-                                                       .text = *why ? why : NULL});
-    const struct tune_candidate *candidate = &views->state->candidate;
-    if (done && !*why && (size_t)views->hunk < candidate->hunks.len &&
-        candidate->hunks.at[views->hunk].left)
-        views_say(views, false,
-                  "left out; :take WHY leaves it out with a reason that models are told");
 }
 
 /* ---- settings ------------------------------------------------------------------------------- */
@@ -426,82 +335,4 @@ void act_allow(struct views *views, struct str args, struct views_request *reque
     (void)args;
     (void)request;
     views_act(views, &(struct tune_action){.kind = TUNE_ACT_ALLOW});
-}
-
-/* ---- notes and memory ----------------------------------------------------------------------- */
-
-void act_pin(struct views *views, struct str args, struct views_request *request) {
-    (void)args;
-    (void)request;
-    views_act(views,
-              &(struct tune_action){.kind = TUNE_ACT_PIN_NOTE, .index = views->notes_list.cursor});
-}
-
-void act_drop(struct views *views, struct str args, struct views_request *request) {
-    (void)args;
-    (void)request;
-    views_act(views,
-              &(struct tune_action){.kind = TUNE_ACT_DROP_NOTE, .index = views->notes_list.cursor});
-}
-
-void act_memory_approve(struct views *views, struct str args, struct views_request *request) {
-    (void)args;
-    (void)request;
-    const struct tune_state *state = views->state;
-    int index = views->memory_list.cursor;
-    bool there = index >= 0 && (size_t)index < state->memory.len;
-    const struct tune_experience *item = there ? &state->memory.at[index] : NULL;
-    /* The one that the loop waits for: then it goes on, too. */
-    bool waits = item && state->wait == TUNE_WAIT_GATE && state->wait_step == TUNE_STEP_SUMMARISE &&
-                 item->attempt == state->current && !item->imported;
-    views_act(views,
-              &(struct tune_action){.kind = waits ? TUNE_ACT_APPROVE : TUNE_ACT_APPROVE_MEMORY,
-                                    .index = index});
-}
-
-static bool may_approve(const struct views *views, size_t index) {
-    const struct tune_experience *item = &views->state->memory.at[index];
-    return item->is == TUNE_EXPERIENCE_PROPOSED && tune_memory_applies(views->state, item);
-}
-
-static void approve_fitting(struct views *views, struct str text, struct views_request *request) {
-    (void)text;
-    (void)request;
-    int count = 0;
-    bool ok = true;
-    for (size_t i = 0; ok && i < views->state->memory.len; i++) {
-        if (!may_approve(views, i))
-            continue;
-        ok = views_act(views,
-                       &(struct tune_action){.kind = TUNE_ACT_APPROVE_MEMORY, .index = (int)i});
-        count += ok;
-    }
-    if (ok)
-        views_say(views, false, "%d approved; u takes them back, one after the other", count);
-}
-
-/* What an import brings may be dozens. */
-void act_memory_approve_all(struct views *views, struct str args, struct views_request *request) {
-    (void)args;
-    (void)request;
-    int count = 0;
-    struct buf text = {0};
-    for (size_t i = 0; i < views->state->memory.len; i++)
-        count += may_approve(views, i);
-    buf_printf(&text,
-               "Approve %d experience%s that %s proposed and fit%s this kernel? Prompts have "
-               "them from then on, the newest first.",
-               count, count == 1 ? "" : "s", count == 1 ? "is" : "are", count == 1 ? "s" : "");
-    if (count)
-        views_ask_confirm(views, "approve", text.at, approve_fitting);
-    else
-        views_say(views, false, "no experience that fits this kernel is only proposed");
-    buf_free(&text);
-}
-
-void act_memory_expire(struct views *views, struct str args, struct views_request *request) {
-    (void)args;
-    (void)request;
-    views_act(views, &(struct tune_action){.kind = TUNE_ACT_EXPIRE_MEMORY,
-                                           .index = views->memory_list.cursor});
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands around every screen: the head with what is tuned and how good it is, the steps of the
- * round, what waits for the person, and the keys that make sense now. */
-#include "views/private.h"
+/* What stands around every screen: the head with what is tuned and how good it is, what waits for
+ * the person, and the keys that make sense now. */
+#include "views/inner.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -103,150 +103,7 @@ void chrome_header(struct views *views, struct tui_area area) {
     tui_say_right(tui_ink(bar, TUI_DIM), 0, area.cols - 1, "%s", clock.text);
 }
 
-/* ---- steps ---------------------------------------------------------------------------------- */
-
-static const struct {
-    const char *glyph;
-    enum tui_role role;
-} step_looks[TUNE_STEP_STATES] = {
-    [TUNE_IS_WAITING] = {"·", TUI_DIM}, [TUNE_IS_RUNNING] = {"▶", TUI_ACTIVE},
-    [TUNE_IS_OK] = {"✓", TUI_GOOD},     [TUNE_IS_FAILED] = {"✗", TUI_BAD},
-    [TUNE_IS_SKIPPED] = {"−", TUI_DIM},
-};
-
-static void step_text(const struct views *views, int i, bool wide, struct buf *out) {
-    const struct tune_step_view *step = &views->state->steps[i];
-    bool running = step->is == TUNE_IS_RUNNING,
-         waits = views->state->wait == TUNE_WAIT_GATE && (int)views->state->wait_step == i;
-    const char *glyph = waits ? "◆" : step_looks[step->is].glyph;
-    buf_printf(out, "%s%s%s", glyph, wide ? " " : "", tune_step_word((enum tune_step)i));
-    int64_t ms = (running ? views->now_ms : step->ended_ms) - step->started_ms;
-    bool counts = running && lanes_any(views) && step->total > 0;
-    if (counts)
-        buf_printf(out, " %.0f/%.0f", step->done, step->total);
-    if (counts && !wide) /* how long it takes is said below */
-        return;
-    if (step->started_ms && (running || (wide && step->ended_ms && ms >= 100)))
-        buf_printf(out, " %s", show_elapsed(ms).text);
-}
-
-/* One word for the gates: their common setting, or that they differ. */
-static const char *gates_word(const struct tune_state *state) {
-    for (int i = 1; i < TUNE_STEPS; i++)
-        if (state->steps[i].gate != state->steps[0].gate)
-            return "mixed";
-    return tune_gate_word(state->steps[0].gate);
-}
-
-static int steps_width(const struct views *views, bool wide, int gap) {
-    int width = 1;
-    for (int i = 0; i < TUNE_STEPS; i++) {
-        struct buf text = {0};
-        step_text(views, i, wide, &text);
-        width += (int)text_columns(buf_str(&text)) + gap;
-        buf_free(&text);
-    }
-    return width;
-}
-
-void chrome_steps(struct views *views, struct tui_area area) {
-    const struct tune_state *state = views->state;
-    bool wide = steps_width(views, true, 2) + 12 <= area.cols;
-    int gap = wide ? 2 : 1, col = 1;
-    for (int i = 0; i < TUNE_STEPS; i++) {
-        const struct tune_step_view *step = &state->steps[i];
-        bool waits = state->wait == TUNE_WAIT_GATE && (int)state->wait_step == i;
-        struct tui_area look = tui_ink(area, waits ? TUI_WAITING : step_looks[step->is].role);
-        if (views->step == i)
-            look = tui_paper(look, TUI_PAPER_CURSOR);
-        struct buf text = {0};
-        step_text(views, i, wide, &text);
-        int end = tui_put(look, 0, col, buf_str(&text));
-        views->step_spots[i] = (struct tui_rect){area.row, area.col + col, 1, end - col};
-        col = end + gap;
-        buf_free(&text);
-    }
-    struct buf gate = {0};
-    buf_printf(&gate, "gate: %s", gates_word(state));
-    if (col + (int)gate.len < area.cols)
-        tui_say_right(tui_ink(area, TUI_DIM), 0, area.cols - 1, "%s", gate.at);
-    buf_free(&gate);
-}
-
-/* ---- plan and status ------------------------------------------------------------------------ */
-
-static void held_text(struct tui_area area, const struct tune_plan *plan, int *end) {
-    static const struct {
-        const char *text;
-        enum tui_role role;
-    } looks[TUNE_ANSWERS] = {
-        [TUNE_ANSWER_YES] = {"✓ prediction held", TUI_GOOD},
-        [TUNE_ANSWER_NO] = {"✗ prediction failed", TUI_BAD},
-        [TUNE_ANSWER_INCONCLUSIVE] = {"prediction open", TUI_WARN},
-    };
-    if (looks[plan->held].text)
-        *end = tui_say_right(tui_ink(area, looks[plan->held].role), 0, area.cols - 1, "%s",
-                             looks[plan->held].text) -
-               2;
-}
-
-void plan_prediction(const struct tune_plan *plan, struct buf *out) {
-    if (plan->metric && isfinite(plan->size))
-        buf_printf(out, "%s %s%.0f %%", plan->metric,
-                   plan->direction == TUNE_DIRECTION_DOWN ? "-" : "+", plan->size * 100);
-    else if (plan->metric)
-        buf_printf(out, "%s %s", plan->metric, tune_direction_word(plan->direction));
-    bool same = plan->metric && strcmp(plan->metric, "latency") == 0;
-    if (!same && isfinite(plan->latency) && plan->latency != 0)
-        buf_printf(out, "%slatency %+.0f %%", out->len ? ", " : "", plan->latency * 100);
-}
-
-static void draw_step(struct views *views, struct tui_area area) {
-    const struct tune_step_view *step = &views->state->steps[views->step];
-    int col = tui_say(tui_ink(area, TUI_STRONG), 0, 1, "%s",
-                      tune_step_word((enum tune_step)views->step)) +
-              2;
-    col = tui_say(tui_ink(area, step_looks[step->is].role), 0, col, "%s",
-                  tune_step_is_word(step->is)) +
-          2;
-    if (step->ended_ms)
-        col = tui_say(tui_ink(area, TUI_DIM), 0, col, "%s",
-                      show_elapsed(step->ended_ms - step->started_ms).text) +
-              2;
-    int end = tui_say_right(tui_ink(area, TUI_DIM), 0, area.cols - 1, "gate: %s",
-                            tune_gate_word(step->gate)) -
-              2;
-    const char *text = step->summary ? step->summary : step->doing ? step->doing : "";
-    tui_put_short(area, 0, (struct tui_rect){0, col, 1, end - col}, str_of(text));
-}
-
-void chrome_plan(struct views *views, struct tui_area area) {
-    const struct tune_plan *plan = tune_state_plan(views->state);
-    if (views->step >= 0) {
-        draw_step(views, area);
-        return;
-    }
-    int end = area.cols - 1;
-    tui_say(tui_ink(area, TUI_DIM), 0, 1, "plan");
-    if (!plan) {
-        tui_say(tui_ink(area, TUI_DIM), 0, 7, "none yet");
-        return;
-    }
-    held_text(area, plan, &end);
-    struct buf text = {0};
-    buf_puts(&text, plan->title ? plan->title : plan->key);
-    size_t title = text.len;
-    struct buf predicts = {0};
-    plan_prediction(plan, &predicts);
-    if (predicts.len)
-        buf_printf(&text, ".  Predicts %s.", predicts.at);
-    int col = tui_put_short(tui_ink(area, TUI_STRONG), 0, (struct tui_rect){0, 7, 1, end - 7},
-                            (struct str){text.at, title});
-    tui_put_short(area, 0, (struct tui_rect){0, col, 1, end - col},
-                  (struct str){text.at + title, text.len - title});
-    buf_free(&predicts);
-    buf_free(&text);
-}
+/* ---- status --------------------------------------------------------------------------------- */
 
 /* What is going on, in one sentence: the step that runs, or what waits for the person. */
 static int running_text(struct views *views, struct tui_area area) {
@@ -381,9 +238,6 @@ void chrome_status(struct views *views, struct tui_area area) {
 
 /* ---- keys ----------------------------------------------------------------------------------- */
 
-static const char *const hunk_hints[] = {"Space",    "take/leave", "n",       "next", "p",
-                                         "previous", "a",          "approve", "Esc",  "done"};
-
 /* Draws one "key hint"; false when it does not fit. */
 static bool put_hint(struct tui_area area, int *col, const char *key, const char *hint) {
     int width = (int)(text_columns(str_of(key)) + text_columns(str_of(hint))) + 1;
@@ -394,100 +248,77 @@ static bool put_hint(struct tui_area area, int *col, const char *key, const char
     return true;
 }
 
-static bool is_general(const struct command *command) {
-    static const char *const names[] = {"back", "help", "command"};
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (strcmp(command->name, names[i]) == 0)
-            return true;
-    return false;
-}
-
-/* With several lanes: how many are approved, and which one is rejected. */
-static void lanes_hint(const struct views *views, const struct command *command, struct buf *hint) {
-    int open = tune_lanes_open(views->state);
-    if (strcmp(command->name, "approve") == 0 && open > 1)
-        buf_printf(hint, " all %d", open);
-    if (strcmp(command->name, "reject") == 0)
-        buf_printf(hint, " lane %d", lanes_here(views) + 1);
-    if (strcmp(command->name, "enter") == 0 && views->view == VIEW_LANES) {
-        buf_clear(hint);
-        buf_puts(hint, "look at it");
-    }
-}
-
 /* What a screen is for comes before the loop's keys: of a list what is done to its rows, of several
  * lanes what is decided about them. */
-static bool comes_first(const struct views *views, const struct command *command) {
-    static const char *const names[] = {"approve", "lanes", "reject"};
-    if (views->view == VIEW_NOTES || views->view == VIEW_MEMORY)
-        return command->where == 1u << views->view;
-    for (size_t i = 0; i < COUNT_OF(names) && lanes_any(views); i++)
-        if (strcmp(command->name, names[i]) == 0)
-            return true;
-    return false;
+static enum command_place place_of(const struct views *views, const struct command *command) {
+    if (screen_here(views)->own_first)
+        return command->where == WHERE_OWN ? PLACE_OWN_FIRST : command->place;
+    bool of_lane = command->action == TUNE_ACT_REJECT && lanes_any(views);
+    return of_lane ? PLACE_LOOK : command->place;
 }
 
-static void hint_of(const struct views *views, const struct command *command, struct buf *key,
-                    struct buf *out) {
+static void put_command(const struct views *views, struct tui_area area, int *col,
+                        const struct command *command) {
     struct tui_key first;
-    const char *text = command->hint, **hint = &text;
-    if (tui_bindings_key_of(&views->bindings, view_at(views->view)->name, command->name, &first))
-        tui_key_print(first, key);
-    if (strcmp(command->name, "run") == 0)
-        *hint = tune_can(views->state, TUNE_ACT_START) ? "start" : "pause";
-    if (strcmp(command->name, "calls") == 0)
-        *hint = views->prompt_page == PROMPT_CALL    ? "prompt/answer"
-                : views->prompt_page == PROMPT_CALLS ? "parts"
-                                                     : "calls";
-    if (strcmp(command->name, "hold") == 0)
-        *hint = views->state->holds ? "send at once" : "hold";
-    if (strcmp(command->name, "back") == 0 && views->view <= VIEW_WORKBENCH)
-        *hint = "quit";
-    buf_puts(out, text);
-    if (lanes_any(views))
-        lanes_hint(views, command, out);
+    struct buf key = {0}, hint = {0};
+    if (tui_bindings_key_of(&views->bindings, screen_here(views)->name, command->name, &first))
+        tui_key_print(first, &key);
+    if (command->says)
+        command->says(views, &hint);
+    else
+        buf_puts(&hint, command->hint);
+    if (hint.len && (key.len || command->place == PLACE_RIGHT))
+        put_hint(area, col, key.at ? key.at : "", hint.at);
+    buf_free(&key);
+    buf_free(&hint);
+}
+
+static void put_place(const struct views *views, struct tui_area area, int *col,
+                      enum command_place place) {
+    const struct command *command;
+    for (size_t i = 0; (command = command_at(i)); i++)
+        if (command->hint[0] && place_of(views, command) == place &&
+            command_is_here(views, command) && command_can(views, command))
+            put_command(views, area, col, command);
 }
 
 void chrome_keys(struct views *views, struct tui_area area) {
+    const struct screen *screen = screen_here(views);
+    const char *const *mode = screen->mode_hints ? screen->mode_hints(views) : NULL;
     struct tui_area bar = tui_paper(area, TUI_PAPER_BAR);
     tui_clear(bar);
-    int col = 1, right = area.cols - 27;
+    int col = 1, right = area.cols - 27, general = right + 1;
     struct tui_area left = tui_area_part(bar, (struct tui_rect){0, 0, 1, right});
-    for (size_t i = 0; views->hunks && i + 1 < COUNT_OF(hunk_hints); i += 2)
-        put_hint(left, &col, hunk_hints[i], hunk_hints[i + 1]);
-    int general = right + 1;
-    size_t count = 0;
-    while (command_at(count))
-        count++;
-    for (size_t i = 0; i < 2 * count; i++) {
-        const struct command *command = command_at(i % count);
-        if (!command->hint[0] || !command_is_here(views, command) || !command_can(views, command) ||
-            comes_first(views, command) != (i < count))
-            continue;
-        if (command->action == TUNE_ACT_HOLD && !prompt_has_part(views))
-            continue; /* the row has no room for it where it matters less */
-        struct buf key = {0}, hint = {0};
-        hint_of(views, command, &key, &hint);
-        if (is_general(command))
-            put_hint(bar, &general, key.at ? key.at : "", hint.at);
-        else if (key.len && !views->hunks)
-            put_hint(left, &col, key.at, hint.at);
-        buf_free(&key);
-        buf_free(&hint);
-    }
+    put_place(views, bar, &general, PLACE_RIGHT);
+    for (int i = 0; i < PLACE_RIGHT && !mode; i++)
+        put_place(views, left, &col, (enum command_place)i);
+    for (; mode && *mode; mode += 2)
+        put_hint(left, &col, mode[0], mode[1]);
 }
 
-/* The first row of a screen other than the workbench. */
+/* The second row of a screen other than the workbench. */
 void chrome_title(struct views *views, struct tui_area area) {
-    const struct view *view = view_at(views->view);
-    int col = tui_say(tui_ink(area, TUI_TITLE), 0, 1, "%s", view->title);
-    tui_say(tui_ink(area, TUI_DIM), 0, col + 2, "%s", view->about);
+    const struct screen *screen = screen_here(views);
+    int col = tui_say(tui_ink(area, TUI_TITLE), 0, 1, "%s", screen->name);
+    tui_say(tui_ink(area, TUI_DIM), 0, col + 2, "%s", screen->about);
 }
 
-struct tui_area chrome_screen(struct views *views, struct tui_area area) {
-    chrome_header(views, tui_area_part(area, (struct tui_rect){0, 0, 1, area.cols}));
-    chrome_title(views, tui_area_part(area, (struct tui_rect){1, 0, 1, area.cols}));
-    chrome_status(views, tui_area_part(area, (struct tui_rect){area.rows - 2, 0, 1, area.cols}));
-    chrome_keys(views, tui_area_part(area, (struct tui_rect){area.rows - 1, 0, 1, area.cols}));
-    return tui_area_part(area, (struct tui_rect){3, 0, area.rows - 5, area.cols});
+void chrome_notice(struct views *views, struct tui_area area) {
+    const struct tune_state *state = views->state;
+    struct tui_rect inner = {0, 1, area.rows, area.cols - 2};
+    struct tui_area box = tui_area_part(area, inner);
+    int row = MAX_OF(0, area.rows / 2 - 3);
+    tui_say(tui_ink(box, TUI_BRAND), row++, 0, "hone");
+    tui_say(box, row++, 0, "needs %d x %d, this is %d x %d", VIEWS_MIN_COLS, VIEWS_MIN_ROWS,
+            area.cols, area.rows);
+    if (!state)
+        return;
+    const struct tune_attempt *best = tune_state_attempt(state, state->best);
+    row++;
+    tui_say(box, row++, 0, "%s", state->task ? state->task : "");
+    tui_say(tui_ink(box, TUI_GOOD), row++, 0, "round %d/%d  best %s  %s", state->round,
+            state->rounds, show_latency(best ? best->latency_us : NAN).text,
+            show_speedup(best ? best->speedup : NAN).text);
+    tui_put_short(tui_ink(box, TUI_WAITING), row, (struct tui_rect){0, 0, 1, box.cols},
+                  str_of(state->wait_text ? state->wait_text : ""));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What lies over a screen while it is answered: a menu, the ':' and '/' line, a note, a yes or no,
  * a question of the place. The answer goes to who asked. */
-#include "views/private.h"
+#include "views/inner.h"
 
 #include <stdio.h>
 
@@ -31,15 +31,16 @@ void views_open_line(struct views *views, bool search, const char *start) {
     views->over.is = OVERLAY_LINE;
 }
 
-void views_menu_row(struct views *views, int value, const char *key, const char *name,
-                    const char *text) {
+struct tui_menu_row *views_menu_row(struct views *views, int value, const char *key,
+                                    const char *name, const char *text) {
     if (views->over.rows.len == 0)
         arena_reset(views->over.texts);
-    *vec_push(&views->over.rows) =
-        (struct tui_menu_row){.name = arena_strdup(views->over.texts, name),
-                              .key = arena_strdup(views->over.texts, key),
-                              .text = arena_strdup(views->over.texts, text),
-                              .value = value};
+    struct tui_menu_row *row = vec_push(&views->over.rows);
+    *row = (struct tui_menu_row){.name = arena_strdup(views->over.texts, name),
+                                 .key = arena_strdup(views->over.texts, key),
+                                 .text = arena_strdup(views->over.texts, text),
+                                 .value = value};
+    return row;
 }
 
 void views_open_menu(struct views *views, const char *title, views_answer_fn *answer) {

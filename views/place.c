@@ -2,7 +2,7 @@
 /* The place kernels are evaluated at, as a person sees it: the connection in words, who holds which
  * core, what waits and why, and the questions only a person can answer. It draws what the session's
  * state says of the place and knows no host. */
-#include "views/private.h"
+#include "views/inner.h"
 
 #include <stdio.h>
 

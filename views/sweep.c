@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sweeps in the workbench: which constants the kernel has and what was tried of each, and the line
  * that asks for more. What a sweep does is core/tune's. */
-#include "views/private.h"
+#include "views/inner.h"
 
 #include <math.h>
 #include <stdio.h>

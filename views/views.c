@@ -1,170 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of screens, what lies over them (prompts, menus, questions), and the way of an event to
- * a command. What a screen shows is in its own file. */
-#include "views/private.h"
+/* The life of the screens, which of them shows, and the way of an event to a command. What a screen
+ * shows and does is in its own file; which there are is in screens.def. */
+#include "views/inner.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static struct tui_list *start_list(struct views *views) {
-    return &views->start;
-}
-static struct tui_list *pane_list(struct views *views) {
-    return &views->panes[views->pane];
-}
-static struct tui_list *kernel_list(struct views *views) {
-    return &views->kernel_list;
-}
-static struct tui_list *diff_list(struct views *views) {
-    return &views->diff_list;
-}
-static struct tui_list *device_list(struct views *views) {
-    return &views->device_list;
-}
-static struct tui_list *profile_list(struct views *views) {
-    return &views->profile_list;
-}
-static struct tui_list *notes_list(struct views *views) {
-    return &views->notes_list;
-}
-static struct tui_list *history_list(struct views *views) {
-    return &views->history_list;
-}
-static struct tui_list *memory_list(struct views *views) {
-    return &views->memory_list;
-}
-static struct tui_list *settings_list(struct views *views) {
-    return &views->settings_list;
-}
-
-static struct tui_list *summary_list(struct views *views) {
-    return &views->summary_list;
-}
-static struct tui_list *lanes_list(struct views *views) {
-    return &views->lanes_list;
-}
-
-/* ---- what a search looks through ------------------------------------------------------------ */
-
-static struct str lines_at(const struct source *source, int row) {
-    return source_line(source, row + 1);
-}
-
-static struct str diff_line(const struct diff *diff, bool sides, int row) {
-    size_t count = sides ? diff->sides.len : diff->unified.len;
-    if (row < 0 || (size_t)row >= count)
-        return STR("");
-    const struct diff_row *at = sides ? &diff->sides.at[row] : &diff->unified.at[row];
-    return at->new_line ? source_line(&diff->new_, at->new_line)
-                        : source_line(&diff->old, at->old_line);
-}
-
-static struct str pane_line(const void *data, int row) {
-    const struct views *views = data;
-    struct str line;
-    if (views->pane == PANE_PROPOSAL && calls_line(views, row, &line))
-        return line;
-    switch (views->pane) {
-    case PANE_KERNEL: return lines_at(&views->kernel, row);
-    case PANE_PROPOSAL: return diff_line(&views->diff, views->side_by_side, row);
-    case PANE_DEVICE: return log_line(data, row);
-    default: return STR("");
-    }
-}
-
-static struct str kernel_line(const void *data, int row) {
-    return lines_at(&((const struct views *)data)->full, row);
-}
-
-static struct str compare_line(const void *data, int row) {
-    const struct views *views = data;
-    return diff_line(&views->compare, views->side_by_side, row);
-}
-
-static struct str note_line(const void *data, int row) {
-    const struct views *views = data;
-    bool there = row >= 0 && (size_t)row < views->state->notes.len;
-    return str_of(there ? views->state->notes.at[row].lesson : "");
-}
-
-static struct str memory_line(const void *data, int row) {
-    const struct views *views = data;
-    bool there = row >= 0 && (size_t)row < views->state->memory.len;
-    return str_of(there ? views->state->memory.at[row].title : "");
-}
-
-static void diff_enter(struct views *views, struct views_request *request) {
-    (void)request;
-    views_show(views, VIEW_HISTORY);
-}
-
-/* Enter in the log goes to the line it speaks of. */
-static void log_enter(struct views *views, struct views_request *request) {
-    (void)request;
-    struct tui_list *list = views_list(views);
-    const struct tune_log *log = log_at(views, list->cursor);
-    if (!log || log->line <= 0) {
-        views_say(views, false, "this line names no line of the kernel");
-        return;
-    }
-    views->kernel_attempt = log->attempt;
-    views_show(views, VIEW_KERNEL);
-    views->kernel_list.cursor = log->line - 1;
-}
-
-static void pane_enter(struct views *views, struct views_request *request) {
-    if (views->pane == PANE_DEVICE) {
-        log_enter(views, request);
-    } else if (views->pane == PANE_KERNEL) {
-        views_show(views, VIEW_KERNEL);
-        views->kernel_list.cursor = views->panes[PANE_KERNEL].cursor;
-    } else if (views->pane == PANE_PROFILE) {
-        views_show(views, VIEW_PROFILE);
-    } else {
-        views->zoomed = !views->zoomed;
-    }
-}
-
-static void history_enter(struct views *views, struct views_request *request) {
-    (void)request;
-    views->marks[1] = history_attempt(views);
-    const struct tune_attempt *attempt = tune_state_attempt(views->state, views->marks[1]);
-    views->marks[0] = attempt && attempt->parent >= 0 ? attempt->parent : views->marks[1];
-    views_show(views, VIEW_DIFF);
-}
-
-static const struct view screens[VIEW_COUNT] = {
-    [VIEW_START] = {"start", "start", "recent sessions and seeds", start_draw, start_list, NULL,
-                    start_enter, NULL},
-    [VIEW_WORKBENCH] = {"workbench", "workbench", "", workbench_draw, pane_list, pane_moved,
-                        pane_enter, pane_line},
-    [VIEW_KERNEL] = {"kernel", "kernel", "the source with what each line costs", kernel_screen_draw,
-                     kernel_list, NULL, NULL, kernel_line},
-    [VIEW_DIFF] = {"diff", "diff", "two attempts, source and metrics", diff_screen_draw, diff_list,
-                   NULL, diff_enter, compare_line},
-    [VIEW_DEVICE] = {"device", "device", "the place, its queue, and what the runner said",
-                     device_screen_draw, device_list, NULL, log_enter, log_line},
-    [VIEW_PROFILE] = {"profile", "profile", "where the time goes", profile_screen_draw,
-                      profile_list, NULL, profile_enter, NULL},
-    [VIEW_NOTES] = {"notes", "notes", "what was learned, and which prompts it enters", notes_draw,
-                    notes_list, NULL, NULL, note_line},
-    [VIEW_HISTORY] = {"history", "history", "every attempt; nothing is ever deleted", history_draw,
-                      history_list, NULL, history_enter, history_line},
-    [VIEW_MEMORY] = {"memory", "memory", "experiences that other sessions profit from", memory_draw,
-                     memory_list, NULL, NULL, memory_line},
-    [VIEW_PROMPT] = {"prompt", "prompt", "what goes to a model next, and what went", prompt_draw,
-                     prompt_list, NULL, prompt_enter, prompt_line, prompt_find},
-    [VIEW_SETTINGS] = {"settings", "settings", "Enter changes a gate; : sets a value",
-                       settings_draw, settings_list, NULL, settings_enter, NULL},
-    [VIEW_SUMMARY] = {"summary", "summary", "what came of it; Enter: the attempt, 1: the workbench",
-                      summary_draw, summary_list, NULL, summary_enter, summary_line},
-    [VIEW_LANES] = {"lanes", "lanes", "the directions of this round; Enter looks at one",
-                    lanes_draw, lanes_list, NULL, lanes_enter, lanes_line},
+static const struct screen *const screens[VIEW_COUNT] = {
+#define SCREEN(id, name) [VIEW_##id] = &name##_screen,
+#include "views/screens.def"
+#undef SCREEN
 };
 
-const struct view *view_at(enum view_id id) {
-    return &screens[id];
+const struct screen *screen_at(enum view_id id) {
+    return screens[id];
+}
+
+const struct screen *screen_here(const struct views *views) {
+    return screens[views->view];
 }
 
 /* ---- life ----------------------------------------------------------------------------------- */
@@ -172,16 +26,14 @@ const struct view *view_at(enum view_id id) {
 struct views *views_new(const char *bindings, const char *bindings_file, struct err *err) {
     struct views *views = mem_alloc(1, sizeof *views);
     views->marks[0] = views->marks[1] = -1;
-    views->step = -1;
-    views->kernel_attempt = -1;
-    views->log_level = TUNE_LEVEL_INFO;
-    views->pane = PANE_PROPOSAL;
     views->over.texts = arena_new();
     views->over.note.many_lines = true;
-    views->panes[PANE_DEVICE].follow = views->device_list.follow = true;
-    views->history_seq = views->log_seq = views->prompt_seq = -1;
-    if (!tui_bindings_parse(&views->bindings, str_of(command_keys), "built-in keys", command_exists,
-                            err) ||
+    for (int i = 0; i < VIEW_COUNT; i++) {
+        views->own[i] = mem_alloc(1, MAX_OF(screens[i]->size, (size_t)1));
+        if (screens[i]->open)
+            screens[i]->open(views);
+    }
+    if (!help_bind(&views->bindings, err) ||
         (bindings && !tui_bindings_parse(&views->bindings, str_of(bindings), bindings_file,
                                          command_exists, err))) {
         views_free(views);
@@ -190,33 +42,21 @@ struct views *views_new(const char *bindings, const char *bindings_file, struct 
     return views;
 }
 
-static void free_caches(struct views *views) {
-    source_free(&views->kernel);
-    source_free(&views->full);
-    prompt_forget(views);
-    source_free(&views->asked);
-    views->asked_call = -1;
-    diff_free(&views->diff);
-    diff_free(&views->compare);
-    profile_timeline_free(&views->timeline);
-    vec_free(&views->log_rows);
-    vec_free(&views->history);
-    vec_free(&views->history_depth);
-    vec_free(&views->settings);
-    summary_forget(views);
-    views->history_seq = views->log_seq = views->prompt_seq = views->costs_seq = -1;
+static void forget(struct views *views) {
+    for (int i = 0; i < VIEW_COUNT; i++)
+        if (screens[i]->forget)
+            screens[i]->forget(views);
 }
 
 void views_free(struct views *views) {
     if (!views)
         return;
-    free_caches(views);
+    forget(views);
+    for (int i = 0; i < VIEW_COUNT; i++)
+        free(views->own[i]);
     over_free(&views->over);
     tui_bindings_free(&views->bindings);
-    buf_free(&views->edit_text);
-    buf_free(&views->prompt_text);
-    buf_free(&views->asked_text);
-    buf_free(&views->costs);
+    buf_free(&views->editing.text);
     buf_free(&views->search);
     tui_canvas_free(views->scratch);
     free(views);
@@ -228,33 +68,26 @@ void views_set_model(struct views *views, const struct views_model *model) {
     views->state = model->state;
     if (!other)
         return;
-    free_caches(views);
+    forget(views);
     question_close(views);
-    views->hunks = views->zoomed = views->kernel_moved = false;
-    views->step = views->kernel_attempt = views->marks[0] = views->marks[1] = -1;
-    views->log_tab = views->log_tab_now = -1;
+    views->marks[0] = views->marks[1] = -1;
+    views->touched_ms = 0;
     views->view = !views->state                  ? VIEW_START
                   : summary_is_due(views->state) ? VIEW_SUMMARY
                                                  : VIEW_WORKBENCH;
-    views->summary_list = views->lanes_list = (struct tui_list){0};
-    views->call_here = -1;
-    views->touched_ms = 0;
-    views->summary_told = true;
-    views->history_list = views->kernel_list = views->notes_list = (struct tui_list){0};
-    for (int i = 0; i < PANE_COUNT; i++)
-        views->panes[i] = (struct tui_list){.follow = i == PANE_DEVICE};
 }
 
 void views_show(struct views *views, enum view_id view) {
     if (view != VIEW_START && !views->state)
         return;
+    if (screen_here(views)->leave)
+        screen_here(views)->leave(views);
     views->view = view;
-    views->hunks = false;
     views->shift = 0;
 }
 
 struct tui_list *views_list(struct views *views) {
-    return view_at(views->view)->list(views);
+    return screen_here(views)->list(views);
 }
 
 void views_say(struct views *views, bool bad, const char *format, ...) {
@@ -303,7 +136,7 @@ void views_pair(const struct views *views, const struct tune_attempt **a,
 bool views_is_moving(const struct views *views) {
     if (!views->state)
         return false;
-    if (views->view == VIEW_PROFILE && views->timeline.text)
+    if (screen_here(views)->moving && screen_here(views)->moving(views))
         return true;
     if (place_in_trouble(views))
         return true;
@@ -321,22 +154,11 @@ static void run_named(struct views *views, const char *name, struct views_reques
         command_run(views, command, STR(""), request);
 }
 
-/* While hunks are gone through, their keys come first. */
-static const char *hunk_command(const struct views *views, struct tui_key key) {
-    static const struct {
-        uint32_t code;
-        const char *name;
-    } keys[] = {{'n', "down"}, {'p', "up"}, {' ', "take"}, {TUI_KEY_ENTER, "hunks"}};
-    for (size_t i = 0; views->hunks && i < COUNT_OF(keys); i++)
-        if (keys[i].code == key.code && !key.modifiers)
-            return keys[i].name;
-    return NULL;
-}
-
 static void key_event(struct views *views, struct tui_key key, struct views_request *request) {
-    const char *name = hunk_command(views, key);
+    const struct screen *screen = screen_here(views);
+    const char *name = screen->mode_key ? screen->mode_key(views, key) : NULL;
     if (!name)
-        name = tui_bindings_find(&views->bindings, view_at(views->view)->name, key);
+        name = tui_bindings_find(&views->bindings, screen->name, key);
     if (name) {
         run_named(views, name, request);
         return;
@@ -349,35 +171,37 @@ static void key_event(struct views *views, struct tui_key key, struct views_requ
 
 static void click_event(struct views *views, const struct tui_event *event) {
     struct tui_list *list = views_list(views);
-    if (views->view == VIEW_WORKBENCH) {
-        if (lanes_click(views, event->row, event->col))
-            return;
-        for (int i = 0; i < TUNE_STEPS; i++)
-            if (tui_rect_has(views->step_spots[i], event->row, event->col))
-                views->step = i;
-        for (int i = 0; i < PANE_COUNT; i++)
-            if (tui_rect_has(views->pane_spots[i], event->row, event->col)) {
-                views->pane = (enum pane)i;
-                list = views_list(views);
-                tui_list_go(list, list->top + event->row - views->pane_spots[i].row - 1);
-                pane_moved(views);
-            }
+    if (screen_here(views)->click && screen_here(views)->click(views, event))
         return;
-    }
     if (list && tui_rect_has(views->list_spot, event->row, event->col))
         tui_list_go(list, list->top + event->row - views->list_spot.row);
 }
 
 static void wheel_event(struct views *views, const struct tui_event *event) {
-    if (views->view == VIEW_WORKBENCH)
-        for (int i = 0; i < PANE_COUNT; i++)
-            if (tui_rect_has(views->pane_spots[i], event->row, event->col)) {
-                tui_list_scroll(&views->panes[i], event->wheel * 3);
-                return;
-            }
     struct tui_list *list = views_list(views);
+    if (screen_here(views)->wheel && screen_here(views)->wheel(views, event))
+        return;
     if (list)
         tui_list_scroll(list, event->wheel * 3);
+}
+
+static struct tui_area rows_of(struct tui_area area, int row, int rows) {
+    return tui_area_part(area, (struct tui_rect){row, 0, rows, area.cols});
+}
+
+static void draw_screen(struct views *views, struct tui_area area) {
+    const struct screen *screen = screen_here(views);
+    if (screen->draws_all) {
+        screen->draw(views, area);
+        return;
+    }
+    chrome_header(views, rows_of(area, 0, 1));
+    chrome_title(views, rows_of(area, 1, 1));
+    chrome_status(views, rows_of(area, area.rows - 2, 1));
+    chrome_keys(views, rows_of(area, area.rows - 1, 1));
+    if (screen->above)
+        screen->above(views, rows_of(area, 2, 1));
+    screen->draw(views, rows_of(area, 3, area.rows - 5));
 }
 
 /* Keys that are typed ahead of the frame find the rows of a screen that was just opened: they are
@@ -385,12 +209,16 @@ static void wheel_event(struct views *views, const struct tui_event *event) {
 static void settle(struct views *views) {
     if (!views->scratch)
         views->scratch = tui_canvas_new(VIEWS_MIN_ROWS, VIEWS_MIN_COLS, false);
-    view_at(views->view)->draw(views, tui_area_all(views->scratch));
+    draw_screen(views, tui_area_all(views->scratch));
+}
+
+static int page_of(const struct views *views) {
+    return screen_here(views)->page ? screen_here(views)->page(views) : 0;
 }
 
 struct views_request views_event(struct views *views, const struct tui_event *event) {
     enum view_id before = views->view;
-    enum prompt_page page = views->prompt_page;
+    int page = page_of(views);
     struct views_request request = {.wish = VIEWS_NOTHING};
     views->message[0] = 0;
     views->touched_ms = views->now_ms;
@@ -404,7 +232,7 @@ struct views_request views_event(struct views *views, const struct tui_event *ev
         wheel_event(views, event);
     else if (!calls_paste(views, event->paste))
         views_say(views, false, "pasted text does nothing here; : and / take it");
-    bool other = views->view != before || views->prompt_page != page;
+    bool other = views->view != before || page_of(views) != page;
     if (other && (views->state || views->view == VIEW_START))
         settle(views);
     return request;
@@ -415,12 +243,14 @@ struct views_request views_event(struct views *views, const struct tui_event *ev
 void views_draw(struct views *views, struct tui_area area, int64_t now_ms) {
     views->now_ms = now_ms;
     question_follow(views);
-    summary_follow(views);
+    for (int i = 0; i < VIEW_COUNT; i++)
+        if (screens[i]->follow)
+            screens[i]->follow(views);
     tui_clear(area);
     area.canvas->cursor_row = -1;
     if (area.rows < VIEWS_MIN_ROWS || area.cols < VIEWS_MIN_COLS)
-        notice_draw(views, area);
+        chrome_notice(views, area);
     else
-        view_at(views->view)->draw(views, area);
+        draw_screen(views, area);
     over_draw(views, area);
 }

@@ -64,11 +64,15 @@ bool views_edited(struct views *views, const char *text, struct err *err);
 /* Shows a sentence until the next key. */
 void views_say(struct views *views, bool bad, const char *format, ...) CC_PRINTF(3, 4);
 
-/* The commands, for the manual page and the tests: row by row, false past the last. */
-struct views_command_info {
-    const char *name, *help;
-    char keys[48]; /* the default ones, "k Up"; "" when there are none */
+/* The commands and their keys before a user's own, for the manual page and the tests: grouped by
+ * where a key runs them, "everywhere" first, then screen by screen. A command that several screens
+ * bind by themselves comes once for each. False past the last row. Texts are static. */
+struct views_key {
+    const char *screen;  /* "everywhere", or the name of one */
+    const char *command; /* as the command line takes it after ':' */
+    const char *help;    /* what it does */
+    char keys[48];       /* "k Up"; "" when it has none there */
 };
-bool views_command_at(size_t index, struct views_command_info *info);
+bool views_key_at(size_t index, struct views_key *key);
 
 #endif

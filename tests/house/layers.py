@@ -61,7 +61,7 @@ def wrong_include(table, own, included):
         return "%s may not include %s (it may know: %s)" % (
             own, included, " ".join(known) or "nothing")
     door = "%s/%s.h" % (target, os.path.basename(target))
-    if included == target + "/inner.h" and own.split("/")[0] == house != target:
+    if included == target + "/inner.h" and own.split("/")[0] == house:
         return None
     if included != door and not included.endswith(".def"):
         return "includes %s; the public header is %s" % (included, door)

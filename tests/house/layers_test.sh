@@ -67,4 +67,6 @@ expect "curses in tui itself" 1 tui/canvas.c '# include <curses.h>' "only tui/te
 expect "curses in tui/term" 0 tui/term/t.c '#include <curses.h>' "no arrow the wrong way"
 expect "a legal arrow" 0 core/tune/t.c '#include "nki/nki.h"' "no arrow the wrong way"
 expect "a shared table" 0 core/tune/t.c '#include "nki/python/words.def"' "no arrow the wrong way"
+expect "a house's inside from a room in it" 0 tui/term/t.c '#include "tui/inner.h"' "no arrow the wrong way"
+expect "a house's inside from elsewhere" 1 views/v.c '#include "tui/inner.h"' "the public header is tui/tui.h"
 exit "$failed"

@@ -4,7 +4,7 @@
 #define HONE_TESTS_SCREENS_GOLDEN_H
 
 #include "screens/replay.h"
-#include "views/private.h"
+#include "views/inner.h"
 
 /* Compares with golden/FILE.txt, or writes it. */
 static void golden_compare(const char *file, const struct buf *screen) {

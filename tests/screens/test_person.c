@@ -9,6 +9,7 @@
 #include <locale.h>
 
 #include "screens/scene.h"
+#include "views/inner.h"
 
 /* Nothing is drawn outside, nothing crashes, whatever the size and the keys. */
 static void walk(const char *file, const char *stop) {
@@ -199,20 +200,56 @@ static void what_is_done_in_the_list_of_lanes_is_done_to_its_row(void **unused) 
     tune_state_free(state);
 }
 
-/* The table is whole: names are unique, every one has a help, and the built-in keys are known. */
+static bool is_listed(const char *screen, const char *command, const char *keys) {
+    struct views_key key;
+    for (size_t i = 0; views_key_at(i, &key); i++)
+        if (!strcmp(key.screen, screen) && !strcmp(key.command, command))
+            return !strcmp(key.keys, keys);
+    return false;
+}
+
+/* Every command is in the list of keys, with a help; each key stands with the screen it is for. */
 static void every_command_is_documented(void **state) {
     (void)state;
-    struct views_command_info info, other;
+    struct views_key key, other;
     size_t count = 0, with_keys = 0;
-    for (; views_command_at(count, &info); count++) {
-        assert_true(info.name[0] && info.help[0]);
-        with_keys += info.keys[0] != 0;
+    for (; views_key_at(count, &key); count++) {
+        assert_true(key.command[0] && key.help[0] && key.screen[0]);
+        with_keys += key.keys[0] != 0;
         for (size_t i = 0; i < count; i++)
-            assert_true(views_command_at(i, &other) && strcmp(other.name, info.name) != 0);
+            assert_true(views_key_at(i, &other) && (strcmp(other.command, key.command) != 0 ||
+                                                    strcmp(other.screen, key.screen) != 0));
     }
-    assert_true(count > 50 && with_keys > 40);
-    assert_true(views_command_at(0, &info));
-    assert_string_equal(info.keys, "a");
+    assert_true(count > 90 && with_keys > 80);
+    assert_true(is_listed("everywhere", "approve", "a"));
+    assert_true(is_listed("everywhere", "up", "k Up"));
+    assert_true(is_listed("everywhere", "gate", ""));
+    assert_true(is_listed("everywhere", "kernel", "2"));
+    assert_true(is_listed("history", "mark", "Space"));
+    assert_true(is_listed("notes", "edit", "e"));
+    assert_true(is_listed("workbench", "edit", "e"));
+    assert_true(is_listed("profile", "zoom-in", "+ ="));
+    assert_true(is_listed("lanes", "another", "n"));
+    assert_false(is_listed("kernel", "edit", "e"));
+}
+
+/* What a screen takes is there to be taken, and names are unique. */
+static void tables_of_commands_agree(void **state) {
+    (void)state;
+    const struct command *command;
+    for (size_t i = 0; (command = command_at(i)); i++)
+        assert_ptr_equal(command, command_find(str_of(command->name)));
+    for (int i = 0; i < VIEW_COUNT; i++) {
+        const struct screen *screen = screen_at((enum view_id)i);
+        struct str rest = str_of(screen->takes ? screen->takes : ""), word;
+        assert_true((screen->edit != NULL) == (screen->can_edit != NULL));
+        while (str_next(&rest, ' ', &word)) {
+            command = command_find(word);
+            assert_true(!word.len || (command && command->where == WHERE_TAKEN));
+        }
+        for (size_t k = 0; k < screen->n_commands; k++)
+            assert_int_equal(screen->commands[k].where, WHERE_OWN);
+    }
 }
 
 int main(void) {
@@ -225,6 +262,7 @@ int main(void) {
         cmocka_unit_test(a_person_answers_by_editor_and_by_paste),
         cmocka_unit_test(what_is_done_in_the_list_of_lanes_is_done_to_its_row),
         cmocka_unit_test(every_command_is_documented),
+        cmocka_unit_test(tables_of_commands_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 #include <locale.h>
 
 #include "screens/replay.h"
-#include "views/private.h"
+#include "views/inner.h"
 
 #define SECRET "correct horse"
 

@@ -77,6 +77,9 @@ static const struct scene {
     {"failed-device", "kept", "4", FAILED, false},
     {"asks-key", "planned", "y e", ASKS_KEY, false},
     {"asks-secret", "planned", "h u n t e r Backspace", ASKS_SECRET, false},
+    {"help-all", "planned", "?", NO_PLACE, false},
+    {"help-other", "kept", "7 ? PageDown PageDown PageDown Up", NO_PLACE, false},
+    {"help-screen", "kept", "5 ? h i s t o r y", NO_PLACE, false},
 };
 
 /* Sessions with language models: calls.events. */
@@ -272,6 +275,9 @@ static void ascii_screens_at(struct size size) {
     for (size_t i = 0; i < COUNT_OF(scenes); i++)
         if (i == 1 || i == 2 || i == 6 || i == 14 || scenes[i].connection >= CONNECTED)
             draw_scene(&scenes[i], &drawing);
+    for (size_t i = 0; i < COUNT_OF(scenes); i++)
+        if (strcmp(scenes[i].name, "help-all") == 0)
+            draw_scene(&scenes[i], &drawing);
     for (size_t i = 0; small && i < COUNT_OF(model_scenes); i++)
         if (i == 1 || i == 6 || i == 9)
             draw_scene(&model_scenes[i], &drawing);
@@ -328,13 +334,17 @@ static void print_mono(const struct tui_canvas *canvas, struct golden_rows rows,
     tui_canvas_free(part);
 }
 
-static void draw_mono(const char *name, enum connection connection, struct golden_rows rows) {
+static void draw_mono(const char *name, enum connection connection, const char *keys,
+                      struct golden_rows rows) {
     int64_t now_ms = 0;
     struct tune_state *model = replay_until("rewritten", &now_ms);
     struct tune_place_view *place = connection ? make_place(connection, now_ms) : NULL;
     model->place = place;
     struct views *views = make_views(model);
     struct tui_canvas *canvas = tui_canvas_new(40, 120, false);
+    views_draw(views, tui_area_all(canvas), now_ms);
+    if (*keys)
+        replay_keys(views, keys);
     views_draw(views, tui_area_all(canvas), now_ms);
     struct buf screen = {0};
     print_mono(canvas, rows.count ? rows : golden_popup(canvas), &screen);
@@ -350,10 +360,11 @@ static void draw_mono(const char *name, enum connection connection, struct golde
  * is the whole screen. */
 static void without_colour_what_matters_still_shows(void **state) {
     (void)state;
-    draw_mono("rewritten-120x40-mono", NO_PLACE, (struct golden_rows){0, 40});
-    draw_mono("lost-120x40-mono", LOST, (struct golden_rows){0, 1});
-    draw_mono("lost-status-120x40-mono", LOST, (struct golden_rows){38, 1});
-    draw_mono("asks-secret-120x40-mono", ASKS_SECRET, (struct golden_rows){0, 0});
+    draw_mono("rewritten-120x40-mono", NO_PLACE, "", (struct golden_rows){0, 40});
+    draw_mono("lost-120x40-mono", LOST, "", (struct golden_rows){0, 1});
+    draw_mono("lost-status-120x40-mono", LOST, "", (struct golden_rows){38, 1});
+    draw_mono("asks-secret-120x40-mono", ASKS_SECRET, "", (struct golden_rows){0, 0});
+    draw_mono("help-120x40-mono", NO_PLACE, "?", (struct golden_rows){0, 0});
 }
 
 int main(void) {

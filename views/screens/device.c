@@ -1,14 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The log of the device: what the runner said, filtered by phase, level and job, and what it does
- * now. Rows are looked up in the session's state; only their numbers are kept here. Screen 4 puts
- * the place and its queue (place.c) above it. */
-#include "views/private.h"
+/* Screen 4 and the device pane of the workbench: what the runner said, filtered by phase, level and
+ * job, and what it does now. Rows are looked up in the session's state; only their numbers are kept
+ * here. The screen puts the place and its queue (place.c) above it. */
+#include "views/screens/workbench.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #define MAX_PHASES 16
 #define MAX_TABS 40
+
+/* The log is the same on the workbench: so are the filters. */
+struct device {
+    struct tui_list list;
+    VEC(int) rows;         /* of the log that pass the filter */
+    int64_t seq;           /* -1: the filter changed */
+    int64_t gone, seen;    /* lines ever: dropped then, looked at */
+    enum tune_level level; /* the least that shows */
+    int phase;             /* 0: all; else index into the known phases */
+    int tab, tab_now;      /* attempt whose lines the screen shows; -1: all */
+};
+
+static struct device *own(const struct views *views) {
+    return views->own[VIEW_DEVICE];
+}
 
 /* The phases that occur, in the order they first came. */
 static size_t phases_of(const struct tune_state *state, const char **phases) {
@@ -23,25 +38,35 @@ static size_t phases_of(const struct tune_state *state, const char **phases) {
     return count;
 }
 
-const char *log_phase_name(const struct views *views) {
+static const char *log_phase_name(const struct views *views) {
     const char *phases[MAX_PHASES];
-    size_t count = views->log_phase ? phases_of(views->state, phases) : 0;
-    return views->log_phase > 0 && (size_t)views->log_phase <= count ? phases[views->log_phase - 1]
-                                                                     : NULL;
+    size_t count = own(views)->phase ? phases_of(views->state, phases) : 0;
+    return own(views)->phase > 0 && (size_t)own(views)->phase <= count
+               ? phases[own(views)->phase - 1]
+               : NULL;
 }
 
-void log_next_filter(struct views *views, bool level) {
-    const char *phases[MAX_PHASES];
-    if (level) {
-        views->log_level = (views->log_level + 1) % TUNE_LEVELS;
-    } else {
-        int count = (int)phases_of(views->state, phases);
-        views->log_phase = (views->log_phase + 1) % (count + 1);
-    }
-    views->log_seq = -1;
+static void filter_changed(struct views *views) {
     const char *phase = log_phase_name(views);
+    own(views)->seq = -1;
     views_say(views, false, "log: %s, %s and above", phase ? phase : "all phases",
-              tune_level_word(views->log_level));
+              tune_level_word(own(views)->level));
+}
+
+void log_filter_phase(struct views *views, struct str args, struct views_request *request) {
+    const char *phases[MAX_PHASES];
+    int count = (int)phases_of(views->state, phases);
+    (void)args;
+    (void)request;
+    own(views)->phase = (own(views)->phase + 1) % (count + 1);
+    filter_changed(views);
+}
+
+void log_filter_level(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    own(views)->level = (own(views)->level + 1) % TUNE_LEVELS;
+    filter_changed(views);
 }
 
 /* Of several lanes those are jobs that are verified or measured now; else what is not decided
@@ -64,53 +89,54 @@ static int tabs_of(const struct views *views, int ids[MAX_TABS]) {
     ids[count++] = -1;
     for (size_t i = 0; i < state->attempts.len && count < MAX_TABS; i++) {
         const struct tune_attempt *attempt = &state->attempts.at[i];
-        if (attempt->id == views->log_tab || is_job(state, attempt))
+        if (attempt->id == own(views)->tab || is_job(state, attempt))
             ids[count++] = attempt->id;
     }
     return count;
 }
 
-void log_next_tab(struct views *views, int step) {
+static void next_tab(struct views *views, int step) {
     int ids[MAX_TABS], count = tabs_of(views, ids), at = 0;
     for (int i = 0; i < count; i++)
-        if (ids[i] == views->log_tab)
+        if (ids[i] == own(views)->tab)
             at = i;
     if (count == 1)
         views_say(views, false, "no job runs; this is the whole log");
-    views->log_tab = ids[(at + step + count) % count];
-    views->device_list.follow = true;
+    own(views)->tab = ids[(at + step + count) % count];
+    own(views)->list.follow = true;
 }
 
-void log_filter(struct views *views) {
+static void log_filter(struct views *views) {
     const struct tune_state *state = views->state;
-    int tab = views->view == VIEW_DEVICE ? views->log_tab : -1;
-    if (tab != views->log_tab_now)
-        views->log_seq = -1;
-    views->log_tab_now = tab;
-    if (views->log_seq == state->seq && views->log_seq >= 0)
+    struct device *device = own(views);
+    int tab = views->view == VIEW_DEVICE ? device->tab : -1;
+    if (tab != device->tab_now)
+        device->seq = -1;
+    device->tab_now = tab;
+    if (device->seq == state->seq && device->seq >= 0)
         return;
     /* Only what is new is looked at, unless the filter or the numbers of the lines changed. */
-    bool anew = views->log_seq < 0 || views->log_seen < state->logs_gone ||
-                views->log_gone != state->logs_gone;
-    size_t first = anew ? 0 : (size_t)(views->log_seen - state->logs_gone);
-    views->log_seq = state->seq;
-    views->log_gone = state->logs_gone;
-    views->log_seen = state->logs_gone + (int64_t)state->logs.len;
+    bool anew =
+        device->seq < 0 || device->seen < state->logs_gone || device->gone != state->logs_gone;
+    size_t first = anew ? 0 : (size_t)(device->seen - state->logs_gone);
+    device->seq = state->seq;
+    device->gone = state->logs_gone;
+    device->seen = state->logs_gone + (int64_t)state->logs.len;
     if (anew)
-        views->log_rows.len = 0;
+        device->rows.len = 0;
     const char *phase = log_phase_name(views);
     for (size_t i = first; i < state->logs.len; i++) {
         const struct tune_log *log = &state->logs.at[i];
-        if (log->level >= views->log_level && (!phase || strcmp(phase, log->phase) == 0) &&
+        if (log->level >= device->level && (!phase || strcmp(phase, log->phase) == 0) &&
             (tab < 0 || log->attempt == tab))
-            *vec_push(&views->log_rows) = (int)i;
+            *vec_push(&device->rows) = (int)i;
     }
 }
 
-const struct tune_log *log_at(const struct views *views, int row) {
-    if (row < 0 || (size_t)row >= views->log_rows.len)
+static const struct tune_log *log_at(const struct views *views, int row) {
+    if (row < 0 || (size_t)row >= own(views)->rows.len)
         return NULL;
-    size_t index = (size_t)views->log_rows.at[row];
+    size_t index = (size_t)own(views)->rows.at[row];
     return index < views->state->logs.len ? &views->state->logs.at[index] : NULL;
 }
 
@@ -143,12 +169,20 @@ static void draw_row(struct views *views, struct tui_area area, int row,
     else
         tui_put_short(tui_ink(rest, roles[log->level]), 0, (struct tui_rect){0, 0, 1, rest.cols},
                       text);
-    mark_found(views, rest, 0, -views->shift, text);
+    find_mark(views, rest, 0, -views->shift, text);
+}
+
+void log_open(struct views *views, int row) {
+    const struct tune_log *log = log_at(views, row);
+    if (!log || log->line <= 0)
+        views_say(views, false, "this line names no line of the kernel");
+    else
+        kernel_show(views, log->attempt, log->line);
 }
 
 void log_draw(struct views *views, struct tui_area area, struct tui_list *list) {
     log_filter(views);
-    tui_list_fit(list, (int)views->log_rows.len, area.rows);
+    tui_list_fit(list, (int)own(views)->rows.len, area.rows);
     if (list->count == 0)
         tui_say(tui_ink(area, TUI_DIM), 1, 2, "%s",
                 views->state->logs.len ? "nothing passes the filter; f and F change it"
@@ -185,11 +219,22 @@ static bool draw_doing(struct views *views, struct tui_area area) {
     return true;
 }
 
+void pane_device_note(const struct views *views, struct buf *note) {
+    const char *phase = log_phase_name(views);
+    buf_printf(note, "%s", views->state->target ? views->state->target : "");
+    if (phase)
+        buf_printf(note, "  only %s", phase);
+    if (own(views)->level > TUNE_LEVEL_INFO)
+        buf_printf(note, "  %s", tune_level_word(own(views)->level));
+    if (!workbench_of(views)->panes[PANE_DEVICE].follow && own(views)->rows.len)
+        buf_puts(note, "  End follows");
+}
+
 void pane_device_draw(struct views *views, struct tui_area area) {
     struct tui_rect last = {area.rows - 1, 0, 1, area.cols};
     bool doing = draw_doing(views, tui_area_part(area, last));
     struct tui_rect rest = {0, 0, area.rows - doing, area.cols};
-    log_draw(views, tui_area_part(area, rest), &views->panes[PANE_DEVICE]);
+    log_draw(views, tui_area_part(area, rest), &workbench_of(views)->panes[PANE_DEVICE]);
 }
 
 static void draw_tabs(const struct views *views, struct tui_area area, const int *ids, int count) {
@@ -203,7 +248,7 @@ static void draw_tabs(const struct views *views, struct tui_area area, const int
         else
             snprintf(texts[i], sizeof texts[i], "all");
         names[i] = texts[i];
-        if (ids[i] == views->log_tab)
+        if (ids[i] == own(views)->tab)
             chosen = i;
     }
     tui_tabs_draw(area, names, count, chosen, NULL);
@@ -213,8 +258,8 @@ static void draw_log(struct views *views, struct tui_area area) {
     const char *phase = log_phase_name(views);
     struct buf note = {0};
     buf_printf(&note, "%s, %s and above%s", phase ? phase : "all phases",
-               tune_level_word(views->log_level),
-               views->device_list.follow ? ", follows the end" : "");
+               tune_level_word(own(views)->level),
+               own(views)->list.follow ? ", follows the end" : "");
     struct tui_area inside = tui_frame(area, true, "log", note.at);
     buf_free(&note);
     int ids[MAX_TABS], count = tabs_of(views, ids);
@@ -224,7 +269,7 @@ static void draw_log(struct views *views, struct tui_area area) {
         inside = tui_area_part(inside, (struct tui_rect){1, 0, inside.rows - 1, inside.cols});
     }
     views->list_spot = (struct tui_rect){inside.row, inside.col, inside.rows, inside.cols};
-    log_draw(views, inside, &views->device_list);
+    log_draw(views, inside, &own(views)->list);
 }
 
 /* Place and queue, beside each other where there is room; returns how many rows they took. */
@@ -249,10 +294,79 @@ static int draw_place(struct views *views, struct tui_area area) {
     return rows + queue;
 }
 
-void device_screen_draw(struct views *views, struct tui_area area) {
-    struct tui_area body = chrome_screen(views, area);
+static void device_draw(struct views *views, struct tui_area body) {
     if (views->model.watch)
         views->model.watch(views->model.context);
     int rows = views->state->place ? draw_place(views, body) : 0;
     draw_log(views, tui_area_part(body, (struct tui_rect){rows, 0, body.rows - rows, body.cols}));
 }
+
+/* ---- the screen ----------------------------------------------------------------------------- */
+
+static void do_next_tab(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    next_tab(views, 1);
+}
+
+static void do_previous_tab(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    next_tab(views, -1);
+}
+
+static struct tui_list *device_list(struct views *views) {
+    return &own(views)->list;
+}
+
+static void device_moved(struct views *views, enum tui_move how) {
+    if (how == TUI_MOVE_LAST)
+        own(views)->list.follow = true;
+}
+
+static void device_enter(struct views *views, struct views_request *request) {
+    (void)request;
+    log_open(views, own(views)->list.cursor);
+}
+
+/* Level and phase stay as a person set them. */
+static void device_forget(struct views *views) {
+    struct device *device = own(views);
+    vec_free(&device->rows);
+    device->seq = -1;
+    device->tab = device->tab_now = -1;
+    device->list = (struct tui_list){.follow = true};
+}
+
+static void device_open(struct views *views) {
+    own(views)->level = TUNE_LEVEL_INFO;
+    device_forget(views);
+}
+
+static const struct command commands[] = {
+    {"next-tab", "job", "show the log of one running job, then the next, then all", WHERE_OWN,
+     PLACE_OPEN, TUNE_ACTIONS, do_next_tab, NULL, NULL},
+    {"previous-tab", "", "show the log of the job before", WHERE_OWN, PLACE_OPEN, TUNE_ACTIONS,
+     do_previous_tab, NULL, NULL},
+};
+
+const struct screen device_screen = {
+    .name = "device",
+    .about = "the place, its queue, and what the runner said",
+    .command = {"device", "", "screen 4: the whole log", WHERE_TUNING, PLACE_OPEN, TUNE_ACTIONS,
+                NULL, NULL, NULL},
+    .key = "4",
+    .takes = "approve filter filter-level",
+    .keys = "Tab next-tab\nS-Tab previous-tab\nn next-match\nN previous-match\n"
+            "f filter\nF filter-level\n",
+    .commands = commands,
+    .n_commands = COUNT_OF(commands),
+    .size = sizeof(struct device),
+    .open = device_open,
+    .forget = device_forget,
+    .draw = device_draw,
+    .list = device_list,
+    .moved = device_moved,
+    .line_of = log_line,
+    .enter = device_enter,
+};

@@ -2,7 +2,7 @@
 /* The engine timeline: one queue per engine and direction of DMA, from the profile that is stored
  * with an attempt. Read in slices, so that no frame waits for a long one. It knows nothing of how
  * the times came about. */
-#include "views/private.h"
+#include "views/screens/profile.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -117,7 +117,7 @@ static void read_slice(struct timeline *timeline) {
 }
 
 static void start_reading(struct views *views, const char *hash) {
-    struct timeline *timeline = &views->timeline;
+    struct timeline *timeline = &profile_of(views)->timeline;
     profile_timeline_free(timeline);
     snprintf(timeline->hash, sizeof timeline->hash, "%s", hash);
     timeline->text =
@@ -139,8 +139,10 @@ static void start_reading(struct views *views, const char *hash) {
 /* ---- moving --------------------------------------------------------------------------------- */
 
 static struct timeline_queue *queue_here(struct views *views) {
-    int queue = views->profile_list.cursor;
-    return queue >= 0 && queue < views->timeline.n_queues ? &views->timeline.queues[queue] : NULL;
+    struct profile *profile = profile_of(views);
+    int queue = profile->list.cursor;
+    return queue >= 0 && queue < profile->timeline.n_queues ? &profile->timeline.queues[queue]
+                                                            : NULL;
 }
 
 static const struct timeline_span *span_here(struct views *views) {
@@ -156,7 +158,7 @@ static void show_window(struct timeline *timeline, double start, double width) {
 }
 
 void profile_timeline_zoom(struct views *views, double factor) {
-    struct timeline *timeline = &views->timeline;
+    struct timeline *timeline = &profile_of(views)->timeline;
     const struct timeline_span *span = span_here(views);
     double width = timeline->window.end - timeline->window.start;
     double middle = timeline->window.start + width / 2;
@@ -167,7 +169,7 @@ void profile_timeline_zoom(struct views *views, double factor) {
 
 /* To the next instruction of the queue that another column shows, at least one on. */
 void profile_timeline_step(struct views *views, int step) {
-    struct timeline *timeline = &views->timeline;
+    struct timeline *timeline = &profile_of(views)->timeline;
     struct timeline_queue *queue = queue_here(views);
     if (!queue || queue->spans.len == 0)
         return;
@@ -198,9 +200,9 @@ static double busy_share(const struct timeline_queue *queue, struct tui_busy win
 static void draw_queue(struct views *views, struct tui_area area, int index) {
     static const enum tui_role roles[] = {TUI_LANE_1, TUI_LANE_2, TUI_LANE_3, TUI_LANE_4,
                                           TUI_LANE_5};
-    struct timeline *timeline = &views->timeline;
+    struct timeline *timeline = &profile_of(views)->timeline;
     struct timeline_queue *queue = &timeline->queues[index];
-    bool here = views->profile_list.cursor == index;
+    bool here = profile_of(views)->list.cursor == index;
     tui_say(tui_ink(area, TUI_KEY), 0, 0, "%s", here ? "▸" : " ");
     tui_put_short(tui_ink(area, here ? TUI_STRONG : TUI_DIM), 0,
                   (struct tui_rect){0, 2, 1, NAME_COLS - 2}, str_of(queue->name));
@@ -236,25 +238,26 @@ static void draw_axis(const struct timeline *timeline, struct tui_area area) {
 static void draw_span(struct views *views, struct tui_area area,
                       const struct tune_attempt *attempt) {
     const struct timeline_span *span = span_here(views);
+    struct profile *profile = profile_of(views);
     if (!span) {
         tui_say(tui_ink(area, TUI_DIM), 0, 2, "nothing ran here");
         return;
     }
-    views->profile_line = span->line;
-    views->profile_attempt = attempt->id;
+    profile->line = span->line;
+    profile->attempt = attempt->id;
     int col = tui_say(tui_ink(area, TUI_CALL), 0, 2, "%s", span->name);
     tui_say(area, 0, col, "  instruction %u  at %s  takes %s", span->instr,
             show_latency(span->start / 1e3).text,
             show_latency((span->end - span->start) / 1e3).text);
-    source_set(&views->full, attempt->source);
+    source_set(&profile->source, attempt->source);
     tui_say_right(tui_ink(area, TUI_LINE_NUMBER), 1, 7, "%d", span->line);
     source_draw_line(tui_area_part(area, (struct tui_rect){1, 9, 1, area.cols - 10}), 0, 0,
-                     str_trim(source_line(&views->full, span->line)), 0);
+                     str_trim(source_line(&profile->source, span->line)), 0);
 }
 
 void profile_timeline_draw(struct views *views, struct tui_area area,
                            const struct tune_attempt *attempt) {
-    struct timeline *timeline = &views->timeline;
+    struct timeline *timeline = &profile_of(views)->timeline;
     const char *hash = attempt->timeline;
     if (hash && strcmp(hash, timeline->hash) != 0)
         start_reading(views, hash);
@@ -267,7 +270,7 @@ void profile_timeline_draw(struct views *views, struct tui_area area,
         return;
     }
     timeline->cols = MAX_OF(area.cols - NAME_COLS - BUSY_COLS, 1);
-    tui_list_fit(&views->profile_list, timeline->n_queues, timeline->n_queues);
+    tui_list_fit(&profile_of(views)->list, timeline->n_queues, timeline->n_queues);
     views->list_spot = (struct tui_rect){area.row + 1, area.col, timeline->n_queues, area.cols};
     draw_axis(timeline, area);
     for (int i = 0; i < timeline->n_queues; i++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the time goes: incumbent and candidate next to each other, engines as bars, bounds,
  * roofline, samples, cost per line. The numbers come with the attempts. */
-#include "views/private.h"
+#include "views/screens/profile.h"
+#include "views/screens/workbench.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -32,6 +33,10 @@ static const struct {
     {"gpsimd_engine_active_time_percent", TUI_LANE_4},
     {"dma_active_time_percent", TUI_LANE_5},
 };
+
+struct profile *profile_of(const struct views *views) {
+    return views->own[VIEW_PROFILE];
+}
 
 static double metric(const struct tune_attempt *attempt, const char *name) {
     if (attempt && attempt->instructions > 0 && strcmp(name, "instructions") == 0)
@@ -130,6 +135,15 @@ void profile_pair_draw(struct tui_area area, const struct tune_attempt *a,
     draw_bound(area, draw_engines(area, draw_values(area, 0, a, b), a, b), a, b);
 }
 
+void pane_profile_note(const struct views *views, struct buf *note) {
+    const struct tune_attempt *a, *b;
+    views_pair(views, &a, &b);
+    if (a && b)
+        buf_printf(note, "#%d → #%d", a->id, b->id);
+    else if (a && isfinite(a->latency_us))
+        buf_printf(note, "#%d", a->id);
+}
+
 /* The best latency after each attempt, as a step line with its ends labelled. */
 static void draw_progress(struct views *views, struct tui_area area) {
     const struct tune_state *state = views->state;
@@ -204,22 +218,23 @@ static void draw_hot(struct views *views, struct tui_area area,
     for (size_t i = 0; i < attempt->lines.len && count < MAX_HOT; i++)
         hot[count++] = &attempt->lines.at[i];
     qsort(hot, count, sizeof *hot, by_share);
-    struct tui_list *list = &views->profile_list;
+    struct profile *profile = profile_of(views);
+    struct tui_list *list = &profile->list;
     tui_list_fit(list, (int)count, area.rows);
-    source_set(&views->full, attempt->source);
+    source_set(&profile->source, attempt->source);
     for (int row = 0; row < area.rows && list->top + row < list->count; row++) {
         const struct tune_line_cost *cost = hot[list->top + row];
         tui_say_right(tui_ink(area, TUI_LINE_NUMBER), row, 5, "%d", cost->line);
         tui_say_right(area, row, 13, "%.1f %%", cost->share * 100);
         tui_say_right(tui_ink(area, TUI_DIM), row, 24, "%s", show_latency(cost->us).text);
         tui_say(tui_ink(area, TUI_DIM), row, 26, "%s", cost->engine ? cost->engine : "");
-        struct str text = str_trim(source_line(&views->full, cost->line));
+        struct str text = str_trim(source_line(&profile->source, cost->line));
         source_draw_line(tui_area_part(area, (struct tui_rect){row, 34, 1, area.cols - 34}), 0,
                          views->shift, text, 0);
         if (list->top + row != list->cursor)
             continue;
-        views->profile_line = cost->line;
-        views->profile_attempt = attempt->id;
+        profile->line = cost->line;
+        profile->attempt = attempt->id;
         tui_lay_paper(area, (struct tui_rect){row, 0, 1, area.cols}, TUI_PAPER_CURSOR);
     }
     tui_list_draw_bar(list, area);
@@ -314,7 +329,7 @@ static void draw_lines_part(struct views *views, struct tui_area area,
 
 static void draw_part(struct views *views, struct tui_area area,
                       const struct tune_attempt *attempt) {
-    switch (views->profile_part) {
+    switch (profile_of(views)->part) {
     case PROFILE_TIMELINE: profile_timeline_draw(views, area, attempt); break;
     case PROFILE_ROOFLINE:
         if (!draw_roofline(views, area))
@@ -325,11 +340,10 @@ static void draw_part(struct views *views, struct tui_area area,
     }
 }
 
-void profile_screen_draw(struct views *views, struct tui_area area) {
+static void profile_draw(struct views *views, struct tui_area body) {
     static const char *const titles[PROFILE_PARTS] = {"cost per line", "engine timeline",
                                                       "roofline"};
     static const struct tui_share rows_of[] = {{14, 0}, {4, 1}};
-    struct tui_area body = chrome_screen(views, area);
     const struct tune_attempt *a, *b;
     views_pair(views, &a, &b);
     if (!a || !isfinite(a->latency_us)) {
@@ -337,7 +351,7 @@ void profile_screen_draw(struct views *views, struct tui_area area) {
         return;
     }
     /* A chart needs the rows that a small terminal has only without the numbers. */
-    bool alone = views->profile_part != PROFILE_LINES && body.rows < 26;
+    bool alone = profile_of(views)->part != PROFILE_LINES && body.rows < 26;
     struct tui_rect whole = {0, 0, body.rows, body.cols}, parts[2] = {whole, whole};
     if (!alone) {
         tui_split_rows(whole, rows_of, 2, 1, parts);
@@ -351,16 +365,93 @@ void profile_screen_draw(struct views *views, struct tui_area area) {
                                                     : "parent",
              shown->id);
     draw_part(views,
-              tui_frame(tui_area_part(body, parts[1]), true, titles[views->profile_part], note),
+              tui_frame(tui_area_part(body, parts[1]), true, titles[profile_of(views)->part], note),
               shown);
 }
 
+/* ---- what the keys do ----------------------------------------------------------------------- */
+
 /* Enter goes to the line in the kernel. */
-void profile_enter(struct views *views, struct views_request *request) {
+static void profile_enter(struct views *views, struct views_request *request) {
+    const struct profile *profile = profile_of(views);
     (void)request;
-    if (views->profile_line <= 0)
-        return;
-    views->kernel_attempt = views->profile_attempt;
-    views_show(views, VIEW_KERNEL);
-    views->kernel_list.cursor = views->profile_line - 1;
+    if (profile->line > 0)
+        kernel_show(views, profile->attempt, profile->line);
 }
+
+static bool in_timeline(const struct views *views) {
+    return profile_of(views)->part == PROFILE_TIMELINE;
+}
+
+static void do_timeline(struct views *views, struct str args, struct views_request *request) {
+    struct profile *profile = profile_of(views);
+    (void)args;
+    (void)request;
+    profile->part = (profile->part + 1) % PROFILE_PARTS;
+    profile->list.cursor = 0;
+    profile->line = 0;
+}
+
+static void do_zoom_in(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    profile_timeline_zoom(views, 0.5);
+}
+
+static void do_zoom_out(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    profile_timeline_zoom(views, 2);
+}
+
+static bool profile_sideways(struct views *views, int step) {
+    if (in_timeline(views))
+        profile_timeline_step(views, step);
+    return in_timeline(views);
+}
+
+static bool profile_moving(const struct views *views) {
+    return profile_of(views)->timeline.text != NULL;
+}
+
+static struct tui_list *profile_list(struct views *views) {
+    return &profile_of(views)->list;
+}
+
+/* The part that shows stays the same. */
+static void profile_forget(struct views *views) {
+    struct profile *profile = profile_of(views);
+    source_free(&profile->source);
+    profile_timeline_free(&profile->timeline);
+    profile->list = (struct tui_list){0};
+    profile->line = 0;
+}
+
+#define NONE TUNE_ACTIONS
+static const struct command commands[] = {
+    {"timeline", "timeline/roofline", "show cost per line, the engine timeline, the roofline",
+     WHERE_OWN, PLACE_LOOK, NONE, do_timeline, NULL, NULL},
+    {"zoom-in", "zoom in", "show half as much of the timeline, around the cursor", WHERE_OWN,
+     PLACE_LOOK, NONE, do_zoom_in, in_timeline, NULL},
+    {"zoom-out", "zoom out", "show twice as much of the timeline", WHERE_OWN, PLACE_LOOK, NONE,
+     do_zoom_out, in_timeline, NULL},
+};
+
+const struct screen profile_screen = {
+    .name = "profile",
+    .about = "where the time goes",
+    .command = {"profile", "", "screen 5: metrics, bounds, roofline, timeline", WHERE_TUNING,
+                PLACE_OPEN, NONE, NULL, NULL, NULL},
+    .key = "5",
+    .takes = "approve",
+    .keys = "t timeline\n+ zoom-in\n= zoom-in\n- zoom-out\n",
+    .commands = commands,
+    .n_commands = COUNT_OF(commands),
+    .size = sizeof(struct profile),
+    .forget = profile_forget,
+    .draw = profile_draw,
+    .moving = profile_moving,
+    .list = profile_list,
+    .sideways = profile_sideways,
+    .enter = profile_enter,
+};

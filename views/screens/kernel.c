@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel with its colours and what each line costs: the pane of the workbench and the screen of
  * its own. Costs come with the attempt; nothing is measured or parsed here. */
-#include "views/private.h"
+#include "views/screens/workbench.h"
 
 #include <math.h>
 
@@ -32,16 +32,6 @@ static const struct tune_diagnostic *diagnostic_of(const struct tune_state *stat
     return NULL;
 }
 
-void mark_found(struct views *views, struct tui_area area, int row, int col, struct str text) {
-    struct str needle = buf_str(&views->search);
-    for (size_t at = tui_find_text(text, needle, 0); at != SIZE_MAX;
-         at = tui_find_text(text, needle, at + needle.len)) {
-        int start = (int)text_columns((struct str){text.at, at});
-        int width = (int)text_columns((struct str){text.at + at, needle.len});
-        tui_lay_paper(area, (struct tui_rect){row, col + start, 1, width}, TUI_PAPER_FOUND);
-    }
-}
-
 static void draw_cost(struct tui_area area, int row, const struct tune_line_cost *cost,
                       double most) {
     if (!cost || !(cost->share > 0))
@@ -70,22 +60,21 @@ static void draw_row(struct views *views, struct tui_area area, int row, struct 
         tui_say(tui_ink(area, TUI_ACTIVE), row, 2, "%s", line == plan->first_line ? "▸" : "│");
     struct tui_area rest = tui_area_part(area, (struct tui_rect){row, GUTTER, 1, area.cols});
     source_draw_line(rest, 0, views->shift, text, source->quote.at[line - 1]);
-    mark_found(views, rest, 0, -views->shift, text);
+    find_mark(views, rest, 0, -views->shift, text);
 }
 
-void kernel_draw(struct views *views, struct tui_area area, struct source *source,
-                 const struct tune_attempt *attempt, struct tui_list *list) {
+void kernel_draw(struct views *views, struct tui_area area, const struct kernel_shown *shown) {
+    const struct tune_attempt *attempt = shown->attempt;
+    struct tui_list *list = shown->list;
     double most = 0;
     for (size_t i = 0; attempt && i < attempt->lines.len; i++)
         most = fmax(most, attempt->lines.at[i].share);
-    tui_list_fit(list, (int)source->lines.len, area.rows);
+    tui_list_fit(list, (int)shown->source->lines.len, area.rows);
     for (int row = 0; row < area.rows && list->top + row < list->count; row++) {
         int line = list->top + row + 1;
-        draw_row(views, area, row, source, attempt, line);
+        draw_row(views, area, row, shown->source, attempt, line);
         draw_cost(area, row, cost_of(attempt, line), most);
-        bool shown =
-            views->view == VIEW_KERNEL || views->pane == PANE_KERNEL || views->kernel_moved;
-        if (list->top + row == list->cursor && shown)
+        if (list->top + row == list->cursor && shown->cursor)
             tui_lay_paper(area, (struct tui_rect){row, 3, 1, area.cols - 3}, TUI_PAPER_CURSOR);
     }
     tui_list_draw_bar(list, area);
@@ -106,19 +95,55 @@ static int line_of_interest(const struct tune_state *state, const struct tune_at
     return aims && (line < plan->first_line || line > plan->last_line) ? plan->first_line : line;
 }
 
+void pane_kernel_note(const struct views *views, struct buf *note) {
+    const struct tune_attempt *parent = views_parent(views);
+    const char *path = views->state->kernel_path;
+    if (path)
+        buf_puts(note, path_base(path));
+    if (parent)
+        buf_printf(note, "  #%d", parent->id);
+    if (parent && isfinite(parent->latency_us))
+        buf_printf(note, "  %s", show_latency(parent->latency_us).text);
+    if (parent && parent->id != views->state->incumbent && views->state->incumbent >= 0)
+        buf_printf(note, "  best is #%d", views->state->incumbent);
+}
+
 void pane_kernel_draw(struct views *views, struct tui_area area) {
+    struct workbench *bench = workbench_of(views);
     const struct tune_attempt *parent = views_parent(views);
     const char *source = parent && parent->source ? parent->source : views->state->kernel_source;
-    source_set(&views->kernel, source);
-    struct tui_list *list = &views->panes[PANE_KERNEL];
-    if (!views->kernel_moved) {
+    struct tui_list *list = &bench->panes[PANE_KERNEL];
+    bool cursor = bench->pane == PANE_KERNEL || bench->kernel_moved;
+    source_set(&bench->kernel, source);
+    if (!bench->kernel_moved) {
         list->cursor = line_of_interest(views->state, parent) - 1;
         list->top = MAX_OF(0, list->cursor - area.rows / 2);
     }
-    kernel_draw(views, area, &views->kernel, parent, list);
+    kernel_draw(views, area, &(struct kernel_shown){&bench->kernel, parent, list, cursor});
 }
 
 /* ---- the screen ----------------------------------------------------------------------------- */
+
+struct kernel {
+    struct tui_list list;
+    struct source source;
+    int attempt; /* -1: what candidates start from; -2: the candidate */
+};
+
+static struct kernel *own(const struct views *views) {
+    return views->own[VIEW_KERNEL];
+}
+
+void kernel_show_line(struct views *views, int line) {
+    views_show(views, VIEW_KERNEL);
+    if (line > 0)
+        own(views)->list.cursor = line - 1;
+}
+
+void kernel_show(struct views *views, int attempt, int line) {
+    own(views)->attempt = attempt;
+    kernel_show_line(views, line);
+}
 
 /* What is said about the line under the cursor. */
 static void describe_line(struct views *views, struct tui_area area,
@@ -139,19 +164,18 @@ static void describe_line(struct views *views, struct tui_area area,
                       (struct tui_rect){0, col, 1, area.cols - col}, str_of(diag->message));
 }
 
-void kernel_screen_draw(struct views *views, struct tui_area area) {
+static void screen_draw(struct views *views, struct tui_area body) {
+    struct kernel *kernel = own(views);
     const struct tune_state *state = views->state;
-    const struct tune_attempt *attempt = views->kernel_attempt >= 0
-                                             ? tune_state_attempt(state, views->kernel_attempt)
-                                             : views_parent(views);
+    const struct tune_attempt *attempt =
+        kernel->attempt >= 0 ? tune_state_attempt(state, kernel->attempt) : views_parent(views);
     const char *text = attempt && attempt->source ? attempt->source : state->kernel_source;
-    bool candidate = views->kernel_attempt == -2 && state->candidate.exists;
+    bool candidate = kernel->attempt == -2 && state->candidate.exists;
     if (candidate) {
         attempt = tune_state_attempt(state, state->candidate.attempt);
         text = state->candidate.source;
     }
-    struct tui_area body = chrome_screen(views, area);
-    source_set(&views->full, text);
+    source_set(&kernel->source, text);
     struct buf note = {0};
     if (attempt)
         buf_printf(&note, "attempt #%d  %s", attempt->id, show_latency(attempt->latency_us).text);
@@ -166,8 +190,52 @@ void kernel_screen_draw(struct views *views, struct tui_area area) {
     struct tui_area inside =
         tui_frame(tui_area_part(body, frame), true, who, note.at ? note.at : "");
     views->list_spot = (struct tui_rect){inside.row, inside.col, inside.rows, inside.cols};
-    kernel_draw(views, inside, &views->full, attempt, &views->kernel_list);
+    kernel_draw(views, inside,
+                &(struct kernel_shown){&kernel->source, attempt, &kernel->list, true});
     describe_line(views, tui_area_part(body, (struct tui_rect){body.rows - 1, 0, 1, body.cols}),
-                  attempt, views->kernel_list.cursor + 1);
+                  attempt, kernel->list.cursor + 1);
     buf_free(&note);
 }
+
+static void do_other_kernel(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    own(views)->attempt = own(views)->attempt == -2 ? -1 : -2;
+}
+
+static struct tui_list *screen_list(struct views *views) {
+    return &own(views)->list;
+}
+
+static struct str screen_line(const void *data, int row) {
+    const struct views *views = data;
+    return source_line(&own(views)->source, row + 1);
+}
+
+static void screen_forget(struct views *views) {
+    source_free(&own(views)->source);
+    *own(views) = (struct kernel){.attempt = -1};
+}
+
+static const struct command commands[] = {
+    {"other-kernel", "candidate/incumbent", "show the other kernel", WHERE_OWN, PLACE_OPEN,
+     TUNE_ACTIONS, do_other_kernel, NULL, NULL},
+};
+
+const struct screen kernel_screen = {
+    .name = "kernel",
+    .about = "the source with what each line costs",
+    .command = {"kernel", "", "screen 2: the whole kernel with what each line costs", WHERE_TUNING,
+                PLACE_OPEN, TUNE_ACTIONS, NULL, NULL, NULL},
+    .key = "2",
+    .takes = "approve reject",
+    .keys = "n next-match\nN previous-match\nv other-kernel\n",
+    .commands = commands,
+    .n_commands = COUNT_OF(commands),
+    .size = sizeof(struct kernel),
+    .open = screen_forget,
+    .forget = screen_forget,
+    .draw = screen_draw,
+    .list = screen_list,
+    .line_of = screen_line,
+};

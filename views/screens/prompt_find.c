@@ -2,7 +2,7 @@
 /* Searching screen 9: through all parts of the next question, then through the texts of the
  * questions so far, newest first, and on from the beginning. What a part or a call is, is
  * prompt.c's. */
-#include "views/private.h"
+#include "views/screens/prompt.h"
 
 #include <stdlib.h>
 
@@ -33,14 +33,15 @@ static struct str text_at(struct views *views, int text, struct buf *own) {
     return buf_str(own);
 }
 
-/* The first row after `after` (step 1), or the last one before `before` (step -1), that has the
- * needle; -1 when none does. `from` is that limit. */
-static int row_in(struct str text, struct str needle, int from, int step) {
+/* The first row after `from` (step 1), or the last one before it (step -1), that has what is
+ * searched for; -1 when none does. */
+static int row_in(const struct views *views, struct str text, int from, int step) {
     struct str line;
+    size_t len;
     int best = -1;
     for (int row = 0; str_next(&text, '\n', &line); row++) {
         bool inside = step > 0 ? row > from : row < from;
-        if (!inside || tui_find_text(line, needle, 0) == SIZE_MAX)
+        if (!inside || find_in(views, line, 0, &len) == SIZE_MAX)
             continue;
         best = row;
         if (step > 0)
@@ -50,35 +51,37 @@ static int row_in(struct str text, struct str needle, int from, int step) {
 }
 
 static struct place here(struct views *views) {
+    struct prompt *screen = prompt_of(views);
     int parts = (int)prompt_parts_now(views)->parts.len;
     int calls = (int)views->state->calls.len;
-    int page = (int)views->prompt_page;
-    const struct tui_list *list = &views->prompt_lists[page];
+    int page = (int)screen->page;
+    const struct tui_list *list = &screen->lists[page];
     if (page == PROMPT_TEXT)
-        return (struct place){views->prompt_lists[PROMPT_PARTS].cursor, list->cursor};
+        return (struct place){screen->lists[PROMPT_PARTS].cursor, list->cursor};
     if (page == PROMPT_CALL)
-        return (struct place){parts + calls - 1 - views->prompt_call, list->cursor};
+        return (struct place){parts + calls - 1 - screen->call, list->cursor};
     if (page == PROMPT_CALLS)
         return (struct place){parts + MAX_OF(calls - 1 - list->cursor, 0), -1};
     return (struct place){list->cursor, -1};
 }
 
 static void go(struct views *views, struct place to) {
+    struct prompt *screen = prompt_of(views);
     const struct tune_prompt *prompt = prompt_parts_now(views);
     int parts = (int)prompt->parts.len;
     if (to.text < parts) {
-        views->prompt_lists[PROMPT_PARTS].cursor = to.text;
-        views->prompt_page = PROMPT_TEXT;
-        views->prompt_lists[PROMPT_TEXT] = (struct tui_list){.count = to.row + 1};
+        screen->lists[PROMPT_PARTS].cursor = to.text;
+        screen->page = PROMPT_TEXT;
+        screen->lists[PROMPT_TEXT] = (struct tui_list){.count = to.row + 1};
         views_say(views, false, "part '%s', line %d", prompt->parts.at[to.text].name, to.row + 1);
     } else {
         int number = call_number(views, parts, to.text);
-        views->prompt_lists[PROMPT_CALLS].cursor = number;
+        screen->lists[PROMPT_CALLS].cursor = number;
         prompt_call_open(views, number);
-        views->prompt_lists[PROMPT_CALL].count = to.row + 1;
+        screen->lists[PROMPT_CALL].count = to.row + 1;
         views_say(views, false, "question %d, line %d", number, to.row + 1);
     }
-    tui_list_go(&views->prompt_lists[views->prompt_page], to.row);
+    tui_list_go(&screen->lists[screen->page], to.row);
 }
 
 void prompt_find(struct views *views, int step, bool from_here) {
@@ -91,7 +94,7 @@ void prompt_find(struct views *views, int step, bool from_here) {
     int text = MIN_OF(MAX_OF(at.text, 0), count - 1), from = from_here ? at.row - step : at.row;
     for (int i = 0; i <= count && seen < MOST_BYTES; i++) {
         struct str whole = text_at(views, text, &own);
-        int row = row_in(whole, buf_str(&views->search), from, step);
+        int row = row_in(views, whole, from, step);
         seen += whole.len;
         if (row >= 0) {
             buf_free(&own);

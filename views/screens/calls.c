@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Questions to models that run now: their answers as they arrive, how long and how much, and a
  * person's own answer to a question that waits for one. The ones that ended are in prompt.c. */
-#include "views/private.h"
+#include "views/screens/workbench.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,6 +11,16 @@
 #define SCISSORS "# ---- your answer stands above this line; below is what is asked ----"
 
 /* ---- which ---------------------------------------------------------------------------------- */
+
+static struct calls *calls_of(const struct views *views) {
+    return &workbench_of(views)->calls;
+}
+
+void calls_forget(struct calls *calls) {
+    source_free(&calls->asked);
+    buf_free(&calls->text);
+    *calls = (struct calls){.here = -1, .read = -1};
+}
 
 static bool runs(const struct tune_call *call) {
     return !call->ended_ms;
@@ -26,7 +36,7 @@ int calls_running(const struct tune_state *state) {
 /* The one that a person went to, else that of the lane that is looked at; -1: neither runs. */
 static int meant(const struct views *views) {
     const struct tune_state *state = views->state;
-    int here = views->call_here;
+    int here = calls_of(views)->here;
     if (here >= 0 && (size_t)here < state->calls.len && runs(&state->calls.at[here]))
         return here;
     for (size_t i = 0; i < state->calls.len && state->lanes.len; i++)
@@ -92,8 +102,8 @@ static void look_at_next(struct views *views, int step) {
     do
         at = (at + step + count) % count;
     while (!runs(&state->calls.at[at]));
-    views->call_here = at;
-    views->pane = PANE_PROPOSAL;
+    calls_of(views)->here = at;
+    workbench_of(views)->pane = PANE_PROPOSAL;
 }
 
 void calls_next(struct views *views, struct str args, struct views_request *request) {
@@ -218,32 +228,35 @@ void calls_draw_live(struct tui_area area, const struct tune_call *call) {
 /* The question itself, to be read by who is to answer it. */
 static void asked_read(struct views *views, int number) {
     const struct tune_call *call = &views->state->calls.at[number];
-    if (views->asked_call == number && views->asked.text)
+    struct calls *calls = calls_of(views);
+    if (calls->read == number && calls->asked.text)
         return;
     char *text = call->prompt && views->model.artefact
                      ? views->model.artefact(views->model.context, call->prompt)
                      : NULL;
-    source_free(&views->asked);
-    buf_clear(&views->asked_text);
-    buf_puts(&views->asked_text, text ? text : "(the prompt cannot be read)\n");
-    source_set(&views->asked, views->asked_text.at);
-    views->asked_call = number;
-    views->panes[PANE_PROPOSAL] = (struct tui_list){0};
+    source_free(&calls->asked);
+    buf_clear(&calls->text);
+    buf_puts(&calls->text, text ? text : "(the prompt cannot be read)\n");
+    source_set(&calls->asked, calls->text.at);
+    calls->read = number;
+    workbench_of(views)->panes[PANE_PROPOSAL] = (struct tui_list){0};
     free(text);
 }
 
 static void draw_asked(struct views *views, struct tui_area area, int number) {
-    struct tui_list *list = &views->panes[PANE_PROPOSAL];
+    struct workbench *bench = workbench_of(views);
+    struct tui_list *list = &bench->panes[PANE_PROPOSAL];
+    const struct source *asked = &bench->calls.asked;
     asked_read(views, number);
     tui_put_short(tui_ink(area, TUI_WAITING), 0, (struct tui_rect){0, 1, 1, area.cols - 2},
                   STR("◆ You answer: i writes it in $EDITOR, p here, or paste it. Asked is:"));
     struct tui_area text = tui_area_part(area, (struct tui_rect){1, 0, area.rows - 1, area.cols});
-    tui_list_fit(list, (int)views->asked.lines.len, text.rows);
+    tui_list_fit(list, (int)asked->lines.len, text.rows);
     for (int row = 0; row < text.rows && list->top + row < list->count; row++) {
-        struct str line = views->asked.lines.at[list->top + row];
+        struct str line = asked->lines.at[list->top + row];
         tui_put(str_starts(line, "#") ? tui_ink(text, TUI_TITLE) : text, row, 1 - views->shift,
                 line);
-        if (list->top + row == list->cursor && views->pane == PANE_PROPOSAL)
+        if (list->top + row == list->cursor && bench->pane == PANE_PROPOSAL)
             tui_say(tui_ink(text, TUI_KEY), row, 0, "›");
     }
     tui_list_draw_bar(list, text);
@@ -275,8 +288,8 @@ static bool lane_has_more(const struct views *views) {
 
 bool calls_draw(struct views *views, struct tui_area area) {
     int number = chosen(views);
-    bool elsewhere =
-        (views->step >= 0 && views->step != (int)views->state->step) || lane_has_more(views);
+    int step = workbench_of(views)->step;
+    bool elsewhere = (step >= 0 && step != (int)views->state->step) || lane_has_more(views);
     if (number < 0 || elsewhere || area.rows < 2)
         return false;
     const struct tune_call *call = &views->state->calls.at[number];
@@ -300,9 +313,9 @@ bool calls_draw(struct views *views, struct tui_area area) {
 
 bool calls_line(const struct views *views, int row, struct str *line) {
     int number = chosen(views);
-    if (number < 0 || !views->state->calls.at[number].waits || views->asked_call != number)
+    if (number < 0 || !views->state->calls.at[number].waits || calls_of(views)->read != number)
         return false;
-    *line = source_line(&views->asked, row + 1);
+    *line = source_line(&calls_of(views)->asked, row + 1);
     return true;
 }
 
@@ -356,10 +369,10 @@ void calls_answer(struct views *views, struct str args, struct views_request *re
         return;
     }
     asked_read(views, number);
-    buf_clear(&views->edit_text);
-    buf_printf(&views->edit_text, "\n\n" SCISSORS "\n\n%s", views->asked_text.at);
+    buf_clear(&views->editing.text);
+    buf_printf(&views->editing.text, "\n\n" SCISSORS "\n\n%s", calls_of(views)->text.at);
     act_open_editor(views, (struct tune_action){.kind = TUNE_ACT_ANSWER, .index = number},
-                    "answer.md", request);
+                    "answer.md", 0, request);
 }
 
 void calls_answer_cut(struct buf *text) {
@@ -380,7 +393,7 @@ void calls_answer_here(struct views *views, struct str args, struct views_reques
 
 static void answer_pasted(struct views *views, struct str text, struct views_request *request) {
     (void)text;
-    answer_with(views, buf_str(&views->edit_text), request);
+    answer_with(views, buf_str(&views->editing.text), request);
 }
 
 bool calls_paste(struct views *views, struct str paste) {
@@ -395,10 +408,10 @@ bool calls_paste(struct views *views, struct str paste) {
             buf_putc(&lines, paste.at[i] == '\r' ? '\n' : paste.at[i]);
         count += !both && (paste.at[i] == '\r' || paste.at[i] == '\n');
     }
-    buf_clear(&views->edit_text);
-    text_sanitise(&views->edit_text, buf_str(&lines));
+    buf_clear(&views->editing.text);
+    text_sanitise(&views->editing.text, buf_str(&lines));
     buf_printf(&say, "Send what was pasted (%d line%s, %s) as the answer to question %d?", count,
-               count == 1 ? "" : "s", show_bytes((double)views->edit_text.len).text, number);
+               count == 1 ? "" : "s", show_bytes((double)views->editing.text.len).text, number);
     views->over.about = number;
     views_ask_confirm(views, "answer", say.at, answer_pasted);
     buf_free(&lines);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Below the notes: which model is asked next and why, and what became of the plans of each model
  * and of each strategy. */
-#include "views/private.h"
+#include "views/inner.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* The summary: what came of the session while nobody looked. It opens by itself when a session is
  * opened that has stopped, and when it stops with nobody at the keys. What is counted is
  * core/tune's. */
-#include "views/private.h"
+#include "views/inner.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,10 +14,32 @@
 /* Columns of the ladder. */
 enum { AT_TEXT = 10, AT_US = 23, AT_BAR = 25, AT_TITLE = 48 };
 
-/*  rows ------------------------------------------------------------------------------------- */
+/* A line of the summary: text, or a rung of the ladder, or what a model of a role cost. */
+struct summary_row {
+    const char *head, *text;   /* text: in full */
+    const char *title, *ratio; /* of a rung; else NULL */
+    double us, share;          /* of a rung: its latency, of the seed kernel's */
+    const char *cells[6];      /* of a model; else NULL */
+    enum tui_role ink;
+    int attempt; /* that it is about, -1 */
+};
+
+struct summary {
+    struct tui_list list;
+    VEC(struct summary_row) rows;
+    struct arena *texts;
+    int64_t seq;
+    bool told; /* the stop was seen */
+};
+
+static struct summary *own(const struct views *views) {
+    return views->own[VIEW_SUMMARY];
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
 
 static struct summary_row *row_add(struct views *views, const char *head, enum tui_role ink) {
-    struct summary_row *row = vec_push(&views->summary);
+    struct summary_row *row = vec_push(&own(views)->rows);
     *row = (struct summary_row){.head = head, .ink = ink, .attempt = -1};
     return row;
 }
@@ -34,14 +56,14 @@ static CC_PRINTF(4, 5) struct summary_row *say(struct views *views, const char *
         if (text.at[i] == '\n')
             text.at[i] = ' ';
     struct summary_row *row = row_add(views, *heading, ink);
-    row->text = arena_strdup(views->summary_texts, text.at ? text.at : "");
+    row->text = arena_strdup(own(views)->texts, text.at ? text.at : "");
     *heading = "";
     buf_free(&text);
     return row;
 }
 
 static const char *keep(struct views *views, struct buf *text) {
-    const char *kept = arena_strdup(views->summary_texts, text->at ? text->at : "");
+    const char *kept = arena_strdup(own(views)->texts, text->at ? text->at : "");
     buf_clear(text);
     return kept;
 }
@@ -60,7 +82,7 @@ static void rung_add(struct views *views, const char **heading, const struct tun
     if (!attempt->modelled && isfinite(attempt->interval.low) && isfinite(attempt->interval.high))
         buf_printf(&text, "  %.2f-%.2f", attempt->interval.low, attempt->interval.high);
     row->ratio = keep(views, &text);
-    row->title = arena_strdup(views->summary_texts, title);
+    row->title = arena_strdup(own(views)->texts, title);
     row->attempt = attempt->id;
     row->share = attempt->latency_us / views->state->attempts.at[0].latency_us;
     row->us = attempt->latency_us;
@@ -210,13 +232,19 @@ static void add_cost(struct views *views, const struct tune_summary *summary) {
     buf_free(&text);
 }
 
+static void forget_rows(struct summary *summary) {
+    vec_free(&summary->rows);
+    arena_free(summary->texts);
+    summary->texts = NULL;
+}
+
 static void collect(struct views *views) {
     struct tune_summary summary;
-    if (views->summary_texts && views->summary_seq == views->state->seq)
+    if (own(views)->texts && own(views)->seq == views->state->seq)
         return;
-    summary_forget(views);
-    views->summary_texts = arena_new();
-    views->summary_seq = views->state->seq;
+    forget_rows(own(views));
+    own(views)->texts = arena_new();
+    own(views)->seq = views->state->seq;
     tune_summary_make(views->state, &summary);
     add_best(views);
     add_ladder(views, &summary);
@@ -226,13 +254,7 @@ static void collect(struct views *views) {
     tune_summary_free(&summary);
 }
 
-void summary_forget(struct views *views) {
-    vec_free(&views->summary);
-    arena_free(views->summary_texts);
-    views->summary_texts = NULL;
-}
-
-/*  drawing ---------------------------------------------------------------------------------- */
+/* ---- drawing -------------------------------------------------------------------------------- */
 
 static void draw_rung(struct tui_area area, int line, const struct summary_row *row) {
     tui_say(tui_ink(area, TUI_STRONG), line, AT_TEXT, "#%d", row->attempt);
@@ -258,7 +280,8 @@ static void draw_cells(struct tui_area area, int line, const struct summary_row 
         tui_say_right(ink, line, area.cols - right[i], "%s", row->cells[i]);
 }
 
-static void draw_row(struct tui_area area, int line, const struct summary_row *row) {
+static void draw_row(struct views *views, struct tui_area area, int line, int index) {
+    const struct summary_row *row = &own(views)->rows.at[index];
     tui_say(tui_ink(area, TUI_TITLE), line, 1, "%s", row->head);
     if (row->ratio)
         draw_rung(area, line, row);
@@ -269,9 +292,14 @@ static void draw_row(struct tui_area area, int line, const struct summary_row *r
                       (struct tui_rect){0, AT_TEXT, 1, area.cols - AT_TEXT - 1}, str_of(row->text));
 }
 
+static const struct summary_row *row_here(const struct views *views) {
+    const struct summary *summary = own(views);
+    int row = summary->list.cursor;
+    return row >= 0 && (size_t)row < summary->rows.len ? &summary->rows.at[row] : NULL;
+}
+
 /* Rows are one line each; the one under the cursor is told in full below. */
-void summary_draw(struct views *views, struct tui_area area) {
-    struct tui_area body = chrome_screen(views, area);
+static void summary_draw(struct views *views, struct tui_area body) {
     struct buf note = {0};
     collect(views);
     tune_budget_print(&note, TUNE_BUDGET_ROUNDS, views->state->budgets[TUNE_BUDGET_ROUNDS].spent);
@@ -281,56 +309,69 @@ void summary_draw(struct views *views, struct tui_area area) {
     struct tui_area inside =
         tui_frame(tui_area_part(body, upper), true, "what came of it", note.at);
     struct tui_area detail = tui_frame(tui_area_part(body, lower), false, "in full", "");
-    struct tui_list *list = &views->summary_list;
-    tui_list_fit(list, (int)views->summary.len, inside.rows);
-    views->list_spot = (struct tui_rect){inside.row, inside.col, inside.rows, inside.cols};
-    for (int line = 0; line < inside.rows && list->top + line < list->count; line++) {
-        draw_row(inside, line, &views->summary.at[list->top + line]);
-        if (list->top + line == list->cursor)
-            tui_lay_paper(inside, (struct tui_rect){line, 0, 1, inside.cols}, TUI_PAPER_CURSOR);
-    }
-    tui_list_draw_bar(list, inside);
-    if (list->cursor >= 0 && (size_t)list->cursor < views->summary.len)
-        tui_put_wrapped(
-            tui_area_part(detail, (struct tui_rect){0, 1, detail.rows, detail.cols - 2}), 0,
-            str_of(views->summary.at[list->cursor].text));
+    rows_draw(views, inside, &own(views)->list, (int)own(views)->rows.len, draw_row);
+    struct tui_rect text = {0, 1, detail.rows, detail.cols - 2};
+    if (row_here(views))
+        tui_put_wrapped(tui_area_part(detail, text), 0, str_of(row_here(views)->text));
     buf_free(&note);
 }
 
-struct str summary_line(const void *data, int row) {
+static struct str summary_line(const void *data, int row) {
     const struct views *views = data;
-    bool there = row >= 0 && (size_t)row < views->summary.len;
-    return str_of(there ? views->summary.at[row].text : "");
+    bool there = row >= 0 && (size_t)row < own(views)->rows.len;
+    return str_of(there ? own(views)->rows.at[row].text : "");
 }
 
 /* Enter shows the attempt a row is about beside its parent. */
-void summary_enter(struct views *views, struct views_request *request) {
+static void summary_enter(struct views *views, struct views_request *request) {
+    const struct summary_row *row = row_here(views);
     (void)request;
-    int line = views->summary_list.cursor;
-    int id = line >= 0 && (size_t)line < views->summary.len ? views->summary.at[line].attempt : -1;
-    const struct tune_attempt *attempt = tune_state_attempt(views->state, id);
-    if (!attempt) {
+    if (!row || !tune_state_attempt(views->state, row->attempt))
         views_say(views, false, "this line is about no attempt");
-        return;
-    }
-    views->marks[1] = id;
-    views->marks[0] = attempt->parent >= 0 ? attempt->parent : id;
-    views_show(views, VIEW_DIFF);
+    else
+        history_compare(views, row->attempt);
 }
 
-/*  when it opens ---------------------------------------------------------------------------- */
+/* ---- when it opens -------------------------------------------------------------------------- */
 
 bool summary_is_due(const struct tune_state *state) {
     return state && state->wait == TUNE_WAIT_STOPPED && state->attempts.len;
 }
 
-void summary_follow(struct views *views) {
+/* Opens when the loop stops and nobody is there. */
+static void summary_follow(struct views *views) {
     bool due = summary_is_due(views->state);
     bool away = views->now_ms - views->touched_ms >= AWAY_MS && views->touched_ms;
     if (!views->touched_ms)
         views->touched_ms = views->now_ms;
-    if (due && !views->summary_told && away && views->view == VIEW_WORKBENCH &&
+    if (due && !own(views)->told && away && views->view == VIEW_WORKBENCH &&
         views->over.is == OVERLAY_NONE)
         views_show(views, VIEW_SUMMARY);
-    views->summary_told = due && (views->summary_told || away || views->view == VIEW_SUMMARY);
+    own(views)->told = due && (own(views)->told || away || views->view == VIEW_SUMMARY);
 }
+
+static struct tui_list *summary_list(struct views *views) {
+    return &own(views)->list;
+}
+
+static void summary_forget(struct views *views) {
+    forget_rows(own(views));
+    own(views)->list = (struct tui_list){0};
+    own(views)->told = true;
+}
+
+const struct screen summary_screen = {
+    .name = "summary",
+    .about = "what came of it; Enter: the attempt, 1: the workbench",
+    .command = {"summary", "",
+                "what came of it: best, ladder, what failed, what was learnt, what it cost",
+                WHERE_TUNING, PLACE_OPEN, TUNE_ACTIONS, NULL, NULL, NULL},
+    .key = "b",
+    .size = sizeof(struct summary),
+    .forget = summary_forget,
+    .draw = summary_draw,
+    .follow = summary_follow,
+    .list = summary_list,
+    .line_of = summary_line,
+    .enter = summary_enter,
+};

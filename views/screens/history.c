@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Screen 7: every attempt as a tree, or the fastest first. The order is worked out when the session
  * changed, not when a frame is drawn. */
-#include "views/private.h"
+#include "views/inner.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,15 +9,27 @@
 
 #define MAX_DEPTH 40
 
+struct history {
+    struct tui_list list;
+    VEC(int) rows; /* attempt ids in the order shown */
+    VEC(uint8_t) depth;
+    int64_t seq;
+    bool by_latency;
+};
+
+static struct history *own(const struct views *views) {
+    return views->own[VIEW_HISTORY];
+}
+
 /* Rows of other agents follow the attempts: row -2 - i is import i. */
 #define IMPORT_ROW(index) (-2 - (index))
 
 static int row_at(const struct views *views, int row) {
-    return row >= 0 && (size_t)row < views->history.len ? views->history.at[row] : -1;
+    return row >= 0 && (size_t)row < own(views)->rows.len ? own(views)->rows.at[row] : -1;
 }
 
-int history_attempt(const struct views *views) {
-    return MAX_OF(row_at(views, views->history_list.cursor), -1);
+static int history_attempt(const struct views *views) {
+    return MAX_OF(row_at(views, own(views)->list.cursor), -1);
 }
 
 static const struct tune_import *import_at(const struct views *views, int row) {
@@ -34,18 +46,18 @@ static const char *title_of(const struct tune_attempt *attempt) {
 }
 
 /* What a search looks through: the plan, as the row shows it. */
-struct str history_line(const void *data, int row) {
+static struct str history_line(const void *data, int row) {
     const struct views *views = data;
-    bool there = row >= 0 && (size_t)row < views->history.len;
+    bool there = row >= 0 && (size_t)row < own(views)->rows.len;
     const struct tune_attempt *attempt =
-        there ? tune_state_attempt(views->state, views->history.at[row]) : NULL;
+        there ? tune_state_attempt(views->state, own(views)->rows.at[row]) : NULL;
     const struct tune_import *import = import_at(views, row);
     return str_of(attempt ? title_of(attempt) : import && import->title ? import->title : "");
 }
 
 static void push(struct views *views, int id, int depth) {
-    *vec_push(&views->history) = id;
-    *vec_push(&views->history_depth) = (uint8_t)MIN_OF(depth, MAX_DEPTH);
+    *vec_push(&own(views)->rows) = id;
+    *vec_push(&own(views)->depth) = (uint8_t)MIN_OF(depth, MAX_DEPTH);
 }
 
 /* Children follow their parent, one step to the right. A parent always has the smaller number. */
@@ -83,42 +95,28 @@ static int by_latency(const void *a, const void *b, void *data) {
     return p < q ? -1 : p > q ? 1 : x - y;
 }
 
-void history_order(struct views *views) {
+static void history_order(struct views *views) {
     struct tune_state const *state = views->state;
-    if (views->history_seq == state->seq && views->history_seq >= 0)
+    struct history *history = own(views);
+    if (history->seq == state->seq && history->seq >= 0)
         return;
-    int here = row_at(views, views->history_list.cursor);
-    views->history_seq = state->seq;
-    views->history.len = views->history_depth.len = 0;
+    int here = row_at(views, history->list.cursor);
+    history->seq = state->seq;
+    history->rows.len = history->depth.len = 0;
     push_tree(views);
-    if (views->history_by_latency && views->history.len) {
+    if (history->by_latency && history->rows.len) {
         union {
             const struct tune_state *in;
             void *out;
         } data = {state};
-        qsort_r(views->history.at, views->history.len, sizeof(int), by_latency, data.out);
-        memset(views->history_depth.at, 0, views->history_depth.len);
+        qsort_r(history->rows.at, history->rows.len, sizeof(int), by_latency, data.out);
+        memset(history->depth.at, 0, history->depth.len);
     }
     for (size_t i = 0; i < state->imports.len; i++)
         push(views, IMPORT_ROW((int)i), 0);
-    for (size_t i = 0; i < views->history.len; i++)
-        if (views->history.at[i] == here)
-            views->history_list.cursor = (int)i;
-}
-
-static const struct {
-    const char *glyph;
-    enum tui_role role;
-} looks[TUNE_STATUSES] = {
-    [TUNE_STATUS_OPEN] = {"▶", TUI_ACTIVE},  [TUNE_STATUS_KEEP] = {"✓", TUI_GOOD},
-    [TUNE_STATUS_REVERT] = {"↓", TUI_WARN},  [TUNE_STATUS_INCONCLUSIVE] = {"=", TUI_DIM},
-    [TUNE_STATUS_FAILED] = {"✗", TUI_BAD},   [TUNE_STATUS_REJECTED] = {"×", TUI_DIM},
-    [TUNE_STATUS_SUSPECT] = {"!", TUI_WARN},
-};
-
-const char *history_glyph(enum tune_status status, enum tui_role *role) {
-    *role = looks[status].role;
-    return looks[status].glyph;
+    for (size_t i = 0; i < history->rows.len; i++)
+        if (history->rows.at[i] == here)
+            history->list.cursor = (int)i;
 }
 
 static void draw_verdict(struct tui_area area, int row, int col,
@@ -148,8 +146,8 @@ enum {
     COL_TITLE = 59
 };
 
-static void draw_row(struct views *views, struct tui_area area, int row,
-                     const struct tune_attempt *attempt, int depth) {
+static void draw_attempt(struct views *views, struct tui_area area, int row,
+                         const struct tune_attempt *attempt, int depth) {
     const struct tune_state *state = views->state;
     bool incumbent = attempt->id == state->incumbent, best = attempt->id == state->best;
     bool in_beam = state->beam.len > 1 && tune_beam_has(state, attempt->id);
@@ -161,8 +159,8 @@ static void draw_row(struct views *views, struct tui_area area, int row,
             : in_beam   ? "•"
                         : " ");
     tui_say(strong, row, COL_ID, "#%d", attempt->id);
-    tui_say(tui_ink(area, looks[attempt->status].role), row, COL_STATUS, "%s %s",
-            looks[attempt->status].glyph,
+    tui_say(tui_ink(area, rows_status_look(attempt->status).role), row, COL_STATUS, "%s %s",
+            rows_status_look(attempt->status).glyph,
             attempt->id == 0 ? "seed" : tune_status_word(attempt->status));
     draw_verdict(area, row, COL_VERDICT, &attempt->verdict);
     tui_say_right(strong, row, COL_LATENCY, "%s", show_latency(attempt->latency_us).text);
@@ -177,7 +175,7 @@ static void draw_row(struct views *views, struct tui_area area, int row,
         col = tui_say(tui_ink(area, TUI_FRAME), row, col, i + 1 == depth ? "└ " : "  ");
     struct str title = str_of(title_of(attempt));
     tui_put_short(strong, row, (struct tui_rect){0, col, 1, area.cols - col - 1}, title);
-    mark_found(views, area, row, col, title);
+    find_mark(views, area, row, col, title);
 }
 
 /* Another agent's attempt: nothing that can be marked, compared or gone back to. */
@@ -186,7 +184,7 @@ static void draw_import(struct views *views, struct tui_area area, int row,
     struct tui_area dim = tui_ink(area, TUI_DIM);
     tui_say(dim, row, COL_ID, "-");
     struct tui_rect status = {0, COL_STATUS, 1, COL_LATENCY - COL_STATUS - 9};
-    tui_put_short(tui_ink(area, looks[import->is].role), row, status,
+    tui_put_short(tui_ink(area, rows_status_look(import->is).role), row, status,
                   str_of(import->status ? import->status : tune_status_word(import->is)));
     tui_say_right(dim, row, COL_LATENCY, "%s", show_latency(import->latency_us).text);
     if (!isnan(import->speedup))
@@ -196,7 +194,7 @@ static void draw_import(struct views *views, struct tui_area area, int row,
              import->title ? " · " : "", import->agent ? import->agent : "");
     tui_put_short(dim, row, (struct tui_rect){0, COL_TITLE, 1, area.cols - COL_TITLE - 1},
                   str_of(title));
-    mark_found(views, area, row, COL_TITLE, str_of(title));
+    find_mark(views, area, row, COL_TITLE, str_of(title));
 }
 
 static void draw_import_detail(struct tui_area area, const struct tune_import *import) {
@@ -254,7 +252,7 @@ static void draw_sparkline(struct views *views, struct tui_area area) {
 /* Why the attempt under the cursor got its verdict. */
 static void draw_detail(struct views *views, struct tui_area area) {
     const struct tune_attempt *attempt = tune_state_attempt(views->state, history_attempt(views));
-    const struct tune_import *import = import_at(views, views->history_list.cursor);
+    const struct tune_import *import = import_at(views, own(views)->list.cursor);
     if (import)
         draw_import_detail(area, import);
     if (!attempt)
@@ -340,11 +338,19 @@ static void draw_below(struct views *views, struct tui_area area) {
     siblings_draw(views, tui_area_part(below, (struct tui_rect){5, 0, 1, below.cols}));
 }
 
-void history_draw(struct views *views, struct tui_area area) {
-    struct tui_area body = chrome_screen(views, area);
+static void draw_row(struct views *views, struct tui_area area, int row, int index) {
+    const struct history *history = own(views);
+    const struct tune_attempt *attempt = tune_state_attempt(views->state, history->rows.at[index]);
+    if (attempt)
+        draw_attempt(views, area, row, attempt, history->depth.at[index]);
+    else if (import_at(views, index))
+        draw_import(views, area, row, import_at(views, index));
+}
+
+static void history_draw(struct views *views, struct tui_area body) {
+    struct history *history = own(views);
     int detail = body.rows < 18 ? 0 : lanes_may(views) ? 8 : 7;
     history_order(views);
-    draw_sparkline(views, tui_area_part(area, (struct tui_rect){2, 0, 1, area.cols}));
     struct tui_rect table = {0, 0, body.rows - detail, body.cols};
     struct tui_area inside =
         tui_frame(tui_area_part(body, table), true, "attempts",
@@ -352,26 +358,115 @@ void history_draw(struct views *views, struct tui_area area) {
                                      "F faster"
                                    : "C compiles  R right  E credible  F faster");
     draw_head(inside);
-    struct tui_rect rows = {1, 0, inside.rows - 1, inside.cols};
-    struct tui_area list = tui_area_part(inside, rows);
-    views->list_spot = (struct tui_rect){list.row, list.col, list.rows, list.cols};
-    tui_list_fit(&views->history_list, (int)views->history.len, list.rows);
-    for (int row = 0; row < list.rows && views->history_list.top + row < (int)views->history.len;
-         row++) {
-        int at = views->history_list.top + row;
-        const struct tune_attempt *attempt =
-            tune_state_attempt(views->state, views->history.at[at]);
-        if (attempt)
-            draw_row(views, list, row, attempt, views->history_depth.at[at]);
-        else if (import_at(views, at))
-            draw_import(views, list, row, import_at(views, at));
-        if (at == views->history_list.cursor)
-            tui_lay_paper(list, (struct tui_rect){row, 0, 1, list.cols}, TUI_PAPER_CURSOR);
-    }
-    tui_list_draw_bar(&views->history_list, list);
-    if (views->history.len == 0)
+    struct tui_area list =
+        tui_area_part(inside, (struct tui_rect){1, 0, inside.rows - 1, inside.cols});
+    rows_draw(views, list, &history->list, (int)history->rows.len, draw_row);
+    if (history->rows.len == 0)
         tui_say(tui_ink(list, TUI_DIM), 1, 2, "no attempts yet; s starts the loop");
     if (detail)
         draw_below(views, tui_area_part(
                               body, (struct tui_rect){body.rows - detail, 0, detail, body.cols}));
 }
+
+/* ---- what the keys do ----------------------------------------------------------------------- */
+
+void history_compare(struct views *views, int id) {
+    const struct tune_attempt *attempt = tune_state_attempt(views->state, id);
+    views->marks[1] = id;
+    views->marks[0] = attempt && attempt->parent >= 0 ? attempt->parent : id;
+    views_show(views, VIEW_DIFF);
+}
+
+static void history_enter(struct views *views, struct views_request *request) {
+    (void)request;
+    history_compare(views, history_attempt(views));
+}
+
+static void do_mark(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    int id = history_attempt(views), *marks = views->marks;
+    if (marks[0] == id || marks[1] == id) {
+        int other = marks[0] == id ? marks[1] : marks[0];
+        marks[0] = other;
+        marks[1] = -1;
+    } else {
+        marks[marks[0] < 0 ? 0 : 1] = id;
+    }
+    tui_list_move(&own(views)->list, TUI_MOVE_DOWN);
+}
+
+static void do_compare(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    int id = history_attempt(views);
+    const struct tune_attempt *attempt = tune_state_attempt(views->state, id);
+    if (views->marks[0] < 0 && attempt)
+        views->marks[0] = attempt->parent >= 0 ? attempt->parent : 0;
+    if (views->marks[1] < 0)
+        views->marks[1] = id;
+    views_show(views, VIEW_DIFF);
+}
+
+static void do_view(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    kernel_show(views, history_attempt(views), 0);
+}
+
+static void do_order(struct views *views, struct str args, struct views_request *request) {
+    struct history *history = own(views);
+    (void)args;
+    (void)request;
+    history->by_latency = !history->by_latency;
+    history->seq = -1;
+    views_say(views, false, history->by_latency ? "fastest first" : "as a tree");
+}
+
+static bool two_there(const struct views *views) {
+    return views->state->attempts.len > 1;
+}
+
+static struct tui_list *history_list(struct views *views) {
+    return &own(views)->list;
+}
+
+static void history_forget(struct views *views) {
+    struct history *history = own(views);
+    vec_free(&history->rows);
+    vec_free(&history->depth);
+    history->list = (struct tui_list){0};
+    history->seq = -1;
+}
+
+#define NONE TUNE_ACTIONS
+static const struct command commands[] = {
+    {"mark", "mark", "mark an attempt; two marked ones are compared", WHERE_OWN, PLACE_BACK, NONE,
+     do_mark, NULL, NULL},
+    {"compare", "compare", "show two attempts side by side", WHERE_OWN, PLACE_BACK, NONE,
+     do_compare, two_there, NULL},
+    {"view", "view", "show the attempt's kernel", WHERE_OWN, PLACE_BACK, NONE, do_view, NULL, NULL},
+    {"order", "order", "as a tree, or fastest first", WHERE_OWN, PLACE_BACK, NONE, do_order, NULL,
+     NULL},
+};
+
+const struct screen history_screen = {
+    .name = "history",
+    .about = "every attempt; nothing is ever deleted",
+    .command = {"history", "", "screen 7: every attempt, and going back to one", WHERE_TUNING,
+                PLACE_OPEN, NONE, NULL, NULL, NULL},
+    .key = "7",
+    .takes = "approve",
+    .keys = "Space mark\nc compare\no order\nv view\nn next-match\nN previous-match\n",
+    .commands = commands,
+    .n_commands = COUNT_OF(commands),
+    .size = sizeof(struct history),
+    .open = history_forget,
+    .forget = history_forget,
+    .draw = history_draw,
+    .above = draw_sparkline,
+    .list = history_list,
+    .line_of = history_line,
+    .enter = history_enter,
+    .attempt = history_attempt,
+};

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A difference on the screen: heads of hunks, lines with sign and number, words that changed. */
+#include "views/inner.h"
+
+#include <stdio.h>
+
+static bool is_left(const struct tune_candidate *candidate, int hunk) {
+    return candidate && hunk >= 0 && (size_t)hunk < candidate->hunks.len &&
+           candidate->hunks.at[hunk].left;
+}
+
+static void draw_head(struct tui_area area, int row, const struct diff_shown *shown,
+                      const struct diff_row *at) {
+    const struct tune_candidate *candidate = shown->candidate;
+    bool here = shown->hunk == at->hunk, left = is_left(candidate, at->hunk);
+    struct tui_area look = tui_ink(area, here ? TUI_STRONG : TUI_HUNK);
+    if (here) {
+        look = tui_paper(look, TUI_PAPER_CURSOR);
+        tui_fill(look, (struct tui_rect){row, 0, 1, area.cols}, " ");
+    }
+    int col = tui_say(look, row, 0, "%s @@ %d → %d", here ? "›" : " ", at->old_line, at->new_line);
+    if (!candidate)
+        return;
+    char told[48];
+    snprintf(told, sizeof told, "hunk %d/%d %s", at->hunk + 1, (int)shown->diff->n_hunks,
+             left ? "✗ left out" : "✓");
+    int right = area.cols - 1 - (int)text_columns(str_of(told));
+    tui_say(tui_ink(look, left ? TUI_BAD : TUI_GOOD), row, right, "%s", told);
+    if (left && candidate->hunks.at[at->hunk].why)
+        tui_put_short(tui_ink(look, TUI_DIM), row,
+                      (struct tui_rect){0, col + 2, 1, MAX_OF(right - col - 4, 0)},
+                      str_of(candidate->hunks.at[at->hunk].why));
+}
+
+struct side {
+    struct tui_area area;
+    const struct source *source;
+    int line, other_line;
+    const struct source *other;
+    bool added, left;
+};
+
+/* One line of a difference: number, sign, text, and the words that differ. */
+static void draw_side(struct views *views, const struct side *side, int row) {
+    struct tui_area area = side->area;
+    struct str text = source_line(side->source, side->line);
+    enum tui_role ink = side->left ? TUI_DIM : side->added ? TUI_ADDED : TUI_REMOVED;
+    enum tui_role paper = side->left    ? TUI_PLAIN
+                          : side->added ? TUI_PAPER_ADDED
+                                        : TUI_PAPER_REMOVED;
+    struct tui_area ground = tui_paper(area, paper);
+    tui_fill(ground, (struct tui_rect){row, 5, 1, area.cols - 5}, " ");
+    tui_say_right(tui_ink(area, ink), row, 4, "%d", side->line);
+    tui_say(tui_ink(ground, ink), row, 5, side->added ? "+" : "-");
+    struct tui_area rest = tui_area_part(ground, (struct tui_rect){row, 7, 1, area.cols - 7});
+    if (side->left)
+        tui_put(tui_ink(rest, TUI_DIM), 0, -views->shift, text);
+    else
+        source_draw_line(rest, 0, views->shift, text, side->source->quote.at[side->line - 1]);
+    size_t start, end, other_end;
+    if (side->other_line && !side->left &&
+        diff_words(text, source_line(side->other, side->other_line), &start, &end, &other_end) &&
+        end > start) {
+        int col = (int)text_columns((struct str){text.at, start}) - views->shift;
+        int width = (int)text_columns((struct str){text.at + start, end - start});
+        tui_lay_paper(rest, (struct tui_rect){0, col, 1, width},
+                      side->added ? TUI_PAPER_ADDED_WORD : TUI_PAPER_REMOVED_WORD);
+    }
+    find_mark(views, rest, 0, -views->shift, text);
+}
+
+static void draw_same(struct views *views, struct tui_area area, int row,
+                      const struct source *source, int line) {
+    struct str text = source_line(source, line);
+    tui_say_right(tui_ink(area, TUI_LINE_NUMBER), row, 4, "%d", line);
+    struct tui_area rest = tui_area_part(area, (struct tui_rect){row, 7, 1, area.cols - 7});
+    source_draw_line(rest, 0, views->shift, text, source->quote.at[line - 1]);
+    find_mark(views, rest, 0, -views->shift, text);
+}
+
+static void draw_unified(struct views *views, struct tui_area area, int row, struct diff *diff,
+                         const struct diff_row *at, bool left) {
+    if (at->kind == DIFF_SAME) {
+        draw_same(views, area, row, &diff->new_, at->new_line);
+        return;
+    }
+    bool added = at->kind == DIFF_ADDED;
+    const struct side side = {
+        area,      added ? &diff->new_ : &diff->old, added ? at->new_line : at->old_line,
+        at->other, added ? &diff->old : &diff->new_, added,
+        left};
+    draw_side(views, &side, row);
+}
+
+static void draw_sides(struct views *views, struct tui_area area, int row, struct diff *diff,
+                       const struct diff_row *at, bool left) {
+    int half = area.cols / 2;
+    struct tui_area one = tui_area_part(area, (struct tui_rect){0, 0, area.rows, half});
+    struct tui_area two =
+        tui_area_part(area, (struct tui_rect){0, half, area.rows, area.cols - half});
+    if (at->kind == DIFF_SAME) {
+        draw_same(views, one, row, &diff->old, at->old_line);
+        draw_same(views, two, row, &diff->new_, at->new_line);
+        return;
+    }
+    bool pair = at->kind == DIFF_CHANGED;
+    const struct side a = {one,         &diff->old, at->old_line, pair ? at->new_line : 0,
+                           &diff->new_, false,      left};
+    const struct side b = {two,        &diff->new_, at->new_line, pair ? at->old_line : 0,
+                           &diff->old, true,        left};
+    if (at->old_line)
+        draw_side(views, &a, row);
+    if (at->new_line)
+        draw_side(views, &b, row);
+}
+
+/* While hunks are gone through, the one under the cursor stays in sight. */
+static void follow_hunk(const struct diff_shown *shown, bool sides) {
+    const struct diff *diff = shown->diff;
+    size_t count = sides ? diff->sides.len : diff->unified.len;
+    const struct diff_row *rows = sides ? diff->sides.at : diff->unified.at;
+    for (size_t i = 0; i < count && shown->hunk >= 0; i++)
+        if (rows[i].kind == DIFF_HEAD && rows[i].hunk == shown->hunk)
+            shown->list->cursor = shown->list->top = (int)i;
+}
+
+void diff_draw(struct views *views, struct tui_area area, const struct diff_shown *shown) {
+    struct diff *diff = shown->diff;
+    struct tui_list *list = shown->list;
+    bool sides = views->side_by_side && area.cols >= 60;
+    size_t count = sides ? diff->sides.len : diff->unified.len;
+    const struct diff_row *rows = sides ? diff->sides.at : diff->unified.at;
+    follow_hunk(shown, views->side_by_side);
+    tui_list_fit(list, (int)count, area.rows);
+    for (int row = 0; row < area.rows && list->top + row < list->count; row++) {
+        const struct diff_row *at = &rows[list->top + row];
+        bool left = is_left(shown->candidate, at->hunk);
+        if (at->kind == DIFF_HEAD)
+            draw_head(area, row, shown, at);
+        else if (sides)
+            draw_sides(views, area, row, diff, at, left);
+        else
+            draw_unified(views, area, row, diff, at, left);
+        if (list->top + row == list->cursor && shown->hunk < 0)
+            tui_say(tui_ink(area, TUI_KEY), row, at->kind == DIFF_HEAD ? 0 : 4, "›");
+    }
+    tui_list_draw_bar(list, area);
+}
+
+struct str diff_line(const struct diff *diff, bool sides, int row) {
+    size_t count = sides ? diff->sides.len : diff->unified.len;
+    if (row < 0 || (size_t)row >= count)
+        return STR("");
+    const struct diff_row *at = sides ? &diff->sides.at[row] : &diff->unified.at[row];
+    return at->new_line ? source_line(&diff->new_, at->new_line)
+                        : source_line(&diff->old, at->old_line);
+}

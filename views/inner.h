@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the screens share: how one is described, what all of them may look at, and how the rows and
+ * lines are drawn that several have in common. A screen's own state is in its own file. */
+#ifndef HONE_VIEWS_INNER_H
+#define HONE_VIEWS_INNER_H
+
+#include "views/diff.h"
+#include "views/format.h"
+#include "views/source.h"
+#include "views/views.h"
+
+#define VIEWS_MIN_ROWS 24
+#define VIEWS_MIN_COLS 80
+
+enum view_id {
+#define SCREEN(id, name) VIEW_##id,
+#include "views/screens.def"
+#undef SCREEN
+    VIEW_COUNT
+};
+
+/* ---- commands ------------------------------------------------------------------------------- */
+
+/* Where a command is possible. */
+enum command_where {
+    WHERE_OWN,        /* on the screen whose table has it */
+    WHERE_EVERYWHERE, /* also without a session */
+    WHERE_TUNING,     /* wherever there is a session */
+    WHERE_TAKEN,      /* on the screens that take it by its name */
+    WHERE_ENTERS,     /* on those that open something with Enter */
+    WHERE_EDITS,      /* on those that have something to edit */
+};
+
+/* Its place in the line of keys. Of equal ones those of all screens come first, then those of the
+ * screen, in the order of their tables. */
+enum command_place {
+    PLACE_OWN_FIRST, /* the screen's own where they lead */
+    PLACE_DECIDE,
+    PLACE_LOOK,
+    PLACE_LOOP,
+    PLACE_EDIT,
+    PLACE_REFUSE,
+    PLACE_BACK,
+    PLACE_OPEN,
+    PLACE_RIGHT, /* at the right edge, always */
+};
+
+typedef void command_fn(struct views *views, struct str args, struct views_request *request);
+struct command {
+    const char *name, *hint, *help; /* hint: in the line of keys, "" for none */
+    enum command_where where;
+    enum command_place place;
+    enum tune_action_kind action; /* that it needs; TUNE_ACTIONS: none */
+    command_fn *run;              /* NULL: does the action, or opens the screen it belongs to */
+    bool (*can)(const struct views *views); /* NULL: always */
+    /* The hint as things are now; empty: not shown. NULL: as it stands. */
+    void (*says)(const struct views *views, struct buf *out);
+};
+/* The table of all screens, then screen by screen its opening and its own; NULL past the last. */
+const struct command *command_at(size_t index);
+const struct command *command_find(struct str name);
+bool command_exists(const char *name);
+bool command_is_here(const struct views *views, const struct command *command);
+bool command_can(const struct views *views, const struct command *command);
+void command_run(struct views *views, const struct command *command, struct str args,
+                 struct views_request *request);
+/* Runs a whole line "name arguments". */
+void command_line(struct views *views, struct str line, struct views_request *request);
+/* help.c: the list of all commands with their keys. The built-in keys are added to *bindings. */
+void help_open(struct views *views);
+bool help_bind(struct tui_bindings *bindings, struct err *err) CC_MUST_USE;
+
+/* ---- screens -------------------------------------------------------------------------------- */
+
+/* A screen: one structure in its file, and one line in screens.def. What is NULL it has not.
+ * Hooks of keys and mouse return whether they took the event. */
+struct screen {
+    const char *name, *about; /* the name is also where its keys are bound */
+    struct command command;   /* that opens it */
+    const char *key;          /* of that, everywhere */
+    const char *takes;        /* names of WHERE_TAKEN commands, with blanks between */
+    const char *keys;         /* "Space mark\n...": on this screen, whoever has the command */
+    const struct command *commands;
+    size_t n_commands;
+    bool own_first;     /* its own commands lead the line of keys */
+    size_t size;        /* bytes of its private state, views->own[]; zeroed at first */
+    bool draws_all;     /* draw() gets the whole terminal: head and keys are its own business */
+    const char *enters; /* the hint of Enter; NULL: "open" */
+
+    void (*open)(struct views *views);   /* once, on the zeroed state */
+    void (*forget)(struct views *views); /* another session is looked at, or none: frees */
+    void (*draw)(struct views *views, struct tui_area area);
+    void (*above)(struct views *views, struct tui_area row); /* the row below the title */
+    void (*follow)(struct views *views);       /* before each frame, whatever screen shows */
+    void (*leave)(struct views *views);        /* another one is shown, or it anew */
+    bool (*moving)(const struct views *views); /* something moves by itself */
+    int (*page)(const struct views *views);    /* which of its pages shows */
+
+    struct tui_list *(*list)(struct views *views); /* what the movement keys move */
+    void (*moved)(struct views *views, enum tui_move how);
+    struct str (*line_of)(const void *views, int row); /* of the list, for searching */
+    /* Searching that goes beyond the list; here: the row under the cursor counts, too. */
+    void (*find)(struct views *views, int step, bool here);
+    bool (*move)(struct views *views, enum tui_move how);
+    bool (*sideways)(struct views *views, int step); /* -1 or 1 */
+    bool (*back)(struct views *views);               /* closes something of it */
+    bool (*click)(struct views *views, const struct tui_event *event);
+    bool (*wheel)(struct views *views, const struct tui_event *event);
+    void (*enter)(struct views *views, struct views_request *request);
+    void (*edit)(struct views *views, struct views_request *request);
+    bool (*can_edit)(const struct views *views);
+    int (*attempt)(const struct views *views); /* under the cursor; -1: none */
+    /* While it is in a mode: the command of a key, before all others; and keys and hints in turn
+     * that show instead of the commands, NULL at the end. */
+    const char *(*mode_key)(const struct views *views, struct tui_key key);
+    const char *const *(*mode_hints)(const struct views *views);
+};
+#define SCREEN(id, name) extern const struct screen name##_screen;
+#include "views/screens.def"
+#undef SCREEN
+const struct screen *screen_at(enum view_id id);
+const struct screen *screen_here(const struct views *views);
+
+/* ---- what lies over one --------------------------------------------------------------------- */
+
+enum overlay {
+    OVERLAY_NONE,
+    OVERLAY_MENU,
+    OVERLAY_LINE,
+    OVERLAY_NOTE,
+    OVERLAY_CONFIRM,
+    OVERLAY_QUESTION
+};
+
+/* Goes on when an overlay is answered: with the text, or the chosen number as text. */
+typedef void views_answer_fn(struct views *views, struct str text, struct views_request *request);
+
+struct over {
+    enum overlay is;
+    struct tui_menu menu;
+    VEC(struct tui_menu_row) rows;
+    struct arena *texts; /* of the rows */
+    char menu_title[64], title[64];
+    struct buf text;             /* what a confirmation or a note explains */
+    struct tui_field line, note; /* the ':' and '/' line; the popup */
+    struct tui_secret reply;     /* to a question of the place */
+    bool reply_shown;            /* it is no secret */
+    bool searching;              /* the line is a search */
+    views_answer_fn *answer;
+    int about; /* what the answer is about: a number of the one that asked */
+};
+
+/* What $EDITOR was opened for. */
+struct editing {
+    struct tune_action action;
+    struct buf text;
+};
+
+struct views {
+    struct views_model model;
+    const struct tune_state *state; /* model.state */
+    int64_t now_ms, touched_ms;     /* touched: when a person did something last */
+    enum view_id view;
+    void *own[VIEW_COUNT]; /* private to each screen */
+    struct tui_bindings bindings;
+    struct tui_canvas *scratch;
+    struct over over;
+    struct editing editing;
+    char message[512];
+    bool message_bad;
+    /* What a person chose, for several screens. */
+    int marks[2];              /* attempts to compare, -1 */
+    bool side_by_side;         /* differences in two columns */
+    int shift;                 /* columns that long lines are moved to the left */
+    struct buf search;         /* what was searched last */
+    struct tui_rect list_spot; /* where the rows of the screen's list are drawn */
+};
+
+/* views.c */
+void views_show(struct views *views, enum view_id view);
+struct tui_list *views_list(struct views *views);
+bool views_act(struct views *views, const struct tune_action *action);
+const struct tune_attempt *views_incumbent(const struct views *views);
+/* What the candidate that is looked at starts from, or will: its lane's parent, else the
+ * incumbent. */
+const struct tune_attempt *views_parent(const struct views *views);
+/* What to compare: that with the attempt of the round; when the latter has become the incumbent,
+ * its parent with it. *b NULL when there is no second one with a latency; *a may be NULL. */
+void views_pair(const struct views *views, const struct tune_attempt **a,
+                const struct tune_attempt **b);
+
+/* overlays.c: what lies over a screen */
+void views_ask_note(struct views *views, const char *title, const char *text, const char *start,
+                    views_answer_fn *answer);
+void views_ask_confirm(struct views *views, const char *title, const char *text,
+                       views_answer_fn *answer);
+void views_open_line(struct views *views, bool search, const char *start);
+/* Opens the menu over views->over.rows, which the caller filled. */
+void views_open_menu(struct views *views, const char *title, views_answer_fn *answer);
+struct tui_menu_row *views_menu_row(struct views *views, int value, const char *key,
+                                    const char *name, const char *text);
+/* Gives it an event; draws it; frees it. */
+void over_event(struct views *views, const struct tui_event *event, struct views_request *request);
+void over_draw(struct views *views, struct tui_area area);
+void over_free(struct over *over);
+
+/* actions.c: what commands of several screens do to a session */
+/* Opens $EDITOR on views->editing.text; the action gets the text. line 0: anywhere. */
+void act_open_editor(struct views *views, struct tune_action action, const char *name, int line,
+                     struct views_request *request);
+void act_text(struct views *views, enum tune_action_kind kind, struct str text);
+void act_approve(struct views *views, struct str args, struct views_request *request);
+/* The plan or the candidate, whichever waits. */
+void act_edit_waiting(struct views *views, struct views_request *request);
+bool act_can_edit_waiting(const struct views *views);
+void act_reject(struct views *views, struct str args, struct views_request *request);
+void act_another(struct views *views, struct str args, struct views_request *request);
+void act_revert(struct views *views, struct str args, struct views_request *request);
+void act_run(struct views *views, struct str args, struct views_request *request);
+void act_gates(struct views *views, struct str args, struct views_request *request);
+void act_gate(struct views *views, struct str args, struct views_request *request);
+void act_sweep(struct views *views, struct str args, struct views_request *request);
+void act_budget(struct views *views, struct str args, struct views_request *request);
+void act_tolerance(struct views *views, struct str args, struct views_request *request);
+void act_precision(struct views *views, struct str args, struct views_request *request);
+void act_allow(struct views *views, struct str args, struct views_request *request);
+
+/* find.c: searching, the same in all lists */
+void find_search(struct views *views, struct str args, struct views_request *request);
+void find_next(struct views *views, struct str args, struct views_request *request);
+void find_previous(struct views *views, struct str args, struct views_request *request);
+bool find_any(const struct views *views);
+/* The first place of what was searched for in text at or after `from`; its length in bytes in
+ * *len. SIZE_MAX when there is none. */
+size_t find_in(const struct views *views, struct str text, size_t from, size_t *len);
+/* Marks where it occurs in a row that is drawn. */
+void find_mark(const struct views *views, struct tui_area area, int row, int col, struct str text);
+
+/* chrome.c: what stands around every screen */
+void chrome_header(struct views *views, struct tui_area area);
+void chrome_title(struct views *views, struct tui_area area);
+void chrome_status(struct views *views, struct tui_area area);
+void chrome_keys(struct views *views, struct tui_area area);
+/* What shows on a terminal below the least size: what matters most, in a few short lines. */
+void chrome_notice(struct views *views, struct tui_area area);
+const char *spinner_at(int64_t now_ms);
+
+/* rows.c: lists and what stands below them */
+/* Draws the rows of the screen's list that fit, each by its index, and the cursor. */
+void rows_draw(struct views *views, struct tui_area area, struct tui_list *list, int count,
+               void (*draw)(struct views *views, struct tui_area area, int row, int index));
+/* A framed list at the top and a frame for what is under the cursor below, with `more` rows more
+ * than its share where there is room. titles: of the list, its note, of the frame below. */
+struct rows_pair {
+    struct tui_area list, detail;
+};
+struct rows_pair rows_pair(struct tui_area body, int more, const char *const titles[3]);
+/* "name  text", broken between words from column `at` on; returns the row after. Nothing without a
+ * text. */
+int rows_field(struct tui_area area, int row, int at, const char *name, const char *text);
+struct rows_look {
+    const char *glyph;
+    enum tui_role role;
+};
+struct rows_look rows_step_look(enum tune_step_is is);
+struct rows_look rows_status_look(enum tune_status status);
+void rows_prediction(const struct tune_plan *plan, struct buf *out);
+
+/* diff_draw.c: differences on the workbench and between attempts */
+struct diff_shown {
+    struct diff *diff;
+    const struct tune_candidate *candidate; /* NULL: of two attempts */
+    struct tui_list *list;
+    int hunk; /* that is gone through; -1: none */
+};
+void diff_draw(struct views *views, struct tui_area area, const struct diff_shown *shown);
+struct str diff_line(const struct diff *diff, bool sides, int row);
+
+/* place.c: where kernels are evaluated. The following ones need a place, but for
+ * place_is_remote. */
+bool place_is_remote(const struct views *views);  /* not the device model of this machine */
+bool place_in_trouble(const struct views *views); /* remote, and not connected */
+enum tui_role place_role(const struct views *views);
+/* "● connected", "! connection lost 12 s, next try in 4 s"; brief: with the name, in fewer
+ * words. */
+void place_state(const struct views *views, bool brief, struct buf *out);
+void place_name(const struct views *views, struct buf *out); /* "trn2 · ssh trn2-host" */
+/* What all evaluations wait for: "waiting 2 m 10 s: core 0 is held by ..."; false when one runs. */
+bool place_waits(const struct views *views, struct buf *out);
+bool place_can_retry(const struct views *views);
+void place_retry(struct views *views, struct str args, struct views_request *request);
+int place_host_rows(const struct views *views, struct tui_area area); /* that it would fill */
+void place_host_draw(struct views *views, struct tui_area area);
+void place_queue_draw(struct views *views, struct tui_area area);
+/* The question of the place: opened and closed before a frame is drawn. */
+void question_follow(struct views *views);
+void question_close(struct views *views);
+void question_event(struct views *views, const struct tui_event *event,
+                    struct views_request *request);
+void question_draw(struct views *views, struct tui_area area);
+
+/* lane.c: the directions of a round that follows several at once */
+bool lanes_any(const struct views *views);
+bool lanes_may(const struct views *views); /* has some, or the next round will */
+/* The lane that commands are about: the one looked at, on the screen of the lanes the one under the
+ * cursor. Whether it is followed still; a round without lanes is. */
+int lanes_here(const struct views *views);
+bool lanes_is_open(const struct views *views);
+/* Looks at one from now on. */
+bool lanes_focus(struct views *views, int lane);
+/* Looks at the one that commands are about, so that what is done next is done to it. False, said
+ * why, when it is closed. */
+bool lanes_take_cursor(struct views *views);
+void lanes_next(struct views *views, struct str args, struct views_request *request);
+void lanes_previous(struct views *views, struct str args, struct views_request *request);
+void lanes_next_open(struct views *views, struct str args, struct views_request *request);
+const struct tune_lane *lane_at(const struct tune_state *state, int lane); /* NULL: none */
+struct rows_look lane_look(const struct tune_state *state, int lane);
+const char *lane_title(const struct tune_state *state, int lane);
+/* What it does now or did last; "#12 of #4, plan 2, rewrite 1". */
+void lane_does(const struct tune_state *state, int lane, struct buf *out);
+void lane_which(const struct tune_state *state, int lane, struct buf *out);
+/* What those at work do: "#12 seed 21, #13 benchmark". */
+void lanes_running(const struct tune_state *state, struct buf *out);
+
+/* ---- what a screen does for others ---------------------------------------------------------- */
+
+/* screens/workbench.c: another lane is looked at: what a person did with the one before is over. */
+void workbench_refocus(struct views *views);
+
+/* screens/kernel.c: opens it on the attempt (-1: what candidates start from, -2: the candidate) and
+ * the line; 0: where it was. */
+void kernel_show(struct views *views, int attempt, int line);
+void kernel_show_line(struct views *views, int line); /* of what it shows */
+struct kernel_shown {
+    struct source *source;
+    const struct tune_attempt *attempt; /* whose costs; may be NULL */
+    struct tui_list *list;
+    bool cursor; /* shows */
+};
+/* Rows of a source with gutter, cost and colours. */
+void kernel_draw(struct views *views, struct tui_area area, const struct kernel_shown *shown);
+
+/* screens/device.c: the log. Its row opens the line that it speaks of. */
+void log_draw(struct views *views, struct tui_area area, struct tui_list *list);
+struct str log_line(const void *views, int row);
+void log_open(struct views *views, int row);
+void log_filter_phase(struct views *views, struct str args, struct views_request *request);
+void log_filter_level(struct views *views, struct str args, struct views_request *request);
+
+/* screens/history.c: Enter there and elsewhere: the attempt beside its parent. */
+void history_compare(struct views *views, int attempt);
+
+/* screens/summary.c */
+bool summary_is_due(const struct tune_state *state); /* the loop has stopped by itself */
+
+/* screens/lanes.c: the row under the cursor of the screen; puts it there */
+int lanes_cursor(const struct views *views);
+void lanes_go(struct views *views, int lane);
+
+/* screens/profile.c: metrics and engines of two attempts next to each other; b may be NULL. */
+void profile_pair_draw(struct tui_area area, const struct tune_attempt *a,
+                       const struct tune_attempt *b);
+
+/* screens/scores.c: the part below the notes */
+void scores_draw(struct views *views, struct tui_area area);
+
+/* screens/calls.c: questions to models that run now */
+int calls_running(const struct tune_state *state);
+/* The end of what has come of an answer. */
+void calls_draw_live(struct tui_area area, const struct tune_call *call);
+/* The question that is not sent yet: the one looked at, else the first; NULL. *number may be
+ * NULL. */
+const struct tune_call *calls_held(const struct views *views, int *number);
+void calls_send(struct views *views, struct str args, struct views_request *request);
+bool calls_doing(const struct views *views, struct buf *out);
+/* "310 tokens", "waits for you", "nothing yet" */
+void calls_state_print(const struct tune_call *call, struct buf *out);
+void calls_answer(struct views *views, struct str args, struct views_request *request);
+void calls_answer_here(struct views *views, struct str args, struct views_request *request);
+/* Cuts off what the editor showed below the answer. */
+void calls_answer_cut(struct buf *text);
+/* False when no question waits for what was pasted. */
+bool calls_paste(struct views *views, struct str paste);
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The directions of a round that follows several at once: which one commands are about, going from
+ * one to another, what one is and does. The screen that lists them is screens/lanes.c; what is
+ * shown of the one that is looked at is drawn by the panes, as for any round. */
+#include "views/inner.h"
+
+#include <math.h>
+
+/* ---- which ---------------------------------------------------------------------------------- */
+
+const struct tune_lane *lane_at(const struct tune_state *state, int lane) {
+    return lane >= 0 && (size_t)lane < state->lanes.len ? &state->lanes.at[lane] : NULL;
+}
+
+bool lanes_any(const struct views *views) {
+    return views->state && views->state->lanes.len > 0;
+}
+
+bool lanes_may(const struct views *views) {
+    const struct tune_width *width = &views->state->width;
+    return lanes_any(views) || width->parents > 1 || width->plans > 1 || width->rewrites > 1;
+}
+
+/* What a command is about: on the screen of the lanes the one under the cursor. */
+int lanes_here(const struct views *views) {
+    return views->view == VIEW_LANES ? lanes_cursor(views) : views->state->lane;
+}
+
+bool lanes_is_open(const struct views *views) {
+    const struct tune_lane *lane = lane_at(views->state, lanes_here(views));
+    return !views->state->lanes.len || (lane && !lane->closed);
+}
+
+bool lanes_focus(struct views *views, int lane) {
+    if (lane == views->state->lane)
+        return true;
+    if (!views_act(views, &(struct tune_action){.kind = TUNE_ACT_FOCUS, .index = lane}))
+        return false;
+    workbench_refocus(views);
+    return true;
+}
+
+bool lanes_take_cursor(struct views *views) {
+    const struct tune_lane *lane = lane_at(views->state, lanes_here(views));
+    if (lane && lane->closed) {
+        views_say(views, true, "lane %d is closed: %s", lanes_here(views) + 1, lane->closed);
+        return false;
+    }
+    return views->view != VIEW_LANES || !lane || lanes_focus(views, lanes_here(views));
+}
+
+static void go(struct views *views, int step, bool open) {
+    const struct tune_state *state = views->state;
+    int count = (int)state->lanes.len, at = lanes_here(views);
+    if (!count) {
+        views_say(views, false, "this round follows one direction");
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        at = (at + step + count) % count;
+        if (!open || !state->lanes.at[at].closed)
+            break;
+    }
+    if (views->view == VIEW_LANES)
+        lanes_go(views, at);
+    else if (open && state->lanes.at[at].closed)
+        views_say(views, false, "no lane is open");
+    else
+        lanes_focus(views, at);
+}
+
+void lanes_next(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    go(views, 1, false);
+}
+
+void lanes_previous(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    go(views, -1, false);
+}
+
+void lanes_next_open(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    go(views, 1, true);
+}
+
+/* ---- what one is and does ------------------------------------------------------------------- */
+
+/* The question of the lane that is under way; NULL. */
+static const struct tune_call *call_of(const struct tune_state *state, int lane) {
+    for (size_t i = state->calls.len; i-- > 0;) {
+        const struct tune_call *call = &state->calls.at[i];
+        if (!call->ended_ms && call->lane == lane && call->round == state->round)
+            return call;
+    }
+    return NULL;
+}
+
+struct rows_look lane_look(const struct tune_state *state, int index) {
+    const struct tune_lane *lane = &state->lanes.at[index];
+    const struct tune_call *call = call_of(state, index);
+    if (lane->closed)
+        return (struct rows_look){"×", TUI_DIM};
+    if (call && (call->waits || call->held))
+        return (struct rows_look){"◆", TUI_WAITING};
+    const struct tune_attempt *attempt = tune_state_attempt(state, tune_lane_attempt(state, index));
+    if (lane->is == TUNE_IS_OK && attempt && attempt->status != TUNE_STATUS_OPEN)
+        return rows_status_look(attempt->status);
+    return rows_step_look(lane->is);
+}
+
+static void running_print(const struct tune_state *state, int index, struct buf *out) {
+    const struct tune_lane *lane = &state->lanes.at[index];
+    const struct tune_call *call = call_of(state, index);
+    if (call) {
+        buf_printf(out, "%s ", call->model ? call->model : "-");
+        calls_state_print(call, out);
+        return;
+    }
+    buf_puts(out, tune_step_word(lane->next));
+    if (lane->doing && strcmp(lane->doing, tune_step_word(lane->next)) != 0)
+        buf_printf(out, " %s", lane->doing);
+    if (isfinite(lane->total) && lane->total > 0 && isfinite(lane->done))
+        buf_printf(out, " %.0f/%.0f", lane->done, lane->total);
+}
+
+/* A plan stands in a column of its own. */
+static void ended_print(const struct tune_lane *lane, struct buf *out) {
+    bool tells = lane->summary && *lane->summary && lane->step != TUNE_STEP_PLAN;
+    bool failed = lane->is == TUNE_IS_FAILED;
+    buf_puts(out, tune_step_word(lane->step));
+    if (failed || !tells)
+        buf_puts(out, failed ? " failed" : " done");
+    if (tells)
+        buf_printf(out, ": %s", lane->summary);
+}
+
+/* What it does now, or what came of what it did last, in few words. */
+void lane_does(const struct tune_state *state, int index, struct buf *out) {
+    const struct tune_lane *lane = &state->lanes.at[index];
+    const struct tune_attempt *attempt = tune_state_attempt(state, tune_lane_attempt(state, index));
+    if (lane->closed)
+        buf_printf(out, "closed: %s", lane->closed);
+    else if (lane->is == TUNE_IS_RUNNING)
+        running_print(state, index, out);
+    else if (lane->is == TUNE_IS_WAITING)
+        buf_printf(out, "%s waits", tune_step_word(lane->next));
+    else if (lane->step == TUNE_STEP_PROFILE)
+        buf_puts(out, "to be planned");
+    else if (attempt && attempt->status != TUNE_STATUS_OPEN)
+        buf_printf(out, "%s%s", tune_status_word(attempt->status),
+                   tune_beam_has(state, attempt->id) ? ", in the beam" : "");
+    else if (lane->is == TUNE_IS_SKIPPED)
+        buf_printf(out, "%s left out", tune_step_word(lane->step));
+    else
+        ended_print(lane, out);
+}
+
+/* "#12 of #4, plan 2, rewrite 1": which of those of its parent it is. */
+void lane_which(const struct tune_state *state, int index, struct buf *out) {
+    const struct tune_lane *lane = &state->lanes.at[index];
+    int attempt = tune_lane_attempt(state, index);
+    bool several = false;
+    for (size_t i = 0; i < state->lanes.len; i++)
+        several = several || state->lanes.at[i].sample > 0;
+    if (attempt >= 0)
+        buf_printf(out, "#%d ", attempt);
+    buf_printf(out, "of #%d, plan %d", lane->parent, lane->draw + 1);
+    if (several)
+        buf_printf(out, ", rewrite %d", lane->sample + 1);
+}
+
+void lanes_running(const struct tune_state *state, struct buf *out) {
+    for (size_t i = 0; i < state->lanes.len; i++) {
+        const struct tune_lane *lane = &state->lanes.at[i];
+        int attempt = tune_lane_attempt(state, (int)i);
+        if (lane->is != TUNE_IS_RUNNING)
+            continue;
+        buf_puts(out, out->len ? ", " : "");
+        if (attempt >= 0)
+            buf_printf(out, "#%d", attempt);
+        else
+            buf_printf(out, "lane %zu", i + 1);
+        if (lane->doing)
+            buf_printf(out, " %s", lane->doing);
+    }
+}
+
+const char *lane_title(const struct tune_state *state, int index) {
+    const struct tune_plan *plan = tune_lane_plan(state, index);
+    return !plan ? "" : plan->title ? plan->title : plan->key ? plan->key : "";
+}

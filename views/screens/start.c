@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first screen without a task: recent sessions and seeds to choose from. */
+#include "views/inner.h"
+
+struct start {
+    struct tui_list list;
+};
+
+static struct start *own(const struct views *views) {
+    return views->own[VIEW_START];
+}
+
+static void draw_recent(struct views *views, struct tui_area area, int row, int index) {
+    const struct tune_recent *item = &views->model.recent[index];
+    struct tui_area name = tui_ink(area, item->is_gone ? TUI_DIM : TUI_STRONG);
+    /* Where there is no room for both, the last result says more than what the task is about. */
+    bool wide = area.cols >= 110, both = wide || !item->last || item->is_gone;
+    int about = 27, end = area.cols - 12, last = wide ? area.cols - 50 : both ? end : about;
+    tui_say(tui_ink(area, item->used_ms ? TUI_ACTIVE : TUI_DIM), row, 1, "%s",
+            item->used_ms ? "●" : "○");
+    tui_put_short(name, row, (struct tui_rect){0, 3, 1, about - 5}, str_of(item->task));
+    const char *text = item->is_gone ? "its files are gone"
+                       : item->about ? item->about
+                                     : item->path;
+    int room = (item->last && last < end ? last - 2 : end) - about;
+    if (both)
+        tui_put_short(area, row, (struct tui_rect){0, about, 1, room}, str_of(text));
+    if (item->last && last < end)
+        tui_put_short(tui_ink(area, TUI_GOOD), row, (struct tui_rect){0, last, 1, end - last},
+                      str_of(item->last));
+    tui_say_right(tui_ink(area, TUI_DIM), row, area.cols - 1, "%s",
+                  item->used_ms   ? show_ago(item->used_ms, views->now_ms).text
+                  : item->is_seed ? "seed"
+                                  : "");
+}
+
+static void draw_welcome(struct tui_area area) {
+    tui_say(tui_ink(area, TUI_BRAND), 0, 2, "hone");
+    tui_say(area, 0, 8, "makes a kernel faster, step by step, as far as you let it");
+    tui_say(tui_ink(area, TUI_DIM), 1, 8,
+            "plan, rewrite, verify, benchmark: you approve, edit or take back");
+}
+
+static void start_draw(struct views *views, struct tui_area area) {
+    struct tui_area bottom = tui_area_part(area, (struct tui_rect){area.rows - 1, 0, 1, area.cols});
+    draw_welcome(tui_area_part(area, (struct tui_rect){1, 0, 2, area.cols}));
+    struct tui_rect box = {4, 1, area.rows - 7, area.cols - 2};
+    struct tui_area inside =
+        tui_frame(tui_area_part(area, box), true, "choose a task", "● session  ○ seed");
+    struct tui_list *list = &own(views)->list;
+    rows_draw(views, inside, list, (int)views->model.n_recent, draw_recent);
+    if (list->count == 0)
+        tui_say(tui_ink(inside, TUI_DIM), 1, 2,
+                "nothing here yet: start hone with a folder that "
+                "has kernel.py and reference.py");
+    struct tui_rect line = {0, 2, 1, area.cols - 4};
+    struct tui_area status = tui_area_part(area, (struct tui_rect){area.rows - 2, 0, 1, area.cols});
+    if (views->message[0])
+        tui_put_short(tui_ink(status, views->message_bad ? TUI_BAD : TUI_STRONG), 0, line,
+                      str_of(views->message));
+    else
+        tui_say(tui_ink(status, TUI_DIM), 0, 2,
+                "your own: hone FOLDER (with kernel.py and "
+                "reference.py), or hone kernel.py --reference FILE");
+    chrome_keys(views, bottom);
+}
+
+static void start_enter(struct views *views, struct views_request *request) {
+    int row = own(views)->list.cursor;
+    if (row < 0 || (size_t)row >= views->model.n_recent)
+        return;
+    const struct tune_recent *item = &views->model.recent[row];
+    if (item->is_gone)
+        views_say(views, true, "%s is no longer there", item->path);
+    else
+        *request = (struct views_request){.wish = VIEWS_OPEN, .task = item->path};
+}
+
+static void do_sessions(struct views *views, struct str args, struct views_request *request) {
+    (void)views;
+    (void)args;
+    request->wish = VIEWS_LEAVE;
+}
+
+static struct tui_list *start_list(struct views *views) {
+    return &own(views)->list;
+}
+
+const struct screen start_screen = {
+    .name = "start",
+    .about = "recent sessions and seeds",
+    .command = {"sessions", "", "close this session and choose another", WHERE_TUNING, PLACE_OPEN,
+                TUNE_ACTIONS, do_sessions, NULL, NULL},
+    .size = sizeof(struct start),
+    .draws_all = true,
+    .draw = start_draw,
+    .list = start_list,
+    .enter = start_enter,
+};
