@@ -2,9 +2,9 @@
 /* The way that finds the way: asks `ssh -G` (or our own reader, where no ssh client is installed)
  * what the user's ssh_config says of the host, and goes on with libssh2 in this process, or with
  * the system's client where the host needs more than libssh2 can do. */
-#include "transport/client.h"
-#include "transport/keys.h"
-#include "transport/settings.h"
+#include "transport/client/client.h"
+#include "transport/ssh/ssh.h"
+#include "transport/wire/inner.h"
 
 #include <libssh2.h>
 #include <pwd.h>

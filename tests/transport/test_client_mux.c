@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "transport/client.h"
+#include "transport/client/client.h"
 
 #define PATIENCE_MS 20000
 

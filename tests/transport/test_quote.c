@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "transport/private.h"
+#include "transport/wire/inner.h"
 
 #define PATIENCE_MS 20000
 

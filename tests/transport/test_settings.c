@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "transport/client.h"
-#include "transport/keys.h"
-#include "transport/settings.h"
+#include "transport/client/client.h"
+#include "transport/wire/keys.h"
+#include "transport/wire/settings.h"
 
 /* A temp folder that is HOME, with these files. */
 struct home {

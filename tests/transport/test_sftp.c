@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "transport/sftp.h"
+#include "transport/wire/sftp.h"
 
 #define PATIENCE_MS 20000
 #define MOST_FILES 8

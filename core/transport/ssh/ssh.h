@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SSH in this process, by libssh2. The library moves bytes and signs with keys it can read; the
+ * rest of what makes a login work as the user's own ssh does is here, and is why there is so much
+ * of it: dialling and time limits on the loop (ssh_dial.c), known_hosts with its hashes and markers
+ * (ssh_known.c), which key is tried when (ssh_auth*.c), the agent without blocking (ssh_agent.c),
+ * key files told apart before a passphrase is asked for (ssh_key.c), questions to a person from
+ * inside libssh2's one blocking call (ssh_talk.c), commands with both streams and their windows
+ * (ssh_channel.c). What libssh2 cannot do goes to the system's ssh, with the reason. */
+#ifndef HONE_TRANSPORT_SSH_H
+#define HONE_TRANSPORT_SSH_H
+
+#include "transport/wire/inner.h"
+
+extern const struct transport_ops transport_libssh2_ops;
+
+#endif
