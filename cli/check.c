@@ -2,6 +2,7 @@
 /* hone check: findings about a kernel, like a compiler prints them. In this process and at once;
  * only a reference whose shapes are not in the cache yet is run first. */
 #include "cli/job.h"
+#include "cli/junit.h"
 
 #include <cjson/cJSON.h>
 #include <stdio.h>
@@ -65,6 +66,19 @@ static void print_text(const struct cli_job *job, const struct runner_result *re
         fprintf(stderr, "hone check: %s\n", compiles->reason);
 }
 
+static bool write_junit(const struct cli *cli, const struct cli_job *job,
+                        const struct runner_result *result, double elapsed_s, struct err *err) {
+    const char *file = cli_value(cli, "junit");
+    struct junit junit = {
+        .suite = "hone check", .place = job->task->kernel_path, .seconds = elapsed_s};
+    if (!file)
+        return true;
+    junit_add_diags(&junit, &result->diagnostics);
+    bool ok = junit_write(&junit, file, err);
+    junit_fini(&junit);
+    return ok;
+}
+
 int cli_check(const struct cli *cli) {
     struct cli_job job = {0};
     struct runner_result result = {0};
@@ -83,9 +97,10 @@ int cli_check(const struct cli *cli) {
                 print_json(&job, &result, elapsed_s);
             else
                 print_text(&job, &result);
-            status = result.diagnostics.errors    ? CLI_KERNEL_FAILED
-                     : no_shapes.kind != ERR_NONE ? err_exit_status(&no_shapes)
-                                                  : CLI_OK;
+            status = !write_junit(cli, &job, &result, elapsed_s, &err) ? cli_fail(cli, &err)
+                     : result.diagnostics.errors                       ? CLI_KERNEL_FAILED
+                     : no_shapes.kind != ERR_NONE                      ? err_exit_status(&no_shapes)
+                                                                       : CLI_OK;
         }
     }
     runner_result_free(&result);

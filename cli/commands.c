@@ -49,6 +49,8 @@
             "or human: you are asked. Default: [defaults] proposer, else rewriter.",         \
             false                                                                            \
     }
+#define OPTION_JUNIT \
+    { "junit", "FILE", NULL, "Also write what was found to FILE as JUnit XML, for CI.", false }
 #define OPTION_JSON \
     { "json", NULL, NULL, "Print one JSON object instead of text.", false }
 #define OPTIONS_END \
@@ -72,6 +74,10 @@ static const struct cli_option sim_options[] = {
      "folder for each seed. bfloat16 and fp8 are written as their codes.",
      false},
     {"profile", "FILE", NULL, "Write the profile with its timeline to FILE (JSON).", false},
+    {"fail-above", "TIME", NULL,
+     "Exit status 1 when the latency is above TIME, as 400us or 1.5ms, also for a correct kernel.",
+     false},
+    OPTION_JUNIT,
     {"time-limit", "SECONDS", NULL, "End the evaluation after this time. Default: 600.", false},
     OPTION_STRICT,
     OPTION_JSON,
@@ -80,7 +86,7 @@ static const struct cli_option sim_options[] = {
 
 static const struct cli_option check_options[] = {
     OPTION_REFERENCE, OPTION_DEVICE, OPTION_KERNEL_NAME, OPTION_INPUT,
-    OPTION_STRICT,    OPTION_JSON,   OPTIONS_END,
+    OPTION_STRICT,    OPTION_JUNIT,  OPTION_JSON,        OPTIONS_END,
 };
 
 #define OPTION_SEARCH                                                                            \

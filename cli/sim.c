@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cli/junit.h"
 #include "cli/settings.h"
 #include "device/device.h"
 #include "target/target.h"
@@ -21,6 +22,7 @@ struct sim {
     struct runner_prediction prediction; /* of the SDK's compiler, where one is here */
     struct buf unpredicted;              /* why it has none */
     struct config *config;
+    double limit_us; /* of --fail-above; 0: none */
     bool done, predicted, shows_progress;
 };
 
@@ -221,6 +223,15 @@ static void print_json(const struct sim *sim) {
     cli_json_print(object);
 }
 
+/* Why the latency is more than --fail-above allows, as a sentence without its end; false: it is
+ * not, or nothing was asked or timed. */
+static bool is_too_slow(const struct sim *sim, struct buf *why) {
+    if (!(sim->limit_us > 0) || !(sim->result.latency_us > sim->limit_us))
+        return false;
+    buf_printf(why, "%.6g µs is above %.6g µs", sim->result.latency_us, sim->limit_us);
+    return true;
+}
+
 /* Why an answer is no, as findings, so that a script reads it where it reads the others. */
 static void explain_answers(struct sim *sim) {
     struct runner_result *result = &sim->result;
@@ -232,6 +243,11 @@ static void explain_answers(struct sim *sim) {
         if (rows[i].judgement->answer == TASK_NO && rows[i].judgement->reason[0])
             diag_add(&result->diagnostics, DIAG_ERROR, "", sim->job.task->kernel_path, 0, 0,
                      "not %s: %s", rows[i].name, rows[i].judgement->reason);
+    struct buf why = {0};
+    if (is_too_slow(sim, &why))
+        diag_add(&result->diagnostics, DIAG_ERROR, "", sim->job.task->kernel_path, 0, 0,
+                 "too slow: %s", why.at);
+    buf_free(&why);
 }
 
 /* ---- text ----------------------------------------------------------------------------------- */
@@ -254,6 +270,15 @@ static void print_latency(struct buf *out, const struct runner_result *result) {
     if (result->bound[0])
         buf_printf(out, "; limited by %s", result->bound);
     buf_putc(out, '\n');
+}
+
+static void print_limit(struct buf *out, const struct sim *sim) {
+    struct buf why = {0};
+    if (is_too_slow(sim, &why))
+        buf_printf(out, "limit     no: %s\n", why.at);
+    else if (sim->limit_us > 0 && sim->result.latency_us > 0)
+        buf_puts(out, "limit     yes\n");
+    buf_free(&why);
 }
 
 static struct str why_not(const struct buf *said) {
@@ -327,6 +352,7 @@ static void print_text(const struct sim *sim) {
     if (result->wall[0])
         buf_printf(&raw, "wall      %s\n", result->wall);
     print_latency(&raw, result);
+    print_limit(&raw, sim);
     print_prediction(&raw, sim);
     print_outputs(&raw, result);
     print_lines(&raw, sim);
@@ -336,12 +362,54 @@ static void print_text(const struct sim *sim) {
     buf_free(&safe);
 }
 
+/* ---- JUnit ---------------------------------------------------------------------------------- */
+
+static void add_limit(struct junit *junit, const struct sim *sim) {
+    struct buf name = {0}, why = {0};
+    buf_printf(&name, "latency at most %.6g µs", sim->limit_us);
+    bool known = sim->result.latency_us > 0, failed = is_too_slow(sim, &why);
+    if (!known)
+        buf_puts(&why, "there is no latency");
+    junit_add(junit, name.at, failed ? JUNIT_FAILED : known ? JUNIT_PASSED : JUNIT_SKIPPED, why.at);
+    buf_free(&name);
+    buf_free(&why);
+}
+
+static bool write_junit(const struct sim *sim, struct err *err) {
+    const char *file = cli_value(sim->cli, "junit");
+    struct junit junit = {.suite = "hone sim", .place = sim->job.task->kernel_path};
+    if (!file)
+        return true;
+    junit_add_result(&junit, &sim->result);
+    if (sim->limit_us > 0 && sim->result.failure.kind == ERR_NONE)
+        add_limit(&junit, sim);
+    bool ok = junit_write(&junit, file, err);
+    junit_fini(&junit);
+    return ok;
+}
+
 /* ---- the command ---------------------------------------------------------------------------- */
+
+static int read_limit(struct sim *sim) {
+    const char *text = cli_value(sim->cli, "fail-above");
+    double seconds = 0;
+    if (!text)
+        return CLI_OK;
+    if (!clock_read_duration(str_of(text), &seconds))
+        return cli_wrong_usage(
+            sim->cli, "--fail-above must be a time such as 400us or 1.5ms, not '%s'", text);
+    if (cli_has(sim->cli, "no-time"))
+        return cli_wrong_usage(sim->cli, "--fail-above needs the timing that --no-time leaves out");
+    sim->limit_us = seconds * 1e6;
+    return CLI_OK;
+}
 
 static int read_options(struct sim *sim) {
     const struct cli *cli = sim->cli;
     struct runner_job *job = &sim->job.job;
     int status = cli_job_open(cli, &sim->job);
+    if (status == CLI_OK)
+        status = read_limit(sim);
     if (status != CLI_OK)
         return status;
     if (!cli_number(cli, "tolerance", 1e-12, 1e6, &job->tolerance) ||
@@ -362,9 +430,14 @@ static int read_options(struct sim *sim) {
 
 static int exit_status(const struct sim *sim) {
     const struct task_verdict *verdict = &sim->result.verdict;
+    struct buf why = {0};
     if (sim->result.failure.kind != ERR_NONE)
         return cli_fail(sim->cli, &sim->result.failure);
-    return task_verdict_is_green(verdict) ? CLI_OK : CLI_KERNEL_FAILED;
+    bool too_slow = is_too_slow(sim, &why);
+    if (too_slow)
+        fprintf(stderr, "hone sim: the kernel is too slow: %s (--fail-above)\n", why.at);
+    buf_free(&why);
+    return task_verdict_is_green(verdict) && !too_slow ? CLI_OK : CLI_KERNEL_FAILED;
 }
 
 static int evaluate_and_print(struct sim *sim) {
@@ -379,6 +452,8 @@ static int evaluate_and_print(struct sim *sim) {
     if (folder && !place_profile(sim, file, folder, &err) && sim->result.failure.kind == ERR_NONE)
         sim->result.failure = err;
     free(folder);
+    if (!write_junit(sim, &err) && sim->result.failure.kind == ERR_NONE)
+        sim->result.failure = err;
     if (cli_has(sim->cli, "json")) {
         explain_answers(sim);
         print_json(sim);

@@ -117,6 +117,22 @@ static void durations_have_three_digits(void **state) {
     }
 }
 
+static void durations_are_read_with_their_unit(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        double seconds; /* 0: none */
+    } rows[] = {{"400us", 4e-4}, {"1.5 ms", 1.5e-3}, {" 12.4 µs ", 1.24e-5},
+                {"2s", 2},       {"7ns", 7e-9},      {"400", 0},
+                {"0us", 0},      {"-1us", 0},        {"us", 0},
+                {"1.2.3us", 0},  {"1 min", 0},       {"", 0}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        double seconds = 0;
+        assert_int_equal(clock_read_duration(str_of(rows[i].text), &seconds), rows[i].seconds > 0);
+        assert_float_equal(seconds, rows[i].seconds, 1e-12);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_reply_is_yes_or_no_or_unclear),
@@ -126,6 +142,7 @@ int main(void) {
         cmocka_unit_test(a_file_is_replaced_whole),
         cmocka_unit_test(a_diagnostic_prints_like_a_compilers),
         cmocka_unit_test(durations_have_three_digits),
+        cmocka_unit_test(durations_are_read_with_their_unit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import unittest
+import xml.etree.ElementTree
 
 HONE = os.path.abspath(sys.argv[1])
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="hone-cli-"))
@@ -232,6 +233,49 @@ class Sim(Commands):
         self.assertEqual(done.returncode, 0, done.stderr)
         for part in ("compiles  yes", "correct   yes: 1 seed", "credible  yes", "(modelled)", "nl.load"):
             self.assertIn(part, done.stdout)
+
+    def cases(self, file):
+        """{name: None or the failure's message} of a JUnit file, and its suite."""
+        suite = xml.etree.ElementTree.parse(file).getroot().find("testsuite")
+        rows = {case.get("name"): case[0].get("message") if len(case) else None
+                for case in suite.findall("testcase")}
+        self.assertEqual(int(suite.get("tests")), len(rows))
+        return rows, suite
+
+    def test_a_latency_above_the_limit_fails(self):
+        folder = make_task("limit", CURRENT)
+        fine = run("sim", folder, "--fail-above", "1s")
+        self.assertEqual(fine.returncode, 0, fine.stderr)
+        self.assertIn("limit     yes", fine.stdout)
+        slow = run("sim", folder, "--fail-above", "1 us", "--json")
+        self.assertEqual(slow.returncode, 1)
+        self.assertRegex(slow.stderr, r"too slow: [\d.]+ µs is above 1 µs")
+        answer = json.loads(slow.stdout)
+        self.assertTrue(answer["correct"])
+        self.assertIn("too slow", answer["diagnostics"][0]["message"])
+        for wrong in (["--fail-above", "400"], ["--fail-above", "1us", "--no-time"]):
+            self.assertEqual(run("sim", folder, *wrong).returncode, 2, wrong)
+
+    def test_junit_has_what_the_text_has(self):
+        folder, file = make_task("junit <&>", CURRENT), FOLDER / "junit.xml"
+        self.assertEqual(run("sim", folder, "--junit", file, "--fail-above", "1us").returncode, 1)
+        rows, suite = self.cases(file)
+        self.assertEqual([name for name, why in rows.items() if why], ["latency at most 1 µs"])
+        self.assertEqual(len(rows), 9)
+        self.assertEqual(suite.get("failures"), "1")
+        self.assertIn("junit <&>", suite.find("testcase").get("classname"))
+        self.assertGreater(float(suite.find("properties/property[@name='latency_us']").get("value")),
+                           1)
+
+    def test_junit_of_a_wrong_kernel_and_of_a_broken_reference(self):
+        file = FOLDER / "wrong.xml"
+        wrong = make_task("junit_wrong", CURRENT.replace("nl.multiply", "nl.add"))
+        self.assertEqual(run("sim", wrong, "--junit", file).returncode, 1)
+        self.assertIn("relative L2", self.cases(file)[0]["correct for seed 0"])
+        broken = make_task("junit_broken", CURRENT, "raise OSError('gone')\n")
+        self.assertEqual(run("sim", broken, "--junit", file).returncode, 2)
+        self.assertIn("gone", self.cases(file)[0]["evaluation"])
+        self.assertEqual(run("sim", wrong, "--junit", FOLDER / "none" / "x.xml").returncode, 3)
 
     def test_parts_can_be_left_out(self):
         task = make_task("legacy", LEGACY)
@@ -479,6 +523,17 @@ class Endless(BadInputBase):
 
 
 class Check(Commands):
+    def test_junit_has_a_case_for_each_error(self):
+        file = FOLDER / "check.xml"
+        folder = make_task("check_junit", CURRENT.replace("op0=nl.multiply", "op0=nl.no_such"))
+        self.assertEqual(run("check", folder, "--junit", file).returncode, 1)
+        suite = xml.etree.ElementTree.parse(file).getroot().find("testsuite")
+        self.assertGreater(int(suite.get("failures")), 0)
+        self.assertRegex(suite.find("testcase").get("name"), r"line \d+: ")
+        self.assertEqual(run("check", make_task("check_fine", CURRENT), "--junit", file).returncode, 0)
+        suite = xml.etree.ElementTree.parse(file).getroot().find("testsuite")
+        self.assertEqual((suite.get("tests"), suite.get("failures")), ("1", "0"))
+
     def test_a_good_kernel_is_silent_and_needs_python_once(self):
         task = make_task("checked", CURRENT)
         done = run("check", task)
