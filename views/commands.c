@@ -303,10 +303,21 @@ static void open_screen(struct views *views, const struct command *command) {
             views_show(views, (enum view_id)i);
 }
 
+/* ? lists the commands of other screens, too. */
+static void say_where(struct views *views, const struct command *command) {
+    for (int i = 0; i < VIEW_COUNT; i++)
+        if (has_own(screen_at((enum view_id)i), command)) {
+            views_say(views, true, "'%s' is not possible on this screen, only on %s", command->name,
+                      screen_at((enum view_id)i)->name);
+            return;
+        }
+    views_say(views, true, "'%s' is not possible on this screen", command->name);
+}
+
 void command_run(struct views *views, const struct command *command, struct str args,
                  struct views_request *request) {
     if (!command_is_here(views, command)) {
-        views_say(views, true, "'%s' is not possible on this screen", command->name);
+        say_where(views, command);
         return;
     }
     if (command->can == lane_can && views->state && !lane_can(views)) {

@@ -59,7 +59,8 @@ static struct tui_canvas *golden_part(const struct tui_canvas *whole, struct gol
 
 enum golden_line { GOLDEN_HEAD, GOLDEN_TITLE, GOLDEN_STATUS, GOLDEN_KEYS, GOLDEN_LINES };
 
-/* A line as it is drawn, and the scenes that have it. */
+/* A line as it is drawn, and the scenes that have it: of heads and titles, which have little to do
+ * with what a scene is about, the first one. */
 struct golden_shared {
     struct buf line, scenes;
 };
@@ -78,7 +79,9 @@ static void golden_add(struct golden_chrome *chrome, enum golden_line which, con
         buf_puts(&shared->line, line->at);
     }
     struct golden_shared *shared = &chrome->lines[which].at[at];
-    buf_printf(&shared->scenes, "%s%s", shared->scenes.len ? " " : "", scene);
+    bool names = which == GOLDEN_STATUS || which == GOLDEN_KEYS;
+    if (names || at == count)
+        buf_printf(&shared->scenes, "%s%s", shared->scenes.len ? " " : "", scene);
 }
 
 /* Takes over the lines around the screen that is drawn; one that something lies on is not taken. */
