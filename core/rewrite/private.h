@@ -342,7 +342,7 @@ struct rewrite_preload {
     int64_t bytes;                                 /* of the storage, per partition */
 };
 /* Fills in what follows from stmt, src, tile and at; false after a decline. */
-bool rewrite_preload_plan(struct rewrite_model *model, const struct rewrite_row *row,
+bool rewrite_preload_find(struct rewrite_model *model, const struct rewrite_row *row,
                           struct rewrite_preload *preload, int at);
 /* Inserts storage and filling loops before loops[at]; `made` says how a piece is made from the text
  * of its source (one %s). Returns the text of the view of one piece, NULL with *err. */

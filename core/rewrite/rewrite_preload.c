@@ -41,7 +41,7 @@ static int merged_loop(const struct rewrite_preload *preload, const struct rewri
     return -1;
 }
 
-static bool plan_loops(struct rewrite_model *model, const struct rewrite_row *row,
+static bool loops_of_copy(struct rewrite_model *model, const struct rewrite_row *row,
                        struct rewrite_preload *preload) {
     preload->reuse = preload->pieces = 1;
     int dims = preload->tile.n_dims;
@@ -75,7 +75,7 @@ static bool plan_loops(struct rewrite_model *model, const struct rewrite_row *ro
     return true;
 }
 
-static bool plan_space(struct rewrite_model *model, const struct rewrite_row *row,
+static bool space_of_copy(struct rewrite_model *model, const struct rewrite_row *row,
                        struct rewrite_preload *preload) {
     int64_t piece = rewrite_tile_bytes(&preload->tile);
     preload->bytes =
@@ -92,7 +92,7 @@ static bool plan_space(struct rewrite_model *model, const struct rewrite_row *ro
     return false;
 }
 
-bool rewrite_preload_plan(struct rewrite_model *model, const struct rewrite_row *row,
+bool rewrite_preload_find(struct rewrite_model *model, const struct rewrite_row *row,
                           struct rewrite_preload *preload, int at) {
     preload->at = at;
     preload->depends = 0;
@@ -130,7 +130,7 @@ bool rewrite_preload_plan(struct rewrite_model *model, const struct rewrite_row 
     for (int i = 0; region.known && i < region.n_dims; i++)
         if (!region.dim[i].drops && !is_given)
             preload->hint[dims++] = region.dim[i].node;
-    return plan_loops(model, row, preload) && plan_space(model, row, preload);
+    return loops_of_copy(model, row, preload) && space_of_copy(model, row, preload);
 }
 
 /* ---- writing it ----------------------------------------------------------------------------- */

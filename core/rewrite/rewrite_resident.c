@@ -75,7 +75,7 @@ static void look_at(struct rewrite_model *model, const struct rewrite_row *row,
     double share = rewrite_share(model, stmt, 0.4);
     int64_t before = 0;
     for (int at = n - 1; at >= 0; at--) {
-        if (!rewrite_preload_plan(model, row, &preload, at))
+        if (!rewrite_preload_find(model, row, &preload, at))
             continue;
         bool wanted = reused ? preload.reuse > 1 && preload.reuse > before
                              : preload.reuse == 1 && preload.merged == at;
@@ -114,7 +114,7 @@ bool rewrite_apply_resident(struct rewrite_model *model, const struct rewrite_si
     struct rewrite_maker maker;
     struct rewrite_preload preload;
     if (!rewrite_maker_of(model, site->node[0], &maker) || !preload_of(model, &maker, &preload) ||
-        !rewrite_preload_plan(model, site->row, &preload, (int)site->number[0]))
+        !rewrite_preload_find(model, site->row, &preload, (int)site->number[0]))
         return err_set(err, ERR_KERNEL, "the load cannot be moved any more");
     const char *made =
         model->dialect == NKI_DIALECT_LEGACY && !maker.alloc

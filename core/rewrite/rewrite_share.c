@@ -59,7 +59,7 @@ static void try_add(const struct rewrite_model *model, struct nki_node *stmt,
     shared->loops[shared->n++] = loop;
 }
 
-static bool plan(struct rewrite_model *model, const struct rewrite_row *row, struct nki_node *stmt,
+static bool shared_find(struct rewrite_model *model, const struct rewrite_row *row, struct nki_node *stmt,
                  struct shared *shared, struct rewrite_preload *preload) {
     const struct rewrite_loop *loops[REWRITE_MAX_DIMS];
     shared->n = 0;
@@ -91,7 +91,7 @@ static bool plan(struct rewrite_model *model, const struct rewrite_row *row, str
                            : arena_printf(model->arena, STR_FMT ".dtype", STR_ARG(base->name.id));
     preload->stem = arena_printf(model->arena, STR_FMT "_all", STR_ARG(name));
     int n = rewrite_loops_around(model, stmt, loops);
-    return n && rewrite_preload_plan(model, row, preload, n - 1) && preload->depends >> (n - 1);
+    return n && rewrite_preload_find(model, row, preload, n - 1) && preload->depends >> (n - 1);
 }
 
 static bool is_in_earlier(const struct rewrite_model *model, const struct rewrite_row *row,
@@ -111,7 +111,7 @@ void rewrite_find_share(struct rewrite_model *model, const struct rewrite_row *r
         struct shared shared;
         struct rewrite_preload preload;
         if ((node->kind != NKI_ASSIGN && node->kind != NKI_EXPR) ||
-            is_in_earlier(model, row, node) || !plan(model, row, node, &shared, &preload))
+            is_in_earlier(model, row, node) || !shared_find(model, row, node, &shared, &preload))
             continue;
         struct str name = shared.makers[0].def->name.id;
         struct rewrite_site *site = rewrite_site_add(model, row, node);
@@ -140,7 +140,7 @@ bool rewrite_apply_share(struct rewrite_model *model, const struct rewrite_site 
                          struct nki_edits *edits, struct err *err) {
     struct shared shared;
     struct rewrite_preload preload;
-    if (!plan(model, site->row, site->node[0], &shared, &preload))
+    if (!shared_find(model, site->row, site->node[0], &shared, &preload))
         return err_set(err, ERR_KERNEL, "the loads cannot be shared any more");
     const char *made = model->dialect == NKI_DIALECT_LEGACY
                            ? arena_printf(model->arena, "%s.load(%%s)", model->nl)

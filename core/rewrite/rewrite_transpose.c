@@ -49,7 +49,7 @@ static void look_at(struct rewrite_model *model, const struct rewrite_row *row,
     int n = rewrite_loops_around(model, call, loops);
     int64_t best = 1;
     for (int at = n - 1; at >= 0; at--) {
-        if (!rewrite_preload_plan(model, row, &preload, at) || preload.reuse <= best)
+        if (!rewrite_preload_find(model, row, &preload, at) || preload.reuse <= best)
             continue;
         best = preload.reuse;
         const struct nki_node *root = rewrite_root_node(preload.src);
@@ -82,7 +82,7 @@ bool rewrite_apply_transpose(struct rewrite_model *model, const struct rewrite_s
     struct rewrite_preload preload;
     struct nki_node *call = site->node[0];
     if (!preload_of(model, call, &preload) ||
-        !rewrite_preload_plan(model, site->row, &preload, (int)site->number[0]))
+        !rewrite_preload_find(model, site->row, &preload, (int)site->number[0]))
         return err_set(err, ERR_KERNEL,
                        "the operand cannot be transposed before the loop any more");
     preload.merged = -1;
