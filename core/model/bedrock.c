@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "model/metadata.h"
+#include "model/keys/keys.h"
 #include "model/private.h"
 
 /* From this version on libcurl certainly encodes the path before it signs it; 7.88 signs it as it

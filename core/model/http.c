@@ -70,14 +70,6 @@ void model_post_header(struct model_post *post, const char *format, ...) {
     model_wipe(&line);
 }
 
-/* Both texts in one piece of memory; printing would leave a copy on the stack. */
-void model_join_secret(const char *before, const char *secret, struct buf *out) {
-    size_t head = strlen(before), size = strlen(secret);
-    *out = (struct buf){mem_alloc(head + size + 1, 1), head + size, head + size + 1};
-    memcpy(out->at, before, head);
-    memcpy(out->at + head, secret, size);
-}
-
 void model_post_secret(struct model_post *post, const char *name, const char *value) {
     struct buf line;
     model_join_secret(name, value, &line);

@@ -10,15 +10,9 @@
 
 #include "base/base.h"
 #include "loop/loop.h"
+#include "model/keys/keys.h"
 
 /* -------------------------------------------------------------------------------- which model */
-
-/* Where a key comes from. It is read when a request begins, used for it, and wiped. */
-struct model_key_source {
-    const char *environment; /* a variable's name */
-    const char *command;     /* a program (words, no shell) that prints it */
-    const char *keyring;     /* "service account": the system's keyring */
-};
 
 /* A million tokens in dollars; NAN where nobody knows. Prompts of more than `up_to` tokens cost
  * something else, which is not known; 0: all cost the same. */

@@ -6,10 +6,9 @@
 #include <cjson/cJSON.h>
 #include <curl/curl.h>
 
-#include "model/frames.h"
+#include "model/frames/frames.h"
 #include "model/model.h"
-#include "model/redact.h"
-#include "model/sse.h"
+#include "model/keys/keys.h"
 
 #define MODEL_MAX_ANSWER ((size_t)32 << 20) /* bytes of an answer */
 #define MODEL_MAX_ERROR ((size_t)64 << 10)  /* of what comes instead of one */
@@ -38,7 +37,6 @@ struct model_post {
 void model_post_header(struct model_post *post, const char *format, ...) CC_PRINTF(2, 3);
 /* A header whose value is secret; `name` is "x-api-key: ". */
 void model_post_secret(struct model_post *post, const char *name, const char *value);
-void model_join_secret(const char *before, const char *secret, struct buf *out);
 void model_post_free(struct model_post *post); /* wipes what is secret */
 
 /* How an interface frames its stream. */
@@ -166,18 +164,6 @@ void model_http_stop(struct model_call *call);
 bool model_http_open(struct model_client *client);
 void model_http_close(struct model_client *client);
 
-/* secret.c: asks for the key; fn comes once, later. key NULL and *err when there is none.
- * `variable` is looked at when the source names nothing. The text is wiped after fn. */
-typedef void model_key_fn(void *data, const char *key, const struct err *err);
-struct model_key_wait;
-struct model_key_wait *model_key_get(struct loop *loop, const struct model_key_source *source,
-                                     const char *variable, model_key_fn *fn,
-                                     void *data) CC_MUST_USE;
-void model_key_forget(struct model_key_wait *wait);
-/* Whether it says anywhere where a key is. */
-bool model_key_is_named(const struct model_key_source *source);
-void model_wipe(struct buf *buf);
-
 /* trust.c: which key goes to an address. */
 enum model_trust {
     MODEL_TRUST_NOTHING, /* none: it is asked without */
@@ -187,8 +173,6 @@ enum model_trust {
 /* False and *err (usage) where the endpoint names a key that must not go there. */
 bool model_trust_find(const struct model_endpoint *endpoint, enum model_trust *trust,
                       struct err *err);
-/* Whether an address means this machine. */
-bool model_is_this_machine(const char *address);
 
 /* memory.c: gives libcurl memory that is wiped when it is freed; before any other use of
  * libcurl. */

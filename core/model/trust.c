@@ -2,7 +2,6 @@
 /* Where a key goes, one rule for all interfaces: to its service's own address over TLS, or where
  * the section names it; never in the open to another machine. libcurl follows no redirect with
  * it. */
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <strings.h>
 
@@ -25,44 +24,6 @@ static const struct {
     {"bedrock", "bedrock-runtime-fips.", ".amazonaws.com"},
     {"bedrock", "bedrock-runtime-fips.", ".api.aws"},
 };
-
-struct place {
-    char host[256];
-    bool secure;
-};
-
-static bool place_of(const char *address, struct place *place) {
-    char *host = NULL, *scheme = NULL;
-    CURLU *url = curl_url();
-    unsigned flags = CURLU_GUESS_SCHEME | CURLU_NON_SUPPORT_SCHEME;
-    bool fine = url && curl_url_set(url, CURLUPART_URL, address, flags) == CURLUE_OK &&
-                curl_url_get(url, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
-                curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK;
-    *place = (struct place){.secure = fine && !strcasecmp(scheme, "https")};
-    if (fine) {
-        size_t size = strlen(host);
-        size -= size && host[size - 1] == '.';
-        fine = size && size < sizeof place->host;
-        snprintf(place->host, sizeof place->host, "%.*s", fine ? (int)size : 0, host);
-    }
-    curl_free(host);
-    curl_free(scheme);
-    curl_url_cleanup(url);
-    return fine;
-}
-
-/* Addresses, not names that begin like one. */
-static bool is_here(const char *host) {
-    struct in_addr four;
-    if (inet_pton(AF_INET, host, &four) == 1)
-        return ntohl(four.s_addr) >> 24 == 127;
-    return !strcmp(host, "[::1]") || !strcasecmp(host, "localhost");
-}
-
-bool model_is_this_machine(const char *address) {
-    struct place place;
-    return place_of(address, &place) && is_here(place.host);
-}
 
 static bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -88,7 +49,7 @@ static bool fits(const char *host, const char *head, const char *tail) {
     return *head ? is_region(label) : !memchr(label.at, '.', label.len);
 }
 
-static bool is_own(const char *api, const struct place *place) {
+static bool is_own(const char *api, const struct model_place *place) {
     /* "NAME.bedrock-runtime.REGION.vpce.amazonaws.com": an endpoint in somebody's own network. */
     const char *inner = strstr(place->host, ".bedrock-runtime.");
     if (place->secure && inner && !strcmp(api, "bedrock") &&
@@ -101,20 +62,20 @@ static bool is_own(const char *api, const struct place *place) {
 }
 
 /* Whether somebody on the way could read it: a proxy hears a request without TLS as it is. */
-static bool is_open(const struct model_endpoint *endpoint, const struct place *place) {
+static bool is_open(const struct model_endpoint *endpoint, const struct model_place *place) {
     bool proxied = endpoint->proxy && *endpoint->proxy && !model_is_this_machine(endpoint->proxy);
-    return !place->secure && (proxied || !is_here(place->host));
+    return !place->secure && (proxied || !model_place_is_here(place->host));
 }
 
 bool model_trust_find(const struct model_endpoint *endpoint, enum model_trust *trust,
                       struct err *err) {
-    struct place place;
+    struct model_place place;
     bool named = model_key_is_named(&endpoint->key) ||
                  (endpoint->profile && !strcmp(endpoint->api, "bedrock"));
     *trust = named ? MODEL_TRUST_NAMED : MODEL_TRUST_USUAL;
     if (!endpoint->base_url)
         return true;
-    bool known = place_of(endpoint->base_url, &place);
+    bool known = model_place_of(endpoint->base_url, &place);
     if (!named && !(known && is_own(endpoint->api, &place)))
         *trust = MODEL_TRUST_NOTHING;
     if (*trust == MODEL_TRUST_NOTHING || (known && !is_open(endpoint, &place)))

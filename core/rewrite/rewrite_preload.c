@@ -42,7 +42,7 @@ static int merged_loop(const struct rewrite_preload *preload, const struct rewri
 }
 
 static bool loops_of_copy(struct rewrite_model *model, const struct rewrite_row *row,
-                       struct rewrite_preload *preload) {
+                          struct rewrite_preload *preload) {
     preload->reuse = preload->pieces = 1;
     int dims = preload->tile.n_dims;
     for (int i = preload->at; i < preload->n_loops; i++) {
@@ -76,7 +76,7 @@ static bool loops_of_copy(struct rewrite_model *model, const struct rewrite_row 
 }
 
 static bool space_of_copy(struct rewrite_model *model, const struct rewrite_row *row,
-                       struct rewrite_preload *preload) {
+                          struct rewrite_preload *preload) {
     int64_t piece = rewrite_tile_bytes(&preload->tile);
     preload->bytes =
         preload->pieces > INT_MAX / 4 || piece > INT_MAX ? INT_MAX : piece * preload->pieces;

@@ -59,8 +59,9 @@ static void try_add(const struct rewrite_model *model, struct nki_node *stmt,
     shared->loops[shared->n++] = loop;
 }
 
-static bool shared_find(struct rewrite_model *model, const struct rewrite_row *row, struct nki_node *stmt,
-                 struct shared *shared, struct rewrite_preload *preload) {
+static bool shared_find(struct rewrite_model *model, const struct rewrite_row *row,
+                        struct nki_node *stmt, struct shared *shared,
+                        struct rewrite_preload *preload) {
     const struct rewrite_loop *loops[REWRITE_MAX_DIMS];
     shared->n = 0;
     try_add(model, stmt, shared);

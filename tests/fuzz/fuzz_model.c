@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "model/credentials.h"
+#include "model/keys/credentials.h"
 #include "model/frame.h"
 #include "model/private.h"
 

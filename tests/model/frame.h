@@ -4,7 +4,7 @@
 #ifndef HONE_TESTS_MODEL_FRAME_H
 #define HONE_TESTS_MODEL_FRAME_H
 
-#include "model/frames.h"
+#include "model/frames/frames.h"
 
 static void frame_put_number(struct buf *out, uint32_t number) {
     for (int shift = 24; shift >= 0; shift -= 8)

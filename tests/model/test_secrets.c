@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
-#include "model/redact.h"
+#include "model/keys/redact.h"
 
 static const char *key_of(const char *api) {
     return !strcmp(api, "bedrock") ? "bedrock-key" : "sk-test-4711";

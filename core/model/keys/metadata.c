@@ -2,7 +2,7 @@
 /* Asks the metadata service of the instance or container hone runs on for its role's credentials:
  * IMDSv2 ("Use the Instance Metadata Service", Amazon EC2 user guide) and the container
  * endpoints of ECS and EKS. On a worker thread: three short requests with short limits. */
-#include "model/metadata.h"
+#include "model/keys/metadata.h"
 
 #include <curl/curl.h>
 #include <stdatomic.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
-#include "model/private.h"
+#include "model/keys/keys.h"
 
 #define INSTANCE "http://169.254.169.254"
 #define CONTAINER "http://169.254.170.2"

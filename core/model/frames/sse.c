@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Server-sent events as the HTML standard parses them: lines end in LF, CR or both, "data" lines of
  * an event are joined, comments keep the connection alive. Knows nothing of what is in them. */
-#include "model/sse.h"
+#include "model/frames/sse.h"
 
 #include <stdio.h>
 

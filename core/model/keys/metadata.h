@@ -3,7 +3,7 @@
 #ifndef HONE_MODEL_METADATA_H
 #define HONE_MODEL_METADATA_H
 
-#include "model/credentials.h"
+#include "model/keys/credentials.h"
 
 struct metadata;
 /* fn comes once, later; the credentials are empty when there is no such service. They are wiped

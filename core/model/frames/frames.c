@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* AWS's event stream encoding, read from bytes as they come ("Event stream encoding", Amazon
  * Transcribe developer guide; the same for Bedrock). Payloads are handed on, not looked into. */
-#include "model/frames.h"
+#include "model/frames/frames.h"
 
 #include <stdio.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Secrets that a service sends back, by mistake or not, are replaced in every text that leaves this
  * folder: errors, answers, names. It looks for the secret as it is, not for encodings of it. */
-#include "model/redact.h"
+#include "model/keys/redact.h"
 
-#include "model/private.h"
+#include "model/keys/keys.h"
 
 #define INSTEAD "[key]"
 

@@ -5,6 +5,7 @@
 #define HONE_MODEL_FRAMES_H
 
 #include "base/base.h"
+#include "model/frames/sse.h"
 
 #define FRAMES_MAX_MESSAGE ((uint32_t)16 << 20) /* the format's own limit */
 

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* AWS credentials from the environment and the profile files ("Configuration and credential file
  * settings", AWS SDKs and Tools reference). The metadata services are asked by metadata.c. */
-#include "model/credentials.h"
+#include "model/keys/credentials.h"
 
 #include <cjson/cJSON.h>
 #include <ini.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "model/private.h"
+#include "model/keys/keys.h"
+
+static const char *json_text(const cJSON *object, const char *name) {
+    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
+}
 
 void credentials_wipe(struct credentials *credentials) {
     model_wipe(&credentials->access_key);
@@ -124,9 +128,9 @@ bool credentials_find(const char *profile, struct credentials *found, struct err
 
 bool credentials_parse(struct str json, struct credentials *found) {
     cJSON *object = cJSON_ParseWithLength(json.at ? json.at : "", json.len);
-    take(&found->access_key, model_json_text(object, "AccessKeyId"));
-    take(&found->secret_key, model_json_text(object, "SecretAccessKey"));
-    take(&found->session_token, model_json_text(object, "Token"));
+    take(&found->access_key, json_text(object, "AccessKeyId"));
+    take(&found->secret_key, json_text(object, "SecretAccessKey"));
+    take(&found->session_token, json_text(object, "Token"));
     cJSON_Delete(object);
     return is_whole(found);
 }

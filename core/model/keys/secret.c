@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "model/private.h"
+#include "model/keys/keys.h"
 
 #define MAX_KEY 8192
 #define MAX_WORDS 32
@@ -178,4 +178,12 @@ void model_key_forget(struct model_key_wait *wait) {
         loop_child_kill(wait->child, 0);
     }
     wait_free(wait);
+}
+
+/* Both texts in one piece of memory; printing would leave a copy on the stack. */
+void model_join_secret(const char *before, const char *secret, struct buf *out) {
+    size_t head = strlen(before), size = strlen(secret);
+    *out = (struct buf){mem_alloc(head + size + 1, 1), head + size, head + size + 1};
+    memcpy(out->at, before, head);
+    memcpy(out->at + head, secret, size);
 }
