@@ -86,9 +86,12 @@ static void print_bash(struct buf *out) {
                   "complete -o default -F _hone hone\n");
 }
 
+/* For eval, and as the file _hone among zsh's functions, which is run when hone is completed for
+ * the first time. */
 static void print_zsh(struct buf *out) {
-    buf_puts(out, "autoload -U +X bashcompinit && bashcompinit\n");
+    buf_puts(out, "#compdef hone\nautoload -U +X bashcompinit && bashcompinit\n");
     print_bash(out);
+    buf_puts(out, "[[ $funcstack[1] == _hone ]] && _bash_complete -F _hone\n");
 }
 
 /* A text in single quotes for fish. */

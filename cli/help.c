@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Help on the terminal, from the table; and what hone is built from. */
 #include "cli/cli.h"
+#include "cli/facts.h"
 
 #include <cjson/cJSON.h>
 #include <curl/curl.h>
@@ -92,8 +93,9 @@ void cli_print_help(const struct cli_command *command, struct buf *out) {
             print_option(out, left, row->summary);
     }
     print_option(out, "hone --version", "version, commit and libraries");
-    buf_puts(out, "\nEvery command has --help. Exit status: 0 done, 1 the kernel failed, "
-                  "2 wrong\nusage, 3 the environment failed.\n");
+    buf_puts(out, "\nEvery command has --help. Exit status:\n");
+    for (const struct cli_fact *row = cli_statuses; row->name; row++)
+        print_option(out, row->name, row->text);
 }
 
 void cli_print_version(struct buf *out) {

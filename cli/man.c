@@ -1,9 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The manual page, from the table, in the macros of man(7). */
+/* The manual page in the macros of man(7): from the tables of commands and options, of the screens'
+ * keys, of facts, and of settings. */
 #include "cli/cli.h"
+#include "cli/facts.h"
 #include "cli/settings.h"
+#include "views/views.h"
 
 #include "version.h"
+
+static const char description[] =
+    "hone tunes a kernel written in NKI. It profiles the kernel, plans a change, rewrites the "
+    "source, verifies it against a reference, measures it and decides. In the workbench you watch "
+    "each step, and approve it, edit it or take it back; hone run does the same without a "
+    "screen.\n\n"
+    "A task is a kernel with a reference that says in numpy what the kernel should compute. It "
+    "runs on an embedded model of a NeuronCore (trn1, trn2, trn3), whose latencies are modelled, "
+    "on hosts with Trainium devices over SSH, or on Slurm clusters, where they are measured. "
+    "Plans come from hone's own rewriter, from language models, or from you.\n\n"
+    "A session is kept on disk and goes on where it was left, also after a crash.";
 
 /* Text in roff: backslashes and dashes keep their meaning, no line begins a request. */
 static void add(struct buf *out, const char *text) {
@@ -56,53 +70,91 @@ static void add_command(struct buf *out, const struct cli_command *command) {
         add_option(out, option);
 }
 
-static const struct {
-    const char *name, *text;
-} variables[] = {
-    {"HONE_PYTHON", "The Python that runs references; it must import numpy."},
-    {"HONE_CACHE_LIMIT", "How much the cache of reference inputs and outputs may hold, such as "
-                         "500M or 8G. Default: 8G."},
-    {"HONE_SECTION_KEY", "A setting of the configuration, as HONE_HOST_TRN2_PORT."},
-    {"ANTHROPIC_API_KEY, OPENAI_API_KEY",
-     "Keys of language models, where the configuration names no other source. For Bedrock "
-     "AWS_ACCESS_KEY_ID and the others that AWS's tools use, or AWS_BEARER_TOKEN_BEDROCK."},
-    {"HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY",
-     "The way to language models, but for servers on this machine; [model NAME] proxy comes "
-     "first."},
-    {"SSL_CERT_FILE", "Authorities to trust of language models' servers, instead of the system's; "
-                      "[model NAME] ca_file comes first."},
-    {"XDG_CONFIG_HOME, XDG_CACHE_HOME, XDG_STATE_HOME",
-     "Where hone's folders are; default ~/.config, ~/.cache and ~/.local/state."},
-};
+static void add_facts(struct buf *out, const char *heading, const struct cli_fact *facts) {
+    buf_printf(out, ".SH %s\n", heading);
+    for (; facts->name; facts++) {
+        buf_puts(out, ".TP\n.B ");
+        add(out, facts->name);
+        buf_putc(out, '\n');
+        add(out, facts->text);
+        buf_putc(out, '\n');
+    }
+}
 
-static const char *const statuses[] = {
-    "0", "Done.",        "1", "The kernel failed: it does not compile, or it is not correct.",
-    "2", "Wrong usage.", "3", "The environment failed: Python, a host, the disk.",
-};
+static void add_synopsis(struct buf *out) {
+    buf_puts(out, ".SH SYNOPSIS\n");
+    for (const struct cli_command *row = cli_commands; row->name; row++) {
+        if (row->hidden)
+            continue;
+        buf_printf(out, ".B hone%s%s\n", *row->name ? " " : "", row->name);
+        if (*row->args) {
+            buf_puts(out, ".RI \\& ");
+            buf_putc(out, '"');
+            add(out, row->args);
+            buf_puts(out, "\"\n");
+        }
+        buf_puts(out, "[\\fIOPTIONS\\fR]\n.br\n");
+    }
+}
 
-void cli_print_man(struct buf *out) {
-    buf_puts(out, ".TH HONE 1 \"\" \"hone " HONE_VERSION "\" \"User Commands\"\n.SH NAME\n"
-                  "hone \\- tune NKI kernels on AWS Trainium\n.SH SYNOPSIS\n.B hone\n"
-                  ".I COMMAND\n[\\fIOPTIONS\\fR]\n.SH COMMANDS\n");
+/* A command of the screens with its keys; one without is typed behind a colon. */
+static void add_key(struct buf *out, const struct views_key *key) {
+    buf_puts(out, ".TP\n.B \"");
+    if (!*key->keys)
+        buf_putc(out, ':');
+    add(out, *key->keys ? key->keys : key->command);
+    buf_puts(out, "\"\n");
+    if (*key->keys)
+        buf_printf(out, "\\fB%s\\fR: ", key->command);
+    add(out, key->help);
+    buf_puts(out, ".\n");
+}
+
+static void add_keys(struct buf *out) {
+    struct views_key key;
+    const char *screen = "";
+    buf_puts(out, ".SH KEYS\n");
+    add_paragraphs(out,
+                   "Those of the workbench, by screen. A key of a screen comes before one that "
+                   "works everywhere. Commands without a key are typed behind a colon, and so "
+                   "can the others be. ~/.config/hone/keys changes keys.");
+    for (size_t i = 0; views_key_at(i, &key); i++) {
+        if (strcmp(key.screen, screen) != 0)
+            buf_printf(out, ".SS %s%s\n", strcmp(key.screen, "everywhere") ? "On the screen " : "",
+                       strcmp(key.screen, "everywhere") ? key.screen : "Everywhere");
+        screen = key.screen;
+        add_key(out, &key);
+    }
+}
+
+static void add_commands(struct buf *out) {
+    buf_puts(out, ".SH COMMANDS\n");
     for (const struct cli_command *row = cli_commands; row->name; row++)
         if (!row->hidden)
             add_command(out, row);
+}
+
+static void add_configuration(struct buf *out) {
     buf_puts(out, ".SH CONFIGURATION\n");
-    add_paragraphs(out, "$XDG_CONFIG_HOME/hone/config.ini, and .hone/config.ini beside a task, are "
-                        "INI files: [section] lines, key = value lines, # comments. hone config "
-                        "shows what is set and where.");
-    add_paragraphs(out,
-                   "$XDG_CONFIG_HOME/hone/prices.ini says what language models cost: [MODEL] "
-                   "lines, and input, output, cache_read and cache_write in dollars per million "
-                   "tokens, for prompts of at most up_to tokens.");
+    add_paragraphs(out, "config.ini in ~/.config/hone, and .hone/config.ini beside a task, are INI "
+                        "files: [section] lines, key = value lines, # comments. hone config shows "
+                        "what is set and where.");
     settings_print_man(out, add);
-    buf_puts(out, ".SH ENVIRONMENT\n");
-    for (size_t i = 0; i < COUNT_OF(variables); i++) {
-        buf_printf(out, ".TP\n.B %s\n", variables[i].name);
-        add(out, variables[i].text);
-        buf_putc(out, '\n');
-    }
-    buf_puts(out, ".SH EXIT STATUS\n");
-    for (size_t i = 0; i < COUNT_OF(statuses); i += 2)
-        buf_printf(out, ".TP\n.B %s\n%s\n", statuses[i], statuses[i + 1]);
+}
+
+void cli_print_man(struct buf *out) {
+    buf_puts(out, ".TH HONE 1 \"\" \"hone " HONE_VERSION "\" \"User Commands\"\n.SH NAME\n"
+                  "hone \\- tune NKI kernels on AWS Trainium\n");
+    add_synopsis(out);
+    buf_puts(out, ".SH DESCRIPTION\n");
+    add_paragraphs(out, description);
+    add_commands(out);
+    add_keys(out);
+    add_facts(out, "FILES", cli_files);
+    add_facts(out, "ENVIRONMENT", cli_variables);
+    add_facts(out, "EXAMPLES", cli_examples);
+    add_facts(out, "EXIT STATUS", cli_statuses);
+    add_configuration(out);
+    buf_puts(out, ".SH SEE ALSO\n");
+    add_paragraphs(out, "The pages in doc/, which are installed with hone: share/doc/hone.");
 }

@@ -40,6 +40,7 @@ c ip iproute2
 c /usr/sbin/slurmctld slurm-wlm
 c /usr/sbin/munged munge
 c bwrap bubblewrap
+c groff groff-base
 c clang-format clang-format
 "
 

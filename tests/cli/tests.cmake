@@ -12,3 +12,8 @@ set_tests_properties(cli/settings PROPERTIES LABELS unit TIMEOUT 120)
 add_test(NAME cli/models COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/models.py
          $<TARGET_FILE:hone>)
 set_tests_properties(cli/models PROPERTIES LABELS session TIMEOUT 300)
+if(TARGET hone)
+  add_test(NAME cli/install COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/install.py
+           ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
+  set_tests_properties(cli/install PROPERTIES LABELS unit TIMEOUT 300)
+endif()
