@@ -261,13 +261,14 @@ const struct cli_command cli_commands[] = {
      "the kernel (or --reference, or --input) the kernel is specialised for those shapes and "
      "checked against the limits of the hardware; without shapes the source alone is checked.",
      check_options, 1, 1, false, cli_check},
-    {"explain", "[CODE|WORD]", "what an error code, a metric or a word on the screen means",
+    {"explain", "[CODE|WORD|LINE]", "what an error, a metric or a word on the screen means",
      "CODE is one of the Neuron compiler's, with or without NCC_ (NCC_EVRF007, EVRF007), or one of "
      "hone's own (hone-candidate-import). Models get the same words with an error they have to "
      "repair.\n\n"
      "WORD is one that screens, plans or prompts show (floor, credible, HBM read), or a metric as "
-     "Neuron's profilers call it (hbm_read_bytes). Without either: all words, and all codes of the "
-     "compiler that are known.",
+     "Neuron's profilers call it (hbm_read_bytes).\n\n"
+     "LINE is one of the compiler, the runtime or a tool, in quotes: what its code and its text "
+     "mean. Without any: all words, and all codes of the compiler that are known.",
      explain_options, 0, 6, false, cli_explain},
     {"run", "TASK", "tune a kernel without a screen",
      "Runs the loop: profile, plan, rewrite, verify, benchmark, decide, summarise, reflect, until "

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hone explain: what a code or a word means, and what to do about it. */
+/* hone explain: what a code, a word or a line of a log means, and what to do about it. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/cli.h"
-#include "nki/nki.h"
+#include "runner/runner.h"
 
-static void print_code(const struct nki_code *code) {
-    const char *name = strstr(code->what, "{}"); /* a lint's: whatever it found */
-    printf("%s: ", code->code);
+static void print_code(const struct message *code) {
+    const char *name = code->is_own ? strstr(code->what, "{}") : NULL; /* whatever it found */
+    printf(STR_FMT ": ", STR_ARG(code->name));
     if (name)
         printf("%.*sNAME%s", (int)(name - code->what), code->what, name + 2);
     else
@@ -23,12 +23,12 @@ static void print_word(const struct glossary_entry *entry) {
 
 static void print_all(void) {
     const struct glossary_entry *entry;
-    const struct nki_code *code;
+    struct message code;
     for (size_t i = 0; (entry = glossary_at(i)); i++)
         print_word(entry);
     putchar('\n');
-    for (size_t i = 0; (code = nki_code_at(i)); i++)
-        printf("%s  %s\n", code->code, code->what);
+    for (size_t i = 0; message_at(i, &code); i++)
+        printf(STR_FMT "  %s\n", STR_ARG(code.name), code.what);
 }
 
 /* The names as Markdown's code, those with blanks in them plainly. */
@@ -67,18 +67,35 @@ static int not_known(const struct cli *cli, const char *name) {
     struct err err = {0};
     bool is_compilers = !strncmp(name, "NCC_", 4);
     err_set(&err, ERR_USAGE, "nothing is known about %.60s%s%s; hone explain lists what is", name,
-            is_compilers ? ", of the class " : "", is_compilers ? nki_code_cause(name) : "");
+            is_compilers ? ", of the class " : "", is_compilers ? message_cause(name) : "");
     return cli_fail(cli, &err);
 }
 
+/* What a line of a log says: the code in it, and what its text means. */
+static bool explain_text(struct str text) {
+    char code[MESSAGE_CODE];
+    struct message of_code, of_text;
+    bool has_code = message_code(text, code);
+    bool by_code = has_code && message_by_code(code, &of_code);
+    bool by_text = message_by_text(text, &of_text);
+    if (by_code)
+        print_code(&of_code);
+    else if (has_code)
+        printf("%s: an error of the class %s\n", code, message_cause(code));
+    if (by_text)
+        print_code(&of_text);
+    return has_code || by_text;
+}
+
 static int explain(const struct cli *cli, const char *name) {
-    struct nki_code own;
-    const struct nki_code *code = nki_code_find(name, &own);
-    const struct glossary_entry *entry = code ? NULL : glossary_find(str_of(name));
-    if (code)
-        print_code(code);
-    else if (entry)
+    struct message code;
+    const struct glossary_entry *entry;
+    if (message_by_code(name, &code))
+        print_code(&code);
+    else if ((entry = glossary_find(str_of(name))))
         print_word(entry);
+    else if (strpbrk(name, " [:(") && explain_text(str_of(name)))
+        return CLI_OK;
     else
         return not_known(cli, name);
     return CLI_OK;

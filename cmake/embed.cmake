@@ -30,18 +30,18 @@ function(hone_embed target)
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/core)
 endfunction()
 
-# hone_pack_runner(output): packs the remote runner, with the module it shares with core/task, into one
-# zip archive that Python runs.
+# hone_pack_runner(output): packs the remote runner, with the module it shares with core/task and the
+# tables it shares with C, into one zip archive that Python runs.
 function(hone_pack_runner output)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   set(root ${CMAKE_SOURCE_DIR}/core/runner/remote)
-  set(shared ${CMAKE_SOURCE_DIR}/core/task/harness.py)
+  set(shared ${CMAKE_SOURCE_DIR}/core/task/harness.py ${CMAKE_SOURCE_DIR}/core/runner/messages.def)
   set(script ${CMAKE_SOURCE_DIR}/cmake/pack_runner.py)
   file(GLOB_RECURSE names RELATIVE ${root} CONFIGURE_DEPENDS ${root}/*.py)
   set(sources ${names})
   list(TRANSFORM sources PREPEND ${root}/)
   add_custom_command(OUTPUT ${output}
-    COMMAND ${Python3_EXECUTABLE} ${script} ${output} ${root} ${shared} ${names}
+    COMMAND ${Python3_EXECUTABLE} ${script} ${output} ${root} ${names} ${shared}
     DEPENDS ${sources} ${shared} ${script}
     VERBATIM)
 endfunction()

@@ -103,7 +103,7 @@ static pcre2_code *compile(struct str text, unsigned flags, size_t *offset, stru
     return NULL;
 }
 
-static struct pattern *with_limits(pcre2_code *code) {
+static struct pattern *with_limits(pcre2_code *code, unsigned flags) {
     struct pattern *pattern = mem_alloc(1, sizeof *pattern);
     *pattern =
         (struct pattern){.code = code, .memory = pcre2_general_context_create(take, give, NULL)};
@@ -112,7 +112,8 @@ static struct pattern *with_limits(pcre2_code *code) {
     pcre2_set_match_limit(pattern->limits, MAX_STEPS);
     pcre2_set_depth_limit(pattern->limits, MAX_DEPTH);
     pcre2_set_heap_limit(pattern->limits, MAX_KIB);
-    if (pcre2_jit_compile(code, PCRE2_JIT_COMPLETE) == 0) /* not on every processor and system */
+    /* Not every processor and system lets a program make machine code. */
+    if (!(flags & PATTERN_ONCE) && pcre2_jit_compile(code, PCRE2_JIT_COMPLETE) == 0)
         pattern->stack = pcre2_jit_stack_create(FIRST_STACK_BYTES, STACK_BYTES, pattern->memory);
     if (pattern->stack)
         pcre2_jit_stack_assign(pattern->limits, NULL, pattern->stack);
@@ -122,7 +123,7 @@ static struct pattern *with_limits(pcre2_code *code) {
 struct pattern *pattern_new(struct str text, unsigned flags, size_t *offset, struct err *err) {
     size_t ignored;
     pcre2_code *code = compile(text, flags, offset ? offset : &ignored, err);
-    return code ? with_limits(code) : NULL;
+    return code ? with_limits(code, flags) : NULL;
 }
 
 void pattern_free(struct pattern *pattern) {

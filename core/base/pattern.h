@@ -16,6 +16,7 @@ enum pattern_flags {
     PATTERN_SMART_CASE = 1, /* letters match in either case unless the pattern has a capital one */
     PATTERN_ANY_CASE = 2,   /* letters match in either case */
     PATTERN_LINES = 4,      /* ^ and $ stand at every line, not at the text's ends alone */
+    PATTERN_ONCE = 8,       /* for one search: it is not made for the processor first */
 };
 #define PATTERN_MAX 2000 /* bytes of a pattern */
 

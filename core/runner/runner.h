@@ -9,6 +9,7 @@
 
 #include "base/base.h"
 #include "loop/loop.h"
+#include "runner/messages.h"
 #include "task/task.h"
 
 #define RUNNER_PROTOCOL 1

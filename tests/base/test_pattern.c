@@ -147,6 +147,7 @@ static void catastrophic_patterns_come_back_with_an_answer(void **state) {
         assert_int_not_equal(pattern_find(pattern, line, 0, &span), PATTERN_FOUND);
         assert_false(pattern_matches(pattern, line));
         pattern_free(pattern);
+        assert_false(matches(patterns[i], PATTERN_ONCE, line));
     }
     buf_free(&buf);
 }

@@ -56,18 +56,4 @@ struct nki_lint_rule {
 };
 const struct nki_lint_rule *nki_lint_rules(size_t *count);
 
-/* ---- codes ---------------------------------------------------------------------------------- */
-
-/* What a code of the Neuron compiler or of a lint means, in hone's own words. */
-struct nki_code {
-    const char *code, *what, *fix; /* "NCC_EVRF007"; what is wrong; what to do */
-};
-/* By code, "NCC_" may be left out. NULL when nothing is known; *own holds a lint's. */
-const struct nki_code *nki_code_find(const char *code, struct nki_code *own);
-/* The compiler's codes in order of the table; NULL past the last. */
-const struct nki_code *nki_code_at(size_t index);
-/* Whose error a code is: "user" (the kernel's), "internal" (the compiler's), "crash"; "trace" (the
- * kernel was refused while it was traced) where there is no code. */
-const char *nki_code_cause(const char *code);
-
 #endif

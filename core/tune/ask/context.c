@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "device/device.h"
-#include "nki/nki.h"
+#include "runner/runner.h"
 #include "tune/ask/facts.h"
 #include "tune/state/state.h"
 #include "tune/ask/menu.h"
@@ -317,9 +317,8 @@ static void plan_print(struct tune_context *context, const struct tune_plan *pla
 
 static void diagnostic_print(struct buf *out, const struct tune_diagnostic *diag,
                              const char *source) {
-    struct nki_code own;
-    const struct nki_code *code =
-        diag->code && *diag->code ? nki_code_find(diag->code, &own) : NULL;
+    struct message meaning;
+    bool known = diag->code && *diag->code && message_by_code(diag->code, &meaning);
     struct str text = line_text(source, diag->line);
     buf_printf(out, "%s error", tune_diagnostic_cause(diag));
     if (diag->line > 0)
@@ -329,8 +328,9 @@ static void diagnostic_print(struct buf *out, const struct tune_diagnostic *diag
         buf_printf(out, " [%s]", diag->code);
     if (text.len)
         buf_printf(out, "\n    " STR_FMT, STR_ARG(text));
-    if (code && code != &own) /* a lint says so itself */
-        buf_printf(out, "\n    %s: %s. %s", code->code, code->what, code->fix);
+    if (known && !meaning.is_own) /* a lint says so itself */
+        buf_printf(out, "\n    " STR_FMT ": %s. %s", STR_ARG(meaning.name), meaning.what,
+                   meaning.fix);
     buf_putc(out, '\n');
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "tune/state/inner.h"
-#include "nki/nki.h"
+#include "runner/runner.h"
 
 struct tune_state *tune_state_new(void) {
     struct tune_state *state = mem_alloc(1, sizeof *state);
@@ -185,7 +185,7 @@ void tune_candidate_compose(struct tune_state *state) {
 }
 
 const char *tune_diagnostic_cause(const struct tune_diagnostic *diag) {
-    return diag->cause && *diag->cause ? diag->cause : nki_code_cause(diag->code ? diag->code : "");
+    return diag->cause && *diag->cause ? diag->cause : message_cause(diag->code ? diag->code : "");
 }
 
 int tune_repairs_most(const struct tune_state *state, const struct tune_attempt *attempt) {

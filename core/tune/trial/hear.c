@@ -3,7 +3,7 @@
  * result is evaluate.c's. */
 #include <math.h>
 
-#include "nki/nki.h"
+#include "runner/runner.h"
 #include "tune/trial/trial.h"
 #include "tune/state/state.h"
 
@@ -74,7 +74,7 @@ void tune_diagnostic_emit(struct tune_session *session, int attempt, const struc
         cJSON_AddNumberToObject(payload, "heard", (double)heard);
     tune_json_put_text(payload, "severity", diag_severity_name(diag->severity));
     tune_json_put_text(payload, "code", diag->code);
-    tune_json_put_text(payload, "class", *diag->cause ? diag->cause : nki_code_cause(diag->code));
+    tune_json_put_text(payload, "class", *diag->cause ? diag->cause : message_cause(diag->code));
     tune_json_put_text(payload, "file", diag->file);
     tune_json_put_text(payload, "message", diag->message);
     cJSON_AddNumberToObject(payload, "line", diag->line);

@@ -10,6 +10,8 @@ import collections
 import os
 import re
 
+from hone_runner import tables
+
 MAX_LINE = 20000            # characters of a line that are looked at
 MAX_MESSAGE = 3000
 MAX_CONTINUED = 30          # lines that may follow a code's line
@@ -41,10 +43,10 @@ LINES = [
 DOTS = re.compile(r"^\.+(?=\S|$)")
 BAR = re.compile(r"^(?:0%\s+10\s+20\b.*|\|-[-|]*|\*+)\s*$")
 
-CODE = re.compile(
-    r"(?:\[(INTERNAL_ERROR|ERROR|\w+)\]\s*)?\[((?:NCC_)?[A-Z]{3,4}\d{3}|F\d{3})\]\s+"
-    r"(?:\(([^)]*)\)\s+)?(.*?)(?: - Please open a support ticket.*)?$")
-BARE_CODE = re.compile(r"\b(NCC_[A-Z]{3,4}\d{3})\b:?\s*(.*)$")
+# What the table says of codes and statuses (messages.def).
+TABLE = tables.Table("messages.def")
+FINDS = [re.compile(pattern) for pattern, in TABLE.of("FIND")]
+CLASSES = [(re.compile(pattern), cause) for pattern, cause in TABLE.of("CLASS")]
 # Envelopes: how the compiler's process ended, when it says so in words.
 ENVELOPE = re.compile(r"neuronx-cc compilation failed with (-?\d+)|^Error: (-\d+)\s*$"
                       r"|failed with exit code (-?\d+)"
@@ -76,42 +78,14 @@ LOCATION = re.compile(r'"([^"]+)":(\d+)')
 CHAIN = ("During handling of the above exception", "The above exception was the direct cause")
 HELP = re.compile(r"\s*Info on how to fix: \S+\s*$")
 PLACE_IN_TEXT = re.compile(r"([\w./~-]+\.py):(\d+)")
-NRT = re.compile(r"\b(NRT_[A-Z_]+[A-Z])(?:\((\d+)\))?|\bstatus=(\d+)|completed with err: (\d+)")
-
-# NRT_STATUS, as nrt_status.h of the runtime has it.
-NRT_STATUS = {
-    0: "NRT_SUCCESS", 1: "NRT_FAILURE", 2: "NRT_INVALID", 3: "NRT_INVALID_HANDLE",
-    4: "NRT_RESOURCE", 5: "NRT_TIMEOUT", 6: "NRT_HW_ERROR", 7: "NRT_QUEUE_FULL",
-    9: "NRT_LOAD_NOT_ENOUGH_NC", 10: "NRT_UNSUPPORTED_NEFF_VERSION",
-    11: "NRT_FAIL_HOST_MEM_ALLOC", 13: "NRT_UNINITIALIZED", 14: "NRT_CLOSED",
-    15: "NRT_QUEUE_EMPTY", 101: "NRT_EXEC_UNIT_UNRECOVERABLE", 1002: "NRT_EXEC_BAD_INPUT",
-    1003: "NRT_EXEC_COMPLETED_WITH_NUM_ERR", 1004: "NRT_EXEC_COMPLETED_WITH_ERR",
-    1005: "NRT_EXEC_NC_BUSY", 1006: "NRT_EXEC_OOB", 1100: "NRT_COLL_PENDING",
-    1200: "NRT_EXEC_HW_ERR_COLLECTIVES", 1201: "NRT_EXEC_HW_ERR_HBM_UE",
-    1202: "NRT_EXEC_HW_ERR_NC_UE", 1203: "NRT_EXEC_HW_ERR_DMA_ABORT",
-    1204: "NRT_EXEC_SW_NQ_OVERFLOW", 1205: "NRT_EXEC_HW_ERR_REPAIRABLE_HBM_UE",
-    1206: "NRT_NETWORK_PROXY_FAILURE",
-}
+NRT = re.compile(TABLE.of("FIND_STATUS")[0][0])
+NRT_STATUS = dict([(0, "NRT_SUCCESS")] + [row[:2] for row in TABLE.of("STATUS")])
 NRT_NUMBER = {name: number for number, name in NRT_STATUS.items()}
-
-# Old codes without NCC_ whose cause lies in the kernel; all other old ones are the compiler's own.
-OLD_USER_CODES = {"GCA035", "NLA001"}
-# NCC_I marks internal errors, but this one carries what the kernel itself asserted.
-USER_CODES = {"NCC_INKI016"}
-CRASH_SIGNALS = {"F134": "abort", "F139": "segmentation fault", "F137": "killed"}
 
 
 def category_of(code):
     """user: the kernel's fault; internal: the compiler's; crash and memory: its process died."""
-    if code in USER_CODES or code in OLD_USER_CODES:
-        return "user"
-    if code == "F137":
-        return "memory"
-    if re.match(r"F1\d\d$", code):
-        return "crash"
-    if code.startswith("NCC_"):
-        return "user" if code[4:5] == "E" else "internal"
-    return "internal"
+    return next(cause for pattern, cause in CLASSES if pattern.fullmatch(code))
 
 
 def exit_status(text):
@@ -139,16 +113,13 @@ def classify(text):
 
 def find_code(text):
     """(code, message) of a line anywhere in which the compiler names a code; None."""
-    match = None
-    for candidate in CODE.finditer(text):
-        match = candidate
-        break
-    if match:
-        return match.group(2), match.group(4).strip()
-    match = BARE_CODE.search(text)
-    if match:
-        before = text[:match.start()].rstrip(" [(.:")
-        return match.group(1), (match.group(2).lstrip("] ").strip() or before.strip())
+    for expression in FINDS:
+        match = expression.search(text)
+        if match and match.group().startswith("["):
+            return match.group(1), match.group(2).strip()
+        if match:
+            before = text[:match.start()].rstrip(" [(.:")
+            return match.group(1), match.group(2).lstrip("] ").strip() or before.strip()
     return None
 
 
