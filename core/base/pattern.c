@@ -77,8 +77,7 @@ static uint32_t options_of(struct str text, unsigned flags) {
     return options;
 }
 
-/* Which character of the text the byte at `offset` belongs to, from 1. */
-static size_t character_at(struct str text, size_t offset) {
+size_t pattern_place(struct str text, size_t offset) {
     size_t count = 1;
     for (size_t i = 0; i < offset && i < text.len; i++)
         count += ((unsigned char)text.at[i] & 0xc0) != 0x80;
@@ -99,7 +98,7 @@ static pcre2_code *compile(struct str text, unsigned flags, size_t *offset, stru
         return code;
     *offset = *offset < text.len ? *offset : text.len;
     pcre2_get_error_message(number, (PCRE2_UCHAR *)said, sizeof said);
-    err_set(err, ERR_USAGE, "at character %zu: %s", character_at(text, *offset), said);
+    err_set(err, ERR_USAGE, "at character %zu: %s", pattern_place(text, *offset), said);
     return NULL;
 }
 

@@ -18,7 +18,7 @@ enum pattern_flags {
     PATTERN_LINES = 4,      /* ^ and $ stand at every line, not at the text's ends alone */
     PATTERN_ONCE = 8,       /* for one search: it is not made for the processor first */
 };
-#define PATTERN_MAX 2000 /* bytes of a pattern */
+#define PATTERN_MAX 4000 /* bytes of a pattern */
 
 /* One pattern. It holds what a search needs, so that two threads need two. */
 struct pattern;
@@ -47,6 +47,9 @@ enum pattern_answer pattern_find(struct pattern *pattern, struct str text, size_
 bool pattern_matches(struct pattern *pattern, struct str text);
 /* What a group matched in the text that was searched last; at == NULL where it took no part. */
 struct str pattern_group(const struct pattern *pattern, struct str text, size_t group);
+
+/* Which character of the text the byte at `offset` belongs to, from 1. */
+size_t pattern_place(struct str text, size_t offset);
 
 /* Why Python's `re` would not take a pattern that PCRE2 takes, or would read it otherwise: a phrase
  * ("\K is not known to Python"), and *offset in bytes. NULL where nothing is known against it. What

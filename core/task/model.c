@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A task of the kind "model": the kernel is timed inside a model, by a command that model.ini
- * beside it describes. Read into the JSON object that a job takes (PROTOCOL.md, "The kind model");
- * whether the command and the patterns are any good, the runner on the host finds out. */
+ * beside it describes. Read into the JSON object that a job takes (PROTOCOL.md, "The kind model").
+ * Patterns are checked here, before anything goes to a host; whether the command is any good, the
+ * runner there finds out. */
 #include "task/task.h"
 
 #include <cjson/cJSON.h>
@@ -14,6 +15,8 @@
 
 struct reading {
     const char *path;
+    struct str rest; /* of the file */
+    int line;        /* the one that was read last; 0: it is about no line */
     cJSON *model;
     struct err *err;
     bool failed;
@@ -30,8 +33,13 @@ static const struct {
             {"cores", NUMBER}, {"accuracy_min", NUMBER}, {"limit_s", NUMBER}};
 
 static int wrong(struct reading *reading, const char *section, const char *key, const char *what) {
-    if (!reading->failed)
-        err_set(reading->err, ERR_USAGE, "%s: [%.40s] %.60s %s", reading->path, section, key, what);
+    if (!reading->failed) {
+        err_set(reading->err, ERR_USAGE, "[%.40s] %.60s %s", section, key, what);
+        if (reading->line)
+            err_prefix(reading->err, "%s:%d", reading->path, reading->line);
+        else
+            err_prefix(reading->err, "%s", reading->path);
+    }
     reading->failed = true;
     return 0;
 }
@@ -112,6 +120,33 @@ static cJSON *pattern_of(struct reading *reading, const char *name) {
     return row ? row : cJSON_AddObjectToObject(patterns, name);
 }
 
+static int wrong_pattern(struct reading *reading, const char *key, const struct err *err) {
+    char text[sizeof err->text + 40];
+    snprintf(text, sizeof text, "is no pattern: %s", err->text);
+    return wrong(reading, "patterns", key, text);
+}
+
+/* Whether a pattern is one that Python's `re`, which searches with it, takes, as far as PCRE2 can
+ * tell. What only Python knows is left to the host. */
+static int pattern_check(struct reading *reading, const char *key, const char *value) {
+    struct str text = str_of(value);
+    size_t offset = 0;
+    struct err err;
+    if (pattern_is_pythons(text))
+        return 1;
+    struct pattern *pattern = pattern_new(text, PATTERN_LINES | PATTERN_ONCE, &offset, &err);
+    size_t groups = pattern ? pattern_groups(pattern) : 0;
+    pattern_free(pattern);
+    if (!pattern)
+        return wrong_pattern(reading, key, &err);
+    const char *unlike = pattern_not_python(text, &offset);
+    if (unlike)
+        err_set(&err, ERR_USAGE, "at character %zu: %s", pattern_place(text, offset), unlike);
+    else if (groups != 1)
+        err_set(&err, ERR_USAGE, "it needs exactly one group, (...), and has %zu", groups);
+    return (!unlike && groups == 1) || wrong_pattern(reading, key, &err);
+}
+
 static int free_add(struct reading *reading, const char *section, const char *key,
                     const char *value) {
     cJSON *object = strcmp(section, "patterns") == 0 || strcmp(section, "scale") == 0
@@ -122,6 +157,8 @@ static int free_add(struct reading *reading, const char *section, const char *ke
                                                         : key;
     if (cJSON_HasObjectItem(object, name))
         return wrong(reading, section, key, "is given twice");
+    if (strcmp(section, "patterns") == 0 && !pattern_check(reading, key, value))
+        return 0;
     if (strcmp(section, "env") == 0 || strcmp(section, "patterns") == 0) {
         cJSON_AddStringToObject(object, name, value);
         return 1;
@@ -164,17 +201,35 @@ static bool complete(struct reading *reading) {
                           "expression with one group");
 }
 
+/* The reader of the library: the next line, or as much of it as there is room for. */
+static char *next_line(char *line, int room, void *data) {
+    struct reading *reading = data;
+    const char *end = memchr(reading->rest.at, '\n', reading->rest.len);
+    size_t len = end ? (size_t)(end - reading->rest.at) + 1 : reading->rest.len;
+    if (!len)
+        return NULL;
+    reading->line++;
+    len = len < (size_t)room ? len : (size_t)room - 1;
+    memcpy(line, reading->rest.at, len);
+    line[len] = 0;
+    reading->rest = (struct str){reading->rest.at + len, reading->rest.len - len};
+    return line;
+}
+
 char *task_model_read(const char *path, struct err *err) {
     size_t size = 0;
     char *text = file_read(path, MAX_BYTES, &size, err);
     if (!text)
         return NULL;
-    struct reading reading = {.path = path, .model = cJSON_CreateObject(), .err = err};
+    struct reading reading = {
+        .path = path, .model = cJSON_CreateObject(), .err = err, .rest = {text, size}};
     ini_max_line = MAX_LINE; /* the library's own switches */
     ini_allow_multiline = true;
     ini_allow_inline_comments = false; /* a pattern may hold anything */
-    int line = memchr(text, 0, size) ? 1 : ini_parse_string(text, on_value, &reading);
+    int line =
+        memchr(text, 0, size) ? 1 : ini_parse_stream(next_line, &reading, on_value, &reading);
     ini_allow_inline_comments = true;
+    reading.line = 0;
     if (line && !reading.failed) {
         err_set(err, ERR_USAGE, "%s:%d: this is no [section], no key = value and no comment", path,
                 line);

@@ -97,7 +97,7 @@ static void a_pattern_has_a_longest_length(void **state) {
     for (size_t i = 0; i < PATTERN_MAX + 1; i++)
         buf_putc(&text, 'a');
     assert_null(pattern_new(buf_str(&text), 0, NULL, &err));
-    assert_non_null(strstr(err.text, "at most 2000 bytes"));
+    assert_non_null(strstr(err.text, "at most 4000 bytes"));
     buf_clear(&text);
     for (size_t i = 0; i < 600; i++)
         buf_putc(&text, '(');

@@ -59,6 +59,16 @@ static void what_is_wrong_is_named(void **state) {
          "no pattern of that name"},
         {"[reference]\nttft_ms = -1\n", "must be a number over 0"},
         {"what is this\n", ":1: this is no [section]"},
+        {"[model]\n\nargv = a\n  b\nspeed = 1\n", "wrong.ini:5: [model] speed is not known"},
+        {"[patterns]\n\nttft_ms = a(b\n",
+         "wrong.ini:3: [patterns] ttft_ms is no pattern: at character 4: missing closing paren"},
+        {"[patterns]\nttft_ms = \xc2\xb5[z-a](.)\n", "wrong.ini:2: [patterns] ttft_ms is no "
+                                                     "pattern: at character 5: range out of"},
+        {"[patterns]\nttft_ms = Latency\n", "exactly one group, (...), and has 0"},
+        {"[patterns]\nttft_ms = (a)(b)\n", "exactly one group, (...), and has 2"},
+        {"[patterns]\nttft_ms =\n", "exactly one group, (...), and has 0"},
+        {"[patterns]\nttft_ms = ms \\K(.)\n", "at character 4: Python does not know this escape"},
+        {"[patterns]\nttft_ms = (?<ms>.)\n", "at character 1: Python writes (?P<name>...)"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         char *path = put(state, "wrong.ini", rows[i].text);
@@ -71,10 +81,30 @@ static void what_is_wrong_is_named(void **state) {
     }
 }
 
+/* What only Python knows is the host's to judge. */
+static void patterns_that_python_takes_are_left_as_they_are(void **state) {
+    static const char *const patterns[] = {
+        "\\u00b5s: (.)",  "(?a)(\\w+)", "(?P<ms>[\\d.]+) ms", "(?im)^latency[:=]\\s*([\\d.]+)$",
+        "(?:a|(b))(?#c)",
+    };
+    for (size_t i = 0; i < COUNT_OF(patterns); i++) {
+        struct buf text = {0};
+        struct err err = {0};
+        buf_printf(&text, "[model]\nargv = a\n[patterns]\nttft_ms = %s\n", patterns[i]);
+        char *path = put(state, "right.ini", text.at), *json = task_model_read(path, &err);
+        if (!json)
+            fail_msg("%s: %s", patterns[i], err.text);
+        free(json);
+        free(path);
+        buf_free(&text);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_description_becomes_what_a_job_takes),
         cmocka_unit_test(what_is_wrong_is_named),
+        cmocka_unit_test(patterns_that_python_takes_are_left_as_they_are),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
