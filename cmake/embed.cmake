@@ -1,5 +1,5 @@
 # hone_embed(target pattern...): puts files into the binary as one generated C file, under the path
-# they have in the source tree. core/base/embed.h reads them. A folder stands for all files below it;
+# they have in the source tree. core/base/kit/embed.h reads them. A folder stands for all files below it;
 # NAME=FILE puts a file that the build made under that name.
 function(hone_embed target)
   set(files "")

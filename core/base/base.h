@@ -7,22 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/cc.h"
-#include "base/mem.h"
-#include "base/str.h"
-#include "base/text.h"
-#include "base/err.h"
-#include "base/pattern.h"
-#include "base/diag.h"
-#include "base/map.h"
-#include "base/file.h"
-#include "base/hash.h"
-#include "base/clock.h"
-#include "base/config.h"
-#include "base/os.h"
-#include "base/wall.h"
-#include "base/dtype.h"
-#include "base/embed.h"
-#include "base/glossary.h"
+#include "base/kit/kit.h"
+#include "base/config/config.h"
+#include "base/os/os.h"
+#include "base/words/words.h"
 
 #endif

@@ -425,7 +425,7 @@ static void settings_offer_the_generations_there_are(void **state) {
     } settings[] = {
 #define X(section, key, kind, standard, choices, text) {key, standard, choices},
 #define T(section, key, kind, standard, choices, text) {key, standard, choices},
-#include "base/config.def"
+#include "base/config/config.def"
 #undef X
 #undef T
     };

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/config_private.h"
+#include "base/config/config_private.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

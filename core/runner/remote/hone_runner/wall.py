@@ -2,7 +2,7 @@
 """A wall around stages that run code of a candidate or a reference: which files they reach, no
 network, and a tree of processes that ends with them.
 
-Levels as on hone's own machine (core/base/wall.h). On a host all of the system can be read, so that
+Levels as on hone's own machine (core/base/os/wall.h). On a host all of the system can be read, so that
 no toolchain misses a part, but not the login's folders: those are empty, but for what is shown."""
 
 import ctypes

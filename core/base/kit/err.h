@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Expected failures: a function returns false and fills a caller's struct err. */
+#ifndef HONE_BASE_ERR_H
+#define HONE_BASE_ERR_H
+
+#include <stdbool.h>
+
+#include "base/kit/cc.h"
+
+/* Whose fault it is; the exit status of a command follows from it (design.md section 9). */
+enum err_kind {
+    ERR_NONE,
+    ERR_KERNEL,      /* the kernel failed: compile, correctness; exit 1 */
+    ERR_USAGE,       /* what the user typed or configured; exit 2 */
+    ERR_ENVIRONMENT, /* host, model, disk, python; exit 3 */
+    ERR_CANCELLED,   /* the user or a budget stopped it */
+};
+
+/* The message is one or two sentences for the user: what happened, where, what to do. */
+struct err {
+    enum err_kind kind;
+    char text[512];
+};
+
+/* Fills *err (which may be NULL) and returns false, so that `return err_set(...)` reads well. */
+bool err_set(struct err *err, enum err_kind kind, const char *format, ...) CC_PRINTF(3, 4);
+/* Puts "what: " before the message that is there. Returns false. */
+bool err_prefix(struct err *err, const char *format, ...) CC_PRINTF(2, 3);
+int err_exit_status(const struct err *err);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/kit/kit.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ARENA_FIRST_BLOCK (64u << 10)
+#define ARENA_LARGEST_STEP (8u << 20)
+#define ARENA_ALIGN 16u
+
+static CC_NORETURN void out_of_memory(void) {
+    static const char text[] = "hone: out of memory\n";
+    (void)!write(STDERR_FILENO, text, sizeof text - 1);
+    abort();
+}
+
+void mem_bug(const char *file, int line, const char *what) {
+    fprintf(stderr, "hone: internal error at %s:%d: %s\n", file, line, what);
+    abort();
+}
+
+void *mem_alloc(size_t count, size_t size) {
+    void *memory = calloc(count ? count : 1, size ? size : 1);
+    if (!memory)
+        out_of_memory();
+    return memory;
+}
+
+void *mem_resize(void *old, size_t count, size_t size) {
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes))
+        out_of_memory();
+    void *memory = realloc(old, bytes ? bytes : 1);
+    if (!memory)
+        out_of_memory();
+    return memory;
+}
+
+void *mem_dup(const void *data, size_t size) {
+    void *copy = mem_alloc(1, size);
+    if (size)
+        memcpy(copy, data, size);
+    return copy;
+}
+
+char *mem_strdup(const char *text) {
+    return text ? mem_dup(text, strlen(text) + 1) : NULL;
+}
+
+void mem_free_(void *memory) {
+    free(memory);
+}
+
+void *vec_grow_(void *at, size_t *cap, size_t need, size_t size) {
+    size_t wanted = *cap + *cap / 2 + 8;
+    if (wanted < need)
+        wanted = need;
+    *cap = wanted;
+    return mem_resize(at, wanted, size);
+}
+
+struct block {
+    struct block *previous;
+    size_t size, used;
+    _Alignas(16) unsigned char data[];
+};
+
+struct arena {
+    struct block *last;
+    size_t bytes;
+};
+
+static struct block *block_new(struct block *previous, size_t size) {
+    size_t bytes;
+    if (__builtin_add_overflow(size, sizeof(struct block), &bytes))
+        out_of_memory();
+    struct block *block = malloc(bytes);
+    if (!block)
+        out_of_memory();
+    block->previous = previous;
+    block->size = size;
+    block->used = 0;
+    return block;
+}
+
+struct arena *arena_new(void) {
+    struct arena *arena = mem_alloc(1, sizeof *arena);
+    arena->last = block_new(NULL, ARENA_FIRST_BLOCK);
+    return arena;
+}
+
+void arena_reset(struct arena *arena) {
+    while (arena->last->previous) {
+        struct block *gone = arena->last;
+        arena->last = gone->previous;
+        free(gone);
+    }
+    arena->last->used = 0;
+    arena->bytes = 0;
+}
+
+void arena_free(struct arena *arena) {
+    if (!arena)
+        return;
+    arena_reset(arena);
+    free(arena->last);
+    free(arena);
+}
+
+size_t arena_bytes(const struct arena *arena) {
+    return arena->bytes;
+}
+
+void *arena_alloc(struct arena *arena, size_t count, size_t size) {
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2)
+        out_of_memory();
+    bytes = (bytes + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
+    struct block *block = arena->last;
+    if (block->size - block->used < bytes) {
+        size_t step = MIN_OF(block->size * 2, (size_t)ARENA_LARGEST_STEP);
+        arena->last = block = block_new(block, MAX_OF(step, bytes));
+    }
+    void *memory = block->data + block->used;
+    block->used += bytes;
+    arena->bytes += bytes;
+    memset(memory, 0, bytes);
+    return memory;
+}
+
+void *arena_dup(struct arena *arena, const void *data, size_t size) {
+    void *copy = arena_alloc(arena, 1, size);
+    if (size)
+        memcpy(copy, data, size);
+    return copy;
+}
+
+char *arena_strndup(struct arena *arena, const char *text, size_t len) {
+    char *copy = arena_alloc(arena, 1, len + 1);
+    if (len)
+        memcpy(copy, text, len);
+    return copy;
+}
+
+char *arena_strdup(struct arena *arena, const char *text) {
+    return text ? arena_strndup(arena, text, strlen(text)) : NULL;
+}
+
+char *arena_printf(struct arena *arena, const char *format, ...) {
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int len = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    char *text = arena_alloc(arena, 1, (size_t)(len < 0 ? 0 : len) + 1);
+    if (len > 0)
+        vsnprintf(text, (size_t)len + 1, format, again);
+    va_end(again);
+    return text;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory: allocation that never returns NULL, growing arrays, arenas. */
+#ifndef HONE_BASE_MEM_H
+#define HONE_BASE_MEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/kit/cc.h"
+
+/* Allocation for hone's own data. Running out of memory ends the process with a message; what a
+ * kernel or a model asks for goes through limits of its own instead. mem_alloc clears the
+ * memory. */
+void *mem_alloc(size_t count, size_t size) CC_MUST_USE;
+void *mem_resize(void *old, size_t count, size_t size) CC_MUST_USE;
+void *mem_dup(const void *data, size_t size) CC_MUST_USE;
+char *mem_strdup(const char *text) CC_MUST_USE; /* NULL stays NULL */
+CC_NORETURN void mem_bug(const char *file, int line, const char *what);
+
+/* A broken invariant of hone's own: says where and aborts. Never for foreign input. */
+#define HONE_BUG(what) mem_bug(__FILE__, __LINE__, (what))
+
+/* A growing array. VEC(type) declares the three fields; `v` is a pointer to such a struct.
+ *     VEC(int) numbers = {0};  *vec_push(&numbers) = 7;  numbers.at[0];  vec_free(&numbers); */
+#define VEC(type)        \
+    struct {             \
+        type *at;        \
+        size_t len, cap; \
+    }
+#define vec_reserve(v, n)      \
+    ((n) <= (v)->cap ? (void)0 \
+                     : (void)((v)->at = vec_grow_((v)->at, &(v)->cap, (n), sizeof *(v)->at)))
+/* The next free element, not cleared. */
+#define vec_push(v) (vec_reserve((v), (v)->len + 1), &(v)->at[(v)->len++])
+#define vec_free(v) (mem_free_((v)->at), (v)->at = NULL, (v)->len = (v)->cap = 0)
+void *vec_grow_(void *at, size_t *cap, size_t need, size_t size) CC_MUST_USE;
+void mem_free_(void *memory);
+
+/* An arena: many allocations, one release. Nothing in it is freed singly. Zeroed, 16-byte
+ * aligned. */
+struct arena;
+struct arena *arena_new(void) CC_MUST_USE;
+void arena_free(struct arena *arena);          /* accepts NULL */
+void arena_reset(struct arena *arena);         /* keeps the first block for reuse */
+size_t arena_bytes(const struct arena *arena); /* bytes handed out so far */
+void *arena_alloc(struct arena *arena, size_t count, size_t size) CC_MUST_USE;
+void *arena_dup(struct arena *arena, const void *data, size_t size) CC_MUST_USE;
+char *arena_strndup(struct arena *arena, const char *text, size_t len) CC_MUST_USE;
+char *arena_strdup(struct arena *arena, const char *text) CC_MUST_USE;
+char *arena_printf(struct arena *arena, const char *format, ...) CC_PRINTF(2, 3) CC_MUST_USE;
+#define ARENA_NEW(arena, type) ((type *)arena_alloc((arena), 1, sizeof(type)))
+#define ARENA_ARRAY(arena, type, count) ((type *)arena_alloc((arena), (count), sizeof(type)))
+
+#endif

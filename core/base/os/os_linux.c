@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Linux: /proc, the parent-death signal, control groups. With os_linux_wall.c all of hone that is
+ * Linux-only. */
+#include "base/os/os.h"
+#include "base/kit/kit.h"
+
+#ifdef __linux__
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+char *os_executable_path(void) {
+    char path[4096];
+    ssize_t len = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (len <= 0)
+        return NULL;
+    path[len] = 0;
+    /* Replaced while it runs (an upgrade): the link itself still leads to the old program. */
+    return mem_strdup(access(path, X_OK) == 0 ? path : "/proc/self/exe");
+}
+
+int os_cpu_count(void) {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
+        return CPU_COUNT(&set);
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (int)online : 1;
+}
+
+/* A file with one number in it; 0 when there is none ("max"). */
+static uint64_t read_number(const char *path) {
+    char *text = file_read(path, 4096, NULL, NULL);
+    long long value = 0;
+    if (!text || !str_to_int(str_trim(str_of(text)), &value) || value < 0)
+        value = 0;
+    free(text);
+    return (uint64_t)value;
+}
+
+static uint64_t read_meminfo(void) {
+    char *text = file_read("/proc/meminfo", 65536, NULL, NULL);
+    uint64_t bytes = 0;
+    const char *row = text ? strstr(text, "MemAvailable:") : NULL;
+    if (row)
+        bytes = strtoull(row + strlen("MemAvailable:"), NULL, 10) * 1024;
+    free(text);
+    return bytes;
+}
+
+uint64_t os_available_memory(void) {
+    uint64_t available = read_meminfo();
+    uint64_t limit = read_number("/sys/fs/cgroup/memory.max");
+    uint64_t used = read_number("/sys/fs/cgroup/memory.current");
+    if (limit && limit > used && (!available || limit - used < available))
+        available = limit - used;
+    return available;
+}
+
+size_t os_block_size(void *block) {
+    return block ? malloc_usable_size(block) : 0;
+}
+
+bool os_die_with_parent(pid_t parent) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    return getppid() == parent; /* it may have died before the call */
+}
+
+void os_close_at_exec(int first) {
+#if defined(SYS_close_range)
+    if (syscall(SYS_close_range, (unsigned)first, ~0u, 4u /* CLOSE_RANGE_CLOEXEC */) == 0)
+        return;
+#endif
+    long most = sysconf(_SC_OPEN_MAX);
+    for (int fd = first; fd < (most > 0 && most < 4096 ? (int)most : 4096); fd++)
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+unsigned os_count_processes(void) {
+    char path[300];
+    unsigned count = 0;
+    DIR *dir = opendir("/proc");
+    const struct dirent *entry;
+    while (dir && (entry = readdir(dir))) {
+        struct stat found;
+        if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
+            continue;
+        snprintf(path, sizeof path, "/proc/%s/task", entry->d_name);
+        if (stat(path, &found) == 0 && found.st_uid == getuid())
+            count += (unsigned)found.st_nlink - 2; /* one folder for each thread */
+    }
+    if (dir)
+        closedir(dir);
+    return count;
+}
+
+struct process {
+    pid_t pid, parent;
+};
+struct processes {
+    VEC(struct process) all;
+};
+
+static void list_processes(struct processes *list) {
+    char path[300];
+    DIR *dir = opendir("/proc");
+    const struct dirent *entry;
+    while (dir && (entry = readdir(dir))) {
+        if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
+            continue;
+        snprintf(path, sizeof path, "/proc/%s/stat", entry->d_name);
+        char *text = file_read(path, 4096, NULL, NULL);
+        const char *after = text ? strrchr(text, ')') : NULL;
+        int parent = 0;
+        if (after && sscanf(after, ") %*c %d", &parent) == 1)
+            *vec_push(&list->all) = (struct process){atoi(entry->d_name), parent};
+        free(text);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+/* Moves what descends from the root to the front of the list, nearest first; returns how many. Each
+ * that is found gets the signal (0: none). */
+static size_t take_descendants(struct processes *list, pid_t root, int signum) {
+    size_t found = 0;
+    for (size_t at = 0; at <= found; at++) {
+        pid_t parent = at ? list->all.at[at - 1].pid : root;
+        for (size_t i = found; i < list->all.len; i++) {
+            struct process one = list->all.at[i];
+            if (one.parent != parent || one.pid == root)
+                continue;
+            if (signum)
+                kill(one.pid, signum);
+            list->all.at[i] = list->all.at[found];
+            list->all.at[found++] = one;
+        }
+    }
+    return found;
+}
+
+size_t os_count_descendants(pid_t root) {
+    struct processes list = {0};
+    list_processes(&list);
+    size_t found = take_descendants(&list, root, 0);
+    vec_free(&list.all);
+    return found;
+}
+
+/* What is stopped starts nothing more while the others are looked for. */
+static size_t end_below(pid_t root) {
+    struct processes list = {0};
+    list_processes(&list);
+    size_t found = take_descendants(&list, root, SIGSTOP);
+    for (size_t i = 0; i < found; i++)
+        kill(list.all.at[i].pid, SIGKILL);
+    vec_free(&list.all);
+    return found;
+}
+
+void os_end_descendants(pid_t root) {
+    /* What was started while we looked is found the next time; the dead stay for a moment. */
+    for (int round = 0; round < 8 && end_below(root); round++)
+        usleep(1000);
+}
+
+void os_keep_private(void) {
+    prctl(PR_SET_DUMPABLE, 0);
+}
+
+void os_adopt_orphans(void) {
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+void os_prefer_large_pages(void *memory, uint64_t bytes) {
+    madvise(memory, bytes, MADV_HUGEPAGE);
+}
+
+#else
+typedef int os_linux_is_not_used;
+#endif

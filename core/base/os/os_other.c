@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Systems other than Linux: macOS in the first place, and plain POSIX. */
+#include "base/os/os.h"
+#include "base/kit/kit.h"
+
+#ifndef __linux__
+
+#include <fcntl.h>
+#include <unistd.h>
+#ifdef __APPLE__
+#include <mach-o/dyld.h>
+#include <malloc/malloc.h>
+#endif
+
+char *os_executable_path(void) {
+#ifdef __APPLE__
+    char path[4096];
+    uint32_t size = sizeof path;
+    if (_NSGetExecutablePath(path, &size) == 0)
+        return mem_strdup(path);
+#endif
+    return NULL;
+}
+
+int os_cpu_count(void) {
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (int)online : 1;
+}
+
+uint64_t os_available_memory(void) {
+    return 0;
+}
+
+size_t os_block_size(void *block) {
+#ifdef __APPLE__
+    return block ? malloc_size(block) : 0;
+#else
+    (void)block;
+    return 0;
+#endif
+}
+
+bool os_die_with_parent(pid_t parent) {
+    (void)parent; /* no such signal here: a child notices the end of its input instead */
+    return true;
+}
+
+void os_close_at_exec(int first) {
+    long most = sysconf(_SC_OPEN_MAX);
+    for (int fd = first; fd < (most > 0 && most < 4096 ? (int)most : 4096); fd++)
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+void os_prefer_large_pages(void *memory, uint64_t bytes) {
+    (void)memory;
+    (void)bytes;
+}
+
+unsigned os_count_processes(void) {
+    return 0;
+}
+
+char *os_groups_find(void) {
+    return NULL;
+}
+
+void os_groups_sweep(const char *groups) {
+    (void)groups;
+}
+
+bool os_group_enter(const char *groups, unsigned processes) {
+    (void)groups;
+    (void)processes;
+    return false;
+}
+
+size_t os_count_descendants(pid_t root) {
+    (void)root;
+    return 0;
+}
+
+void os_end_descendants(pid_t root) {
+    (void)root;
+}
+
+void os_keep_private(void) {
+}
+
+void os_adopt_orphans(void) {
+}
+
+bool os_wall_works(int level) {
+    return level <= WALL_LIMITS;
+}
+
+struct os_filter *os_wall_filter(int level, pid_t owner) {
+    (void)level;
+    (void)owner;
+    return NULL;
+}
+
+int os_filter_open(const struct os_filter *filter) {
+    (void)filter;
+    return -1;
+}
+
+bool os_wall_enter(const struct wall *wall, const struct os_filter *filter) {
+    (void)filter;
+    return wall->level <= WALL_LIMITS;
+}
+
+#else
+typedef int os_other_is_not_used;
+#endif
