@@ -86,13 +86,27 @@ static void push_tree(struct views *views) {
     free(depths);
 }
 
-static int by_latency(const void *a, const void *b, void *data) {
-    const struct tune_state *state = data;
-    int x = *(const int *)a, y = *(const int *)b;
-    double p = state->attempts.at[x].latency_us, q = state->attempts.at[y].latency_us;
-    if (isfinite(p) != isfinite(q))
-        return isfinite(p) ? -1 : 1;
-    return p < q ? -1 : p > q ? 1 : x - y;
+struct timed {
+    double us; /* NAN: not measured */
+    int attempt;
+};
+
+static int by_latency(const void *a, const void *b) {
+    const struct timed *x = a, *y = b;
+    if (isfinite(x->us) != isfinite(y->us))
+        return isfinite(x->us) ? -1 : 1;
+    return x->us < y->us ? -1 : x->us > y->us ? 1 : x->attempt - y->attempt;
+}
+
+/* The fastest first, those without a time last. */
+static void sort_by_latency(const struct tune_state *state, int *rows, size_t count) {
+    struct timed *all = mem_alloc(count + 1, sizeof *all);
+    for (size_t i = 0; i < count; i++)
+        all[i] = (struct timed){state->attempts.at[rows[i]].latency_us, rows[i]};
+    qsort(all, count, sizeof *all, by_latency);
+    for (size_t i = 0; i < count; i++)
+        rows[i] = all[i].attempt;
+    free(all);
 }
 
 static void history_order(struct views *views) {
@@ -105,11 +119,7 @@ static void history_order(struct views *views) {
     history->rows.len = history->depth.len = 0;
     push_tree(views);
     if (history->by_latency && history->rows.len) {
-        union {
-            const struct tune_state *in;
-            void *out;
-        } data = {state};
-        qsort_r(history->rows.at, history->rows.len, sizeof(int), by_latency, data.out);
+        sort_by_latency(state, history->rows.at, history->rows.len);
         memset(history->depth.at, 0, history->depth.len);
     }
     for (size_t i = 0; i < state->imports.len; i++)
