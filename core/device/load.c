@@ -35,11 +35,8 @@ static enum nki_role effective_role(const struct nki_instr *instr, const struct 
 }
 
 static void add_parameter(struct operand_list *list, const struct nki_instr *instr, size_t k,
-                          bool written) {
+                          enum nki_role role) {
     const struct nki_operand *operand = &instr->operands[k];
-    enum nki_role role = nki_op_row((enum nki_op)instr->op)->params[k].role;
-    if (nki_role_writes(role) != written)
-        return;
     if (operand->kind == NKI_OPERAND_AP)
         add_operand(list, operand->ap, k, effective_role(instr, operand->ap, role));
     if (operand->kind == NKI_OPERAND_APS)
@@ -50,12 +47,15 @@ static void add_parameter(struct operand_list *list, const struct nki_instr *ins
 size_t device_operands(const struct device_image *image, size_t i,
                        struct device_operand operands[DEVICE_MAX_OPERANDS]) {
     const struct nki_instr *instr = &image->program->instrs.at[i];
-    size_t n_params = MIN_OF(nki_op_row((enum nki_op)instr->op)->n_params, instr->n_operands);
+    const struct nki_op_row *row = nki_op_row((enum nki_op)instr->op);
+    size_t n_params = MIN_OF(row->n_params, instr->n_operands);
     struct operand_list list = {operands, 0};
     for (size_t k = 0; k < n_params; k++)
-        add_parameter(&list, instr, k, true);
+        if (nki_role_writes(row->params[k].role))
+            add_parameter(&list, instr, k, row->params[k].role);
     for (size_t k = 0; k < n_params; k++)
-        add_parameter(&list, instr, k, false);
+        if (!nki_role_writes(row->params[k].role))
+            add_parameter(&list, instr, k, row->params[k].role);
     size_t n = list.n;
     for (size_t k = 0; k < n; k++)
         if (operands[k].ap->indirect && operands[k].ap->indirect->index)

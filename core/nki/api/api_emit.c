@@ -8,9 +8,12 @@
 
 #define MATMUL_COLUMNS 512 /* of one moving operand: an fp32 PSUM bank */
 
-/* What stands for the parameters of an instruction that are not given. */
+/* A row of the table as every emission needs it. */
 struct api_row {
-    struct nki_operand standard[API_MAX_OPERANDS];
+    int n;
+    bool streams;                                  /* works element by element */
+    int oob_mode;                                  /* -1: there is no such parameter */
+    struct nki_operand standard[API_MAX_OPERANDS]; /* for parameters that are not given */
 };
 
 struct api *api_of(struct interp *in) {
@@ -42,6 +45,9 @@ static const struct api_row *row_of(struct interp *in, enum nki_op op) {
         return api->rows[op];
     const struct nki_op_row *table = nki_op_row(op);
     struct api_row *row = ARENA_NEW(interp_arena(in), struct api_row);
+    row->n = table->n_params;
+    row->streams = nki_op_streams(op);
+    row->oob_mode = nki_operand_index(op, STR("oob_mode"));
     for (size_t k = 0; k < table->n_params; k++)
         row->standard[k] = standard_of(str_of(table->params[k].standard));
     api->rows[op] = row;
@@ -50,8 +56,9 @@ static const struct api_row *row_of(struct interp *in, enum nki_op op) {
 
 void api_start(struct api_build *b, struct interp *in, const struct nki_node *node,
                enum nki_op op) {
+    const struct api_row *row = row_of(in, op);
     *b = (struct api_build){.in = in, .node = node, .op = op};
-    memcpy(b->operand, row_of(in, op)->standard, nki_op_row(op)->n_params * sizeof b->operand[0]);
+    memcpy(b->operand, row->standard, (size_t)row->n * sizeof b->operand[0]);
 }
 
 void api_put_tensor(struct api_build *b, size_t k, const struct tensor *tensor) {
@@ -231,12 +238,12 @@ static bool emit_split(struct api_build *b, int n, int dim) {
 }
 
 /* oob_mode.skip: what an index tile leads out of bounds is left out. */
-static void skip_out_of_bounds(struct api_build *b, int n) {
+static void skip_out_of_bounds(struct api_build *b, const struct api_row *row) {
     struct arena *arena = interp_arena(b->in);
-    int mode = nki_operand_index(b->op, STR("oob_mode"));
+    int mode = row->oob_mode;
     if (mode < 0 || b->operand[mode].kind != NKI_OPERAND_ENUM || b->operand[mode].i != NKI_OOB_SKIP)
         return;
-    for (int k = 0; k < n; k++) {
+    for (int k = 0; k < row->n; k++) {
         if (b->operand[k].kind != NKI_OPERAND_AP || !b->operand[k].ap->indirect)
             continue;
         struct nki_ap *ap = arena_dup(arena, b->operand[k].ap, sizeof *ap);
@@ -248,7 +255,8 @@ static void skip_out_of_bounds(struct api_build *b, int n) {
 }
 
 bool api_emit(struct api_build *b) {
-    int n = nki_op_row(b->op)->n_params;
+    const struct api_row *row = row_of(b->in, b->op);
+    int n = row->n;
     struct api *api = api_of(b->in);
     const struct tensor *views[API_MAX_OPERANDS];
     struct clipped clipped;
@@ -260,9 +268,9 @@ bool api_emit(struct api_build *b) {
     api->skipped &= b->mask != NULL;
     if (api->skipped)
         return true;
-    if (!check_counts(b, views))
+    if (row->streams && !check_counts(b, views))
         return false;
-    int dim = nki_op_streams(b->op) && !b->mask ? dim_to_split(b, n) : -1;
+    int dim = row->streams && !b->mask ? dim_to_split(b, n) : -1;
     if (dim >= 0 && b->tensor[NKI_DST]->n_dims > dim)
         return emit_split(b, n, dim);
     api->split = false;
@@ -275,7 +283,7 @@ bool api_emit(struct api_build *b) {
         if (!b->operand[k].ap)
             return false;
     }
-    skip_out_of_bounds(b, n);
+    skip_out_of_bounds(b, row);
     struct nki_instr instr = {
         .op = (uint16_t)b->op,
         .engine = (uint8_t)b->engine,

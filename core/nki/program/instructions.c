@@ -62,14 +62,6 @@ int nki_operand_index(enum nki_op op, struct str name) {
     return -1;
 }
 
-bool nki_role_writes(enum nki_role role) {
-    return role == NKI_ROLE_WRITES || role == NKI_ROLE_UPDATES;
-}
-
-bool nki_role_reads(enum nki_role role) {
-    return role == NKI_ROLE_READS || role == NKI_ROLE_STREAMS;
-}
-
 int nki_op_source(enum nki_op op, int after) {
     for (int k = after + 1; k < rows[op].n_params; k++)
         if (nki_role_reads(rows[op].params[k].role))

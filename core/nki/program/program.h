@@ -294,8 +294,14 @@ enum nki_role {
     NKI_ROLE_WRITES,  /* writes all of it */
     NKI_ROLE_UPDATES  /* writes some of it or adds to it, so reads it as well */
 };
-bool nki_role_writes(enum nki_role role); /* all or some of it */
-bool nki_role_reads(enum nki_role role);  /* and writes nothing */
+/* Whether it writes all or some of the tile. */
+static inline bool nki_role_writes(enum nki_role role) {
+    return role == NKI_ROLE_WRITES || role == NKI_ROLE_UPDATES;
+}
+/* Whether it reads the tile and writes nothing. */
+static inline bool nki_role_reads(enum nki_role role) {
+    return role == NKI_ROLE_READS || role == NKI_ROLE_STREAMS;
+}
 
 struct nki_param {
     const char *name;     /* "bias" */
