@@ -20,13 +20,15 @@ class Versions(unittest.TestCase):
         for nki, line, route in (("0.1.0", "2.27", "framework"), ("0.2.0", "2.28", "framework"),
                                  ("0.3.0", "2.29", "standalone"), ("0.6.0+g1", "2.32",
                                                                    "standalone"),
-                                 ("0.7.0", "2.33", "standalone"), ("0.9.1", "2.33+", "standalone")):
+                                 ("0.7.0", "2.33", "standalone"),
+                                 ("9.9.1", releases.NEWEST.line + "+",
+                                  releases.NEWEST.route)):
             found = {"nki": nki, "neuronx-cc": "2.28.1"}
             self.assertEqual((releases.line_of(found), releases.route_of(found)), (line, route))
 
     def test_before_nki_the_compiler_tells_the_line(self):
         for compiler, line in (("2.15.128.0", "2.20"), ("2.21.18209.0", "2.26"), ("2.9", "2.20"),
-                               ("2.28.7631.0", "2.33"), ("3.1", "2.33+")):
+                               ("2.28.7631.0", "2.33"), ("3.1", releases.NEWEST.line + "+")):
             self.assertEqual(releases.line_of({"neuronx-cc": compiler}), line)
         self.assertEqual(releases.route_of({"neuronx-cc": "2.21.1"}), "legacy")
         self.assertIsNone(releases.line_of({}))
@@ -115,7 +117,7 @@ class Probe(FakeHost):
         host = self.probe()
         self.assertEqual(host["chosen"], best)
         self.assertEqual(len(host["environments"]), 3)
-        self.assertEqual(host["release"], "2.33+")
+        self.assertEqual(host["release"], releases.NEWEST.line + "+")
         self.assertEqual(host["environments"][0]["packages"],
                          {"nki": "0.10.0", "neuronx-cc": "2.24.8799.0"})
         self.assertEqual(host["environments"][0]["python"], "3.10.12")

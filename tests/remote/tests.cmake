@@ -1,6 +1,8 @@
 # The remote runner, driven as hone drives it, and its modules, from the archive that is built into
 # hone. A machine without Python has no runner to test.
 if(EXISTS /usr/bin/python3)
+  add_executable(releases_print ${CMAKE_SOURCE_DIR}/tests/nki/releases_print.c)
+  target_link_libraries(releases_print PRIVATE hone_all)
   file(GLOB remote_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/test_*.py)
   foreach(file ${remote_tests})
     get_filename_component(stem ${file} NAME_WE)
@@ -8,6 +10,6 @@ if(EXISTS /usr/bin/python3)
     add_test(NAME remote/${name} COMMAND /usr/bin/python3 -m unittest -q ${stem}
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/remote)
     set_tests_properties(remote/${name} PROPERTIES LABELS hosts TIMEOUT 240
-      ENVIRONMENT "HONE_RUNNER_PYZ=${HONE_RUNNER};PYTHONPATH=${HONE_RUNNER};PYTHONDONTWRITEBYTECODE=1")
+      ENVIRONMENT "HONE_RELEASES_PRINT=$<TARGET_FILE:releases_print>;HONE_RUNNER_PYZ=${HONE_RUNNER};PYTHONPATH=${HONE_RUNNER};PYTHONDONTWRITEBYTECODE=1")
   endforeach()
 endif()

@@ -2,16 +2,20 @@
 /* The tables of allow.def as maps, made for one release of NKI. */
 #include "nki/lint/allow.h"
 
+#include "nki/lint/releases.h"
 #include "nki/syntax/syntax.h"
 
 static const struct {
-    const char *module, *since, *until, *names;
+    const char *module, *names;
     enum allow_use use;
+    bool is_later;
 } members[] = {
-#define MEMBER(module, use, since, until, names) {module, since, until, names, ALLOW_##use},
+#define MEMBER(module, use, names) {module, names, ALLOW_##use, false},
+#define LATER(module, use, names) {module, names, ALLOW_##use, true},
 #define WORDS(table, use, words)
 #include "nki/lint/allow.def"
 #undef MEMBER
+#undef LATER
 #undef WORDS
 };
 
@@ -20,10 +24,12 @@ static const struct {
     enum allow_table table;
     enum allow_use use;
 } words[] = {
-#define MEMBER(module, use, since, until, names)
+#define MEMBER(module, use, names)
+#define LATER(module, use, names)
 #define WORDS(table, use, words) {words, table, ALLOW_##use},
 #include "nki/lint/allow.def"
 #undef MEMBER
+#undef LATER
 #undef WORDS
 };
 
@@ -77,9 +83,10 @@ static void member_put(struct allow *allow, const char *module, struct str name,
     buf_free(&key);
 }
 
-static bool holds(const char *since, const char *until, const char *release) {
-    return !release || ((!since || nki_release_compare(release, since) >= 0) &&
-                        (!until || nki_release_compare(release, until) < 0));
+/* Whether a release of NKI has a module that came later; NULL: any release. */
+static bool is_there(const char *module, const char *release) {
+    const char *since = release_of_name(str_of(module));
+    return !release || !since || nki_release_compare(release, since) >= 0;
 }
 
 void allow_init(struct allow *allow, const char *release) {
@@ -87,7 +94,7 @@ void allow_init(struct allow *allow, const char *release) {
     *allow = (struct allow){0};
     for (size_t i = 0; i < COUNT_OF(members); i++) {
         struct str rest = str_of(members[i].names);
-        if (!holds(members[i].since, members[i].until, release))
+        if (members[i].is_later && !is_there(members[i].module, release))
             continue;
         put(&allow->modules, str_of(members[i].module), ALLOW_ANY);
         while (str_next(&rest, ' ', &name))

@@ -1,77 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names and arguments that a kernel of the current dialect cannot, cannot yet or should no longer
- * use, each with what to write instead. Sources: the release notes and migration guides of NKI 0.2
- * to 0.6. */
+ * use, each with what to write instead: those of releases.def. */
 #include "nki/lint/rules.h"
 
 #include <stdio.h>
 
-/* since: the release that the rule holds from; NULL: any. */
-static const struct {
-    const char *name;
-    enum lint_rule rule;
-    const char *hint, *since;
-} names[] = {
-    {"nki.baremetal", LINT_REMOVED_HOST, "run the kernel by calling it with numpy arrays", NULL},
-    {"nki.benchmark", LINT_REMOVED_HOST, "measure the kernel with the profiler or the runtime",
-     NULL},
-    {"nki.profile", LINT_REMOVED_HOST, "capture a profile with neuron-explorer", NULL},
-    {"nki.simulate_kernel", LINT_REMOVED_HOST, "use nki.simulate", NULL},
-    {"nki.tensor", LINT_REMOVED, "it is called nki.meta.tensor since 0.2", "0.2"},
-    {"nl.arange", LINT_REMOVED, "index with slices, nl.ds or .ap()", NULL},
-    {"nl.mgrid", LINT_REMOVED, "index with slices, nl.ds or .ap()", NULL},
-    {"nl.loop_reduce", LINT_REMOVED, "accumulate into a tile in the loop", NULL},
-    {"nl.all_reduce", LINT_REMOVED, "use nki.collectives", NULL},
-    {"nl.atomic_rmw", LINT_REMOVED, "use nisa.dma_compute with a reduce operation", NULL},
-    {"nl.spmd_dim", LINT_REMOVED, "launch with kernel[2] and use nl.program_id(0)", NULL},
-    {"nl.nc", LINT_REMOVED, "launch with kernel[2] and use nl.program_id(0)", NULL},
-    {"nl.static_cast", LINT_REMOVED, "cast with nisa.tensor_copy into a tile of the dtype", NULL},
-    {"nisa.tensor_copy_dynamic_src", LINT_REMOVED, "use nisa.tensor_copy with .ap(scalar_offset=)",
-     "0.4"},
-    {"nisa.tensor_copy_dynamic_dst", LINT_REMOVED, "use nisa.tensor_copy with .ap(scalar_offset=)",
-     "0.4"},
-    {"nisa.nc_matmul_sparse", LINT_REMOVED, "use nisa.nc_matmul", NULL},
-    {"nl.par_dim", LINT_DEPRECATED, "dimension 0 is always the partition dimension; drop it", NULL},
-    {"nl.dynamic_range", LINT_DEPRECATED, "use nl.fori_loop (since 0.6)", "0.6"},
-    {"nl.tile_size.psum_fmax", LINT_DEPRECATED, "use nl.tile_size's sizes in bytes (since 0.4)",
-     "0.4"},
-    {"nl.tile_size.total_available_sbuf_size", LINT_DEPRECATED,
-     "use nl.tile_size's sizes in bytes (since 0.4)", "0.4"},
-};
-
-/* Names that came later, with the release they came with. */
-static const struct {
-    const char *name, *since;
-} newer[] = {
-    {"nki.collectives", "0.2"},   {"nl.private_hbm", "0.2"},
-    {"nl.no_reorder", "0.2"},     {"nki.simulate", "0.3"},
-    {"nki.typing", "0.3"},        {"nl.load", "0.3"},
-    {"nl.store", "0.3"},          {"nisa.activate2", "0.4"},
-    {"nl.abs_max", "0.4"},        {"nl.abs_min", "0.4"},
-    {"nl.float8_e8m0fnu", "0.5"}, {"nl.tile_size.psum_num_banks", "0.5"},
-    {"nl.fori_loop", "0.6"},      {"nl.while_loop", "0.6"},
-    {"nisa.topk", "0.6"},         {"nki.collectives.all_gather_v", "0.6"},
-};
-
-/* Arguments; function NULL: of any function of nl or nisa. */
-static const struct {
-    const char *function, *keyword;
-    enum lint_rule rule;
-    const char *hint, *since;
-} keywords[] = {
-    {NULL, "mask", LINT_REMOVED_KEYWORD, "size the slices instead, for example with min()", NULL},
-    {"nisa.nc_matmul", "psumAccumulateFlag", LINT_REMOVED_KEYWORD, "use accumulate=", "0.2"},
-    {"nisa.nc_matmul", "is_moving_zero", LINT_REMOVED_KEYWORD, "use is_moving_onezero=", "0.2"},
-    {"nisa.dma_copy", "dst_rmw_op", LINT_REMOVED_KEYWORD, "use nisa.dma_compute (since 0.3)",
-     "0.3"},
-    {"nisa.dma_copy", "unique_indices", LINT_REMOVED_KEYWORD, "use nisa.dma_compute (since 0.3)",
-     "0.3"},
-    {"nisa.sendrecv", "use_gpsimd_dma", LINT_REMOVED_KEYWORD, "use dma_engine= (since 0.3)", "0.3"},
-    {"nisa.register_move", "imm", LINT_REMOVED_KEYWORD, "use src= (since 0.3)", "0.3"},
-    {"nki.jit", "platform_target", LINT_JIT_KEYWORD,
-     "set NEURON_PLATFORM_TARGET_OVERRIDE in the environment (since 0.3)", "0.3"},
-    {"nki.jit", "mode", LINT_JIT_KEYWORD, "remove it (since 0.3)", "0.3"},
-};
+#include "nki/lint/releases.h"
 
 /* Instructions that returned a tile in the legacy dialect and take dst= now. */
 static const char *const instructions[] = {
@@ -114,23 +48,40 @@ static void report_newer(struct lint *lint, const struct nki_node *node, struct 
 }
 
 static void check_used_name(struct lint *lint, const struct nki_node *node, struct str name) {
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (str_is(name, names[i].name) && lint_holds_since(lint, names[i].since))
-            lint_report(lint, names[i].rule, nki_span_of(node),
-                        (struct lint_detail){name, names[i].hint});
-    for (size_t i = 0; i < COUNT_OF(newer); i++)
-        if (str_is(name, newer[i].name) && !lint_holds_since(lint, newer[i].since))
-            report_newer(lint, node, name, newer[i].since);
+    static const struct {
+        bool is_name;
+        enum lint_rule rule;
+    } rules[RELEASE_CHANGES] = {
+        [RELEASE_GONE] = {true, LINT_REMOVED},
+        [RELEASE_GONE_HOST] = {true, LINT_REMOVED_HOST},
+        [RELEASE_OLD] = {true, LINT_DEPRECATED},
+    };
+    const char *since = NULL;
+    for (const struct release_row *row = NULL; (row = release_next(row, &since));) {
+        bool holds = lint_holds_since(lint, since);
+        if (row->change == RELEASE_NEW && !holds && release_names(row->name, name))
+            report_newer(lint, node, name, since);
+        else if (rules[row->change].is_name && holds && str_is(name, row->name))
+            lint_report(lint, rules[row->change].rule, nki_span_of(node),
+                        (struct lint_detail){name, row->instead});
+    }
+}
+
+/* Whether a row is about an argument of this function; without a name it is of all of nl and nisa.
+ */
+static bool is_of(const struct release_row *row, struct str function) {
+    return row->name ? str_is(function, row->name)
+                     : str_starts(function, "nl.") || str_starts(function, "nisa.");
 }
 
 static void check_keyword(struct lint *lint, const struct nki_node *keyword, struct str function) {
-    bool is_api = str_starts(function, "nl.") || str_starts(function, "nisa.");
-    for (size_t i = 0; i < COUNT_OF(keywords); i++)
-        if (str_is(keyword->keyword.name, keywords[i].keyword) &&
-            (keywords[i].function ? str_is(function, keywords[i].function) : is_api) &&
-            lint_holds_since(lint, keywords[i].since))
-            lint_report(lint, keywords[i].rule, nki_span_of(keyword),
-                        (struct lint_detail){keyword->keyword.name, keywords[i].hint});
+    struct str name = keyword->keyword.name;
+    const char *since = NULL;
+    for (const struct release_row *row = NULL; (row = release_next(row, &since));)
+        if (row->change == RELEASE_KEYWORD && str_is(name, row->keyword) && is_of(row, function) &&
+            lint_holds_since(lint, since))
+            lint_report(lint, str_is(function, "nki.jit") ? LINT_JIT_KEYWORD : LINT_REMOVED_KEYWORD,
+                        nki_span_of(keyword), (struct lint_detail){name, row->instead});
 }
 
 /* t[...] = nisa.f(...), and nisa.f(...) inside another expression. */
@@ -158,7 +109,7 @@ static void check_import(struct lint *lint, const struct nki_node *node) {
     else if (node->parent->kind == NKI_IMPORT)
         name = node->alias.name;
     if ((str_is(name, "neuronxcc") || str_starts(name, "neuronxcc.")) &&
-        lint_holds_since(lint, "0.4"))
+        lint_holds_since(lint, release_of_rule(LINT_LEGACY_IMPORT)))
         lint_name(lint, LINT_LEGACY_IMPORT, node, name);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the NKI compiler's front end (NKI 0.6, parser) refuses, node by node. Sources: the NKI
  * language guide and the open-source front end's rules. */
+#include "nki/lint/releases.h"
 #include "nki/lint/rules.h"
 
 /* Kinds that are refused wherever they stand. */
@@ -78,7 +79,7 @@ static void check_parameters(struct lint *lint, const struct nki_node *function)
         else if (arg->arg.form == NKI_ARG_DOUBLE_STAR)
             lint_name(lint, LINT_S_KWARGS, arg, arg->arg.name);
         else if (arg->arg.form == NKI_ARG_KEYWORD_ONLY && is_kernel &&
-                 lint_holds_since(lint, "0.3")) {
+                 lint_holds_since(lint, release_of_rule(LINT_S_KERNEL_STAR))) {
             lint_name(lint, LINT_S_KERNEL_STAR, arg, arg->arg.name);
             return;
         }

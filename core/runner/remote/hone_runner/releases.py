@@ -1,26 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which SDK line an environment is of, and how kernels are compiled and run on it.
+"""Which SDK line an environment is of, and how kernels are compiled and run on it, by the table that
+hone's lints read, too (releases.def)."""
 
-Source: the Neuron SDK release notes and the NKI release notes, by release."""
-
+import collections
 import re
 
-# The version of nki that came with each line of the SDK, oldest first.
-NKI_LINES = (((0, 1), "2.27"), ((0, 2), "2.28"), ((0, 3), "2.29"), ((0, 4), "2.30"),
-             ((0, 5), "2.31"),
-             ((0, 6), "2.32"), ((0, 7), "2.33"))
-# neuronx-cc: (major, minor) up to which a compiler belongs to a line. The numbers run five behind
-# from 2.27 on; before it they are known for these.
-CC_LINES = (((2, 15), "2.20"), ((2, 16), "2.21"), ((2, 17), "2.22"), ((2, 18), "2.23"),
-            ((2, 19), "2.24"), ((2, 20), "2.25"), ((2, 21), "2.26"), ((2, 22), "2.27"),
-            ((2, 23), "2.28"), ((2, 24), "2.29"), ((2, 25), "2.30"), ((2, 26), "2.31"),
-            ((2, 27), "2.32"), ((2, 28), "2.33"))
-ROUTES = {
-    "legacy": "neuronxcc.nki: baremetal and benchmark",
-    "framework": "nki without an entry point of its own: compiled through the framework, run by "
-                 "the profiler's capture",
-    "standalone": "nki called with numpy arrays, run by the profiler's capture and neuron-bench",
-}
+from hone_runner import tables
+
+# nki: None before there was one. route: a key of ROUTES. seams: names of sdk/seams.py.
+Release = collections.namedtuple("Release", "line nki compiler route seams")
 
 
 def version(text):
@@ -29,28 +17,55 @@ def version(text):
     return tuple(int(part[:9]) for part in found.group().split(".")[:6]) if found else ()
 
 
+# Oldest first.
+TABLE = [Release(line, nki, compiler, route, tuple(seams.split()))
+         for line, nki, compiler, route, seams in tables.Table("releases.def").of("RELEASE")]
+WITH_NKI = [row for row in TABLE if row.nki]
+NEWEST = TABLE[-1]
+ROUTES = {
+    "legacy": "neuronxcc.nki: baremetal and benchmark",
+    "framework": "nki without an entry point of its own: compiled through the framework, run by "
+                 "the profiler's capture",
+    "standalone": "nki called with numpy arrays, run by the profiler's capture and neuron-bench",
+}
+
+
+def known(rows, found, name):
+    """The line of a version (major, minor) among rows, by their member `name`: with "+" behind it
+    when newer than any of them, the oldest for what lies between."""
+    for row in rows:
+        if version(getattr(row, name)) == found[:2]:
+            return row.line
+    newer = found[:2] > version(getattr(rows[-1], name))
+    return rows[-1].line + "+" if newer else rows[0].line
+
+
 def line_of(packages):
     """The SDK line as "2.29" (with "+" behind it when newer than any that is known), or None."""
     nki = version(packages.get("nki"))
     if nki:
-        for known, line in NKI_LINES:
-            if nki[:2] == known:
-                return line
-        return NKI_LINES[-1][1] + "+" if nki[:2] > NKI_LINES[-1][0] else NKI_LINES[0][1]
+        return known(WITH_NKI, nki, "nki")
     compiler = version(packages.get("neuronx-cc"))
-    if not compiler:
-        return None
-    for known, line in CC_LINES:
-        if compiler[:2] == known:
-            return line
-    return CC_LINES[-1][1] + "+" if compiler[:2] > CC_LINES[-1][0] else CC_LINES[0][1]
+    return known(TABLE, compiler, "compiler") if compiler else None
+
+
+def release_of(line):
+    """The row of a line, of one that is not known the nearest older one."""
+    found = [row for row in TABLE if version(row.line) <= version(line)]
+    return found[-1] if found else TABLE[0]
 
 
 def route_of(packages):
     """A key of ROUTES, or None where no kernel can be compiled."""
     nki = version(packages.get("nki"))
-    if nki >= (0, 3):
-        return "standalone"
     if nki:
-        return "framework"
+        found = [row for row in WITH_NKI if version(row.nki) <= nki]
+        return (found or WITH_NKI)[-1 if found else 0].route
     return "legacy" if packages.get("neuronx-cc") else None
+
+
+def span_of(seam):
+    """(first, last) line that a seam was seen on; None: from the first, to every later one."""
+    lines = [row.line for row in TABLE if seam in row.seams]
+    return (None if lines[0] == TABLE[0].line else lines[0],
+            None if lines[-1] == NEWEST.line else lines[-1])

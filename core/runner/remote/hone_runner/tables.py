@@ -10,7 +10,7 @@ import re
 
 COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|/\*.*?\*/', re.S)
 # Where a table lies when the runner is run from the source tree; in the archive all are beside this.
-SOURCES = {"messages.def": "../.."}
+SOURCES = {"messages.def": "../..", "releases.def": "../../../nki/lint"}
 
 
 def text_of(name):

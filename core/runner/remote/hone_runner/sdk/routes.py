@@ -35,11 +35,9 @@ ROUTES = {
 
 
 def is_of(name, release):
-    """Whether a seam was seen on that line of the SDK; of lines that are not known, on any later
-    one."""
-    row, line = seams.SEAMS[name], releases.version(release)
-    return bool(line) and (row.first is None or line >= releases.version(row.first)) and \
-        (row.last is None or line <= releases.version(row.last))
+    """Whether a seam was seen on that line of the SDK; of lines that are not known, on the newest
+    older one."""
+    return bool(releases.version(release)) and name in releases.release_of(release).seams
 
 
 def ordered(names, release):

@@ -4,7 +4,7 @@ one row of a table each. They moved in every release; a seam that is not there, 
 shape, gives way to the next (blame.py says when), an error in the kernel does not.
 
 Shapes by release, from public programs that drive them (nki-library, nki-autotune, nkipy, autocomp)
-and the NKI documentation. `nki` of 0.3 came with SDK 2.29, and so on: releases.NKI_LINES."""
+and the NKI documentation. `nki` of 0.3 came with SDK 2.29, and so on: releases.def."""
 
 import collections
 import contextlib
@@ -12,6 +12,8 @@ import copy
 import dataclasses
 import inspect
 import os
+
+from hone_runner import releases
 
 from . import arrays, source
 from .blame import NotHere, is_missing, is_ours
@@ -333,20 +335,25 @@ def seam_baremetal(call, folder):
 
 # ---------------------------------------------------------------------------------- the table
 
-# first, last: the SDK lines a seam was seen on (last None: every later one, too). compile: a
-# function of (Call, folder) that leaves a NEFF below the folder and returns what is told of inputs
-# and outputs. what: the calls it makes, for people.
+# first, last: the SDK lines a seam was seen on, of releases.def (last None: every later one, too).
+# compile: a function of (Call, folder) that leaves a NEFF below the folder and returns what is told
+# of inputs and outputs. what: the calls it makes, for people.
 Seam = collections.namedtuple("Seam", "name first last compile what")
+
+
+def seam(name, compile_it, what):
+    return Seam(name, *releases.span_of(name), compile_it, what)
+
+
 TABLE = (
-    Seam("nir", "2.32", "2.32", seam_nir, "compile_kernel_to_nir and compile_bir_to_neff"),
-    Seam("bir", "2.30", "2.31", seam_bir, "compile_to_bir and compile_bir_to_neff"),
-    Seam("frontend", "2.29", "2.29", seam_frontend, "ParserFrontend and CompiledKernel"),
-    Seam("context", "2.30", "2.32", seam_context,
-         "a front end within nki_ir_context, and CompiledKernel"),
-    Seam("executor", "2.29", None, seam_executor, "CompileKernel with an executor of hone's"),
-    Seam("simulation", "2.29", None, seam_simulation, "CompileKernel with the simulator"),
-    Seam("call", "2.29", None, seam_call, "the numpy call with NKI_ARTIFACTS_DIR"),
-    Seam("ir", "2.27", "2.28", seam_ir, "neuronxcc.nki_standalone"),
-    Seam("baremetal", None, "2.28", seam_baremetal, "neuronxcc.nki.baremetal"),
+    seam("nir", seam_nir, "compile_kernel_to_nir and compile_bir_to_neff"),
+    seam("bir", seam_bir, "compile_to_bir and compile_bir_to_neff"),
+    seam("frontend", seam_frontend, "ParserFrontend and CompiledKernel"),
+    seam("context", seam_context, "a front end within nki_ir_context, and CompiledKernel"),
+    seam("executor", seam_executor, "CompileKernel with an executor of hone's"),
+    seam("simulation", seam_simulation, "CompileKernel with the simulator"),
+    seam("call", seam_call, "the numpy call with NKI_ARTIFACTS_DIR"),
+    seam("ir", seam_ir, "neuronxcc.nki_standalone"),
+    seam("baremetal", seam_baremetal, "neuronxcc.nki.baremetal"),
 )
 SEAMS = {row.name: row for row in TABLE}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Prints releases.def as C reads it, a row a line with tabs between what it has: for
+ * tests/remote/test_releases.py, which holds it against what Python reads. */
+#include <stdio.h>
+
+#include "nki/lint/releases.h"
+#include "nki/lint/rules.h"
+
+static void print(const char *text) {
+    printf("\t%s", text ? text : "NULL");
+}
+
+int main(void) {
+    static const char *const kinds[RELEASE_CHANGES] = {"RELEASE", "NEW",     "GONE", "GONE_HOST",
+                                                       "OLD",     "KEYWORD", "RULE"};
+    const char *since = NULL;
+    for (const struct release_row *row = NULL; (row = release_next(row, &since)); putchar('\n')) {
+        fputs(kinds[row->change], stdout);
+        print(since);
+        if (row->change == RELEASE_IS) {
+            print(row->sdk);
+            print(row->nki);
+            print(row->compiler);
+            print(row->route);
+            print(row->seams);
+        } else if (row->change != RELEASE_RULE) {
+            print(row->name);
+            print(row->keyword);
+            print(row->instead);
+        }
+    }
+    return 0;
+}
