@@ -47,11 +47,11 @@ static void lane_print(struct buf *out, const struct tune_state *state, int inde
 }
 
 void gate_print(const struct tune_state *state, struct buf *out) {
-    const struct tune_plan *plan = tune_state_plan(state);
-    for (size_t i = 0; i < state->lanes.len; i++)
+    const struct tune_plan *plan = tune_lane_plan(state, state->lane);
+    for (size_t i = 0; i < state->lanes.len && state->several; i++)
         if (!state->lanes.at[i].closed)
             lane_print(out, state, (int)i);
-    if (state->lanes.len) {
+    if (state->several) {
         int open = tune_lanes_open(state);
         buf_printf(out, "%s is done. y approves the %d lane%s, n LANE REASON rejects one, q ends:",
                    tune_step_word(state->wait_step), open, open == 1 ? "" : "s");
@@ -59,8 +59,8 @@ void gate_print(const struct tune_state *state, struct buf *out) {
     }
     if (state->wait_step == TUNE_STEP_PLAN && plan)
         plan_print(out, plan);
-    if (state->wait_step == TUNE_STEP_REWRITE && state->candidate.exists)
-        candidate_print(out, state, &state->candidate);
+    if (state->wait_step == TUNE_STEP_REWRITE && tune_lane_of(state, state->lane)->candidate.exists)
+        candidate_print(out, state, &tune_lane_of(state, state->lane)->candidate);
     buf_printf(
         out, "%s is done. y approves, n REASON rejects, q ends:", tune_step_word(state->wait_step));
 }

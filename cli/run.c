@@ -63,7 +63,7 @@ static void line_end(struct run *run, struct buf *line) {
 /* Which of several directions an event is about: "#7", before it has a number "lane 3". `lane` -1:
  * all. */
 static void who_print(const struct tune_state *state, int lane, int attempt, struct buf *out) {
-    bool several = state->lanes.len || state->width.parents > 1 || state->width.plans > 1 ||
+    bool several = state->several || state->width.parents > 1 || state->width.plans > 1 ||
                    state->width.rewrites > 1;
     char who[24] = "";
     if (!several)
@@ -348,7 +348,7 @@ static bool lane_take(struct run *run, struct str *text, struct err *err) {
     const struct tune_state *state = tune_session_state(run->session);
     struct str rest = *text, word;
     long long number = 0;
-    if (!state->lanes.len)
+    if (!state->several)
         return true;
     bool said = str_next(&rest, ' ', &word) && str_to_int(word, &number);
     if (!said || number < 1 || number > (long long)state->lanes.len)
@@ -414,7 +414,8 @@ static void question_print(const struct run *run, int number, struct buf *out) {
         return;
     }
     tune_role_find(call->role, &role);
-    struct tune_context *context = tune_context_question(state, role, number);
+    struct tune_context *context =
+        tune_context_question(state, MAX_OF(call->lane, 0), role, number);
     const struct tune_role_view *view = state->roles ? &state->roles[role] : NULL;
     struct tune_prompt *whole = tune_prompt_build(context, role, NULL, 0);
     for (size_t i = 0; view && i < view->count; i++)

@@ -26,7 +26,7 @@ void act_open_editor(struct views *views, struct tune_action action, const char 
 }
 
 static void edit_plan(struct views *views, struct views_request *request) {
-    const struct tune_plan *plan = tune_state_plan(views->state);
+    const struct tune_plan *plan = tune_lane_plan(views->state, views->state->lane);
     buf_clear(&views->editing.text);
     if (plan)
         buf_printf(&views->editing.text, "%s\n\n%s\n", plan->title ? plan->title : "",
@@ -36,7 +36,8 @@ static void edit_plan(struct views *views, struct views_request *request) {
 }
 
 static void edit_kernel(struct views *views, struct views_request *request) {
-    const struct tune_candidate *candidate = &views->state->candidate;
+    const struct tune_candidate *candidate =
+        &tune_lane_of(views->state, views->state->lane)->candidate;
     buf_clear(&views->editing.text);
     buf_puts(&views->editing.text, candidate->source ? candidate->source : "");
     int line = candidate->hunks.len ? candidate->hunks.at[0].new_line : 0;
@@ -169,8 +170,8 @@ static void revert_to(struct views *views, struct str text, struct views_request
 
 /* What going back does to a beam search. */
 static void revert_beam_print(const struct tune_state *state, int id, struct buf *out) {
-    if (state->lanes.len)
-        buf_printf(out, "The %d lanes of this round are closed. ", (int)state->lanes.len);
+    if (state->several)
+        buf_printf(out, "The %d lanes of this round are closed. ", lanes_count(state));
     if (state->beam.len > 1 || (state->beam.len == 1 && state->beam.at[0] != id))
         buf_printf(out, "The beam of %d is given up: the", (int)state->beam.len);
     else
@@ -193,7 +194,7 @@ static void ask_revert(struct views *views, int id) {
     if (lanes_may(views))
         revert_beam_print(views->state, id, &text);
     else
-        buf_puts(&text, views->state->candidate.exists
+        buf_puts(&text, tune_lane_of(views->state, views->state->lane)->candidate.exists
                             ? "The proposal that is open now is closed; nothing is deleted, and u "
                               "takes it back."
                             : "The next round starts from it. Nothing is deleted, and u takes it "

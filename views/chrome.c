@@ -160,17 +160,17 @@ static bool place_matters(const struct views *views) {
 /* What waits at a gate as it is now: a person may have changed it since the step ended. */
 static void gate_print(const struct tune_state *state, struct buf *out) {
     enum tune_step step = state->wait_step;
-    const struct tune_plan *plan = tune_state_plan(state);
-    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    const struct tune_plan *plan = tune_lane_plan(state, state->lane);
+    const struct tune_attempt *attempt = tune_attempt_in(state, state->lane);
     const char *summary = state->steps[step].summary;
     if (!summary || !*summary) {
         buf_puts(out, state->wait_text ? state->wait_text : "waits for you");
         return;
     }
     buf_printf(out, "%s: ", tune_step_word(step));
-    if (state->lanes.len) {
+    if (state->several) {
         buf_printf(out, "%s; %d of %d lanes open", summary, tune_lanes_open(state),
-                   (int)state->lanes.len);
+                   lanes_count(state));
         return;
     }
     if (step == TUNE_STEP_PLAN && plan && plan->title)
@@ -181,7 +181,8 @@ static void gate_print(const struct tune_state *state, struct buf *out) {
                    summary);
     else
         buf_puts(out, summary);
-    if (step == TUNE_STEP_VERIFY && state->roles && tune_role_next(state) == TUNE_ROLE_FIXER)
+    if (step == TUNE_STEP_VERIFY && state->roles &&
+        tune_role_next(state, state->lane) == TUNE_ROLE_FIXER)
         buf_puts(out, "; a asks for a repair");
 }
 

@@ -314,6 +314,7 @@ bool lanes_take_cursor(struct views *views);
 void lanes_next(struct views *views, struct str args, struct views_request *request);
 void lanes_previous(struct views *views, struct str args, struct views_request *request);
 void lanes_next_open(struct views *views, struct str args, struct views_request *request);
+int lanes_count(const struct tune_state *state); /* 0: the round follows one direction */
 const struct tune_lane *lane_at(const struct tune_state *state, int lane); /* NULL: none */
 struct rows_look lane_look(const struct tune_state *state, int lane);
 const char *lane_title(const struct tune_state *state, int lane);

@@ -8,12 +8,16 @@
 
 /* ---- which ---------------------------------------------------------------------------------- */
 
+int lanes_count(const struct tune_state *state) {
+    return state->several ? (int)state->lanes.len : 0;
+}
+
 const struct tune_lane *lane_at(const struct tune_state *state, int lane) {
-    return lane >= 0 && (size_t)lane < state->lanes.len ? &state->lanes.at[lane] : NULL;
+    return lane >= 0 && lane < lanes_count(state) ? &state->lanes.at[lane] : NULL;
 }
 
 bool lanes_any(const struct views *views) {
-    return views->state && views->state->lanes.len > 0;
+    return views->state && views->state->several;
 }
 
 bool lanes_may(const struct views *views) {
@@ -28,7 +32,7 @@ int lanes_here(const struct views *views) {
 
 bool lanes_is_open(const struct views *views) {
     const struct tune_lane *lane = lane_at(views->state, lanes_here(views));
-    return !views->state->lanes.len || (lane && !lane->closed);
+    return !lanes_any(views) || (lane && !lane->closed);
 }
 
 bool lanes_focus(struct views *views, int lane) {
@@ -51,7 +55,7 @@ bool lanes_take_cursor(struct views *views) {
 
 static void go(struct views *views, int step, bool open) {
     const struct tune_state *state = views->state;
-    int count = (int)state->lanes.len, at = lanes_here(views);
+    int count = lanes_count(state), at = lanes_here(views);
     if (!count) {
         views_say(views, false, "this round follows one direction");
         return;
@@ -106,7 +110,7 @@ struct rows_look lane_look(const struct tune_state *state, int index) {
         return (struct rows_look){"×", TUI_DIM};
     if (call && (call->waits || call->held))
         return (struct rows_look){"◆", TUI_WAITING};
-    const struct tune_attempt *attempt = tune_state_attempt(state, tune_lane_attempt(state, index));
+    const struct tune_attempt *attempt = tune_attempt_in(state, index);
     if (lane->is == TUNE_IS_OK && attempt && attempt->status != TUNE_STATUS_OPEN)
         return rows_status_look(attempt->status);
     return rows_step_look(lane->is);
@@ -141,7 +145,7 @@ static void ended_print(const struct tune_lane *lane, struct buf *out) {
 /* What it does now, or what came of what it did last, in few words. */
 void lane_does(const struct tune_state *state, int index, struct buf *out) {
     const struct tune_lane *lane = &state->lanes.at[index];
-    const struct tune_attempt *attempt = tune_state_attempt(state, tune_lane_attempt(state, index));
+    const struct tune_attempt *attempt = tune_attempt_in(state, index);
     if (lane->closed)
         buf_printf(out, "closed: %s", lane->closed);
     else if (lane->is == TUNE_IS_RUNNING)
@@ -174,16 +178,16 @@ void lane_which(const struct tune_state *state, int index, struct buf *out) {
 }
 
 void lanes_running(const struct tune_state *state, struct buf *out) {
-    for (size_t i = 0; i < state->lanes.len; i++) {
+    for (int i = 0; i < lanes_count(state); i++) {
         const struct tune_lane *lane = &state->lanes.at[i];
-        int attempt = tune_lane_attempt(state, (int)i);
+        int attempt = tune_lane_attempt(state, i);
         if (lane->is != TUNE_IS_RUNNING)
             continue;
         buf_puts(out, out->len ? ", " : "");
         if (attempt >= 0)
             buf_printf(out, "#%d", attempt);
         else
-            buf_printf(out, "lane %zu", i + 1);
+            buf_printf(out, "lane %d", i + 1);
         if (lane->doing)
             buf_printf(out, " %s", lane->doing);
     }

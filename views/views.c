@@ -115,7 +115,7 @@ const struct tune_attempt *views_incumbent(const struct views *views) {
 const struct tune_attempt *views_parent(const struct views *views) {
     const struct tune_state *state = views->state;
     const struct tune_attempt *parent =
-        state->lanes.len ? tune_state_attempt(state, tune_state_parent(state)) : NULL;
+        tune_state_attempt(state, tune_lane_parent(state, state->lane));
     return parent ? parent : views_incumbent(views);
 }
 
@@ -123,7 +123,7 @@ void views_pair(const struct views *views, const struct tune_attempt **a,
                 const struct tune_attempt **b) {
     const struct tune_state *state = views->state;
     *a = views_parent(views);
-    *b = tune_state_attempt(state, state->current);
+    *b = tune_attempt_in(state, state->lane);
     if (*a && *b == *a) {
         const struct tune_attempt *parent = tune_state_attempt(state, (*a)->parent);
         *b = parent ? *a : NULL;

@@ -185,10 +185,10 @@ static void one_of_several_is_rejected_with_a_reason_and_the_others_go_on(void *
     approve_until(&fake, TUNE_STEP_PLAN);
     const struct tune_state *state = fake_state(&fake);
     fake_act(&fake, ACT(.kind = TUNE_ACT_FOCUS, .index = 1));
-    assert_string_equal(tune_state_plan(state)->key, "b");
+    assert_string_equal(tune_lane_plan(state, state->lane)->key, "b");
     fake_act(&fake, ACT(.kind = TUNE_ACT_REJECT, .text = "not that"));
     assert_string_equal(state->lanes.at[1].closed, "not that");
-    assert_string_equal(tune_state_plan(state)->key, "c"); /* on to an open one */
+    assert_string_equal(tune_lane_plan(state, state->lane)->key, "c"); /* on to an open one */
     assert_int_equal(state->wait, TUNE_WAIT_GATE);
     approve_until(&fake, TUNE_STEP_DECIDE);
     assert_null(attempt_with(&fake, "b"));
@@ -210,7 +210,7 @@ static void rejecting_all_of_them_ends_the_round(void **unused) {
     fake_act(&fake, ACT(.kind = TUNE_ACT_START));
     approve_until(&fake, TUNE_STEP_PLAN);
     assert_int_equal(fake_state(&fake)->round, 2);
-    assert_string_equal(tune_state_plan(fake_state(&fake))->key, "c");
+    assert_string_equal(tune_lane_plan(fake_state(&fake), fake_state(&fake)->lane)->key, "c");
     fake_end(&fake);
 }
 
@@ -223,7 +223,7 @@ static void another_plan_for_one_lane_is_asked_for_alone(void **unused) {
     const struct tune_state *state = fake_state(&fake);
     fake_act(&fake, ACT(.kind = TUNE_ACT_ANOTHER, .text = "too small a step"));
     assert_int_equal(state->wait_step, TUNE_STEP_PLAN);
-    assert_string_equal(tune_state_plan(state)->key, "c");
+    assert_string_equal(tune_lane_plan(state, state->lane)->key, "c");
     approve_until(&fake, TUNE_STEP_DECIDE);
     assert_int_equal(state->attempts.len, 3);
     assert_non_null(attempt_with(&fake, "b"));
@@ -242,7 +242,7 @@ static void what_is_closed_is_not_decided_about(void **unused) {
     fake_act(&fake, ACT(.kind = TUNE_ACT_FOCUS, .index = 1));
     fake_act(&fake, ACT(.kind = TUNE_ACT_REJECT, .text = "no"));
     fake_act(&fake, ACT(.kind = TUNE_ACT_FOCUS, .index = 1));
-    assert_string_equal(tune_lane_closed(state), "no");
+    assert_string_equal(tune_lane_of(state, state->lane)->closed, "no");
     assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_REJECT, .text = "no")));
     assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_ANOTHER)));
     assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_EDIT_PLAN, .text = "mine")));

@@ -77,7 +77,7 @@ static void auto_green_asks_only_when_it_went_wrong(void **unused) {
         fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
     assert_int_equal(state->wait, TUNE_WAIT_GATE);
     assert_int_equal(state->wait_step, TUNE_STEP_VERIFY);
-    assert_string_equal(tune_state_plan(state)->title, "bad");
+    assert_string_equal(tune_lane_plan(state, state->lane)->title, "bad");
     fake_end(&fake);
 }
 
@@ -96,8 +96,8 @@ static void a_rejection_pauses_and_its_reason_reaches_the_next_context(void **un
     /* The revised plan is shown although the gate is auto now. */
     assert_int_equal(state->wait, TUNE_WAIT_GATE);
     assert_int_equal(state->wait_step, TUNE_STEP_PLAN);
-    assert_string_equal(tune_state_plan(state)->title, "second");
-    assert_true(tune_state_plan(state)->revised);
+    assert_string_equal(tune_lane_plan(state, state->lane)->title, "second");
+    assert_true(tune_lane_plan(state, state->lane)->revised);
     replay_equals_live(&fake);
     fake_end(&fake);
 }
@@ -107,8 +107,8 @@ static void a_plan_and_a_kernel_can_be_edited(void **unused) {
     struct fake fake;
     const struct tune_state *state = to_plan_gate(&fake);
     fake_act(&fake, ACT(.kind = TUNE_ACT_EDIT_PLAN, .text = "My title\n\nand what I want\n"));
-    assert_string_equal(tune_state_plan(state)->title, "My title");
-    assert_string_equal(tune_state_plan(state)->what, "and what I want");
+    assert_string_equal(tune_lane_plan(state, state->lane)->title, "My title");
+    assert_string_equal(tune_lane_plan(state, state->lane)->what, "and what I want");
     fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
     assert_int_equal(state->wait_step, TUNE_STEP_REWRITE);
     fake_act(&fake, ACT(.kind = TUNE_ACT_EDIT_KERNEL, .text = SOURCE("650", "mine")));
@@ -126,14 +126,16 @@ static void hunks_can_be_left_out(void **unused) {
     struct fake fake;
     const struct tune_state *state = to_plan_gate(&fake);
     fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
-    assert_true(state->candidate.hunks.len >= 1);
-    size_t last = state->candidate.hunks.len - 1;
+    assert_true(tune_lane_of(state, state->lane)->candidate.hunks.len >= 1);
+    size_t last = tune_lane_of(state, state->lane)->candidate.hunks.len - 1;
     assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_LEAVE_HUNK, .index = 99)));
     fake_act(&fake, ACT(.kind = TUNE_ACT_LEAVE_HUNK, .index = (int)last));
-    assert_true(state->candidate.hunks.at[last].left);
-    assert_string_not_equal(state->candidate.source, state->candidate.proposed);
+    assert_true(tune_lane_of(state, state->lane)->candidate.hunks.at[last].left);
+    assert_string_not_equal(tune_lane_of(state, state->lane)->candidate.source,
+                            tune_lane_of(state, state->lane)->candidate.proposed);
     fake_act(&fake, ACT(.kind = TUNE_ACT_LEAVE_HUNK, .index = (int)last));
-    assert_string_equal(state->candidate.source, state->candidate.proposed);
+    assert_string_equal(tune_lane_of(state, state->lane)->candidate.source,
+                        tune_lane_of(state, state->lane)->candidate.proposed);
     fake_end(&fake);
 }
 
@@ -150,7 +152,7 @@ static void what_was_left_out_is_told_with_its_reason(void **unused) {
     assert_string_equal(declined->reason, "it is right as it is");
     assert_null(declined->key); /* the direction stays open */
     assert_non_null(strstr(declined->hunk, "+ "));
-    struct tune_context *context = tune_context_build(state);
+    struct tune_context *context = tune_context_build(state, state->lane);
     const char *text = NULL;
     for (size_t i = 0; i < context->sections.len; i++)
         if (!strcmp(context->sections.at[i].name, "declined"))
@@ -247,7 +249,7 @@ static void notes_and_memory_are_the_persons(void **unused) {
     fake_act(&fake, ACT(.kind = TUNE_ACT_DROP_NOTE, .index = 1));
     fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE_MEMORY, .index = 2));
     fake_act(&fake, ACT(.kind = TUNE_ACT_DELETE_MEMORY, .index = 0));
-    struct tune_context *context = tune_context_build(state);
+    struct tune_context *context = tune_context_build(state, state->lane);
     struct buf text = {0};
     tune_context_print(context, &text);
     assert_non_null(strstr(text.at, "what I learnt"));

@@ -39,7 +39,7 @@ static int meant(const struct views *views) {
     int here = calls_of(views)->here;
     if (here >= 0 && (size_t)here < state->calls.len && runs(&state->calls.at[here]))
         return here;
-    for (size_t i = 0; i < state->calls.len && state->lanes.len; i++)
+    for (size_t i = 0; i < state->calls.len && state->several; i++)
         if (runs(&state->calls.at[i]) && state->calls.at[i].lane == state->lane)
             return (int)i;
     return -1;
@@ -281,9 +281,9 @@ static void draw_held(struct tui_area area, const struct tune_state *state,
  * first. */
 static bool lane_has_more(const struct views *views) {
     const struct tune_state *state = views->state;
-    return state->lanes.len && meant(views) < 0 && waiting(views) < 0 && !calls_held(views, NULL) &&
+    return state->several && meant(views) < 0 && waiting(views) < 0 && !calls_held(views, NULL) &&
            (tune_lane_plan(state, state->lane) || tune_lane_candidate(state, state->lane) ||
-            tune_lane_closed(state));
+            tune_lane_of(state, state->lane)->closed);
 }
 
 bool calls_draw(struct views *views, struct tui_area area) {

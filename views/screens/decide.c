@@ -7,7 +7,8 @@
 #include <stdio.h>
 
 bool decide_has_hunks(const struct views *views) {
-    return views->state && views->state->candidate.exists && workbench_of(views)->diff.n_hunks > 0;
+    return views->state && tune_lane_of(views->state, views->state->lane)->candidate.exists &&
+           workbench_of(views)->diff.n_hunks > 0;
 }
 
 bool decide_in_hunks(const struct views *views) {
@@ -19,7 +20,7 @@ bool decide_has_plans(const struct views *views) {
 }
 
 bool decide_is_measured(const struct views *views) {
-    const struct tune_attempt *attempt = tune_state_attempt(views->state, views->state->current);
+    const struct tune_attempt *attempt = tune_attempt_in(views->state, views->state->lane);
     return attempt && attempt->id > 0 && isfinite(attempt->latency_us);
 }
 
@@ -78,7 +79,8 @@ void decide_plans(struct views *views, struct str args, struct views_request *re
     views->over.rows.len = 0;
     for (size_t i = 0; i < views->state->plans.len; i++) {
         const struct tune_plan *plan = &views->state->plans.at[i];
-        views_menu_row(views, (int)i, (int)i == views->state->plan ? "*" : "",
+        views_menu_row(views, (int)i,
+                       (int)i == tune_lane_of(views->state, views->state->lane)->plan ? "*" : "",
                        plan->title ? plan->title : plan->key, plan->why ? plan->why : "");
     }
     views_open_menu(views, "plans, best first", choose_plan);
@@ -92,7 +94,8 @@ void decide_take(struct views *views, struct str args, struct views_request *req
     bool done = views_act(views, &(struct tune_action){.kind = TUNE_ACT_LEAVE_HUNK,
                                                        .index = hunk,
                                                        .text = *why ? why : NULL});
-    const struct tune_candidate *candidate = &views->state->candidate;
+    const struct tune_candidate *candidate =
+        &tune_lane_of(views->state, views->state->lane)->candidate;
     if (done && !*why && (size_t)hunk < candidate->hunks.len && candidate->hunks.at[hunk].left)
         views_say(views, false,
                   "left out; :take WHY leaves it out with a reason that models are told");

@@ -46,10 +46,12 @@ static void draw_cost(struct tui_area area, int row, const struct tune_line_cost
 
 static void draw_row(struct views *views, struct tui_area area, int row, struct source *source,
                      const struct tune_attempt *attempt, int line) {
-    const struct tune_plan *plan = tune_state_plan(views->state);
+    const struct tune_plan *plan = tune_lane_plan(views->state, views->state->lane);
     int id = attempt ? attempt->id : -1;
-    const struct tune_candidate *candidate = &views->state->candidate;
-    int parent = candidate->exists ? candidate->parent : tune_state_parent(views->state);
+    const struct tune_candidate *candidate =
+        &tune_lane_of(views->state, views->state->lane)->candidate;
+    int parent =
+        candidate->exists ? candidate->parent : tune_lane_parent(views->state, views->state->lane);
     bool aimed = plan && line >= plan->first_line && line <= plan->last_line && id == parent;
     const struct tune_diagnostic *diag = diagnostic_of(views->state, id, line);
     struct str text = source_line(source, line);
@@ -89,8 +91,10 @@ static int line_of_interest(const struct tune_state *state, const struct tune_at
             most = attempt->lines.at[i].share;
             line = attempt->lines.at[i].line;
         }
-    const struct tune_plan *plan = tune_state_plan(state);
-    int parent = state->candidate.exists ? state->candidate.parent : tune_state_parent(state);
+    const struct tune_plan *plan = tune_lane_plan(state, state->lane);
+    int parent = tune_lane_of(state, state->lane)->candidate.exists
+                     ? tune_lane_of(state, state->lane)->candidate.parent
+                     : tune_lane_parent(state, state->lane);
     bool aims = plan && attempt && parent == attempt->id && plan->first_line > 0;
     return aims && (line < plan->first_line || line > plan->last_line) ? plan->first_line : line;
 }
@@ -170,19 +174,20 @@ static void screen_draw(struct views *views, struct tui_area body) {
     const struct tune_attempt *attempt =
         kernel->attempt >= 0 ? tune_state_attempt(state, kernel->attempt) : views_parent(views);
     const char *text = attempt && attempt->source ? attempt->source : state->kernel_source;
-    bool candidate = kernel->attempt == -2 && state->candidate.exists;
+    bool candidate = kernel->attempt == -2 && tune_lane_of(state, state->lane)->candidate.exists;
     if (candidate) {
-        attempt = tune_state_attempt(state, state->candidate.attempt);
-        text = state->candidate.source;
+        attempt = tune_state_attempt(state, tune_lane_of(state, state->lane)->candidate.attempt);
+        text = tune_lane_of(state, state->lane)->candidate.source;
     }
     source_set(&kernel->source, text);
     struct buf note = {0};
     if (attempt)
         buf_printf(&note, "attempt #%d  %s", attempt->id, show_latency(attempt->latency_us).text);
-    else if (candidate && state->candidate.parent >= 0)
-        buf_printf(&note, "from #%d, not verified yet", state->candidate.parent);
+    else if (candidate && tune_lane_of(state, state->lane)->candidate.parent >= 0)
+        buf_printf(&note, "from #%d, not verified yet",
+                   tune_lane_of(state, state->lane)->candidate.parent);
     struct tui_rect frame = {0, 0, body.rows - 1, body.cols};
-    bool parent = attempt && state->lanes.len && attempt->id == tune_state_parent(state);
+    bool parent = attempt && attempt->id == tune_lane_parent(state, state->lane);
     const char *who = candidate                                    ? "candidate"
                       : attempt && attempt->id == state->incumbent ? "incumbent"
                       : parent                                     ? "parent"

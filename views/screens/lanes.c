@@ -60,7 +60,7 @@ static void draw_head(struct tui_area area) {
 }
 
 static void draw_numbers(const struct tune_state *state, struct tui_area area, int row, int index) {
-    const struct tune_attempt *attempt = tune_state_attempt(state, tune_lane_attempt(state, index));
+    const struct tune_attempt *attempt = tune_attempt_in(state, index);
     const struct tune_attempt *parent = tune_state_attempt(state, state->lanes.at[index].parent);
     if (!attempt || !isfinite(attempt->latency_us))
         return;
@@ -151,11 +151,11 @@ static void draw_detail(struct views *views, struct tui_area area, int index) {
 /* Where the round started from, how the lanes stand, and what the beam is. */
 static void draw_round(struct views *views, struct tui_area area) {
     const struct tune_state *state = views->state;
-    int closed = (int)state->lanes.len - tune_lanes_open(state), running = 0;
+    int closed = lanes_count(state) - tune_lanes_open(state), running = 0;
     for (size_t i = 0; i < state->lanes.len; i++)
         running += state->lanes.at[i].is == TUNE_IS_RUNNING;
     struct buf text = {0};
-    buf_printf(&text, "round %d: %d lanes", state->round, (int)state->lanes.len);
+    buf_printf(&text, "round %d: %d lanes", state->round, lanes_count(state));
     if (running)
         buf_printf(&text, ", %d at work", running);
     if (closed)
@@ -169,7 +169,7 @@ static void draw_round(struct views *views, struct tui_area area) {
 static void draw_table(struct views *views, struct tui_area area) {
     draw_head(area);
     rows_draw(views, tui_area_part(area, (struct tui_rect){1, 0, area.rows - 1, area.cols}),
-              &own(views)->list, (int)views->state->lanes.len, draw_row);
+              &own(views)->list, lanes_count(views->state), draw_row);
 }
 
 static void lanes_draw(struct views *views, struct tui_area body) {
@@ -186,11 +186,11 @@ static void lanes_draw(struct views *views, struct tui_area body) {
     snprintf(name, sizeof name, "lane %d", here + 1);
     struct tui_rect below = {body.rows - detail, 0, detail, body.cols};
     draw_detail(views,
-                tui_frame(tui_area_part(body, below), false, state->lanes.len ? name : "lane",
+                tui_frame(tui_area_part(body, below), false, lanes_any(views) ? name : "lane",
                           which.at ? which.at : ""),
                 here);
     buf_free(&which);
-    if (state->lanes.len == 0)
+    if (!lanes_any(views))
         tui_put_wrapped(
             tui_ink(tui_area_part(body, (struct tui_rect){2, 2, 4, body.cols - 4}), TUI_DIM), 0,
             STR("No lanes now: a round of a beam search opens them when it begins to plan."));
@@ -204,10 +204,9 @@ static void lanes_show(struct views *views, struct str args, struct views_reques
     if (args.len == 0) {
         own(views)->list.cursor = MAX_OF(views->state->lane, 0);
         views_show(views, VIEW_LANES);
-    } else if (!str_to_int(args, &number) || number < 1 ||
-               number > (long long)views->state->lanes.len) {
+    } else if (!str_to_int(args, &number) || number < 1 || number > lanes_count(views->state)) {
         views_say(views, true, "say the number of a lane, 1 to %d: lanes 3",
-                  (int)views->state->lanes.len);
+                  lanes_count(views->state));
     } else {
         lanes_focus(views, (int)number - 1);
     }

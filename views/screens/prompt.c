@@ -19,7 +19,7 @@ static struct tui_list *prompt_list(struct views *views) {
 /* Whose question goes out next: that of the one that is held, else as the loop stands. */
 static enum tune_role next_role(const struct views *views) {
     const struct tune_call *held = calls_held(views, NULL);
-    enum tune_role role = tune_role_next(views->state);
+    enum tune_role role = tune_role_next(views->state, views->state->lane);
     if (held)
         tune_role_find(held->role, &role);
     return role;
@@ -56,7 +56,8 @@ struct tune_prompt *prompt_parts_now(struct views *views) {
     if (screen->parts && screen->seq == views->state->seq && screen->built == role &&
         screen->held == call)
         return screen->parts;
-    struct tune_context *context = tune_context_question(views->state, role, call);
+    int lane = call >= 0 && lanes_any(views) ? held_here(views)->lane : views->state->lane;
+    struct tune_context *context = tune_context_question(views->state, lane, role, call);
     tune_prompt_free(screen->parts);
     const struct tune_role_model *model = prompt_model(views);
     screen->parts = tune_prompt_build(context, role, NULL, 0);

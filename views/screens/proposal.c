@@ -7,9 +7,10 @@
 #include <stdio.h>
 
 void pane_proposal_note(const struct views *views, struct buf *note) {
-    const struct tune_candidate *candidate = &views->state->candidate;
+    const struct tune_candidate *candidate =
+        &tune_lane_of(views->state, views->state->lane)->candidate;
     if (!candidate->exists) {
-        const struct tune_plan *plan = tune_state_plan(views->state);
+        const struct tune_plan *plan = tune_lane_plan(views->state, views->state->lane);
         buf_puts(note, plan ? "plan" : "");
         return;
     }
@@ -38,7 +39,8 @@ static const char *plan_costs(struct views *views) {
     struct workbench *bench = workbench_of(views);
     if (bench->costs_seq == views->state->seq)
         return bench->costs.at;
-    struct tune_expected expected = tune_expect_step(views->state, TUNE_STEP_REWRITE);
+    struct tune_expected expected =
+        tune_expect_step(views->state, views->state->lane, TUNE_STEP_REWRITE);
     buf_clear(&bench->costs);
     tune_expected_print(&bench->costs, &expected);
     if (bench->costs.len)
@@ -49,7 +51,7 @@ static const char *plan_costs(struct views *views) {
 
 static void draw_plan(struct views *views, struct tui_area area) {
     const struct tune_state *state = views->state;
-    const struct tune_plan *plan = tune_state_plan(state);
+    const struct tune_plan *plan = tune_lane_plan(state, state->lane);
     if (!plan)
         return;
     struct tui_area fields = tui_area_part(area, (struct tui_rect){0, 0, area.rows, area.cols - 1});
@@ -101,13 +103,14 @@ static void draw_nothing(struct views *views, struct tui_area area) {
 
 static bool shows_plan(const struct views *views) {
     const struct tune_state *state = views->state;
-    return !state->candidate.exists || workbench_of(views)->step == TUNE_STEP_PLAN;
+    return !tune_lane_of(state, state->lane)->candidate.exists ||
+           workbench_of(views)->step == TUNE_STEP_PLAN;
 }
 
 void pane_proposal_draw(struct views *views, struct tui_area area) {
     struct workbench *bench = workbench_of(views);
     const struct tune_state *state = views->state;
-    const struct tune_candidate *candidate = &state->candidate;
+    const struct tune_candidate *candidate = &tune_lane_of(state, state->lane)->candidate;
     const struct tune_attempt *parent = tune_state_attempt(state, candidate->parent);
     if (bench->proposed != candidate->proposed)
         bench->panes[PANE_PROPOSAL] = (struct tui_list){0};
@@ -119,7 +122,7 @@ void pane_proposal_draw(struct views *views, struct tui_area area) {
         return;
     const struct diff_shown shown = {&bench->diff, candidate, &bench->panes[PANE_PROPOSAL],
                                      bench->hunks ? bench->hunk : -1};
-    if (shows_plan(views) && tune_state_plan(state))
+    if (shows_plan(views) && tune_lane_plan(state, state->lane))
         draw_plan(views, area);
     else if (!candidate->exists)
         draw_nothing(views, area);

@@ -107,7 +107,7 @@ static void draw_step(struct views *views, struct tui_area area) {
 
 void workbench_plan(struct views *views, struct tui_area area) {
     struct workbench *bench = workbench_of(views);
-    const struct tune_plan *plan = tune_state_plan(views->state);
+    const struct tune_plan *plan = tune_lane_plan(views->state, views->state->lane);
     if (bench->step >= 0) {
         draw_step(views, area);
         return;
@@ -141,7 +141,7 @@ void workbench_plan(struct views *views, struct tui_area area) {
 static int draw_cells(struct views *views, struct tui_area area, int col, int most) {
     struct workbench *bench = workbench_of(views);
     const struct tune_state *state = views->state;
-    int count = (int)state->lanes.len, shown = MIN_OF(count, most);
+    int count = lanes_count(state), shown = MIN_OF(count, most);
     int first = MAX_OF(0, MIN_OF(state->lane - shown / 2, count - shown));
     bench->lane_first = first;
     bench->lane_spot = (struct tui_rect){area.row, area.col + col, 1, shown};
@@ -163,7 +163,7 @@ void workbench_lanes(struct views *views, struct tui_area area) {
         return;
     struct buf text = {0};
     col = tui_say(tui_ink(area, TUI_STRONG), 0, col, "lane %d/%d", state->lane + 1,
-                  (int)state->lanes.len) +
+                  lanes_count(state)) +
           2;
     lane_which(state, state->lane, &text);
     col = tui_put(area, 0, col, buf_str(&text)) + 2;

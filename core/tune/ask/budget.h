@@ -31,7 +31,8 @@ struct tune_expected tune_expect_call(const struct tune_state *state,
 /* A step is expected to take what its longest one took in this session, a quarter more on the
  * device. Before the first one: an evaluation takes what the seed kernel's took, that one a
  * default; time has none. */
-struct tune_expected tune_expect_step(const struct tune_state *state, enum tune_step step);
+struct tune_expected tune_expect_step(const struct tune_state *state, int lane,
+                                      enum tune_step step);
 /* A whole round without repairs, with as many plans and rewrites as the search makes. */
 struct tune_expected tune_expect_round(const struct tune_state *state);
 

@@ -39,7 +39,7 @@ static void closed_fill(struct tune_context *context, const struct tune_state *s
     for (size_t i = 1; i < state->attempts.len; i++) {
         const struct tune_attempt *attempt = &state->attempts.at[i];
         /* A parent of a beam lives on beside what was made of it. */
-        bool made = state->lanes.len && attempt->parent == context->attempt;
+        bool made = state->several && attempt->parent == context->attempt;
         if (made || (attempt->status != TUNE_STATUS_KEEP && attempt->status != TUNE_STATUS_OPEN))
             closed_add(context, attempt->plan.key,
                        arena_printf(context->arena, "attempt %d: %s", attempt->id,
@@ -258,16 +258,14 @@ static void facts_print(struct tune_context *context, const struct tune_state *s
     section_add(context, "api", &out);
     text_section(context, "reference", state->reference_source);
     text_section(context, "plans wanted",
-                 state->lanes.len ? "one or two plans" : "one to three plans");
+                 state->several ? "one or two plans" : "one to three plans");
 }
 
 /* Who is asked the same at the same time should not answer the same. */
-static void several_print(struct tune_context *context, const struct tune_state *state) {
-    int number = state->own->loaded, samples = 0, draws = 0;
+static void several_print(struct tune_context *context, const struct tune_state *state,
+                          const struct tune_lane *lane) {
+    int samples = 0, draws = 0;
     struct buf out = {0};
-    if (number < 0)
-        return;
-    const struct tune_lane *lane = &state->lanes.at[number];
     for (size_t i = 0; i < state->lanes.len; i++) {
         const struct tune_lane *other = &state->lanes.at[i];
         if (other->parent != lane->parent)
@@ -275,12 +273,12 @@ static void several_print(struct tune_context *context, const struct tune_state 
         draws = MAX_OF(draws, other->draw + 1);
         samples = other->draw == lane->draw ? MAX_OF(samples, other->sample + 1) : samples;
     }
-    if (state->plan < 0 && draws > 1)
+    if (lane->plan < 0 && draws > 1)
         buf_printf(&out,
                    "This question is put %d times at once; this is number %d. The most obvious "
                    "change belongs to number 1, the others look further.\n",
                    draws, lane->draw + 1);
-    if (state->plan >= 0 && samples > 1)
+    if (lane->plan >= 0 && samples > 1)
         buf_printf(&out,
                    "This plan is carried out %d times at once; this is number %d. The most "
                    "obvious way belongs to number 1, the others take another one.\n",
@@ -334,9 +332,9 @@ static void diagnostic_print(struct buf *out, const struct tune_diagnostic *diag
     buf_putc(out, '\n');
 }
 
-/* What the check said about the current candidate; only while one is open that did not compile. */
-static void repair_fill(struct tune_context *context, const struct tune_state *state) {
-    const struct tune_attempt *open = tune_state_attempt(state, state->current);
+/* What the check said about the candidate; only while one is open that did not compile. */
+static void repair_fill(struct tune_context *context, const struct tune_state *state,
+                        const struct tune_attempt *open) {
     if (!open || open->id == 0 || open->verdict.compiles != TUNE_ANSWER_NO ||
         open->status != TUNE_STATUS_OPEN)
         return;
@@ -371,11 +369,11 @@ static void menu_print(struct tune_context *context, const struct tune_state *st
 }
 
 /* `call`: the question it is for, where that was put already; -1. */
-static struct tune_context *proposal_context(const struct tune_state *state, int call) {
+static struct tune_context *proposal_context(const struct tune_state *state, int lane, int call) {
     struct tune_context *context = mem_alloc(1, sizeof *context);
     context->arena = arena_new();
     context->round = state->round;
-    context->attempt = tune_state_parent(state);
+    context->attempt = tune_lane_parent(state, lane);
     context->task = keep(context, state->task);
     context->function = keep(context, state->function);
     context->path = keep(context, state->kernel_path);
@@ -402,18 +400,18 @@ static struct tune_context *proposal_context(const struct tune_state *state, int
     tried_print(context, state);
     memory_print(context, state);
     menu_print(context, state, call);
-    repair_fill(context, state);
-    plan_print(context, tune_state_plan(state));
+    repair_fill(context, state, tune_attempt_in(state, lane));
+    plan_print(context, tune_lane_plan(state, lane));
     facts_print(context, state);
-    several_print(context, state);
+    several_print(context, state, tune_lane_of(state, lane));
     numbered_print(context, "kernel", context->source);
     if (context->repair_source)
         numbered_print(context, "failed kernel", context->repair_source);
     return context;
 }
 
-struct tune_context *tune_context_build(const struct tune_state *state) {
-    return proposal_context(state, -1);
+struct tune_context *tune_context_build(const struct tune_state *state, int lane) {
+    return proposal_context(state, lane, -1);
 }
 
 /* ------------------------------------------------------------------------------- for a lesson */
@@ -454,13 +452,13 @@ static void measured_print(struct tune_context *context, const struct tune_attem
     section_add(context, "measured", &out);
 }
 
-struct tune_context *tune_context_lesson(const struct tune_state *state) {
+struct tune_context *tune_context_lesson(const struct tune_state *state, int lane) {
     struct tune_context *context = mem_alloc(1, sizeof *context);
     context->arena = arena_new();
     context->round = state->round;
-    context->attempt = state->current;
+    context->attempt = tune_lane_attempt(state, lane);
     context->latency_us = context->floor_us = NAN;
-    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    const struct tune_attempt *attempt = tune_attempt_in(state, lane);
     if (!attempt)
         return context;
     const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
@@ -506,13 +504,13 @@ static bool is_mended(const struct tune_call *call) {
     return call && call->unread && !call->lost;
 }
 
-struct tune_context *tune_context_question(const struct tune_state *state, enum tune_role role,
-                                           int call) {
+struct tune_context *tune_context_question(const struct tune_state *state, int lane,
+                                           enum tune_role role, int call) {
     const struct tune_call *at = call_at(state, call);
     const struct tune_call *mended = !at || is_mended(at) ? at : call_at(state, at->mends);
     bool lesson = role == TUNE_ROLE_SUMMARISER || role == TUNE_ROLE_REFLECTOR;
     struct tune_context *context =
-        lesson ? tune_context_lesson(state) : proposal_context(state, call);
+        lesson ? tune_context_lesson(state, lane) : proposal_context(state, lane, call);
     if (at && at->n_edits)
         edits_fill(context, at);
     else if (mended)

@@ -39,15 +39,15 @@ struct tune_context {
     struct arena *arena; /* owns every text above */
 };
 
-/* The context of the next proposal of this state; free with tune_context_free. */
-struct tune_context *tune_context_build(const struct tune_state *state) CC_MUST_USE;
-/* The context of a lesson about the current attempt: what was planned, what was measured, both
- * kernels. The same rules. */
-struct tune_context *tune_context_lesson(const struct tune_state *state) CC_MUST_USE;
-/* The context of the next question of a role; with `call` >= 0 of that call, which is held, or of
- * the one that mends its answer, which could not be used. The same rules. */
-struct tune_context *tune_context_question(const struct tune_state *state, enum tune_role role,
-                                           int call) CC_MUST_USE;
+/* The context of the next proposal of a lane; free with tune_context_free. */
+struct tune_context *tune_context_build(const struct tune_state *state, int lane) CC_MUST_USE;
+/* The context of a lesson about its attempt: what was planned, what was measured, both kernels. The
+ * same rules. */
+struct tune_context *tune_context_lesson(const struct tune_state *state, int lane) CC_MUST_USE;
+/* The context of a lane's next question of a role; with `call` >= 0 of that call, which is held, or
+ * of the one that mends its answer, which could not be used. The same rules. */
+struct tune_context *tune_context_question(const struct tune_state *state, int lane,
+                                           enum tune_role role, int call) CC_MUST_USE;
 void tune_context_free(struct tune_context *context);
 /* All sections as one text, laid out by the template prompts/plan.md (prompt.c). */
 void tune_context_print(const struct tune_context *context, struct buf *out);

@@ -115,7 +115,8 @@ struct tune_expected tune_expect_call(const struct tune_state *state,
 }
 
 /* A role's next question; its prompt is built when there was none before. */
-static struct tune_expected next_call(const struct tune_state *state, enum tune_role role) {
+static struct tune_expected next_call(const struct tune_state *state, int lane,
+                                      enum tune_role role) {
     size_t models = state->roles ? state->roles[role].count : 0;
     struct tune_asking asking = {
         .role = role, .which = tune_role_turn(state, role, models), .prompt = NAN};
@@ -125,7 +126,7 @@ static struct tune_expected next_call(const struct tune_state *state, enum tune_
                 !state->calls.at[i].failure &&
                 !strcmp(state->calls.at[i].role, tune_role_word(role));
     if (!asked) {
-        struct tune_context *context = tune_context_build(state);
+        struct tune_context *context = tune_context_build(state, lane);
         struct tune_prompt *prompt = tune_prompt_build(context, role, NULL, 0);
         if (asking.which < models)
             tune_prompt_fit(prompt, context, state->roles[role].models[asking.which].most);
@@ -138,20 +139,21 @@ static struct tune_expected next_call(const struct tune_state *state, enum tune_
 
 /* --------------------------------------------------------------------------------------- steps */
 
-struct tune_expected tune_expect_step(const struct tune_state *state, enum tune_step step) {
+struct tune_expected tune_expect_step(const struct tune_state *state, int lane,
+                                      enum tune_step step) {
     static const enum tune_role roles[TUNE_STEPS] = {[TUNE_STEP_PLAN] = TUNE_ROLE_PLANNER,
                                                      [TUNE_STEP_REWRITE] = TUNE_ROLE_REWRITER,
                                                      [TUNE_STEP_SUMMARISE] = TUNE_ROLE_SUMMARISER,
                                                      [TUNE_STEP_REFLECT] = TUNE_ROLE_REFLECTOR};
     struct tune_expected expected = {0};
     enum tune_role role = roles[step];
-    const struct tune_attempt *open = tune_state_attempt(state, state->current);
+    const struct tune_attempt *open = tune_attempt_in(state, lane);
     bool repairs = step == TUNE_STEP_REWRITE && open && open->id > 0 &&
                    open->verdict.compiles == TUNE_ANSWER_NO;
     bool swept = step == TUNE_STEP_PLAN ? !tune_sweep_ends(state)
-                                        : tune_sweep_is_one(tune_state_plan(state));
+                                        : tune_sweep_is_one(tune_lane_plan(state, lane));
     if ((step == TUNE_STEP_PLAN || role) && !swept)
-        expected = next_call(state, repairs ? TUNE_ROLE_FIXER : role);
+        expected = next_call(state, lane, repairs ? TUNE_ROLE_FIXER : role);
     expected.cost[TUNE_BUDGET_DEVICE_S] = tune_expect_device(state, step);
     expected.cost[TUNE_BUDGET_WALL_S] = state->own->took[step].wall_s;
     expected.own = expected.own || state->own->took[step].wall_s > 0;
@@ -170,7 +172,8 @@ static double times_of(const struct tune_state *state, enum tune_step step) {
 struct tune_expected tune_expect_round(const struct tune_state *state) {
     struct tune_expected whole = {.own = true};
     for (int step = 0; step < TUNE_STEPS; step++) {
-        struct tune_expected one = tune_expect_step(state, (enum tune_step)step);
+        struct tune_expected one =
+            tune_expect_step(state, tune_lane_first(state), (enum tune_step)step);
         double times = times_of(state, (enum tune_step)step);
         for (int i = 0; i < TUNE_BUDGETS; i++)
             whole.cost[i] += one.cost[i] * (i == TUNE_BUDGET_WALL_S && times > 0 ? 1 : times);

@@ -51,17 +51,17 @@ static bool is_limited(const struct tune_state *state, enum tune_step step) {
     return limited && step < TUNE_STEP_DECIDE;
 }
 
-bool tune_budget_stops_step(struct tune_session *session, enum tune_step step) {
+bool tune_budget_stops_step(struct tune_session *session, int lane, enum tune_step step) {
     if (!is_limited(session->state, step))
         return false;
-    struct tune_expected expected = tune_expect_step(session->state, step);
+    struct tune_expected expected = tune_expect_step(session->state, lane, step);
     return tune_budget_stops(session, &expected, tune_step_word(step));
 }
 
-bool tune_budget_waits(const struct tune_session *session, enum tune_step step) {
+bool tune_budget_waits(const struct tune_session *session, int lane, enum tune_step step) {
     if (!is_limited(session->state, step) || !tune_works(session))
         return false;
-    struct tune_expected expected = tune_expect_step(session->state, step);
+    struct tune_expected expected = tune_expect_step(session->state, lane, step);
     struct buf why = {0};
     bool allowed = tune_budget_allows(session->state, &expected, "", &why);
     buf_free(&why);

@@ -68,9 +68,9 @@ static void decide_by_speed(const struct tune_state *state, const struct tune_at
     tune_latencies_print(&decision->reason, parent, attempt);
 }
 
-void tune_decide(struct tune_session *session) {
+void tune_decide(struct tune_session *session, int lane) {
     const struct tune_state *state = session->state;
-    int id = state->current;
+    int id = tune_lane_attempt(state, lane);
     const struct tune_attempt *attempt = tune_state_attempt(state, id);
     struct decision decision = {0};
     if (!decide_by_check(&attempt->verdict, &decision))
@@ -86,7 +86,7 @@ void tune_decide(struct tune_session *session) {
             decision.status == TUNE_STATUS_INCONCLUSIVE || decision.status == TUNE_STATUS_SUSPECT;
         tune_step_done(session, TUNE_STEP_DECIDE, doubtful ? TUNE_IS_FAILED : TUNE_IS_OK, "%s: %s",
                        tune_status_word(decision.status), decision.reason.at);
-        if (session->lane < 0)
+        if (!state->several)
             tune_sweep_tell(session, &tune_state_attempt(state, id)->plan);
     }
     buf_free(&decision.reason);

@@ -34,11 +34,11 @@ static void round_begin(struct tune_session *session) {
 
 /* ------------------------------------------------------------------------------------- steps */
 
-static void profile_start(struct tune_session *session) {
+static void profile_start(struct tune_session *session, int lane) {
     const struct tune_state *state = session->state;
     const struct tune_attempt *attempt = tune_state_attempt(state, state->incumbent);
     if (!attempt) {
-        tune_baseline_start(session);
+        tune_baseline_start(session, lane);
         return;
     }
     struct buf latency = {0};
@@ -49,37 +49,36 @@ static void profile_start(struct tune_session *session) {
     buf_free(&latency);
 }
 
-static bool attempt_is_open(const struct tune_state *state) {
-    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+static bool is_open(const struct tune_state *state, int lane) {
+    const struct tune_attempt *attempt = tune_attempt_in(state, lane);
     return attempt && attempt->id > 0 && attempt->status == TUNE_STATUS_OPEN;
 }
 
-static bool wants_candidate(const struct tune_state *state) {
-    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
-    if (state->lanes.len) /* the step of all may have ended otherwise */
-        return state->candidate.exists && (!attempt || attempt->status == TUNE_STATUS_OPEN);
-    return state->candidate.exists && state->steps[TUNE_STEP_REWRITE].is == TUNE_IS_OK;
+static bool wants_candidate(const struct tune_state *state, int lane) {
+    const struct tune_attempt *attempt = tune_attempt_in(state, lane);
+    return tune_lane_candidate(state, lane) &&
+           (!attempt || attempt->id == 0 || attempt->status == TUNE_STATUS_OPEN);
 }
 /* The model's time comes with the check; a device is asked when the check is passed. */
-static bool wants_green(const struct tune_state *state) {
-    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
-    return attempt_is_open(state) && attempt->verdict.compiles == TUNE_ANSWER_YES &&
+static bool wants_green(const struct tune_state *state, int lane) {
+    const struct tune_attempt *attempt = tune_attempt_in(state, lane);
+    return is_open(state, lane) && attempt->verdict.compiles == TUNE_ANSWER_YES &&
            attempt->verdict.correct != TUNE_ANSWER_NO &&
            (!state->attempts.at[0].modelled || !isnan(attempt->latency_us));
 }
-static bool wants_measured(const struct tune_state *state) {
-    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+static bool wants_measured(const struct tune_state *state, int lane) {
+    const struct tune_attempt *attempt = tune_attempt_in(state, lane);
     return attempt && attempt->id > 0 && !isnan(attempt->latency_us) &&
            attempt->verdict.correct != TUNE_ANSWER_NO;
 }
-static bool wants_always(const struct tune_state *state) {
-    (void)state;
+static bool wants_always(const struct tune_state *state, int lane) {
+    (void)state, (void)lane;
     return true;
 }
 
 static const struct {
-    bool (*wanted)(const struct tune_state *state);
-    void (*start)(struct tune_session *session);
+    bool (*wanted)(const struct tune_state *state, int lane);
+    void (*start)(struct tune_session *session, int lane);
     const char *skipped;
 } steps[TUNE_STEPS] = {
     [TUNE_STEP_PROFILE] = {wants_always, profile_start, ""},
@@ -87,32 +86,33 @@ static const struct {
     [TUNE_STEP_REWRITE] = {wants_always, tune_rewrite_start, ""},
     [TUNE_STEP_VERIFY] = {wants_candidate, tune_verify_start, "there is no candidate"},
     [TUNE_STEP_BENCHMARK] = {wants_green, tune_benchmark_start, "only what is correct is measured"},
-    [TUNE_STEP_DECIDE] = {attempt_is_open, tune_decide, "there is nothing to decide"},
+    [TUNE_STEP_DECIDE] = {is_open, tune_decide, "there is nothing to decide"},
     [TUNE_STEP_SUMMARISE] = {wants_measured, tune_summarise, "nothing was measured"},
     [TUNE_STEP_REFLECT] = {wants_always, tune_reflect, ""},
 };
 
-bool tune_step_wanted(const struct tune_session *session, enum tune_step step,
+bool tune_step_wanted(const struct tune_session *session, int lane, enum tune_step step,
                       const char **skipped) {
     *skipped = steps[step].skipped;
-    return steps[step].wanted(session->state);
+    return steps[step].wanted(session->state, lane);
 }
 
-void tune_step_run(struct tune_session *session, enum tune_step step) {
-    steps[step].start(session);
+void tune_step_run(struct tune_session *session, int lane, enum tune_step step) {
+    steps[step].start(session, lane);
 }
 
-static void step_start(struct tune_session *session, enum tune_step step) {
-    if (!steps[step].wanted(session->state)) {
+/* Of the only lane of a round. */
+static void step_start(struct tune_session *session, int lane, enum tune_step step) {
+    if (!steps[step].wanted(session->state, lane)) {
         tune_step_done(session, step, TUNE_IS_SKIPPED, "%s", steps[step].skipped);
         return;
     }
-    if (tune_budget_stops_step(session, step))
+    if (tune_budget_stops_step(session, lane, step))
         return;
     cJSON *payload = cJSON_CreateObject();
     tune_json_put_text(payload, "step", tune_step_word(step));
     if (tune_emit(session, "step", payload))
-        steps[step].start(session);
+        steps[step].start(session, lane);
 }
 
 /* Plans of this round that the proposer could not carry out. */
@@ -123,45 +123,51 @@ static int replans(const struct tune_state *state) {
     return count;
 }
 
-static bool can_repair(const struct tune_session *session) {
+static bool can_repair(const struct tune_session *session, int lane) {
     const struct tune_state *state = session->state;
-    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
-    return session->proposer->repairs && attempt_is_open(state) && !attempt->plan.sweep &&
+    const struct tune_attempt *attempt = tune_attempt_in(state, lane);
+    return session->proposer->repairs && is_open(state, lane) && !attempt->plan.sweep &&
            attempt->verdict.compiles == TUNE_ANSWER_NO &&
            attempt->repairs < tune_repairs_most(state, attempt) && attempt->plan.key &&
            *attempt->plan.key;
 }
 
-enum tune_step tune_step_after(const struct tune_session *session, enum tune_step step,
+enum tune_step tune_step_after(const struct tune_session *session, int lane, enum tune_step step,
                                enum tune_step_is is) {
     const struct tune_state *state = session->state;
-    if (step == TUNE_STEP_REWRITE && is == TUNE_IS_FAILED && state->current <= 0 &&
-        !state->lanes.len && replans(state) < TUNE_MAX_REPLANS)
+    if (step == TUNE_STEP_REWRITE && is == TUNE_IS_FAILED && tune_lane_attempt(state, lane) <= 0 &&
+        !state->several && replans(state) < TUNE_MAX_REPLANS)
         return TUNE_STEP_PLAN;
-    if (step == TUNE_STEP_VERIFY && is == TUNE_IS_FAILED && can_repair(session))
+    if (step == TUNE_STEP_VERIFY && is == TUNE_IS_FAILED && can_repair(session, lane))
         return TUNE_STEP_REWRITE;
     return (enum tune_step)(step + 1);
 }
 
-static void go_on(struct tune_session *session) {
+/* The round follows one direction: its lane does a step after the other, or several are opened. */
+static void lane_go_on(struct tune_session *session, int lane) {
     const struct tune_state *state = session->state;
     enum tune_step_is is = state->steps[state->step].is;
-    enum tune_step next = tune_step_after(session, state->step, is);
-    if (state->round == 0 || state->own->round_over) {
-        round_begin(session);
-    } else if (state->lanes.len) {
-        tune_lanes_go_on(session);
-    } else if (is == TUNE_IS_WAITING || is == TUNE_IS_RUNNING) {
-        step_start(session, state->step);
-    } else if (tune_sweep_wants_lanes(session)) {
+    enum tune_step next = tune_step_after(session, lane, state->step, is);
+    if (is == TUNE_IS_WAITING || is == TUNE_IS_RUNNING)
+        step_start(session, lane, state->step);
+    else if (tune_sweep_wants_lanes(session))
         tune_sweep_lanes_begin(session);
-    } else if (tune_lanes_wanted(session)) {
+    else if (tune_lanes_wanted(session))
         tune_lanes_begin(session);
-    } else if (next < TUNE_STEPS) {
-        step_start(session, next);
-    } else if (tune_emit(session, "round_end", cJSON_CreateObject())) {
+    else if (next < TUNE_STEPS)
+        step_start(session, lane, next);
+    else if (tune_emit(session, "round_end", cJSON_CreateObject()))
         tune_recent_note(session);
-    }
+}
+
+static void go_on(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    if (state->round == 0 || state->own->round_over)
+        round_begin(session);
+    else if (state->several)
+        tune_lanes_go_on(session);
+    else
+        lane_go_on(session, 0);
 }
 
 /* With lanes there may be more to start while others work. */
@@ -174,7 +180,7 @@ static bool can_go_on(const struct tune_session *session) {
 
 static void step_done(struct tune_session *session, enum tune_step step, enum tune_step_is is,
                       const char *text) {
-    if (session->lane >= 0) {
+    if (tune_lane_tag(session->state, session->lane) >= 0) {
         tune_lane_done(session, step, is, text);
         return;
     }

@@ -23,10 +23,10 @@ bool tune_budget_stops(struct tune_session *session, const struct tune_expected 
                        const char *what);
 /* Says in the log what a round is expected to cost, where there is something to say. */
 void tune_budget_tell(struct tune_session *session, const struct tune_expected *expected);
-bool tune_budget_stops_step(struct tune_session *session, enum tune_step step);
+bool tune_budget_stops_step(struct tune_session *session, int lane, enum tune_step step);
 /* The same without stopping anything: while other lanes are at work, one waits for what they
  * leave. */
-bool tune_budget_waits(const struct tune_session *session, enum tune_step step);
+bool tune_budget_waits(const struct tune_session *session, int lane, enum tune_step step);
 /* Sets the timer that gives up what runs before time, or the device model's, is over. Called
  * whenever work may have begun or ended. */
 void tune_budget_watch(struct tune_session *session);
@@ -41,20 +41,20 @@ void tune_lanes_go_on(struct tune_session *session);
 bool tune_lanes_can_start(const struct tune_session *session);
 void tune_lane_done(struct tune_session *session, enum tune_step step, enum tune_step_is is,
                     const char *text);
-/* How the step goes, of the candidate that is worked on; and which comes after it. */
-bool tune_step_wanted(const struct tune_session *session, enum tune_step step,
+/* How the step goes in a lane; and which comes after it. */
+bool tune_step_wanted(const struct tune_session *session, int lane, enum tune_step step,
                       const char **skipped);
-void tune_step_run(struct tune_session *session, enum tune_step step);
-enum tune_step tune_step_after(const struct tune_session *session, enum tune_step step,
+void tune_step_run(struct tune_session *session, int lane, enum tune_step step);
+enum tune_step tune_step_after(const struct tune_session *session, int lane, enum tune_step step,
                                enum tune_step_is is);
 
 /* decide.c */
-void tune_decide(struct tune_session *session);
+void tune_decide(struct tune_session *session, int lane);
 
 /* lessons.c: the last two steps. */
-void tune_summarise(struct tune_session *session);
-void tune_reflect(struct tune_session *session);
-/* Which lessons a round of several lanes is worth. */
+void tune_summarise(struct tune_session *session, int lane);
+void tune_reflect(struct tune_session *session, int lane);
+/* Which lessons a round is worth. */
 bool tune_lesson_wanted(const struct tune_state *state, int lane);
 /* Lessons that came are written down in the order of the lanes. */
 void tune_lessons_settle(struct tune_session *session);

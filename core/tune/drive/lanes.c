@@ -42,8 +42,7 @@ void tune_lanes_begin(struct tune_session *session) {
 
 /* It comes out the same each time. */
 static bool is_swept(const struct tune_state *state, int lane) {
-    int plan = lane == state->own->loaded ? state->plan : state->lanes.at[lane].plan;
-    return plan >= 0 && tune_sweep_is_one(&state->plans.at[plan]);
+    return tune_sweep_is_one(tune_lane_plan(state, lane));
 }
 
 /* Each plan is carried out several times, by whom it comes out differently. */
@@ -124,7 +123,7 @@ static void step_end(struct tune_session *session, enum tune_step step) {
     if (step == TUNE_STEP_DECIDE)
         beam_print(state, &text);
     if (ok && step == TUNE_STEP_DECIDE)
-        tune_sweep_tell(session, tune_state_plan(state));
+        tune_sweep_tell(session, tune_lane_plan(state, tune_lane_first(state)));
     if (ok)
         tune_step_done(session, step, is, "%s", text.at ? text.at : "");
     buf_free(&text);
@@ -135,7 +134,8 @@ static void step_end(struct tune_session *session, enum tune_step step) {
 void tune_lane_done(struct tune_session *session, enum tune_step step, enum tune_step_is is,
                     const char *text) {
     const struct tune_state *state = session->state;
-    enum tune_step next = tune_step_after(session, step, is);
+    int lane = session->lane;
+    enum tune_step next = tune_step_after(session, lane, step, is);
     cJSON *payload = cJSON_CreateObject();
     tune_json_put_text(payload, "step", tune_step_word(step));
     tune_json_put_text(payload, "is", tune_step_is_word(is));
@@ -144,7 +144,7 @@ void tune_lane_done(struct tune_session *session, enum tune_step step, enum tune
         tune_json_put_text(payload, "next", tune_step_word(next));
     /* Without a candidate, or without an attempt, there is nothing to go on with. */
     if ((step == TUNE_STEP_REWRITE || step == TUNE_STEP_VERIFY) && is == TUNE_IS_FAILED &&
-        state->current < 0)
+        tune_lane_attempt(state, lane) < 0)
         tune_json_put_text(payload, "closed", text);
     tune_emit(session, "lane_end", payload);
 }
@@ -183,9 +183,9 @@ static int lanes_at_work(const struct tune_session *session) {
 
 bool tune_lanes_can_start(const struct tune_session *session) {
     const struct tune_state *state = session->state;
-    return state->lanes.len && state->steps[state->step].is == TUNE_IS_RUNNING &&
+    return state->several && state->steps[state->step].is == TUNE_IS_RUNNING &&
            lanes_at_work(session) < at_once(session, state->step) && lane_due(session) >= 0 &&
-           !tune_budget_waits(session, state->step);
+           !tune_budget_waits(session, lane_due(session), state->step);
 }
 
 /* Who offers a list is asked once for each parent. */
@@ -207,11 +207,11 @@ static void lane_start(struct tune_session *session, int lane) {
     int before = tune_enter(session, lane);
     if (is_asked_already(session, lane))
         tune_lane_done(session, step, TUNE_IS_OK, "");
-    else if (!tune_step_wanted(session, step, &skipped))
+    else if (!tune_step_wanted(session, lane, step, &skipped))
         tune_lane_done(session, step, TUNE_IS_SKIPPED, skipped);
-    else if (!tune_budget_stops_step(session, step) &&
+    else if (!tune_budget_stops_step(session, lane, step) &&
              tune_emit(session, "lane", cJSON_CreateObject()))
-        tune_step_run(session, step);
+        tune_step_run(session, lane, step);
     tune_leave(session, before);
 }
 

@@ -13,15 +13,15 @@
 #define MOVED_AT_ALL 0.005
 
 /* Asks whoever has the role; false: nobody has. */
-static bool lesson_ask(struct tune_session *session, enum tune_work_is work, enum tune_step step) {
+static bool lesson_ask(struct tune_session *session, int lane, enum tune_work_is work,
+                       enum tune_step step) {
     const struct tune_proposer *proposer = session->proposer;
     tune_lesson_fn *ask = work == TUNE_WORK_SUMMARISE ? proposer->summarise : proposer->reflect;
-    const struct tune_attempt *attempt =
-        tune_state_attempt(session->state, session->state->current);
+    const struct tune_attempt *attempt = tune_attempt_in(session->state, lane);
     if (!ask || (attempt && attempt->plan.sweep)) /* numbers say it all */
         return false;
-    struct tune_reply *reply =
-        tune_request(session, work, step, tune_context_lesson(session->state));
+    struct tune_reply *reply = tune_request(tune_work_of(session, lane, step), work,
+                                            tune_context_lesson(session->state, lane));
     session->asking++;
     bool asked = ask(proposer->self, reply->context, reply);
     session->asking--;
@@ -56,10 +56,10 @@ static void own_summary(const struct tune_state *state, const struct tune_attemp
 }
 
 /* `lesson` NULL: hone's own words. */
-static void experience_emit(struct tune_session *session, const struct tune_lesson *lesson,
-                            const char *author) {
+static void experience_emit(struct tune_session *session, int lane,
+                            const struct tune_lesson *lesson, const char *author) {
     const struct tune_state *state = session->state;
-    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    const struct tune_attempt *attempt = tune_attempt_in(state, lane);
     const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
     bool gain = attempt->vs_parent >= 1;
     const char *planned = attempt->plan.title ? attempt->plan.title : "A change by hand";
@@ -95,9 +95,9 @@ static const struct tune_experience *experience_of(const struct tune_state *stat
     return NULL;
 }
 
-void tune_summarise(struct tune_session *session) {
+void tune_summarise(struct tune_session *session, int lane) {
     const struct tune_state *state = session->state;
-    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    const struct tune_attempt *attempt = tune_attempt_in(state, lane);
     const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
     const struct tune_experience *there = experience_of(state, attempt);
     bool worth =
@@ -106,14 +106,14 @@ void tune_summarise(struct tune_session *session) {
         tune_step_done(session, TUNE_STEP_SUMMARISE, TUNE_IS_SKIPPED,
                        "%.3fx is between %.2fx and %.2fx: nothing worth remembering",
                        attempt->vs_parent, TUNE_NEGATIVE, TUNE_POSITIVE);
-    else if (!tune_lesson_wanted(state, session->lane))
+    else if (!tune_lesson_wanted(state, lane))
         tune_step_done(session, TUNE_STEP_SUMMARISE, TUNE_IS_SKIPPED, OTHERS_TELL_MORE);
     else if (there)
         tune_step_done(session, TUNE_STEP_SUMMARISE, TUNE_IS_OK, "%s experience proposed: %s",
                        attempt->vs_parent >= 1 ? "positive" : "negative",
                        there->title ? there->title : "");
-    else if (!lesson_ask(session, TUNE_WORK_SUMMARISE, TUNE_STEP_SUMMARISE))
-        experience_emit(session, NULL, "");
+    else if (!lesson_ask(session, lane, TUNE_WORK_SUMMARISE, TUNE_STEP_SUMMARISE))
+        experience_emit(session, lane, NULL, "");
 }
 
 /* ------------------------------------------------------------------------------------- reflect */
@@ -158,10 +158,10 @@ static void own_lesson(struct buf *out, const struct tune_attempt *attempt,
 }
 
 /* `lesson` NULL: hone's own words. Whether the prediction held is measured, whoever writes. */
-static void note_emit(struct tune_session *session, const struct tune_lesson *lesson,
+static void note_emit(struct tune_session *session, int lane, const struct tune_lesson *lesson,
                       const char *author) {
     const struct tune_state *state = session->state;
-    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    const struct tune_attempt *attempt = tune_attempt_in(state, lane);
     struct buf text = {0};
     own_lesson(&text, attempt, tune_state_attempt(state, attempt->parent));
     enum tune_answer diagnosis = lesson && lesson->diagnosis != TUNE_ANSWER_UNKNOWN
@@ -199,9 +199,9 @@ static const struct tune_note *note_of(const struct tune_state *state,
     return NULL;
 }
 
-void tune_reflect(struct tune_session *session) {
+void tune_reflect(struct tune_session *session, int lane) {
     const struct tune_state *state = session->state;
-    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    const struct tune_attempt *attempt = tune_attempt_in(state, lane);
     bool some = attempt && attempt->id != 0;
     const struct tune_note *there = some ? note_of(state, attempt) : NULL;
     if (!some)
@@ -209,10 +209,10 @@ void tune_reflect(struct tune_session *session) {
     else if (there)
         tune_step_done(session, TUNE_STEP_REFLECT, TUNE_IS_OK, "%s",
                        there->lesson ? there->lesson : "noted");
-    else if (!tune_lesson_wanted(state, session->lane))
+    else if (!tune_lesson_wanted(state, lane))
         tune_step_done(session, TUNE_STEP_REFLECT, TUNE_IS_SKIPPED, OTHERS_TELL_MORE);
-    else if (!lesson_ask(session, TUNE_WORK_REFLECT, TUNE_STEP_REFLECT))
-        note_emit(session, NULL, "");
+    else if (!lesson_ask(session, lane, TUNE_WORK_REFLECT, TUNE_STEP_REFLECT))
+        note_emit(session, lane, NULL, "");
 }
 
 /* ------------------------------------------------------------------------------------- answers */
@@ -222,9 +222,9 @@ static void lesson_write(struct tune_reply *reply) {
     int before = tune_enter(session, reply->work.lane);
     tune_request_end(reply);
     if (reply->is == TUNE_WORK_SUMMARISE)
-        experience_emit(session, reply->lesson, reply->author);
+        experience_emit(session, reply->work.lane, reply->lesson, reply->author);
     else
-        note_emit(session, reply->lesson, reply->author);
+        note_emit(session, reply->work.lane, reply->lesson, reply->author);
     tune_leave(session, before);
 }
 
@@ -247,12 +247,12 @@ void tune_lessons_settle(struct tune_session *session) {
     }
 }
 
-/* ------------------------------------------------------------------------------- several lanes */
+/* --------------------------------------------------------------------------- which are worth it */
 
 #define MOST_LESSONS 8 /* experiences of a round, at most half of them gains */
 
 static const struct tune_attempt *attempt_in(const struct tune_state *state, int lane) {
-    const struct tune_attempt *attempt = tune_state_attempt(state, tune_lane_attempt(state, lane));
+    const struct tune_attempt *attempt = tune_attempt_in(state, lane);
     return attempt && attempt->id > 0 ? attempt : NULL;
 }
 
@@ -295,8 +295,6 @@ static int rank_of(const struct tune_state *state, int lane) {
 }
 
 bool tune_lesson_wanted(const struct tune_state *state, int lane) {
-    if (lane < 0)
-        return true;
     const struct tune_attempt *mine = attempt_in(state, lane);
     if (!mine || !tells_most(state, lane))
         return false;

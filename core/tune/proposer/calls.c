@@ -32,7 +32,8 @@ int tune_reply_asked(struct tune_reply *reply, const struct tune_question *quest
     tune_json_put_number(payload, "estimate", question->estimate);
     tune_json_put_number(payload, "hold_tokens", question->hold_tokens);
     tune_json_put_number(payload, "hold_dollars", question->hold_dollars);
-    cJSON_AddNumberToObject(payload, "attempt", session->state->current);
+    cJSON_AddNumberToObject(payload, "attempt",
+                            tune_lane_attempt(session->state, reply->work.lane));
     if (question->waits)
         cJSON_AddTrueToObject(payload, "waits");
     if (question->held)
@@ -97,11 +98,9 @@ void tune_reply_unread(struct tune_reply *reply, int call, struct str text, cons
 
 const struct tune_context *tune_reply_context(struct tune_reply *reply, enum tune_role role,
                                               int call) {
-    struct tune_session *session = reply->work.session;
-    int before = tune_enter(session, reply->work.lane);
     tune_context_free(reply->context);
-    reply->context = tune_context_question(session->state, role, call);
-    tune_leave(session, before);
+    reply->context =
+        tune_context_question(reply->work.session->state, reply->work.lane, role, call);
     return reply->context;
 }
 

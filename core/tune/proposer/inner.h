@@ -17,10 +17,10 @@ void tune_budget_guess(const struct tune_state *state, int call, struct str answ
                        struct tune_call *values);
 
 /* propose.c: the plan and the rewrite step. */
-void tune_plan_start(struct tune_session *session);
-void tune_rewrite_start(struct tune_session *session);
-struct tune_reply *tune_request(struct tune_session *session, enum tune_work_is is,
-                                enum tune_step step, struct tune_context *context);
+void tune_plan_start(struct tune_session *session, int lane);
+void tune_rewrite_start(struct tune_session *session, int lane);
+struct tune_reply *tune_request(struct tune_work work, enum tune_work_is is,
+                                struct tune_context *context);
 void tune_request_end(struct tune_reply *reply);
 void tune_replies_free(struct tune_session *session);
 

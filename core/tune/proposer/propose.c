@@ -12,11 +12,11 @@
 
 #define MAX_PLANS 64
 
-struct tune_reply *tune_request(struct tune_session *session, enum tune_work_is is,
-                                enum tune_step step, struct tune_context *context) {
+struct tune_reply *tune_request(struct tune_work work, enum tune_work_is is,
+                                struct tune_context *context) {
     struct tune_reply *reply = mem_alloc(1, sizeof *reply);
-    *reply = (struct tune_reply){.work = tune_work_of(session, step), .is = is, .context = context};
-    struct tune_reply **end = &session->replies;
+    *reply = (struct tune_reply){.work = work, .is = is, .context = context};
+    struct tune_reply **end = &work.session->replies;
     while (*end)
         end = &(*end)->next;
     *end = reply;
@@ -62,27 +62,29 @@ static void entered_note(struct tune_session *session) {
         cJSON_Delete(payload);
 }
 
-void tune_plan_start(struct tune_session *session) {
-    if (session->lane < 0 && tune_sweep_plan(session))
+void tune_plan_start(struct tune_session *session, int lane) {
+    const struct tune_state *state = session->state;
+    if (!state->several && tune_sweep_plan(session))
         return;
     entered_note(session);
     if (session->halted)
         return;
-    struct tune_reply *reply =
-        tune_request(session, TUNE_WORK_PLAN, TUNE_STEP_PLAN, tune_context_build(session->state));
+    struct tune_reply *reply = tune_request(tune_work_of(session, lane, TUNE_STEP_PLAN),
+                                            TUNE_WORK_PLAN, tune_context_build(state, lane));
     session->asking++;
     session->proposer->plan(session->proposer->self, reply->context, reply);
     session->asking--;
 }
 
-void tune_rewrite_start(struct tune_session *session) {
-    const struct tune_plan *plan = tune_state_plan(session->state);
+void tune_rewrite_start(struct tune_session *session, int lane) {
+    const struct tune_plan *plan = tune_lane_plan(session->state, lane);
     if (!plan) {
         tune_step_done(session, TUNE_STEP_REWRITE, TUNE_IS_FAILED, "there is no plan");
         return;
     }
-    struct tune_reply *reply = tune_request(session, TUNE_WORK_REWRITE, TUNE_STEP_REWRITE,
-                                            tune_context_build(session->state));
+    struct tune_reply *reply =
+        tune_request(tune_work_of(session, lane, TUNE_STEP_REWRITE), TUNE_WORK_REWRITE,
+                     tune_context_build(session->state, lane));
     reply->plan = *plan;
     session->asking++;
     if (tune_sweep_is_one(plan))
@@ -152,14 +154,14 @@ static bool plans_store(struct tune_reply *reply, const struct tune_plan *plans,
 }
 
 /* Several lanes divide what was offered among them when all have been answered. */
-static void plans_end(struct tune_session *session, bool some) {
-    const struct tune_plan *plan = tune_state_plan(session->state);
+static void plans_end(struct tune_session *session, int lane, bool some) {
+    const struct tune_plan *plan = tune_lane_plan(session->state, lane);
     if (!some)
         tune_step_done(session, TUNE_STEP_PLAN, TUNE_IS_FAILED, "nothing left to propose");
     else
         tune_step_done(session, TUNE_STEP_PLAN, TUNE_IS_OK, "%s",
                        plan && plan->title ? plan->title : "a plan");
-    if (!some && session->lane < 0)
+    if (!some && !session->state->several)
         tune_stop(session, "%s has nothing left to propose for this kernel",
                   session->proposer->name);
 }
@@ -172,18 +174,18 @@ void tune_reply_plans(struct tune_reply *reply, const struct tune_plan *plans, s
     bool some = plans_store(reply, plans, count);
     tune_request_end(reply);
     if (!session->halted)
-        plans_end(session, some);
+        plans_end(session, reply->work.lane, some);
     tune_leave(session, before);
     tune_advance(session);
 }
 
 /* --------------------------------------------------------------------------------- candidates */
 
-static void plan_fail(struct tune_session *session, const char *text) {
+static void plan_fail(struct tune_session *session, int lane, const char *text) {
     cJSON *payload = cJSON_CreateObject();
     tune_json_put_text(payload, "text", text);
     tune_emit(session, "plan_failed", payload);
-    const struct tune_attempt *open = tune_state_attempt(session->state, session->state->current);
+    const struct tune_attempt *open = tune_attempt_in(session->state, lane);
     if (open && open->id > 0 && open->status == TUNE_STATUS_OPEN) {
         payload = cJSON_CreateObject();
         cJSON_AddNumberToObject(payload, "attempt", open->id);
@@ -206,21 +208,23 @@ static void changes_count(const struct tune_candidate *candidate, int *more, int
 static void candidate_store(struct tune_reply *reply, struct str source) {
     struct tune_session *session = reply->work.session;
     const struct tune_state *state = session->state;
-    const struct tune_attempt *open = tune_state_attempt(state, state->current);
+    int lane = reply->work.lane;
+    const struct tune_attempt *open = tune_attempt_in(state, lane);
     cJSON *payload = cJSON_CreateObject();
     char *text = mem_alloc(source.len + 1, 1);
     memcpy(text, source.at, source.len);
     tune_json_put_text(payload, "source", text);
     free(text);
     tune_json_put_text(payload, "author", author_of(reply));
-    cJSON_AddNumberToObject(payload, "parent", tune_state_parent(state));
+    cJSON_AddNumberToObject(payload, "parent", tune_lane_parent(state, lane));
     cJSON_AddNumberToObject(payload, "repair", open && open->id > 0 ? open->repairs + 1 : 0);
     if (!tune_emit(session, "candidate", payload))
         return;
     int more = 0, less = 0;
-    changes_count(&state->candidate, &more, &less);
+    const struct tune_candidate *candidate = &tune_lane_of(state, lane)->candidate;
+    changes_count(candidate, &more, &less);
     tune_step_done(session, TUNE_STEP_REWRITE, TUNE_IS_OK, "+%d -%d in %zu %s", more, less,
-                   state->candidate.hunks.len, state->candidate.hunks.len == 1 ? "hunk" : "hunks");
+                   candidate->hunks.len, candidate->hunks.len == 1 ? "hunk" : "hunks");
 }
 
 void tune_reply_candidate(struct tune_reply *reply, struct str source) {
@@ -228,14 +232,14 @@ void tune_reply_candidate(struct tune_reply *reply, struct str source) {
         return;
     struct tune_session *session = reply->work.session;
     const struct tune_state *state = session->state;
-    int before = tune_enter(session, reply->work.lane);
-    const struct tune_attempt *parent = tune_state_attempt(state, tune_state_parent(state));
-    const struct tune_attempt *open = tune_state_attempt(state, state->current);
+    int lane = reply->work.lane, before = tune_enter(session, lane);
+    const struct tune_attempt *parent = tune_state_attempt(state, tune_lane_parent(state, lane));
+    const struct tune_attempt *open = tune_attempt_in(state, lane);
     tune_request_end(reply);
     const char *old = open && open->id > 0 ? open->source : parent ? parent->source : "";
     struct buf why = {0};
     if (tune_same_find(state, source, old, &why))
-        plan_fail(session, why.at);
+        plan_fail(session, lane, why.at);
     else
         candidate_store(reply, source);
     buf_free(&why);
@@ -248,11 +252,11 @@ static void reply_fail(struct tune_reply *reply, const char *text) {
     if (reply->is == TUNE_WORK_PLAN) {
         tune_request_end(reply);
         tune_step_done(session, TUNE_STEP_PLAN, TUNE_IS_FAILED, "%s", text);
-        if (session->lane < 0)
+        if (!session->state->several)
             tune_stop(session, "no plan: %s", text);
     } else if (reply->is == TUNE_WORK_REWRITE) {
         tune_request_end(reply);
-        plan_fail(session, text);
+        plan_fail(session, reply->work.lane, text);
     } else {
         tune_emit_log(session, TUNE_LEVEL_WARNING, tune_step_word(reply->work.step),
                       "%s; these are hone's own words", text);

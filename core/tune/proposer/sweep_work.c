@@ -26,7 +26,7 @@ bool tune_sweep_plan(struct tune_session *session) {
 
 /* The plans on the table that belong to the chosen one's sweep and are still to do. */
 static size_t members(const struct tune_state *state, int most[TUNE_SWEEP_MOST]) {
-    const struct tune_plan *plan = tune_state_plan(state);
+    const struct tune_plan *plan = tune_lane_plan(state, tune_lane_first(state));
     size_t count = 0;
     if (!tune_sweep_is_one(plan))
         return 0;

@@ -56,8 +56,6 @@ static void print_head(const struct tune_state *state, cJSON *root) {
         {"rounds", state->rounds},
         {"incumbent", state->incumbent},
         {"best", state->best},
-        {"current", state->current},
-        {"plan", state->plan},
         {"plateau", state->plateau},
         {"undo", state->undo_count},
         {"redo", state->redo_count},
@@ -68,6 +66,7 @@ static void print_head(const struct tune_state *state, cJSON *root) {
         {"finished", state->finished},
         {"environment", state->stopped_by_environment},
         {"lane", state->lane},
+        {"several", state->several},
         {"from", state->own->from},
         {"revise", state->own->revise},
         {"round_over", state->own->round_over},
@@ -331,10 +330,8 @@ static void print_lanes(const struct tune_state *state, cJSON *root) {
         put_int(item, "next", (double)lane->next);
         tune_json_put_text(item, "summary", lane->summary);
         tune_json_put_text(item, "closed", lane->closed);
-        if ((int)i != state->own->loaded) {
-            put_int(item, "plan", lane->plan);
-            print_candidate(&lane->candidate, item);
-        }
+        put_int(item, "plan", lane->plan);
+        print_candidate(&lane->candidate, item);
     }
     list = array_in(root, "beam");
     for (size_t i = 0; i < state->beam.len; i++)
@@ -348,7 +345,6 @@ void tune_state_print(const struct tune_state *state, struct buf *out) {
     cJSON *list = array_in(root, "plans");
     for (size_t i = 0; i < state->plans.len; i++)
         cJSON_AddItemToArray(list, tune_plan_write(&state->plans.at[i]));
-    print_candidate(&state->candidate, root);
     print_lanes(state, root);
     print_attempts(state, root);
     print_logs(state, root);

@@ -49,8 +49,9 @@ static void log_write(struct tune_session *session, const char *type, const cJSO
 }
 
 bool tune_emit(struct tune_session *session, const char *type, cJSON *payload) {
-    if (session->lane >= 0 && !cJSON_HasObjectItem(payload, "lane"))
-        cJSON_AddNumberToObject(payload, "lane", session->lane);
+    int lane = tune_lane_tag(session->state, session->lane);
+    if (lane >= 0 && !cJSON_HasObjectItem(payload, "lane"))
+        cJSON_AddNumberToObject(payload, "lane", lane);
     char *json = session->halted ? NULL : cJSON_PrintUnformatted(payload);
     int64_t seq = 0, now = clock_wall_ms();
     struct err err = {0};

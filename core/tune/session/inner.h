@@ -27,7 +27,7 @@ enum tune_work_is {
 /* Whom a piece of work is for. It is wanted as long as that step runs, in that lane. */
 struct tune_work {
     struct tune_session *session;
-    int lane; /* -1: the round has none */
+    int lane;
     int round;
     enum tune_step step;
 };
@@ -88,7 +88,7 @@ struct tune_session {
     struct tune_place place;
     struct tune_place_view place_view;
     struct tune_proposer *proposer;
-    int lane;      /* whose work is done right now, -1: no lane's; see tune_enter */
+    int lane;      /* whose events are written now, -1: those of all; see tune_enter */
     int questions; /* requests to the proposer at once, at most */
     double prune;  /* times its parent's modelled time; slower is not measured */
     struct tune_reply *replies;
@@ -127,13 +127,14 @@ void tune_work_sweep(struct tune_session *session);
 /* Whether anything is under way, at all or in a lane. */
 bool tune_works(const struct tune_session *session);
 bool tune_works_in(const struct tune_session *session, int lane);
-/* What is done until tune_leave is about that lane: the state shows it as the one candidate there
- * is, and events say so. Returns what tune_leave takes. -1 is a round without lanes. */
+/* Events until tune_leave are that lane's and say so, where the round follows several; -1: they are
+ * the round's. Returns what tune_leave takes. */
 int tune_enter(struct tune_session *session, int lane);
 void tune_leave(struct tune_session *session, int before);
-struct tune_work tune_work_of(struct tune_session *session, enum tune_step step);
+struct tune_work tune_work_of(struct tune_session *session, int lane, enum tune_step step);
 
-/* The end of the step that runs. */
+/* The end of the step that runs, or of the part of it that the lane has whose events are written.
+ */
 void tune_step_done(struct tune_session *session, enum tune_step step, enum tune_step_is is,
                     const char *format, ...) CC_PRINTF(4, 5);
 void tune_step_progress(struct tune_session *session, enum tune_step step, const char *doing,

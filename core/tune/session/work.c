@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is under way: requests to the proposer, inspections, evaluations; each for one step and, in
- * a round of several, for one lane. What nobody wants any more is given up. What is started, and
+/* What is under way: requests to the proposer, inspections, evaluations; each for one step of one
+ * lane. What nobody wants any more is given up. What is started, and
  * what comes of it, is decided elsewhere. */
 #include <stdlib.h>
 
@@ -8,29 +8,24 @@
 
 int tune_enter(struct tune_session *session, int lane) {
     int before = session->lane;
-    struct tune_state *state = session->state;
     session->lane = lane;
-    tune_lane_load(state, lane >= 0 ? lane : state->lane);
     return before;
 }
 
 void tune_leave(struct tune_session *session, int before) {
-    tune_enter(session, before);
+    session->lane = before;
 }
 
-struct tune_work tune_work_of(struct tune_session *session, enum tune_step step) {
-    return (struct tune_work){session, session->lane, session->state->round, step};
+struct tune_work tune_work_of(struct tune_session *session, int lane, enum tune_step step) {
+    return (struct tune_work){session, lane, session->state->round, step};
 }
 
 static bool is_wanted(const struct tune_work *work) {
     const struct tune_state *state = work->session->state;
-    if (state->step != work->step || state->steps[work->step].is != TUNE_IS_RUNNING)
+    const struct tune_lane *lane = tune_lane_of(state, work->lane);
+    if (state->step != work->step || state->steps[work->step].is != TUNE_IS_RUNNING ||
+        work->round != state->round)
         return false;
-    if (work->lane < 0)
-        return state->lanes.len == 0 || work->step == TUNE_STEP_PROFILE;
-    if ((size_t)work->lane >= state->lanes.len || work->round != state->round)
-        return false;
-    const struct tune_lane *lane = &state->lanes.at[work->lane];
     return lane->is == TUNE_IS_RUNNING && !lane->closed && lane->next == work->step;
 }
 

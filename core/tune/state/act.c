@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a person can do: when each action makes sense, what undo puts back, and what it does to the
- * state. Starting and stopping work that follows from it is the driver's. */
+ * state. What is said about a proposal is said about the lane that is looked at. Starting and
+ * stopping work that follows from it is the driver's. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -9,6 +10,14 @@
 
 static bool at_gate(const struct tune_state *state, enum tune_step first, enum tune_step last) {
     return state->wait == TUNE_WAIT_GATE && state->wait_step >= first && state->wait_step <= last;
+}
+
+static bool is_closed(const struct tune_state *state) {
+    return tune_lane_of(state, state->lane)->closed != NULL;
+}
+
+static const struct tune_candidate *candidate_here(const struct tune_state *state) {
+    return &tune_lane_of(state, state->lane)->candidate;
 }
 
 static bool has_baseline(const struct tune_state *state) {
@@ -33,40 +42,41 @@ static bool can_approve(const struct tune_state *state) {
     return state->wait == TUNE_WAIT_GATE;
 }
 static bool can_reject(const struct tune_state *state) {
-    return at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_REFLECT) && !tune_lane_closed(state);
+    return at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_REFLECT) && !is_closed(state);
 }
 /* Whether a model is asked for the candidate that is looked at. */
 static bool is_asked(const struct tune_state *state) {
-    for (size_t i = 0; i < state->calls.len && state->lanes.len; i++)
-        if (!state->calls.at[i].ended_ms && state->calls.at[i].lane == state->own->loaded)
-            return tune_call_runs(state);
-    return !state->lanes.len && tune_call_runs(state);
+    int lane = tune_lane_tag(state, state->lane);
+    bool mine = lane < 0;
+    for (size_t i = 0; i < state->calls.len && !mine; i++)
+        mine = !state->calls.at[i].ended_ms && state->calls.at[i].lane == lane;
+    return mine && tune_call_runs(state);
 }
 static bool can_another(const struct tune_state *state) {
-    return (at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_BENCHMARK) && !tune_lane_closed(state)) ||
+    return (at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_BENCHMARK) && !is_closed(state)) ||
            state->wait == TUNE_WAIT_REJECTED || is_asked(state);
 }
 static bool can_focus(const struct tune_state *state) {
-    return state->lanes.len > 0;
+    return state->several;
 }
 static bool can_choose(const struct tune_state *state) {
-    return !state->lanes.len && at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_PLAN) &&
+    return !state->several && at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_PLAN) &&
            state->plans.len > 1;
 }
 static bool can_edit_plan(const struct tune_state *state) {
-    return at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_PLAN) && tune_state_plan(state) &&
-           !tune_lane_closed(state);
+    return at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_PLAN) && tune_lane_plan(state, state->lane) &&
+           !is_closed(state);
 }
 static bool can_edit_kernel(const struct tune_state *state) {
-    return at_gate(state, TUNE_STEP_REWRITE, TUNE_STEP_VERIFY) && state->candidate.exists &&
-           !tune_lane_closed(state);
+    return at_gate(state, TUNE_STEP_REWRITE, TUNE_STEP_VERIFY) && candidate_here(state)->exists &&
+           !is_closed(state);
 }
 static bool can_write(const struct tune_state *state) {
     return has_baseline(state);
 }
 static bool can_leave(const struct tune_state *state) {
-    return at_gate(state, TUNE_STEP_REWRITE, TUNE_STEP_REWRITE) && state->candidate.exists &&
-           state->candidate.hunks.len && !tune_lane_closed(state);
+    return at_gate(state, TUNE_STEP_REWRITE, TUNE_STEP_REWRITE) && candidate_here(state)->exists &&
+           candidate_here(state)->hunks.len && !is_closed(state);
 }
 static bool can_revert(const struct tune_state *state) {
     return has_baseline(state) && state->attempts.len > 1;
@@ -75,8 +85,8 @@ static bool can_overrule(const struct tune_state *state) {
     return state->attempts.len > 1;
 }
 static bool can_measure(const struct tune_state *state) {
-    return at_gate(state, TUNE_STEP_BENCHMARK, TUNE_STEP_DECIDE) && state->current > 0 &&
-           !tune_lane_closed(state);
+    return at_gate(state, TUNE_STEP_BENCHMARK, TUNE_STEP_DECIDE) &&
+           tune_lane_attempt(state, state->lane) > 0 && !is_closed(state);
 }
 static bool can_undo(const struct tune_state *state) {
     return state->undo_count > 0;
@@ -142,120 +152,107 @@ static void act_pause(struct tune_state *state, const struct tune_action *act) {
                                : "paused by you");
 }
 
-/* Drops the current proposal, with the reason, and has the next one made and shown. */
-static void proposal_drop(struct tune_state *state, const char *reason) {
-    const struct tune_plan *plan = tune_state_plan(state);
-    struct tune_attempt *open = state->current > 0 ? &state->attempts.at[state->current] : NULL;
+/* Drops the proposal of a lane, with the reason. */
+static void proposal_drop(struct tune_state *state, int lane, const char *reason) {
+    const struct tune_plan *plan = tune_lane_plan(state, lane);
+    int id = tune_lane_attempt(state, lane);
+    struct tune_attempt *open = id > 0 ? &state->attempts.at[id] : NULL;
     struct tune_rejection row = {.round = state->round,
                                  .attempt = open ? open->id : -1,
                                  .step = state->step,
                                  .title = plan ? plan->title : NULL,
                                  .key = plan ? plan->key : NULL,
                                  .reason = tune_keep(state, reason)};
-    tune_rejection_add(state, row);
-    if (open) {
-        if (state->incumbent == open->id)
-            state->incumbent = tune_state_kept_ancestor(state, open->id);
-        open->status = TUNE_STATUS_REJECTED;
-        open->reason = tune_keep(state, reason);
-        tune_state_find_best(state);
-    }
-    if (state->lanes.len) {
-        if (open)
-            tune_beam_choose(state);
+    tune_rejection_add(state, lane, row);
+    if (!open)
         return;
-    }
-    state->current = -1;
-    state->candidate.exists = false;
-    state->own->revise = true;
-    tune_steps_rewind(state, TUNE_STEP_PLAN);
+    if (state->incumbent == open->id)
+        state->incumbent = tune_state_kept_ancestor(state, open->id);
+    open->status = TUNE_STATUS_REJECTED;
+    open->reason = tune_keep(state, reason);
+    tune_state_find_best(state);
+    if (state->several)
+        tune_beam_choose(state);
+}
+
+/* The next proposal of the lane is made. Of one direction it is shown, whatever the gate; of
+ * several the others go on meanwhile. */
+static void proposal_again(struct tune_state *state, int lane) {
+    struct tune_lane *at = &state->lanes.at[lane];
+    at->attempt = -1;
+    at->candidate.exists = false;
+    if (state->several)
+        at->plan = -1;
+    else
+        state->own->revise = true;
+    tune_lane_again(state, lane, TUNE_STEP_PLAN);
 }
 
 static void lesson_drop(struct tune_state *state, enum tune_step step) {
+    int attempt = tune_lane_attempt(state, state->lane);
     for (size_t i = 0; i < state->notes.len && step == TUNE_STEP_REFLECT; i++)
-        if (state->notes.at[i].round == state->round &&
-            state->notes.at[i].attempt == state->current)
+        if (state->notes.at[i].round == state->round && state->notes.at[i].attempt == attempt)
             state->notes.at[i].dropped = true;
     for (size_t i = 0; i < state->memory.len && step == TUNE_STEP_SUMMARISE; i++)
-        if (state->memory.at[i].attempt == state->current && !state->memory.at[i].imported)
+        if (state->memory.at[i].attempt == attempt && !state->memory.at[i].imported)
             state->memory.at[i].is = TUNE_EXPERIENCE_DELETED;
 }
 
-/* One of several: the others wait at the gate as before. */
-static void lane_reject(struct tune_state *state, const struct tune_action *act) {
-    if (state->wait_step >= TUNE_STEP_SUMMARISE) {
-        lesson_drop(state, state->wait_step);
-        return;
-    }
-    proposal_drop(state, act->text);
-    if (tune_lane_close(state, act->text))
-        return;
-    state->running = false;
-    tune_wait_set(state, TUNE_WAIT_REJECTED,
-                  "you rejected all of them; start goes on with the next round");
+/* The lane is not followed any further, or it is the only one: false: others wait at the gate as
+ * before. */
+static bool proposal_end(struct tune_state *state, int lane, const char *reason) {
+    proposal_drop(state, lane, reason);
+    if (state->several)
+        return !tune_lane_close(state, lane, reason);
+    proposal_again(state, lane);
+    return true;
 }
 
 static void act_reject(struct tune_state *state, const struct tune_action *act) {
-    if (state->lanes.len) {
-        lane_reject(state, act);
-        return;
-    }
-    state->running = false;
-    if (state->wait_step >= TUNE_STEP_SUMMARISE) {
+    bool lesson = state->wait_step >= TUNE_STEP_SUMMARISE;
+    if (lesson)
         lesson_drop(state, state->wait_step);
-        tune_wait_set(state, TUNE_WAIT_PAUSED, "you rejected it; start goes on");
+    if (lesson ? state->several : !proposal_end(state, state->lane, act->text))
         return;
-    }
-    proposal_drop(state, act->text);
-    tune_wait_set(state, TUNE_WAIT_REJECTED,
-                  "you rejected the proposal; start asks for another one with your reason");
+    state->running = false;
+    if (lesson)
+        tune_wait_set(state, TUNE_WAIT_PAUSED, "you rejected it; start goes on");
+    else
+        tune_wait_set(
+            state, TUNE_WAIT_REJECTED,
+            state->several
+                ? "you rejected all of them; start goes on with the next round"
+                : "you rejected the proposal; start asks for another one with your reason");
 }
 
 /* While a plan is asked for, there is nothing yet to drop: the question is put again. */
-static void plan_unwanted(struct tune_state *state, const char *text) {
+static void plan_unwanted(struct tune_state *state, int lane, const char *text) {
     struct tune_rejection row = {.round = state->round,
                                  .attempt = -1,
                                  .step = TUNE_STEP_PLAN,
                                  .title = "a plan not waited for",
                                  .reason = tune_keep(state, text)};
     if (text && *text)
-        tune_rejection_add(state, row);
+        tune_rejection_add(state, lane, row);
 }
 
-static void plan_ask_again(struct tune_state *state, const char *text) {
-    plan_unwanted(state, text);
-    state->own->revise = true;
-    tune_steps_rewind(state, TUNE_STEP_PLAN);
-}
-
-/* The lane that is looked at begins anew with another plan. */
-static void lane_another(struct tune_state *state, const char *reason) {
-    proposal_drop(state, reason);
-    state->plan = state->current = -1;
-    state->candidate.exists = false;
-    tune_lane_again(state, TUNE_STEP_PLAN);
-    go_on(state);
+static void plan_ask_again(struct tune_state *state, int lane, const char *text) {
+    plan_unwanted(state, lane, text);
+    if (state->several)
+        state->lanes.at[lane].is = TUNE_IS_WAITING;
+    else
+        proposal_again(state, lane);
 }
 
 static void act_another(struct tune_state *state, const struct tune_action *act) {
     const char *reason = act->text && *act->text ? act->text : "another one was asked for";
-    if (state->lanes.len) {
-        if (is_asked(state) && state->step == TUNE_STEP_PLAN) {
-            plan_unwanted(state, act->text);
-            state->lanes.at[state->own->loaded].is = TUNE_IS_WAITING;
-        } else if (state->wait == TUNE_WAIT_GATE || is_asked(state)) {
-            lane_another(state, reason);
-        }
-        go_on(state);
-        return;
+    int lane = state->lane;
+    if (is_asked(state) && state->step == TUNE_STEP_PLAN) {
+        plan_ask_again(state, lane, act->text);
+    } else if (state->wait != TUNE_WAIT_REJECTED) { /* else it was dropped already */
+        proposal_drop(state, lane, reason);
+        proposal_again(state, lane);
     }
-    if (tune_call_runs(state) && state->step == TUNE_STEP_PLAN) {
-        plan_ask_again(state, act->text);
-        go_on(state);
-        return;
-    }
-    if (state->wait != TUNE_WAIT_REJECTED)
-        proposal_drop(state, reason);
     go_on(state);
 }
 
@@ -265,7 +262,7 @@ static void act_focus(struct tune_state *state, const struct tune_action *act) {
 
 static void act_choose(struct tune_state *state, const struct tune_action *act) {
     if (act->index >= 0 && (size_t)act->index < state->plans.len)
-        state->plan = act->index;
+        state->lanes.at[state->lane].plan = act->index;
 }
 
 /* First line and the rest of a text that a person edited as one. */
@@ -282,22 +279,21 @@ static void text_split(struct tune_state *state, const char *text, const char **
 }
 
 static void act_edit_plan(struct tune_state *state, const struct tune_action *act) {
-    if (state->plan < 0 || (size_t)state->plan >= state->plans.len)
+    int index = tune_lane_of(state, state->lane)->plan;
+    if (index < 0 || (size_t)index >= state->plans.len)
         return;
-    struct tune_plan *plan = &state->plans.at[state->plan];
+    struct tune_plan *plan = &state->plans.at[index];
     text_split(state, act->text, &plan->title, &plan->what);
     plan->edited = true;
 }
 
 static void act_edit_kernel(struct tune_state *state, const struct tune_action *act) {
-    tune_candidate_set(state, act->text, state->candidate.author);
-    state->candidate.edited = true;
+    tune_candidate_set(state, state->lane, act->text, candidate_here(state)->author);
+    state->lanes.at[state->lane].candidate.edited = true;
     if (state->wait_step != TUNE_STEP_VERIFY)
         return;
     /* After a failed check the edited kernel is checked anew. */
-    tune_lane_again(state, TUNE_STEP_VERIFY);
-    if (!state->lanes.len)
-        tune_steps_rewind(state, TUNE_STEP_VERIFY);
+    tune_lane_again(state, state->lane, TUNE_STEP_VERIFY);
     go_on(state);
 }
 
@@ -321,16 +317,22 @@ static void steps_are_done(struct tune_state *state, enum tune_step last) {
         }
 }
 
+/* The lane of a person's own kernel: beside the others of the round, or in their place; -1: there
+ * are too many. */
+static int own_lane(struct tune_state *state, bool joins) {
+    if (joins)
+        return tune_lane_join(state);
+    open_attempts_reject(state, "you wrote another one");
+    tune_lanes_clear(state);
+    state->plans.len = 0;
+    return state->lane;
+}
+
 static void act_write_kernel(struct tune_state *state, const struct tune_action *act) {
-    bool joins = state->lanes.len && !state->own->round_over;
-    if (joins) {
-        tune_lane_join(state);
-    } else {
-        open_attempts_reject(state, "you wrote another one");
-        tune_lanes_clear(state);
-        state->current = -1;
-        state->plans.len = 0;
-    }
+    bool joins = state->several && !state->own->round_over;
+    int lane = own_lane(state, joins);
+    if (lane < 0)
+        return;
     *vec_push(&state->plans) = (struct tune_plan){.title = "Written by you",
                                                   .author = "you",
                                                   .what = "",
@@ -340,16 +342,16 @@ static void act_write_kernel(struct tune_state *state, const struct tune_action 
                                                   .latency = NAN,
                                                   .lane = -1,
                                                   .moved = NAN};
-    state->plan = (int)state->plans.len - 1;
-    state->candidate.parent = state->incumbent;
-    state->candidate.attempt = joins ? -1 : (int)state->attempts.len;
-    state->candidate.repair = 0;
-    state->candidate.edited = true;
-    tune_candidate_set(state, act->text, "you");
+    struct tune_lane *own = &state->lanes.at[lane];
+    own->plan = (int)state->plans.len - 1;
+    own->candidate = (struct tune_candidate){.parent = state->incumbent,
+                                             .attempt = joins ? -1 : (int)state->attempts.len,
+                                             .edited = true};
+    tune_candidate_set(state, lane, act->text, "you");
     if (joins) /* it is checked when the others are */
         return;
     steps_are_done(state, TUNE_STEP_REWRITE);
-    tune_steps_rewind(state, TUNE_STEP_VERIFY);
+    tune_lane_again(state, lane, TUNE_STEP_VERIFY);
     go_on(state);
 }
 
@@ -360,25 +362,24 @@ static void act_sweep(struct tune_state *state, const struct tune_action *act) {
         return;
     open_attempts_reject(state, "you asked for a sweep");
     tune_lanes_clear(state);
-    state->current = -1;
-    state->candidate.exists = false;
     state->plans.len = 0;
     for (size_t i = 0; i < count; i++)
         *vec_push(&state->plans) = plans[i];
-    state->plan = 0;
+    state->lanes.at[state->lane].plan = 0;
     steps_are_done(state, TUNE_STEP_PLAN);
-    tune_steps_rewind(state, TUNE_STEP_REWRITE);
+    tune_lane_again(state, state->lane, TUNE_STEP_REWRITE);
     state->step = TUNE_STEP_PLAN;
     go_on(state);
 }
 
 static void act_leave(struct tune_state *state, const struct tune_action *act) {
-    if (act->index < 0 || (size_t)act->index >= state->candidate.hunks.len)
+    struct tune_candidate *candidate = &state->lanes.at[state->lane].candidate;
+    if (act->index < 0 || (size_t)act->index >= candidate->hunks.len)
         return;
-    struct tune_hunk *hunk = &state->candidate.hunks.at[act->index];
+    struct tune_hunk *hunk = &candidate->hunks.at[act->index];
     hunk->left = !hunk->left;
     hunk->why = hunk->left && act->text && *act->text ? tune_keep(state, act->text) : NULL;
-    tune_candidate_compose(state);
+    tune_candidate_compose(state, state->lane);
 }
 
 static void act_revert(struct tune_state *state, const struct tune_action *act) {
@@ -388,10 +389,7 @@ static void act_revert(struct tune_state *state, const struct tune_action *act) 
     tune_lanes_clear(state);
     state->beam.len = 0;
     state->incumbent = state->own->from = act->attempt;
-    state->current = -1;
     state->plans.len = 0;
-    state->plan = -1;
-    state->candidate.exists = false;
     bool running = state->running;
     tune_steps_rewind(state, TUNE_STEP_PROFILE);
     tune_wait_set(state, running ? TUNE_WAIT_NOTHING : TUNE_WAIT_PAUSED,
@@ -399,7 +397,7 @@ static void act_revert(struct tune_state *state, const struct tune_action *act) 
 }
 
 static void act_overrule(struct tune_state *state, const struct tune_action *act) {
-    int id = act->attempt > 0 ? act->attempt : state->current;
+    int id = act->attempt > 0 ? act->attempt : tune_lane_attempt(state, state->lane);
     if (id <= 0 || !tune_state_attempt(state, id))
         return;
     struct tune_attempt *attempt = &state->attempts.at[id];
@@ -411,15 +409,13 @@ static void act_overrule(struct tune_state *state, const struct tune_action *act
     else if (state->incumbent == id)
         state->incumbent = tune_state_kept_ancestor(state, id);
     tune_state_find_best(state);
-    if (state->lanes.len)
+    if (state->several)
         tune_beam_choose(state);
 }
 
 static void act_measure(struct tune_state *state, const struct tune_action *act) {
     (void)act;
-    tune_lane_again(state, TUNE_STEP_BENCHMARK);
-    if (!state->lanes.len)
-        tune_steps_rewind(state, TUNE_STEP_BENCHMARK);
+    tune_lane_again(state, state->lane, TUNE_STEP_BENCHMARK);
     go_on(state);
 }
 
@@ -453,10 +449,9 @@ static void act_budget(struct tune_state *state, const struct tune_action *act) 
 /* What was not correct by the old tolerance may be by the new one. */
 static void lanes_verify_again(struct tune_state *state) {
     for (size_t i = 0; i < state->lanes.len; i++) {
-        const struct tune_attempt *attempt =
-            tune_state_attempt(state, tune_lane_attempt(state, (int)i));
+        const struct tune_attempt *attempt = tune_attempt_in(state, (int)i);
         if (attempt && !state->lanes.at[i].closed && attempt->status == TUNE_STATUS_OPEN)
-            state->lanes.at[i].next = TUNE_STEP_VERIFY;
+            tune_lane_again(state, (int)i, TUNE_STEP_VERIFY);
     }
 }
 
@@ -465,10 +460,7 @@ static void act_tolerance(struct tune_state *state, const struct tune_action *ac
     state->by_hand |= TUNE_BY_HAND_TOLERANCE;
     if (!at_gate(state, TUNE_STEP_VERIFY, TUNE_STEP_VERIFY))
         return;
-    if (state->lanes.len)
-        lanes_verify_again(state);
-    else
-        tune_steps_rewind(state, TUNE_STEP_VERIFY);
+    lanes_verify_again(state);
     go_on(state);
 }
 
@@ -598,9 +590,10 @@ static void act_hold(struct tune_state *state, const struct tune_action *act) {
 
 /* Whether it is about an attempt of this round. */
 static bool is_of_round(const struct tune_state *state, const struct tune_experience *item) {
-    const struct tune_attempt *attempt = tune_state_attempt(state, item->attempt);
-    return !item->imported && attempt &&
-           (state->lanes.len ? attempt->round == state->round : attempt->id == state->current);
+    bool mine = false;
+    for (size_t i = 0; i < state->lanes.len; i++)
+        mine = mine || (item->attempt >= 0 && state->lanes.at[i].attempt == item->attempt);
+    return mine && !item->imported;
 }
 
 static void act_approve(struct tune_state *state, const struct tune_action *act) {

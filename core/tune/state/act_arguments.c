@@ -48,7 +48,7 @@ size_t tune_act_index_limit(const struct tune_state *state, enum tune_action_kin
     if (kind == TUNE_ACT_CHOOSE_PLAN)
         return state->plans.len;
     if (kind == TUNE_ACT_LEAVE_HUNK)
-        return state->candidate.hunks.len;
+        return tune_lane_of(state, state->lane)->candidate.hunks.len;
     if (kind == TUNE_ACT_SET_BUDGET)
         return TUNE_BUDGETS;
     if (kind == TUNE_ACT_ANSWER || kind == TUNE_ACT_SEND)
@@ -60,7 +60,7 @@ size_t tune_act_index_limit(const struct tune_state *state, enum tune_action_kin
 static bool attempt_check(const struct tune_state *state, const struct tune_action *action,
                           struct err *err) {
     bool by_default = action->kind == TUNE_ACT_OVERRULE && action->attempt == 0;
-    int id = by_default ? state->current : action->attempt;
+    int id = by_default ? tune_lane_attempt(state, state->lane) : action->attempt;
     const struct tune_attempt *attempt = tune_state_attempt(state, id);
     if (!attempt || (action->kind == TUNE_ACT_OVERRULE && id == 0))
         return err_set(err, ERR_USAGE, "there is no attempt %d to %s", id,

@@ -23,6 +23,10 @@ struct tune_attempt *tune_attempt_of(struct tune_state *state, const cJSON *payl
     return id >= 0 && (size_t)id < state->attempts.len ? &state->attempts.at[id] : NULL;
 }
 
+static int lane_of(const struct tune_state *state, const cJSON *payload) {
+    return tune_lane_meant(state, tune_json_int(payload, "lane", -1));
+}
+
 /* ---------------------------------------------------------------- what is tuned, and how */
 
 static void seeds_set(struct tune_state *state, const cJSON *seeds) {
@@ -131,9 +135,6 @@ static void apply_round(struct tune_state *state, const cJSON *payload, int64_t 
     tune_lanes_clear(state);
     tune_steps_rewind(state, TUNE_STEP_PROFILE);
     state->plans.len = 0;
-    state->plan = state->current = -1;
-    state->candidate.exists = false;
-    state->candidate.hunks.len = 0;
     tune_wait_set(state, TUNE_WAIT_NOTHING, NULL);
 }
 
@@ -165,7 +166,7 @@ static bool gate_asks(const struct tune_state *state, enum tune_step step) {
     const struct tune_step_view *view = &state->steps[step];
     if (view->is == TUNE_IS_SKIPPED)
         return false;
-    const struct tune_plan *plan = tune_state_plan(state);
+    const struct tune_plan *plan = tune_lane_plan(state, tune_lane_first(state));
     if (step == TUNE_STEP_PLAN && plan && plan->revised)
         return true;
     if (tune_sweep_passes(state, step))
@@ -187,6 +188,7 @@ static void apply_step_end(struct tune_state *state, const cJSON *payload, int64
     view->doing = NULL;
     view->done = view->total = NAN;
     view->ended_ms = wall_ms;
+    tune_lanes_step_end(state, step);
     if (view->started_ms)
         tune_step_took(state, step,
                        (double)(wall_ms - view->started_ms - state->own->waited_ms) / 1000);
@@ -198,15 +200,11 @@ static void apply_step_end(struct tune_state *state, const cJSON *payload, int64
     buf_free(&text);
 }
 
-/* The round is over: counts it, and whether it brought something. */
+/* The round is over: counts it, and whether it brought something: an incumbent. */
 static void apply_round_end(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)payload, (void)wall_ms;
-    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
-    bool gain = attempt && attempt->id > 0 && attempt->status == TUNE_STATUS_KEEP;
-    if (state->lanes.len) { /* the best one decides, whatever is looked at */
-        const struct tune_attempt *best = tune_state_attempt(state, state->incumbent);
-        gain = best && best->id > 0 && best->round == state->round;
-    }
+    const struct tune_attempt *best = tune_state_attempt(state, state->incumbent);
+    bool gain = best && best->id > 0 && best->round == state->round;
     if (state->own->round_over)
         return;
     state->own->round_over = true;
@@ -246,19 +244,19 @@ static void apply_pause(struct tune_state *state, const cJSON *payload, int64_t 
 
 static void apply_plans(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)wall_ms;
-    int lane = state->own->loaded;
-    if (lane < 0)
+    int lane = lane_of(state, payload);
+    if (!state->several)
         state->plans.len = 0;
     const cJSON *plan;
     cJSON_ArrayForEach(plan, tune_json_at(payload, "plans")) {
         struct tune_plan *place = vec_push(&state->plans);
         tune_plan_read(state, plan, place);
         place->revised = state->own->revise;
-        place->lane = lane;
+        place->lane = tune_lane_tag(state, lane);
     }
-    if (lane >= 0) /* they are given to the lanes when all have answered */
+    if (state->several) /* they are given to the lanes when all have answered */
         return;
-    state->plan = state->plans.len ? 0 : -1;
+    state->lanes.at[lane].plan = state->plans.len ? 0 : -1;
     if (state->plans.len)
         state->own->revise = false;
 }
@@ -268,19 +266,20 @@ static void apply_candidate(struct tune_state *state, const cJSON *payload, int6
     const char *source = tune_json_text(payload, "source");
     if (!source)
         return;
-    state->candidate.parent = tune_json_int(payload, "parent", tune_state_parent(state));
-    state->candidate.repair = tune_json_int(payload, "repair", 0);
-    state->candidate.attempt = state->current > 0 ? state->current
-                               : state->lanes.len ? -1
-                                                  : (int)state->attempts.len;
-    state->candidate.edited = false;
-    tune_candidate_set(state, source, tune_json_text(payload, "author"));
+    int number = lane_of(state, payload), next = state->several ? -1 : (int)state->attempts.len;
+    struct tune_lane *lane = &state->lanes.at[number];
+    lane->candidate.parent = tune_json_int(payload, "parent", tune_lane_parent(state, number));
+    lane->candidate.repair = tune_json_int(payload, "repair", 0);
+    lane->candidate.attempt = lane->attempt > 0 ? lane->attempt : next;
+    lane->candidate.edited = false;
+    tune_candidate_set(state, number, source, tune_json_text(payload, "author"));
 }
 
 /* A plan that never became an attempt because the proposer could not carry it out. */
 static void apply_plan_failed(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)wall_ms;
-    const struct tune_plan *plan = tune_state_plan(state);
+    int lane = lane_of(state, payload);
+    const struct tune_plan *plan = tune_lane_plan(state, lane);
     struct tune_rejection row = {
         .round = state->round,
         .attempt = -1,
@@ -290,7 +289,7 @@ static void apply_plan_failed(struct tune_state *state, const cJSON *payload, in
         .key = plan ? plan->key : NULL,
         .reason = tune_keep(state, tune_json_text(payload, "text")),
     };
-    tune_rejection_add(state, row);
+    tune_rejection_add(state, lane, row);
 }
 
 /* ------------------------------------------------------------------------------- attempts */
@@ -344,8 +343,8 @@ static void apply_attempt(struct tune_state *state, const cJSON *payload, int64_
     const cJSON *plan = tune_json_at(payload, "plan");
     if (plan)
         tune_plan_read(state, plan, &attempt->plan);
-    state->current = attempt->id;
-    state->candidate.attempt = attempt->id;
+    struct tune_lane *lane = &state->lanes.at[lane_of(state, payload)];
+    lane->attempt = lane->candidate.attempt = attempt->id;
 }
 
 /* The evaluation that runs was begun again from the start: what it said before does not count. */
@@ -418,10 +417,11 @@ static void apply_scored(struct tune_state *state, const cJSON *payload, int64_t
         return;
     tune_answer_find(tune_json_text(payload, "held"), &attempt->plan.held);
     attempt->plan.moved = tune_json_number(payload, "moved");
-    if (state->plan < 0 || (size_t)state->plan >= state->plans.len)
+    int plan = state->lanes.at[lane_of(state, payload)].plan;
+    if (plan < 0 || (size_t)plan >= state->plans.len)
         return;
-    state->plans.at[state->plan].held = attempt->plan.held;
-    state->plans.at[state->plan].moved = attempt->plan.moved;
+    state->plans.at[plan].held = attempt->plan.held;
+    state->plans.at[plan].moved = attempt->plan.moved;
 }
 
 static void apply_decided(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
@@ -431,7 +431,7 @@ static void apply_decided(struct tune_state *state, const cJSON *payload, int64_
     tune_status_find(tune_json_text(payload, "status"), &attempt->status);
     attempt->reason = tune_keep(state, tune_json_text(payload, "reason"));
     attempt->ended_ms = wall_ms;
-    if (attempt->status == TUNE_STATUS_KEEP && !state->lanes.len)
+    if (attempt->status == TUNE_STATUS_KEEP && !state->several)
         state->incumbent = attempt->id;
     tune_state_find_best(state);
 }
@@ -732,13 +732,10 @@ void tune_state_apply(struct tune_state *state, int64_t seq, int64_t wall_ms, co
     if (!strcmp(type, "decided") || !strcmp(type, "act"))
         state->own->decided_seq = seq;
     cJSON *object = cJSON_Parse(payload);
-    int lane = tune_json_int(object, "lane", -1), loaded = tune_lane_load(state, lane);
     for (size_t i = 0; object && i < COUNT_OF(events); i++)
         if (!strcmp(events[i].type, type)) {
             events[i].fn(state, object, wall_ms);
             break;
         }
-    if (lane >= 0)
-        tune_lane_load(state, loaded);
     cJSON_Delete(object);
 }

@@ -66,7 +66,7 @@ void tune_call_asked(struct tune_state *state, const cJSON *payload, int64_t wal
         .prompt = tune_keep(state, tune_json_text(payload, "prompt")),
         .round = state->round,
         .attempt = tune_json_int(payload, "attempt", -1),
-        .lane = state->own->loaded,
+        .lane = tune_lane_tag(state, tune_lane_meant(state, tune_json_int(payload, "lane", -1))),
         .asked_ms = wall_ms,
         .estimate = tune_json_number(payload, "estimate"),
         .hold_tokens = tune_json_number(payload, "hold_tokens"),
@@ -165,8 +165,8 @@ bool tune_call_runs(const struct tune_state *state) {
     return false;
 }
 
-enum tune_role tune_role_next(const struct tune_state *state) {
-    const struct tune_attempt *open = tune_state_attempt(state, state->current);
+enum tune_role tune_role_next(const struct tune_state *state, int lane) {
+    const struct tune_attempt *open = tune_attempt_in(state, lane);
     enum tune_step_is is = state->steps[state->step].is;
     bool broken = open && open->id > 0 && open->status == TUNE_STATUS_OPEN &&
                   open->verdict.compiles == TUNE_ANSWER_NO;

@@ -6,14 +6,15 @@
 #define HUNK_LINES 20 /* of each side of a declined hunk that are kept */
 
 /* The lines that a hunk would have taken away and put in their place. */
-static const char *hunk_text(struct tune_state *state, const struct tune_hunk *hunk) {
-    const struct tune_attempt *parent = tune_state_attempt(state, state->candidate.parent);
+static const char *hunk_text(struct tune_state *state, const struct tune_candidate *candidate,
+                             const struct tune_hunk *hunk) {
+    const struct tune_attempt *parent = tune_state_attempt(state, candidate->parent);
     const struct {
         const char *source;
         int first, count;
         char mark;
     } sides[] = {{parent ? parent->source : "", hunk->old_line, hunk->old_count, '-'},
-                 {state->candidate.proposed, hunk->new_line, hunk->new_count, '+'}};
+                 {candidate->proposed, hunk->new_line, hunk->new_count, '+'}};
     struct buf out = {0};
     for (size_t i = 0; i < COUNT_OF(sides); i++) {
         struct str rest = str_of(sides[i].source), line;
@@ -28,31 +29,27 @@ static const char *hunk_text(struct tune_state *state, const struct tune_hunk *h
 }
 
 /* What a person left out of a candidate that was taken is not to be proposed again. */
-static void declined_note(struct tune_state *state) {
-    const struct tune_plan *plan = tune_state_plan(state);
-    for (size_t i = 0; i < state->candidate.hunks.len; i++) {
-        const struct tune_hunk *hunk = &state->candidate.hunks.at[i];
+static void declined_note(struct tune_state *state, int lane) {
+    const struct tune_candidate *candidate = &state->lanes.at[lane].candidate;
+    const struct tune_plan *plan = tune_lane_plan(state, lane);
+    for (size_t i = 0; i < candidate->hunks.len; i++) {
+        const struct tune_hunk *hunk = &candidate->hunks.at[i];
         struct tune_rejection row = {.round = state->round,
-                                     .attempt = state->candidate.attempt,
+                                     .attempt = candidate->attempt,
                                      .step = TUNE_STEP_REWRITE,
                                      .title = plan ? plan->title : NULL,
                                      .reason = hunk->why};
         if (!hunk->left)
             continue;
-        row.hunk = hunk_text(state, hunk);
-        tune_rejection_add(state, row);
+        row.hunk = hunk_text(state, candidate, hunk);
+        tune_rejection_add(state, lane, row);
     }
 }
 
 void tune_declined_note(struct tune_state *state) {
-    int loaded = state->own->loaded;
-    if (!state->lanes.len && state->candidate.exists)
-        declined_note(state);
-    for (int i = 0; i < (int)state->lanes.len; i++) {
-        tune_lane_load(state, i);
-        if (!state->lanes.at[i].closed && state->candidate.exists &&
-            state->lanes.at[i].step == TUNE_STEP_REWRITE)
-            declined_note(state);
+    for (size_t i = 0; i < state->lanes.len; i++) {
+        const struct tune_lane *lane = &state->lanes.at[i];
+        if (!lane->closed && lane->candidate.exists && lane->step == TUNE_STEP_REWRITE)
+            declined_note(state, (int)i);
     }
-    tune_lane_load(state, loaded);
 }

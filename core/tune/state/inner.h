@@ -18,18 +18,18 @@ struct tune_lanes {
     int *beam;
     size_t count, beam_count;
     int lane, from;
+    bool several;
 };
 
 /* Everything a workflow decision can change; what an undo puts back. Lists are copies in the
  * state's arena. */
 struct tune_flow {
     bool running, finished, revise, round_over;
-    int round, plan, incumbent, best, current, plateau;
+    int round, incumbent, best, plateau;
     enum tune_step step, wait_step;
     enum tune_wait wait;
     struct tune_step_view steps[TUNE_STEPS];
     const char *wait_text;
-    struct tune_candidate candidate;
     struct tune_lanes lanes;
     struct tune_plan *plans;
     struct tune_rejection *rejections;
@@ -85,7 +85,6 @@ struct tune_private {
     VEC(struct tune_undo) undo, redo;
     bool revise;         /* the next plan is shown whatever the gate */
     int from;            /* the attempt a person went back to, whose line is followed; -1 */
-    int loaded;          /* the lane whose plan, candidate and current the state has; -1 */
     int64_t decided_seq; /* the last event that may have changed what an attempt is */
     struct tune_took took[TUNE_STEPS];
     int64_t clock_ms;     /* when the last event came */
@@ -125,8 +124,8 @@ void tune_step_reset(struct tune_step_view *step);
 /* Steps from `first` on wait again, and the loop stands at `first`. */
 void tune_steps_rewind(struct tune_state *state, enum tune_step first);
 void tune_wait_set(struct tune_state *state, enum tune_wait wait, const char *text);
-void tune_candidate_set(struct tune_state *state, const char *source, const char *author);
-void tune_candidate_compose(struct tune_state *state);
+void tune_candidate_set(struct tune_state *state, int lane, const char *source, const char *author);
+void tune_candidate_compose(struct tune_state *state, int lane);
 void tune_plan_read(struct tune_state *state, const cJSON *object, struct tune_plan *plan);
 cJSON *tune_plan_write(const struct tune_plan *plan) CC_MUST_USE;
 
@@ -134,14 +133,20 @@ void tune_undo_push(struct tune_state *state, enum tune_undo_kind kind, size_t i
                     const char *what);
 void tune_undo_step(struct tune_state *state, bool redo);
 
-/* lane_state.c. Load: plan, candidate and current become those of that lane; returns whose they
- * were, to be loaded again. Without that lane nothing happens. */
-int tune_lane_load(struct tune_state *state, int lane);
+/* lane_state.c. The lane of that number; NULL when there is none. */
+struct tune_lane *tune_lane_at(struct tune_state *state, int lane);
+/* Which lane an event is about that names this number: where it names none (-1) the one that is
+ * looked at, which is the only one unless the round follows several. */
+int tune_lane_meant(const struct tune_state *state, int number);
+/* One direction again, from the incumbent, in which nothing is done yet. Free: none at all, before
+ * others come or the state goes. */
 void tune_lanes_clear(struct tune_state *state);
+void tune_lanes_free(struct tune_state *state);
 /* Events. */
 void tune_lanes_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
 void tune_lane_fan_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
 void tune_lanes_step(struct tune_state *state, const cJSON *payload, enum tune_step step);
+void tune_lanes_step_end(struct tune_state *state, enum tune_step step);
 void tune_lane_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
 void tune_lane_end_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
 bool tune_lane_progress(struct tune_state *state, const cJSON *payload);
@@ -153,20 +158,22 @@ void tune_beam_choose(struct tune_state *state);
 /* What a person looks at; away from a lane that is closed. */
 void tune_lane_focus(struct tune_state *state, int lane);
 void tune_lane_focus_open(struct tune_state *state);
-/* The loaded lane is not followed any further. False: no open one is left. */
-bool tune_lane_close(struct tune_state *state, const char *why);
-void tune_lane_again(struct tune_state *state, enum tune_step next);
-/* How many candidates are worked on now; 1 in a round without lanes. */
+/* The lane is not followed any further. False: no open one is left. */
+bool tune_lane_close(struct tune_state *state, int lane, const char *why);
+/* The lane has to do this step again, or next. */
+void tune_lane_again(struct tune_state *state, int lane, enum tune_step next);
+/* How many candidates are worked on now. */
 int tune_lanes_running(const struct tune_state *state);
 /* What runs in a lane does not run any more. */
 void tune_lanes_rest(struct tune_state *state);
-void tune_lane_join(struct tune_state *state);
+/* A kernel of the person's own joins the others; its lane, -1 when there are too many. */
+int tune_lane_join(struct tune_state *state);
 void tune_lanes_take(const struct tune_state *state, struct tune_lanes *taken);
 void tune_lanes_put(struct tune_state *state, const struct tune_lanes *taken);
 /* declined.c: the hunks that are left out of the candidates that are approved now. */
 void tune_declined_note(struct tune_state *state);
-/* A row of state->rejections, of the loaded lane, at its place. */
-void tune_rejection_add(struct tune_state *state, struct tune_rejection row);
+/* A row of state->rejections, of that lane, at its place. */
+void tune_rejection_add(struct tune_state *state, int lane, struct tune_rejection row);
 
 /* calls_state.c: the numbers of a call, each with its key; the events "asked", "sent" (one that was
  * held), "answered" and "unread" (the answer cannot be used). */

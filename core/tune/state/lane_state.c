@@ -1,51 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lanes in the state: the directions of a round that follows several at once. One lane at a time is
- * loaded: plan, candidate and current of the state are its own, so that whatever handles one
- * candidate handles each of them. Which lane works next is decided in lanes.c. */
+/* Lanes in the state: the directions of a round. One that was not opened into several has one lane,
+ * which starts from the incumbent, and whose steps are the round's. Which lane works next is
+ * decided in drive/lanes.c. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "tune/state/inner.h"
 
-static struct tune_lane *lane_at(struct tune_state *state, int lane) {
+/* A lane that is not there: nothing is planned in it, nothing made. */
+static const struct tune_lane no_lane = {
+    .parent = -1, .plan = -1, .attempt = -1, .candidate = {.attempt = -1}};
+
+struct tune_lane *tune_lane_at(struct tune_state *state, int lane) {
     return lane >= 0 && (size_t)lane < state->lanes.len ? &state->lanes.at[lane] : NULL;
 }
 
-/* ------------------------------------------------------------------------------------ loading */
-
-int tune_lane_load(struct tune_state *state, int lane) {
-    int before = state->own->loaded;
-    struct tune_lane *from = lane_at(state, before), *to = lane_at(state, lane);
-    if (from == to || !to)
-        return before;
-    if (from) {
-        from->plan = state->plan;
-        from->attempt = state->current;
-        from->candidate = state->candidate;
-    }
-    state->plan = to->plan;
-    state->current = to->attempt;
-    state->candidate = to->candidate;
-    state->own->loaded = lane;
-    return before;
+int tune_lane_meant(const struct tune_state *state, int number) {
+    return number >= 0 && (size_t)number < state->lanes.len ? number : state->lane;
 }
 
-/* The loaded lane as a row; so that a loop over all of them sees what is true. */
-static void lane_store(struct tune_state *state) {
-    struct tune_lane *lane = lane_at(state, state->own->loaded);
-    if (!lane)
-        return;
-    lane->plan = state->plan;
-    lane->attempt = state->current;
-    lane->candidate = state->candidate;
-}
-
-void tune_lanes_clear(struct tune_state *state) {
-    for (size_t i = 0; i < state->lanes.len; i++)
-        if ((int)i != state->own->loaded) /* its hunks are the state's own now */
-            vec_free(&state->lanes.at[i].candidate.hunks);
-    state->lanes.len = 0;
-    state->lane = state->own->loaded = -1;
+int tune_lane_tag(const struct tune_state *state, int lane) {
+    return state->several ? lane : -1;
 }
 
 static int lane_add(struct tune_state *state, struct tune_lane lane) {
@@ -57,12 +32,35 @@ static int lane_add(struct tune_state *state, struct tune_lane lane) {
     return (int)state->lanes.len - 1;
 }
 
+void tune_lanes_free(struct tune_state *state) {
+    for (size_t i = 0; i < state->lanes.len; i++)
+        vec_free(&state->lanes.at[i].candidate.hunks);
+    state->lanes.len = 0;
+    state->lane = 0;
+}
+
+void tune_lanes_clear(struct tune_state *state) {
+    tune_lanes_free(state);
+    state->several = false;
+    lane_add(state, no_lane);
+}
+
 /* ---------------------------------------------------------------------------------- questions */
 
-int tune_state_parent(const struct tune_state *state) {
-    int lane = state->own->loaded;
-    return lane >= 0 && (size_t)lane < state->lanes.len ? state->lanes.at[lane].parent
-                                                        : state->incumbent;
+const struct tune_lane *tune_lane_of(const struct tune_state *state, int lane) {
+    return lane >= 0 && (size_t)lane < state->lanes.len ? &state->lanes.at[lane] : &no_lane;
+}
+
+int tune_lane_first(const struct tune_state *state) {
+    for (size_t i = 0; i < state->lanes.len; i++)
+        if (!state->lanes.at[i].closed)
+            return (int)i;
+    return 0;
+}
+
+int tune_lane_parent(const struct tune_state *state, int lane) {
+    int parent = tune_lane_of(state, lane)->parent;
+    return parent >= 0 ? parent : state->incumbent;
 }
 
 enum tune_step tune_lane_next(const struct tune_state *state, int lane) {
@@ -72,29 +70,21 @@ enum tune_step tune_lane_next(const struct tune_state *state, int lane) {
 }
 
 int tune_lane_attempt(const struct tune_state *state, int lane) {
-    if (lane == state->own->loaded)
-        return state->current;
-    return lane >= 0 && (size_t)lane < state->lanes.len ? state->lanes.at[lane].attempt : -1;
+    return tune_lane_of(state, lane)->attempt;
+}
+
+const struct tune_attempt *tune_attempt_in(const struct tune_state *state, int lane) {
+    return tune_state_attempt(state, tune_lane_of(state, lane)->attempt);
 }
 
 const struct tune_plan *tune_lane_plan(const struct tune_state *state, int lane) {
-    if (lane < 0 || (size_t)lane >= state->lanes.len)
-        return NULL;
-    int plan = lane == state->own->loaded ? state->plan : state->lanes.at[lane].plan;
+    int plan = tune_lane_of(state, lane)->plan;
     return plan >= 0 && (size_t)plan < state->plans.len ? &state->plans.at[plan] : NULL;
 }
 
 const struct tune_candidate *tune_lane_candidate(const struct tune_state *state, int lane) {
-    if (lane < 0 || (size_t)lane >= state->lanes.len)
-        return NULL;
-    const struct tune_candidate *candidate =
-        lane == state->own->loaded ? &state->candidate : &state->lanes.at[lane].candidate;
+    const struct tune_candidate *candidate = &tune_lane_of(state, lane)->candidate;
     return candidate->exists ? candidate : NULL;
-}
-
-const char *tune_lane_closed(const struct tune_state *state) {
-    int lane = state->own->loaded;
-    return lane >= 0 && (size_t)lane < state->lanes.len ? state->lanes.at[lane].closed : NULL;
 }
 
 int tune_lanes_open(const struct tune_state *state) {
@@ -122,13 +112,10 @@ static int plan_index(const struct tune_state *state, const cJSON *item) {
  * already. */
 void tune_lanes_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)wall_ms;
-    tune_lanes_clear(state);
-    vec_free(&state->candidate.hunks);
-    state->candidate = (struct tune_candidate){.attempt = -1};
     bool planned = tune_json_bool(payload, "planned");
+    tune_lanes_free(state);
     if (!planned)
         state->plans.len = 0;
-    state->plan = state->current = -1;
     const cJSON *item;
     cJSON_ArrayForEach(item, tune_json_at(payload, "lanes")) lane_add(
         state, (struct tune_lane){.parent = tune_json_int(item, "parent", state->incumbent),
@@ -138,71 +125,94 @@ void tune_lanes_apply(struct tune_state *state, const cJSON *payload, int64_t wa
                                   .step = planned ? TUNE_STEP_PLAN : TUNE_STEP_PROFILE,
                                   .next = planned ? TUNE_STEP_REWRITE : TUNE_STEP_PLAN,
                                   .is = TUNE_IS_OK});
-    if (state->lanes.len)
-        tune_lane_load(state, 0);
-    state->lane = state->own->loaded;
+    state->several = state->lanes.len > 0;
+    if (!state->several)
+        tune_lanes_clear(state);
 }
 
 /* Further rewrites of the plan of a lane, each in a lane of its own. */
 void tune_lane_fan_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)wall_ms;
     int from = tune_json_int(payload, "lane", -1), samples = tune_json_int(payload, "samples", 1);
-    lane_store(state);
-    if (!lane_at(state, from))
+    if (!tune_lane_at(state, from))
         return;
     for (int sample = 1; sample < samples; sample++) {
-        struct tune_lane lane = *lane_at(state, from);
+        struct tune_lane lane = *tune_lane_at(state, from);
         lane.sample = sample;
         lane.attempt = -1;
         lane_add(state, lane);
     }
 }
 
-/* A step of the round begins, for these lanes. */
+static void lane_step(struct tune_lane *lane, enum tune_step step, enum tune_step_is is) {
+    lane->step = lane->next = step;
+    lane->is = is;
+    lane->doing = lane->summary = NULL;
+    lane->done = lane->total = NAN;
+    lane->started_ms = 0;
+}
+
+/* A step of the round begins: for these lanes of several, or at once for the only one. */
 void tune_lanes_step(struct tune_state *state, const cJSON *payload, enum tune_step step) {
-    const cJSON *index;
+    const cJSON *index, *list = state->several ? tune_json_at(payload, "lanes") : NULL;
     double total = 0;
-    cJSON_ArrayForEach(index, tune_json_at(payload, "lanes")) {
+    if (!state->several)
+        lane_step(&state->lanes.at[0], step, TUNE_IS_RUNNING);
+    cJSON_ArrayForEach(index, list) {
         double number = cJSON_GetNumberValue(index);
         struct tune_lane *lane =
-            number >= 0 && number < TUNE_MAX_LANES ? lane_at(state, (int)number) : NULL;
+            number >= 0 && number < TUNE_MAX_LANES ? tune_lane_at(state, (int)number) : NULL;
         if (!lane)
             continue;
-        lane->step = lane->next = step;
-        lane->is = TUNE_IS_WAITING;
-        lane->doing = lane->summary = NULL;
-        lane->done = lane->total = NAN;
-        lane->started_ms = 0;
+        lane_step(lane, step, TUNE_IS_WAITING);
         total++;
     }
     state->steps[step].done = 0;
     state->steps[step].total = total ? total : (double)NAN;
 }
 
+/* The lane that an event of a round of several is about; NULL. */
+static struct tune_lane *one_of_several(struct tune_state *state, const cJSON *payload) {
+    return state->several ? tune_lane_at(state, tune_json_int(payload, "lane", -1)) : NULL;
+}
+
 void tune_lane_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
-    struct tune_lane *lane = lane_at(state, tune_json_int(payload, "lane", -1));
+    struct tune_lane *lane = one_of_several(state, payload);
     if (!lane)
         return;
     lane->is = TUNE_IS_RUNNING;
     lane->started_ms = wall_ms;
 }
 
+static void lane_end(struct tune_lane *lane, enum tune_step step, enum tune_step_is is,
+                     const char *summary) {
+    lane->step = step;
+    lane->next = (enum tune_step)(step + 1);
+    lane->is = is;
+    lane->summary = summary;
+    lane->doing = NULL;
+    lane->done = lane->total = NAN;
+}
+
+/* The step of a round of one lane ended, and with it the lane's part. */
+void tune_lanes_step_end(struct tune_state *state, enum tune_step step) {
+    const struct tune_step_view *view = &state->steps[step];
+    if (!state->several)
+        lane_end(&state->lanes.at[0], step, view->is, view->summary);
+}
+
 /* A lane is through with the step; `next` is the one it has to do then, if not the following one;
  * `closed` says why it is not followed any further. */
 void tune_lane_end_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)wall_ms;
-    struct tune_lane *lane = lane_at(state, tune_json_int(payload, "lane", -1));
+    struct tune_lane *lane = one_of_several(state, payload);
     enum tune_step step;
+    enum tune_step_is is = TUNE_IS_OK;
     if (!lane || !tune_step_find(tune_json_text(payload, "step"), &step))
         return;
-    lane->step = step;
-    lane->next = (enum tune_step)(step + 1);
+    tune_step_is_find(tune_json_text(payload, "is"), &is);
+    lane_end(lane, step, is, tune_keep(state, tune_json_text(payload, "summary")));
     tune_step_find(tune_json_text(payload, "next"), &lane->next);
-    lane->is = TUNE_IS_OK;
-    tune_step_is_find(tune_json_text(payload, "is"), &lane->is);
-    lane->summary = tune_keep(state, tune_json_text(payload, "summary"));
-    lane->doing = NULL;
-    lane->done = lane->total = NAN;
     if (tune_json_text(payload, "closed"))
         lane->closed = tune_keep(state, tune_json_text(payload, "closed"));
     if (state->step == step && !isnan(state->steps[step].total))
@@ -210,7 +220,7 @@ void tune_lane_end_apply(struct tune_state *state, const cJSON *payload, int64_t
 }
 
 bool tune_lane_progress(struct tune_state *state, const cJSON *payload) {
-    struct tune_lane *lane = lane_at(state, tune_json_int(payload, "lane", -1));
+    struct tune_lane *lane = one_of_several(state, payload);
     if (!lane)
         return false;
     lane->doing = tune_keep(state, tune_json_text(payload, "doing"));
@@ -261,7 +271,6 @@ static int plan_for(const struct tune_state *state, int index) {
  * that it does not matter whose answer came first. */
 void tune_lanes_assign_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)payload, (void)wall_ms;
-    lane_store(state);
     for (size_t i = 0; i < state->lanes.len; i++) {
         struct tune_lane *lane = &state->lanes.at[i];
         if (lane->plan >= 0 || lane->closed || lane->step != TUNE_STEP_PLAN)
@@ -277,9 +286,6 @@ void tune_lanes_assign_apply(struct tune_state *state, const cJSON *payload, int
                            : "nothing else was proposed for its parent";
         lane->is = TUNE_IS_FAILED;
     }
-    const struct tune_lane *loaded = lane_at(state, state->own->loaded);
-    if (loaded)
-        state->plan = loaded->plan;
     tune_lane_focus_open(state);
 }
 
@@ -358,7 +364,6 @@ static void incumbent_find(struct tune_state *state) {
 }
 
 void tune_beam_choose(struct tune_state *state) {
-    lane_store(state);
     tune_state_find_best(state);
     incumbent_find(state);
     size_t most = state->beam.len + state->lanes.len * 2 + 2, count = 0;
@@ -387,15 +392,12 @@ void tune_beam_apply(struct tune_state *state, const cJSON *payload, int64_t wal
 /* -------------------------------------------------------------------------- what a person does */
 
 void tune_lane_focus(struct tune_state *state, int lane) {
-    if (!lane_at(state, lane))
-        return;
-    tune_lane_load(state, lane);
-    state->lane = lane;
+    if (tune_lane_at(state, lane))
+        state->lane = lane;
 }
 
 void tune_lane_focus_open(struct tune_state *state) {
-    const struct tune_lane *now = lane_at(state, state->lane);
-    if (!now || !now->closed)
+    if (!tune_lane_of(state, state->lane)->closed)
         return;
     for (size_t i = 1; i < state->lanes.len; i++) {
         int other = (state->lane + (int)i) % (int)state->lanes.len;
@@ -406,32 +408,28 @@ void tune_lane_focus_open(struct tune_state *state) {
     }
 }
 
-bool tune_lane_close(struct tune_state *state, const char *why) {
-    struct tune_lane *lane = lane_at(state, state->own->loaded);
-    if (!lane)
-        return false;
-    lane->closed = tune_keep(state, why);
-    lane->is = TUNE_IS_FAILED;
+bool tune_lane_close(struct tune_state *state, int lane, const char *why) {
+    state->lanes.at[lane].closed = tune_keep(state, why);
+    state->lanes.at[lane].is = TUNE_IS_FAILED;
     tune_lane_focus_open(state);
-    return lane_at(state, state->lane) && state->lanes.at[state->lane].closed == NULL;
+    return tune_lanes_open(state) > 0;
 }
 
-/* The lane that is looked at has to do this step again, or next. */
-void tune_lane_again(struct tune_state *state, enum tune_step next) {
-    struct tune_lane *lane = lane_at(state, state->own->loaded);
-    if (!lane)
-        return;
-    lane->next = next;
-    lane->step = (enum tune_step)(next - 1);
-    lane->is = TUNE_IS_OK;
-    lane->summary = NULL;
+void tune_lane_again(struct tune_state *state, int lane, enum tune_step next) {
+    struct tune_lane *at = &state->lanes.at[lane];
+    at->next = next;
+    at->step = (enum tune_step)(next - 1);
+    at->is = TUNE_IS_OK;
+    at->summary = NULL;
+    if (!state->several) /* its steps are the round's */
+        tune_steps_rewind(state, next);
 }
 
 int tune_lanes_running(const struct tune_state *state) {
     int count = 0;
     for (size_t i = 0; i < state->lanes.len; i++)
         count += state->lanes.at[i].is == TUNE_IS_RUNNING;
-    return state->lanes.len ? count : 1;
+    return count;
 }
 
 void tune_lanes_rest(struct tune_state *state) {
@@ -440,8 +438,7 @@ void tune_lanes_rest(struct tune_state *state) {
             state->lanes.at[i].is = TUNE_IS_WAITING;
 }
 
-/* A kernel of the person's own joins the others. */
-void tune_lane_join(struct tune_state *state) {
+int tune_lane_join(struct tune_state *state) {
     int lane = lane_add(state, (struct tune_lane){.parent = state->incumbent,
                                                   .plan = -1,
                                                   .attempt = -1,
@@ -453,6 +450,7 @@ void tune_lane_join(struct tune_state *state) {
             state->lanes.at[lane].draw =
                 MAX_OF(state->lanes.at[lane].draw, state->lanes.at[i].draw + 1);
     tune_lane_focus(state, lane);
+    return lane;
 }
 
 /* -------------------------------------------------------------------------------------- undo */
@@ -460,6 +458,7 @@ void tune_lane_join(struct tune_state *state) {
 /* The lanes as they are, with hunks of their own in the arena. */
 void tune_lanes_take(const struct tune_state *state, struct tune_lanes *taken) {
     *taken = (struct tune_lanes){.lane = state->lane,
+                                 .several = state->several,
                                  .from = state->own->from,
                                  .count = state->lanes.len,
                                  .beam_count = state->beam.len};
@@ -467,11 +466,6 @@ void tune_lanes_take(const struct tune_state *state, struct tune_lanes *taken) {
     taken->beam = arena_dup(state->arena, state->beam.at, state->beam.len * sizeof *taken->beam);
     for (size_t i = 0; i < taken->count; i++) {
         struct tune_candidate *candidate = &taken->at[i].candidate;
-        if ((int)i == state->own->loaded) {
-            taken->at[i].plan = state->plan;
-            taken->at[i].attempt = state->current;
-            *candidate = state->candidate;
-        }
         candidate->hunks.at = arena_dup(state->arena, candidate->hunks.at,
                                         candidate->hunks.len * sizeof *candidate->hunks.at);
         candidate->hunks.cap = 0;
@@ -480,8 +474,7 @@ void tune_lanes_take(const struct tune_state *state, struct tune_lanes *taken) {
 
 /* Puts them back. What ran then begins again. */
 void tune_lanes_put(struct tune_state *state, const struct tune_lanes *taken) {
-    tune_lanes_clear(state);
-    vec_free(&state->candidate.hunks);
+    tune_lanes_free(state);
     for (size_t i = 0; i < taken->count; i++) {
         struct tune_lane lane = taken->at[i];
         const struct tune_hunk *hunks = lane.candidate.hunks.at;
@@ -492,6 +485,7 @@ void tune_lanes_put(struct tune_state *state, const struct tune_lanes *taken) {
         *vec_push(&state->lanes) = lane;
     }
     tune_lanes_rest(state);
+    state->several = taken->several;
     state->own->from = taken->from;
     state->beam.len = 0;
     for (size_t i = 0; i < taken->beam_count; i++)
@@ -499,8 +493,8 @@ void tune_lanes_put(struct tune_state *state, const struct tune_lanes *taken) {
     tune_lane_focus(state, taken->lane);
 }
 
-void tune_rejection_add(struct tune_state *state, struct tune_rejection row) {
-    row.lane = state->own->loaded;
+void tune_rejection_add(struct tune_state *state, int lane, struct tune_rejection row) {
+    row.lane = tune_lane_tag(state, lane);
     *vec_push(&state->rejections) = row;
     /* In the order of the lanes, whichever was answered first. */
     for (size_t i = state->rejections.len - 1; i > 0; i--) {

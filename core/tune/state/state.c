@@ -11,8 +11,8 @@ struct tune_state *tune_state_new(void) {
     struct tune_state *state = mem_alloc(1, sizeof *state);
     state->arena = arena_new();
     state->own = mem_alloc(1, sizeof *state->own);
-    state->plan = state->incumbent = state->best = state->current = -1;
-    state->lane = state->own->loaded = state->own->from = -1;
+    state->incumbent = state->best = state->own->from = -1;
+    tune_lanes_clear(state);
     state->width = (struct tune_width){1, 1, 1};
     state->tolerance = NAN;
     state->menu_keep = TUNE_MENU_KEEP;
@@ -48,13 +48,12 @@ void tune_state_free(struct tune_state *state) {
         attempt_free(&state->attempts.at[i]);
     for (size_t i = 0; i < state->logs.len; i++)
         log_free(&state->logs.at[i]);
-    tune_lanes_clear(state);
+    tune_lanes_free(state);
     vec_free(&state->lanes);
     vec_free(&state->beam);
     vec_free(&state->seeds);
     vec_free(&state->origins);
     vec_free(&state->plans);
-    vec_free(&state->candidate.hunks);
     vec_free(&state->attempts);
     vec_free(&state->logs);
     vec_free(&state->diagnostics);
@@ -103,12 +102,6 @@ double tune_attempt_metric(const struct tune_attempt *attempt, const char *name)
     return NAN;
 }
 
-const struct tune_plan *tune_state_plan(const struct tune_state *state) {
-    return state->plan >= 0 && (size_t)state->plan < state->plans.len
-               ? &state->plans.at[state->plan]
-               : NULL;
-}
-
 void tune_state_find_best(struct tune_state *state) {
     state->best = -1;
     double least = INFINITY;
@@ -154,8 +147,9 @@ static struct str source_of(const struct tune_state *state, int attempt) {
     return str_of(from ? from->source : NULL);
 }
 
-void tune_candidate_set(struct tune_state *state, const char *source, const char *author) {
-    struct tune_candidate *candidate = &state->candidate;
+void tune_candidate_set(struct tune_state *state, int lane, const char *source,
+                        const char *author) {
+    struct tune_candidate *candidate = &state->lanes.at[lane].candidate;
     candidate->exists = true;
     candidate->proposed = tune_keep(state, source);
     candidate->author = tune_keep(state, author);
@@ -166,11 +160,11 @@ void tune_candidate_set(struct tune_state *state, const char *source, const char
     for (size_t i = 0; i < count; i++)
         *vec_push(&candidate->hunks) = hunks[i];
     free(hunks);
-    tune_candidate_compose(state);
+    tune_candidate_compose(state, lane);
 }
 
-void tune_candidate_compose(struct tune_state *state) {
-    struct tune_candidate *candidate = &state->candidate;
+void tune_candidate_compose(struct tune_state *state, int lane) {
+    struct tune_candidate *candidate = &state->lanes.at[lane].candidate;
     bool some = false;
     for (size_t i = 0; i < candidate->hunks.len; i++)
         some = some || candidate->hunks.at[i].left;

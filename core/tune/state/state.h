@@ -64,10 +64,10 @@ struct tune_candidate {
     VEC(struct tune_hunk) hunks; /* from the parent's source to `proposed` */
 };
 
-/* One direction of a round that follows several at once: the candidates of a beam search or of a
- * sweep. All lanes do the same step before the next one begins. */
+/* One direction of a round. A greedy round has one; a beam search or a sweep follows several, which
+ * all do the same step before the next one begins. */
 struct tune_lane {
-    int parent;       /* attempt it starts from */
+    int parent;       /* attempt it starts from; -1: the incumbent, whichever that is */
     int draw, sample; /* which plan of the parent, which rewrite of the plan; from 0 */
     int plan;         /* index into plans, -1 */
     int attempt;      /* id; -1 before it is verified */
@@ -363,12 +363,10 @@ struct tune_state {
     enum tune_step wait_step;
     const char *wait_text; /* a sentence: what it waits for or why it stopped */
     VEC(struct tune_plan) plans;
-    int plan; /* the chosen one of plans, -1 */
-    struct tune_candidate candidate;
     int incumbent, best;         /* attempt ids; -1 before the baseline is measured */
-    int current;                 /* attempt this round is about; -1 */
-    VEC(struct tune_lane) lanes; /* none: the round follows one direction */
-    int lane;                    /* plan, candidate and current are those of this lane; -1 */
+    VEC(struct tune_lane) lanes; /* of the round; at least one */
+    bool several;                /* it was opened into lanes, and events say whose they are */
+    int lane;                    /* the one that a person looks at, and acts on; from 0 */
     VEC(int) beam;               /* attempts the next round of a beam search starts from */
     struct tune_width {
         int parents, plans, rewrites;
@@ -422,19 +420,24 @@ const struct tune_attempt *tune_state_attempt(const struct tune_state *state, in
 const char *tune_state_origin(const struct tune_state *state, const char *name, unsigned bit);
 /* The metric of an attempt by Neuron's name ("latency" is in µs); NAN when not known. */
 double tune_attempt_metric(const struct tune_attempt *attempt, const char *name);
-/* The attempt that the next proposal starts from: the lane's, else the incumbent; -1. */
-int tune_state_parent(const struct tune_state *state);
+/* A lane by number; where there is none an empty one, in which nothing is planned and nothing made.
+ * Valid until the next event. */
+const struct tune_lane *tune_lane_of(const struct tune_state *state, int lane);
+/* The first lane that is followed still; 0 when all are closed. */
+int tune_lane_first(const struct tune_state *state);
+/* The attempt that the proposals of a lane start from: its own parent, else the incumbent; -1. */
+int tune_lane_parent(const struct tune_state *state, int lane);
 /* The step that a lane does next or does now; TUNE_STEPS: it is done, or closed. */
 enum tune_step tune_lane_next(const struct tune_state *state, int lane);
-/* The attempt of a lane; -1: none yet. */
+/* The attempt of a lane, as its id and itself; -1, NULL: none yet. */
 int tune_lane_attempt(const struct tune_state *state, int lane);
-/* Its plan, and its candidate, also of the lane that is looked at; NULL: none yet, or no such
- * lane. */
+const struct tune_attempt *tune_attempt_in(const struct tune_state *state, int lane);
+/* Its plan, and its candidate; NULL: none yet, or no such lane. */
 const struct tune_plan *tune_lane_plan(const struct tune_state *state, int lane);
 const struct tune_candidate *tune_lane_candidate(const struct tune_state *state, int lane);
-/* Why the lane that is looked at is not followed any further; NULL: it is, or there are no
- * lanes. */
-const char *tune_lane_closed(const struct tune_state *state);
+/* The lane's number as records have it, which are read when the round is long over: -1 where the
+ * round follows one direction. */
+int tune_lane_tag(const struct tune_state *state, int lane);
 /* How many lanes are followed still. */
 int tune_lanes_open(const struct tune_state *state);
 /* Whether the next round of a beam search starts from the attempt, as far as one knows now. */
@@ -444,11 +447,9 @@ bool tune_beam_has(const struct tune_state *state, int attempt);
 const struct tune_waiting *tune_state_waits(const struct tune_state *state);
 /* "waits for NAME, 3.1 min so far, next try in 12 s: why" at that time of the wall clock. */
 void tune_waiting_print(const struct tune_waiting *waiting, int64_t now_ms, struct buf *out);
-/* The plan that is being worked on; NULL. */
-const struct tune_plan *tune_state_plan(const struct tune_state *state);
 
-/* Whose question comes next, as the loop stands, and which of so many models it goes to. */
-enum tune_role tune_role_next(const struct tune_state *state);
+/* Whose question comes next in a lane, as the loop stands. */
+enum tune_role tune_role_next(const struct tune_state *state, int lane);
 
 #include "tune/state/action.h"
 #include "tune/state/hunks.h"

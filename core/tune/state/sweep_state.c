@@ -208,7 +208,7 @@ bool tune_sweep_ends(const struct tune_state *state) {
 }
 
 bool tune_sweep_goes_on(const struct tune_state *state) {
-    const struct tune_plan *plan = tune_state_plan(state);
+    const struct tune_plan *plan = tune_lane_plan(state, tune_lane_first(state));
     if (!tune_sweep_is_one(plan))
         return false;
     for (size_t i = 0; i < state->attempts.len; i++)
@@ -221,7 +221,7 @@ bool tune_sweep_goes_on(const struct tune_state *state) {
 bool tune_sweep_passes(const struct tune_state *state, enum tune_step step) {
     if (step == TUNE_STEP_PROFILE)
         return !tune_sweep_ends(state);
-    if (!tune_sweep_is_one(tune_state_plan(state)))
+    if (!tune_sweep_is_one(tune_lane_plan(state, tune_lane_first(state))))
         return false;
     if (step == TUNE_STEP_PLAN)
         return tune_sweep_goes_on(state);

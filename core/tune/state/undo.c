@@ -10,16 +10,13 @@ static void flow_take(const struct tune_state *state, struct tune_flow *flow) {
         .revise = state->own->revise,
         .round_over = state->own->round_over,
         .round = state->round,
-        .plan = state->plan,
         .incumbent = state->incumbent,
         .best = state->best,
-        .current = state->current,
         .plateau = state->plateau,
         .step = state->step,
         .wait_step = state->wait_step,
         .wait = state->wait,
         .wait_text = state->wait_text,
-        .candidate = state->candidate,
         .n_plans = state->plans.len,
         .n_rejections = state->rejections.len,
         .n_decided = state->attempts.len,
@@ -30,23 +27,11 @@ static void flow_take(const struct tune_state *state, struct tune_flow *flow) {
         arena_dup(state->arena, state->plans.at, state->plans.len * sizeof *state->plans.at);
     flow->rejections = arena_dup(state->arena, state->rejections.at,
                                  state->rejections.len * sizeof *state->rejections.at);
-    flow->candidate.hunks.at = arena_dup(state->arena, state->candidate.hunks.at,
-                                         state->candidate.hunks.len * sizeof(struct tune_hunk));
     flow->decided = arena_alloc(state->arena, state->attempts.len + 1, sizeof *flow->decided);
     for (size_t i = 0; i < state->attempts.len; i++) {
         flow->decided[i].status = state->attempts.at[i].status;
         flow->decided[i].reason = state->attempts.at[i].reason;
     }
-}
-
-static void candidate_put(struct tune_state *state, const struct tune_candidate *from) {
-    struct tune_candidate whole = *from;
-    whole.hunks.at = state->candidate.hunks.at;
-    whole.hunks.cap = state->candidate.hunks.cap;
-    whole.hunks.len = 0;
-    for (size_t i = 0; i < from->hunks.len; i++)
-        *vec_push(&whole.hunks) = from->hunks.at[i];
-    state->candidate = whole;
 }
 
 static void steps_put(struct tune_state *state, const struct tune_step_view *steps) {
@@ -67,17 +52,14 @@ static void flow_put(struct tune_state *state, const struct tune_flow *flow) {
     state->own->revise = flow->revise;
     state->own->round_over = flow->round_over;
     state->round = flow->round;
-    state->plan = flow->plan;
     state->incumbent = flow->incumbent;
     state->best = flow->best;
-    state->current = flow->current;
     state->plateau = flow->plateau;
     state->step = flow->step;
     state->wait_step = flow->wait_step;
     state->wait = flow->wait;
     state->wait_text = flow->wait_text;
     steps_put(state, flow->steps);
-    candidate_put(state, &flow->candidate);
     state->plans.len = state->rejections.len = 0;
     for (size_t i = 0; i < flow->n_plans; i++)
         *vec_push(&state->plans) = flow->plans[i];

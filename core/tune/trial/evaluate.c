@@ -155,12 +155,12 @@ static const char *why_wrong(const struct tune_attempt *attempt) {
 typedef void settle_fn(struct tune_session *session, struct tune_evaluation *evaluation,
                        struct runner_result *result);
 static settle_fn baseline_settle, verify_settle, benchmark_settle;
-static void verify_job(struct tune_session *session, bool rest);
+static void verify_job(struct tune_session *session, int lane, bool rest);
 static void decided_emit(struct tune_session *session, int attempt, enum tune_status status,
                          const char *reason);
 
 static const struct {
-    void (*start)(struct tune_session *session);
+    void (*start)(struct tune_session *session, int lane);
     settle_fn *settle;
 } by_step[TUNE_STEPS] = {
     [TUNE_STEP_PROFILE] = {tune_baseline_start, baseline_settle},
@@ -183,7 +183,7 @@ static bool place_failed(struct tune_session *session, struct tune_evaluation *e
     if (failure->kind == ERR_ENVIRONMENT && !gave_up && session->failures++ == 0) {
         tune_emit_log(session, TUNE_LEVEL_WARNING, "host", "%s; it is tried once more",
                       failure->text);
-        by_step[evaluation->work.step].start(session);
+        by_step[evaluation->work.step].start(session, evaluation->work.lane);
     } else {
         session->failures = 0;
         tune_give_up(session, "pause", "%s", failure->text);
@@ -271,14 +271,14 @@ static void held_go_on(struct tune_evaluation *evaluation) {
     int before = tune_enter(session, evaluation->work.lane);
     const struct tune_attempt *attempt = tune_state_attempt(session->state, evaluation->attempt);
     if (!evaluation->given_up && !session->halted && !is_pruned(session, attempt))
-        verify_job(session, false);
+        verify_job(session, evaluation->work.lane, false);
     tune_leave(session, before);
     tune_advance(session);
 }
 
-static void hold(struct tune_session *session, const struct tune_attempt *attempt) {
+static void hold(struct tune_session *session, int lane, const struct tune_attempt *attempt) {
     struct tune_evaluation *evaluation = mem_alloc(1, sizeof *evaluation);
-    *evaluation = (struct tune_evaluation){.work = tune_work_of(session, TUNE_STEP_VERIFY),
+    *evaluation = (struct tune_evaluation){.work = tune_work_of(session, lane, TUNE_STEP_VERIFY),
                                            .attempt = attempt->id,
                                            .held = true,
                                            .next = session->evaluations};
@@ -330,20 +330,19 @@ static void occasion_begin(struct tune_session *session, struct tune_evaluation 
     evaluation->known = tune_state_attempt(session->state, evaluation->attempt)->heard;
 }
 
-/* Starts a job for the current attempt; `job` has what is special about it. */
-static void evaluation_start(struct tune_session *session, enum tune_step step, bool rest,
-                             struct runner_job *job) {
+/* Starts a job for the attempt of a lane; `job` has what is special about it. */
+static void evaluation_start(struct tune_work work, bool rest, struct runner_job *job) {
+    struct tune_session *session = work.session;
     const struct tune_state *state = session->state;
-    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    const struct tune_attempt *attempt = tune_attempt_in(state, work.lane);
     struct tune_evaluation *evaluation = mem_alloc(1, sizeof *evaluation);
-    *evaluation = (struct tune_evaluation){
-        .work = tune_work_of(session, step), .attempt = attempt->id, .rest = rest};
+    *evaluation = (struct tune_evaluation){.work = work, .attempt = attempt->id, .rest = rest};
     evaluation->seeds = job->no_verify ? 0 : state->seeds.len;
     bool keeps = !job->no_time || !session->place.modelled;
     evaluation->folder = keeps ? run_folder(session, attempt) : NULL;
     char occasion[24];
     occasion_begin(session, evaluation, occasion, sizeof occasion);
-    attempt = tune_state_attempt(state, state->current);
+    attempt = tune_attempt_in(state, work.lane);
     job->kernel_path = state->kernel_path;
     job->kernel_text = attempt->source;
     job->kernel_name = state->function;
@@ -364,13 +363,15 @@ static void evaluation_start(struct tune_session *session, enum tune_step step, 
         return;
     }
     tune_evaluation_free(evaluation);
-    tune_step_done(session, step, TUNE_IS_FAILED, "%s", err.text);
+    tune_step_done(session, work.step, TUNE_IS_FAILED, "%s", err.text);
     tune_give_up(session, "stop", "%s", err.text);
 }
 
-static bool attempt_emit(struct tune_session *session, int id, int parent, const char *source,
-                         const char *author) {
+/* The source of attempt `id` of a lane is on the table: a new one, or another turn of it. */
+static bool attempt_emit(struct tune_session *session, int lane, int id,
+                         const struct tune_candidate *candidate) {
     const struct tune_state *state = session->state;
+    const char *source = candidate->source;
     struct hash hash = hash_content(source, strlen(source));
     char path[80];
     snprintf(path, sizeof path, "checkpoints/attempt_%03d_%.8s.py", id, hash.hex);
@@ -379,13 +380,13 @@ static bool attempt_emit(struct tune_session *session, int id, int parent, const
         tune_emit_log(session, TUNE_LEVEL_WARNING, "store", "%s", err.text);
     cJSON *payload = cJSON_CreateObject();
     cJSON_AddNumberToObject(payload, "attempt", id);
-    cJSON_AddNumberToObject(payload, "parent", parent);
+    cJSON_AddNumberToObject(payload, "parent", candidate->parent);
     cJSON_AddNumberToObject(payload, "round", id ? state->round : 0);
-    cJSON_AddNumberToObject(payload, "repairs", id ? state->candidate.repair : 0);
+    cJSON_AddNumberToObject(payload, "repairs", candidate->repair);
     tune_json_put_text(payload, "source", source);
-    tune_json_put_text(payload, "author", author);
+    tune_json_put_text(payload, "author", candidate->author);
     tune_json_put_text(payload, "path", path);
-    const struct tune_plan *plan = tune_state_plan(state);
+    const struct tune_plan *plan = tune_lane_plan(state, lane);
     if (id && plan)
         cJSON_AddItemToObject(payload, "plan", tune_plan_write(plan));
     return tune_emit(session, "attempt", payload);
@@ -403,15 +404,16 @@ static void decided_emit(struct tune_session *session, int attempt, enum tune_st
 
 /* -------------------------------------------------------------------------------- the baseline */
 
-void tune_baseline_start(struct tune_session *session) {
+void tune_baseline_start(struct tune_session *session, int lane) {
     const struct tune_state *state = session->state;
-    if (!attempt_emit(session, 0, -1, state->kernel_source, "seed"))
+    struct tune_candidate seed = {.parent = -1, .source = state->kernel_source, .author = "seed"};
+    if (!attempt_emit(session, lane, 0, &seed))
         return;
     struct runner_job job = {.seeds = state->seeds.at, .seed_count = state->seeds.len};
     tune_beyond_tell(session);
     tune_beside_ask(session, &state->attempts.at[0]);
-    tune_opinion_ask(session, &state->attempts.at[0]);
-    evaluation_start(session, TUNE_STEP_PROFILE, false, &job);
+    tune_opinion_ask(session, lane, &state->attempts.at[0]);
+    evaluation_start(tune_work_of(session, lane, TUNE_STEP_PROFILE), false, &job);
 }
 
 static void function_note(struct tune_session *session, const struct runner_result *result) {
@@ -464,7 +466,7 @@ static char *one_run(const char *model) {
     return text;
 }
 
-static void verify_job(struct tune_session *session, bool rest) {
+static void verify_job(struct tune_session *session, int lane, bool rest) {
     const struct tune_state *state = session->state;
     bool modelled = session->place.modelled;
     struct runner_job job = {.seeds = state->seeds.at,
@@ -478,7 +480,7 @@ static void verify_job(struct tune_session *session, bool rest) {
     }
     char *model = session->model ? one_run(session->model) : NULL;
     job.model = model;
-    evaluation_start(session, TUNE_STEP_VERIFY, rest, &job);
+    evaluation_start(tune_work_of(session, lane, TUNE_STEP_VERIFY), rest, &job);
     free(model);
 }
 
@@ -497,45 +499,45 @@ static void verify_end(struct tune_session *session, const struct tune_attempt *
 }
 
 /* In a round of several an earlier lane may have brought the same. */
-static bool is_same(struct tune_session *session) {
+static bool is_same(struct tune_session *session, const struct tune_lane *lane) {
     const struct tune_state *state = session->state;
-    const struct tune_attempt *parent = tune_state_attempt(state, state->candidate.parent);
+    const struct tune_attempt *parent = tune_state_attempt(state, lane->candidate.parent);
     struct buf why = {0};
     bool same =
-        session->lane >= 0 && state->current < 0 &&
-        tune_same_find(state, str_of(state->candidate.source), parent ? parent->source : "", &why);
+        state->several && lane->attempt < 0 &&
+        tune_same_find(state, str_of(lane->candidate.source), parent ? parent->source : "", &why);
     if (same)
         tune_step_done(session, TUNE_STEP_VERIFY, TUNE_IS_FAILED, "%s", why.at);
     buf_free(&why);
     return same;
 }
 
-void tune_verify_start(struct tune_session *session) {
+void tune_verify_start(struct tune_session *session, int lane) {
     const struct tune_state *state = session->state;
-    const struct tune_candidate *candidate = &state->candidate;
-    if (is_same(session))
+    const struct tune_lane *own = tune_lane_of(state, lane);
+    if (is_same(session, own))
         return;
-    int id = state->current > 0 ? state->current : (int)state->attempts.len;
-    if (attempt_emit(session, id, candidate->parent, candidate->source, candidate->author))
-        tune_inspect(session);
+    int id = own->attempt > 0 ? own->attempt : (int)state->attempts.len;
+    if (attempt_emit(session, lane, id, &own->candidate))
+        tune_inspect(session, lane);
 }
 
-void tune_verify_go_on(struct tune_session *session) {
+void tune_verify_go_on(struct tune_session *session, int lane) {
     const struct tune_state *state = session->state;
-    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    const struct tune_attempt *attempt = tune_attempt_in(state, lane);
     tune_beside_ask(session, attempt);
-    tune_opinion_ask(session, attempt);
+    tune_opinion_ask(session, lane, attempt);
     if (!isnan(session->prune) &&
         (tune_beside_pends(session, attempt->id) ||
          (!session->place.modelled && tune_opinion_pends(session, attempt->id))))
-        hold(session, attempt);
+        hold(session, lane, attempt);
     else if (isnan(session->prune) || !is_pruned(session, attempt))
-        verify_job(session, false);
+        verify_job(session, lane, false);
 }
 
-void tune_verify_refuse(struct tune_session *session, const char *why) {
+void tune_verify_refuse(struct tune_session *session, int lane, const char *why) {
     struct task_verdict verdict = {0};
-    int id = session->state->current;
+    int id = tune_lane_attempt(session->state, lane);
     task_judge(&verdict.compiles, TASK_NO, "%.230s", why);
     verdict_emit(session, id, &verdict);
     if (!session->halted)
@@ -572,7 +574,7 @@ static void verify_settle(struct tune_session *session, struct tune_evaluation *
         session->failures = result->failure.kind == ERR_ENVIRONMENT ? session->failures + 1 : 0;
     bool running = session->state->steps[TUNE_STEP_VERIFY].is == TUNE_IS_RUNNING;
     if (more && running)
-        verify_job(session, true);
+        verify_job(session, evaluation->work.lane, true);
     else
         verify_end(session, tune_state_attempt(session->state, evaluation->attempt));
     if (!modelled || session->failures < 2 || !session->state->running)
@@ -647,12 +649,12 @@ bool tune_not_again(const struct tune_attempt *attempt) {
     return why && str_starts(str_of(why), NOT_AGAIN);
 }
 
-static void benchmark_start(struct tune_session *session, bool again) {
+static void benchmark_start(struct tune_session *session, int lane, bool again) {
     const struct tune_state *state = session->state;
-    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    const struct tune_attempt *attempt = tune_attempt_in(state, lane);
     const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
     struct runner_job job = {.no_verify = true, .incumbent_text = parent ? parent->source : NULL};
-    evaluation_start(session, TUNE_STEP_BENCHMARK, again, &job);
+    evaluation_start(tune_work_of(session, lane, TUNE_STEP_BENCHMARK), again, &job);
 }
 
 /* Whether it would become the incumbent by this measurement alone: a lucky one must not. */
@@ -662,7 +664,8 @@ static bool wants_again(const struct tune_session *session, const struct tune_at
            1 - 1 / attempt->vs_parent >= TUNE_MIN_GAIN && !session->halted;
 }
 
-static void benchmark_end(struct tune_session *session, int id, bool again) {
+static void benchmark_end(struct tune_session *session, int lane, bool again) {
+    int id = tune_lane_attempt(session->state, lane);
     const struct tune_attempt *attempt = tune_state_attempt(session->state, id);
     floor_judge(session, attempt);
     attempt = tune_state_attempt(session->state, id);
@@ -671,7 +674,7 @@ static void benchmark_end(struct tune_session *session, int id, bool again) {
     if (!again && wants_again(session, attempt)) {
         tune_emit_log(session, TUNE_LEVEL_INFO, "benchmark",
                       "faster; it is measured again in a new process before it becomes incumbent");
-        benchmark_start(session, true);
+        benchmark_start(session, lane, true);
         return;
     }
     tune_score(session, id);
@@ -685,16 +688,15 @@ static void benchmark_end(struct tune_session *session, int id, bool again) {
     buf_free(&text);
 }
 
-void tune_benchmark_start(struct tune_session *session) {
-    const struct tune_state *state = session->state;
-    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+void tune_benchmark_start(struct tune_session *session, int lane) {
+    const struct tune_attempt *attempt = tune_attempt_in(session->state, lane);
     /* A modelled latency came with the check and would be the same again. */
     if (attempt->modelled) {
-        benchmark_end(session, attempt->id, false);
+        benchmark_end(session, lane, false);
         return;
     }
     tune_beside_ask(session, attempt);
-    benchmark_start(session, false);
+    benchmark_start(session, lane, false);
 }
 
 static void benchmark_settle(struct tune_session *session, struct tune_evaluation *evaluation,
@@ -710,5 +712,5 @@ static void benchmark_settle(struct tune_session *session, struct tune_evaluatio
         !tune_state_attempt(session->state, evaluation->attempt)->parent_samples.len)
         verdict_emit(session, evaluation->attempt, &verdict);
     if (!session->halted)
-        benchmark_end(session, evaluation->attempt, evaluation->rest);
+        benchmark_end(session, evaluation->work.lane, evaluation->rest);
 }

@@ -138,13 +138,14 @@ static void settle(struct tune_session *session, struct inspection *own) {
         session->original = own->facts;
         own->facts = NULL;
     }
-    tell(session, session->state->current, &own->diags, &why);
+    int lane = own->base.work.lane;
+    tell(session, tune_lane_attempt(session->state, lane), &own->diags, &why);
     if (session->halted)
         ;
     else if (why.len)
-        tune_verify_refuse(session, why.at);
+        tune_verify_refuse(session, lane, why.at);
     else
-        tune_verify_go_on(session);
+        tune_verify_go_on(session, lane);
     buf_free(&why);
 }
 
@@ -202,11 +203,11 @@ static void cancel(struct tune_inspection *inspection) {
     own->cancelled = 1;
 }
 
-static struct inspection *inspection_new(struct tune_session *session) {
+static struct inspection *inspection_new(struct tune_session *session, int lane) {
     const struct tune_state *state = session->state;
-    const struct tune_attempt *attempt = tune_state_attempt(state, state->current);
+    const struct tune_attempt *attempt = tune_attempt_in(state, lane);
     struct inspection *own = mem_alloc(1, sizeof *own);
-    own->base.work = tune_work_of(session, TUNE_STEP_VERIFY);
+    own->base.work = tune_work_of(session, lane, TUNE_STEP_VERIFY);
     own->base.cancel = cancel;
     own->arena = arena_new();
     own->path = keep(own, state->kernel_path ? state->kernel_path : "kernel.py");
@@ -260,8 +261,8 @@ void tune_beyond_tell(struct tune_session *session) {
     diag_free(&found);
 }
 
-void tune_inspect(struct tune_session *session) {
-    struct inspection *own = inspection_new(session);
+void tune_inspect(struct tune_session *session, int lane) {
+    struct inspection *own = inspection_new(session, lane);
     if (!own->values) { /* the sources alone are a matter of milliseconds */
         work(own);
         settle(session, own);

@@ -106,7 +106,7 @@ static bool is_wanted(const struct tune_session *session, const struct tune_atte
     return early || (session->place.modelled && state->nki_python);
 }
 
-void tune_opinion_ask(struct tune_session *session, const struct tune_attempt *attempt) {
+void tune_opinion_ask(struct tune_session *session, int lane, const struct tune_attempt *attempt) {
     if (!is_wanted(session, attempt) || question_of(session->opinion, attempt))
         return;
     struct tune_opinion *opinion = opinion_of(session);
@@ -114,7 +114,7 @@ void tune_opinion_ask(struct tune_session *session, const struct tune_attempt *a
     *question = (struct question){.opinion = opinion,
                                   .next = opinion->questions,
                                   .attempt = attempt->id,
-                                  .lane = session->lane};
+                                  .lane = tune_lane_tag(session->state, lane)};
     memcpy(question->hash, attempt->hash, sizeof question->hash);
     opinion->questions = question;
     start(question, attempt);

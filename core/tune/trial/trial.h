@@ -7,20 +7,20 @@
 #include "tune/session/inner.h"
 
 /* evaluate.c: the profile (baseline), verify and benchmark steps. */
-void tune_baseline_start(struct tune_session *session);
-void tune_verify_start(struct tune_session *session);
-void tune_benchmark_start(struct tune_session *session);
+void tune_baseline_start(struct tune_session *session, int lane);
+void tune_verify_start(struct tune_session *session, int lane);
+void tune_benchmark_start(struct tune_session *session, int lane);
 /* Whether it was faster at first and not in the second evaluation, which has to confirm it. */
 bool tune_not_again(const struct tune_attempt *attempt);
 
 /* inspect.c: what is said about a candidate before anything is spent on it: tune_verify_go_on or
  * tune_verify_refuse comes of it, at once or later. The second gives up one that is under way. */
-void tune_inspect(struct tune_session *session);
+void tune_inspect(struct tune_session *session, int lane);
 /* Tells in the log what the kernel it all begins with uses beyond what candidates may. */
 void tune_beyond_tell(struct tune_session *session);
-void tune_verify_go_on(struct tune_session *session);
+void tune_verify_go_on(struct tune_session *session, int lane);
 /* The candidate is not run: `why` stands where a compiler's complaint would. */
-void tune_verify_refuse(struct tune_session *session, const char *why);
+void tune_verify_refuse(struct tune_session *session, int lane, const char *why);
 void tune_diagnostic_emit(struct tune_session *session, int attempt, const struct diag *diag,
                           int64_t heard);
 
@@ -49,7 +49,7 @@ void tune_predicted_emit(struct tune_session *session, int attempt,
                          const struct runner_prediction *found);
 
 /* opinion.c: asks for it, where it is wanted before or beside an evaluation. */
-void tune_opinion_ask(struct tune_session *session, const struct tune_attempt *attempt);
+void tune_opinion_ask(struct tune_session *session, int lane, const struct tune_attempt *attempt);
 bool tune_opinion_pends(const struct tune_session *session, int attempt);
 void tune_opinion_free(struct tune_session *session);
 /* held.c: whether what the attempt's plan predicted held, as an event. */
