@@ -3,7 +3,7 @@
  * addresses overlap. The legacy compiler spills what does not fit (allocation.c), the current
  * dialect refuses it. Automatic addresses are not chosen: life spans decide, not where a tile lies.
  */
-#include "device/allocation.h"
+#include "device/image/inner.h"
 
 #include <stdlib.h>
 
@@ -20,8 +20,8 @@ static void describe_live(const struct device_image *image, uint32_t instr, enum
             block->last < instr || block->first == DEVICE_NEVER)
             continue;
         live++;
-        if (allocation_block_bytes(image, b) > most) {
-            most = allocation_block_bytes(image, b);
+        if (device_block_bytes(image, b) > most) {
+            most = device_block_bytes(image, b);
             best = block->storage;
         }
     }
@@ -48,8 +48,8 @@ static struct moment first_overflow(const struct device_image *image, enum nki_s
         if (image->program->storages.at[block->storage].space != space ||
             block->first == DEVICE_NEVER)
             continue;
-        change[block->first] += (int64_t)allocation_block_bytes(image, b);
-        change[block->last + 1] -= (int64_t)allocation_block_bytes(image, b);
+        change[block->first] += (int64_t)device_block_bytes(image, b);
+        change[block->last + 1] -= (int64_t)device_block_bytes(image, b);
     }
     struct moment moment = {DEVICE_NEVER, 0};
     int64_t live = 0;

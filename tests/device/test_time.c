@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Timing: what must hold of every schedule, costs of single instructions against measurements, and
  * dependencies and schedule against slow versions that are plain to see through. */
-#include "device/allocation.h"
+#include "device/time/allocation.h"
 
 #include "build.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "device/build.h"
-#include "device/image.h"
+#include "device/image/inner.h"
 
 struct dice {
     uint64_t state;

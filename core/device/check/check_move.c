@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Limits of the instructions that move data: DMA, copies, transposes, shuffles and gathers.
+ * Source: the NKI ISA reference of NKI 0.6. */
+#include "device/check/check.h"
+
+static void check_dge(struct check *c, size_t mode) {
+    const struct nki_ap *dst = check_tile(c, NKI_DST), *src = check_tile(c, NKI_DMA_COPY_src);
+    if (check_enum(c, mode, NKI_DGE_UNKNOWN) != NKI_DGE_HWDGE)
+        return;
+    if (!check_generation(c, NKI_GEN3))
+        return;
+    if (src && dst->dtype != src->dtype)
+        check_error(c, "", "hwdge cannot cast %s to %s; use swdge or equal types",
+                    dtype_name(src->dtype), dtype_name(dst->dtype));
+    if ((dst->indirect && dst->indirect->vector) || (src && src->indirect && src->indirect->vector))
+        check_error(c, "", "hwdge cannot gather or scatter by a tile of indices; use swdge");
+}
+
+static void check_cast(struct check *c, const struct nki_ap *dst, const struct nki_ap *src) {
+    bool packed = dtype_kind(src->dtype) == 'x' || dtype_kind(dst->dtype) == 'x';
+    if (packed && src->dtype != dst->dtype)
+        check_error(c, "NCC_ESPP004", "%s cannot be cast to %s", dtype_name(src->dtype),
+                    dtype_name(dst->dtype));
+}
+
+static void check_count(struct check *c, const struct nki_ap *dst, const struct nki_ap *src) {
+    if (nki_ap_count(dst) != nki_ap_count(src))
+        check_error(c, "", "dst has %lld elements and src has %lld", (long long)nki_ap_count(dst),
+                    (long long)nki_ap_count(src));
+}
+
+void check_dma(struct check *c) {
+    const struct nki_ap *dst = check_tile(c, NKI_DMA_COPY_dst),
+                        *src = check_tile(c, NKI_DMA_COPY_src);
+    check_count(c, dst, src);
+    check_cast(c, dst, src);
+    check_dge(c, NKI_DMA_COPY_dge_mode);
+}
+
+void check_dma_transpose(struct check *c) {
+    const struct nki_ap *dst = check_tile(c, NKI_DMA_TRANSPOSE_dst);
+    const struct nki_ap *src = check_tile(c, NKI_DMA_TRANSPOSE_src);
+    check_count(c, dst, src);
+    check_same_dtype(c, NKI_DMA_TRANSPOSE_dst, NKI_DMA_TRANSPOSE_src);
+    if (check_space(c, dst) == NKI_HBM)
+        check_refuse_memory(c, dst, "dst of a DMA transpose must be in SBUF");
+    if (src->n_dims < 2 || src->n_dims > 4 || dst->n_dims != src->n_dims) {
+        check_error(c, "err_exceed_max_supported_dimension",
+                    "src has %d dimensions and dst %d; equal numbers from 2 to 4 are possible",
+                    src->n_dims, dst->n_dims);
+        return;
+    }
+    static const uint8_t order[5][4] = {[2] = {1, 0}, [3] = {2, 1, 0}, [4] = {3, 1, 2, 0}};
+    for (int d = 0; d < src->n_dims; d++)
+        if (dst->count[d] != src->count[order[src->n_dims][d]]) {
+            check_error(c, "", "dimension %d of dst is %d, transposing src makes it %d", d,
+                        dst->count[d], src->count[order[src->n_dims][d]]);
+            return;
+        }
+    if (check_enum(c, NKI_DMA_TRANSPOSE_dge_mode, NKI_DGE_UNKNOWN) != NKI_DGE_HWDGE)
+        return;
+    check_dge(c, NKI_DMA_TRANSPOSE_dge_mode);
+    if (dtype_bytes(src->dtype) != 2)
+        check_error(c, "", "hwdge transposes 2-byte types, not %s", dtype_name(src->dtype));
+}
+
+void check_dma_compute(struct check *c) {
+    const struct nki_operand *srcs = &c->instr->operands[NKI_DMA_COMPUTE_srcs];
+    const struct nki_ap *dst = check_tile(c, NKI_DMA_COMPUTE_dst);
+    if (srcs->n > 16)
+        check_error(c, "", "%u srcs, at most 16 are possible", srcs->n);
+    for (uint32_t i = 0; i < srcs->n; i++) {
+        check_count(c, dst, srcs->aps[i]);
+        if (dtype_kind(srcs->aps[i]->dtype) == 'x')
+            check_error(c, "NCC_ESPP004", "%s cannot be added", dtype_name(srcs->aps[i]->dtype));
+    }
+    if (check_func(c, NKI_DMA_COMPUTE_reduce_op) != NKI_FUNC_ADD)
+        check_error(c, "", "reduce_op=nl.%s: only add is possible",
+                    nki_func_name(check_func(c, NKI_DMA_COMPUTE_reduce_op)));
+}
+
+void check_copy(struct check *c) {
+    size_t source = (size_t)nki_op_source(c->op, NKI_DST);
+    const struct nki_ap *dst = check_tile(c, NKI_DST), *src = check_tile(c, source);
+    if (c->op != NKI_OP_TENSOR_COPY)
+        check_no_packed(c);
+    check_cast(c, dst, src);
+    check_same_shape(c, NKI_DST, source);
+}
+
+void check_predicated(struct check *c) {
+    const struct nki_ap *src = check_tile(c, NKI_TENSOR_COPY_PREDICATED_src);
+    check_no_packed(c);
+    check_same_partitions(c, NKI_TENSOR_COPY_PREDICATED_dst, NKI_TENSOR_COPY_PREDICATED_predicate);
+    check_same_shape(c, NKI_TENSOR_COPY_PREDICATED_dst, NKI_TENSOR_COPY_PREDICATED_predicate);
+    if (src && nki_ap_free(src) != 1)
+        check_same_shape(c, NKI_TENSOR_COPY_PREDICATED_dst, NKI_TENSOR_COPY_PREDICATED_src);
+    check_int_dtype(c, NKI_TENSOR_COPY_PREDICATED_predicate);
+    if (!c->legacy)
+        check_same_dtype(c, NKI_TENSOR_COPY_PREDICATED_dst, NKI_TENSOR_COPY_PREDICATED_src);
+    check_not_both_psum(c, NKI_TENSOR_COPY_PREDICATED_src, NKI_TENSOR_COPY_PREDICATED_predicate);
+}
+
+void check_memset(struct check *c) {
+    const struct nki_ap *dst = check_tile(c, NKI_MEMSET_dst);
+    const struct nki_operand *value = &c->instr->operands[NKI_MEMSET_value];
+    bool fraction = value->kind == NKI_OPERAND_FLOAT;
+    if (dtype_kind(dst->dtype) == 'x' &&
+        !(value->kind == NKI_OPERAND_INT ? value->i == 0 : fraction && value->f == 0))
+        check_error(c, "", "%s can be filled with 0 only", dtype_name(dst->dtype));
+    if (dtype_is_int(dst->dtype) && fraction && !c->legacy)
+        check_error(c, "", "dst is %s and the value %g a float; give an integer",
+                    dtype_name(dst->dtype), value->f);
+}
+
+void check_transpose(struct check *c) {
+    const struct nki_ap *dst = check_tile(c, NKI_NC_TRANSPOSE_dst);
+    const struct nki_ap *src = check_tile(c, NKI_NC_TRANSPOSE_data);
+    int64_t free = nki_ap_free(src), most = c->engine == NKI_ENGINE_VECTOR ? 32 : 128;
+    if (src->count[0] > most || free > most)
+        check_error(c, "err_size_of_dimension_exceed_arch_limit",
+                    "data is %d x %lld; the %s engine transposes up to %lld x %lld", src->count[0],
+                    (long long)free, nki_engine_name(c->engine), (long long)most, (long long)most);
+    if (dst->count[0] != free || nki_ap_free(dst) != src->count[0])
+        check_error(c, "", "dst is %d x %lld, transposing data makes it %lld x %d", dst->count[0],
+                    (long long)nki_ap_free(dst), (long long)free, src->count[0]);
+    check_cast(c, dst, src);
+    if (!c->legacy && dst->dtype != src->dtype)
+        check_warn(c, "", "dst is %s and data is %s; a transpose is exact between equal types only",
+                   dtype_name(dst->dtype), dtype_name(src->dtype));
+}
+
+void check_stream_shuffle(struct check *c) {
+    const struct nki_operand *mask = &c->instr->operands[NKI_NC_STREAM_SHUFFLE_shuffle_mask];
+    /* The partitions may differ: the mask says which of src a partition of dst takes. */
+    check_same_free(c, NKI_NC_STREAM_SHUFFLE_dst, NKI_NC_STREAM_SHUFFLE_src);
+    check_same_dtype(c, NKI_NC_STREAM_SHUFFLE_dst, NKI_NC_STREAM_SHUFFLE_src);
+    if (mask->n != 32) {
+        check_error(c, "", "shuffle_mask has %u members, 32 are needed", mask->n);
+        return;
+    }
+    for (uint32_t i = 0; i < mask->n; i++)
+        if (mask->ints[i] != 255 && (mask->ints[i] < 0 || mask->ints[i] > 31)) {
+            check_error(c, "", "shuffle_mask[%u] is %lld; 0 to 31, or 255 to keep dst, are allowed",
+                        i, (long long)mask->ints[i]);
+            return;
+        }
+}
+
+static int64_t number(const struct check *c, size_t k, int64_t missing) {
+    const struct nki_operand *operand = &c->instr->operands[k];
+    return operand->kind == NKI_OPERAND_INT ? operand->i : missing;
+}
+
+void check_local_gather(struct check *c) {
+    const struct nki_ap *index = check_tile(c, NKI_LOCAL_GATHER_index);
+    int64_t each = number(c, NKI_LOCAL_GATHER_num_elem_per_idx, 1);
+    check_no_packed(c);
+    check_same_partitions(c, NKI_LOCAL_GATHER_dst, NKI_LOCAL_GATHER_src_buffer);
+    check_same_partitions(c, NKI_LOCAL_GATHER_dst, NKI_LOCAL_GATHER_index);
+    check_same_dtype(c, NKI_LOCAL_GATHER_dst, NKI_LOCAL_GATHER_src_buffer);
+    if (index->count[0] % 16)
+        check_error(c, "", "%d partitions; a multiple of 16 is needed", index->count[0]);
+    if (index->dtype != DTYPE_UINT16)
+        check_error(c, "", "indices are %s, uint16 is needed", dtype_name(index->dtype));
+    if (each < 1 || each > 32 || (each & (each - 1)))
+        check_error(c, "", "num_elem_per_idx is %lld; 1, 2, 4, 8, 16 and 32 are possible",
+                    (long long)each);
+    int64_t per_core = nki_ap_free(index) * 16,
+            valid = number(c, NKI_LOCAL_GATHER_num_valid_indices, per_core);
+    if (per_core > 4096)
+        check_error(c, "", "%lld indices for 16 partitions, at most 4096 are possible",
+                    (long long)per_core);
+    int64_t wanted = nki_ap_free(check_tile(c, NKI_LOCAL_GATHER_dst));
+    if (valid < 1 || valid > per_core || valid * each != wanted)
+        check_error(c, "", "%lld indices of %lld elements do not make the %lld elements of dst",
+                    (long long)valid, (long long)each, (long long)wanted);
+}
+
+void check_n_gather(struct check *c) {
+    const struct nki_ap *index = check_tile(c, NKI_NC_N_GATHER_indices);
+    check_same_shape(c, NKI_NC_N_GATHER_dst, NKI_NC_N_GATHER_indices);
+    check_same_partitions(c, NKI_NC_N_GATHER_dst, NKI_NC_N_GATHER_data);
+    check_same_dtype(c, NKI_NC_N_GATHER_dst, NKI_NC_N_GATHER_data);
+    if (index->dtype != DTYPE_UINT32 && index->dtype != DTYPE_INT32)
+        check_error(c, "", "indices are %s, uint32 is needed", dtype_name(index->dtype));
+}

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Selections, index patterns, the family of max8, random numbers and segments: instructions that
+ * compare or count positions. Orders and ties follow the NKI ISA reference of NKI 0.6. */
+#include "device/exec/alu.h"
+#include "device/exec/exec.h"
+
+#include <float.h>
+#include <math.h>
+
+/* A tile operand as it is, or a number or a vector repeated over the shape of dst. */
+static bool tile_or_scalar(struct exec *x, size_t k, const struct view *dst, struct view *view) {
+    bool tile = x->instr->operands[k].kind == NKI_OPERAND_AP &&
+                nki_ap_free(x->instr->operands[k].ap) == view_free(dst);
+    return tile ? exec_read(x, k, view) : exec_scalar(x, k, dst, 0, view);
+}
+
+/* ---- predicates ----------------------------------------------------------------------------- */
+
+struct selection {
+    bool reverse;
+    bool reduce;
+    float *acc;
+};
+
+static void run_selection(void *job, const struct chunk *chunk) {
+    const struct selection *s = job;
+    const float *predicate = chunk->src[0], *yes = chunk->src[s->reverse ? 2 : 1];
+    const float *no = chunk->src[s->reverse ? 1 : 2];
+#pragma GCC ivdep
+    for (size_t i = 0; i < chunk->n; i++)
+        chunk->dst[i] = predicate[i] != 0.0f ? yes[i] : no[i];
+    if (s->reduce)
+        s->acc[chunk->row] = alu_fold(NKI_FUNC_MAXIMUM)(s->acc[chunk->row], chunk->dst, chunk->n);
+}
+
+/* Bit for bit where types agree: chosen elements keep their NaNs and integers their value. */
+static bool copy_chosen(struct exec *x, const struct view *dst, const struct view *src,
+                        const struct view *predicate, bool reverse) {
+    size_t n = (size_t)view_count(dst), size = dtype_bytes(dst->dtype);
+    uint8_t *to = arena_alloc(x->scratch, n, size), *from = arena_alloc(x->scratch, n, size);
+    int64_t *chosen = arena_alloc(x->scratch, n, sizeof *chosen);
+    view_to_bytes(dst, to);
+    view_to_bytes(src, from);
+    view_to_ints(predicate, chosen);
+    for (size_t i = 0; i < n; i++)
+        if ((chosen[i] != 0) != reverse)
+            memcpy(to + i * size, from + i * size, size);
+    view_from_bytes(dst, to);
+    return true;
+}
+
+bool exec_copy_predicated(struct exec *x) {
+    struct view dst, src, predicate;
+    bool reverse = exec_flag(x, NKI_TENSOR_COPY_PREDICATED_reverse_pred);
+    if (!exec_read(x, NKI_TENSOR_COPY_PREDICATED_predicate, &predicate) ||
+        !exec_modify(x, NKI_TENSOR_COPY_PREDICATED_dst, &dst) ||
+        !tile_or_scalar(x, NKI_TENSOR_COPY_PREDICATED_src, &dst, &src))
+        return false;
+    if (src.dtype == dst.dtype)
+        return copy_chosen(x, &dst, &src, &predicate, reverse);
+    struct selection s = {.reverse = reverse};
+    return stream_floats(x, &(struct stream){.dst = &dst,
+                                             .src = {&predicate, &src, &dst},
+                                             .n_src = 3,
+                                             .run = run_selection,
+                                             .job = &s});
+}
+
+static bool write_acc(struct exec *x, size_t k) {
+    struct view result;
+    if (!exec_has(x, k))
+        return true;
+    if (!exec_write(x, k, &result))
+        return false;
+    view_from_floats(&result, x->vector_acc);
+    return true;
+}
+
+/* Starts the maxima of a reduce_cmd; whether elements are folded into them. */
+static bool start_maximum(struct exec *x, int64_t cmd) {
+    bool fresh = cmd == NKI_REDUCE_RESET || cmd == NKI_REDUCE_RESET_REDUCE;
+    for (size_t p = 0; fresh && p < NKI_PARTITIONS; p++)
+        x->vector_acc[p] = -FLT_MAX;
+    return cmd == NKI_REDUCE_REDUCE || cmd == NKI_REDUCE_RESET_REDUCE;
+}
+
+bool exec_select_reduce(struct exec *x) {
+    struct view dst, predicate, yes, no;
+    int64_t cmd = exec_int(x, NKI_SELECT_REDUCE_reduce_cmd,
+                           exec_has(x, NKI_SELECT_REDUCE_reduce_res) ? NKI_REDUCE_RESET_REDUCE
+                                                                     : NKI_REDUCE_IDLE);
+    if (!exec_read(x, NKI_SELECT_REDUCE_predicate, &predicate) ||
+        !tile_or_scalar(x, NKI_SELECT_REDUCE_on_true, &predicate, &yes) ||
+        !tile_or_scalar(x, NKI_SELECT_REDUCE_on_false, &predicate, &no) ||
+        !exec_write(x, NKI_SELECT_REDUCE_dst, &dst))
+        return false;
+    struct selection s = {.reverse = exec_flag(x, NKI_SELECT_REDUCE_reverse_pred),
+                          .acc = x->vector_acc,
+                          .reduce = start_maximum(x, cmd)};
+    return stream_floats(x, &(struct stream){.dst = &dst,
+                                             .src = {&predicate, &yes, &no},
+                                             .n_src = 3,
+                                             .rows = s.reduce,
+                                             .run = run_selection,
+                                             .job = &s}) &&
+           write_acc(x, NKI_SELECT_REDUCE_reduce_res);
+}
+
+struct range {
+    alu_binary_fn *compare[2];
+    size_t row;
+    float at, start, otherwise;
+    bool reduce;
+    float *acc;
+    float index[STREAM_RUN], keep[2][STREAM_RUN];
+};
+
+static void run_range(void *job, const struct chunk *chunk) {
+    struct range *r = job;
+    if (chunk->row != r->row) {
+        r->row = chunk->row;
+        r->at = r->start;
+    }
+    for (size_t i = 0; i < chunk->n; i++)
+        r->index[i] = r->at + (float)i;
+    r->at += (float)chunk->n;
+    for (int k = 0; k < 2; k++)
+        r->compare[k](r->keep[k], r->index, chunk->src[1 + k], chunk->n);
+    for (size_t i = 0; i < chunk->n; i++)
+        chunk->dst[i] =
+            (r->keep[0][i] != 0) & (r->keep[1][i] != 0) ? chunk->src[0][i] : r->otherwise;
+    if (r->reduce)
+        r->acc[chunk->row] = alu_fold(NKI_FUNC_MAXIMUM)(r->acc[chunk->row], chunk->dst, chunk->n);
+}
+
+bool exec_range_select(struct exec *x) {
+    struct view dst, data, bound[2];
+    struct range r = {
+        .compare = {alu_binary(exec_func(x, NKI_RANGE_SELECT_comp_op0, NKI_FUNC_GREATER_EQUAL)),
+                    alu_binary(exec_func(x, NKI_RANGE_SELECT_comp_op1, NKI_FUNC_LESS))},
+        .row = SIZE_MAX,
+        .start = (float)exec_number(x, NKI_RANGE_SELECT_range_start, 0),
+        .otherwise = -FLT_MAX,
+        .acc = x->vector_acc};
+    bool legacy =
+        x->program->dialect == NKI_DIALECT_LEGACY && !exec_has(x, NKI_RANGE_SELECT_reduce_res);
+    int64_t cmd = exec_int(x, NKI_RANGE_SELECT_reduce_cmd,
+                           legacy ? NKI_REDUCE_IDLE : NKI_REDUCE_RESET_REDUCE);
+    if (!exec_read(x, NKI_RANGE_SELECT_on_true_tile, &data) ||
+        !exec_scalar(x, NKI_RANGE_SELECT_bound0, &data, 0, &bound[0]) ||
+        !exec_scalar(x, NKI_RANGE_SELECT_bound1, &data, 0, &bound[1]) ||
+        !exec_write(x, NKI_RANGE_SELECT_dst, &dst))
+        return false;
+    r.reduce = start_maximum(x, cmd);
+    return stream_floats(x, &(struct stream){.dst = &dst,
+                                             .src = {&data, &bound[0], &bound[1]},
+                                             .n_src = 3,
+                                             .rows = true,
+                                             .run = run_range,
+                                             .job = &r}) &&
+           write_acc(x, NKI_RANGE_SELECT_reduce_res);
+}
+
+/* ---- affine patterns ------------------------------------------------------------------------ */
+
+/* offset + p * channel + sum(step * i) over a pattern [[step, num], ..], wrapped to 32 bits. */
+struct affine {
+    const int64_t *pattern;
+    uint32_t n; /* pairs */
+    int64_t offset, channel;
+};
+
+static struct affine read_affine(const struct exec *x, size_t pattern, size_t offset,
+                                 size_t channel) {
+    const struct nki_operand *operand = &x->instr->operands[pattern];
+    return (struct affine){operand->ints, operand->n / 2, exec_int(x, offset, 0),
+                           exec_int(x, channel, 0)};
+}
+
+static void affine_row(const struct affine *affine, int64_t partition, int64_t *to, size_t n) {
+    uint64_t start = (uint64_t)affine->offset + (uint64_t)partition * (uint64_t)affine->channel;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t value = start, rest = i;
+        for (uint32_t d = affine->n; d-- > 0;) {
+            uint64_t count = (uint64_t)affine->pattern[2 * d + 1];
+            value += (uint64_t)affine->pattern[2 * d] * (rest % count);
+            rest /= count;
+        }
+        to[i] = (int32_t)(uint32_t)value;
+    }
+}
+
+bool exec_iota(struct exec *x) {
+    struct view dst;
+    struct affine affine =
+        read_affine(x, NKI_IOTA_pattern, NKI_IOTA_offset, NKI_IOTA_channel_multiplier);
+    if (!exec_write(x, NKI_IOTA_dst, &dst))
+        return false;
+    size_t n = (size_t)view_free(&dst), rows = (size_t)dst.count[0];
+    int64_t *values = arena_alloc(x->scratch, rows * n, sizeof *values);
+    for (size_t p = 0; p < rows; p++)
+        affine_row(&affine, (int64_t)p, values + p * n, n);
+    view_from_ints(&dst, values);
+    return true;
+}
+
+bool exec_affine_select(struct exec *x) {
+    struct view dst, data, otherwise;
+    struct affine affine = read_affine(x, NKI_AFFINE_SELECT_pattern, NKI_AFFINE_SELECT_offset,
+                                       NKI_AFFINE_SELECT_channel_multiplier);
+    enum nki_func cmp = exec_func(x, NKI_AFFINE_SELECT_cmp_op, NKI_FUNC_EQUAL);
+    if (!exec_read(x, NKI_AFFINE_SELECT_on_true_tile, &data) ||
+        !exec_scalar(x, NKI_AFFINE_SELECT_on_false_value, &data, 0, &otherwise) ||
+        !exec_write(x, NKI_AFFINE_SELECT_dst, &dst))
+        return false;
+    size_t n = (size_t)view_free(&dst), rows = (size_t)dst.count[0];
+    int64_t *index = arena_alloc(x->scratch, n, sizeof *index);
+    int64_t *zero = arena_alloc(x->scratch, n, sizeof *zero);
+    float *values = arena_alloc(x->scratch, rows * n, sizeof *values);
+    view_to_floats(&data, values);
+    for (size_t p = 0; p < rows; p++) {
+        float other;
+        affine_row(&affine, (int64_t)p, index, n);
+        alu_ints(cmp)(index, index, zero, n, 32);
+        convert_load(otherwise.dtype)(otherwise.at + (int64_t)p * otherwise.step[0], 0, &other, 1);
+        for (size_t i = 0; i < n; i++)
+            values[p * n + i] = index[i] ? values[p * n + i] : other;
+    }
+    view_from_floats(&dst, values);
+    return true;
+}
+
+/* ---- the eight largest ---------------------------------------------------------------------- */
+
+/* The 8 largest of a row, descending; NaN counts as the least. */
+static void largest(const float *row, size_t n, float *best) {
+    for (size_t k = 0; k < 8; k++)
+        best[k] = -INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        float value = row[i];
+        for (size_t k = 0; k < 8; k++)
+            if (value > best[k]) {
+                float old = best[k];
+                best[k] = value;
+                value = old;
+            }
+    }
+}
+
+bool exec_max8(struct exec *x) {
+    struct view dst, src;
+    if (!exec_read(x, NKI_MAX8_src, &src) || !exec_write(x, NKI_MAX8_dst, &dst))
+        return false;
+    size_t rows = (size_t)src.count[0], n = (size_t)view_free(&src);
+    float *values = arena_alloc(x->scratch, rows * n, sizeof *values), best[NKI_PARTITIONS * 8];
+    view_to_floats(&src, values);
+    for (size_t p = 0; p < rows; p++)
+        largest(values + p * n, n, &best[p * 8]);
+    view_from_floats(&dst, best);
+    return true;
+}
+
+/* The first position of `value` that no earlier value of the eight took; -1 when there is none. */
+static int64_t find_first(const float *row, size_t n, float value, const int64_t *taken, size_t k) {
+    for (size_t i = 0; i < n; i++) {
+        bool free = true;
+        for (size_t j = 0; j < k; j++)
+            free &= taken[j] != (int64_t)i;
+        if (row[i] == value && free)
+            return (int64_t)i;
+    }
+    return -1;
+}
+
+bool exec_find_index8(struct exec *x) {
+    struct view dst, data, vals;
+    if (!exec_read(x, NKI_NC_FIND_INDEX8_data, &data) ||
+        !exec_read(x, NKI_NC_FIND_INDEX8_vals, &vals) ||
+        !exec_write(x, NKI_NC_FIND_INDEX8_dst, &dst))
+        return false;
+    size_t rows = (size_t)data.count[0], n = (size_t)view_free(&data);
+    float *values = arena_alloc(x->scratch, rows * n, sizeof *values), wanted[NKI_PARTITIONS * 8];
+    int64_t found[NKI_PARTITIONS * 8];
+    view_to_floats(&data, values);
+    view_to_floats(&vals, wanted);
+    for (size_t p = 0; p < rows; p++)
+        for (size_t k = 0; k < 8; k++)
+            found[p * 8 + k] = find_first(values + p * n, n, wanted[p * 8 + k], &found[p * 8], k);
+    view_from_ints(&dst, found);
+    return true;
+}
+
+/* Values are matched from the last to the first, so that among equal ones the last of the eight
+ * gets the first place. */
+bool exec_match_replace8(struct exec *x) {
+    struct view dst, data, vals, index;
+    if (!exec_read(x, NKI_NC_MATCH_REPLACE8_data, &data) ||
+        !exec_read(x, NKI_NC_MATCH_REPLACE8_vals, &vals) ||
+        !exec_write(x, NKI_NC_MATCH_REPLACE8_dst, &dst))
+        return false;
+    float imm = (float)exec_number(x, NKI_NC_MATCH_REPLACE8_imm, 0), wanted[NKI_PARTITIONS * 8];
+    size_t rows = (size_t)data.count[0], n = (size_t)view_free(&data);
+    float *values = arena_alloc(x->scratch, rows * n, sizeof *values);
+    int64_t found[NKI_PARTITIONS * 8];
+    view_to_floats(&data, values);
+    view_to_floats(&vals, wanted);
+    for (size_t p = 0; p < rows; p++) {
+        int64_t taken[8];
+        for (size_t k = 0; k < 8; k++) {
+            taken[k] = find_first(values + p * n, n, wanted[p * 8 + 7 - k], taken, k);
+            found[p * 8 + 7 - k] = taken[k];
+        }
+        for (size_t k = 0; k < 8; k++)
+            if (taken[k] >= 0)
+                values[p * n + (size_t)taken[k]] = imm;
+    }
+    view_from_floats(&dst, values);
+    if (!exec_has(x, NKI_NC_MATCH_REPLACE8_dst_idx))
+        return true;
+    if (!exec_write(x, NKI_NC_MATCH_REPLACE8_dst_idx, &index))
+        return false;
+    view_from_ints(&index, found);
+    return true;
+}
+
+/* ---- random numbers and segments ------------------------------------------------------------ */
+
+/* splitmix64: any run of a program draws the same numbers. */
+static uint32_t draw(struct exec *x) {
+    uint64_t z = x->random += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return (uint32_t)((z ^ z >> 31) >> 32);
+}
+
+bool exec_rng(struct exec *x) {
+    struct view dst;
+    if (!exec_write(x, NKI_RNG_dst, &dst))
+        return false;
+    size_t n = (size_t)view_count(&dst);
+    int64_t *values = arena_alloc(x->scratch, n, sizeof *values);
+    for (size_t i = 0; i < n; i++)
+        values[i] = draw(x);
+    view_from_ints(&dst, values);
+    return true;
+}
+
+bool exec_dropout(struct exec *x) {
+    struct view dst, data, prob;
+    if (!exec_read(x, NKI_DROPOUT_data, &data) ||
+        !exec_scalar(x, NKI_DROPOUT_prob, &data, 0, &prob) || !exec_write(x, NKI_DROPOUT_dst, &dst))
+        return false;
+    size_t rows = (size_t)data.count[0], n = (size_t)view_free(&data);
+    float *values = arena_alloc(x->scratch, rows * n, sizeof *values);
+    view_to_floats(&data, values);
+    for (size_t p = 0; p < rows; p++) {
+        float rate;
+        convert_load(prob.dtype)(prob.at + (int64_t)p * prob.step[0], 0, &rate, 1);
+        for (size_t i = 0; i < n; i++)
+            if ((float)draw(x) * 0x1p-32f < rate)
+                values[p * n + i] = 0;
+    }
+    view_from_floats(&dst, values);
+    return true;
+}
+
+/* For each element the first and one past the last element of its segment; padding (id 0) gives
+ * (n, -1). dst is [1, 2, n]. */
+bool exec_sequence_bounds(struct exec *x) {
+    struct view dst, ids;
+    if (!exec_read(x, NKI_SEQUENCE_BOUNDS_segment_ids, &ids) ||
+        !exec_write(x, NKI_SEQUENCE_BOUNDS_dst, &dst))
+        return false;
+    size_t n = (size_t)view_free(&ids), first = 0;
+    float *id = arena_alloc(x->scratch, n, sizeof *id);
+    float *bounds = arena_alloc(x->scratch, 2 * n, sizeof *bounds);
+    view_to_floats(&ids, id);
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0 && id[i] != id[i - 1])
+            first = i;
+        bounds[i] = id[i] != 0 ? (float)first : (float)n;
+    }
+    size_t end = n;
+    for (size_t i = n; i-- > 0;) {
+        if (i + 1 < n && id[i] != id[i + 1])
+            end = i + 1;
+        bounds[n + i] = id[i] != 0 ? (float)end : -1.0f;
+    }
+    view_from_floats(&dst, bounds);
+    return true;
+}
+
+/* Each core of GpSimd looks at the first of its 16 partitions only. */
+bool exec_nonzero(struct exec *x) {
+    struct view dst, src;
+    if (!exec_read(x, NKI_NONZERO_WITH_COUNT_src, &src) ||
+        !exec_modify(x, NKI_NONZERO_WITH_COUNT_dst, &dst))
+        return false;
+    size_t n = (size_t)view_free(&src), rows = (size_t)src.count[0];
+    float *values = arena_alloc(x->scratch, rows * n, sizeof *values);
+    int64_t *found = arena_alloc(x->scratch, rows * (n + 1), sizeof *found);
+    view_to_floats(&src, values);
+    view_to_ints(&dst, found);
+    for (size_t p = 0; p < rows; p += 16) {
+        int64_t *row = found + p * (n + 1), count = 0;
+        for (size_t i = 0; i < n; i++)
+            if (values[p * n + i] != 0)
+                row[count++] = (int64_t)i + exec_int(x, NKI_NONZERO_WITH_COUNT_index_offset, 0);
+        for (size_t i = (size_t)count; i < n; i++)
+            row[i] = exec_int(x, NKI_NONZERO_WITH_COUNT_padding_val, -1);
+        row[n] = count;
+    }
+    view_from_ints(&dst, found);
+    return true;
+}

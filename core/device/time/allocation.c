@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes the allocation: life spans of what is on chip, spills where SBUF is too small, and the
+ * instructions in the order they are issued. Those of the current dialect are taken as they stand:
+ * that dialect keeps the order and the allocation the kernel asks for. */
+#include "device/time/allocation.h"
+
+#include <stdlib.h>
+
+static void list_operands(struct allocation *allocation) {
+    const struct device_image *image = allocation->image;
+    size_t n_instrs = image->program->instrs.len;
+    allocation->operand_base = mem_alloc(n_instrs + 1, sizeof *allocation->operand_base);
+    struct device_operand operands[DEVICE_MAX_OPERANDS];
+    for (size_t i = 0; i < n_instrs; i++) {
+        size_t n = device_operands(image, i, operands);
+        for (size_t k = 0; k < n; k++) {
+            const struct nki_ap *ap = operands[k].ap;
+            uint32_t first, last;
+            device_ap_blocks(image->program, ap, &first, &last);
+            *vec_push(&allocation->operands) =
+                (struct block_operand){.ap = ap,
+                                       .first = image->block_base[ap->storage] + first,
+                                       .count = last - first + 1,
+                                       .is_dst = operands[k].is_dst,
+                                       .is_src = operands[k].is_src,
+                                       .is_index = operands[k].is_index};
+        }
+        allocation->operand_base[i + 1] = (uint32_t)allocation->operands.len;
+    }
+}
+
+const struct block_operand *allocation_operands(const struct allocation *allocation, size_t i,
+                                                size_t *n) {
+    *n = allocation->operand_base[i + 1] - allocation->operand_base[i];
+    return allocation->operands.at + allocation->operand_base[i];
+}
+
+bool allocation_is_in(const struct device_image *image, uint32_t block, enum nki_space space) {
+    return image->program->storages.at[image->blocks[block].storage].space == space;
+}
+
+/* ---- walking the program with memory in mind ------------------------------------------------ */
+
+struct touch {
+    uint32_t block;
+    bool written;
+};
+struct walk {
+    struct allocation *allocation;
+    VEC(struct touch) touched; /* by instruction i: [touched_base[i], touched_base[i + 1]) */
+    uint32_t *touched_base;
+    uint32_t *use_base;  /* per block: its uses, use_at[use_base[b] .. use_base[b + 1]] */
+    uint32_t *use_at;    /* instructions, ascending */
+    uint32_t *use_next;  /* per block: index of its next use */
+    uint8_t *state;      /* per block: enum place */
+    uint8_t *copy;       /* per block: enum copy */
+    uint32_t *last_use;  /* per block: the instruction that used it last */
+    uint32_t *residence; /* per block in memory: its residence */
+    VEC(uint32_t) live;  /* SBUF blocks in memory */
+    uint64_t sbuf, psum;
+    uint64_t capacity; /* of SBUF, for spilling; UINT64_MAX: never spill */
+};
+enum place { PLACE_NOWHERE, PLACE_MEMORY, PLACE_SPILLED };
+
+/* The blocks an instruction touches on chip, each once; false: more than fit the list. */
+#define MOST_TOUCHED 256
+static size_t touched_blocks(const struct allocation *allocation, uint32_t i, uint32_t *blocks,
+                             bool *written) {
+    size_t n, found = 0;
+    const struct block_operand *operands = allocation_operands(allocation, i, &n);
+    for (size_t k = 0; k < n; k++) {
+        if (allocation->image->program->storages.at[operands[k].ap->storage].space == NKI_HBM)
+            continue;
+        uint32_t end = operands[k].first + operands[k].count;
+        for (uint32_t b = operands[k].first; b < end && found < MOST_TOUCHED; b++) {
+            size_t at = 0;
+            while (at < found && blocks[at] != allocation->alias[b])
+                at++;
+            if (at == found) {
+                blocks[found] = allocation->alias[b];
+                written[found++] = false;
+            }
+            written[at] |= operands[k].is_dst;
+        }
+    }
+    return found;
+}
+
+static uint32_t next_use(const struct walk *w, uint32_t block) {
+    uint32_t at = w->use_next[block];
+    return at < w->use_base[block + 1] ? w->use_at[at] : DEVICE_NEVER;
+}
+
+static void list_uses(struct walk *w) {
+    const struct device_image *image = w->allocation->image;
+    size_t n_instrs = image->program->instrs.len;
+    uint32_t blocks[MOST_TOUCHED];
+    bool written[MOST_TOUCHED];
+    w->touched_base = mem_alloc(n_instrs + 1, sizeof *w->touched_base);
+    for (uint32_t i = 0; i < n_instrs; i++) {
+        size_t n = touched_blocks(w->allocation, i, blocks, written);
+        for (size_t k = 0; k < n; k++) {
+            *vec_push(&w->touched) = (struct touch){blocks[k], written[k]};
+            w->use_base[blocks[k] + 1]++;
+        }
+        w->touched_base[i + 1] = (uint32_t)w->touched.len;
+    }
+    for (size_t b = 0; b < image->n_blocks; b++) {
+        w->use_base[b + 1] += w->use_base[b];
+        w->use_next[b] = w->use_base[b];
+    }
+    w->use_at = mem_alloc(w->touched.len + 1, sizeof *w->use_at);
+    for (uint32_t i = 0; i < n_instrs; i++)
+        for (uint32_t t = w->touched_base[i]; t < w->touched_base[i + 1]; t++)
+            w->use_at[w->use_next[w->touched.at[t].block]++] = i;
+    for (size_t b = 0; b < image->n_blocks; b++)
+        w->use_next[b] = w->use_base[b];
+}
+
+/* Where the same data is besides: nowhere, in a kernel input, in HBM by an earlier spill. */
+enum copy { COPY_NONE, COPY_INPUT, COPY_SPILL };
+
+static void use_residence(struct walk *w, uint32_t block) {
+    struct allocation *allocation = w->allocation;
+    *vec_push(&allocation->uses) = w->residence[block];
+    struct residence *residence = &allocation->residences.at[w->residence[block]];
+    if (!residence->users++)
+        residence->first_user = (uint32_t)allocation->issues.len - 1;
+}
+
+/* The uses of an issue follow it and end here. */
+static void end_issue(struct allocation *allocation) {
+    *vec_push(&allocation->use_base) = (uint32_t)allocation->uses.len;
+}
+
+static void push_issue(struct allocation *allocation, enum issue_kind kind, uint32_t instr,
+                       uint32_t block, uint64_t bytes) {
+    *vec_push(&allocation->issues) = (struct issue){(uint8_t)kind, instr, block, (uint32_t)bytes};
+}
+
+static void leave_memory(struct walk *w, uint32_t block, enum place to) {
+    w->state[block] = (uint8_t)to;
+    if (!allocation_is_in(w->allocation->image, block, NKI_SBUF)) {
+        w->psum -= device_block_bytes(w->allocation->image, block);
+        return;
+    }
+    w->sbuf -= device_block_bytes(w->allocation->image, block);
+    for (size_t i = 0; i < w->live.len; i++)
+        if (w->live.at[i] == block) {
+            w->live.at[i] = w->live.at[--w->live.len];
+            return;
+        }
+}
+
+static uint64_t times_partitions(const struct device_image *image, uint32_t block, uint64_t bytes) {
+    return bytes * image->program->storages.at[image->blocks[block].storage].partitions;
+}
+
+/* Bytes per partition that the instruction uses of a block: no more is read back. */
+static uint64_t used_bytes(const struct allocation *allocation, uint32_t instr, uint32_t block) {
+    const struct device_image *image = allocation->image;
+    size_t n;
+    const struct block_operand *operands = allocation_operands(allocation, instr, &n);
+    uint64_t whole = device_block_bytes(image, block), used = 0;
+    for (size_t k = 0; k < n; k++)
+        if (operands[k].ap->storage == image->blocks[block].storage)
+            used += (uint64_t)nki_ap_free(operands[k].ap) * dtype_bytes(operands[k].ap->dtype);
+    return used ? MIN_OF(used, whole) : whole;
+}
+
+/* Moves a block out, saving it where HBM does not have it. */
+static void evict(struct walk *w, uint32_t block, uint32_t instr) {
+    if (w->copy[block] == COPY_NONE) {
+        uint64_t bytes = device_block_bytes(w->allocation->image, block);
+        push_issue(w->allocation, ISSUE_SAVE, instr, block, bytes);
+        use_residence(w, block);
+        end_issue(w->allocation);
+        w->allocation->spill_save_bytes += times_partitions(w->allocation->image, block, bytes);
+        w->copy[block] = COPY_SPILL;
+    }
+    leave_memory(w, block, PLACE_SPILLED);
+}
+
+/* What to move out: what is needed last, which comes close to the spills published for NKIBench's
+ * attention kernels. If that is an input, it is the one used least recently instead, for the
+ * compiler reads those again as its loops go: matmul on trn1 reads its right operand anew for every
+ * row block as soon as it does not fit, as this order does to cyclic reads. */
+static uint32_t find_victim(const struct walk *w, uint32_t instr) {
+    uint32_t oldest = UINT32_MAX, farthest = UINT32_MAX;
+    for (size_t i = 0; i < w->live.len; i++) {
+        uint32_t block = w->live.at[i];
+        if (w->last_use[block] >= instr)
+            continue;
+        bool input = w->copy[block] == COPY_INPUT;
+        if (input && (oldest == UINT32_MAX || w->last_use[block] < w->last_use[oldest]))
+            oldest = block;
+        if (farthest == UINT32_MAX || next_use(w, block) > next_use(w, farthest))
+            farthest = block;
+    }
+    bool input = farthest != UINT32_MAX && w->copy[farthest] == COPY_INPUT;
+    return input ? oldest : farthest;
+}
+
+static void make_room(struct walk *w, uint32_t instr, uint64_t bytes) {
+    while (w->sbuf + bytes > w->capacity) {
+        uint32_t victim = find_victim(w, instr);
+        if (victim == UINT32_MAX)
+            return;
+        evict(w, victim, instr);
+    }
+}
+
+static void enter_memory(struct walk *w, uint32_t block, uint32_t instr) {
+    struct allocation *allocation = w->allocation;
+    uint64_t bytes = device_block_bytes(allocation->image, block);
+    bool sbuf = allocation_is_in(allocation->image, block, NKI_SBUF);
+    w->last_use[block] = instr;
+    if (sbuf)
+        make_room(w, instr, bytes);
+    w->residence[block] = (uint32_t)allocation->residences.len;
+    *vec_push(&allocation->residences) =
+        (struct residence){.block = block, .bytes = bytes, .psum = !sbuf};
+    if (w->state[block] == PLACE_SPILLED) {
+        bool input = w->copy[block] == COPY_INPUT;
+        uint64_t moved = input ? used_bytes(allocation, instr, block) : bytes;
+        push_issue(allocation, ISSUE_RELOAD, instr, block, moved);
+        use_residence(w, block);
+        end_issue(allocation);
+        *(input ? &allocation->reload_bytes : &allocation->spill_reload_bytes) +=
+            times_partitions(allocation->image, block, moved);
+    }
+    w->state[block] = PLACE_MEMORY;
+    *(sbuf ? &w->sbuf : &w->psum) += bytes;
+    if (sbuf)
+        *vec_push(&w->live) = block;
+    allocation->sbuf_peak = MAX_OF(allocation->sbuf_peak, w->sbuf);
+    allocation->psum_peak = MAX_OF(allocation->psum_peak, w->psum);
+}
+
+static bool loads_from_inputs(const struct device_image *image, uint32_t i) {
+    const struct nki_instr *instr = &image->program->instrs.at[i];
+    if (instr->op != NKI_OP_DMA_COPY || instr->operands[NKI_DMA_COPY_src].kind != NKI_OPERAND_AP)
+        return false;
+    const struct nki_ap *src = instr->operands[NKI_DMA_COPY_src].ap;
+    return image->program->storages.at[src->storage].space == NKI_HBM &&
+           !image->written[src->storage];
+}
+
+static void walk_instruction(struct walk *w, uint32_t i, bool resident) {
+    const struct touch *touched = w->touched.at + w->touched_base[i];
+    size_t n = w->touched_base[i + 1] - w->touched_base[i];
+    /* Used by this instruction: none of them is moved out for another. */
+    for (size_t k = 0; k < n; k++)
+        w->last_use[touched[k].block] = i;
+    for (size_t k = 0; k < n; k++)
+        if (w->state[touched[k].block] != PLACE_MEMORY)
+            enter_memory(w, touched[k].block, i);
+    push_issue(w->allocation, resident ? ISSUE_RESIDENT : ISSUE_INSTR, i, 0, 0);
+    bool load = loads_from_inputs(w->allocation->image, i);
+    for (size_t k = 0; k < n; k++) {
+        use_residence(w, touched[k].block);
+        bool whole = load && w->allocation->image->blocks[touched[k].block].first_write == i;
+        if (touched[k].written && !resident)
+            w->copy[touched[k].block] = whole ? COPY_INPUT : COPY_NONE;
+        w->use_next[touched[k].block]++;
+        if (next_use(w, touched[k].block) == DEVICE_NEVER)
+            leave_memory(w, touched[k].block, PLACE_NOWHERE);
+    }
+    end_issue(w->allocation);
+}
+
+static void walk_program(struct allocation *allocation, const bool *resident) {
+    const struct device_image *image = allocation->image;
+    struct walk w = {.allocation = allocation, .capacity = UINT64_MAX};
+    if (image->program->dialect == NKI_DIALECT_LEGACY)
+        w.capacity = image->generation->sbuf_partition_bytes;
+    w.use_base = mem_alloc(image->n_blocks + 1, sizeof *w.use_base);
+    w.use_next = mem_alloc(image->n_blocks, sizeof *w.use_next);
+    w.state = mem_alloc(image->n_blocks, 1);
+    w.copy = mem_alloc(image->n_blocks, 1);
+    w.last_use = mem_alloc(image->n_blocks, sizeof *w.last_use);
+    w.residence = mem_alloc(image->n_blocks, sizeof *w.residence);
+    list_uses(&w);
+    *vec_push(&allocation->use_base) = 0;
+    for (uint32_t i = 0; i < image->program->instrs.len; i++)
+        walk_instruction(&w, i, resident[i]);
+    vec_free(&w.touched);
+    free(w.touched_base);
+    free(w.use_base);
+    free(w.use_at);
+    free(w.use_next);
+    free(w.state);
+    free(w.copy);
+    free(w.last_use);
+    free(w.residence);
+    vec_free(&w.live);
+}
+
+struct allocation *allocation_make(const struct device_image *image) {
+    struct allocation *allocation = mem_alloc(1, sizeof *allocation);
+    allocation->image = image;
+    list_operands(allocation);
+    allocation->reorders = image->program->dialect == NKI_DIALECT_LEGACY;
+    allocation->alias = mem_alloc(image->n_blocks, sizeof *allocation->alias);
+    for (uint32_t b = 0; b < image->n_blocks; b++)
+        allocation->alias[b] = b;
+    bool *resident = mem_alloc(image->program->instrs.len, sizeof *resident);
+    if (allocation->reorders)
+        allocation_find_resident_loads(allocation, resident);
+    if (allocation->reorders)
+        allocation_find_psum_temporaries(allocation);
+    walk_program(allocation, resident);
+    free(resident);
+    return allocation;
+}
+
+void allocation_free(struct allocation *allocation) {
+    if (!allocation)
+        return;
+    vec_free(&allocation->issues);
+    vec_free(&allocation->operands);
+    free(allocation->operand_base);
+    vec_free(&allocation->residences);
+    vec_free(&allocation->uses);
+    vec_free(&allocation->use_base);
+    free(allocation->alias);
+    free(allocation->input_in_psum);
+    free(allocation);
+}

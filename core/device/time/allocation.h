@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The allocation: what lives where on chip and when, and the instructions in the order they are
+ * issued. It holds what the compiler of the legacy dialect changes: loads it keeps resident instead
+ * of repeating, and spills where SBUF is too small. The schedule works through it. Private to this
+ * folder. */
+#ifndef HONE_DEVICE_ALLOCATION_H
+#define HONE_DEVICE_ALLOCATION_H
+
+#include "device/time/cost.h"
+#include "device/image/inner.h"
+
+enum issue_kind {
+    ISSUE_INSTR,
+    ISSUE_RESIDENT, /* a load whose data is in SBUF already: takes no time */
+    ISSUE_SAVE,
+    ISSUE_RELOAD, /* spill of `block` to HBM, and back */
+};
+/* What a queue issues: an instruction, or a transfer that a spill needs. */
+struct issue {
+    uint8_t kind;
+    uint32_t instr;        /* the instruction, or the one that needs the spill */
+    uint32_t block, bytes; /* of SAVE and RELOAD: what moves, per partition */
+};
+
+/* A stretch of a block's life in SBUF or PSUM: from the issue that brings it in until the last of
+ * the issues that use it is over. A spill ends one residence, the reload begins the next. */
+struct residence {
+    uint32_t block;
+    uint32_t users;      /* issues that use it */
+    uint32_t first_user; /* the issue that brings it in */
+    uint64_t bytes;      /* per partition */
+    bool psum;
+};
+
+/* An operand, and the blocks it touches: [first, first + count). */
+struct block_operand {
+    const struct nki_ap *ap;
+    uint32_t first, count;
+    bool is_dst, is_src, is_index;
+};
+
+struct allocation {
+    const struct device_image *image;
+    VEC(struct block_operand) operands; /* of instruction i: [operand_base[i], .. [i + 1]) */
+    uint32_t *operand_base;
+    VEC(struct issue) issues;
+    VEC(struct residence) residences; /* in the order they begin */
+    VEC(uint32_t) uses; /* residences that issue s uses: uses[use_base[s] .. [s + 1]] */
+    VEC(uint32_t) use_base;
+    uint32_t *alias;               /* per block: the block whose storage it shares, mostly itself */
+    bool *input_in_psum;           /* per instruction: the compiler put an input of it into PSUM */
+    bool reorders;                 /* the compiler may reorder: legacy dialect */
+    uint64_t sbuf_peak, psum_peak; /* bytes per partition, in program order */
+    uint64_t spill_save_bytes, spill_reload_bytes;
+    uint64_t reload_bytes; /* inputs read again because SBUF could not hold them */
+};
+struct allocation *allocation_make(const struct device_image *image);
+void allocation_free(struct allocation *allocation);
+/* Whether a block is in that memory. */
+bool allocation_is_in(const struct device_image *image, uint32_t block, enum nki_space space);
+/* The operands of instruction i, and how many. */
+const struct block_operand *allocation_operands(const struct allocation *allocation, size_t i,
+                                                size_t *n);
+
+/* residency.c: per instruction, whether the legacy compiler leaves the load out because its data is
+ * in SBUF already; the block it filled becomes an alias. And input_in_psum. */
+void allocation_find_resident_loads(struct allocation *allocation, bool *resident);
+void allocation_find_psum_temporaries(struct allocation *allocation);
+
+/* dma.c: how a transfer loads the DMA engines. */
+struct transfer {
+    uint32_t engines; /* it uses */
+    double engine_ns; /* that each of them is busy */
+    uint64_t bytes;   /* moved */
+    uint64_t descriptors;
+    bool reads_hbm, writes_hbm;
+};
+struct transfer transfer_of(const struct allocation *allocation, size_t i,
+                            const struct cost_table *table);
+struct transfer transfer_of_spill(const struct device_image *image, const struct issue *issue,
+                                  const struct cost_table *table);
+
+/* issues.c: the queue of each issue, and what it costs wherever it is scheduled. */
+enum queue {
+    QUEUE_TENSOR,
+    QUEUE_VECTOR,
+    QUEUE_SCALAR,
+    QUEUE_GPSIMD,
+    QUEUE_DMA_IN,
+    QUEUE_DMA_OUT,
+    QUEUE_COUNT
+};
+extern const char *const queue_names[QUEUE_COUNT];
+enum nki_engine queue_engine(enum queue queue);
+struct issue_cost {
+    double interval_ns, latency_ns; /* of an instruction */
+    struct transfer transfer;       /* of a transfer */
+    uint16_t function_set;          /* of an activation: the table it needs, 0: none */
+    uint8_t queue;
+};
+/* One per issue, in an array the caller frees. */
+struct issue_cost *issue_costs(const struct allocation *allocation, const struct cost_table *table);
+
+/* depend.c: which issues an issue waits for. */
+#define DEPENDS_ORDER 0x80000000u /* starts after it, need not wait for its result */
+struct depends {
+    size_t n;
+    bool orders;             /* queues may reorder: order edges are needed */
+    uint32_t *base;          /* producers of issue s: producer[base[s] .. base[s + 1]] */
+    uint32_t *consumer_base; /* the same edges from the producer's side */
+    uint32_t *consumer;      /* issue numbers, some with DEPENDS_ORDER */
+    VEC(uint32_t) producer;  /* issue numbers, some with DEPENDS_ORDER */
+};
+struct depends *depends_make(const struct allocation *allocation, const struct issue_cost *costs);
+void depends_free(struct depends *depends);
+
+/* schedule.c */
+struct timeline {
+    double *start, *end, *visible; /* per issue: busy from, to, and when others see the result */
+    int32_t *cause;                /* per issue: the issue that made it start when it did; -1 */
+    double latency_ns;
+    double throttled_ns; /* of the Tensor engine, lost to a cold clock */
+};
+struct schedule {
+    const struct allocation *allocation;
+    const struct depends *depends;
+    const struct cost_table *table;
+    const struct issue_cost *costs;
+};
+/* Times every issue. `lifted` >= 0 makes that queue take no time (both DMA queues together). */
+struct timeline *timeline_make(const struct schedule *schedule, int lifted);
+void timeline_free(struct timeline *timeline);
+
+#endif

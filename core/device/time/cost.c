@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Costs of instructions on their engines: one table of constants per generation, one small function
+ * per row of the `cost` column of nki/program/instructions.def. It knows nothing of scheduling.
+ *
+ * Cycle counts follow the cost sections of neuronxcc.nki.isa (Neuron SDK 2.26) and the Trainium
+ * architecture guides; fixed parts and rates were set on published measurements: instruction
+ * traces of attention kernels on trn2 (allenkchau/trainium-kernel-fusion) and instruction timings
+ * on trn1 (foxl-ai/kiln). */
+#include "device/time/cost.h"
+
+#include <math.h>
+
+static const struct cost_table tables[] = {
+    {
+        .generation = NKI_GEN2,
+        /* 128x128x512 bf16 every 219 ns, held near 0.87 of the 2.8 GHz clock (kiln). */
+        .pe_column_ns = 0.417,
+        .pe_issue_ns = 2,
+        .pe_latency_ns = 91,
+        .pe_transpose_fp32_passes = 4,
+        /* tensor_reduce: 494 ns at 512, 1908 ns at 2048, 147 ns at 128 (kiln). */
+        .vector_fixed_ns = 38,
+        .vector_latency_ns = 95,
+        .vector_element_ns = 1 / 1.12,
+        .vector_fast_fp32 = 1,
+        .vector_fast_16bit = 1,
+        .vector_fast_16bit_pair = 2,
+        /* tensor_tensor of SBUF operands: 1039 ns at 512 (kiln). Reciprocal: the Vector engine is
+         * active 2199 ns for it and a product of 512 in NKIBench's silu. */
+        .vector_pair = 2.2,
+        .vector_reciprocal = 2.4,
+        /* copy: 106 ns at 128, 383 ns at 512; exp with row sum: 1574 ns at 2048 (kiln). In
+         * NKIBench's kernels a copy of PSUM takes 136 and 405 ns. */
+        .scalar_fixed_ns = 30,
+        .scalar_latency_ns = 150,
+        .scalar_function_ns = 70,
+        .scalar_element_ns = 1 / 1.4,
+        .scalar_table_ns = 1280,
+        .gpsimd_fixed_ns = 107,
+        .gpsimd_latency_ns = 120,
+        .gpsimd_element_ns = 1 / 1.4,
+        .semaphore_ns = 40,
+        /* Static descriptors: 25600 iterations of two loads and a store took 27.4 ms. */
+        .dma_issue_ns = 300,
+        .dma_static_issue_ns = 60,
+        .dma_start_ns = 900,
+        .dma_complete_ns = 374,
+        /* 1 KiB runs at 208 GB/s, 512 B at 160 GB/s, large ones at 272 GB/s (kiln). */
+        .dma_descriptor_ns = 36,
+        .dma_byte_ns = 1 / 27.2,
+        .dma_sustained_byte_ns = 1 / 17.0,
+        .start_ns = 5500,
+        .end_ns = 3000,
+    },
+    {
+        .generation = NKI_GEN3,
+        /* 215 ns back to back, 376 ns alone for 128x128x512 bf16. */
+        .pe_column_ns = 1 / 2.4,
+        .pe_issue_ns = 2,
+        .pe_latency_ns = 161,
+        .pe_cold_ns = 3000,
+        .pe_idle_ns = 3000,
+        .pe_transpose_fp32_passes = 2,
+        /* alone 158 ns + N / 0.96 GHz; TENSOR_REDUCE of 512 every 592 to 603 ns; TENSOR_SCALAR of
+         * 512 fp32 in SBUF every 395 ns. */
+        .vector_fixed_ns = 62,
+        .vector_latency_ns = 96,
+        .vector_element_ns = 1 / 0.96,
+        .vector_fast_fp32 = 1.6,
+        .vector_fast_16bit = 4,
+        .vector_fast_16bit_pair = 2,
+        /* Reciprocal: 178 ns for 4 elements, 202 ns for 8; documented as 8 cycles at most. */
+        .vector_pair = 2,
+        .vector_reciprocal = 6,
+        /* alone 158 ns + N / 1.2 GHz, exp with a bias every 569 to 612 ns at 512. */
+        .scalar_fixed_ns = 55,
+        .scalar_latency_ns = 103,
+        .scalar_function_ns = 85,
+        .scalar_element_ns = 1 / 1.2,
+        .scalar_table_ns = 1283,
+        .gpsimd_fixed_ns = 125,
+        .gpsimd_latency_ns = 120,
+        .gpsimd_element_ns = 1 / 1.2,
+        .semaphore_ns = 36,
+        /* HWDGE: 518 to 572 ns to issue, 1328 ns to the first packet, 374 ns back. */
+        .dma_issue_ns = 560,
+        .dma_static_issue_ns = 60,
+        .dma_start_ns = 800,
+        .dma_complete_ns = 374,
+        /* Packets of the documented matrix multiplications (NKI kernel optimization tutorial, v2
+         * and v3): 32.5 and 25.1 ms an engine for known descriptors; 23 B/ns in the limit, as the
+         * DMA overview has it. A packet alone is faster: 27 ns for 512 B, 158 ns for 4 KiB. */
+        .dma_descriptor_ns = 9.5,
+        .dma_byte_ns = 1 / 24.2,
+        .dma_sustained_byte_ns = 1 / 24.2,
+        .start_ns = 5500,
+        .end_ns = 3000,
+    },
+    {
+        .generation = NKI_GEN4,
+        /* Not measured: trn2's with the clocks and DMA rate of the Trainium3 guide. */
+        .pe_column_ns = 1 / 2.4,
+        .pe_issue_ns = 2,
+        .pe_latency_ns = 161,
+        .pe_cold_ns = 3000,
+        .pe_idle_ns = 3000,
+        .pe_transpose_fp32_passes = 2,
+        .vector_fixed_ns = 50,
+        .vector_latency_ns = 77,
+        .vector_element_ns = 1 / 1.2,
+        .vector_fast_fp32 = 1.6,
+        .vector_fast_16bit = 4,
+        .vector_fast_16bit_pair = 2,
+        .vector_pair = 2,
+        .vector_reciprocal = 6,
+        .scalar_fixed_ns = 55,
+        .scalar_latency_ns = 103,
+        .scalar_function_ns = 85,
+        .scalar_element_ns = 1 / 1.2,
+        .scalar_table_ns = 1283,
+        .gpsimd_fixed_ns = 125,
+        .gpsimd_latency_ns = 120,
+        .gpsimd_element_ns = 1 / 1.2,
+        .semaphore_ns = 36,
+        .dma_issue_ns = 525,
+        .dma_static_issue_ns = 60,
+        .dma_start_ns = 800,
+        .dma_complete_ns = 374,
+        .dma_descriptor_ns = 8,
+        .dma_byte_ns = 1 / 38.4,
+        .dma_sustained_byte_ns = 1 / 36.0,
+        .start_ns = 5500,
+        .end_ns = 3000,
+    },
+};
+
+const struct cost_table *cost_table_of(enum nki_generation generation) {
+    for (size_t i = 0; i < COUNT_OF(tables); i++)
+        if (tables[i].generation == generation)
+            return &tables[i];
+    return &tables[1];
+}
+
+/* What a cost function looks at. */
+struct work {
+    const struct nki_program *program;
+    const struct nki_instr *instr;
+    enum nki_engine engine;
+    bool input_in_psum;
+    const struct cost_table *table;
+    int64_t n; /* elements per partition of the longest operand */
+};
+
+static const struct nki_ap *ap_at(const struct work *work, size_t k) {
+    if (k >= work->instr->n_operands || work->instr->operands[k].kind != NKI_OPERAND_AP)
+        return NULL;
+    return work->instr->operands[k].ap;
+}
+
+static enum nki_space space_of(const struct work *work, const struct nki_ap *ap) {
+    return work->program->storages.at[ap->storage].space;
+}
+
+static int64_t longest_free(const struct nki_instr *instr) {
+    int64_t longest = 1;
+    for (size_t k = 0; k < instr->n_operands; k++)
+        if (instr->operands[k].kind == NKI_OPERAND_AP)
+            longest = MAX_OF(longest, nki_ap_free(instr->operands[k].ap));
+    return longest;
+}
+
+/* A stream of `units` element times on the work's engine. */
+static struct cost stream(const struct work *work, double units, double extra_ns) {
+    const struct cost_table *t = work->table;
+    double fixed, latency, element;
+    switch (work->engine) {
+    case NKI_ENGINE_SCALAR:
+        fixed = t->scalar_fixed_ns, latency = t->scalar_latency_ns, element = t->scalar_element_ns;
+        break;
+    case NKI_ENGINE_GPSIMD:
+        fixed = t->gpsimd_fixed_ns, latency = t->gpsimd_latency_ns, element = t->gpsimd_element_ns;
+        break;
+    default:
+        fixed = t->vector_fixed_ns, latency = t->vector_latency_ns, element = t->vector_element_ns;
+        break;
+    }
+    double interval = fixed + units * element + extra_ns;
+    return (struct cost){interval, interval + latency};
+}
+
+/* All operands in SBUF, and whether every one is 16 bits (or 32) wide and of unit stride. */
+static bool sbuf_only(const struct work *work, size_t bytes) {
+    for (size_t k = 0; k < work->instr->n_operands; k++) {
+        const struct nki_ap *ap = ap_at(work, k);
+        if (!ap || nki_ap_free(ap) < 2)
+            continue;
+        if (space_of(work, ap) != NKI_SBUF || dtype_bytes(ap->dtype) != bytes)
+            return false;
+    }
+    return true;
+}
+
+/* Vector engine, one streamed input: 16-bit and 32-bit SBUF operands run faster on newer ones. */
+static double one_input_units(const struct work *work) {
+    if (work->engine != NKI_ENGINE_VECTOR)
+        return (double)work->n;
+    if (sbuf_only(work, 2))
+        return (double)work->n / work->table->vector_fast_16bit;
+    if (sbuf_only(work, 4))
+        return (double)work->n / work->table->vector_fast_fp32;
+    return (double)work->n;
+}
+
+static struct cost cost_one_input(const struct work *work) {
+    return stream(work, (double)work->n, 0);
+}
+
+static struct cost cost_one_input_reduce(const struct work *work) {
+    return stream(work, (double)work->n + 64, 0);
+}
+
+static struct cost cost_copy(const struct work *work) {
+    return stream(work, one_input_units(work), 0);
+}
+
+static struct cost cost_tensor_scalar(const struct work *work) {
+    if (work->engine == NKI_ENGINE_SCALAR)
+        return stream(work, (double)work->n, work->table->scalar_function_ns);
+    return stream(work, one_input_units(work), 0);
+}
+
+static struct cost cost_memset(const struct work *work) {
+    const struct nki_ap *dst = ap_at(work, NKI_MEMSET_dst);
+    bool narrow = dst && dtype_bytes(dst->dtype) <= 2;
+    return stream(work, narrow ? (double)work->n / 2 : (double)work->n, 0);
+}
+
+/* Two streamed inputs: one element in two cycles unless one of them comes from PSUM or both are
+ * 16 bits wide. */
+static double two_input_units(const struct work *work, size_t first, size_t second) {
+    const struct nki_ap *a = ap_at(work, first), *b = ap_at(work, second);
+    if (!a || !b || work->engine != NKI_ENGINE_VECTOR)
+        return (double)work->n * (work->engine == NKI_ENGINE_GPSIMD ? 2 : 1);
+    bool one_psum = (space_of(work, a) == NKI_PSUM) != (space_of(work, b) == NKI_PSUM);
+    if (one_psum || work->input_in_psum)
+        return (double)work->n;
+    if (sbuf_only(work, 2))
+        return 2 * (double)work->n / work->table->vector_fast_16bit_pair;
+    return work->table->vector_pair * (double)work->n;
+}
+
+static struct cost cost_tensor_tensor(const struct work *work) {
+    return stream(work, two_input_units(work, NKI_TENSOR_TENSOR_data1, NKI_TENSOR_TENSOR_data2), 0);
+}
+
+static struct cost cost_scalar_tensor_tensor(const struct work *work) {
+    return stream(
+        work,
+        two_input_units(work, NKI_SCALAR_TENSOR_TENSOR_data, NKI_SCALAR_TENSOR_TENSOR_operand1), 0);
+}
+
+/* Of instructions whose first two sources stream. */
+static struct cost cost_two_input(const struct work *work) {
+    enum nki_op op = (enum nki_op)work->instr->op;
+    int first = nki_op_source(op, NKI_DST), second = nki_op_source(op, first);
+    return stream(work, two_input_units(work, (size_t)first, (size_t)second), 0);
+}
+
+static struct cost cost_tensor_reduce(const struct work *work) {
+    const struct nki_ap *dst = ap_at(work, NKI_TENSOR_REDUCE_dst);
+    const struct nki_ap *data = ap_at(work, NKI_TENSOR_REDUCE_data);
+    bool narrow = dst && data && dtype_bytes(dst->dtype) == 2 && dtype_bytes(data->dtype) == 2;
+    return stream(work, narrow ? (double)work->n / 2 : (double)work->n, 0);
+}
+
+static struct cost cost_reciprocal(const struct work *work) {
+    bool vector = work->engine == NKI_ENGINE_VECTOR;
+    return stream(work, (double)work->n * (vector ? work->table->vector_reciprocal : 1), 0);
+}
+
+/* A reduction is written beside dst. */
+static bool has_second_result(const struct work *work) {
+    const struct nki_op_row *row = nki_op_row((enum nki_op)work->instr->op);
+    for (size_t k = NKI_DST + 1; k < row->n_params; k++)
+        if (nki_role_writes(row->params[k].role) && ap_at(work, k))
+            return true;
+    return false;
+}
+
+static struct cost cost_activation(const struct work *work) {
+    const struct nki_operand *op = &work->instr->operands[NKI_ACTIVATION_op];
+    bool plain = op->kind == NKI_OPERAND_FUNC && op->i == NKI_FUNC_COPY;
+    double extra = (plain ? 0 : work->table->scalar_function_ns) +
+                   (has_second_result(work) ? 64 * work->table->scalar_element_ns : 0);
+    return stream(work, (double)work->n, extra);
+}
+
+static struct cost cost_exponential(const struct work *work) {
+    return stream(work, (double)work->n / 4, 0);
+}
+
+static struct cost cost_bn_aggr(const struct work *work) {
+    return stream(work, 13.0 * (double)work->n / 3, 0);
+}
+
+static struct cost cost_gpsimd_stream(const struct work *work) {
+    return stream(work, (double)work->n, 0);
+}
+
+static struct cost cost_partition_reduce(const struct work *work) {
+    /* A tree over 128 partitions: seven passes. */
+    return stream(work, 7 * (double)work->n, 0);
+}
+
+static struct cost cost_local_gather(const struct work *work) {
+    return stream(work, 8 * (double)work->n, 0);
+}
+
+static struct cost cost_n_gather(const struct work *work) {
+    return stream(work, 512 * ceil((double)work->n / 512), 0);
+}
+
+static struct cost cost_elementwise(const struct work *work) {
+    return stream(work, 2 * (double)work->n, 0);
+}
+
+static bool is_set(const struct nki_instr *instr, size_t k) {
+    return instr->operands[k].kind == NKI_OPERAND_BOOL && instr->operands[k].i;
+}
+
+int cost_pe_passes(const struct nki_program *program, const struct nki_instr *instr,
+                   const struct cost_table *table) {
+    (void)program;
+    bool matmul = instr->op == NKI_OP_NC_MATMUL;
+    if (instr->op == NKI_OP_NC_MATMUL_MX)
+        return 1;
+    const struct nki_operand *moving =
+        &instr->operands[matmul ? NKI_NC_MATMUL_moving : NKI_NC_TRANSPOSE_data];
+    if (moving->kind != NKI_OPERAND_AP || dtype_bytes(moving->ap->dtype) != 4 ||
+        moving->ap->dtype == DTYPE_TFLOAT32)
+        return 1;
+    if (!matmul || is_set(instr, NKI_NC_MATMUL_is_transpose))
+        return table->pe_transpose_fp32_passes;
+    bool onezero = is_set(instr, NKI_NC_MATMUL_is_stationary_onezero) ||
+                   is_set(instr, NKI_NC_MATMUL_is_moving_onezero);
+    return onezero ? 2 : 4;
+}
+
+static struct cost pe_cost(const struct work *work, int64_t columns) {
+    const struct cost_table *t = work->table;
+    int passes = cost_pe_passes(work->program, work->instr, t);
+    double one = (double)MAX_OF(columns, 64) * t->pe_column_ns;
+    double interval = one * passes + t->pe_issue_ns * (passes > 1 ? 2 : 1);
+    return (struct cost){interval, interval + t->pe_latency_ns};
+}
+
+static struct cost cost_matmul(const struct work *work) {
+    const struct nki_ap *moving = ap_at(work, NKI_NC_MATMUL_moving);
+    return pe_cost(work, moving ? nki_ap_free(moving) : work->n);
+}
+
+static struct cost cost_transpose(const struct work *work) {
+    const struct nki_ap *data = ap_at(work, NKI_NC_TRANSPOSE_data);
+    if (work->engine != NKI_ENGINE_TENSOR)
+        return stream(work, (double)MAX_OF(work->n, 64), 0);
+    /* The data is the stationary operand, the identity of as many columns as it has partitions
+     * moves. */
+    return pe_cost(work, data ? data->count[0] : work->n);
+}
+
+static struct cost cost_dma(const struct work *work) {
+    (void)work;
+    return (struct cost){0, 0};
+}
+#define cost_dma_transpose cost_dma
+
+typedef struct cost (*cost_fn)(const struct work *work);
+static const cost_fn functions[NKI_OP_COUNT] = {
+#define INSTR(id, name, engines, check, exec, cost, ...) [NKI_OP_##id] = cost_##cost,
+#include "nki/program/instructions.def"
+#undef INSTR
+};
+
+struct cost cost_of(const struct nki_program *program, size_t i, struct cost_place place,
+                    const struct cost_table *table) {
+    const struct nki_instr *instr = &program->instrs.at[i];
+    struct work work = {
+        program, instr, place.engine, place.input_in_psum, table, longest_free(instr)};
+    return functions[instr->op](&work);
+}
+
+double cost_flops(const struct nki_program *program, const struct nki_instr *instr,
+                  bool *transpose) {
+    (void)program;
+    *transpose = false;
+    if (instr->op == NKI_OP_NC_TRANSPOSE) {
+        const struct nki_ap *data = instr->operands[NKI_NC_TRANSPOSE_data].ap;
+        *transpose = true;
+        return 2.0 * 128 * (double)data->count[0] * (double)nki_ap_free(data);
+    }
+    bool scaled = instr->op == NKI_OP_NC_MATMUL_MX; /* four values an element */
+    if (instr->op != NKI_OP_NC_MATMUL && !scaled)
+        return 0;
+    const struct nki_ap *stationary = instr->operands[NKI_NC_MATMUL_stationary].ap;
+    const struct nki_ap *moving = instr->operands[NKI_NC_MATMUL_moving].ap;
+    *transpose = !scaled && is_set(instr, NKI_NC_MATMUL_is_transpose);
+    return (scaled ? 8.0 : 2.0) * (double)stationary->count[0] * (double)nki_ap_free(stationary) *
+           (double)nki_ap_free(moving);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A transfer's descriptors and how they load the DMA engines: one descriptor per partition and
+ * contiguous run, one engine for every 8 partitions' worth of descriptors (AWS Neuron DMA
+ * overview). It does not know when a transfer runs. */
+#include "device/time/allocation.h"
+
+#include <math.h>
+
+#define DESCRIPTORS_PER_ENGINE 8
+#define DESCRIPTOR_MOST_BYTES 65536 /* a longer run is cut */
+
+/* Elements that lie side by side at the inner end of an access pattern, and how many such runs
+ * there are. On chip a run stays within a partition. */
+static void runs_of(const struct nki_program *program, const struct nki_ap *ap, int64_t *run,
+                    int64_t *runs) {
+    bool on_chip = program->storages.at[ap->storage].space != NKI_HBM;
+    int64_t contiguous = 1;
+    int d = ap->n_dims - 1;
+    while (d >= (on_chip ? 1 : 0) && (ap->count[d] == 1 || ap->step[d] == contiguous)) {
+        contiguous *= ap->count[d];
+        d--;
+    }
+    *run = contiguous;
+    *runs = MAX_OF(nki_ap_count(ap) / MAX_OF(contiguous, 1), 1);
+}
+
+static struct transfer spread(uint64_t descriptors, double bytes_each,
+                              const struct device_generation *generation,
+                              const struct cost_table *table) {
+    struct transfer transfer = {.descriptors = descriptors,
+                                .bytes = (uint64_t)((double)descriptors * bytes_each)};
+    uint64_t engines = (descriptors + DESCRIPTORS_PER_ENGINE - 1) / DESCRIPTORS_PER_ENGINE;
+    transfer.engines = (uint32_t)MIN_OF(engines, (uint64_t)generation->dma_engines);
+    transfer.engines = MAX_OF(transfer.engines, 1u);
+    double one = MAX_OF(table->dma_descriptor_ns + bytes_each * table->dma_byte_ns,
+                        bytes_each * table->dma_sustained_byte_ns);
+    transfer.engine_ns = ceil((double)descriptors / transfer.engines) * one;
+    return transfer;
+}
+
+struct transfer transfer_of(const struct allocation *allocation, size_t i,
+                            const struct cost_table *table) {
+    const struct device_image *image = allocation->image;
+    size_t n;
+    const struct block_operand *operands = allocation_operands(allocation, i, &n);
+    int64_t run = INT64_MAX, runs = 1;
+    size_t bytes = 1;
+    bool reads = false, writes = false;
+    const struct nki_program *program = image->program;
+    bool transposes = program->instrs.at[i].op == NKI_OP_DMA_TRANSPOSE;
+    for (size_t k = 0; k < n; k++) {
+        const struct nki_ap *ap = operands[k].ap;
+        /* A transpose is done on the way: only the side that is read is cut into runs. */
+        if (operands[k].is_index || (transposes && !operands[k].is_src)) {
+            writes |= program->storages.at[ap->storage].space == NKI_HBM && operands[k].is_dst;
+            continue;
+        }
+        int64_t own_run, own_runs;
+        runs_of(program, ap, &own_run, &own_runs);
+        /* Repeated elements (step 0) cost their descriptors on the writing side only. */
+        run = MIN_OF(run, own_run);
+        runs = MAX_OF(runs, own_runs);
+        bytes = MAX_OF(bytes, dtype_bytes(ap->dtype));
+        bool hbm = program->storages.at[ap->storage].space == NKI_HBM;
+        reads |= hbm && operands[k].is_src;
+        writes |= hbm && operands[k].is_dst;
+    }
+    double each = (double)MAX_OF(run, 1) * (double)bytes;
+    uint64_t descriptors = (uint64_t)runs;
+    while (each > DESCRIPTOR_MOST_BYTES) {
+        each /= 2;
+        descriptors *= 2;
+    }
+    struct transfer transfer = spread(descriptors, each, image->generation, table);
+    if (transposes)
+        transfer.engine_ns /= 0.9; /* at most 90 % of the copy rate (Trainium2 guide) */
+    transfer.reads_hbm = reads;
+    transfer.writes_hbm = writes;
+    return transfer;
+}
+
+struct transfer transfer_of_spill(const struct device_image *image, const struct issue *issue,
+                                  const struct cost_table *table) {
+    const struct nki_storage *storage =
+        &image->program->storages.at[image->blocks[issue->block].storage];
+    struct transfer transfer =
+        spread(storage->partitions, (double)issue->bytes, image->generation, table);
+    transfer.reads_hbm = issue->kind == ISSUE_RELOAD;
+    transfer.writes_hbm = issue->kind == ISSUE_SAVE;
+    return transfer;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What each issue costs and which queue it is for, worked out once for all schedules of them. */
+#include "device/time/allocation.h"
+
+#include <stdlib.h>
+
+const char *const queue_names[QUEUE_COUNT] = {"Tensor", "Vector", "Scalar",
+                                              "GpSimd", "DMA in", "DMA out"};
+
+enum nki_engine queue_engine(enum queue queue) {
+    static const enum nki_engine engines[QUEUE_COUNT] = {NKI_ENGINE_TENSOR, NKI_ENGINE_VECTOR,
+                                                         NKI_ENGINE_SCALAR, NKI_ENGINE_GPSIMD,
+                                                         NKI_ENGINE_DMA,    NKI_ENGINE_DMA};
+    return engines[queue];
+}
+
+static enum queue queue_of_transfer(const struct device_image *image, size_t i) {
+    const struct nki_operand *dst = &image->program->instrs.at[i].operands[NKI_DST];
+    bool out = dst->kind == NKI_OPERAND_AP &&
+               image->program->storages.at[dst->ap->storage].space == NKI_HBM;
+    return out ? QUEUE_DMA_OUT : QUEUE_DMA_IN;
+}
+
+static enum queue queue_of(const struct allocation *allocation, const struct issue *issue) {
+    static const enum queue queues[NKI_ENGINE_COUNT] = {
+        [NKI_ENGINE_UNKNOWN] = QUEUE_VECTOR, [NKI_ENGINE_TENSOR] = QUEUE_TENSOR,
+        [NKI_ENGINE_SCALAR] = QUEUE_SCALAR,  [NKI_ENGINE_GPSIMD] = QUEUE_GPSIMD,
+        [NKI_ENGINE_VECTOR] = QUEUE_VECTOR,  [NKI_ENGINE_SYNC] = QUEUE_GPSIMD};
+    if (issue->kind == ISSUE_SAVE)
+        return QUEUE_DMA_OUT;
+    if (issue->kind == ISSUE_RELOAD)
+        return QUEUE_DMA_IN;
+    enum nki_engine engine = (enum nki_engine)allocation->image->engine[issue->instr];
+    return engine == NKI_ENGINE_DMA ? queue_of_transfer(allocation->image, issue->instr)
+                                    : queues[engine];
+}
+
+/* The set an activation function is loaded with; 0: in every set. Which functions share a set is
+ * not published; exp stands with what is built on it. */
+static uint16_t function_set(const struct nki_instr *instr) {
+    if (instr->op != NKI_OP_ACTIVATION && instr->op != NKI_OP_ACTIVATION_REDUCE &&
+        instr->op != NKI_OP_ACTIVATE2)
+        return 0;
+    switch (instr->operands[NKI_ACTIVATION_op].i) {
+    case NKI_FUNC_COPY:
+    case NKI_FUNC_SQUARE:
+    case NKI_FUNC_ABS:
+    case NKI_FUNC_SIGN:
+    case NKI_FUNC_RELU: return 0;
+    default: return (uint16_t)instr->operands[NKI_ACTIVATION_op].i;
+    }
+}
+
+static struct issue_cost cost_of_issue(const struct allocation *allocation,
+                                       const struct issue *issue, const struct cost_table *table) {
+    const struct device_image *image = allocation->image;
+    struct issue_cost result = {.queue = (uint8_t)queue_of(allocation, issue)};
+    if (issue->kind == ISSUE_RESIDENT)
+        return result;
+    if (issue->kind == ISSUE_SAVE || issue->kind == ISSUE_RELOAD) {
+        result.transfer = transfer_of_spill(image, issue, table);
+        return result;
+    }
+    if (result.queue == QUEUE_DMA_IN || result.queue == QUEUE_DMA_OUT) {
+        result.transfer = transfer_of(allocation, issue->instr, table);
+        return result;
+    }
+    struct cost_place place = {(enum nki_engine)image->engine[issue->instr],
+                               allocation->input_in_psum &&
+                                   allocation->input_in_psum[issue->instr]};
+    struct cost cost = cost_of(image->program, issue->instr, place, table);
+    result.interval_ns = cost.interval_ns;
+    result.latency_ns = cost.latency_ns;
+    if (result.queue == QUEUE_SCALAR)
+        result.function_set = function_set(&image->program->instrs.at[issue->instr]);
+    return result;
+}
+
+struct issue_cost *issue_costs(const struct allocation *allocation,
+                               const struct cost_table *table) {
+    struct issue_cost *costs = mem_alloc(allocation->issues.len, sizeof *costs);
+    for (size_t s = 0; s < allocation->issues.len; s++)
+        costs[s] = cost_of_issue(allocation, &allocation->issues.at[s], table);
+    return costs;
+}

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The profile: what a schedule means. Metrics under the names of Neuron's tools (Neuron Explorer's
+ * summary), cost per source line along the critical path, what each resource binds, and the floor
+ * under any kernel with these inputs, outputs and matrix products. */
+#include "device/time/allocation.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct profiler {
+    const struct device_image *image;
+    const struct allocation *allocation;
+    const struct timeline *time;
+    const struct issue_cost *costs;
+    const struct cost_table *table;
+    struct device_profile *profile;
+    double start_ns; /* before the first instruction */
+    double busy[QUEUE_COUNT], dma_busy;
+    double critical_ns[QUEUE_COUNT];                    /* of the critical path */
+    size_t count[QUEUE_COUNT], first_span[QUEUE_COUNT]; /* of its spans */
+    uint64_t hbm_read, hbm_write, sbuf_read, sbuf_write, psum_read, psum_write;
+    uint64_t dma_bytes, dma_transfers, dma_descriptors;
+    double dma_engine_ns; /* that the DMA engines are busy, summed */
+    double model_flops, transpose_flops, hardware_flops, ideal_pe_ns;
+    uint64_t matmuls, activations;
+};
+
+/* ---- counting ------------------------------------------------------------------------------- */
+
+static bool is_dma(uint8_t queue) {
+    return queue == QUEUE_DMA_IN || queue == QUEUE_DMA_OUT;
+}
+
+static int by_start(const void *a, const void *b) {
+    const struct device_span *x = a, *y = b;
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    return x->instr < y->instr ? -1 : x->instr > y->instr;
+}
+
+/* The spans of one queue, by start; appended to the profile. */
+static void queue_spans(struct profiler *p, uint8_t queue) {
+    size_t from = p->profile->spans.len;
+    for (size_t s = 0; s < p->allocation->issues.len; s++)
+        if (p->costs[s].queue == queue && p->allocation->issues.at[s].kind != ISSUE_RESIDENT)
+            *vec_push(&p->profile->spans) = (struct device_span){
+                p->allocation->issues.at[s].instr, queue, p->start_ns + p->time->start[s],
+                p->start_ns + p->time->end[s]};
+    size_t n = p->profile->spans.len - from;
+    if (n && (is_dma(queue) || p->allocation->reorders))
+        qsort(&p->profile->spans.at[from], n, sizeof *p->profile->spans.at, by_start);
+    p->count[queue] = n;
+    p->first_span[queue] = from;
+}
+
+/* Time that at least one span of [from, to) covers; they come by start. */
+static double covered(const struct device_span *from, const struct device_span *to) {
+    double busy = 0, until = 0;
+    for (; from < to; from++) {
+        double start = MAX_OF(from->start_ns, until);
+        busy += MAX_OF(from->end_ns - start, 0);
+        until = MAX_OF(until, from->end_ns);
+    }
+    return busy;
+}
+
+static void fill_spans(struct profiler *p) {
+    for (uint8_t queue = 0; queue < QUEUE_COUNT; queue++) {
+        *vec_push(&p->profile->queues) =
+            (struct device_queue){queue_names[queue], queue_engine((enum queue)queue)};
+        queue_spans(p, queue);
+    }
+}
+
+/* Merged busy time of each queue, and of the two DMA queues together. */
+static void count_busy(struct profiler *p) {
+    const struct device_span *spans = p->profile->spans.at;
+    for (int queue = 0; queue < QUEUE_COUNT; queue++)
+        if (p->count[queue])
+            p->busy[queue] = covered(spans + p->first_span[queue],
+                                     spans + p->first_span[queue] + p->count[queue]);
+    size_t from = p->first_span[QUEUE_DMA_IN], n = p->profile->spans.len - from;
+    if (!n)
+        return;
+    struct device_span *both = mem_alloc(n, sizeof *both);
+    memcpy(both, spans + from, n * sizeof *both);
+    qsort(both, n, sizeof *both, by_start);
+    p->dma_busy = covered(both, both + n);
+    free(both);
+}
+
+static void count_operands(struct profiler *p, size_t i) {
+    size_t n;
+    const struct block_operand *operands = allocation_operands(p->allocation, i, &n);
+    for (size_t k = 0; k < n; k++) {
+        uint64_t bytes =
+            (uint64_t)nki_ap_count(operands[k].ap) * dtype_bytes(operands[k].ap->dtype);
+        switch (p->image->program->storages.at[operands[k].ap->storage].space) {
+        case NKI_HBM:
+            p->hbm_read += operands[k].is_src ? bytes : 0;
+            p->hbm_write += operands[k].is_dst ? bytes : 0;
+            break;
+        case NKI_SBUF:
+            p->sbuf_read += operands[k].is_src ? bytes : 0;
+            p->sbuf_write += operands[k].is_dst ? bytes : 0;
+            break;
+        case NKI_PSUM:
+            p->psum_read += operands[k].is_src ? bytes : 0;
+            p->psum_write += operands[k].is_dst ? bytes : 0;
+            break;
+        }
+    }
+}
+
+static void count_flops(struct profiler *p, const struct nki_instr *instr) {
+    bool transpose;
+    double flops = cost_flops(p->image->program, instr, &transpose);
+    if (flops <= 0)
+        return;
+    int passes = cost_pe_passes(p->image->program, instr, p->table);
+    p->matmuls++;
+    p->hardware_flops += flops * (passes > 1 ? 2 : 1);
+    *(transpose ? &p->transpose_flops : &p->model_flops) +=
+        transpose && passes > 1 ? 2 * flops : flops;
+    if (!transpose) {
+        const struct nki_operand *mode = &instr->operands[NKI_NC_MATMUL_perf_mode];
+        bool pairs = instr->op == NKI_OP_NC_MATMUL && mode->kind == NKI_OPERAND_ENUM &&
+                     mode->i == NKI_PERF_DOUBLE_ROW;
+        double peak = pairs ? p->image->generation->pe_tflops_fp8
+                            : p->image->generation->pe_tflops_bf16 / passes;
+        p->ideal_pe_ns += flops / (peak * 1e3);
+    }
+}
+
+static void count_issues(struct profiler *p) {
+    for (size_t s = 0; s < p->allocation->issues.len; s++) {
+        const struct issue *issue = &p->allocation->issues.at[s];
+        if (issue->kind == ISSUE_RESIDENT)
+            continue;
+        const struct nki_instr *instr = &p->image->program->instrs.at[issue->instr];
+        if (is_dma(p->costs[s].queue)) {
+            struct transfer transfer = p->costs[s].transfer;
+            p->dma_transfers++;
+            p->dma_descriptors += transfer.descriptors;
+            p->dma_bytes += transfer.bytes;
+            p->dma_engine_ns += transfer.engine_ns * transfer.engines;
+        }
+        if (issue->kind != ISSUE_INSTR)
+            continue;
+        count_operands(p, issue->instr);
+        count_flops(p, instr);
+        p->activations += p->costs[s].queue == QUEUE_SCALAR && instr->op != NKI_OP_TENSOR_COPY;
+    }
+    p->hbm_write += p->allocation->spill_save_bytes;
+    p->hbm_read += p->allocation->spill_reload_bytes + p->allocation->reload_bytes;
+}
+
+/* ---- the floor ------------------------------------------------------------------------------ */
+
+/* Inputs that are read must come from HBM once, outputs go there once; the matrix products take
+ * their time at the peak of the PE array. No schedule can be faster. */
+static void find_floor(struct profiler *p) {
+    const struct nki_program *program = p->image->program;
+    double bytes = 0;
+    for (size_t s = 0; s < program->storages.len; s++) {
+        const struct nki_storage *storage = &program->storages.at[s];
+        if (storage->space != NKI_HBM)
+            continue;
+        const struct device_block *block = &p->image->blocks[p->image->block_base[s]];
+        bool touched =
+            p->image->block_base[s + 1] > p->image->block_base[s] && block->first != DEVICE_NEVER;
+        if (storage->output >= 0 && touched)
+            bytes += (double)storage->bytes;
+    }
+    /* Of an input only what the kernel reads: at most its size, at most what is moved. */
+    uint64_t *read = mem_alloc(program->storages.len, sizeof *read);
+    for (size_t i = 0; i < program->instrs.len; i++) {
+        size_t n;
+        const struct block_operand *operands = allocation_operands(p->allocation, i, &n);
+        for (size_t k = 0; k < n; k++)
+            if (operands[k].is_src && program->storages.at[operands[k].ap->storage].input >= 0)
+                read[operands[k].ap->storage] +=
+                    (uint64_t)nki_ap_count(operands[k].ap) * dtype_bytes(operands[k].ap->dtype);
+    }
+    for (size_t s = 0; s < program->storages.len; s++)
+        bytes += (double)MIN_OF(read[s], program->storages.at[s].bytes);
+    free(read);
+    const struct device_generation *generation = p->image->generation;
+    double dma = generation->dma_engines * generation->dma_engine_bytes_per_ns;
+    double rate = MAX_OF(dma, generation->hbm_bytes_per_ns);
+    double hbm_ns = bytes / rate;
+    p->profile->floor_us = MAX_OF(hbm_ns, p->ideal_pe_ns) / 1e3;
+    p->profile->floor_bound = hbm_ns >= p->ideal_pe_ns ? "HBM" : "Tensor";
+}
+
+double device_floor_on(double floor_us, int cores) {
+    return floor_us / MAX_OF(cores, 1);
+}
+
+/* ---- metrics -------------------------------------------------------------------------------- */
+
+static void metric(struct profiler *p, const char *name, const char *unit, double value) {
+    *vec_push(&p->profile->metrics) =
+        (struct device_metric){arena_strdup(p->profile->arena, name), unit, value};
+}
+
+static void engine_metrics(struct profiler *p, enum queue queue, const char *name) {
+    double total = p->profile->latency_us * 1e3;
+    struct arena *arena = p->profile->arena;
+    metric(p, arena_printf(arena, "%s_engine_active_time", name), "s", p->busy[queue] / 1e9);
+    metric(p, arena_printf(arena, "%s_engine_active_time_percent", name), "%",
+           100 * p->busy[queue] / total);
+    metric(p, arena_printf(arena, "%s_engine_instruction_count", name), "count",
+           (double)p->count[queue]);
+}
+
+static void dma_metrics(struct profiler *p) {
+    double total = p->profile->latency_us * 1e3;
+    metric(p, "dma_active_time", "s", p->dma_busy / 1e9);
+    metric(p, "dma_active_time_percent", "%", 100 * p->dma_busy / total);
+    metric(p, "dma_transfer_count", "count", (double)p->dma_transfers);
+    metric(p, "dma_transfer_total_bytes", "bytes", (double)p->dma_bytes);
+    metric(p, "dma_transfer_average_bytes", "bytes",
+           p->dma_descriptors ? (double)p->dma_bytes / (double)p->dma_descriptors : 0);
+    metric(p, "dma_packet_count", "count", (double)p->dma_descriptors);
+    metric(p, "dma_packet_time", "s", p->dma_engine_ns / 1e9);
+    metric(p, "hbm_read_bytes", "bytes", (double)p->hbm_read);
+    metric(p, "hbm_write_bytes", "bytes", (double)p->hbm_write);
+    metric(p, "sbuf_read_bytes", "bytes", (double)p->sbuf_read);
+    metric(p, "sbuf_write_bytes", "bytes", (double)p->sbuf_write);
+    metric(p, "psum_read_bytes", "bytes", (double)p->psum_read);
+    metric(p, "psum_write_bytes", "bytes", (double)p->psum_write);
+    metric(p, "spill_save_bytes", "bytes", (double)p->allocation->spill_save_bytes);
+    metric(p, "spill_reload_bytes", "bytes", (double)p->allocation->spill_reload_bytes);
+    double peak = p->image->generation->dma_engines * p->image->generation->dma_engine_bytes_per_ns;
+    metric(p, "mbu_estimated_percent", "%",
+           100 * (double)(p->hbm_read + p->hbm_write) / (total * peak));
+}
+
+static void compute_metrics(struct profiler *p) {
+    double total = p->profile->latency_us * 1e3;
+    const struct device_generation *generation = p->image->generation;
+    double peak = generation->pe_tflops_bf16 * 1e3;
+    double bytes = (double)(p->hbm_read + p->hbm_write);
+    metric(p, "matmul_instruction_count", "count", (double)p->matmuls);
+    metric(p, "activate_instruction_count", "count", (double)p->activations);
+    metric(p, "model_flops", "flops", p->model_flops);
+    metric(p, "transpose_flops", "flops", p->transpose_flops);
+    metric(p, "hardware_flops", "flops", p->hardware_flops);
+    metric(p, "mfu_estimated_percent", "%", 100 * p->model_flops / (total * peak));
+    metric(p, "hfu_estimated_percent", "%", 100 * p->hardware_flops / (total * peak));
+    metric(p, "mm_arithmetic_intensity", "ratio", bytes > 0 ? p->model_flops / bytes : 0);
+    metric(p, "peak_flops_bandwidth_ratio", "ratio",
+           peak / (generation->dma_engines * generation->dma_engine_bytes_per_ns));
+    metric(p, "throttle_time", "s", p->time->throttled_ns / 1e9);
+    metric(p, "sbuf_peak_bytes", "bytes", (double)p->allocation->sbuf_peak * NKI_PARTITIONS);
+    metric(p, "psum_peak_bytes", "bytes", (double)p->allocation->psum_peak * NKI_PARTITIONS);
+}
+
+static void fill_metrics(struct profiler *p) {
+    double active = 0;
+    for (int queue = 0; queue < QUEUE_DMA_IN; queue++)
+        active = MAX_OF(active, p->busy[queue]);
+    metric(p, "total_time", "s", p->profile->latency_us / 1e6);
+    metric(p, "total_active_time", "s", MAX_OF(active, p->dma_busy) / 1e9);
+    engine_metrics(p, QUEUE_TENSOR, "tensor");
+    engine_metrics(p, QUEUE_VECTOR, "vector");
+    engine_metrics(p, QUEUE_SCALAR, "scalar");
+    engine_metrics(p, QUEUE_GPSIMD, "gpsimd");
+    dma_metrics(p);
+    compute_metrics(p);
+}
+
+/* ---- cost per line -------------------------------------------------------------------------- */
+
+struct lines {
+    struct map index; /* file and line -> number + 1 in profile->lines */
+};
+
+static struct device_line *line_of(struct profiler *p, struct lines *lines, uint32_t instr) {
+    const struct nki_loc *loc =
+        &p->image->program->locs.at[p->image->program->instrs.at[instr].loc];
+    uint32_t key[2] = {loc->file, loc->line};
+    struct map_entry *entry = map_put(&lines->index, (struct str){(const char *)key, sizeof key});
+    if (!entry->value) {
+        *vec_push(&p->profile->lines) = (struct device_line){.file = loc->file, .line = loc->line};
+        entry->value = (void *)(uintptr_t)p->profile->lines.len;
+    }
+    return &p->profile->lines.at[(uintptr_t)entry->value - 1];
+}
+
+/* Walks back from the issue that ends last: each stretch belongs to the line that filled it. */
+static void walk_critical_path(struct profiler *p, struct lines *lines) {
+    size_t n = p->allocation->issues.len;
+    int64_t s = -1;
+    for (size_t k = 0; k < n; k++)
+        if (s < 0 || p->time->visible[k] > p->time->visible[s])
+            s = (int64_t)k;
+    double until = p->time->latency_ns, covered = 0;
+    struct device_line *line = NULL;
+    while (s >= 0) {
+        int32_t cause = p->time->cause[s];
+        double from = cause >= 0 ? MIN_OF(p->time->visible[cause], until) : 0;
+        if (cause >= 0 && p->costs[cause].queue == p->costs[s].queue)
+            from = MIN_OF(p->time->end[cause], until);
+        line = line_of(p, lines, p->allocation->issues.at[s].instr);
+        line->share += until - from;
+        p->critical_ns[p->costs[s].queue] += until - from;
+        covered += until - from;
+        until = from;
+        s = cause;
+    }
+    if (line)
+        line->share += p->time->latency_ns - covered;
+    for (size_t k = 0; k < p->profile->lines.len && p->time->latency_ns > 0; k++)
+        p->profile->lines.at[k].share /= p->time->latency_ns;
+}
+
+static int by_share(const void *a, const void *b) {
+    const struct device_line *x = a, *y = b;
+    if (x->share != y->share)
+        return x->share > y->share ? -1 : 1;
+    return x->line < y->line ? -1 : x->line > y->line;
+}
+
+static void fill_lines(struct profiler *p) {
+    struct lines lines = {0};
+    for (size_t s = 0; s < p->allocation->issues.len; s++) {
+        const struct issue *issue = &p->allocation->issues.at[s];
+        struct device_line *line = line_of(p, &lines, issue->instr);
+        line->engine_ns[queue_engine(p->costs[s].queue)] += p->time->end[s] - p->time->start[s];
+        line->instructions += issue->kind == ISSUE_INSTR;
+        if (is_dma(p->costs[s].queue) && issue->kind == ISSUE_INSTR) {
+            struct transfer transfer = p->costs[s].transfer;
+            line->hbm_bytes += transfer.reads_hbm || transfer.writes_hbm ? transfer.bytes : 0;
+        }
+    }
+    walk_critical_path(p, &lines);
+    map_free(&lines.index);
+    if (p->profile->lines.len)
+        qsort(p->profile->lines.at, p->profile->lines.len, sizeof *p->profile->lines.at, by_share);
+}
+
+/* ---- bounds --------------------------------------------------------------------------------- */
+
+/* Lifting what the critical path hardly meets changes nothing worth a schedule. */
+#define WORTH_LIFTING 0.03
+
+static void fill_bounds(struct profiler *p, const struct schedule *schedule) {
+    static const char *const names[] = {"Tensor", "Vector", "Scalar", "GpSimd", "DMA"};
+    double around = p->table->start_ns + p->table->end_ns, best = 0;
+    p->profile->bound = "latency";
+    for (int queue = 0; queue <= QUEUE_DMA_IN; queue++) {
+        bool dma = queue == QUEUE_DMA_IN;
+        double busy = dma ? p->dma_busy : p->busy[queue];
+        double critical = p->critical_ns[queue] + (dma ? p->critical_ns[QUEUE_DMA_OUT] : 0);
+        if (busy <= 0)
+            continue;
+        double ns = p->time->latency_ns;
+        if (critical > WORTH_LIFTING * ns) {
+            struct timeline *without = timeline_make(schedule, queue);
+            ns = MIN_OF(without->latency_ns, ns);
+            timeline_free(without);
+        }
+        ns += around;
+        *vec_push(&p->profile->bounds) = (struct device_bound){names[queue], busy, ns};
+        if (p->profile->latency_us * 1e3 - ns > best) {
+            best = p->profile->latency_us * 1e3 - ns;
+            p->profile->bound = names[queue];
+        }
+    }
+}
+
+struct device_profile *device_time(const struct device_image *image) {
+    struct device_profile *profile = mem_alloc(1, sizeof *profile);
+    profile->arena = arena_new();
+    struct allocation *allocation = allocation_make(image);
+    const struct cost_table *table = cost_table_of(image->generation->generation);
+    struct issue_cost *costs = issue_costs(allocation, table);
+    struct depends *depends = depends_make(allocation, costs);
+    struct schedule schedule = {allocation, depends, table, costs};
+    struct timeline *time = timeline_make(&schedule, -1);
+    struct profiler p = {.image = image,
+                         .allocation = allocation,
+                         .time = time,
+                         .table = table,
+                         .costs = costs,
+                         .profile = profile,
+                         .start_ns = table->start_ns};
+    profile->latency_us = (time->latency_ns + table->start_ns + table->end_ns) / 1e3;
+    fill_spans(&p);
+    count_busy(&p);
+    count_issues(&p);
+    find_floor(&p);
+    fill_metrics(&p);
+    fill_lines(&p);
+    fill_bounds(&p, &schedule);
+    timeline_free(time);
+    depends_free(depends);
+    free(costs);
+    allocation_free(allocation);
+    return profile;
+}
+
+void device_profile_free(struct device_profile *profile) {
+    if (!profile)
+        return;
+    vec_free(&profile->metrics);
+    vec_free(&profile->lines);
+    vec_free(&profile->bounds);
+    vec_free(&profile->queues);
+    vec_free(&profile->spans);
+    arena_free(profile->arena);
+    free(profile);
+}
+
+double device_profile_metric(const struct device_profile *profile, const char *name,
+                             double missing) {
+    for (size_t i = 0; i < profile->metrics.len; i++)
+        if (strcmp(profile->metrics.at[i].name, name) == 0)
+            return profile->metrics.at[i].value;
+    return missing;
+}

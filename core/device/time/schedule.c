@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The schedule: a simulation from event to event. An issue can start when what it depends on is
+ * visible, its memory can be had and its queue is free. In the current dialect every queue takes
+ * its issues in program order; the legacy compiler reorders, so there a queue takes the earliest in
+ * program order of the issues that are ready, within a window. Memory is handed out in program
+ * order, which bounds how far a queue runs ahead and makes a deadlock impossible. The result is
+ * deterministic. */
+#include "device/time/allocation.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define MOST_DMA_ENGINES 64
+
+/* How many issues past the oldest that is not done the legacy compiler's reordering reaches: set on
+ * the latencies published for NKIBench's baselines, of which those with few instructions per loop
+ * hardly depend on it. */
+#define WINDOW 128
+
+/* ---- heaps ---------------------------------------------------------------------------------- */
+
+struct entry {
+    double key;
+    uint64_t value;
+    uint32_t issue;
+};
+struct heap {
+    VEC(struct entry) all;
+};
+
+static bool before(const struct entry *a, const struct entry *b) {
+    return a->key < b->key || (a->key <= b->key && a->issue < b->issue);
+}
+
+static void heap_push(struct heap *heap, struct entry entry) {
+    (void)vec_push(&heap->all);
+    size_t at = heap->all.len - 1;
+    while (at && before(&entry, &heap->all.at[(at - 1) / 2])) {
+        heap->all.at[at] = heap->all.at[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    heap->all.at[at] = entry;
+}
+
+static struct entry heap_pop(struct heap *heap) {
+    struct entry first = heap->all.at[0], last = heap->all.at[--heap->all.len];
+    size_t at = 0, child;
+    while ((child = 2 * at + 1) < heap->all.len) {
+        if (child + 1 < heap->all.len && before(&heap->all.at[child + 1], &heap->all.at[child]))
+            child++;
+        if (!before(&heap->all.at[child], &last))
+            break;
+        heap->all.at[at] = heap->all.at[child];
+        at = child;
+    }
+    if (heap->all.len)
+        heap->all.at[at] = last;
+    return first;
+}
+
+/* ---- the state of a run --------------------------------------------------------------------- */
+
+/* SBUF or PSUM. Residences are granted in order; `returned` is memory that comes back, by when. */
+struct pool {
+    bool psum;
+    uint64_t capacity, used;
+    size_t next; /* residence to grant next, of this memory */
+    struct heap returned;
+    double when; /* the newest memory given out was free from then on */
+    int32_t cause;
+};
+struct queue_state {
+    VEC(uint32_t) order; /* its issues, where it may not reorder */
+    size_t head;
+    struct heap later, now; /* ready issues: by the time they are, by number */
+    double free;
+    int32_t last;
+};
+struct run {
+    const struct schedule *schedule;
+    const struct allocation *allocation;
+    struct timeline *time;
+    int lifted;
+    uint32_t *waits;           /* per issue: producers to be scheduled, residences to be granted */
+    uint32_t oldest, admitted; /* issue not done; issues below are within the window */
+    bool *done;
+    double *ready;        /* per issue: not before that */
+    uint32_t *users_left; /* per residence */
+    double *over;         /* per residence: its last user so far is over */
+    struct queue_state queues[QUEUE_COUNT];
+    double engine_free[MOST_DMA_ENGINES];
+    int32_t engine_last[MOST_DMA_ENGINES];
+    uint32_t engine_next; /* where the next narrow transfer goes */
+    double issuer_free[NKI_ENGINE_COUNT];
+    int32_t issuer_last[NKI_ENGINE_COUNT];
+    struct pool sbuf, psum;
+    double pe_warm_at, pe_last_end;
+    uint16_t function_set; /* activation functions that are loaded */
+};
+
+static bool is_dma(const struct run *run, uint32_t s) {
+    uint8_t queue = run->schedule->costs[s].queue;
+    return queue == QUEUE_DMA_IN || queue == QUEUE_DMA_OUT;
+}
+
+static void hold_until(struct run *run, uint32_t s, double when, int32_t cause) {
+    if (when > run->ready[s]) {
+        run->ready[s] = when;
+        run->time->cause[s] = cause;
+    }
+}
+
+static void offer(struct run *run, uint32_t s) {
+    heap_push(&run->queues[run->schedule->costs[s].queue].later,
+              (struct entry){.key = run->ready[s], .issue = s});
+}
+
+/* One thing less that issue s waits for. */
+static void release(struct run *run, uint32_t s) {
+    if (--run->waits[s] == 0 && run->allocation->reorders && s < run->admitted)
+        offer(run, s);
+}
+
+/* Lets in the issues that have come within the compiler's sight since issue s is done. */
+static void move_window(struct run *run, uint32_t s) {
+    size_t n = run->allocation->issues.len;
+    run->done[s] = true;
+    while (run->oldest < n && run->done[run->oldest])
+        run->oldest++;
+    for (; run->admitted < n && run->admitted < run->oldest + WINDOW; run->admitted++) {
+        hold_until(run, run->admitted, run->time->start[s], (int32_t)s);
+        if (!run->waits[run->admitted])
+            offer(run, run->admitted);
+    }
+}
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+static void skip_other_memory(struct run *run, struct pool *pool) {
+    while (pool->next < run->allocation->residences.len &&
+           run->allocation->residences.at[pool->next].psum != pool->psum)
+        pool->next++;
+}
+
+/* Grants what fits, in order; `force` grants one even if it does not. */
+static bool grant(struct run *run, struct pool *pool, bool force) {
+    bool any = false;
+    for (skip_other_memory(run, pool); pool->next < run->allocation->residences.len;
+         skip_other_memory(run, pool)) {
+        uint64_t bytes = run->allocation->residences.at[pool->next].bytes;
+        while (pool->used + bytes > pool->capacity && pool->returned.all.len) {
+            struct entry back = heap_pop(&pool->returned);
+            pool->used -= back.value;
+            if (back.key > pool->when) {
+                pool->when = back.key;
+                pool->cause = (int32_t)back.issue;
+            }
+        }
+        if (pool->used + bytes > pool->capacity && !force)
+            return any;
+        force = false;
+        any = true;
+        pool->used += bytes;
+        uint32_t s = run->allocation->residences.at[pool->next++].first_user;
+        hold_until(run, s, pool->when, pool->cause);
+        release(run, s);
+    }
+    return any;
+}
+
+static void settle_memory(struct run *run, uint32_t s) {
+    const struct allocation *allocation = run->allocation;
+    bool sbuf = false, psum = false;
+    for (uint32_t u = allocation->use_base.at[s]; u < allocation->use_base.at[s + 1]; u++) {
+        uint32_t r = allocation->uses.at[u];
+        const struct residence *residence = &allocation->residences.at[r];
+        run->over[r] = MAX_OF(run->over[r], run->time->visible[s]);
+        if (--run->users_left[r])
+            continue;
+        heap_push(residence->psum ? &run->psum.returned : &run->sbuf.returned,
+                  (struct entry){run->over[r], residence->bytes, s});
+        *(residence->psum ? &psum : &sbuf) = true;
+    }
+    if (sbuf)
+        grant(run, &run->sbuf, false);
+    if (psum)
+        grant(run, &run->psum, false);
+}
+
+/* ---- engines -------------------------------------------------------------------------------- */
+
+static double scalar_table_load(struct run *run, uint16_t set) {
+    if (!set || set == run->function_set)
+        return 0;
+    run->function_set = set;
+    return run->schedule->table->scalar_table_ns;
+}
+
+/* After idling the Tensor engine runs at half its clock for a while (Neuron Explorer, summary
+ * page). */
+static double pe_cold_extra(struct run *run, double start, double interval) {
+    const struct cost_table *table = run->schedule->table;
+    if (table->pe_cold_ns <= 0)
+        return 0;
+    if (start - run->pe_last_end > table->pe_idle_ns)
+        run->pe_warm_at = start + table->pe_cold_ns;
+    double extra = start < run->pe_warm_at ? MIN_OF(interval, run->pe_warm_at - start) : 0;
+    run->time->throttled_ns += extra;
+    return extra;
+}
+
+static void run_on_engine(struct run *run, uint32_t s, double start) {
+    const struct issue_cost *cost = &run->schedule->costs[s];
+    double interval = cost->interval_ns, latency = cost->latency_ns, extra = 0;
+    if ((int)cost->queue == run->lifted)
+        interval = latency = 0;
+    else if (cost->queue == QUEUE_SCALAR)
+        extra = scalar_table_load(run, cost->function_set);
+    else if (cost->queue == QUEUE_TENSOR)
+        extra = pe_cold_extra(run, start, interval);
+    run->time->start[s] = start;
+    run->time->end[s] = start + interval + extra;
+    run->time->visible[s] = start + latency + extra;
+    if (cost->queue == QUEUE_TENSOR)
+        run->pe_last_end = run->time->end[s];
+    run->queues[cost->queue].free = run->time->end[s];
+}
+
+/* ---- transfers ------------------------------------------------------------------------------ */
+
+/* Who triggers a transfer: the engine the kernel names, else the Sync engine. */
+static enum nki_engine issuer_of(const struct run *run, uint32_t s) {
+    const struct issue *issue = &run->allocation->issues.at[s];
+    uint8_t asked = run->allocation->image->program->instrs.at[issue->instr].engine;
+    bool own = issue->kind == ISSUE_INSTR && asked > NKI_ENGINE_UNKNOWN &&
+               asked < NKI_ENGINE_COUNT && asked != NKI_ENGINE_DMA;
+    return own ? (enum nki_engine)asked : NKI_ENGINE_SYNC;
+}
+
+static double issue_ns(const struct run *run, enum nki_engine issuer) {
+    /* The legacy compiler lays descriptors down before the kernel starts. */
+    const struct cost_table *table = run->schedule->table;
+    if (run->allocation->reorders || issuer == NKI_ENGINE_GPSIMD)
+        return table->dma_static_issue_ns;
+    return table->dma_issue_ns;
+}
+
+static void run_transfer(struct run *run, uint32_t s, double at) {
+    struct timeline *time = run->time;
+    const struct issue_cost *cost = &run->schedule->costs[s];
+    const struct cost_table *table = run->schedule->table;
+    struct queue_state *queue = &run->queues[cost->queue];
+    if (run->lifted == QUEUE_DMA_IN || run->lifted == QUEUE_DMA_OUT) {
+        time->start[s] = time->end[s] = time->visible[s] = queue->free = at;
+        return;
+    }
+    enum nki_engine issuer = issuer_of(run, s);
+    double issued = at + issue_ns(run, issuer), ready = issued + table->dma_start_ns;
+    run->issuer_free[issuer] = queue->free = issued;
+    run->issuer_last[issuer] = (int32_t)s;
+    uint32_t engines = run->allocation->image->generation->dma_engines;
+    double first = INFINITY, last = 0;
+    for (uint32_t k = 0; k < cost->transfer.engines; k++) {
+        uint32_t e = (run->engine_next + k) % engines;
+        double start = MAX_OF(ready, run->engine_free[e]);
+        if (start > ready && start + cost->transfer.engine_ns >= last)
+            time->cause[s] = run->engine_last[e];
+        run->engine_free[e] = start + cost->transfer.engine_ns;
+        run->engine_last[e] = (int32_t)s;
+        first = MIN_OF(first, start);
+        last = MAX_OF(last, run->engine_free[e]);
+    }
+    run->engine_next = (run->engine_next + cost->transfer.engines) % engines;
+    time->start[s] = first;
+    time->end[s] = last;
+    time->visible[s] = last + table->dma_complete_ns;
+}
+
+/* ---- the run -------------------------------------------------------------------------------- */
+
+/* When the queue could start its next issue, and which that is where the order is fixed. */
+static double next_start(const struct run *run, const struct queue_state *queue) {
+    if (run->allocation->reorders) {
+        if (queue->now.all.len)
+            return queue->free;
+        return queue->later.all.len ? MAX_OF(queue->free, queue->later.all.at[0].key) : INFINITY;
+    }
+    if (queue->head == queue->order.len || run->waits[queue->order.at[queue->head]])
+        return INFINITY;
+    uint32_t s = queue->order.at[queue->head];
+    double start = MAX_OF(queue->free, run->ready[s]);
+    return is_dma(run, s) ? MAX_OF(start, run->issuer_free[issuer_of(run, s)]) : start;
+}
+
+static uint32_t take_next(struct run *run, struct queue_state *queue, double start) {
+    if (!run->allocation->reorders)
+        return queue->order.at[queue->head++];
+    while (queue->later.all.len && queue->later.all.at[0].key <= start) {
+        uint32_t s = heap_pop(&queue->later).issue;
+        heap_push(&queue->now, (struct entry){.issue = s});
+    }
+    return heap_pop(&queue->now).issue;
+}
+
+static void tell_consumers(struct run *run, uint32_t s) {
+    const struct issue_cost *costs = run->schedule->costs;
+    const struct timeline *time = run->time;
+    const struct depends *depends = run->schedule->depends;
+    for (uint32_t c = depends->consumer_base[s]; c < depends->consumer_base[s + 1]; c++) {
+        uint32_t consumer = depends->consumer[c] & ~DEPENDS_ORDER;
+        bool same = costs[consumer].queue == costs[s].queue;
+        /* One PE instruction may follow another into the same PSUM tile at once. */
+        bool at_once =
+            (depends->consumer[c] & DEPENDS_ORDER) || (same && costs[s].queue == QUEUE_TENSOR);
+        double seen = time->visible[s] + (same ? 0 : run->schedule->table->semaphore_ns);
+        if (at_once)
+            hold_until(run, consumer, time->start[s], (int32_t)s);
+        else
+            hold_until(run, consumer, seen, (int32_t)s);
+        release(run, consumer);
+    }
+}
+
+static void note_cause(struct run *run, uint32_t s, const struct queue_state *queue) {
+    if (queue->free > run->ready[s])
+        run->time->cause[s] = queue->last;
+    if (is_dma(run, s) && !run->allocation->reorders) {
+        enum nki_engine issuer = issuer_of(run, s);
+        if (run->issuer_free[issuer] > MAX_OF(run->ready[s], queue->free))
+            run->time->cause[s] = run->issuer_last[issuer];
+    }
+}
+
+static bool advance(struct run *run) {
+    struct queue_state *queue = NULL;
+    double start = INFINITY;
+    for (int i = 0; i < QUEUE_COUNT; i++) {
+        double at = next_start(run, &run->queues[i]);
+        if (at < start) {
+            start = at;
+            queue = &run->queues[i];
+        }
+    }
+    if (!queue)
+        return false;
+    uint32_t s = take_next(run, queue, start);
+    note_cause(run, s, queue);
+    if (run->allocation->issues.at[s].kind == ISSUE_RESIDENT)
+        run->time->start[s] = run->time->end[s] = run->time->visible[s] = start;
+    else if (is_dma(run, s))
+        run_transfer(run, s, start);
+    else
+        run_on_engine(run, s, start);
+    queue->last = (int32_t)s;
+    run->time->latency_ns = MAX_OF(run->time->latency_ns, run->time->visible[s]);
+    tell_consumers(run, s);
+    if (run->allocation->reorders)
+        move_window(run, s);
+    settle_memory(run, s);
+    return true;
+}
+
+static void list_residences(struct run *run) {
+    const struct allocation *allocation = run->allocation;
+    size_t n = allocation->residences.len;
+    run->users_left = mem_alloc(n + 1, sizeof *run->users_left);
+    run->over = mem_alloc(n + 1, sizeof *run->over);
+    for (size_t r = 0; r < n; r++) {
+        run->users_left[r] = allocation->residences.at[r].users;
+        run->waits[allocation->residences.at[r].first_user]++;
+    }
+}
+
+static void run_begin(struct run *run) {
+    const struct allocation *allocation = run->allocation;
+    size_t n = allocation->issues.len;
+    run->waits = mem_alloc(n + 1, sizeof *run->waits);
+    run->done = mem_alloc(n + 1, sizeof *run->done);
+    run->admitted = (uint32_t)MIN_OF(n, (size_t)WINDOW);
+    run->ready = mem_alloc(n + 1, sizeof *run->ready);
+    list_residences(run);
+    for (int queue = 0; queue < QUEUE_COUNT; queue++)
+        run->queues[queue].last = -1;
+    for (uint32_t s = 0; s < n; s++) {
+        struct queue_state *queue = &run->queues[run->schedule->costs[s].queue];
+        run->waits[s] += run->schedule->depends->base[s + 1] - run->schedule->depends->base[s];
+        run->time->cause[s] = -1;
+        if (!allocation->reorders)
+            *vec_push(&queue->order) = s;
+        else if (s < WINDOW && !run->waits[s])
+            offer(run, s);
+    }
+    for (int e = 0; e < NKI_ENGINE_COUNT; e++)
+        run->issuer_last[e] = -1;
+    run->sbuf.cause = run->psum.cause = -1;
+    run->psum.psum = true;
+    run->sbuf.capacity = allocation->image->generation->sbuf_partition_bytes;
+    run->psum.capacity = allocation->image->generation->psum_partition_bytes;
+    run->pe_last_end = -INFINITY;
+    grant(run, &run->sbuf, false);
+    grant(run, &run->psum, false);
+}
+
+static void run_end(struct run *run) {
+    for (int queue = 0; queue < QUEUE_COUNT; queue++) {
+        vec_free(&run->queues[queue].order);
+        vec_free(&run->queues[queue].later.all);
+        vec_free(&run->queues[queue].now.all);
+    }
+    vec_free(&run->sbuf.returned.all);
+    vec_free(&run->psum.returned.all);
+    free(run->waits);
+    free(run->ready);
+    free(run->done);
+    free(run->users_left);
+    free(run->over);
+}
+
+/* When nothing can go on because the kernel holds more than there is, the next in program order
+ * gets its memory all the same. */
+static bool force_memory(struct run *run) {
+    skip_other_memory(run, &run->sbuf);
+    skip_other_memory(run, &run->psum);
+    struct pool *pool = run->psum.next < run->sbuf.next ? &run->psum : &run->sbuf;
+    return grant(run, pool, true);
+}
+
+struct timeline *timeline_make(const struct schedule *schedule, int lifted) {
+    size_t n = schedule->allocation->issues.len;
+    struct timeline *time = mem_alloc(1, sizeof *time);
+    time->start = mem_alloc(n + 1, sizeof *time->start);
+    time->end = mem_alloc(n + 1, sizeof *time->end);
+    time->visible = mem_alloc(n + 1, sizeof *time->visible);
+    time->cause = mem_alloc(n + 1, sizeof *time->cause);
+    struct run run = {
+        .schedule = schedule, .allocation = schedule->allocation, .time = time, .lifted = lifted};
+    run_begin(&run);
+    for (size_t done = 0; done < n;) {
+        if (advance(&run))
+            done++;
+        else if (!force_memory(&run))
+            HONE_BUG("the schedule is stuck");
+    }
+    run_end(&run);
+    return time;
+}
+
+void timeline_free(struct timeline *time) {
+    if (!time)
+        return;
+    free(time->start);
+    free(time->end);
+    free(time->visible);
+    free(time->cause);
+    free(time);
+}
