@@ -8,38 +8,35 @@
         "device", "NAME", "trn1|trn2|trn3", "The generation of the device model. Default: trn2.", \
             false                                                                                 \
     }
-#define OPTION_REFERENCE                                                                           \
-    {                                                                                              \
-        "reference", "FILE", NULL,                                                                 \
-            "The reference: a Python file with get_inputs() and forward(). Default: reference.py " \
-            "beside "                                                                              \
-            "kernel.py.",                                                                          \
-            false                                                                                  \
+#define OPTION_REFERENCE                                                              \
+    {                                                                                 \
+        "reference", "FILE", NULL,                                                    \
+            "The reference: a Python file with get_inputs() and forward(). Default: " \
+            "reference.py beside kernel.py.",                                         \
+            false                                                                     \
     }
 #define OPTION_KERNEL_NAME                                                                        \
     {                                                                                             \
         "kernel-name", "NAME", NULL, "The function to take, where the file has several kernels.", \
             false                                                                                 \
     }
-#define OPTION_INPUT                                                                               \
-    {                                                                                              \
-        "input", "NAME=SHAPE:DTYPE", NULL,                                                         \
-            "An input instead of a reference: x=4096x1024:float32, a number (eps=1e-5), a file "   \
-            "(x=x.npy, x=codes.npy:bfloat16), raw numbers (x=x.bin:4096x1024:bfloat16). Once for " \
-            "each "                                                                                \
-            "parameter.",                                                                          \
-            true                                                                                   \
+#define OPTION_INPUT                                                                             \
+    {                                                                                            \
+        "input", "NAME=SHAPE:DTYPE", NULL,                                                       \
+            "An input instead of a reference: x=4096x1024:float32, a number (eps=1e-5), a file " \
+            "(x=x.npy, x=codes.npy:bfloat16), raw numbers (x=x.bin:4096x1024:bfloat16). Once "   \
+            "for each parameter.",                                                               \
+            true                                                                                 \
     }
 #define OPTION_STRICT \
     { "strict", NULL, NULL, "Also report what the NKI compiler's subset of Python refuses.", false }
-#define OPTION_TARGET                                                                              \
-    {                                                                                              \
-        "target", "NAME", NULL,                                                                    \
-            "Where kernels run: sim (the device model on this machine), a host or a cluster of "   \
-            "the "                                                                                 \
-            "configuration, a name of ~/.ssh/config, user@host. Default: [defaults] target, else " \
-            "sim.",                                                                                \
-            false                                                                                  \
+#define OPTION_TARGET                                                                            \
+    {                                                                                            \
+        "target", "NAME", NULL,                                                                  \
+            "Where kernels run: sim (the device model on this machine), a host or a cluster of " \
+            "the configuration, a name of ~/.ssh/config, user@host. Default: [defaults] "        \
+            "target, else sim.",                                                                 \
+            false                                                                                \
     }
 #define OPTION_PROPOSER                                                                      \
     {                                                                                        \
@@ -70,8 +67,7 @@ static const struct cli_option sim_options[] = {
     OPTION_INPUT,
     {"save-outputs", "FOLDER", NULL,
      "Write what the kernel returns to FOLDER/output_0.npy and on; where there is a reference, in "
-     "a "
-     "folder for each seed. bfloat16 and fp8 are written as their codes.",
+     "a folder for each seed. bfloat16 and fp8 are written as their codes.",
      false},
     {"profile", "FILE", NULL, "Write the profile with its timeline to FILE (JSON).", false},
     {"fail-above", "TIME", NULL,
@@ -101,15 +97,14 @@ static const struct cli_option check_options[] = {
     }
 
 /* All of them stop the loop before they are passed. */
-#define OPTIONS_LIMITS                                                                            \
-    {"wall", "SECONDS", NULL,                                                                     \
-     "Limit of the time the loop works by itself. For this and the three below: so much more in " \
-     "a "                                                                                         \
-     "session that exists. Default: [budgets] of the configuration, else none.",                  \
-     false},                                                                                      \
-        {"device-time", "SECONDS", NULL,                                                          \
-         "Limit of the time on the device, or of the device model.", false},                      \
-        {"tokens", "N", NULL, "Limit of the tokens of questions and answers.", false},            \
+#define OPTIONS_LIMITS                                                                         \
+    {"wall", "SECONDS", NULL,                                                                  \
+     "Limit of the time the loop works by itself. For this and the three below: so much more " \
+     "in a session that exists. Default: [budgets] of the configuration, else none.",          \
+     false},                                                                                   \
+        {"device-time", "SECONDS", NULL,                                                       \
+         "Limit of the time on the device, or of the device model.", false},                   \
+        {"tokens", "N", NULL, "Limit of the tokens of questions and answers.", false},         \
         {"dollars", "X", NULL, "Limit of what models cost; each of them needs a price.", false},
 
 static const struct cli_option workbench_options[] = {
@@ -133,8 +128,7 @@ static const struct cli_option workbench_options[] = {
 
 static const struct cli_option run_options[] = {
     {"rounds", "N", NULL,
-     "Rounds to go at most, more of them in a session that exists. Default: 50, 10 with "
-     "a beam.",
+     "Rounds to go at most, more of them in a session that exists. Default: 50, 10 with a beam.",
      false},
     {"gate", "WHEN", "ask|auto|auto-green",
      "Who decides after each step: a person at this terminal, the loop, or the loop where the step "
@@ -195,8 +189,7 @@ static const struct cli_option host_options[] = {
 static const struct cli_option conform_options[] = {
     {"python", "PATH", NULL,
      "The environment to look at, its folder or its Python. Default: [defaults] nki_python, else "
-     "the "
-     "active one, else the newest one found.",
+     "the active one, else the newest one found.",
      false},
     {"save", "FILE", NULL,
      "Look at nothing: write the program to FILE, for a machine without hone.", false},
@@ -245,21 +238,21 @@ static const struct cli_option no_options[] = {OPTIONS_END};
 const struct cli_command cli_commands[] = {
     {"", "[TASK]", "open the workbench",
      "TASK is a folder with kernel.py and reference.py, a kernel file with --reference, or the "
-     "name "
-     "of a seed. Without TASK: the recent sessions and the seeds to choose from; the first time, "
-     "the seed add_rmsnorm_matmul.\n\n"
-     "A session is kept on disk and goes on where it was left.",
+     "name of a seed. Without TASK hone shows the recent sessions and the seeds; the first time, "
+     "it opens the seed add_rmsnorm_matmul.\n\nA session is kept on disk and goes on where it was "
+     "left.",
      workbench_options, 0, 1, false, cli_workbench},
     {"sim", "KERNEL|TASK", "evaluate a kernel on the embedded device model",
-     "Compiles the kernel, checks it against the limits of the hardware, times it, runs it on each "
-     "seed's inputs and compares what it returns with the reference.\n\n"
-     "TASK is a folder with kernel.py and reference.py, or the name of a seed. Latencies come from "
-     "the device model: they are the same each time.",
+     "Compiles the kernel, checks it against the limits of the hardware, times it, runs it with "
+     "the inputs of each seed, and compares what it returns with the reference.\n\nTASK is a "
+     "folder with kernel.py and reference.py, or the name of a seed. Latencies come from the "
+     "device model: they are the same each time.",
      sim_options, 1, 1, false, cli_sim},
     {"check", "KERNEL|TASK", "report compile errors, lints and broken hardware limits",
-     "Prints findings like a compiler: file:line:column: error: message. With a reference beside "
-     "the kernel (or --reference, or --input) the kernel is specialised for those shapes and "
-     "checked against the limits of the hardware; without shapes the source alone is checked.",
+     "Prints findings like a compiler: file:line:column: error: message. Where the shapes are "
+     "known (from a reference beside the kernel, --reference or --input) the kernel is also "
+     "specialised for them and checked against the limits of the hardware. Without shapes the "
+     "source alone is checked.",
      check_options, 1, 1, false, cli_check},
     {"explain", "[CODE|WORD|LINE]", "what an error, a metric or a word on the screen means",
      "CODE is one of the Neuron compiler's, with or without NCC_ (NCC_EVRF007, EVRF007), or one of "
@@ -271,111 +264,85 @@ const struct cli_command cli_commands[] = {
      "mean. Without any: all words, and all codes of the compiler that are known.",
      explain_options, 0, 6, false, cli_explain},
     {"run", "TASK", "tune a kernel without a screen",
-     "Runs the loop: profile, plan, rewrite, verify, benchmark, decide, summarise, reflect, until "
-     "the rounds are done, a limit would be passed by what is next, nothing is left to propose, or "
-     "several rounds in a row brought nothing. It ends with a summary: best, ladder of attempts, "
-     "what "
-     "failed, what was learnt, what it cost. "
-     "A session that exists goes on; an interrupted one loses nothing.\n\n"
-     "TASK is a folder with kernel.py and reference.py, a kernel file with --reference, or the "
-     "name "
-     "of a seed. The best kernel is in the session's folder, its path in the last event.\n\n"
-     "Each question to a model is printed with its role, the model, tokens in and out, dollars and "
-     "seconds, as far as they were reported. With --proposer human you are asked: the question "
-     "is printed, your answer is read from standard input up to a line with nothing but a dot, or "
-     "to the "
-     "end of the input. A pipe or a file may hold several answers, one after the other; with "
-     "--json the "
-     "question is an event of its own. Where nobody can answer, the run ends at the start and says "
-     "so.\n\n"
-     "With --search beam:B,N,K a round follows several directions, its lanes: up to B attempts to "
-     "start "
-     "from, N plans for each, each written K times by models; --rounds is how many rounds, 10 if "
-     "not said. "
-     "Lines say which attempt they are about (#7), or which lane before it has a number. At a gate "
-     "y "
-     "approves all lanes, n LANE REASON rejects one. With --json the events lanes, lanes_assign, "
-     "lane_fan, lane, lane_end and beam tell of them; events about one lane have its number, from "
-     "0, as "
-     "\"lane\".",
+     "Runs the loop: profile, plan, rewrite, verify, benchmark, decide, summarise, reflect. It "
+     "ends when the rounds are done, when the next thing would pass a limit, when nothing is left "
+     "to propose, or when several rounds in a row brought nothing. Then it prints a summary: the "
+     "best kernel, the ladder of attempts, what failed, what was learnt, what it cost. A session "
+     "that exists goes on; an interrupted one loses nothing.\n\nTASK is a folder with kernel.py "
+     "and reference.py, a kernel file with --reference, or the name of a seed. The best kernel is "
+     "in the session's folder; the last event has its path.\n\nEach question to a model is "
+     "printed with its role, the model, tokens in and out, dollars and seconds, as far as they "
+     "were reported.\n\nWith --proposer human you are asked. The question is printed, and your "
+     "answer is read from standard input, up to a line with nothing but a dot or to the end. A "
+     "pipe or a file may hold several answers, one after the other. With --json the question is "
+     "an event. Where nobody can answer, the run ends at the start and says so.\n\nWith --search "
+     "beam:B,N,K a round follows several directions, its lanes: it starts from up to B attempts, "
+     "makes N plans for each, and models write each plan K times. --rounds says how many rounds, "
+     "by default 10. A line says which attempt it is about (#7), or which lane before it has a "
+     "number. At a gate y approves all lanes, n LANE REASON rejects one. With --json the events "
+     "lanes, lanes_assign, lane_fan, lane, lane_end and beam tell of lanes; an event about one "
+     "lane has its number as \"lane\", from 0.",
      run_options, 1, 1, false, cli_run},
     {"sweep", "TASK [NAME=VALUES]...", "try values of a kernel's named constants",
-     "hone sweep TASK TILE_N=128,256,512 makes an attempt of each value: the constant is changed "
-     "in the "
-     "kernel that the session goes on from, verified, measured and decided about like any other "
-     "attempt, and a table tells what came of it. Several constants give all combinations, at most "
-     "64; "
-     "64..512 is 64,128,256,512; a name alone tries powers of two around its value.\n\n"
-     "Without names the constants that can be swept are listed: integers bound once, at module "
-     "level, "
-     "in a function, or as a helper's default. One of several functions is named with it: "
-     "helper.TILE=64.\n\n"
-     "The session is the one of hone run and of the workbench, where :sweep does the same.",
+     "hone sweep TASK TILE_N=128,256,512 makes an attempt of each value. The constant is changed "
+     "in the kernel that the session goes on from; each attempt is verified, measured and decided "
+     "about like any other, and a table tells what came of it. Several constants give all "
+     "combinations, at most 64. 64..512 means 64,128,256,512. A name alone tries powers of two "
+     "around its value.\n\nWithout names hone lists the constants that can be swept: integers "
+     "bound once, at module level, in a function, or as a helper's default. A constant of one of "
+     "several functions is named with it: helper.TILE=64.\n\nThe session is that of hone run and "
+     "of the workbench, where :sweep does the same.",
      sweep_options, 1, 9, false, cli_sweep},
     {"host", "add|list|doctor|setup|conform [NAME] [USER@ADDRESS]",
      "hosts and clusters to run kernels on",
      "add NAME [USER@ADDRESS] writes a section [host NAME] into your configuration and tries it. "
      "Without an address NAME is looked up in ~/.ssh/config. The first contact shows the host's "
-     "fingerprint and asks.\n\n"
-     "list shows what --target may name and how each was when hone last had to do with it; it "
-     "connects to nothing.\n\n"
-     "doctor NAME checks login, environment, versions, tools, cores and who holds them, disk and "
-     "clock, and says what to do about each. Exit status 3 when something failed.\n\n"
-     "setup NAME shows what a fresh host lacks, with each command and why, and runs them when you "
-     "agree.\n\n"
-     "conform NAME compares its SDK with what hone relies on, as hone conform does here.",
+     "fingerprint and asks.\n\nlist shows what --target may name, and how each host was when hone "
+     "last talked to it. It connects to nothing.\n\ndoctor NAME checks login, environment, "
+     "versions, tools, cores and who holds them, disk and clock. It says what to do about each. "
+     "Exit status 3 when something failed.\n\nsetup NAME shows what a fresh host lacks, with each "
+     "command and why, and runs them when you agree.\n\nconform NAME compares its SDK with what "
+     "hone relies on, as hone conform does here.",
      host_options, 1, 3, false, cli_host},
     {"conform", "", "whether a Neuron SDK is as hone knows it, as a report to send in",
      "Looks at everything of an SDK that hone relies on: ways to compile, signatures, what errors "
-     "look "
-     "like, files, flags of tools. It needs the SDK's wheels on this machine and no device, takes "
-     "a "
-     "minute or two, and leaves nothing behind. hone host conform NAME does the same on a host.\n\n"
-     "Each row is ok, other (there, in another shape) or absent, with what was found; what is not "
-     "as "
-     "it should be stands in capitals. Run it once for each release of the SDK and open an issue "
-     "with the report. It has versions and names of the SDK's in it, and none of machines, people "
-     "or "
-     "folders. Exit status 1 when something is not as hone knows it.",
+     "look like, files, flags of tools. It needs the SDK's wheels on this machine and no device, "
+     "takes a minute or two, and leaves nothing behind. hone host conform NAME does the same on a "
+     "host.\n\nEach row is ok, other (there, in another shape) or absent, with what was found. "
+     "Rows in capitals are not as they should be. Run it once for each release of the SDK and "
+     "open an issue with the report: it names versions and parts of the SDK, and no machines, "
+     "people or folders. Exit status 1 when something is not as hone knows it.",
      conform_options, 0, 0, false, cli_conform},
     {"model", "test|list [NAME]", "whether language models can be asked",
-     "test NAME tries a model as it would be asked: its key, its address, and one short answer, "
-     "which "
-     "costs some tokens. It says of each step whether it worked and what to do. NAME is a [model "
-     "NAME], "
-     "SERVICE/MODEL, or several with commas; default: those of [roles]. Exit status 3 when "
-     "something "
-     "failed. hone run tries keys and addresses by itself before it begins, without a question.\n\n"
-     "list shows the models of your configuration, where they are asked and where their keys come "
-     "from; "
-     "it connects to nothing.",
+     "test NAME tries a model: its key, its address, and one short answer, which costs some "
+     "tokens. It says of each step whether it worked and what to do. NAME is a [model NAME], "
+     "SERVICE/MODEL, or several with commas. Default: those of [roles]. Exit status 3 when "
+     "something failed. hone run tries keys and addresses by itself before it begins, without a "
+     "question.\n\nlist shows the models of your configuration, where they are asked, and where "
+     "their keys come from. It connects to nothing.",
      model_options, 1, 2, false, cli_model},
     {"import", "PATH [TASK|SESSION]", "take over what other agents learnt and tried",
      "PATH is a file or a folder: experiments.jsonl and rewrites.json of nki-kernel-agent or of "
-     "hone, "
-     "executor_results.json and lists of rewrites of AccelOpt, candidates.jsonl of KDA, "
-     "candidates-iter-N and eval-results-iter-N of Autocomp; plans and kernels that stand in files "
-     "beside them are read, too. TASK is the task they are for; default: the one in this "
-     "folder.\n\n"
-     "Experiences come in as proposed, each with its file and line, and so do lists of directions "
-     "that did not work; approve them on screen 8. Attempts go into the history, to be read only. "
-     "What is damaged is named and skipped. Nothing in the files is run.",
+     "hone, executor_results.json and lists of rewrites of AccelOpt, candidates.jsonl of KDA, "
+     "candidates-iter-N and eval-results-iter-N of Autocomp. Plans and kernels in files beside "
+     "them are read, too. TASK is the task they are for. Default: the one in this "
+     "folder.\n\nExperiences come in as proposed, each with its file and line, and so do lists of "
+     "directions that did not work. Approve them on screen 8. Attempts go into the history, to be "
+     "read only. What is damaged is named and skipped. Nothing in the files is run.",
      import_options, 1, 2, false, cli_import},
     {"export", "TASK|SESSION", "write a session as a folder for others",
      "The folder holds the best kernel with its reference and its model.ini, every attempt with "
-     "its "
-     "numbers, profiles, prompts, answers and decisions, and experiments.jsonl and rewrites.json "
-     "as "
-     "other NKI agents read them. hone sim FOLDER evaluates it again. Folders of this machine are "
-     "written as . (the task's), session and ~, and what [env] of model.ini has of secrets by "
-     "their "
-     "names is left out; sources, prompts and answers are as they are.",
+     "its numbers, profiles, prompts, answers and decisions, and experiments.jsonl and "
+     "rewrites.json as other NKI agents read them. hone sim FOLDER evaluates it again.\n\nFolders "
+     "of this machine are written as . (the task's), session and ~. Variables in [env] of "
+     "model.ini whose names say that they are secret are left out. Sources, prompts and answers "
+     "are as they are.",
      export_options, 1, 1, false, cli_export},
     {"config", "[TASK]", "show every setting and where it came from",
-     "Settings come from, each winning over the one before: defaults, your config.ini, "
-     ".hone/config.ini beside the task, the environment (HONE_HOST_TRN2_PORT for port of "
-     "[host trn2]), the command line. The file beside a task may come from anywhere and sets only "
-     "what harms nobody: rounds, seeds, tolerance and the like.",
+     "Settings come from these places, each winning over the one before: defaults, your "
+     "config.ini, .hone/config.ini beside the task, the environment (HONE_HOST_TRN2_PORT for port "
+     "of [host trn2]), the command line. The file beside a task may come from anywhere, so it "
+     "sets only what harms nobody: rounds, seeds, tolerance and the like.",
      config_options, 0, 1, false, cli_config},
     {"help", "[COMMAND]", "show help, or the manual page", "", help_options, 0, 1, false, cli_help},
     {"completion", "bash|zsh|fish", "print completion for a shell",
