@@ -57,7 +57,7 @@ static bool has_package(const char *folder) {
     return has;
 }
 
-/* The places of environment.py; which of them is the best the runner decides. */
+/* The places of environment.py; the runner decides which of them is best. */
 bool runner_finds_nki(void) {
     static const char *const variables[] = {"VIRTUAL_ENV", "NKI_VENV_PATH"};
     static const char *const places[] = {"/opt/aws_neuronx_venv_*", "~/aws_neuron_venv_*",

@@ -24,7 +24,7 @@
 struct store;
 
 /* Opens or makes the session in `folder`. When another process holds it, or `look_only`, it is
- * opened read-only and store_holder says by whom it is held. NULL and *err: the folder cannot be
+ * opened read-only, and store_holder says who holds it. NULL and *err: the folder cannot be
  * written, the file is no session of hone's, or it is of a newer version. */
 struct store *store_open(const char *folder, bool look_only, struct err *err) CC_MUST_USE;
 void store_close(struct store *store); /* accepts NULL */

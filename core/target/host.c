@@ -119,11 +119,12 @@ static bool never_reached(struct host *host, const struct err *why) {
     struct err err = {0};
     if (host->was_ready || tried_s < host_number(host, "reach_limit_s", 120))
         return false;
-    err_set(&err, ERR_ENVIRONMENT,
-            "%s was not reached in %.0f s and %d tries (%.200s). Is it on, is its "
-            "address right? hone host check %s says more; start, or the same command, tries again. "
-            "reach_limit_s of [host NAME] says how long",
-            host->spec.name, tried_s, host->tries, why->text, host->spec.name);
+    err_set(
+        &err, ERR_ENVIRONMENT,
+        "%s was not reached in %.0f s and %d tries (%.200s). Is it on, is its "
+        "address right? hone host doctor %s says more; start, or the same command, tries again. "
+        "reach_limit_s of [host NAME] says how long",
+        host->spec.name, tried_s, host->tries, why->text, host->spec.name);
     give_up(host, &err);
     return true;
 }

@@ -393,7 +393,7 @@ static void a_host_that_is_never_reached_is_given_up(void **state) {
     wait_done(loop, &heard);
     assert_int_equal(heard.failure.kind, ERR_ENVIRONMENT);
     assert_non_null(strstr(heard.failure.text, "was not reached"));
-    assert_non_null(strstr(heard.failure.text, "hone host check double"));
+    assert_non_null(strstr(heard.failure.text, "hone host doctor double"));
     assert_int_equal(target_look(target)->state, TARGET_FAILED);
     assert_int_equal(target_look(target)->retry_ms, 0);
     assert_true(line.opened > 1);

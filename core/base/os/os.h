@@ -37,8 +37,7 @@ void os_keep_private(void);
 struct wall;
 bool os_wall_works(int level);
 /* The seccomp program of a wall in memory (free it) and, for bubblewrap, as a descriptor to be
- * closed; -1 where there is none. `owner` is the process that what is behind the wall must not
- * signal. */
+ * closed; -1 where there is none. Nothing behind the wall may signal the process `owner`. */
 struct os_filter;
 struct os_filter *os_wall_filter(int level, pid_t owner) CC_MUST_USE;
 int os_filter_open(const struct os_filter *filter);

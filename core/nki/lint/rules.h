@@ -90,7 +90,7 @@
       "A kernel is plain Python in plain ASCII names; write it without.")                          \
     X(C_KEPT, "hone-candidate-kept", ERROR, 0,                                                     \
       "'{}' comes from code that only the original kernel may have",                               \
-      "The kernel that all began with goes beyond the list there. What stands unchanged may "      \
+      "The first kernel of the session goes beyond the list there. What stands unchanged may "     \
       "stay; "                                                                                     \
       "new code may not use it unless the person allows it (:allow).")                             \
     X(C_CALL, "hone-candidate-call", ERROR, 0, "a candidate may not use '{}'",                     \

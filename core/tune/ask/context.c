@@ -261,7 +261,7 @@ static void facts_print(struct tune_context *context, const struct tune_state *s
                  state->several ? "one or two plans" : "one to three plans");
 }
 
-/* Who is asked the same at the same time should not answer the same. */
+/* The same question goes out several times at once; the answers should differ. */
 static void several_print(struct tune_context *context, const struct tune_state *state,
                           const struct tune_lane *lane) {
     int samples = 0, draws = 0;

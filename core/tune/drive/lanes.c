@@ -45,7 +45,7 @@ static bool is_swept(const struct tune_state *state, int lane) {
     return tune_sweep_is_one(tune_lane_plan(state, lane));
 }
 
-/* Each plan is carried out several times, by whom it comes out differently. */
+/* A proposer that does not write a plan the same way twice writes it several times. */
 static void lanes_fan(struct tune_session *session) {
     const struct tune_state *state = session->state;
     if (!session->proposer->draws || state->width.rewrites < 2)

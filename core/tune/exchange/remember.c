@@ -22,7 +22,7 @@
 
 /* ------------------------------------------------------------------------------ rewrites.json */
 
-/* Where an experience of this session was found is what it is known to apply to. */
+/* An experience of this session applies to the kernel and device it was found with. */
 void tune_memory_put_applies(const struct tune_state *state, cJSON *payload) {
     struct buf text = {0};
     buf_printf(&text, "%s, %s", state->task ? state->task : "kernel", device_name(state->device));

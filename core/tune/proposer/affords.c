@@ -13,7 +13,7 @@ static double known(double value) {
     return isnan(value) ? 0 : value;
 }
 
-/* The longest answer that what is left can pay for; 0: no limit says. */
+/* The longest answer, in tokens, that the rest of the limits pays for; 0: there is no limit. */
 static double most_of(const struct tune_state *state, const struct tune_asking *asking,
                       const struct tune_expected *expected) {
     const struct tune_role_model *model = &state->roles[asking->role].models[asking->which];

@@ -230,8 +230,9 @@ static void on_done(void *data, struct runner_result *result) {
     tune_evaluation_free(evaluation);
 }
 
-/* How many times its parent's time an attempt is expected to take, by whom it is asked; NAN where
- * that is not known. Of both the more favourable word counts. */
+/* How many times as long as its parent an attempt is expected to take; NAN where nobody knows. The
+ * setting prune_by says whether the model, the compiler or both are asked; of both the lower
+ * number counts. */
 static double expected_ratio(const struct tune_session *session,
                              const struct tune_attempt *attempt) {
     const struct tune_attempt *parent = tune_state_attempt(session->state, attempt->parent);
