@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hone config: what is set, and where each value came from; and the configuration reference, from
- * the table in base/config.def. Reading and checking the files is base's business. */
+ * the table in base/config/config.def. Reading and checking the files is base's business. */
 #include "cli/settings.h"
 
 #include <cjson/cJSON.h>
