@@ -369,6 +369,88 @@ static void undo_puts_the_lanes_back(void **unused) {
     fake_end(&fake);
 }
 
+static void a_greedy_round_is_one_lane(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake, "greedy", COUNT_OF(plans), TUNE_GATE_ASK);
+    const struct tune_state *state = fake_state(&fake);
+    assert_int_equal(state->lanes.len, 1); /* before it begins, too */
+    fake_act(&fake, ACT(.kind = TUNE_ACT_START));
+    approve_until(&fake, TUNE_STEP_REWRITE);
+    state = fake_state(&fake);
+    const struct tune_lane *lane = tune_lane_of(state, 0);
+    assert_int_equal(state->lanes.len, 1);
+    assert_false(state->several);
+    assert_string_equal(tune_lane_plan(state, 0)->key, "a");
+    assert_int_equal(tune_lane_parent(state, 0), state->incumbent);
+    assert_int_equal(lane->step, TUNE_STEP_REWRITE);
+    assert_int_equal(lane->is, TUNE_IS_OK);
+    assert_int_equal(tune_lane_next(state, 0), TUNE_STEP_VERIFY);
+    assert_string_equal(lane->summary, state->steps[TUNE_STEP_REWRITE].summary);
+    assert_int_equal(tune_lane_candidate(state, 0)->hunks.len, lane->candidate.hunks.len);
+    assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_FOCUS, .index = 0)));
+    approve_until(&fake, TUNE_STEP_DECIDE);
+    assert_int_equal(tune_lane_attempt(state, 0), 1);
+    assert_ptr_equal(tune_attempt_in(state, 0), tune_state_attempt(state, 1));
+    replay_equals_live(&fake);
+    fake_end(&fake);
+}
+
+static void where_there_is_no_lane_nothing_is_planned(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake, "beam:2,2", COUNT_OF(plans), TUNE_GATE_AUTO);
+    rounds(&fake, 1);
+    const struct tune_state *state = fake_state(&fake);
+    static const int none[] = {-1, 2, 1000};
+    for (size_t i = 0; i < COUNT_OF(none); i++) {
+        assert_null(tune_lane_plan(state, none[i]));
+        assert_null(tune_lane_candidate(state, none[i]));
+        assert_null(tune_attempt_in(state, none[i]));
+        assert_int_equal(tune_lane_next(state, none[i]), TUNE_STEPS);
+        assert_int_equal(tune_lane_parent(state, none[i]), state->incumbent);
+    }
+    fake_end(&fake);
+}
+
+/* What became of each attempt, and from where the next round starts. */
+static void outcome_print(const struct tune_state *state, struct buf *out) {
+    for (size_t i = 0; i < state->attempts.len; i++)
+        buf_printf(out, "#%zu of #%d, %s: %s\n", i, state->attempts.at[i].parent,
+                   state->attempts.at[i].plan.key ? state->attempts.at[i].plan.key : "-",
+                   tune_status_word(state->attempts.at[i].status));
+    for (size_t i = 0; i < state->beam.len; i++)
+        buf_printf(out, "beam #%d\n", state->beam.at[i]);
+    buf_printf(out, "round %d, incumbent #%d, plateau %d, %zu notes, %zu memories\n", state->round,
+               state->incumbent, state->plateau, state->notes.len, state->memory.len);
+}
+
+/* Approves whatever waits, looking at another lane each time, or at the first one always. */
+static void go_on_looking(bool around, struct buf *out) {
+    struct fake fake;
+    begin(&fake, "beam:2,5", COUNT_OF(plans), TUNE_GATE_ASK);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_START));
+    for (int i = 0; i < 30 && fake_state(&fake)->wait == TUNE_WAIT_GATE; i++) {
+        if (around && fake_state(&fake)->several)
+            fake_act(&fake, ACT(.kind = TUNE_ACT_FOCUS, .index = (i * 3 + 1) % 5));
+        fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
+    }
+    outcome_print(fake_state(&fake), out);
+    replay_equals_live(&fake);
+    fake_end(&fake);
+}
+
+static void what_comes_out_does_not_depend_on_where_one_looks(void **unused) {
+    (void)unused;
+    struct buf still = {0}, around = {0};
+    go_on_looking(false, &still);
+    go_on_looking(true, &around);
+    assert_string_equal(still.at, around.at);
+    assert_non_null(strstr(still.at, "d: keep"));
+    buf_free(&still);
+    buf_free(&around);
+}
+
 static void going_back_leaves_the_beam(void **unused) {
     (void)unused;
     struct fake fake;
@@ -478,6 +560,9 @@ int main(void) {
         cmocka_unit_test(going_back_leaves_what_others_led_to_alone),
         cmocka_unit_test(a_kernel_of_ones_own_joins_and_an_edited_one_stands),
         cmocka_unit_test(undo_puts_the_lanes_back),
+        cmocka_unit_test(a_greedy_round_is_one_lane),
+        cmocka_unit_test(where_there_is_no_lane_nothing_is_planned),
+        cmocka_unit_test(what_comes_out_does_not_depend_on_where_one_looks),
         cmocka_unit_test(going_back_leaves_the_beam),
         cmocka_unit_test(a_killed_session_goes_on_with_the_lanes_that_were_not_done),
         cmocka_unit_test(random_actions_replay_to_the_same_state),

@@ -171,8 +171,7 @@ static void proposal_drop(struct tune_state *state, int lane, const char *reason
     open->status = TUNE_STATUS_REJECTED;
     open->reason = tune_keep(state, reason);
     tune_state_find_best(state);
-    if (state->several)
-        tune_beam_choose(state);
+    tune_beam_choose(state);
 }
 
 /* The next proposal of the lane is made. Of one direction it is shown, whatever the gate; of
@@ -409,8 +408,7 @@ static void act_overrule(struct tune_state *state, const struct tune_action *act
     else if (state->incumbent == id)
         state->incumbent = tune_state_kept_ancestor(state, id);
     tune_state_find_best(state);
-    if (state->several)
-        tune_beam_choose(state);
+    tune_beam_choose(state);
 }
 
 static void act_measure(struct tune_state *state, const struct tune_action *act) {

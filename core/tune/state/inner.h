@@ -152,8 +152,8 @@ void tune_lane_end_apply(struct tune_state *state, const cJSON *payload, int64_t
 bool tune_lane_progress(struct tune_state *state, const cJSON *payload);
 void tune_lanes_assign_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
 void tune_beam_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
-/* The attempts the next round starts from: the best of the last ones and of what the lanes
- * brought. */
+/* The attempts the next round starts from, where this one follows several: the best of the last
+ * ones and of what the lanes brought. */
 void tune_beam_choose(struct tune_state *state);
 /* What a person looks at; away from a lane that is closed. */
 void tune_lane_focus(struct tune_state *state, int lane);

@@ -363,7 +363,7 @@ static void incumbent_find(struct tune_state *state) {
         state->incumbent = best;
 }
 
-void tune_beam_choose(struct tune_state *state) {
+static void beam_choose(struct tune_state *state) {
     tune_state_find_best(state);
     incumbent_find(state);
     size_t most = state->beam.len + state->lanes.len * 2 + 2, count = 0;
@@ -386,7 +386,12 @@ void tune_beam_choose(struct tune_state *state) {
 
 void tune_beam_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
     (void)payload, (void)wall_ms;
-    tune_beam_choose(state);
+    beam_choose(state);
+}
+
+void tune_beam_choose(struct tune_state *state) {
+    if (state->several)
+        beam_choose(state);
 }
 
 /* -------------------------------------------------------------------------- what a person does */
