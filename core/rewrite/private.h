@@ -415,24 +415,14 @@ void rewrite_estimate(const struct rewrite_request *request, struct str source, 
 /* NAN when it was not reported. */
 double rewrite_estimate_metric(const struct rewrite_estimate *estimate, const char *name);
 
-/* rows, by file */
-#define REWRITE_ROW_FUNCTIONS(name)                                                         \
-    void rewrite_find_##name(struct rewrite_model *model, const struct rewrite_row *row);   \
-    bool rewrite_apply_##name(struct rewrite_model *model, const struct rewrite_site *site, \
-                              struct nki_edits *edits, struct err *err);
-REWRITE_ROW_FUNCTIONS(tile)
-REWRITE_ROW_FUNCTIONS(retile)
-REWRITE_ROW_FUNCTIONS(hoist)
-REWRITE_ROW_FUNCTIONS(resident)
-REWRITE_ROW_FUNCTIONS(merge)
-REWRITE_ROW_FUNCTIONS(transpose)
-REWRITE_ROW_FUNCTIONS(share)
-REWRITE_ROW_FUNCTIONS(store)
-REWRITE_ROW_FUNCTIONS(split)
-REWRITE_ROW_FUNCTIONS(fuse)
-REWRITE_ROW_FUNCTIONS(function)
-REWRITE_ROW_FUNCTIONS(engine)
-REWRITE_ROW_FUNCTIONS(interchange)
-REWRITE_ROW_FUNCTIONS(block)
+/* ---- rows, each in a file of its own ----------------------------------------------------------
+ */
+
+#define ROW(id, ...)                                                                      \
+    void rewrite_find_##id(struct rewrite_model *model, const struct rewrite_row *row);   \
+    bool rewrite_apply_##id(struct rewrite_model *model, const struct rewrite_site *site, \
+                            struct nki_edits *edits, struct err *err);
+#include "rewrite/menu.def"
+#undef ROW
 
 #endif

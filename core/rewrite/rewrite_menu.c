@@ -5,63 +5,19 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define ROW(name) .find = rewrite_find_##name, .apply = rewrite_apply_##name
-
 static const struct rewrite_row rows[] = {
-    {"resident", "Keep an operand in SBUF",
-     "a load inside a loop whose data some loop around it does not change, or whose pieces lie "
-     "side by side",
-     "fetches all of it once before that loop, in pieces as wide as they come; the inner loop "
-     "takes views",
-     "hbm_read_bytes", REWRITE_DOWN, ROW(resident)},
-    {"merge", "Merge the loads of a loop",
-     "a load of one piece in each step of a loop, the pieces side by side in HBM",
-     "fetches the pieces together before the loop, which takes views", "dma_transfer_average_bytes",
-     REWRITE_UP, ROW(merge)},
-    {"share", "Load once for several loops", "loops one after the other that load the same tiles",
-     "fetches the tiles once before the first of them and takes views in all", "hbm_read_bytes",
-     REWRITE_DOWN, ROW(share)},
-    {"transpose", "Transpose an operand once",
-     "a matmul that has to transpose its left operand again in a loop that does not change it",
-     "transposes it before the loop and multiplies with the transposed tiles",
-     "tensor_engine_active_time_percent", REWRITE_DOWN, ROW(transpose)},
-    {"block", "Block a loop",
-     "two loops right inside each other where the inner one uses data that the outer one does not "
-     "change",
-     "works on several steps of the outer loop for each step of the inner one, and keeps the "
-     "operands of a block in SBUF",
-     "hbm_read_bytes", REWRITE_DOWN, ROW(block)},
-    {"tile", "Change a tile size",
-     "a tile size that is a constant, used in loop counts and index expressions",
-     "another size that divides the data and keeps the limits of SBUF, PSUM and the engines",
-     "dma_transfer_average_bytes", REWRITE_UP, ROW(tile)},
-    {"retile", "Change a tile size written in numbers",
-     "a loop whose count and whose tile size are numbers, used in index expressions and shapes",
-     "fewer, larger steps: the count and every number that is the tile's size change together",
-     "dma_transfer_average_bytes", REWRITE_UP, ROW(retile), "tile"},
-    {"function", "Use the engine's own function",
-     "a chain of operations that spells out a function the Scalar engine has",
-     "one call of that function", "vector_engine_active_time_percent", REWRITE_DOWN, ROW(function)},
-    {"fuse", "Fuse two operations",
-     "an elementwise result that is used once, by an operation of the same block that can take it "
-     "in",
-     "one instruction for both", "vector_engine_active_time_percent", REWRITE_DOWN, ROW(fuse)},
-    {"engine", "Move to another engine", "an operation that an idler engine can do as well",
-     "the same operation on that engine", "vector_engine_active_time_percent", REWRITE_DOWN,
-     ROW(engine)},
-    {"hoist", "Do it once before the loop",
-     "a load or a computation in a loop that no iteration changes", "moves it in front of the loop",
-     "latency", REWRITE_DOWN, ROW(hoist)},
-    {"store", "Merge the stores of a loop",
-     "a store of one piece in each step of a loop, the pieces side by side",
-     "collects the pieces in SBUF and stores them together after the loop",
-     "dma_transfer_average_bytes", REWRITE_UP, ROW(store)},
-    {"interchange", "Interchange two loops",
-     "two loops right inside each other whose iterations do not depend on each other", "swaps them",
-     "hbm_read_bytes", REWRITE_DOWN, ROW(interchange)},
-    {"split", "Split a load for overlap", "a load of wide rows that everything after it waits for",
-     "several loads of a part each, so that work on the first part can start early", "latency",
-     REWRITE_DOWN, ROW(split)},
+#define ROW(id, title, pattern, edit, metric, direction, strategy) \
+    {#id,                                                          \
+     title,                                                        \
+     pattern,                                                      \
+     edit,                                                         \
+     metric,                                                       \
+     REWRITE_##direction,                                          \
+     rewrite_find_##id,                                            \
+     rewrite_apply_##id,                                           \
+     strategy},
+#include "rewrite/menu.def"
+#undef ROW
 };
 
 const struct rewrite_row *rewrite_menu(size_t *count) {
