@@ -254,12 +254,13 @@ const struct cli_command cli_commands[] = {
      "specialised for them and checked against the limits of the hardware. Without shapes the "
      "source alone is checked.",
      check_options, 1, 1, false, cli_check},
-    {"explain", "[CODE|WORD|LINE]", "what an error, a metric or a word on the screen means",
+    {"explain", "[CODE|WORD|LINE]", "what an error, a metric, an instruction or a word means",
      "CODE is one of the Neuron compiler's, with or without NCC_ (NCC_EVRF007, EVRF007), or one of "
      "hone's own (hone-candidate-import). Models get the same words with an error they have to "
      "repair.\n\n"
      "WORD is one that screens, plans or prompts show (floor, credible, HBM read), or a metric as "
-     "Neuron's profilers call it (hbm_read_bytes).\n\n"
+     "Neuron's profilers call it (hbm_read_bytes), or an instruction (nc_matmul, nisa.activation): "
+     "its signatures in both dialects, its engines, and what each parameter takes.\n\n"
      "LINE is one of the compiler, the runtime or a tool, in quotes: what its code and its text "
      "mean. Without any: all words, and all codes of the compiler that are known.",
      explain_options, 0, 6, false, cli_explain},

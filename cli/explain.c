@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hone explain: what a code, a word or a line of a log means, and what to do about it. */
+/* hone explain: what a code, a word, an instruction or a line of a log means, and what to do about
+ * it. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/cli.h"
+#include "nki/nki.h"
 #include "runner/runner.h"
 
 static void print_code(const struct message *code) {
@@ -87,6 +89,17 @@ static bool explain_text(struct str text) {
     return has_code || by_text;
 }
 
+static bool explain_instruction(struct str name) {
+    enum nki_op op = nki_op_find(name);
+    struct buf text = {0};
+    if (op == NKI_OP_COUNT)
+        return false;
+    nki_op_explain(op, &text);
+    fputs(text.at, stdout);
+    buf_free(&text);
+    return true;
+}
+
 static int explain(const struct cli *cli, const char *name) {
     struct message code;
     const struct glossary_entry *entry;
@@ -94,6 +107,8 @@ static int explain(const struct cli *cli, const char *name) {
         print_code(&code);
     else if ((entry = glossary_find(str_of(name))))
         print_word(entry);
+    else if (explain_instruction(str_of(name)))
+        return CLI_OK;
     else if (strpbrk(name, " [:(") && explain_text(str_of(name)))
         return CLI_OK;
     else

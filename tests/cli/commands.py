@@ -94,6 +94,15 @@ class Commands(unittest.TestCase):
                 (["hbm_read_bytes"], ["HBM read"], ["HBM", "read"], ["hbm-read"])}
         self.assertEqual(len(same), 1)
 
+    def assert_explains_instructions(self):
+        text = run("explain", "nisa.activation").stdout
+        self.assertEqual(text, run("explain", "activation").stdout)
+        self.assertIn("nisa.activation(dst, op, data, bias=None, scale=1.0, ", text)
+        self.assertIn("legacy: nisa.activation(op, data, *, bias=None", text)
+        self.assertIn("runs on Scalar", text)
+        self.assertRegex(text, r"bias +a tile or a number, or None; read")
+        self.assertEqual(run("explain", "elementwise").returncode, 2)
+
     def test_codes_are_explained(self):
         done = run("explain", "evrf007".upper())
         self.assertEqual(done.returncode, 0)
@@ -110,6 +119,7 @@ class Commands(unittest.TestCase):
         self.assertIn("NCC_ITEN404: the tensoriser failed", line.stdout)
         self.assertIn("out-of-bounds: the kernel accesses memory out of bounds", line.stdout)
         self.assertIn("on the device in time", run("explain", "NRT_TIMEOUT").stdout)
+        self.assert_explains_instructions()
         unknown = run("explain", "NCC_IXYZ999")
         self.assertEqual(unknown.returncode, 2)
         self.assertIn("internal", unknown.stderr)

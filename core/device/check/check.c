@@ -88,23 +88,6 @@ bool check_on_chip(const struct check *c, const struct nki_ap *ap) {
     return check_space(c, ap) != NKI_HBM;
 }
 
-static const char *takes_text(unsigned takes) {
-    static const struct {
-        enum nki_operand_kind kind;
-        const char *text;
-    } texts[] = {
-        {NKI_OPERAND_FLOAT, "a number"},          {NKI_OPERAND_FUNC, "an operator such as nl.add"},
-        {NKI_OPERAND_BOOL, "True or False"},      {NKI_OPERAND_ENUM, "a member of its enumeration"},
-        {NKI_OPERAND_INTS, "a list of integers"},
-    };
-    if (takes >> NKI_OPERAND_AP & 1)
-        return takes >> NKI_OPERAND_FLOAT & 1 ? "a tile or a number" : "a tile";
-    for (size_t i = 0; i < COUNT_OF(texts); i++)
-        if (takes >> texts[i].kind & 1)
-            return texts[i].text;
-    return "a list of tiles";
-}
-
 static bool check_register(struct check *c, const struct nki_operand *operand) {
     if (operand->kind != NKI_OPERAND_REG ||
         (operand->i >= 0 && operand->i < c->program->n_registers))
@@ -131,7 +114,7 @@ static bool check_kinds(struct check *c) {
         const struct nki_operand *operand = &c->instr->operands[k];
         if (!may_be(&row->params[k], operand)) {
             check_error(c, "", "%s must be %s%s", check_param(c, k),
-                        takes_text(row->params[k].takes),
+                        nki_takes_text(row->params[k].takes),
                         operand->kind == NKI_OPERAND_NONE ? ", and is missing" : "");
             ok = false;
         }

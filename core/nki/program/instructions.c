@@ -75,3 +75,69 @@ bool nki_op_streams(enum nki_op op) {
             return true;
     return false;
 }
+
+/* ---- for people ----------------------------------------------------------------------------- */
+
+enum nki_op nki_op_find(struct str name) {
+    if (str_starts(name, "nisa."))
+        name = (struct str){name.at + 5, name.len - 5};
+    int op = 0;
+    while (op < NKI_OP_COUNT && (op == NKI_OP_ELEMENTWISE || !str_is(name, rows[op].name)))
+        op++;
+    return (enum nki_op)op;
+}
+
+const char *nki_takes_text(unsigned takes) {
+    static const struct {
+        unsigned kind;
+        const char *text;
+    } texts[] = {{BIT(FLOAT), "a number"},
+                 {BIT(FUNC), "an operator such as nl.add"},
+                 {BIT(BOOL), "True or False"},
+                 {BIT(ENUM), "a member of its enumeration"},
+                 {BIT(INTS), "a list of integers"}};
+    if (takes == ANY)
+        return "anything";
+    if (takes & TILE)
+        return takes & BIT(FLOAT) ? "a tile or a number" : "a tile";
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        if (takes & texts[i].kind)
+            return texts[i].text;
+    return "a list of tiles";
+}
+
+void nki_op_print_engines(enum nki_op op, struct buf *out) {
+    static const struct {
+        char letter;
+        const char *name;
+    } engines[] = {
+        {'T', "Tensor"}, {'V', "Vector"}, {'A', "Scalar"}, {'G', "GpSimd"}, {'D', "DMA"}};
+    for (const char *at = rows[op].engines; *at; at++)
+        for (size_t i = 0; i < COUNT_OF(engines); i++)
+            if (engines[i].letter == *at)
+                buf_printf(out, "%s%s", at == rows[op].engines ? "" : ", ", engines[i].name);
+}
+
+static void explain_parameter(const struct nki_param *param, struct buf *out) {
+    static const char *const roles[] = {[NKI_ROLE_PLAIN] = "",
+                                        [NKI_ROLE_READS] = "; read",
+                                        [NKI_ROLE_STREAMS] = "; read, one element for each of dst",
+                                        [NKI_ROLE_WRITES] = "; written",
+                                        [NKI_ROLE_UPDATES] = "; written in part or added to"};
+    bool none = param->takes != ANY && param->takes & NONE;
+    buf_printf(out, "    %-20s %s%s%s\n", param->name, nki_takes_text(param->takes),
+               none ? ", or None" : "", roles[param->role]);
+}
+
+void nki_op_explain(enum nki_op op, struct buf *out) {
+    const struct nki_op_row *row = &rows[op];
+    buf_printf(out, "nisa.%s: %s\n    nisa.%s(%s)\n", row->name, row->summary, row->name,
+               row->signature);
+    if (strcmp(row->legacy, "-") != 0)
+        buf_printf(out, "    legacy: nisa.%s(%s)\n", row->name, row->legacy);
+    buf_puts(out, "    runs on ");
+    nki_op_print_engines(op, out);
+    buf_putc(out, '\n');
+    for (size_t k = 0; k < row->n_params; k++)
+        explain_parameter(&row->params[k], out);
+}

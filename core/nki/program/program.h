@@ -319,6 +319,12 @@ struct nki_op_row {
     uint8_t n_params;
 };
 const struct nki_op_row *nki_op_row(enum nki_op op);
+/* By name, "nisa." may stand before it; NKI_OP_COUNT when kernels have no such instruction. */
+enum nki_op nki_op_find(struct str name);
+const char *nki_takes_text(unsigned takes);                 /* "a tile or a number" */
+void nki_op_print_engines(enum nki_op op, struct buf *out); /* "Vector, Scalar, GpSimd" */
+/* The row for people: what it does, its signatures and engines, a line per parameter. */
+void nki_op_explain(enum nki_op op, struct buf *out);
 const char *nki_op_engines(enum nki_op op);
 /* Where parameter `name` stands among the operands; -1 when it has none. Code that knows the
  * instruction says NKI_<ID>_<parameter>. */

@@ -6,11 +6,6 @@
 #include "device/device.h"
 #include "tune/ask/facts.h"
 
-static const struct {
-    char letter;
-    const char *name;
-} engines[] = {{'T', "Tensor"}, {'V', "Vector"}, {'A', "Scalar"}, {'G', "GpSimd"}, {'D', "DMA"}};
-
 /* Instructions that a kernel which moves and multiplies may need though it does not use them
  * yet. */
 static const char *const common[] = {"dma_copy",      "tensor_copy",   "nc_matmul",
@@ -57,13 +52,6 @@ static bool is_common(const char *name) {
     return false;
 }
 
-static void engines_print(const char *letters, struct buf *out) {
-    for (const char *at = letters; *at; at++)
-        for (size_t i = 0; i < COUNT_OF(engines); i++)
-            if (engines[i].letter == *at)
-                buf_printf(out, "%s%s", at == letters ? "" : ", ", engines[i].name);
-}
-
 void tune_facts_api(const char *source, struct buf *out) {
     bool legacy = strstr(source, "neuronxcc") != NULL;
     for (int op = 0; op < NKI_OP_COUNT; op++) {
@@ -74,7 +62,7 @@ void tune_facts_api(const char *source, struct buf *out) {
         if (!uses(source, row->name) && !is_common(row->name))
             continue;
         buf_printf(out, "nisa.%s(%s)\n    %s; runs on ", row->name, signature, row->summary);
-        engines_print(row->engines, out);
+        nki_op_print_engines((enum nki_op)op, out);
         buf_putc(out, '\n');
     }
 }
