@@ -55,10 +55,10 @@ struct rows_look rows_status_look(enum tune_status status) {
 
 void rows_prediction(const struct tune_plan *plan, struct buf *out) {
     if (plan->metric && isfinite(plan->size))
-        buf_printf(out, "%s %s%.0f %%", plan->metric,
+        buf_printf(out, "%s %s%.0f %%", glossary_word(plan->metric),
                    plan->direction == TUNE_DIRECTION_DOWN ? "-" : "+", plan->size * 100);
     else if (plan->metric)
-        buf_printf(out, "%s %s", plan->metric, tune_direction_word(plan->direction));
+        buf_printf(out, "%s %s", glossary_word(plan->metric), tune_direction_word(plan->direction));
     bool same = plan->metric && strcmp(plan->metric, "latency") == 0;
     if (!same && isfinite(plan->latency) && plan->latency != 0)
         buf_printf(out, "%slatency %+.0f %%", out->len ? ", " : "", plan->latency * 100);
