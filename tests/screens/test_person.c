@@ -162,6 +162,42 @@ static void said(const char *expected) {
     buf_clear(&done);
 }
 
+/* What the screen of the prompt shows as it is drawn. */
+static bool prompt_tells(struct views *views, const char *text) {
+    struct tui_canvas *canvas = tui_canvas_new(60, 200, false);
+    struct buf screen = {0};
+    views_draw(views, tui_area_all(canvas), REPLAY_START_MS);
+    tui_canvas_print(canvas, false, &screen);
+    bool tells = strstr(screen.at, text) != NULL;
+    buf_free(&screen);
+    tui_canvas_free(canvas);
+    return tells;
+}
+
+static void a_question_that_is_held_is_shown_as_its_own_lane_asks_it(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_of("lanes.events", "planned", &now_ms);
+    state->roles = roles;
+    assert_int_equal(state->lane, 0);
+    const char *mine = tune_lane_plan(state, 0)->title, *its = tune_lane_plan(state, 1)->title;
+    tune_state_apply(state, state->seq + 1, now_ms, "step",
+                     "{\"step\": \"rewrite\", \"lanes\": [0, 1]}");
+    tune_state_apply(state, state->seq + 1, now_ms, "asked",
+                     "{\"role\": \"rewriter\", \"model\": \"claude\", \"estimate\": 10, "
+                     "\"held\": true, \"lane\": 1}");
+    struct views *views = make_views(state);
+    replay_keys(views, "9");
+    assert_true(prompt_tells(views, "not sent yet: rewriter"));
+    replay_keys(views, "Down Down Down");
+    for (int i = 0; i < 12 && !prompt_tells(views, its); i++)
+        replay_keys(views, "Down");
+    assert_true(prompt_tells(views, its));
+    assert_false(prompt_tells(views, mine));
+    views_free(views);
+    tune_state_free(state);
+}
+
 static void what_is_done_in_the_list_of_lanes_is_done_to_its_row(void **unused) {
     (void)unused;
     int64_t now_ms = 0;
@@ -308,6 +344,7 @@ int main(void) {
         cmocka_unit_test(every_size_and_key_is_survived),
         cmocka_unit_test(the_newest_piece_is_in_sight),
         cmocka_unit_test(a_person_answers_by_editor_and_by_paste),
+        cmocka_unit_test(a_question_that_is_held_is_shown_as_its_own_lane_asks_it),
         cmocka_unit_test(what_is_done_in_the_list_of_lanes_is_done_to_its_row),
         cmocka_unit_test(another_session_looks_like_the_first),
         cmocka_unit_test(every_command_is_documented),
