@@ -46,21 +46,29 @@ static void lane_print(struct buf *out, const struct tune_state *state, int inde
         buf_printf(out, "%s: %s\n", tune_step_word(lane->step), lane->summary);
 }
 
-void gate_print(const struct tune_state *state, struct buf *out) {
-    const struct tune_plan *plan = tune_lane_plan(state, state->lane);
-    for (size_t i = 0; i < state->lanes.len && state->several; i++)
+static void several_print(const struct tune_state *state, struct buf *out) {
+    int open = tune_lanes_open(state);
+    for (size_t i = 0; i < state->lanes.len; i++)
         if (!state->lanes.at[i].closed)
             lane_print(out, state, (int)i);
-    if (state->several) {
-        int open = tune_lanes_open(state);
-        buf_printf(out, "%s is done. y approves the %d lane%s, n LANE REASON rejects one, q ends:",
-                   tune_step_word(state->wait_step), open, open == 1 ? "" : "s");
-        return;
-    }
+    buf_printf(out, "%s is done. y approves the %d lane%s, n LANE REASON rejects one, q ends:",
+               tune_step_word(state->wait_step), open, open == 1 ? "" : "s");
+}
+
+static void one_print(const struct tune_state *state, struct buf *out) {
+    const struct tune_plan *plan = tune_lane_plan(state, 0);
+    const struct tune_candidate *candidate = tune_lane_candidate(state, 0);
     if (state->wait_step == TUNE_STEP_PLAN && plan)
         plan_print(out, plan);
-    if (state->wait_step == TUNE_STEP_REWRITE && tune_lane_of(state, state->lane)->candidate.exists)
-        candidate_print(out, state, &tune_lane_of(state, state->lane)->candidate);
+    if (state->wait_step == TUNE_STEP_REWRITE && candidate)
+        candidate_print(out, state, candidate);
     buf_printf(
         out, "%s is done. y approves, n REASON rejects, q ends:", tune_step_word(state->wait_step));
+}
+
+void gate_print(const struct tune_state *state, struct buf *out) {
+    if (state->several)
+        several_print(state, out);
+    else
+        one_print(state, out);
 }

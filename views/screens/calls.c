@@ -39,8 +39,9 @@ static int meant(const struct views *views) {
     int here = calls_of(views)->here;
     if (here >= 0 && (size_t)here < state->calls.len && runs(&state->calls.at[here]))
         return here;
-    for (size_t i = 0; i < state->calls.len && state->several; i++)
-        if (runs(&state->calls.at[i]) && state->calls.at[i].lane == state->lane)
+    for (size_t i = 0; i < state->calls.len; i++)
+        if (runs(&state->calls.at[i]) &&
+            state->calls.at[i].lane == tune_lane_tag(state, state->lane))
             return (int)i;
     return -1;
 }
