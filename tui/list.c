@@ -65,16 +65,6 @@ size_t tui_find_text(struct str text, struct str needle, size_t from) {
     return SIZE_MAX;
 }
 
-int tui_find_row(struct str needle, int from, int step, int count,
-                 struct str (*line_of)(const void *data, int row), const void *data) {
-    for (int i = 1; i <= count && needle.len; i++) {
-        int row = ((from + step * i) % count + count) % count;
-        if (tui_find_text(line_of(data, row), needle, 0) != SIZE_MAX)
-            return row;
-    }
-    return -1;
-}
-
 void tui_tabs_draw(struct tui_area area, const char *const *names, int count, int chosen,
                    struct tui_rect *spots) {
     int col = 0;

@@ -32,11 +32,8 @@ void tui_list_scroll(struct tui_list *list, int rows);
 /* A thumb in the column right of an area, where its frame is, when there is more than fits. */
 void tui_list_draw_bar(const struct tui_list *list, struct tui_area area);
 
-/* Where `needle` next occurs, ignoring the case of ASCII letters: the row after (or before, with
- * step -1) `from`, wrapping around; -1 when nowhere. line_of gives the text of a row. */
-int tui_find_row(struct str needle, int from, int step, int count,
-                 struct str (*line_of)(const void *data, int row), const void *data);
-/* Byte offset of the needle in text at or after `from`; SIZE_MAX when it is not there. */
+/* Byte offset of the needle in text at or after `from`, whatever the case of ASCII letters;
+ * SIZE_MAX when it is not there. */
 size_t tui_find_text(struct str text, struct str needle, size_t from);
 
 /* A row of names of which one is chosen; the areas drawn are written to `spots` for the mouse. */

@@ -1,16 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Searching: what was searched for, going from one row that has it to the next in any list, and
- * marking it where it is drawn. Every list and every screen with a search of its own comes here. */
+ * marking it where it is drawn; and filtering a list. Both by patterns. Every list and every screen
+ * with a search of its own comes here. */
 #include "views/inner.h"
 
-bool find_any(const struct views *views) {
-    return views->search.len > 0;
+#include <stdio.h>
+
+/* While it is typed, what is in the line; else what was searched last. */
+static struct pattern *pattern_here(const struct views *views) {
+    bool typing = views->over.is == OVERLAY_LINE && views->over.searching;
+    return typing && views->over.typed ? views->over.typed : views->pattern;
 }
 
+bool find_any(const struct views *views) {
+    return views->pattern != NULL;
+}
+
+/* Empty matches, as x* has anywhere, are none. */
 size_t find_in(const struct views *views, struct str text, size_t from, size_t *len) {
-    struct str needle = buf_str(&views->search);
-    *len = needle.len;
-    return tui_find_text(text, needle, from);
+    struct pattern *pattern = pattern_here(views);
+    struct pattern_span span;
+    *len = 0;
+    while (pattern && !pattern_is_costly(pattern) &&
+           pattern_find(pattern, text, from, &span) == PATTERN_FOUND) {
+        *len = span.end - span.start;
+        if (*len)
+            return span.start;
+        from = span.end + 1;
+    }
+    return SIZE_MAX;
 }
 
 void find_mark(const struct views *views, struct tui_area area, int row, int col, struct str text) {
@@ -26,7 +44,13 @@ void find_mark(const struct views *views, struct tui_area area, int row, int col
 /* The row after (step 1) or before (step -1) `from` that has it, round the ends; -1: none. */
 static int find_row(const struct views *views, const struct tui_list *list, int from, int step) {
     const struct screen *screen = screen_here(views);
-    return tui_find_row(buf_str(&views->search), from, step, list->count, screen->line_of, views);
+    size_t len;
+    for (int i = 1; i <= list->count; i++) {
+        int row = ((from + step * i) % list->count + list->count) % list->count;
+        if (find_in(views, screen->line_of(views, row), 0, &len) != SIZE_MAX)
+            return row;
+    }
+    return -1;
 }
 
 static void find(struct views *views, int step, bool here) {
@@ -41,7 +65,10 @@ static void find(struct views *views, int step, bool here) {
     if (!list || !screen->line_of)
         return;
     int row = find_row(views, list, here ? list->cursor - step : list->cursor, step);
-    if (row < 0)
+    if (row < 0 && pattern_is_costly(views->pattern))
+        views_say(views, true, "'%s' takes too long here: say it in a simpler way",
+                  views->search.at);
+    else if (row < 0)
         views_say(views, true, "'%s' occurs nowhere here", views->search.at);
     else
         tui_list_go(list, row);
@@ -55,6 +82,14 @@ void find_search(struct views *views, struct str args, struct views_request *req
         views_open_line(views, true, "");
         return;
     }
+    struct err err;
+    struct pattern *pattern = pattern_new(args, PATTERN_SMART_CASE, NULL, &err);
+    if (!pattern) {
+        views_say(views, true, "/" STR_FMT ": %s", STR_ARG(args), err.text);
+        return;
+    }
+    pattern_free(views->pattern);
+    views->pattern = pattern;
     buf_clear(&views->search);
     buf_add(&views->search, args.at, args.len);
     bool follows = list && list->follow && !screen_here(views)->find;
@@ -71,4 +106,60 @@ void find_previous(struct views *views, struct str args, struct views_request *r
     (void)args;
     (void)request;
     find(views, -1, false);
+}
+
+/* ---- what is typed ----------------------------------------------------------------------------
+ */
+
+/* The pattern in the line: all of a search, what stands behind "filter " of a command. */
+static struct str pattern_typed(const struct over *over) {
+    struct str text = buf_str(&over->line.text);
+    size_t command = strlen("filter ");
+    if (over->searching)
+        return text;
+    return str_starts(text, "filter ")
+               ? str_trim((struct str){text.at + command, text.len - command})
+               : STR("");
+}
+
+void find_typed(struct views *views) {
+    struct over *over = &views->over;
+    struct str text = pattern_typed(over);
+    struct err err = {0};
+    pattern_free(over->typed);
+    over->typed = text.len ? pattern_new(text, PATTERN_SMART_CASE, NULL, &err) : NULL;
+    snprintf(over->wrong, sizeof over->wrong, "%.150s", err.text);
+}
+
+/* ---- filters ----------------------------------------------------------------------------------
+ */
+
+bool filter_passes(const struct filter *filter, struct str text) {
+    return !filter->pattern ||
+           (!pattern_is_costly(filter->pattern) && pattern_matches(filter->pattern, text));
+}
+
+void filter_free(struct filter *filter) {
+    pattern_free(filter->pattern);
+    buf_free(&filter->text);
+    *filter = (struct filter){0};
+}
+
+void find_filter(struct views *views, struct str args, struct views_request *request) {
+    (void)request;
+    struct err err;
+    struct pattern *pattern = args.len ? pattern_new(args, PATTERN_SMART_CASE, NULL, &err) : NULL;
+    if (args.len && !pattern) {
+        views_say(views, true, "filter " STR_FMT ": %s", STR_ARG(args), err.text);
+        return;
+    }
+    struct filter *filter = screen_here(views)->filter(views);
+    filter_free(filter);
+    filter->pattern = pattern;
+    buf_add(&filter->text, args.at, args.len);
+    if (pattern)
+        views_say(views, false, "only rows with '" STR_FMT "'; :filter alone shows all",
+                  STR_ARG(args));
+    else
+        views_say(views, false, "no filter: all rows show");
 }

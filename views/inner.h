@@ -72,6 +72,12 @@ bool help_bind(struct tui_bindings *bindings, struct err *err) CC_MUST_USE;
 
 /* ---- screens -------------------------------------------------------------------------------- */
 
+/* Which rows of a list show. {0}: all of them. */
+struct filter {
+    struct pattern *pattern; /* NULL: any */
+    struct buf text;         /* the pattern as it was typed */
+};
+
 /* A screen: one structure in its file, and one line in screens.def. What is NULL it has not.
  * Hooks of keys and mouse return whether they took the event. */
 struct screen {
@@ -101,6 +107,8 @@ struct screen {
     struct str (*line_of)(const void *views, int row); /* of the list, for searching */
     /* Searching that goes beyond the list; here: the row under the cursor counts, too. */
     void (*find)(struct views *views, int step, bool here);
+    /* The filter of the list, about to be changed: its rows are to be worked out anew. */
+    struct filter *(*filter)(struct views *views);
     bool (*move)(struct views *views, enum tui_move how);
     bool (*sideways)(struct views *views, int step); /* -1 or 1 */
     bool (*back)(struct views *views);               /* closes something of it */
@@ -146,6 +154,8 @@ struct over {
     struct tui_secret reply;     /* to a question of the place */
     bool reply_shown;            /* it is no secret */
     bool searching;              /* the line is a search */
+    struct pattern *typed;       /* what is searched for as far as it is typed; NULL: nothing */
+    char wrong[160];             /* what is wrong with the pattern in the line, "": nothing */
     views_answer_fn *answer;
     int about; /* what the answer is about: a number of the one that asked */
 };
@@ -172,7 +182,8 @@ struct views {
     int marks[2];              /* attempts to compare, -1 */
     bool side_by_side;         /* differences in two columns */
     int shift;                 /* columns that long lines are moved to the left */
-    struct buf search;         /* what was searched last */
+    struct buf search;         /* what was searched last, as it was typed */
+    struct pattern *pattern;   /* that; NULL: nothing */
     struct tui_rect list_spot; /* where the rows of the screen's list are drawn */
 };
 
@@ -225,11 +236,16 @@ void act_tolerance(struct views *views, struct str args, struct views_request *r
 void act_precision(struct views *views, struct str args, struct views_request *request);
 void act_allow(struct views *views, struct str args, struct views_request *request);
 
-/* find.c: searching, the same in all lists */
+/* find.c: searching and filtering by patterns, the same in all lists */
 void find_search(struct views *views, struct str args, struct views_request *request);
 void find_next(struct views *views, struct str args, struct views_request *request);
 void find_previous(struct views *views, struct str args, struct views_request *request);
 bool find_any(const struct views *views);
+/* The ':' and '/' line changed: what is searched for shows at once, what is wrong with it, too. */
+void find_typed(struct views *views);
+void find_filter(struct views *views, struct str args, struct views_request *request);
+bool filter_passes(const struct filter *filter, struct str text);
+void filter_free(struct filter *filter);
 /* The first place of what was searched for in text at or after `from`; its length in bytes in
  * *len. SIZE_MAX when there is none. */
 size_t find_in(const struct views *views, struct str text, size_t from, size_t *len);
@@ -347,6 +363,7 @@ void log_draw(struct views *views, struct tui_area area, struct tui_list *list);
 struct str log_line(const void *views, int row);
 void log_open(struct views *views, int row);
 void log_filter_phase(struct views *views, struct str args, struct views_request *request);
+struct filter *log_filter_by(struct views *views);
 void log_filter_level(struct views *views, struct str args, struct views_request *request);
 
 /* screens/history.c: Enter there and elsewhere: the attempt beside its parent. */

@@ -29,6 +29,7 @@ void views_open_line(struct views *views, bool search, const char *start) {
     tui_field_set(&views->over.line, str_of(start));
     views->over.searching = search;
     views->over.is = OVERLAY_LINE;
+    find_typed(views);
 }
 
 struct tui_menu_row *views_menu_row(struct views *views, int value, const char *key,
@@ -105,7 +106,11 @@ static void complete(struct views *views) {
 static void line_event(struct views *views, const struct tui_event *event,
                        struct views_request *request) {
     bool was_empty = views->over.line.text.len == 0;
-    switch (tui_field_event(&views->over.line, event)) {
+    enum tui_answer answered = tui_field_event(&views->over.line, event);
+    find_typed(views);
+    if (answered == TUI_ANSWER_DONE && *views->over.wrong) /* it stays, with what is wrong */
+        return;
+    switch (answered) {
     case TUI_ANSWER_DONE: {
         struct buf text = {0};
         views->over.is = OVERLAY_NONE;
@@ -158,9 +163,15 @@ void over_event(struct views *views, const struct tui_event *event, struct views
 
 static void draw_line(struct views *views, struct tui_area area) {
     int row = area.rows - 1;
-    struct tui_rect rest = {row, 2, 1, area.cols - 2};
+    int wrong = (int)text_columns(str_of(views->over.wrong));
+    int taken = wrong ? MIN_OF(wrong + 2, area.cols * 2 / 3) : 0;
+    struct tui_rect rest = {row, 2, 1, area.cols - 2 - taken};
     tui_fill(area, (struct tui_rect){row, 0, 1, area.cols}, " ");
     tui_say(tui_ink(area, TUI_KEY), row, 0, views->over.searching ? "/" : ":");
+    if (wrong)
+        tui_put_short(tui_ink(area, TUI_BAD), row,
+                      (struct tui_rect){0, area.cols - taken + 1, 1, taken - 1},
+                      str_of(views->over.wrong));
     tui_field_draw(&views->over.line, tui_area_part(area, rest));
 }
 
@@ -185,6 +196,7 @@ void over_free(struct over *over) {
     tui_menu_free(&over->menu);
     tui_field_free(&over->line);
     tui_field_free(&over->note);
+    pattern_free(over->typed);
     vec_free(&over->rows);
     arena_free(over->texts);
     buf_free(&over->text);

@@ -58,6 +58,7 @@ void views_free(struct views *views) {
     tui_bindings_free(&views->bindings);
     buf_free(&views->editing.text);
     buf_free(&views->search);
+    pattern_free(views->pattern);
     tui_canvas_free(views->scratch);
     free(views);
 }

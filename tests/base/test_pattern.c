@@ -57,6 +57,8 @@ static void matches_are_found_one_after_another(void **state) {
     assert_null(pattern_group(pattern, text, 2).at);
     assert_int_equal(pattern_find(pattern, text, text.len, &span), PATTERN_NONE);
     assert_int_equal(pattern_find(pattern, text, text.len + 9, &span), PATTERN_NONE);
+    assert_int_equal(pattern_find(pattern, text, 8, &span), PATTERN_FOUND); /* within a letter */
+    assert_int_equal(span.start, 10);
     pattern_free(pattern);
 }
 
@@ -144,7 +146,9 @@ static void catastrophic_patterns_come_back_with_an_answer(void **state) {
     for (size_t i = 0; i < COUNT_OF(patterns); i++) {
         struct pattern *pattern = pattern_of(patterns[i], PATTERN_ANY_CASE);
         struct pattern_span span;
-        assert_int_not_equal(pattern_find(pattern, line, 0, &span), PATTERN_FOUND);
+        int found = pattern_find(pattern, line, 0, &span);
+        assert_int_not_equal(found, PATTERN_FOUND);
+        assert_int_equal(pattern_is_costly(pattern), found == PATTERN_COSTLY);
         assert_false(pattern_matches(pattern, line));
         pattern_free(pattern);
         assert_false(matches(patterns[i], PATTERN_ONCE, line));

@@ -19,6 +19,7 @@ struct device {
     enum tune_level level; /* the least that shows */
     int phase;             /* 0: all; else index into the known phases */
     int tab, tab_now;      /* attempt whose lines the screen shows; -1: all */
+    struct filter filter;
 };
 
 static struct device *own(const struct views *views) {
@@ -129,7 +130,7 @@ static void log_filter(struct views *views) {
     for (size_t i = first; i < state->logs.len; i++) {
         const struct tune_log *log = &state->logs.at[i];
         if (log->level >= device->level && (!phase || strcmp(phase, log->phase) == 0) &&
-            (tab < 0 || log->attempt == tab))
+            (tab < 0 || log->attempt == tab) && filter_passes(&device->filter, str_of(log->text)))
             *vec_push(&device->rows) = (int)i;
     }
 }
@@ -186,7 +187,7 @@ void log_draw(struct views *views, struct tui_area area, struct tui_list *list) 
     tui_list_fit(list, (int)own(views)->rows.len, area.rows);
     if (list->count == 0)
         tui_say(tui_ink(area, TUI_DIM), 1, 2, "%s",
-                views->state->logs.len ? "nothing passes the filter; f and F change it"
+                views->state->logs.len ? "nothing passes the filter; f, F and :filter change it"
                                        : "nothing ran yet");
     for (int row = 0; row < area.rows && list->top + row < list->count; row++) {
         const struct tune_log *log = log_at(views, list->top + row);
@@ -225,6 +226,8 @@ void pane_device_note(const struct views *views, struct buf *note) {
     buf_printf(note, "%s", views->state->target ? views->state->target : "");
     if (phase)
         buf_printf(note, "  only %s", phase);
+    if (own(views)->filter.pattern)
+        buf_printf(note, "  :filter %s", own(views)->filter.text.at);
     if (own(views)->level > TUNE_LEVEL_INFO)
         buf_printf(note, "  %s", tune_level_word(own(views)->level));
     if (!workbench_of(views)->panes[PANE_DEVICE].follow && own(views)->rows.len)
@@ -261,6 +264,8 @@ static void draw_log(struct views *views, struct tui_area area) {
     buf_printf(&note, "%s, %s and above%s", phase ? phase : "all phases",
                tune_level_word(own(views)->level),
                own(views)->list.follow ? ", follows the end" : "");
+    if (own(views)->filter.pattern)
+        buf_printf(&note, ", only '%s'", own(views)->filter.text.at);
     struct tui_area inside = tui_frame(area, true, "log", note.at);
     buf_free(&note);
     int ids[MAX_TABS], count = tabs_of(views, ids);
@@ -330,9 +335,15 @@ static void device_enter(struct views *views, struct views_request *request) {
     log_open(views, own(views)->list.cursor);
 }
 
+struct filter *log_filter_by(struct views *views) {
+    own(views)->seq = -1;
+    return &own(views)->filter;
+}
+
 /* Level and phase stay as a person set them. */
 static void device_forget(struct views *views) {
     struct device *device = own(views);
+    filter_free(&device->filter);
     vec_free(&device->rows);
     device->seq = -1;
     device->tab = device->tab_now = -1;
@@ -357,9 +368,9 @@ const struct screen device_screen = {
     .command = {"device", "", "screen 4: the whole log", WHERE_TUNING, PLACE_OPEN, TUNE_ACTIONS,
                 NULL, NULL, NULL},
     .key = "4",
-    .takes = "approve filter filter-level",
+    .takes = "approve filter filter-phase filter-level",
     .keys = "Tab next-tab\nS-Tab previous-tab\nn next-match\nN previous-match\n"
-            "f filter\nF filter-level\n",
+            "f filter-phase\nF filter-level\n",
     .commands = commands,
     .n_commands = COUNT_OF(commands),
     .size = sizeof(struct device),
@@ -369,5 +380,6 @@ const struct screen device_screen = {
     .list = device_list,
     .moved = device_moved,
     .line_of = log_line,
+    .filter = log_filter_by,
     .enter = device_enter,
 };

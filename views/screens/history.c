@@ -15,6 +15,7 @@ struct history {
     VEC(uint8_t) depth;
     int64_t seq;
     bool by_latency;
+    struct filter filter;
 };
 
 static struct history *own(const struct views *views) {
@@ -109,6 +110,33 @@ static void sort_by_latency(const struct tune_state *state, int *rows, size_t co
     free(all);
 }
 
+/* What a filter looks at: "#12 keep a plan", "import an agent's plan". */
+static bool row_passes(const struct views *views, int id) {
+    const struct tune_state *state = views->state;
+    const struct tune_attempt *attempt = tune_state_attempt(state, id);
+    struct buf text = {0};
+    if (attempt)
+        buf_printf(&text, "#%d %s %s", id, id ? tune_status_word(attempt->status) : "seed",
+                   title_of(attempt));
+    else if (id <= -2 && state->imports.at[IMPORT_ROW(id)].title)
+        buf_printf(&text, "import %s", state->imports.at[IMPORT_ROW(id)].title);
+    bool passes = filter_passes(&own(views)->filter, buf_str(&text));
+    buf_free(&text);
+    return passes;
+}
+
+static void history_filter(struct views *views) {
+    struct history *history = own(views);
+    size_t kept = 0;
+    for (size_t i = 0; i < history->rows.len; i++) {
+        if (!row_passes(views, history->rows.at[i]))
+            continue;
+        history->rows.at[kept] = history->rows.at[i];
+        history->depth.at[kept++] = history->depth.at[i];
+    }
+    history->rows.len = history->depth.len = kept;
+}
+
 static void history_order(struct views *views) {
     struct tune_state const *state = views->state;
     struct history *history = own(views);
@@ -124,6 +152,8 @@ static void history_order(struct views *views) {
     }
     for (size_t i = 0; i < state->imports.len; i++)
         push(views, IMPORT_ROW((int)i), 0);
+    if (history->filter.pattern)
+        history_filter(views);
     for (size_t i = 0; i < history->rows.len; i++)
         if (history->rows.at[i] == here)
             history->list.cursor = (int)i;
@@ -362,8 +392,11 @@ static void history_draw(struct views *views, struct tui_area body) {
     int detail = body.rows < 18 ? 0 : lanes_may(views) ? 8 : 7;
     history_order(views);
     struct tui_rect table = {0, 0, body.rows - detail, body.cols};
+    char title[80] = "attempts";
+    if (history->filter.pattern)
+        snprintf(title, sizeof title, "attempts  :filter %.40s", history->filter.text.at);
     struct tui_area inside =
-        tui_frame(tui_area_part(body, table), true, "attempts",
+        tui_frame(tui_area_part(body, table), true, title,
                   lanes_may(views) ? "• beam  C compiles  R right  E credible  "
                                      "F faster"
                                    : "C compiles  R right  E credible  F faster");
@@ -372,7 +405,9 @@ static void history_draw(struct views *views, struct tui_area body) {
         tui_area_part(inside, (struct tui_rect){1, 0, inside.rows - 1, inside.cols});
     rows_draw(views, list, &history->list, (int)history->rows.len, draw_row);
     if (history->rows.len == 0)
-        tui_say(tui_ink(list, TUI_DIM), 1, 2, "no attempts yet; s starts the loop");
+        tui_say(tui_ink(list, TUI_DIM), 1, 2, "%s",
+                history->filter.pattern ? "nothing passes the filter; :filter alone shows all"
+                                        : "no attempts yet; s starts the loop");
     if (detail)
         draw_below(views, tui_area_part(
                               body, (struct tui_rect){body.rows - detail, 0, detail, body.cols}));
@@ -441,8 +476,14 @@ static struct tui_list *history_list(struct views *views) {
     return &own(views)->list;
 }
 
+static struct filter *history_filter_by(struct views *views) {
+    own(views)->seq = -1;
+    return &own(views)->filter;
+}
+
 static void history_forget(struct views *views) {
     struct history *history = own(views);
+    filter_free(&history->filter);
     vec_free(&history->rows);
     vec_free(&history->depth);
     history->list = (struct tui_list){0};
@@ -466,7 +507,7 @@ const struct screen history_screen = {
     .command = {"history", "", "screen 7: every attempt, and going back to one", WHERE_TUNING,
                 PLACE_OPEN, NONE, NULL, NULL, NULL},
     .key = "7",
-    .takes = "approve",
+    .takes = "approve filter",
     .keys = "Space mark\nc compare\no order\nv view\nn next-match\nN previous-match\n",
     .commands = commands,
     .n_commands = COUNT_OF(commands),
@@ -477,6 +518,7 @@ const struct screen history_screen = {
     .above = draw_sparkline,
     .list = history_list,
     .line_of = history_line,
+    .filter = history_filter_by,
     .enter = history_enter,
     .attempt = history_attempt,
 };

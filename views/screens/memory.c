@@ -36,6 +36,7 @@ static void draw_experience(struct views *views, struct tui_area area, int row, 
     }
     tui_put_short(here ? area : tui_ink(area, TUI_DIM), row,
                   (struct tui_rect){0, 20, 1, right - 20}, str_of(item->title));
+    find_mark(views, area, row, 20, str_of(item->title));
 }
 
 static void applies_print(const struct tune_state *state, const struct tune_experience *item,
@@ -234,7 +235,7 @@ const struct screen memory_screen = {
                 PLACE_OPEN, TUNE_ACTIONS, NULL, NULL, NULL},
     .key = "8",
     .keys = "a memory-approve\nA memory-approve-all\ne edit\nx memory-expire\n"
-            "D memory-delete\n",
+            "D memory-delete\nn next-match\nN previous-match\n",
     .commands = commands,
     .n_commands = COUNT_OF(commands),
     .own_first = true,

@@ -36,6 +36,7 @@ static void draw_note(struct views *views, struct tui_area area, int row, int in
             categories[note->category].glyph, tune_category_word(note->category));
     tui_say(ink, row, 31, "%s", held_word(note->held));
     tui_put_short(ink, row, (struct tui_rect){0, 40, 1, area.cols - 42}, str_of(note->lesson));
+    find_mark(views, area, row, 40, str_of(note->lesson));
     if (note->dropped)
         tui_say_right(tui_ink(area, TUI_WARN), row, area.cols - 1, " dropped");
 }
@@ -140,7 +141,7 @@ const struct screen notes_screen = {
                 NULL, NULL, NULL},
     .key = "6",
     .takes = "approve",
-    .keys = "e edit\np pin\nx drop\nTab scores\n",
+    .keys = "e edit\np pin\nx drop\nTab scores\nn next-match\nN previous-match\n",
     .commands = commands,
     .n_commands = COUNT_OF(commands),
     .own_first = true,

@@ -222,6 +222,9 @@ static void draw_hot(struct views *views, struct tui_area area,
     struct tui_list *list = &profile->list;
     tui_list_fit(list, (int)count, area.rows);
     source_set(&profile->source, attempt->source);
+    profile->hot.len = 0;
+    for (size_t i = 0; i < count; i++)
+        *vec_push(&profile->hot) = hot[i]->line;
     for (int row = 0; row < area.rows && list->top + row < list->count; row++) {
         const struct tune_line_cost *cost = hot[list->top + row];
         tui_say_right(tui_ink(area, TUI_LINE_NUMBER), row, 5, "%d", cost->line);
@@ -231,6 +234,8 @@ static void draw_hot(struct views *views, struct tui_area area,
         struct str text = str_trim(source_line(&profile->source, cost->line));
         source_draw_line(tui_area_part(area, (struct tui_rect){row, 34, 1, area.cols - 34}), 0,
                          views->shift, text, 0);
+        find_mark(views, tui_area_part(area, (struct tui_rect){row, 34, 1, area.cols - 34}), 0,
+                  -views->shift, text);
         if (list->top + row != list->cursor)
             continue;
         profile->line = cost->line;
@@ -414,6 +419,13 @@ static bool profile_moving(const struct views *views) {
     return profile_of(views)->timeline.text != NULL;
 }
 
+/* A line of the source; the other parts of the screen have no text of their own. */
+static struct str profile_line(const void *data, int row) {
+    const struct profile *profile = profile_of(data);
+    bool there = profile->part == PROFILE_LINES && row >= 0 && (size_t)row < profile->hot.len;
+    return there ? str_trim(source_line(&profile->source, profile->hot.at[row])) : STR("");
+}
+
 static struct tui_list *profile_list(struct views *views) {
     return &profile_of(views)->list;
 }
@@ -424,6 +436,7 @@ static void profile_forget(struct views *views) {
     source_free(&profile->source);
     profile_timeline_free(&profile->timeline);
     profile->list = (struct tui_list){0};
+    vec_free(&profile->hot);
     profile->line = 0;
 }
 
@@ -444,7 +457,7 @@ const struct screen profile_screen = {
                 PLACE_OPEN, NONE, NULL, NULL, NULL},
     .key = "5",
     .takes = "approve",
-    .keys = "t timeline\n+ zoom-in\n= zoom-in\n- zoom-out\n",
+    .keys = "t timeline\n+ zoom-in\n= zoom-in\n- zoom-out\nn next-match\nN previous-match\n",
     .commands = commands,
     .n_commands = COUNT_OF(commands),
     .size = sizeof(struct profile),
@@ -452,6 +465,7 @@ const struct screen profile_screen = {
     .draw = profile_draw,
     .moving = profile_moving,
     .list = profile_list,
+    .line_of = profile_line,
     .sideways = profile_sideways,
     .enter = profile_enter,
 };

@@ -39,6 +39,7 @@ struct profile {
     struct source source; /* of the attempt that is drawn */
     int line, attempt;    /* under the cursor; line 0: none */
     struct timeline timeline;
+    VEC(int) hot; /* lines of the source in the order of the list */
 };
 struct profile *profile_of(const struct views *views);
 

@@ -14,6 +14,7 @@ struct setting {
 struct settings {
     struct tui_list list;
     VEC(struct setting) rows;
+    struct buf searched; /* the row that a search looks at */
 };
 
 static struct settings *own(const struct views *views) {
@@ -239,6 +240,8 @@ static void draw_setting(struct views *views, struct tui_area area, int row, int
     tui_say(tui_ink(area, TUI_DIM), row, 1, "%s", setting->name);
     tui_put_short(tui_ink(area, TUI_STRONG), row, (struct tui_rect){0, 18, 1, from - 20},
                   str_of(setting->value));
+    find_mark(views, area, row, 1, str_of(setting->name));
+    find_mark(views, area, row, 18, str_of(setting->value));
     tui_put_short(tui_ink(area, TUI_DIM), row, (struct tui_rect){0, from, 1, area.cols - from - 1},
                   str_of(setting->origin));
 }
@@ -284,7 +287,19 @@ static struct tui_list *settings_list(struct views *views) {
     return &own(views)->list;
 }
 
+/* What a search looks through: name and value. */
+static struct str settings_line(const void *data, int row) {
+    struct settings *settings = own(data);
+    if (row < 0 || (size_t)row >= settings->rows.len)
+        return STR("");
+    buf_clear(&settings->searched);
+    buf_printf(&settings->searched, "%s %s", settings->rows.at[row].name,
+               settings->rows.at[row].value);
+    return buf_str(&settings->searched);
+}
+
 static void settings_forget(struct views *views) {
+    buf_free(&own(views)->searched);
     vec_free(&own(views)->rows);
     own(views)->list = (struct tui_list){0};
 }
@@ -296,9 +311,11 @@ const struct screen settings_screen = {
                 TUNE_ACTIONS, NULL, NULL, NULL},
     .key = "0",
     .takes = "approve",
+    .keys = "n next-match\nN previous-match\n",
     .size = sizeof(struct settings),
     .forget = settings_forget,
     .draw = settings_draw,
     .list = settings_list,
+    .line_of = settings_line,
     .enter = settings_enter,
 };

@@ -19,6 +19,7 @@ static void draw_recent(struct views *views, struct tui_area area, int row, int 
     tui_say(tui_ink(area, item->used_ms ? TUI_ACTIVE : TUI_DIM), row, 1, "%s",
             item->used_ms ? "●" : "○");
     tui_put_short(name, row, (struct tui_rect){0, 3, 1, about - 5}, str_of(item->task));
+    find_mark(views, area, row, 3, str_of(item->task));
     const char *text = item->is_gone ? "its files are gone"
                        : item->about ? item->about
                                      : item->path;
@@ -86,6 +87,12 @@ static struct tui_list *start_list(struct views *views) {
     return &own(views)->list;
 }
 
+static struct str start_line(const void *data, int row) {
+    const struct views *views = data;
+    bool there = row >= 0 && (size_t)row < views->model.n_recent;
+    return str_of(there ? views->model.recent[row].task : "");
+}
+
 const struct screen start_screen = {
     .name = "start",
     .about = "recent sessions and seeds",
@@ -95,5 +102,7 @@ const struct screen start_screen = {
     .draws_all = true,
     .draw = start_draw,
     .list = start_list,
+    .line_of = start_line,
+    .keys = "n next-match\nN previous-match\n",
     .enter = start_enter,
 };

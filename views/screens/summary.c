@@ -256,7 +256,8 @@ static void collect(struct views *views) {
 
 /* ---- drawing -------------------------------------------------------------------------------- */
 
-static void draw_rung(struct tui_area area, int line, const struct summary_row *row) {
+static void draw_rung(struct views *views, struct tui_area area, int line,
+                      const struct summary_row *row) {
     tui_say(tui_ink(area, TUI_STRONG), line, AT_TEXT, "#%d", row->attempt);
     tui_say_right(area, line, AT_US, "%s", show_latency(row->us).text);
     struct tui_rect bar = {line, AT_BAR, 1, BAR};
@@ -268,6 +269,7 @@ static void draw_rung(struct tui_area area, int line, const struct summary_row *
     col = MAX_OF(col, AT_TITLE);
     tui_put_short(area, line, (struct tui_rect){0, col, 1, area.cols - col - 1},
                   str_of(row->title));
+    find_mark(views, area, line, col, str_of(row->title));
 }
 
 static void draw_cells(struct tui_area area, int line, const struct summary_row *row) {
@@ -284,12 +286,14 @@ static void draw_row(struct views *views, struct tui_area area, int line, int in
     const struct summary_row *row = &own(views)->rows.at[index];
     tui_say(tui_ink(area, TUI_TITLE), line, 1, "%s", row->head);
     if (row->ratio)
-        draw_rung(area, line, row);
+        draw_rung(views, area, line, row);
     else if (row->cells[0])
         draw_cells(area, line, row);
     else
         tui_put_short(tui_ink(area, row->ink), line,
                       (struct tui_rect){0, AT_TEXT, 1, area.cols - AT_TEXT - 1}, str_of(row->text));
+    if (!row->ratio && !row->cells[0])
+        find_mark(views, area, line, AT_TEXT, str_of(row->text));
 }
 
 static const struct summary_row *row_here(const struct views *views) {
@@ -367,6 +371,7 @@ const struct screen summary_screen = {
                 "what came of it: best, ladder, what failed, what was learnt, what it cost",
                 WHERE_TUNING, PLACE_OPEN, TUNE_ACTIONS, NULL, NULL, NULL},
     .key = "b",
+    .keys = "n next-match\nN previous-match\n",
     .size = sizeof(struct summary),
     .forget = summary_forget,
     .draw = summary_draw,

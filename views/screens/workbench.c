@@ -334,7 +334,7 @@ static const struct command commands[] = {
 };
 
 static const char keys[] = "e edit\nn another\nw write\nh hunks\nSpace take\nd side-by-side\n"
-                           "f filter\nF filter-level\nP plans\no overrule\nm measure\n"
+                           "f filter-phase\nF filter-level\nP plans\no overrule\nm measure\n"
                            "S send\ni answer\np answer-here\nc next-call\nC previous-call\n"
                            "Tab next-pane\nS-Tab previous-pane\n[ previous-step\n] next-step\n"
                            "z zoom\n";
@@ -346,7 +346,7 @@ const struct screen workbench_screen = {
                 WHERE_TUNING, PLACE_OPEN, NONE, NULL, NULL, NULL},
     .key = "1",
     .takes = "approve reject another next-lane previous-lane next-open-lane send answer "
-             "answer-here side-by-side filter filter-level",
+             "answer-here side-by-side filter filter-phase filter-level",
     .keys = keys,
     .commands = commands,
     .n_commands = COUNT_OF(commands),
@@ -359,6 +359,7 @@ const struct screen workbench_screen = {
     .list = workbench_list,
     .moved = workbench_moved,
     .line_of = workbench_line,
+    .filter = log_filter_by,
     .move = workbench_move,
     .back = workbench_back,
     .click = workbench_click,

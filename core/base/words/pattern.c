@@ -23,6 +23,7 @@ struct pattern {
     pcre2_match_context *limits;
     pcre2_match_data *found;
     pcre2_jit_stack *stack;
+    bool costly; /* a search of it was */
 };
 
 /* Memory that never runs out, as everywhere in hone; searches are limited by MAX_KIB before. */
@@ -143,17 +144,26 @@ size_t pattern_groups(const struct pattern *pattern) {
 
 enum pattern_answer pattern_find(struct pattern *pattern, struct str text, size_t from,
                                  struct pattern_span *span) {
+    while (from < text.len && ((unsigned char)text.at[from] & 0xc0) == 0x80) /* within a letter */
+        from++;
     if (from > text.len)
         return PATTERN_NONE;
     PCRE2_SPTR at = (PCRE2_SPTR)(text.at ? text.at : "");
     int found = pcre2_match(pattern->code, at, text.len, from, 0, pattern->found, pattern->limits);
+    bool costly = found == PCRE2_ERROR_MATCHLIMIT || found == PCRE2_ERROR_DEPTHLIMIT ||
+                  found == PCRE2_ERROR_HEAPLIMIT || found == PCRE2_ERROR_JIT_STACKLIMIT;
+    pattern->costly |= costly;
     if (found < 0)
-        return found == PCRE2_ERROR_NOMATCH ? PATTERN_NONE : PATTERN_COSTLY;
+        return costly ? PATTERN_COSTLY : PATTERN_NONE;
     const size_t *places = pcre2_get_ovector_pointer(pattern->found);
     *span = (struct pattern_span){places[0], places[1]};
     if (span->end < span->start) /* \K in a lookahead moves the start behind the end */
         span->end = span->start;
     return PATTERN_FOUND;
+}
+
+bool pattern_is_costly(const struct pattern *pattern) {
+    return pattern->costly;
 }
 
 bool pattern_matches(struct pattern *pattern, struct str text) {

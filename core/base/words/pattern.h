@@ -41,6 +41,8 @@ size_t pattern_groups(const struct pattern *pattern);
  */
 enum pattern_answer pattern_find(struct pattern *pattern, struct str text, size_t from,
                                  struct pattern_span *span);
+/* Whether a search of it was too costly, ever: who searches many texts stops then. */
+bool pattern_is_costly(const struct pattern *pattern);
 /* Whether it matches anywhere; a text that is too costly does not. */
 bool pattern_matches(struct pattern *pattern, struct str text);
 /* What a group matched in the text that was searched last; at == NULL where it took no part. */
