@@ -42,7 +42,7 @@ static void show_echo(struct ask *ask) {
     (void)ignored;
 }
 
-void ask_forget(struct ask *ask) {
+static void ask_forget(struct ask *ask) {
     loop_watch_stop(ask->watch);
     loop_timer_stop(ask->decline);
     ask->watch = NULL;

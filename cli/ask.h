@@ -17,8 +17,6 @@ void ask_free(struct ask *ask);
 /* Shows the question on /dev/tty, a secret one without echo. `otherwise` says what to do where
  * there is no terminal. An open question is replaced. */
 void ask_put(struct ask *ask, const char *text, bool secret, const char *otherwise);
-/* Nobody needs the answer any more. */
-void ask_forget(struct ask *ask);
 bool ask_is_open(const struct ask *ask);
 
 /* Follows the question of a place: shows a new one, forgets one that went. NULL: none. */

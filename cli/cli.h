@@ -66,8 +66,6 @@ int cli_wrong_usage(const struct cli *cli, const char *format, ...) CC_PRINTF(2,
 
 void cli_print_help(const struct cli_command *command, struct buf *out); /* NULL: all of hone */
 void cli_print_man(struct buf *out);
-/* False when hone knows no completion for that shell. */
-bool cli_print_completion(const char *shell, struct buf *out);
 void cli_print_version(struct buf *out);
 
 /* ---- the commands of this folder ------------------------------------------------------------ */

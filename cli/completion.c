@@ -149,7 +149,7 @@ static void print_fish(struct buf *out) {
                   "complete -c hone -n __fish_use_subcommand -l version -d 'Show the version'\n");
 }
 
-bool cli_print_completion(const char *shell, struct buf *out) {
+static bool cli_print_completion(const char *shell, struct buf *out) {
     static const struct {
         const char *name;
         void (*print)(struct buf *out);

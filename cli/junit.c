@@ -43,7 +43,8 @@ void junit_add(struct junit *junit, const char *name, enum junit_outcome outcome
     buf_puts(out, "/>\n    </testcase>\n");
 }
 
-void junit_property(struct junit *junit, const char *name, const char *value) {
+/* A number or a word that belongs to all cases: "latency_us", "1281.2". */
+static void junit_property(struct junit *junit, const char *name, const char *value) {
     buf_puts(&junit->properties, "      <property");
     add_attribute(&junit->properties, "name", name);
     add_attribute(&junit->properties, "value", value);

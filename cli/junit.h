@@ -18,8 +18,6 @@ struct junit {
 
 /* `why` is one sentence, "" or NULL where there is nothing to say. Texts are copied. */
 void junit_add(struct junit *junit, const char *name, enum junit_outcome outcome, const char *why);
-/* A number or a word that belongs to all cases: "latency_us", "1281.2". */
-void junit_property(struct junit *junit, const char *name, const char *value);
 /* Writes the file whole; false and *err (environment) when it cannot be written. */
 bool junit_write(const struct junit *junit, const char *file, struct err *err) CC_MUST_USE;
 void junit_fini(struct junit *junit);

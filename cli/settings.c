@@ -94,7 +94,7 @@ static void heading_of(const char *section, char out[48]) {
              named ? " NAME" : "");
 }
 
-void settings_print_markdown(struct buf *out) {
+static void settings_print_markdown(struct buf *out) {
     for (size_t i = 0; i < config_row_count; i++) {
         const struct config_row *row = &config_rows[i];
         char heading[48];

@@ -3,6 +3,8 @@
  * piece, whoever draws it. It knows no terminal: tui/term shows a canvas, tests print it. */
 #include "tui/canvas.h"
 
+static void tui_canvas_clear(struct tui_canvas *canvas);
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -51,7 +53,7 @@ void tui_canvas_resize(struct tui_canvas *canvas, int rows, int cols) {
     tui_canvas_clear(canvas);
 }
 
-void tui_canvas_clear(struct tui_canvas *canvas) {
+static void tui_canvas_clear(struct tui_canvas *canvas) {
     const struct tui_cell blank = {.text = " ", .len = 1, .width = 1};
     size_t count = (size_t)canvas->rows * (size_t)canvas->cols;
     for (size_t i = 0; i < count; i++)
@@ -314,13 +316,6 @@ void tui_lay_paper(struct tui_area area, struct tui_rect rect, enum tui_role pap
     for (int row = 0; row < part.rows; row++)
         for (int col = 0; col < part.cols; col++)
             cell_at(part.canvas, part.row + row, part.col + col)->style.paper = (uint8_t)paper;
-}
-
-void tui_lay_ink(struct tui_area area, struct tui_rect rect, enum tui_role ink) {
-    struct tui_area part = tui_area_part(area, rect);
-    for (int row = 0; row < part.rows; row++)
-        for (int col = 0; col < part.cols; col++)
-            cell_at(part.canvas, part.row + row, part.col + col)->style.ink = (uint8_t)ink;
 }
 
 void tui_cursor(struct tui_area area, int row, int col) {

@@ -27,7 +27,6 @@ struct tui_canvas *tui_canvas_new(int rows, int cols, bool ascii) CC_MUST_USE;
 void tui_canvas_free(struct tui_canvas *canvas);
 /* Sizes outside 1..1000 are moved into it. The contents are blank afterwards. */
 void tui_canvas_resize(struct tui_canvas *canvas, int rows, int cols);
-void tui_canvas_clear(struct tui_canvas *canvas);
 /* The rows as text without trailing blanks; and with `styles` a second part that lists for each
  * row the runs that are not plain: "3: 0-4 title  10-11 good/paper-cursor". */
 void tui_canvas_print(const struct tui_canvas *canvas, bool styles, struct buf *out);
@@ -63,7 +62,6 @@ void tui_clear(struct tui_area area);
 /* Lays a ground under cells that are already drawn. */
 void tui_lay_paper(struct tui_area area, struct tui_rect rect, enum tui_role paper);
 /* Changes the ink of cells that are already drawn. */
-void tui_lay_ink(struct tui_area area, struct tui_rect rect, enum tui_role ink);
 void tui_cursor(struct tui_area area, int row, int col);
 
 /* A frame around the area with a title at the left and a note at the right of its upper edge;

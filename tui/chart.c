@@ -25,7 +25,8 @@ void tui_chart_bar(struct tui_area area, double fraction, enum tui_role role) {
         tui_put(bar, 0, col, str_of(widths[MIN_OF(eighths, 8)]));
 }
 
-const char *tui_chart_level(double fraction) {
+/* One glyph of eight heights: "▁" to "█", " " for 0 and below. */
+static const char *tui_chart_level(double fraction) {
     if (!(fraction > 0))
         return heights[0];
     return heights[1 + (int)within(fraction * 8, 0, 7)];
@@ -60,7 +61,8 @@ void tui_chart_sparkline(struct tui_area area, const double *values, size_t coun
     }
 }
 
-void tui_chart_dot(struct tui_area area, int x, int y) {
+/* Sets one dot of a grid of 2 x 4 dots a cell. */
+static void tui_chart_dot(struct tui_area area, int x, int y) {
     static const uint8_t bits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
     int row = y / 4, col = x / 2;
     if (x < 0 || y < 0 || row >= area.rows || col >= area.cols)

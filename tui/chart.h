@@ -7,8 +7,6 @@
 
 /* A bar over the first row of the area, in eighths of a column; `fraction` is moved into 0..1. */
 void tui_chart_bar(struct tui_area area, double fraction, enum tui_role role);
-/* One glyph of eight heights: "▁" to "█", " " for 0 and below. */
-const char *tui_chart_level(double fraction);
 /* The last values that fit, one a column, scaled between the least and the greatest of them. */
 void tui_chart_sparkline(struct tui_area area, const double *values, size_t count);
 /* A step line of values over the whole width, drawn with dots: the greatest value at the top. The
@@ -46,8 +44,5 @@ struct tui_roofline {
     size_t count;
 };
 void tui_chart_roofline(struct tui_area area, const struct tui_roofline *roof);
-
-/* Sets one dot of a grid of 2 x 4 dots a cell. */
-void tui_chart_dot(struct tui_area area, int x, int y);
 
 #endif

@@ -3,6 +3,8 @@
  * text is for, and where it stands on the screen, is the caller's. */
 #include "tui/field.h"
 
+static void tui_field_insert(struct tui_field *field, struct str text);
+
 #include <stdlib.h>
 
 #define MAX_FIELD 65536
@@ -38,7 +40,7 @@ static void clean(struct buf *out, struct str text, bool many_lines) {
     buf_free(&safe);
 }
 
-void tui_field_insert(struct tui_field *field, struct str text) {
+static void tui_field_insert(struct tui_field *field, struct str text) {
     struct buf more = {0}, all = {0};
     clean(&more, text, field->many_lines);
     if (more.len && field->text.len + more.len <= MAX_FIELD) {

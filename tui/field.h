@@ -16,7 +16,6 @@ struct tui_field {
 };
 void tui_field_free(struct tui_field *field);
 void tui_field_set(struct tui_field *field, struct str text);
-void tui_field_insert(struct tui_field *field, struct str text);
 
 enum tui_answer {
     TUI_ANSWER_OPEN,      /* nothing happened, or the cursor moved */

@@ -355,11 +355,8 @@ struct kernel_shown {
     struct tui_list *list;
     bool cursor; /* shows */
 };
-/* Rows of a source with gutter, cost and colours. */
-void kernel_draw(struct views *views, struct tui_area area, const struct kernel_shown *shown);
 
 /* screens/device.c: the log. Its row opens the line that it speaks of. */
-void log_draw(struct views *views, struct tui_area area, struct tui_list *list);
 struct str log_line(const void *views, int row);
 void log_open(struct views *views, int row);
 void log_filter_phase(struct views *views, struct str args, struct views_request *request);

@@ -16,20 +16,11 @@ static const struct model_api *const apis[] = {
     &model_api_bedrock,   &model_api_command, &model_api_human,
 };
 
-const char *model_api_name(size_t index) {
-    return index < COUNT_OF(apis) ? apis[index]->name : NULL;
-}
-
 const struct model_api *model_api_find(const char *name) {
     for (size_t i = 0; name && i < COUNT_OF(apis); i++)
         if (!strcmp(apis[i]->name, name))
             return apis[i];
     return NULL;
-}
-
-const char *model_api_key_variable(const char *api) {
-    const struct model_api *found = model_api_find(api);
-    return found ? found->key_variable : NULL;
 }
 
 const char *model_call_name(const struct model_call *call) {

@@ -186,8 +186,4 @@ void model_answer(struct model_call *call, struct str text) {
     model_call_end_try(call);
 }
 
-void model_print_conversation(const struct model_request *request, struct buf *out) {
-    print_conversation(request, out);
-}
-
 const struct model_api model_api_human = {.name = "human", .start = human_start};

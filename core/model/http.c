@@ -374,7 +374,7 @@ static int on_timeout(CURLM *multi, long timeout_ms, void *data) {
     return 0;
 }
 
-bool model_http_open(struct model_client *client) {
+static bool model_http_open(struct model_client *client) {
     if (client->multi)
         return true;
     client->multi = curl_multi_init();

@@ -41,7 +41,7 @@ bool model_effort_find(const char *word, enum model_effort *effort);
 /* A model as it is asked. Strings are copied by model_ask. NULL and 0 take the service's
  * default. */
 struct model_endpoint {
-    const char *api;      /* a name of model_api_name() */
+    const char *api;      /* "anthropic", "openai", "responses", "bedrock", "command", "human" */
     const char *base_url; /* "http://localhost:8000/v1" */
     const char *model;    /* as the service calls it */
     struct model_key_source key;
@@ -60,17 +60,11 @@ struct model_endpoint {
     int retries;            /* of a failure that may pass; -1: none, 0: 4 */
     struct model_price price;
 };
-/* Names of the interfaces, in order: "anthropic", "openai", "responses", "bedrock", "command",
- * "human"; NULL past the last. */
-const char *model_api_name(size_t index);
-/* Environment variable an interface's key is looked up in by default; NULL: it needs none. */
-const char *model_api_key_variable(const char *api);
 
 /* A service by its usual name ("anthropic", "openai", "bedrock", "ollama", "vllm", "llama.cpp",
  * "litellm"): fills api, base_url and key of *endpoint, which keep pointing at constants. False for
  * a name nobody knows. */
 bool model_service_find(const char *name, struct model_endpoint *endpoint);
-const char *model_service_name(size_t index);
 
 /* What is known of a model's price: "claude-opus-4-5", also as
  * "us.anthropic.claude-opus-4-5-20251101-v1:0" and "anthropic/claude-opus-4-5", but never by
@@ -185,8 +179,6 @@ void model_answer(struct model_call *call, struct str text);
 /* Where a key comes from, and where the model is asked, in words without secrets. */
 void model_key_print(const struct model_endpoint *endpoint, struct buf *out);
 void model_address_print(const struct model_endpoint *endpoint, struct buf *out);
-/* A conversation as one text, as commands and persons get it. */
-void model_print_conversation(const struct model_request *request, struct buf *out);
 
 /* After an answer that was cut: changes *endpoint so that the question is not the same again, to
  * twice the tokens of an answer up to `most` (0: MODEL_MOST_TOKENS), else to less thinking. `what`,

@@ -161,7 +161,6 @@ void model_stream_free(struct model_stream *stream);
 /* http.c */
 void model_http_start(struct model_call *call, struct model_post *post); /* takes the post */
 void model_http_stop(struct model_call *call);
-bool model_http_open(struct model_client *client);
 void model_http_close(struct model_client *client);
 
 /* trust.c: which key goes to an address. */

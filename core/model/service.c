@@ -22,10 +22,6 @@ static const struct {
     {"human", "human", NULL},
 };
 
-const char *model_service_name(size_t index) {
-    return index < COUNT_OF(services) ? services[index].name : NULL;
-}
-
 bool model_service_find(const char *name, struct model_endpoint *endpoint) {
     for (size_t i = 0; name && i < COUNT_OF(services); i++) {
         if (strcmp(services[i].name, name) != 0)

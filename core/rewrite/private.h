@@ -288,9 +288,6 @@ const char *rewrite_fresh_name(const struct rewrite_model *model, const char *st
  * `hint` (NULL: none), else digits. */
 const char *rewrite_number(const struct rewrite_model *model, int64_t value,
                            const struct nki_node *hint);
-/* The same, or a multiple of such a constant: "8 * TILE_M". */
-const char *rewrite_multiple(const struct rewrite_model *model, int64_t value,
-                             const struct nki_node *hint);
 /* What a loop covers in pieces of `size`: the name its count divides, or digits. */
 const char *rewrite_total(const struct rewrite_model *model, const struct rewrite_loop *loop,
                           int64_t size, const struct nki_node *hint);
@@ -352,9 +349,6 @@ const char *rewrite_preload_insert(const struct rewrite_model *model,
 /* The view of the piece that belongs to this step of the loops, of a storage called `name`. */
 const char *rewrite_preload_view(const struct rewrite_model *model,
                                  const struct rewrite_preload *preload, const char *name);
-/* Whether the loop's variable can get a second loop in front of loop `before`: nothing else uses
- * it. */
-bool rewrite_var_is_free(const struct rewrite_model *model, struct str var);
 
 /* ---- the menu ------------------------------------------------------------------------------- */
 
@@ -369,7 +363,6 @@ struct rewrite_row {
     const char *strategy; /* its entry in prompts/menu.md; NULL: the id */
 };
 const struct rewrite_row *rewrite_menu(size_t *count);
-const struct rewrite_row *rewrite_row_find(struct str id);
 
 /* One edit that could be made. Texts live in the model's arena. */
 struct rewrite_site {

@@ -25,7 +25,7 @@ const struct rewrite_row *rewrite_menu(size_t *count) {
     return rows;
 }
 
-const struct rewrite_row *rewrite_row_find(struct str id) {
+static const struct rewrite_row *rewrite_row_find(struct str id) {
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         if (str_is(id, rows[i].id))
             return &rows[i];

@@ -5,7 +5,9 @@
 
 #include <limits.h>
 
-bool rewrite_var_is_free(const struct rewrite_model *model, struct str var) {
+/* Whether the loop's variable can get a second loop in front of loop `before`: nothing else uses
+ * it. */
+static bool rewrite_var_is_free(const struct rewrite_model *model, struct str var) {
     const struct rewrite_name *name = rewrite_name_of(model, var);
     for (size_t i = 0; name && i < name->accesses.len; i++) {
         const struct rewrite_access *access = &name->accesses.at[i];

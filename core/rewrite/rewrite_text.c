@@ -73,8 +73,9 @@ const char *rewrite_number(const struct rewrite_model *model, int64_t value,
     return rewrite_text(model, name);
 }
 
-const char *rewrite_multiple(const struct rewrite_model *model, int64_t value,
-                             const struct nki_node *hint) {
+/* The same, or a multiple of such a constant: "8 * TILE_M". */
+static const char *rewrite_multiple(const struct rewrite_model *model, int64_t value,
+                                    const struct nki_node *hint) {
     int64_t quotient = 1;
     struct nki_node *name = hint && value > 1 ? number_name(model, value, hint, &quotient) : NULL;
     if (!name || quotient == 1)

@@ -114,16 +114,6 @@ void events_phase(const char *name, double seconds) {
     events_write(&(struct runner_event){.kind = RUNNER_PHASE, .name = name, .seconds = seconds});
 }
 
-void events_log(enum diag_severity severity, const char *format, ...) {
-    struct buf text = {0};
-    va_list args;
-    va_start(args, format);
-    buf_vprintf(&text, format, args);
-    va_end(args);
-    events_write(&(struct runner_event){.kind = RUNNER_LOG, .severity = severity, .text = text.at});
-    buf_free(&text);
-}
-
 void events_metric(const char *name, double value, const char *unit) {
     events_write(
         &(struct runner_event){.kind = RUNNER_METRIC, .name = name, .value = value, .unit = unit});

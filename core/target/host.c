@@ -177,7 +177,8 @@ static void on_breaking(void *data) {
     went(host, &why, why.kind != ERR_NONE && host->failure.kind != ERR_NONE);
 }
 
-void host_break(struct host *host, const struct err *why) {
+/* The connection is of no use (it hangs): ended on the next turn of the loop, as if it was lost. */
+static void host_break(struct host *host, const struct err *why) {
     if (host->breaking || !host->transport)
         return;
     host->breaking_why = *why;
@@ -385,14 +386,6 @@ void host_retry(struct host *host) {
     host->retry = NULL;
     host->tries = 0;
     connect_now(host);
-}
-
-struct loop *host_loop(const struct host *host) {
-    return host->loop;
-}
-
-const char *host_name(const struct host *host) {
-    return host->spec.name;
 }
 
 char *host_path(const struct host *host, struct arena *arena, const char *below) {

@@ -42,8 +42,6 @@ void host_retry(struct host *host);
 struct transport *host_transport_open(const struct host *host, struct loop *loop,
                                       const struct transport_callbacks *callbacks,
                                       struct err *err) CC_MUST_USE;
-struct loop *host_loop(const struct host *host);
-const char *host_name(const struct host *host);
 /* What the board says behind "connected" of a host whose kind has `on_look`; "": nothing. */
 void host_note(struct host *host, const char *text);
 /* A path below `.hone` there: ".hone/jobs/5f0c"; lives in the arena of the caller. */
@@ -154,9 +152,7 @@ struct host_job *host_job_open(struct host *host, const struct runner_job *job,
 void host_job_cancel(struct host_job *job); /* on_done comes soon, whatever the host does */
 void host_job_drop(struct host_job *job);   /* frees it; the job goes on there */
 void host_job_look(const struct host_job *job, struct target_entry *entry);
-const char *host_job_id(const struct host_job *job);
 const char *host_job_folder(const struct host_job *job); /* ".hone/jobs/5f0c..." */
-struct host *host_job_host(const struct host_job *job);
 /* The runner said all it had to say: what is left is to fetch its artefacts. */
 bool host_job_has_result(const struct host_job *job);
 /* The place of the kind's own, cleared memory of `size` bytes that lives as long as the job. */

@@ -558,20 +558,12 @@ struct host_job *host_job_open(struct host *host, const struct runner_job *job,
     return made;
 }
 
-const char *host_job_id(const struct host_job *job) {
-    return job->id;
-}
-
 const char *host_job_folder(const struct host_job *job) {
     return job->folder;
 }
 
 bool host_job_has_result(const struct host_job *job) {
     return job->stage >= JOB_FETCHING;
-}
-
-struct host *host_job_host(const struct host_job *job) {
-    return job->host;
 }
 
 void *host_job_own(struct host_job *job, size_t size) {

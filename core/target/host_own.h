@@ -41,8 +41,6 @@ struct host {
     char note[300];   /* what is worth saying while all is well: "no Neuron SDK" */
 };
 
-/* The connection is of no use (it hangs): ended on the next turn of the loop, as if it was lost. */
-void host_break(struct host *host, const struct err *why);
 /* Gives up until somebody changes something; takes effect on the next turn too. */
 void host_fail(struct host *host, const struct err *why);
 /* Everything is in place. */

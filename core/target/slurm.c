@@ -14,10 +14,6 @@
 
 /* ------------------------------------------------------------------------------------ settings */
 
-const char *slurm_setting(const struct slurm_cluster *cluster, const char *key) {
-    return host_setting(cluster->host, key);
-}
-
 static const char *section_of(const char *name, char *to, size_t size) {
     snprintf(to, size, "cluster %s", name);
     return to;

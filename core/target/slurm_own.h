@@ -81,7 +81,6 @@ void slurm_submit_free(struct slurm_submit *submit);
 /* slurm.c: argv of a call of slurm.sh; `rest` ends with NULL. Lives in the arena. */
 const char *const *slurm_script(const struct slurm_cluster *cluster, struct arena *arena,
                                 const char *verb, const char *const *rest);
-const char *slurm_setting(const struct slurm_cluster *cluster, const char *key);
 /* Cancels what was handed in for a folder, now or once the cluster can be asked. */
 void slurm_end(struct slurm_cluster *cluster, const char *folder);
 /* The words of a command that failed, without hone's own around them. */

@@ -182,7 +182,7 @@ void log_open(struct views *views, int row) {
         kernel_show(views, log->attempt, log->line);
 }
 
-void log_draw(struct views *views, struct tui_area area, struct tui_list *list) {
+static void log_draw(struct views *views, struct tui_area area, struct tui_list *list) {
     log_filter(views);
     tui_list_fit(list, (int)own(views)->rows.len, area.rows);
     if (list->count == 0)

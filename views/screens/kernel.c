@@ -65,7 +65,9 @@ static void draw_row(struct views *views, struct tui_area area, int row, struct 
     find_mark(views, rest, 0, -views->shift, text);
 }
 
-void kernel_draw(struct views *views, struct tui_area area, const struct kernel_shown *shown) {
+/* Rows of a source with gutter, cost and colours. */
+static void kernel_draw(struct views *views, struct tui_area area,
+                        const struct kernel_shown *shown) {
     const struct tune_attempt *attempt = shown->attempt;
     struct tui_list *list = shown->list;
     double most = 0;

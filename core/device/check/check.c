@@ -84,7 +84,7 @@ enum nki_space check_space(const struct check *c, const struct nki_ap *ap) {
     return c->program->storages.at[ap->storage].space;
 }
 
-bool check_on_chip(const struct check *c, const struct nki_ap *ap) {
+static bool check_on_chip(const struct check *c, const struct nki_ap *ap) {
     return check_space(c, ap) != NKI_HBM;
 }
 

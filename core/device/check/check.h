@@ -36,7 +36,6 @@ enum nki_func check_func(const struct check *c, size_t k);
 int64_t check_enum(const struct check *c, size_t k, int64_t missing);
 const char *check_param(const struct check *c, size_t k); /* "stationary" */
 enum nki_space check_space(const struct check *c, const struct nki_ap *ap);
-bool check_on_chip(const struct check *c, const struct nki_ap *ap);
 
 /* Reports an operand in the wrong memory; false. */
 bool check_refuse_memory(struct check *c, const struct nki_ap *ap, const char *allowed);
@@ -49,7 +48,6 @@ bool check_vector(struct check *c, size_t k, size_t like);  /* (P, 1), or a numb
 bool check_same_dtype(struct check *c, size_t a, size_t b);
 bool check_int_dtype(struct check *c, size_t k);
 bool check_not_both_psum(struct check *c, size_t a, size_t b);
-bool check_sbuf(struct check *c, size_t k);
 bool check_free_range(struct check *c, size_t k, int64_t low, int64_t high);
 bool check_alu(struct check *c, size_t k); /* operator k: the ALU has it here */
 bool check_reduce_op(struct check *c, size_t k);

@@ -74,12 +74,6 @@ bool check_not_both_psum(struct check *c, size_t a, size_t b) {
     return false;
 }
 
-bool check_sbuf(struct check *c, size_t k) {
-    const struct nki_ap *ap = check_tile(c, k);
-    return !ap || check_space(c, ap) == NKI_SBUF ||
-           check_refuse_memory(c, ap, "it must be in SBUF");
-}
-
 bool check_free_range(struct check *c, size_t k, int64_t low, int64_t high) {
     const struct nki_ap *ap = check_tile(c, k);
     if (!ap || (nki_ap_free(ap) >= low && nki_ap_free(ap) <= high))

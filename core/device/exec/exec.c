@@ -121,7 +121,7 @@ bool exec_read_ap(struct exec *x, const struct nki_ap *ap, struct view *view) {
     return resolve(x, ap, ACCESS_READ, view);
 }
 
-bool exec_modify_ap(struct exec *x, const struct nki_ap *ap, struct view *view) {
+static bool exec_modify_ap(struct exec *x, const struct nki_ap *ap, struct view *view) {
     if (!resolve(x, ap, ACCESS_MODIFY, view))
         return false;
     exec_mark_cells(x, view);

@@ -113,7 +113,6 @@ bool exec_write(struct exec *x, size_t k, struct view *view);
 bool exec_target(struct exec *x, size_t k, struct view *view); /* exec_write, PSUM unmarked */
 bool exec_modify(struct exec *x, size_t k, struct view *view);
 bool exec_read_ap(struct exec *x, const struct nki_ap *ap, struct view *view);
-bool exec_modify_ap(struct exec *x, const struct nki_ap *ap, struct view *view);
 /* Gathers the rows that an operand's tile of indices names and makes the view that of the copy;
  * rows out of bounds that may be skipped read as unwritten. Does nothing without such a tile. */
 bool exec_gather_ap(struct exec *x, const struct nki_ap *ap, struct view *view);

@@ -122,7 +122,7 @@ static inline uint8_t encode_e8m0(float value) {
     return (uint8_t)(bits >= 0x7f800000u || rounded >= 0xff ? 0xff : rounded);
 }
 
-float convert_round_tf32(float value) {
+static float convert_round_tf32(float value) {
     uint32_t bits = to_bits(value);
     uint32_t rounded = (bits + 0xfffu + (bits >> 13 & 1)) & ~0x1fffu;
     return from_bits((bits & 0x7fffffffu) >= 0x7f800000u ? bits : rounded);

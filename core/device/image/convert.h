@@ -22,6 +22,5 @@ void convert_copy(size_t size, const void *from, int64_t from_stride, void *to, 
                   size_t n);
 /* What unwritten memory reads as: NaN in floats, 4 in integers. */
 void convert_fill_unwritten(enum dtype dtype, void *to, size_t bytes);
-float convert_round_tf32(float value);
 
 #endif

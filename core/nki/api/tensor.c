@@ -170,7 +170,7 @@ bool tensor_same_shape(const struct tensor *a, const struct tensor *b) {
     return true;
 }
 
-void tensor_print_shape(const struct tensor *tensor, struct buf *out) {
+static void tensor_print_shape(const struct tensor *tensor, struct buf *out) {
     buf_putc(out, '(');
     for (int d = 0; d < tensor->n_dims; d++)
         buf_printf(out, "%s%lld", d ? ", " : "", (long long)tensor->dim[d].size);

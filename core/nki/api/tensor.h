@@ -129,7 +129,6 @@ int tensor_part(const struct tensor *tensor); /* first partition dimension, -1 i
 int64_t tensor_partitions(const struct tensor *tensor);
 int64_t tensor_free(const struct tensor *tensor); /* elements per partition */
 bool tensor_same_shape(const struct tensor *a, const struct tensor *b);
-void tensor_print_shape(const struct tensor *tensor, struct buf *out); /* "(128, 512)" */
 const char *tensor_shape_text(struct interp *in, const struct tensor *tensor);
 
 /* t[key] in either dialect. */
@@ -160,8 +159,6 @@ struct tensor_clip {
 };
 bool tensor_mask(struct interp *in, const struct nki_node *node, struct tensor *view,
                  const struct index_expr *mask, struct tensor_clip *clip);
-/* Reports an index outside the tensor that no mask took away. */
-bool tensor_check_bounds(struct interp *in, const struct nki_node *node, const struct tensor *view);
 
 /* A shape from a tuple, list or int. */
 bool tensor_read_shape(struct interp *in, const struct nki_node *node, struct value value,

@@ -124,8 +124,9 @@ bool tensor_mask(struct interp *in, const struct nki_node *node, struct tensor *
     return true;
 }
 
-bool tensor_check_bounds(struct interp *in, const struct nki_node *node,
-                         const struct tensor *view) {
+/* Reports an index outside the tensor that no mask took away. */
+static bool tensor_check_bounds(struct interp *in, const struct nki_node *node,
+                                const struct tensor *view) {
     for (const struct tensor_bound *bound = view->bounds; bound; bound = bound->next) {
         int64_t low = bound->at.c0, high = low;
         for (int d = 0; d < view->n_dims; d++) {

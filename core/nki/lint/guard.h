@@ -87,9 +87,6 @@ bool guard_is_own(struct guard *guard, const struct nki_node *name);
 bool guard_is_local(struct guard *guard, const struct nki_node *name);
 
 void guard_names(struct guard *guard); /* guard_names.c: what is read and reached */
-/* Whether the use at `node` (a name, or the attribute that ends at a member) is one of `use`. */
-bool guard_use_fits(struct guard *guard, const struct nki_node *node, enum allow_use use);
-void guard_attribute(struct guard *guard, const struct nki_node *node, bool may_be_own);
 
 /* The attribute that is taken from the node, the call of it; NULL. */
 const struct nki_node *guard_attribute_of(const struct nki_node *node);

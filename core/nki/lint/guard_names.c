@@ -194,7 +194,8 @@ static const struct nki_node *asked_of(const struct guard *guard, const struct n
     return is_asked ? named_attribute(module->parent) : NULL;
 }
 
-bool guard_use_fits(struct guard *guard, const struct nki_node *node, enum allow_use use) {
+/* Whether the use at `node` (a name, or the attribute that ends at a member) is one of `use`. */
+static bool guard_use_fits(struct guard *guard, const struct nki_node *node, enum allow_use use) {
     switch (use) {
     case ALLOW_NOT: return false;
     case ALLOW_ANY: return true;
@@ -231,7 +232,7 @@ static bool is_plain_format(const struct nki_node *node) {
     return true;
 }
 
-void guard_attribute(struct guard *guard, const struct nki_node *node, bool may_be_own) {
+static void guard_attribute(struct guard *guard, const struct nki_node *node, bool may_be_own) {
     struct str name = node->attribute.attr;
     bool is_own = may_be_own && map_find(&guard->own, name);
     bool is_read = node->context == NKI_LOAD;

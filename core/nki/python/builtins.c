@@ -4,6 +4,10 @@
  * builtins_modules.c. */
 #include "nki/python/builtins.h"
 
+static bool type_matches(struct interp *in, struct value value, struct value type);
+static struct value type_of(struct interp *in, struct value value);
+static const char *builtin_name(const struct call *call);
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +15,7 @@
 
 /* ---- arguments ------------------------------------------------------------------------------ */
 
-const char *builtin_name(const struct call *call) {
+static const char *builtin_name(const struct call *call) {
     const struct nki_node *func =
         call->node && call->node->kind == NKI_CALL ? call->node->call.func : NULL;
     if (func && func->kind == NKI_NAME)
@@ -591,7 +595,7 @@ static bool native_matches(struct value value, const struct value_native *type) 
     return value.kind == kind;
 }
 
-bool type_matches(struct interp *in, struct value value, struct value type) {
+static bool type_matches(struct interp *in, struct value value, struct value type) {
     if (type.kind == VALUE_NONE)
         return value.kind == VALUE_NONE;
     if (type.kind == VALUE_NATIVE)
@@ -613,7 +617,7 @@ bool type_matches(struct interp *in, struct value value, struct value type) {
     return false;
 }
 
-struct value type_of(struct interp *in, struct value value) {
+static struct value type_of(struct interp *in, struct value value) {
     if (value.kind == VALUE_OBJECT)
         return (struct value){.kind = VALUE_CLASS, .cls = value.object->cls};
     const char *name = value.kind == VALUE_NONE ? "NoneType" : value_type_name(value);

@@ -17,8 +17,6 @@ const struct value *builtin_arg(const struct call *call, size_t k, const char *n
 bool builtin_int(struct interp *in, const struct call *call, struct value value, int64_t *i);
 bool builtin_number(struct interp *in, const struct call *call, struct value value, double *f);
 bool builtin_text(struct interp *in, const struct call *call, struct value value, struct str *text);
-/* The name a native goes by in messages. */
-const char *builtin_name(const struct call *call);
 static inline struct value native_value(const struct value_native *native) {
     return (struct value){.kind = VALUE_NATIVE, .native = native};
 }

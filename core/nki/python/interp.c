@@ -149,8 +149,8 @@ bool interp_error(struct interp *in, const struct nki_node *node, const char *co
     return fail(in, node, code, &message);
 }
 
-bool interp_fatal(struct interp *in, const struct nki_node *node, const char *code,
-                  const char *format, ...) {
+static CC_PRINTF(4, 5) bool interp_fatal(struct interp *in, const struct nki_node *node,
+                                         const char *code, const char *format, ...) {
     struct buf message = {0};
     va_list args;
     va_start(args, format);
@@ -346,10 +346,6 @@ uint32_t interp_loc(struct interp *in, const struct nki_node *node) {
     if (!node)
         node = in->native_call ? in->native_call : in->frame->unit->tree->module;
     return loc_of(in, in->frame->unit, node, site_of(in, in->frame));
-}
-
-const char *interp_site(struct interp *in, struct unit *unit, const struct nki_node *node) {
-    return arena_printf(in->heap, "%s:%d", unit->path, nki_place_of(unit->tree, node->start).line);
 }
 
 struct str interp_target_name(const struct interp *in) {

@@ -225,8 +225,6 @@ struct interp {
 struct interp *interp_new(const struct nki_tree *tree, const struct nki_specialise_options *options,
                           const struct interp_objects *objects, struct diag_list *diags);
 void interp_free(struct interp *in); /* all but the program */
-bool interp_fatal(struct interp *in, const struct nki_node *node, const char *code,
-                  const char *format, ...) CC_PRINTF(4, 5);
 bool interp_check(struct interp *in, const struct nki_node *node);
 void interp_report(struct interp *in); /* the failure as diagnostics */
 void interp_note(struct interp *in, const struct nki_node *node, struct str text);
@@ -235,7 +233,6 @@ static inline bool interp_step(struct interp *in, const struct nki_node *node) {
     return ++in->steps < in->next_check || interp_check(in, node);
 }
 bool interp_room(struct interp *in, const struct nki_node *node, uint64_t count, size_t size);
-const char *interp_site(struct interp *in, struct unit *unit, const struct nki_node *node);
 
 /* interp_scope.c */
 void scope_resolve(struct interp *in, struct unit *unit);
@@ -274,8 +271,6 @@ bool op_unary(struct interp *in, const struct nki_node *node, enum nki_unary op,
 bool op_less(struct interp *in, const struct nki_node *node, struct value a, struct value b,
              bool *less);
 bool op_length(struct interp *in, const struct nki_node *node, struct value v, int64_t *length);
-bool op_contains(struct interp *in, const struct nki_node *node, struct value item,
-                 struct value container, bool *found);
 int64_t range_length(const struct value_range *range);
 
 /* interp_item.c */
@@ -360,8 +355,6 @@ bool builtin_exception(struct interp *in, const char *name, struct value *result
 bool builtin_find(struct interp *in, struct str name, struct value *result);
 const struct value_native *named_tuple_method(struct str name);
 const struct value_native *method_find(enum value_kind kind, bool is_set, struct str name);
-bool type_matches(struct interp *in, struct value value, struct value type);
-struct value type_of(struct interp *in, struct value value);
 bool native_is_type(const struct value_native *native, enum value_kind *kind);
 bool sort_items(struct interp *in, const struct call *call, struct value *items, size_t n);
 
@@ -374,7 +367,6 @@ extern const struct method_table str_methods, list_methods, tuple_methods, dict_
     set_methods;
 
 /* value_format.c */
-void format_float(double f, struct buf *out); /* as Python's repr */
 void value_repr(struct interp *in, struct value value, struct buf *out);
 bool format_value(struct interp *in, const struct nki_node *node, struct value value,
                   struct str spec, struct buf *out);

@@ -65,7 +65,7 @@ size_t signature_count(const struct signature *signature) {
     return signature->n;
 }
 
-int signature_find(const struct signature *signature, struct str name) {
+static int signature_find(const struct signature *signature, struct str name) {
     for (size_t k = 0; k < signature->n; k++)
         if (str_equal(signature->params[k].name, name))
             return (int)k;

@@ -418,8 +418,8 @@ bool op_length(struct interp *in, const struct nki_node *node, struct value v, i
     return interp_error(in, node, "TypeError", "%s has no length", value_type_name(v));
 }
 
-bool op_contains(struct interp *in, const struct nki_node *node, struct value item,
-                 struct value container, bool *found) {
+static bool op_contains(struct interp *in, const struct nki_node *node, struct value item,
+                        struct value container, bool *found) {
     *found = false;
     struct value answer;
     bool has = false;

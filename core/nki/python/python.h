@@ -194,7 +194,6 @@ struct str interp_target_name(const struct interp *in);
 struct signature;
 const struct signature *interp_signature(struct interp *in, const char *text);
 size_t signature_count(const struct signature *signature);
-int signature_find(const struct signature *signature, struct str name); /* -1: none */
 struct str signature_name(const struct signature *signature, size_t k);
 bool interp_bind(struct interp *in, const struct call *call, const struct signature *signature,
                  struct value *values, bool *given);

@@ -9,7 +9,7 @@
 #define MAX_WIDTH 10000
 
 /* As Python's repr: the fewest digits that read back as the same number. */
-void format_float(double f, struct buf *out) {
+static void format_float(double f, struct buf *out) {
     char text[40];
     if (isnan(f) || isinf(f)) {
         buf_puts(out, isnan(f) ? "nan" : f < 0 ? "-inf" : "inf");

@@ -149,11 +149,7 @@ struct nki_node *parse_target_list(struct nki_parser *p); /* for ... in, with ..
 struct nki_node *parse_disjunction(struct nki_parser *p); /* no lambda, no if-else */
 struct nki_node *parse_binary(struct nki_parser *p, int precedence);
 struct nki_node *parse_primary(struct nki_parser *p);
-struct nki_node *parse_atom(struct nki_parser *p);
-struct nki_node *parse_slices(struct nki_parser *p);
 bool parser_at_expression(const struct nki_parser *p); /* can one start here? */
-/* The "for ... in ... if ..." clauses, adopted by `parent`. */
-struct nki_list parse_generators(struct nki_parser *p, struct nki_node *parent);
 /* Arguments of a call or of a class up to the closing bracket, which is taken too. */
 void parse_call_arguments(struct nki_parser *p, struct nki_node *parent, struct nki_list *args,
                           struct nki_list *keywords);
@@ -172,8 +168,6 @@ void parse_format_string(struct nki_parser *p, struct nki_string_parts string);
 struct nki_node *parser_string_piece(struct nki_parser *p, struct nki_span span,
                                      struct nki_string_parts string);
 
-/* parser_stmt.c, parser_compound.c */
-struct nki_node *parse_simple_statement(struct nki_parser *p);
 /* NULL when no compound statement starts here. */
 struct nki_node *parse_compound_statement(struct nki_parser *p);
 /* One line of statements or one compound statement, pushed onto the pending list. */

@@ -30,7 +30,8 @@ static struct nki_node *parse_clause(struct nki_parser *p) {
     return parser_close(p, node);
 }
 
-struct nki_list parse_generators(struct nki_parser *p, struct nki_node *parent) {
+/* The "for ... in ... if ..." clauses, adopted by `parent`. */
+static struct nki_list parse_generators(struct nki_parser *p, struct nki_node *parent) {
     uint32_t list = parser_list_start(p);
     while (at_for(p))
         parser_list_push(p, parse_clause(p));
@@ -222,7 +223,7 @@ static struct nki_node *parse_name(struct nki_parser *p) {
     return parser_close(p, node);
 }
 
-struct nki_node *parse_atom(struct nki_parser *p) {
+static struct nki_node *parse_atom(struct nki_parser *p) {
     switch (p->token->kind) {
     case NKI_TOKEN_NAME: return parse_name(p);
     case NKI_TOKEN_NUMBER: return parse_number(p);
@@ -354,7 +355,7 @@ static struct nki_node *parse_slice(struct nki_parser *p) {
     return parser_close(p, node);
 }
 
-struct nki_node *parse_slices(struct nki_parser *p) {
+static struct nki_node *parse_slices(struct nki_parser *p) {
     uint32_t start = p->token->start;
     struct nki_node *first = parse_slice(p);
     if (!parser_at_op(p, OP1(',')))

@@ -225,7 +225,8 @@ static const struct {
     {NKI_WORD_NONLOCAL, NKI_NONLOCAL, parse_scope_names},
 };
 
-struct nki_node *parse_simple_statement(struct nki_parser *p) {
+/* parser_stmt.c, parser_compound.c */
+static struct nki_node *parse_simple_statement(struct nki_parser *p) {
     for (size_t i = 0; i < COUNT_OF(simple); i++) {
         if (!parser_at_word(p, simple[i].word))
             continue;

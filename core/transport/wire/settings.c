@@ -58,7 +58,8 @@ void settings_take_dump(struct settings *settings, struct str dump) {
             settings_add(settings, keyword, str_trim(line));
 }
 
-char *settings_home(void) {
+/* $HOME, or the home in the user database. */
+static char *settings_home(void) {
     const char *home = getenv("HOME");
     if (home && *home)
         return mem_strdup(home);

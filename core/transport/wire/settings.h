@@ -28,8 +28,6 @@ bool settings_read(struct settings *settings, const char *path, const char *name
 /* A value with ~ and %d, %h, %n, %p, %r, %u put in. The caller frees it. */
 char *settings_expand(const struct settings *settings, const char *value,
                       const char *name) CC_MUST_USE;
-/* $HOME, or the home in the user database. */
-char *settings_home(void) CC_MUST_USE;
 /* ~/.ssh/NAME. */
 char *settings_user_file(const char *name) CC_MUST_USE;
 
