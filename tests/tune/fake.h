@@ -329,8 +329,26 @@ static void fake_begin(struct fake *fake, const struct fake_plan *plans, size_t 
     fake_open(fake);
 }
 
+/* Everything that hone wrote is in the table of events and comes back as it is. */
+static bool fake_event_check(void *data, const struct store_event *event) {
+    (void)data;
+    if (!tune_event_is_as_written(event->type, event->payload))
+        fail_msg("%s %s", event->type, event->payload);
+    return true;
+}
+
+static void fake_events_check(struct fake *fake) {
+    struct err err = {0};
+    struct store *store = store_open(tune_session_folder(fake->session), true, &err);
+    assert_non_null(store);
+    assert_true(store_replay(store, 0, fake_event_check, NULL, &err));
+    store_close(store);
+}
+
 static void fake_end(struct fake *fake) {
     struct err err = {0};
+    if (fake->session) /* else: it could not be opened */
+        fake_events_check(fake);
     tune_session_close(fake->session);
     loop_free(fake->loop);
     assert_true(file_remove_tree(fake->folder, &err));

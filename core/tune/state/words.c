@@ -74,6 +74,18 @@ static const char *const roles[TUNE_ROLES] = {
 #undef X
 };
 
+#define WORDS(name, words) const struct tune_words tune_words_##name = {words, COUNT_OF(words)};
+WORDS(step, step_words)
+WORDS(step_is, step_is_words)
+WORDS(gate, gate_words)
+WORDS(status, status_words)
+WORDS(answer, answer_words)
+WORDS(direction, direction_words)
+WORDS(level, level_words)
+WORDS(category, category_words)
+WORDS(experience, experience_words)
+WORDS(role, roles)
+
 const char *tune_role_word(enum tune_role role) {
     return role < TUNE_ROLES ? roles[role] : "";
 }

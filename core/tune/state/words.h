@@ -5,6 +5,7 @@
 #define HONE_TUNE_WORDS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #define TUNE_STEP_TABLE(X)    \
     X(PROFILE, "profile")     \
@@ -117,6 +118,15 @@ enum tune_experience_is { TUNE_EXPERIENCE_TABLE(X) TUNE_EXPERIENCE_STATES };
 #define X(id, word) TUNE_WORDS_(BUDGET, id)
 enum tune_budget { TUNE_BUDGET_TABLE(X) TUNE_BUDGETS };
 #undef X
+
+/* All words of an enumeration, by value: for tables of fields. */
+struct tune_words {
+    const char *const *at;
+    size_t count;
+};
+extern const struct tune_words tune_words_step, tune_words_step_is, tune_words_gate,
+    tune_words_status, tune_words_answer, tune_words_direction, tune_words_level,
+    tune_words_category, tune_words_experience, tune_words_role;
 
 /* The word of a value; "?" when it is out of range. */
 const char *tune_step_word(enum tune_step value);

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The JSON text of an event as a structure, by the rows of events.def. One walk over the text, with
+ * everything in one arena. What is of another type than its row says reads as not told; what has no
+ * row is passed over; what is no JSON is no event. */
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "tune/state/event_table.h"
+
+#define DEEPEST 100 /* brackets in what is passed over */
+
+struct scan {
+    const char *at;
+    struct arena *arena;
+    bool bad;
+};
+
+static bool fail(struct scan *scan) {
+    scan->bad = true;
+    return false;
+}
+
+static char next(struct scan *scan) {
+    while (*scan->at && strchr(" \t\r\n", *scan->at))
+        scan->at++;
+    return *scan->at;
+}
+
+static bool take(struct scan *scan, char wanted) {
+    if (next(scan) != wanted)
+        return false;
+    scan->at++;
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------- texts */
+
+/* The four digits of \uXXXX; -1. */
+static int32_t hex_read(const char *at) {
+    int32_t value = 0;
+    for (int i = 0; i < 4; i++) {
+        if (!isxdigit((unsigned char)at[i]))
+            return -1;
+        int digit = at[i] <= '9' ? at[i] - '0' : (at[i] | 0x20) - 'a' + 10;
+        value = value * 16 + digit;
+    }
+    return value;
+}
+
+/* After "\u"; two of them are one character beyond the first 65 536. Bytes written; 0: it is none.
+ */
+static size_t unicode_read(const char **at, char out[4]) {
+    int32_t code = hex_read(*at);
+    if (code < 0 || (code >= 0xdc00 && code <= 0xdfff))
+        return 0;
+    *at += 4;
+    if (code >= 0xd800 && code <= 0xdbff) {
+        int32_t low = (*at)[0] == '\\' && (*at)[1] == 'u' ? hex_read(*at + 2) : -1;
+        if (low < 0xdc00 || low > 0xdfff)
+            return 0;
+        *at += 6;
+        code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+    }
+    return text_encode((uint32_t)code, out);
+}
+
+/* What stands behind a backslash; 0: nothing that may. */
+static size_t escape_read(const char **at, char out[4]) {
+    static const char names[] = "\"\\/bfnrt", marks[] = "\"\\/\b\f\n\r\t";
+    char name = *(*at)++;
+    if (name == 'u')
+        return unicode_read(at, out);
+    const char *found = name ? strchr(names, name) : NULL;
+    if (!found)
+        return 0;
+    out[0] = marks[found - names];
+    return 1;
+}
+
+/* The text whose first quote is at scan->at; NULL: it does not end, or has a wrong escape. */
+static const char *text_read(struct scan *scan) {
+    const char *from = scan->at + 1, *end = from;
+    while (*end && *end != '"')
+        end += *end == '\\' && end[1] ? 2 : 1;
+    if (!*end) {
+        fail(scan);
+        return NULL;
+    }
+    char *text = arena_alloc(scan->arena, (size_t)(end - from) + 1, 1), *to = text;
+    while (from < end) {
+        const char *stop = memchr(from, '\\', (size_t)(end - from));
+        size_t plain = (size_t)((stop ? stop : end) - from);
+        memcpy(to, from, plain);
+        to += plain;
+        from += plain + (stop != NULL);
+        size_t length = stop ? escape_read(&from, to) : 0;
+        if (stop && !length) {
+            fail(scan);
+            return NULL;
+        }
+        to += length;
+    }
+    scan->at = end + 1;
+    return text;
+}
+
+/* ------------------------------------------------------------------------------- other values */
+
+static double number_read(struct scan *scan) {
+    size_t length = strspn(scan->at, "0123456789+-.eE");
+    double value = NAN;
+    if (!str_to_double((struct str){scan->at, length}, &value))
+        fail(scan);
+    scan->at += length;
+    return value;
+}
+
+static bool literal_read(struct scan *scan) {
+    static const char *const all[] = {"true", "false", "null"};
+    for (size_t i = 0; i < COUNT_OF(all); i++)
+        if (!strncmp(scan->at, all[i], strlen(all[i]))) {
+            scan->at += strlen(all[i]);
+            return true;
+        }
+    return fail(scan);
+}
+
+static bool is_number(char c) {
+    return c == '-' || isdigit((unsigned char)c);
+}
+
+static void text_pass(struct scan *scan) {
+    scan->at++;
+    while (*scan->at && *scan->at != '"')
+        scan->at += *scan->at == '\\' && scan->at[1] ? 2 : 1;
+    if (!take(scan, '"'))
+        fail(scan);
+}
+
+static void pass(struct scan *scan, int depth);
+
+static void pass_list(struct scan *scan, bool object, int depth) {
+    char end = object ? '}' : ']';
+    scan->at++;
+    if (take(scan, end))
+        return;
+    do {
+        if (object && next(scan) == '"')
+            text_pass(scan);
+        else if (object)
+            fail(scan);
+        if (object && !take(scan, ':'))
+            fail(scan);
+        pass(scan, depth + 1);
+    } while (!scan->bad && take(scan, ','));
+    if (!take(scan, end))
+        fail(scan);
+}
+
+static void pass(struct scan *scan, int depth) {
+    char c = next(scan);
+    if (scan->bad || depth > DEEPEST)
+        fail(scan);
+    else if (c == '"')
+        text_pass(scan);
+    else if (c == '{' || c == '[')
+        pass_list(scan, c == '{', depth);
+    else if (is_number(c))
+        number_read(scan);
+    else
+        literal_read(scan);
+}
+
+/* ------------------------------------------------------------------------------------- lists */
+
+typedef void item_fn(struct scan *scan, const struct tune_field *field, struct buf *items);
+
+static void int_item(struct scan *scan, const struct tune_field *field, struct buf *items) {
+    (void)field;
+    double value = is_number(next(scan)) ? number_read(scan) : (pass(scan, 0), (double)NAN);
+    int whole = value >= INT_MIN && value <= INT_MAX ? (int)value : 0;
+    if (value >= INT_MIN && value <= INT_MAX)
+        buf_add(items, (const char *)&whole, sizeof whole);
+}
+
+static void long_item(struct scan *scan, const struct tune_field *field, struct buf *items) {
+    (void)field;
+    double value = is_number(next(scan)) ? number_read(scan) : (pass(scan, 0), (double)NAN);
+    int64_t whole = fabs(value) < 9e18 ? (int64_t)value : 0;
+    if (fabs(value) < 9e18)
+        buf_add(items, (const char *)&whole, sizeof whole);
+}
+
+static void rows_read(struct scan *scan, const struct tune_field *fields, void *structure,
+                      int *lane);
+
+static void part_item(struct scan *scan, const struct tune_field *field, struct buf *items) {
+    struct tune_rows rows = tune_part_rows(field->part);
+    void *structure = arena_alloc(scan->arena, 1, rows.size);
+    tune_fields_clear(rows.fields, structure);
+    if (next(scan) == '{')
+        rows_read(scan, rows.fields, structure, NULL);
+    else
+        pass(scan, 0);
+    buf_add(items, structure, rows.size);
+}
+
+/* One value with its name. */
+static void named_item(struct scan *scan, const struct tune_field *field, struct buf *items) {
+    (void)field;
+    struct tune_named item = {.number = NAN};
+    if (next(scan) != '"' || !(item.name = text_read(scan)) || !take(scan, ':')) {
+        fail(scan);
+        return;
+    }
+    if (next(scan) == '"')
+        item.text = text_read(scan);
+    else if (is_number(next(scan)))
+        item.number = number_read(scan);
+    else
+        pass(scan, 0);
+    buf_add(items, (const char *)&item, sizeof item);
+}
+
+static void list_read(struct scan *scan, const struct tune_field *field, void *value) {
+    static const struct {
+        item_fn *item;
+        size_t size;
+    } kinds[] = {[TUNE_FIELD_INTS] = {int_item, sizeof(int)},
+                 [TUNE_FIELD_LONGS] = {long_item, sizeof(int64_t)},
+                 [TUNE_FIELD_TEXTS_BY] = {named_item, sizeof(struct tune_named)},
+                 [TUNE_FIELD_NUMBERS_BY] = {named_item, sizeof(struct tune_named)},
+                 [TUNE_FIELD_LIST] = {part_item, 0}};
+    bool named = kinds[field->is].item == named_item;
+    size_t size =
+        field->is == TUNE_FIELD_LIST ? tune_part_rows(field->part).size : kinds[field->is].size;
+    struct buf items = {0};
+    if (!take(scan, named ? '{' : '[')) {
+        pass(scan, 0);
+        return;
+    }
+    if (!take(scan, named ? '}' : ']')) {
+        do
+            kinds[field->is].item(scan, field, &items);
+        while (!scan->bad && take(scan, ','));
+        if (!take(scan, named ? '}' : ']'))
+            fail(scan);
+    }
+    struct tune_list list = {arena_dup(scan->arena, items.at, items.len), items.len / size, true};
+    memcpy(value, &list, sizeof list);
+    buf_free(&items);
+}
+
+/* ------------------------------------------------------------------------------------ objects */
+
+static void word_read(struct scan *scan, const struct tune_words *words, int *value) {
+    const char *word = text_read(scan);
+    for (size_t i = 0; word && i < words->count; i++)
+        if (!strcmp(words->at[i], word))
+            *value = (int)i;
+}
+
+static void number_put(const struct tune_field *field, double number, void *value) {
+    if (field->is == TUNE_FIELD_NUMBER)
+        *(double *)value = number;
+    else if (field->is == TUNE_FIELD_LONG && fabs(number) < 9e18)
+        *(int64_t *)value = (int64_t)number;
+    else if (field->is == TUNE_FIELD_INT && number >= INT_MIN && number <= INT_MAX)
+        *(int *)value = (int)number;
+}
+
+static void one_read(struct scan *scan, const struct tune_field *field, void *value) {
+    struct tune_rows rows = tune_part_rows(field->part);
+    void *structure = arena_alloc(scan->arena, 1, rows.size);
+    tune_fields_clear(rows.fields, structure);
+    rows_read(scan, rows.fields, structure, NULL);
+    memcpy(value, &structure, sizeof structure);
+}
+
+static void value_read(struct scan *scan, const struct tune_field *field, void *value) {
+    char c = next(scan);
+    if (field->is >= TUNE_FIELD_INTS && field->is <= TUNE_FIELD_LIST)
+        list_read(scan, field, value);
+    else if (c == '"' && field->is == TUNE_FIELD_TEXT)
+        *(const char **)value = text_read(scan);
+    else if (c == '"' && field->is == TUNE_FIELD_WORD)
+        word_read(scan, field->words, value);
+    else if (is_number(c))
+        number_put(field, number_read(scan), value);
+    else if (c == 't' && field->is == TUNE_FIELD_FLAG)
+        *(bool *)value = literal_read(scan);
+    else if (c == '{' && field->is == TUNE_FIELD_ONE)
+        one_read(scan, field, value);
+    else
+        pass(scan, 0);
+}
+
+/* As it stands there: a key of ours has no escapes. */
+static struct str key_read(struct scan *scan) {
+    if (next(scan) != '"') {
+        fail(scan);
+        return (struct str){"", 0};
+    }
+    const char *from = scan->at + 1;
+    text_pass(scan);
+    struct str key = {from, (size_t)(scan->at - from) - !scan->bad};
+    if (!take(scan, ':'))
+        fail(scan);
+    return key;
+}
+
+/* A key and what stands behind it; *from is where the next key is looked for. */
+static void pair_read(struct scan *scan, const struct tune_field *fields,
+                      const struct tune_field **from, void *structure, int *lane) {
+    struct str key = key_read(scan);
+    if (scan->bad)
+        return;
+    const struct tune_field *field = tune_field_find(fields, *from, key);
+    bool is_lane = lane && str_is(key, "lane") && is_number(next(scan));
+    if (is_lane) {
+        struct scan again = *scan;
+        number_put(&(struct tune_field){.is = TUNE_FIELD_INT}, number_read(&again), lane);
+    }
+    if (!field) {
+        pass(scan, 0);
+        return;
+    }
+    *from = field + 1;
+    value_read(scan, field, (char *)structure + field->offset);
+}
+
+static void rows_read(struct scan *scan, const struct tune_field *fields, void *structure,
+                      int *lane) {
+    const struct tune_field *from = fields;
+    if (!take(scan, '{')) {
+        fail(scan);
+        return;
+    }
+    if (take(scan, '}'))
+        return;
+    do
+        pair_read(scan, fields, &from, structure, lane);
+    while (!scan->bad && take(scan, ','));
+    if (!take(scan, '}'))
+        fail(scan);
+}
+
+bool tune_event_read(struct arena *arena, const char *type, const char *json,
+                     struct tune_event *event) {
+    enum tune_event_is is = tune_event_find(type);
+    struct scan scan = {.at = json, .arena = arena};
+    if (is == TUNE_EVENTS)
+        return false;
+    *event = tune_event_empty(is);
+    rows_read(&scan, tune_event_rows(is).fields, &event->session, &event->lane);
+    return !scan.bad;
+}

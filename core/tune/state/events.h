@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The events of a session's log as structures, made from events.def: how they are written as JSON
+ * text and read from it. What they do to the state is in apply.c. */
+#ifndef HONE_TUNE_EVENTS_H
+#define HONE_TUNE_EVENTS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+#include "tune/state/state.h"
+
+/* A number that is not told, where each value could be one. */
+#define TUNE_EVENT_NO_INT INT_MIN
+
+/* `given`: the list stands there, even when it is empty. */
+struct tune_ints {
+    const int *at;
+    size_t count;
+    bool given;
+};
+struct tune_longs {
+    const int64_t *at;
+    size_t count;
+    bool given;
+};
+/* Values by name, in their order; of the two only one is meant. */
+struct tune_named {
+    const char *name, *text;
+    double number;
+};
+struct tune_by_name {
+    const struct tune_named *at;
+    size_t count;
+    bool given;
+};
+
+/* ---------------------------------------------------------------------------- the structures */
+
+#define OF(row)
+#define EVENT(id, name, type, doc) struct tune_event_##name {
+#define PART(id, name, doc) struct tune_event_##name {
+#define END() \
+    }         \
+    ;
+#define NOTHING() char nothing;
+#define TEXT(name, key, when, doc) const char *name;
+#define NUMBER(name, key, when, doc) double name;
+#define INT(name, key, missing, when, doc) int name;
+#define LONG(name, key, missing, when, doc) int64_t name;
+#define FLAG(name, key, when, doc) bool name;
+#define WORD(name, key, tag, words, missing, when, doc) enum tag name;
+#define INTS(name, key, when, doc) struct tune_ints name;
+#define LONGS(name, key, when, doc) struct tune_longs name;
+#define TEXTS_BY(name, key, when, doc) struct tune_by_name name;
+#define NUMBERS_BY(name, key, when, doc) struct tune_by_name name;
+#define LIST(name, key, part, ctype, when, doc) \
+    struct {                                    \
+        const ctype *at;                        \
+        size_t count;                           \
+        bool given;                             \
+    } name;
+#define ONE(name, key, part, ctype, when, doc) const ctype *name;
+#include "tune/state/events.def"
+
+enum tune_event_is {
+#define EVENT(id, name, type, doc) TUNE_EVENT_##id,
+#define EVENT_OF(id, name, type, ctype, doc) TUNE_EVENT_##id,
+#include "tune/state/events.def"
+    TUNE_EVENTS
+};
+
+/* What stands inside events. */
+enum tune_part {
+#define PART(id, name, doc) TUNE_PART_##id,
+#define PART_OF(id, name, ctype, doc) TUNE_PART_##id,
+#include "tune/state/events.def"
+    TUNE_PARTS
+};
+
+/* Which keys are written: all of the event's row, or another choice of them. */
+enum tune_event_form {
+    TUNE_FORM_WHOLE,
+#define FORM(id, event, keys) TUNE_FORM_##id,
+#include "tune/state/events.def"
+    TUNE_FORMS
+};
+
+struct tune_event {
+    enum tune_event_is is;
+    enum tune_event_form form; /* for the writer; the reader leaves it alone */
+    int lane;                  /* whose it is, read only; -1: of no lane */
+    union {
+#define EVENT(id, name, type, doc) struct tune_event_##name name;
+#define EVENT_OF(id, name, type, ctype, doc) ctype name;
+#include "tune/state/events.def"
+    };
+};
+
+/* An event as an expression: TUNE_EVENT(STOP, stop, .text = why). What is not named is 0, so a row
+ * whose unknown is another value has to be named. */
+#define TUNE_EVENT(id, name, ...) \
+    (&(struct tune_event){.is = TUNE_EVENT_##id, .name = {__VA_ARGS__}})
+#define TUNE_EVENT_AS(id, its_form, name, ...) \
+    (&(struct tune_event){                     \
+        .is = TUNE_EVENT_##id, .form = TUNE_FORM_##its_form, .name = {__VA_ARGS__}})
+#define TUNE_EVENT_ONLY(id) (&(struct tune_event){.is = TUNE_EVENT_##id})
+
+/* --------------------------------------------------------------------------- text and back */
+
+/* "step_end"; NULL out of range. */
+const char *tune_event_type(enum tune_event_is is);
+/* An event of which nothing is known yet. */
+struct tune_event tune_event_empty(enum tune_event_is is);
+/* Appends the event as one JSON object. `lane`: whose it is, -1: of no lane. Text that is not UTF-8
+ * is written with its stray bytes replaced, because JSON has no way to say them. */
+void tune_event_write(const struct tune_event *event, int lane, struct buf *out);
+/* Reads the text of an event of that type; its texts and lists live in the arena. False: there is
+ * no such type, or the text is no JSON object. */
+bool tune_event_read(struct arena *arena, const char *type, const char *json,
+                     struct tune_event *event) CC_MUST_USE;
+/* What stands inside events, by itself. */
+void tune_part_write(enum tune_part part, const void *structure, struct buf *out);
+/* Makes copies of its texts in the arena. */
+void tune_part_keep(enum tune_part part, void *structure, struct arena *arena);
+void tune_event_keep(struct tune_event *event, struct arena *arena);
+/* Whether the text, read and written again, comes out as it is: all of it is in the table. */
+bool tune_event_is_as_written(const char *type, const char *json);
+/* The table as a page, for doc/events.md. */
+void tune_events_print(struct buf *out);
+/* An example of an event, with every key; for tests. */
+void tune_event_example(enum tune_event_is is, struct buf *out);
+
+#endif
