@@ -143,11 +143,11 @@ static bool act_on_state(void *context, const struct tune_action *action, struct
         return false;
     buf_printf(&done, "%s %d %s\n", tune_action_name(action->kind), action->index,
                action->text ? action->text : "-");
-    cJSON *payload = tune_act_write(action);
-    char *json = cJSON_PrintUnformatted(payload);
-    tune_state_apply(state, state->seq + 1, REPLAY_START_MS, "act", json);
-    free(json);
-    cJSON_Delete(payload);
+    struct tune_event event = tune_act_event(action);
+    struct buf json = {0};
+    tune_event_write(&event, -1, &json);
+    tune_state_apply(state, state->seq + 1, REPLAY_START_MS, "act", json.at);
+    buf_free(&json);
     return true;
 }
 

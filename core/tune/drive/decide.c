@@ -75,11 +75,8 @@ void tune_decide(struct tune_session *session, int lane) {
     struct decision decision = {0};
     if (!decide_by_check(&attempt->verdict, &decision))
         decide_by_speed(state, attempt, &decision);
-    cJSON *payload = cJSON_CreateObject();
-    cJSON_AddNumberToObject(payload, "attempt", id);
-    tune_json_put_text(payload, "status", tune_status_word(decision.status));
-    tune_json_put_text(payload, "reason", decision.reason.at);
-    if (tune_emit(session, "decided", payload)) {
+    if (tune_emit(session, TUNE_EVENT(DECIDED, decided, .attempt = id, .status = decision.status,
+                                      .reason = decision.reason.at))) {
         tune_export(session, id);
         tune_memory_contradict(session, tune_state_attempt(state, id));
         bool doubtful =

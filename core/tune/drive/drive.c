@@ -27,9 +27,7 @@ static bool should_stop(struct tune_session *session) {
 static void round_begin(struct tune_session *session) {
     if (should_stop(session))
         return;
-    cJSON *payload = cJSON_CreateObject();
-    cJSON_AddNumberToObject(payload, "round", session->state->round + 1);
-    tune_emit(session, "round", payload);
+    tune_emit(session, TUNE_EVENT(ROUND, round, .round = session->state->round + 1));
 }
 
 /* ------------------------------------------------------------------------------------- steps */
@@ -109,9 +107,7 @@ static void step_start(struct tune_session *session, int lane, enum tune_step st
     }
     if (tune_budget_stops_step(session, lane, step))
         return;
-    cJSON *payload = cJSON_CreateObject();
-    tune_json_put_text(payload, "step", tune_step_word(step));
-    if (tune_emit(session, "step", payload))
+    if (tune_emit(session, TUNE_EVENT(STEP, step, .step = step)))
         steps[step].start(session, lane);
 }
 
@@ -156,7 +152,7 @@ static void lane_go_on(struct tune_session *session, int lane) {
         tune_lanes_begin(session);
     else if (next < TUNE_STEPS)
         step_start(session, lane, next);
-    else if (tune_emit(session, "round_end", cJSON_CreateObject()))
+    else if (tune_emit(session, TUNE_EVENT_ONLY(ROUND_END)))
         tune_recent_note(session);
 }
 
@@ -184,11 +180,7 @@ static void step_done(struct tune_session *session, enum tune_step step, enum tu
         tune_lane_done(session, step, is, text);
         return;
     }
-    cJSON *payload = cJSON_CreateObject();
-    tune_json_put_text(payload, "step", tune_step_word(step));
-    tune_json_put_text(payload, "is", tune_step_is_word(is));
-    tune_json_put_text(payload, "summary", text);
-    tune_emit(session, "step_end", payload);
+    tune_emit(session, TUNE_EVENT(STEP_END, step_end, .step = step, .is = is, .summary = text));
 }
 
 static void advance(struct tune_session *session) {

@@ -12,9 +12,11 @@
 /* options.c: the values of a new session with their origins; what the command line changes of one
  * that exists. False with *err for a list of seeds that is none; the check comes before anything is
  * moved or made. */
-bool tune_options_begin(cJSON *payload, const struct tune_options *options, struct err *err);
-bool tune_options_change(cJSON *payload, const struct tune_state *state,
-                         const struct tune_options *options, struct err *err);
+bool tune_options_begin(struct tune_event_session *session, struct arena *arena,
+                        const struct tune_options *options, struct err *err);
+bool tune_options_change(struct tune_event_session *session, struct arena *arena,
+                         const struct tune_state *state, const struct tune_options *options,
+                         struct err *err);
 bool tune_options_check(const struct tune_options *options, struct err *err);
 
 /* budget.c: asked before a step and before a round. Where what is expected does not fit into a

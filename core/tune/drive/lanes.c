@@ -18,13 +18,6 @@ bool tune_lanes_wanted(const struct tune_session *session) {
            state->steps[TUNE_STEP_PLAN].is == TUNE_IS_WAITING && tune_sweep_ends(state);
 }
 
-static void lane_put(cJSON *list, int parent, int draw) {
-    cJSON *item = cJSON_CreateObject();
-    cJSON_AddNumberToObject(item, "parent", parent);
-    cJSON_AddNumberToObject(item, "draw", draw);
-    cJSON_AddItemToArray(list, item);
-}
-
 /* N plans for each of the parents that the last round left, at most B. */
 void tune_lanes_begin(struct tune_session *session) {
     const struct tune_state *state = session->state;
@@ -32,12 +25,12 @@ void tune_lanes_begin(struct tune_session *session) {
     for (size_t i = 0; i < state->beam.len && count < state->width.parents; i++)
         if (state->beam.at[i] != state->incumbent && count < TUNE_MAX_PARENTS)
             parents[count++] = state->beam.at[i];
-    cJSON *payload = cJSON_CreateObject();
-    cJSON *list = cJSON_AddArrayToObject(payload, "lanes");
+    VEC(struct tune_event_one_lane) lanes = {0};
     for (int p = 0; p < count; p++)
         for (int draw = 0; draw < state->width.plans; draw++)
-            lane_put(list, parents[p], draw);
-    tune_emit(session, "lanes", payload);
+            *vec_push(&lanes) = (struct tune_event_one_lane){parents[p], draw, -1};
+    tune_emit(session, TUNE_EVENT(LANES, lanes, .lanes = {lanes.at, lanes.len}));
+    vec_free(&lanes);
 }
 
 /* It comes out the same each time. */
@@ -59,10 +52,8 @@ static void lanes_fan(struct tune_session *session) {
                     state->lanes.at[k].draw != lane->draw;
         if (!first)
             continue;
-        cJSON *payload = cJSON_CreateObject();
-        cJSON_AddNumberToObject(payload, "lane", (double)i);
-        cJSON_AddNumberToObject(payload, "samples", state->width.rewrites);
-        tune_emit(session, "lane_fan", payload);
+        tune_emit(session,
+                  TUNE_EVENT(LANE_FAN, lane_fan, .lane = (int)i, .samples = state->width.rewrites));
     }
 }
 
@@ -79,13 +70,12 @@ static void step_begin(struct tune_session *session, enum tune_step step) {
     const struct tune_state *state = session->state;
     if (step == TUNE_STEP_REWRITE)
         lanes_fan(session);
-    cJSON *payload = cJSON_CreateObject();
-    tune_json_put_text(payload, "step", tune_step_word(step));
-    cJSON *list = cJSON_AddArrayToObject(payload, "lanes");
+    VEC(int) lanes = {0};
     for (size_t i = 0; i < state->lanes.len; i++)
         if (tune_lane_next(state, (int)i) == step)
-            cJSON_AddItemToArray(list, cJSON_CreateNumber((double)i));
-    tune_emit(session, "step", payload);
+            *vec_push(&lanes) = (int)i;
+    tune_emit(session, TUNE_EVENT(STEP, step, .step = step, .lanes = {lanes.at, lanes.len, true}));
+    vec_free(&lanes);
 }
 
 /* ------------------------------------------------------------------------------- a step's end */
@@ -116,9 +106,9 @@ static void step_end(struct tune_session *session, enum tune_step step) {
     enum tune_step_is is;
     bool ok = true;
     if (step == TUNE_STEP_PLAN)
-        ok = tune_emit(session, "lanes_assign", cJSON_CreateObject());
+        ok = tune_emit(session, TUNE_EVENT_ONLY(LANES_ASSIGN));
     if (step == TUNE_STEP_DECIDE)
-        ok = tune_emit(session, "beam", cJSON_CreateObject());
+        ok = tune_emit(session, TUNE_EVENT_ONLY(BEAM));
     counts_print(state, step, &text, &is);
     if (step == TUNE_STEP_DECIDE)
         beam_print(state, &text);
@@ -136,17 +126,12 @@ void tune_lane_done(struct tune_session *session, enum tune_step step, enum tune
     const struct tune_state *state = session->state;
     int lane = session->lane;
     enum tune_step next = tune_step_after(session, lane, step, is);
-    cJSON *payload = cJSON_CreateObject();
-    tune_json_put_text(payload, "step", tune_step_word(step));
-    tune_json_put_text(payload, "is", tune_step_is_word(is));
-    tune_json_put_text(payload, "summary", text);
-    if (next != (enum tune_step)(step + 1))
-        tune_json_put_text(payload, "next", tune_step_word(next));
     /* Without a candidate, or without an attempt, there is nothing to go on with. */
-    if ((step == TUNE_STEP_REWRITE || step == TUNE_STEP_VERIFY) && is == TUNE_IS_FAILED &&
-        tune_lane_attempt(state, lane) < 0)
-        tune_json_put_text(payload, "closed", text);
-    tune_emit(session, "lane_end", payload);
+    bool closes = (step == TUNE_STEP_REWRITE || step == TUNE_STEP_VERIFY) && is == TUNE_IS_FAILED &&
+                  tune_lane_attempt(state, lane) < 0;
+    tune_emit(session, TUNE_EVENT(LANE_END, lane_end, .step = step, .is = is, .summary = text,
+                                  .next = next == (enum tune_step)(step + 1) ? TUNE_STEPS : next,
+                                  .closed = closes ? text : NULL));
 }
 
 /* --------------------------------------------------------------------------- within a step */
@@ -210,7 +195,7 @@ static void lane_start(struct tune_session *session, int lane) {
     else if (!tune_step_wanted(session, lane, step, &skipped))
         tune_lane_done(session, step, TUNE_IS_SKIPPED, skipped);
     else if (!tune_budget_stops_step(session, lane, step) &&
-             tune_emit(session, "lane", cJSON_CreateObject()))
+             tune_emit(session, TUNE_EVENT_ONLY(LANE)))
         tune_step_run(session, lane, step);
     tune_leave(session, before);
 }
@@ -225,6 +210,6 @@ void tune_lanes_go_on(struct tune_session *session) {
         step_end(session, step);
     else if (next_step(state) < TUNE_STEPS)
         step_begin(session, next_step(state));
-    else if (tune_emit(session, "round_end", cJSON_CreateObject()))
+    else if (tune_emit(session, TUNE_EVENT_ONLY(ROUND_END)))
         tune_recent_note(session);
 }

@@ -32,15 +32,15 @@ static bool lesson_ask(struct tune_session *session, int lane, enum tune_work_is
 
 /* ----------------------------------------------------------------------------------- summarise */
 
-static void experience_texts(cJSON *payload, const struct tune_attempt *slow,
-                             const struct tune_attempt *fast) {
+static void experience_texts(struct tune_experience *item, struct arena *arena,
+                             const struct tune_attempt *slow, const struct tune_attempt *fast) {
     size_t count = 0;
     struct tune_hunk *hunks = tune_hunks(str_of(slow->source), str_of(fast->source), &count);
     struct buf before = {0}, after = {0};
     tune_hunks_print(&before, slow->source, hunks, count, false);
     tune_hunks_print(&after, fast->source, hunks, count, true);
-    tune_json_put_text(payload, "slow", before.at);
-    tune_json_put_text(payload, "fast", after.at);
+    item->slow = before.at ? arena_strdup(arena, before.at) : NULL;
+    item->fast = after.at ? arena_strdup(arena, after.at) : NULL;
     buf_free(&before);
     buf_free(&after);
     free(hunks);
@@ -66,21 +66,23 @@ static void experience_emit(struct tune_session *session, int lane,
     const char *title = lesson ? lesson->title : planned;
     struct buf text = {0};
     own_summary(state, attempt, parent, &text);
-    cJSON *payload = cJSON_CreateObject();
-    cJSON_AddNumberToObject(payload, "attempt", attempt->id);
-    cJSON_AddNumberToObject(payload, "against", parent->id);
-    tune_json_put_text(payload, "title", title);
-    tune_json_put_text(payload, "summary", lesson ? lesson->text : text.at);
-    tune_memory_put_applies(state, payload);
-    tune_json_put_text(payload, "key", attempt->plan.key);
-    tune_json_put_number(payload, "speedup", attempt->vs_parent);
-    tune_json_put_text(payload, "is", tune_experience_word(TUNE_EXPERIENCE_PROPOSED));
-    experience_texts(payload, gain ? parent : attempt, gain ? attempt : parent);
+    struct arena *arena = arena_new();
+    struct tune_event event = tune_event_empty(TUNE_EVENT_EXPERIENCE);
+    struct tune_experience *item = &event.experience;
+    item->attempt = attempt->id;
+    item->against = parent->id;
+    item->title = title;
+    item->summary = lesson ? lesson->text : arena_strndup(arena, text.at, text.len);
+    item->key = attempt->plan.key;
+    item->speedup = attempt->vs_parent;
+    tune_memory_applies_to(state, arena, item);
+    experience_texts(item, arena, gain ? parent : attempt, gain ? attempt : parent);
     buf_clear(&text);
     buf_printf(&text, "%s experience proposed%s%s: %s", gain ? "positive" : "negative",
                lesson && *author ? " by " : "", lesson ? author : "", title);
-    if (tune_emit(session, "experience", payload))
+    if (tune_emit(session, &event))
         tune_export_memory(session);
+    arena_free(arena);
     tune_step_done(session, TUNE_STEP_SUMMARISE, TUNE_IS_OK, "%s", text.at);
     buf_free(&text);
 }
@@ -167,20 +169,15 @@ static void note_emit(struct tune_session *session, int lane, const struct tune_
     enum tune_answer diagnosis = lesson && lesson->diagnosis != TUNE_ANSWER_UNKNOWN
                                      ? lesson->diagnosis
                                      : own_diagnosis(attempt);
-    cJSON *payload = cJSON_CreateObject();
-    cJSON_AddNumberToObject(payload, "round", state->round);
-    cJSON_AddNumberToObject(payload, "attempt", attempt->id);
-    tune_json_put_text(payload, "lesson", lesson ? lesson->text : text.at);
-    tune_json_put_text(payload, "plan", attempt->plan.title);
-    tune_json_put_text(payload, "category", tune_category_word(category_of(attempt)));
-    tune_json_put_text(payload, "held", tune_answer_word(attempt->plan.held));
-    tune_json_put_text(payload, "diagnosis", tune_answer_word(diagnosis));
-    tune_json_put_text(payload, "author", lesson ? author : NULL);
-    buf_clear(&text);
-    buf_printf(&text, "attempt %d against %d", attempt->id, attempt->parent);
-    tune_json_put_text(payload, "evidence", text.at);
+    char evidence[80];
+    snprintf(evidence, sizeof evidence, "attempt %d against %d", attempt->id, attempt->parent);
+    bool ok =
+        tune_emit(session, TUNE_EVENT(NOTE, note, .round = state->round, .attempt = attempt->id,
+                                      .lesson = lesson ? lesson->text : text.at,
+                                      .plan = attempt->plan.title, .category = category_of(attempt),
+                                      .held = attempt->plan.held, .diagnosis = diagnosis,
+                                      .author = lesson ? author : NULL, .evidence = evidence));
     buf_free(&text);
-    bool ok = tune_emit(session, "note", payload);
     const struct tune_note *note =
         ok && state->notes.len ? &state->notes.at[state->notes.len - 1] : NULL;
     tune_step_done(session, TUNE_STEP_REFLECT, TUNE_IS_OK, "%s",

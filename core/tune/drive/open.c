@@ -31,34 +31,39 @@ static struct hash id_new(const struct task *task) {
 }
 
 /* What a model is shown of the reference; a file that is no text of a usual size is not. */
-static void reference_put(cJSON *payload, const char *path) {
+static const char *reference_of(struct arena *arena, const char *path) {
     struct err err = {0};
     char *text = path ? file_read(path, MAX_REFERENCE, NULL, &err) : NULL;
-    tune_json_put_text(payload, "reference_source", text);
+    const char *kept = text ? arena_strdup(arena, text) : NULL;
     free(text);
+    return kept;
+}
+
+static bool session_emit(struct tune_session *session, const struct tune_event *event,
+                         struct err *err) {
+    return tune_emit(session, event) || err_set(err, ERR_ENVIRONMENT, "%s", session->trouble);
 }
 
 static bool session_begin(struct tune_session *session, const struct tune_options *options,
                           const struct task *task, struct err *err) {
-    cJSON *payload = cJSON_CreateObject();
+    struct arena *arena = arena_new();
     struct hash id = id_new(task);
-    tune_json_put_text(payload, "id", id.hex);
-    tune_json_put_text(payload, "task", task->name);
-    tune_json_put_text(payload, "kernel", task->kernel_path);
-    tune_json_put_text(payload, "reference", task->reference_path);
-    tune_json_put_text(payload, "source", task->kernel_text);
     char *model = task->model ? task_model_without_secrets(task->model) : NULL;
-    tune_json_put_text(payload, "model", model);
+    struct tune_event event = tune_event_empty(TUNE_EVENT_SESSION);
+    event.session.id = id.hex;
+    event.session.task = task->name;
+    event.session.kernel = task->kernel_path;
+    event.session.reference = task->reference_path;
+    event.session.source = task->kernel_text;
+    event.session.model = model;
+    event.session.reference_source = reference_of(arena, task->reference_path);
+    bool ok = tune_options_begin(&event.session, arena, options, err) &&
+              session_emit(session, &event, err);
+    if (ok)
+        tune_import_memory(session);
     free(model);
-    reference_put(payload, task->reference_path);
-    if (!tune_options_begin(payload, options, err)) {
-        cJSON_Delete(payload);
-        return false;
-    }
-    if (!tune_emit(session, "session", payload))
-        return err_set(err, ERR_ENVIRONMENT, "%s", session->trouble);
-    tune_import_memory(session);
-    return true;
+    arena_free(arena);
+    return ok;
 }
 
 /* What may not change once something was measured. */
@@ -77,6 +82,23 @@ static bool same_place(const struct tune_state *state, const struct tune_options
     return true;
 }
 
+/* What the command line changes of a session that exists. */
+static bool session_change(struct tune_session *session, const struct tune_options *options,
+                           struct err *err) {
+    const struct tune_state *state = session->state;
+    struct arena *arena = arena_new();
+    struct tune_event event = tune_event_empty(TUNE_EVENT_SESSION);
+    event.form = TUNE_FORM_SESSION_CHANGE;
+    bool ok = tune_options_change(&event.session, arena, state, options, err);
+    if (options->rounds > 0)
+        event.session.rounds = (int)state->budgets[TUNE_BUDGET_ROUNDS].spent + options->rounds;
+    /* Whatever is changed says so there. */
+    if (ok && event.session.origins.count)
+        ok = session_emit(session, &event, err);
+    arena_free(arena);
+    return ok;
+}
+
 static bool session_continue(struct tune_session *session, const struct tune_options *options,
                              const struct task *task, struct err *err) {
     const struct tune_state *state = session->state;
@@ -86,16 +108,8 @@ static bool session_continue(struct tune_session *session, const struct tune_opt
     for (int i = 0; i < TUNE_STEPS; i++)
         under_way = under_way || state->steps[i].is == TUNE_IS_RUNNING;
     if (under_way)
-        tune_emit(session, "resumed", cJSON_CreateObject());
-    cJSON *payload = cJSON_CreateObject();
-    bool ok = tune_options_change(payload, state, options, err);
-    if (options->rounds > 0)
-        cJSON_AddNumberToObject(payload, "rounds",
-                                state->budgets[TUNE_BUDGET_ROUNDS].spent + options->rounds);
-    if (ok && payload->child)
-        ok = tune_emit(session, "session", payload);
-    else
-        cJSON_Delete(payload);
+        tune_emit(session, TUNE_EVENT_ONLY(RESUMED));
+    bool ok = session_change(session, options, err);
     bool changed = state->kernel_source && !str_is(str_of(task->kernel_text), state->kernel_source);
     if (ok && changed)
         tune_emit_log(session, TUNE_LEVEL_WARNING, "session",
@@ -104,8 +118,6 @@ static bool session_continue(struct tune_session *session, const struct tune_opt
                       task->kernel_path);
     if (ok && store_derived_seq(session->store) < state->own->decided_seq)
         tune_export(session, -1);
-    if (!ok && err->kind == ERR_NONE)
-        err_set(err, ERR_ENVIRONMENT, "%s", session->trouble);
     return ok;
 }
 

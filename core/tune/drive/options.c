@@ -20,24 +20,35 @@ static const enum tune_gate default_gates[TUNE_STEPS] = {
     [TUNE_STEP_SUMMARISE] = TUNE_GATE_AUTO, [TUNE_STEP_REFLECT] = TUNE_GATE_AUTO};
 
 /* "0,21,42" as numbers; false with *err for anything else. */
-static bool seeds_put(cJSON *payload, const char *text, struct err *err) {
-    static const int64_t usual[] = TASK_SEEDS;
-    cJSON *list = cJSON_AddArrayToObject(payload, "seeds");
+static bool seeds_read(const char *text, int64_t *seeds, size_t *count, struct err *err) {
     struct str rest = str_of(text), one;
-    for (size_t i = 0; !text && i < COUNT_OF(usual); i++)
-        cJSON_AddItemToArray(list, cJSON_CreateNumber((double)usual[i]));
-    int count = 0;
-    while (text && str_next(&rest, ',', &one)) {
+    *count = 0;
+    while (str_next(&rest, ',', &one)) {
         long long seed;
-        if (!str_to_int(str_trim(one), &seed) || seed < 0 || ++count > TASK_MAX_SEEDS)
+        if (!str_to_int(str_trim(one), &seed) || seed < 0 || *count >= TASK_MAX_SEEDS)
             return err_set(err, ERR_USAGE,
                            "seeds are up to %d numbers from 0 with commas between, as 0,21,42; "
                            "not \"%.80s\"",
                            TASK_MAX_SEEDS, text);
-        cJSON_AddItemToArray(list, cJSON_CreateNumber((double)seed));
+        seeds[(*count)++] = seed;
     }
-    if (text && !count)
+    if (!*count)
         return err_set(err, ERR_USAGE, "there are no seeds: give at least one, as 0");
+    return true;
+}
+
+static bool seeds_put(struct tune_event_session *session, struct arena *arena, const char *text,
+                      struct err *err) {
+    static const int64_t usual[] = TASK_SEEDS;
+    int64_t seeds[TASK_MAX_SEEDS];
+    size_t count = 0;
+    session->seeds = (struct tune_longs){usual, COUNT_OF(usual), true};
+    if (!text)
+        return true;
+    if (!seeds_read(text, seeds, &count, err))
+        return false;
+    session->seeds =
+        (struct tune_longs){arena_dup(arena, seeds, count * sizeof *seeds), count, true};
     return true;
 }
 
@@ -90,42 +101,54 @@ static bool is_beam(const struct tune_width *width) {
 /* Where the values of a new session come from. */
 struct source {
     const struct tune_options *options;
-    cJSON *payload, *origins;
+    struct tune_event_session *session; /* what is to be written down */
+    struct arena *arena;                /* of its texts and lists */
+    VEC(struct tune_named) origins;
 };
 
-static void origin_put(const struct source *source, const char *name,
+/* A list of values by name, as it stands in the event. */
+static struct tune_by_name named_keep(struct arena *arena, const struct tune_named *rows,
+                                      size_t count) {
+    return (struct tune_by_name){arena_dup(arena, rows, count * sizeof *rows), count, true};
+}
+
+/* Everything that was said about origins; nothing when that is nothing. */
+static void origins_end(struct source *source) {
+    source->session->origins = named_keep(source->arena, source->origins.at, source->origins.len);
+    source->session->origins.given = source->origins.len > 0;
+    vec_free(&source->origins);
+}
+
+static void origin_put(struct source *source, const char *name,
                        const struct config_origin *origin) {
     struct buf text = {0};
     if (origin)
         config_origin_print(origin, &text);
     else
         buf_printf(&text, "--%s", name);
-    tune_json_put_text(source->origins, name, text.at);
+    *vec_push(&source->origins) =
+        (struct tune_named){.name = name, .text = arena_strdup(source->arena, text.at)};
     buf_free(&text);
 }
 
 /* The value as text: given on the command line, else from [defaults]. NULL: neither. */
-static const char *value_of(const struct source *source, const char *name, const char *given) {
+static const char *value_of(struct source *source, const char *name, const char *given) {
     struct config_origin origin;
     const char *set = config_get(source->options->config, "defaults", name, &origin);
     origin_put(source, name, given ? NULL : &origin);
     return given ? given : set;
 }
 
-static void text_put(const struct source *source, const char *name, const char *given) {
-    tune_json_put_text(source->payload, name, value_of(source, name, given));
-}
-
 /* A number; the option's own when it is set. */
-static void number_put(const struct source *source, const char *name, double given) {
+static double number_of(struct source *source, const char *name, double given) {
     const char *set = value_of(source, name, given > 0 ? "" : NULL);
     double value = given > 0 ? given : (double)NAN;
     if (given > 0 || !set || !str_to_double(str_of(set), &value))
         set = NULL;
-    tune_json_put_number(source->payload, name, value);
+    return value;
 }
 
-static void keep_put(const struct source *source) {
+static void keep_put(struct source *source) {
     struct config_origin origin;
     const struct config *config = source->options->config;
     double keep = TUNE_MENU_KEEP;
@@ -133,11 +156,12 @@ static void keep_put(const struct source *source) {
     origin_put(source, "menu_keep", &origin);
     if (!set || !str_to_double(str_of(set), &keep))
         keep = TUNE_MENU_KEEP;
-    tune_json_put_number(source->payload, "menu_keep", keep);
+    source->session->menu_keep = keep;
 }
 
 /* What a host or a cluster is said to be, unless a person asks for something else. */
-static void device_put(const struct source *source, const char *target) {
+static void device_put(struct source *source) {
+    const char *target = source->session->target;
     static const char *const kinds[] = {"host", "cluster"};
     struct config_origin origin = {CONFIG_PRESET, NULL, 0};
     const char *device = source->options->device;
@@ -153,7 +177,7 @@ static void device_put(const struct source *source, const char *target) {
         buf_free(&section);
     }
     origin_put(source, "device", given ? NULL : &origin);
-    tune_json_put_text(source->payload, "device", device_name(device));
+    source->session->device = device_name(device);
 }
 
 /* How many of its widths a search names itself. */
@@ -165,39 +189,36 @@ static size_t numbers_said(const char *search) {
     return count;
 }
 
-static struct tune_width search_put(const struct source *source, const char *search) {
+static struct tune_width search_put(struct source *source, const char *search) {
     struct tune_width width;
     struct err ignored = {0};
-    tune_json_put_text(source->payload, "search", search);
     search_read(search, width_usual(source->options->config), &width, &ignored);
-    cJSON *object = cJSON_AddObjectToObject(source->payload, "width");
-    const struct {
-        const char *name;
-        int value;
-    } widths[] = {{"parents", width.parents}, {"plans", width.plans}, {"rewrites", width.rewrites}};
+    source->session->search = search;
+    source->session->width = arena_dup(source->arena, &width, sizeof width);
+    static const char *const widths[] = {"parents", "plans", "rewrites"};
     size_t said = numbers_said(search);
     for (size_t i = 0; i < COUNT_OF(widths); i++) {
         struct config_origin origin;
-        cJSON_AddNumberToObject(object, widths[i].name, widths[i].value);
-        config_get(source->options->config, "search", widths[i].name, &origin);
+        config_get(source->options->config, "search", widths[i], &origin);
         if (is_beam(&width) && i >= said) /* the others come with the search itself */
-            origin_put(source, widths[i].name, &origin);
+            origin_put(source, widths[i], &origin);
     }
     return width;
 }
 
-static void gates_write(cJSON *payload, bool all, enum tune_gate gate) {
-    cJSON *gates = cJSON_AddObjectToObject(payload, "gates");
+static void gates_write(const struct source *source, bool all, enum tune_gate gate) {
+    struct tune_named gates[TUNE_STEPS];
     for (int i = 0; i < TUNE_STEPS; i++)
-        tune_json_put_text(gates, tune_step_word((enum tune_step)i),
-                           tune_gate_word(all ? gate : default_gates[i]));
+        gates[i] = (struct tune_named){.name = tune_step_word((enum tune_step)i),
+                                       .text = tune_gate_word(all ? gate : default_gates[i])};
+    source->session->gates = named_keep(source->arena, gates, TUNE_STEPS);
 }
 
-static void gates_put(const struct source *source) {
+static void gates_put(struct source *source) {
     enum tune_gate gate = source->options->gate;
     const char *set = value_of(source, "gate", source->options->gate_set ? "" : NULL);
     bool all = source->options->gate_set || (set && tune_gate_find(set, &gate));
-    gates_write(source->payload, all, gate);
+    gates_write(source, all, gate);
 }
 
 /* Limits: on the command line as tune_budget_option names them, in [budgets] as rows[] does. */
@@ -209,8 +230,9 @@ static const struct {
               {TUNE_BUDGET_TOKENS, "tokens"},
               {TUNE_BUDGET_DOLLARS, "dollars"}};
 
-static void limits_put(const struct source *source) {
-    cJSON *object = cJSON_AddObjectToObject(source->payload, "limits");
+static void limits_put(struct source *source) {
+    struct tune_named rows[COUNT_OF(limits)];
+    size_t count = 0;
     for (size_t i = 0; i < COUNT_OF(limits); i++) {
         enum tune_budget budget = limits[i].budget;
         double value = source->options->limits[budget];
@@ -219,72 +241,73 @@ static void limits_put(const struct source *source) {
         bool given = value > 0;
         if (!given && (!set || !str_to_double(str_of(set), &value)))
             continue;
-        tune_json_put_number(object, tune_budget_word(budget), value);
+        rows[count++] = (struct tune_named){.name = tune_budget_word(budget), .number = value};
         origin_put(source, tune_budget_option(budget), given ? NULL : &origin);
     }
+    source->session->limits = named_keep(source->arena, rows, count);
 }
 
 /* So much more than is spent already. */
-static void limits_raise(const struct source *source, const struct tune_state *state) {
-    cJSON *object = cJSON_AddObjectToObject(source->payload, "limits");
+static void limits_raise(struct source *source, const struct tune_state *state) {
+    struct tune_named rows[COUNT_OF(limits)];
+    size_t count = 0;
     for (size_t i = 0; i < COUNT_OF(limits); i++) {
         enum tune_budget budget = limits[i].budget;
         double spent = tune_budget_spent(state, budget), more = source->options->limits[budget];
         if (!(more > 0))
             continue;
-        tune_json_put_number(object, tune_budget_word(budget), more + (isnan(spent) ? 0 : spent));
+        rows[count++] = (struct tune_named){.name = tune_budget_word(budget),
+                                            .number = more + (isnan(spent) ? 0 : spent)};
         origin_put(source, tune_budget_option(budget), NULL);
     }
-    if (!object->child)
-        cJSON_DeleteItemFromObject(source->payload, "limits");
+    source->session->limits = named_keep(source->arena, rows, count);
+    source->session->limits.given = count > 0;
 }
 
 /* Only where it is set: asking is what happens anyway. */
-static void seed_names_put(const struct source *source) {
+static void seed_names_put(struct source *source) {
     struct config_origin origin;
     const char *set = config_get(source->options->config, "defaults", "seed_names", &origin);
     if (!set || strcmp(set, "yes") != 0)
         return;
-    tune_json_put_text(source->payload, "seed_names", set);
+    source->session->seed_names = set;
     origin_put(source, "seed_names", &origin);
 }
 
-bool tune_options_begin(cJSON *payload, const struct tune_options *options, struct err *err) {
-    struct source source = {options, payload, cJSON_CreateObject()};
-    text_put(&source, "target", options->target);
-    device_put(&source, cJSON_GetStringValue(cJSON_GetObjectItem(payload, "target")));
-    text_put(&source, "proposer", options->proposer);
-    const char *search = value_of(&source, "search", options->search);
-    struct tune_width width = search_put(&source, search);
-    text_put(&source, "precision", options->precision);
+bool tune_options_begin(struct tune_event_session *session, struct arena *arena,
+                        const struct tune_options *options, struct err *err) {
+    struct source source = {.options = options, .session = session, .arena = arena};
+    session->target = value_of(&source, "target", options->target);
+    device_put(&source);
+    session->proposer = value_of(&source, "proposer", options->proposer);
+    struct tune_width width = search_put(&source, value_of(&source, "search", options->search));
+    session->precision = value_of(&source, "precision", options->precision);
     seed_names_put(&source);
-    number_put(&source, "tolerance", options->tolerance);
-    number_put(&source, "rounds", options->rounds);
-    if (isnan(tune_json_number(payload, "rounds"))) {
-        cJSON_DeleteItemFromObject(payload, "rounds");
-        cJSON_AddNumberToObject(payload, "rounds", is_beam(&width) ? ROUNDS_BEAM : ROUNDS);
-    }
+    session->tolerance = number_of(&source, "tolerance", options->tolerance);
+    double rounds = number_of(&source, "rounds", options->rounds);
+    session->rounds = !isnan(rounds) ? (int)rounds : is_beam(&width) ? ROUNDS_BEAM : ROUNDS;
     keep_put(&source);
     limits_put(&source);
     gates_put(&source);
     const char *seeds = value_of(&source, "seeds", options->seeds);
-    cJSON_AddItemToObject(payload, "origins", source.origins);
-    return seeds_put(payload, seeds, err);
+    origins_end(&source);
+    return seeds_put(session, arena, seeds, err);
 }
 
-bool tune_options_change(cJSON *payload, const struct tune_state *state,
-                         const struct tune_options *options, struct err *err) {
+bool tune_options_change(struct tune_event_session *session, struct arena *arena,
+                         const struct tune_state *state, const struct tune_options *options,
+                         struct err *err) {
     const struct {
-        const char *name, *value;
-    } texts[] = {{"precision", options->precision},
-                 {"proposer", options->proposer},
-                 {"target", options->target},
-                 {"device", options->device}};
-    struct source source = {options, payload, cJSON_CreateObject()};
+        const char *name, *value, **place;
+    } texts[] = {{"precision", options->precision, &session->precision},
+                 {"proposer", options->proposer, &session->proposer},
+                 {"target", options->target, &session->target},
+                 {"device", options->device, &session->device}};
+    struct source source = {.options = options, .session = session, .arena = arena};
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         if (!texts[i].value)
             continue;
-        tune_json_put_text(payload, texts[i].name, texts[i].value);
+        *texts[i].place = texts[i].value;
         origin_put(&source, texts[i].name, NULL);
     }
     if (options->search) {
@@ -292,11 +315,11 @@ bool tune_options_change(cJSON *payload, const struct tune_state *state,
         origin_put(&source, "search", NULL);
     }
     if (options->gate_set) {
-        gates_write(payload, true, options->gate);
+        gates_write(&source, true, options->gate);
         origin_put(&source, "gate", NULL);
     }
     if (options->tolerance > 0) {
-        tune_json_put_number(payload, "tolerance", options->tolerance);
+        session->tolerance = options->tolerance;
         origin_put(&source, "tolerance", NULL);
     }
     limits_raise(&source, state);
@@ -304,20 +327,20 @@ bool tune_options_change(cJSON *payload, const struct tune_state *state,
         origin_put(&source, "rounds", NULL);
     if (options->seeds)
         origin_put(&source, "seeds", NULL);
-    if (source.origins->child)
-        cJSON_AddItemToObject(payload, "origins", source.origins);
-    else
-        cJSON_Delete(source.origins);
-    return !options->seeds || seeds_put(payload, options->seeds, err);
+    origins_end(&source);
+    return !options->seeds || seeds_put(session, arena, options->seeds, err);
 }
 
 bool tune_options_check(const struct tune_options *options, struct err *err) {
-    cJSON *unused = cJSON_CreateObject();
-    bool ok = seeds_put(unused, options->seeds, err) &&
-              seeds_put(unused, config_get(options->config, "defaults", "seeds", NULL), err);
+    const char *const seeds[] = {options->seeds,
+                                 config_get(options->config, "defaults", "seeds", NULL)};
+    int64_t unused[TASK_MAX_SEEDS];
+    size_t count;
+    bool ok = true;
+    for (size_t i = 0; ok && i < COUNT_OF(seeds); i++)
+        ok = !seeds[i] || seeds_read(seeds[i], unused, &count, err);
     struct tune_width width, usual = width_usual(options->config);
     ok = ok && search_read(options->search, usual, &width, err) &&
          search_read(config_get(options->config, "defaults", "search", NULL), usual, &width, err);
-    cJSON_Delete(unused);
     return ok;
 }

@@ -29,7 +29,8 @@ static bool act_store(struct tune_session *session, const struct tune_action *ac
     enum tune_status *before = mem_alloc(count + 1, sizeof *before);
     for (size_t i = 0; i < count; i++)
         before[i] = state->attempts.at[i].status;
-    bool ok = tune_emit(session, "act", tune_act_write(action));
+    struct tune_event event = tune_act_event(action);
+    bool ok = tune_emit(session, &event);
     if (ok)
         changed_export(session, before, count);
     if (ok && remembered && changes_memory(action->kind))

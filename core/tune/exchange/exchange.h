@@ -34,7 +34,8 @@ void tune_memory_print(const struct tune_state *state, struct buf *out); /* rewr
 void tune_export_memory(struct tune_session *session);
 void tune_import_memory(struct tune_session *session);
 /* The members that say what an experience of this session applies to. */
-void tune_memory_put_applies(const struct tune_state *state, cJSON *payload);
+void tune_memory_applies_to(const struct tune_state *state, struct arena *arena,
+                            struct tune_experience *item);
 /* Expires what the attempt contradicts. */
 void tune_memory_contradict(struct tune_session *session, const struct tune_attempt *attempt);
 

@@ -52,10 +52,8 @@ static void done(void *data) {
     if (session)
         unlink_from(ingest);
     if (session && ingest->ok && !session->halted) {
-        cJSON *payload = cJSON_CreateObject();
-        cJSON_AddNumberToObject(payload, "attempt", ingest->attempt);
-        tune_json_put_text(payload, "hash", ingest->hash.hex);
-        tune_emit(session, "timeline", payload);
+        tune_emit(session, TUNE_EVENT(TIMELINE, timeline, .attempt = ingest->attempt,
+                                      .hash = ingest->hash.hex));
     }
     free(ingest->path);
     free(ingest->artifacts);

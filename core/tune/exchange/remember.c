@@ -23,15 +23,15 @@
 /* ------------------------------------------------------------------------------ rewrites.json */
 
 /* An experience of this session applies to the kernel and device it was found with. */
-void tune_memory_put_applies(const struct tune_state *state, cJSON *payload) {
+void tune_memory_applies_to(const struct tune_state *state, struct arena *arena,
+                            struct tune_experience *item) {
     struct buf text = {0};
-    buf_printf(&text, "%s, %s", state->task ? state->task : "kernel", device_name(state->device));
-    tune_json_put_text(payload, "applies_to", text.at);
-    buf_clear(&text);
+    item->applies_to = arena_printf(arena, "%s, %s", state->task ? state->task : "kernel",
+                                    device_name(state->device));
     tune_memory_family_of(state, &text);
-    tune_json_put_text(payload, "family", text.len ? text.at : NULL);
-    tune_json_put_text(payload, "generation", device_name(state->device));
-    tune_json_put_text(payload, "dialect", tune_memory_dialect(state->kernel_source));
+    item->family = text.len ? arena_strndup(arena, text.at, text.len) : NULL;
+    item->generation = device_name(state->device);
+    item->dialect = tune_memory_dialect(state->kernel_source);
     buf_free(&text);
 }
 
@@ -89,14 +89,13 @@ void tune_export_memory(struct tune_session *session) {
 
 /* ---------------------------------------------------------------------- what was there before */
 
-static void applies_read(const cJSON *item, cJSON *payload) {
+static void applies_read(const cJSON *item, struct tune_experience *into) {
     const cJSON *applies = tune_json_at(item, "applies_to");
     bool text = cJSON_IsString(applies);
-    tune_json_put_text(payload, "applies_to",
-                       text ? applies->valuestring : tune_json_text(applies, "text"));
-    static const char *const fields[] = {"family", "generation", "dialect"};
-    for (size_t i = 0; i < COUNT_OF(fields); i++)
-        tune_json_put_text(payload, fields[i], tune_json_text(applies, fields[i]));
+    into->applies_to = text ? applies->valuestring : tune_json_text(applies, "text");
+    into->family = tune_json_text(applies, "family");
+    into->generation = tune_json_text(applies, "generation");
+    into->dialect = tune_json_text(applies, "dialect");
 }
 
 /* "#7 against #5" means attempts of this session; these were another one's. */
@@ -127,51 +126,37 @@ static void experience_read(struct tune_session *session, const cJSON *item, int
         is = TUNE_EXPERIENCE_EXPIRED;
         expired = "it is more than a year old and nothing has shown it again";
     }
-    cJSON *payload = cJSON_CreateObject();
-    tune_json_put_text(payload, "title", title);
-    tune_json_put_text(payload, "summary", summary);
-    tune_json_put_text(payload, "slow", tune_json_text(item, "slow_kernel"));
-    tune_json_put_text(payload, "fast", tune_json_text(item, "fast_kernel"));
-    applies_read(item, payload);
-    tune_json_put_number(payload, "speedup", tune_json_number(item, "speedup"));
-    tune_json_put_text(payload, "is", tune_experience_word(is));
-    tune_json_put_text(payload, "source", source ? source : from.at);
-    tune_json_put_text(payload, "key", tune_json_text(item, "direction"));
-    tune_json_put_text(
-        payload, "evidence",
-        evidence_elsewhere(session->state->arena, tune_json_text(item, "more_evidence")));
-    tune_json_put_text(payload, "expired", expired);
-    if (recorded > 0)
-        cJSON_AddNumberToObject(payload, "recorded_ms", (double)recorded);
-    tune_json_put_bool(payload, "imported", true);
-    if (tune_json_bool(item, "closed"))
-        tune_json_put_bool(payload, "closed", true);
-    tune_emit(session, "experience", payload);
+    struct tune_event event = tune_event_empty(TUNE_EVENT_EXPERIENCE);
+    event.form = TUNE_FORM_EXPERIENCE_KEPT;
+    event.experience = (struct tune_experience){
+        .attempt = -1,
+        .against = -1,
+        .title = title,
+        .summary = summary,
+        .slow = tune_json_text(item, "slow_kernel"),
+        .fast = tune_json_text(item, "fast_kernel"),
+        .speedup = tune_json_number(item, "speedup"),
+        .is = is,
+        .source = source ? source : from.at,
+        .key = tune_json_text(item, "direction"),
+        .evidence =
+            evidence_elsewhere(session->state->arena, tune_json_text(item, "more_evidence")),
+        .expired = expired,
+        .recorded_ms = MAX_OF(recorded, 0),
+        .imported = true,
+        .closed = tune_json_bool(item, "closed"),
+    };
+    applies_read(item, &event.experience);
+    tune_emit(session, &event);
     buf_free(&from);
 }
 
 static bool experience_import(struct tune_session *session, const struct tune_experience *item) {
-    cJSON *payload = cJSON_CreateObject();
-    const struct {
-        const char *key, *text;
-    } texts[] = {{"title", item->title},
-                 {"summary", item->summary},
-                 {"slow", item->slow},
-                 {"fast", item->fast},
-                 {"applies_to", item->applies_to},
-                 {"family", item->family},
-                 {"generation", item->generation},
-                 {"dialect", item->dialect},
-                 {"source", item->source},
-                 {"evidence", item->evidence}};
-    for (size_t i = 0; i < COUNT_OF(texts); i++)
-        tune_json_put_text(payload, texts[i].key, texts[i].text);
-    tune_json_put_number(payload, "speedup", item->speedup);
-    tune_json_put_text(payload, "is", tune_experience_word(TUNE_EXPERIENCE_PROPOSED));
-    tune_json_put_bool(payload, "imported", true);
-    if (item->closed)
-        tune_json_put_bool(payload, "closed", true);
-    return tune_emit(session, "experience", payload);
+    struct tune_event event = {.is = TUNE_EVENT_EXPERIENCE, .form = TUNE_FORM_EXPERIENCE_BROUGHT};
+    event.experience = *item;
+    event.experience.is = TUNE_EXPERIENCE_PROPOSED;
+    event.experience.imported = true;
+    return tune_emit(session, &event);
 }
 
 static void complaints_log(struct tune_session *session, const struct tune_foreign *foreign) {
@@ -223,11 +208,8 @@ static void contradicted(struct tune_session *session, size_t index,
     else
         buf_printf(&why, "attempt #%d did the same against #%d: %.3fx", attempt->id,
                    attempt->parent, attempt->vs_parent);
-    cJSON *payload = cJSON_CreateObject();
-    cJSON_AddNumberToObject(payload, "index", (double)index);
-    cJSON_AddNumberToObject(payload, "attempt", attempt->id);
-    tune_json_put_text(payload, "why", why.at);
-    if (tune_emit(session, "expired", payload))
+    if (tune_emit(session, TUNE_EVENT(EXPIRED, expired, .index = (int)index, .attempt = attempt->id,
+                                      .why = why.at)))
         tune_emit_log(session, TUNE_LEVEL_INFO, "memory", "expired \"%s\": %s",
                       item->title ? item->title : "", why.at);
     buf_free(&why);
@@ -250,29 +232,11 @@ void tune_memory_contradict(struct tune_session *session, const struct tune_atte
 
 /* ------------------------------------------------------------------------- other agents' files */
 
-static cJSON *row_write(const struct tune_import *row) {
-    cJSON *object = cJSON_CreateObject();
-    const struct {
-        const char *key, *text;
-    } texts[] = {
-        {"agent", row->agent},   {"source", row->source},           {"name", row->name},
-        {"parent", row->parent}, {"status", row->status},           {"title", row->title},
-        {"reason", row->reason}, {"is", tune_status_word(row->is)}, {"normal", row->normal}};
-    for (size_t i = 0; i < COUNT_OF(texts); i++)
-        tune_json_put_text(object, texts[i].key, texts[i].text);
-    cJSON_AddNumberToObject(object, "round", row->round);
-    tune_json_put_number(object, "latency_us", row->latency_us);
-    tune_json_put_number(object, "speedup", row->speedup);
-    return object;
-}
-
 static bool history_import(struct tune_session *session, const struct tune_foreign *foreign) {
     for (size_t from = 0; from < foreign->attempts.len; from += ROWS_AT_ONCE) {
-        cJSON *payload = cJSON_CreateObject();
-        cJSON *rows = cJSON_AddArrayToObject(payload, "rows");
-        for (size_t i = from; i < foreign->attempts.len && i < from + ROWS_AT_ONCE; i++)
-            cJSON_AddItemToArray(rows, row_write(&foreign->attempts.at[i]));
-        if (!tune_emit(session, "history", payload))
+        size_t count = MIN_OF(foreign->attempts.len - from, ROWS_AT_ONCE);
+        if (!tune_emit(session,
+                       TUNE_EVENT(HISTORY, history, .rows = {foreign->attempts.at + from, count})))
             return false;
     }
     return true;

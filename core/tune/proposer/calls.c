@@ -10,40 +10,31 @@
 
 #define UNREAD_MOST ((size_t)32768) /* bytes of an answer that could not be used, to mend it */
 
-static void artefact_put(struct tune_session *session, cJSON *payload, const char *key,
-                         struct str text) {
-    struct hash hash;
+/* The hash of the text, which is put away; NULL: it is empty, or that failed. */
+static const char *artefact_put(struct tune_session *session, struct str text, struct hash *hash) {
     struct err err = {0};
     if (!text.len)
-        return;
-    if (store_artefact_put(session->store, text.at, text.len, &hash, &err))
-        tune_json_put_text(payload, key, hash.hex);
-    else
-        tune_emit_log(session, TUNE_LEVEL_WARNING, "store", "%s", err.text);
+        return NULL;
+    if (store_artefact_put(session->store, text.at, text.len, hash, &err))
+        return hash->hex;
+    tune_emit_log(session, TUNE_LEVEL_WARNING, "store", "%s", err.text);
+    return NULL;
 }
 
 int tune_reply_asked(struct tune_reply *reply, const struct tune_question *question) {
     struct tune_session *session = reply->work.session;
     int before = tune_enter(session, reply->work.lane);
-    cJSON *payload = cJSON_CreateObject();
-    tune_json_put_text(payload, "role", tune_role_word(question->role));
-    tune_json_put_text(payload, "model", question->model);
-    artefact_put(session, payload, "prompt", question->prompt);
-    tune_json_put_number(payload, "estimate", question->estimate);
-    tune_json_put_number(payload, "hold_tokens", question->hold_tokens);
-    tune_json_put_number(payload, "hold_dollars", question->hold_dollars);
-    cJSON_AddNumberToObject(payload, "attempt",
-                            tune_lane_attempt(session->state, reply->work.lane));
-    if (question->waits)
-        cJSON_AddTrueToObject(payload, "waits");
-    if (question->held)
-        cJSON_AddTrueToObject(payload, "held");
-    if (question->mends >= 0)
-        cJSON_AddNumberToObject(payload, "mends", question->mends);
-    if (question->repeats >= 0)
-        cJSON_AddNumberToObject(payload, "repeats", question->repeats);
+    struct hash hash;
+    const char *prompt = artefact_put(session, question->prompt, &hash);
     int number = (int)session->state->calls.len;
-    bool ok = tune_emit(session, "asked", payload);
+    bool ok = tune_emit(
+        session,
+        TUNE_EVENT(ASKED, asked, .role = tune_role_word(question->role), .model = question->model,
+                   .prompt = prompt, .estimate = question->estimate,
+                   .hold_tokens = question->hold_tokens, .hold_dollars = question->hold_dollars,
+                   .attempt = tune_lane_attempt(session->state, reply->work.lane),
+                   .waits = question->waits, .held = question->held,
+                   .mends = MAX_OF(question->mends, -1), .repeats = MAX_OF(question->repeats, -1)));
     tune_leave(session, before);
     return ok ? number : -1;
 }
@@ -51,13 +42,12 @@ int tune_reply_asked(struct tune_reply *reply, const struct tune_question *quest
 void tune_reply_sent(struct tune_reply *reply, int call, const struct tune_question *question) {
     struct tune_session *session = reply->work.session;
     int before = tune_enter(session, reply->work.lane);
-    cJSON *payload = cJSON_CreateObject();
-    cJSON_AddNumberToObject(payload, "call", call);
-    artefact_put(session, payload, "prompt", question->prompt);
-    tune_json_put_number(payload, "estimate", question->estimate);
-    tune_json_put_number(payload, "hold_tokens", question->hold_tokens);
-    tune_json_put_number(payload, "hold_dollars", question->hold_dollars);
-    tune_emit(session, "sent", payload);
+    struct hash hash;
+    const char *prompt = artefact_put(session, question->prompt, &hash);
+    tune_emit(session,
+              TUNE_EVENT(SENT, sent, .call = call, .prompt = prompt, .estimate = question->estimate,
+                         .hold_tokens = question->hold_tokens,
+                         .hold_dollars = question->hold_dollars));
     tune_leave(session, before);
 }
 
@@ -85,14 +75,9 @@ static void said_print(struct str text, struct buf *out) {
 void tune_reply_unread(struct tune_reply *reply, int call, struct str text, const char *why,
                        bool lost) {
     struct buf said = {0};
-    cJSON *payload = cJSON_CreateObject();
     said_print(text, &said);
-    cJSON_AddNumberToObject(payload, "call", call);
-    tune_json_put_text(payload, "text", why);
-    tune_json_put_text(payload, "said", said.at ? said.at : "");
-    if (lost)
-        cJSON_AddTrueToObject(payload, "lost");
-    tune_emit(reply->work.session, "unread", payload);
+    tune_emit(reply->work.session, TUNE_EVENT(UNREAD, unread, .call = call, .text = why,
+                                              .said = said.at ? said.at : "", .lost = lost));
     buf_free(&said);
 }
 
@@ -126,10 +111,8 @@ static double tokens_of(const struct model_usage *usage) {
 }
 
 static void spent_emit(struct tune_session *session, const struct model_reply *answer) {
-    cJSON *payload = cJSON_CreateObject();
-    tune_json_put_number(payload, tune_budget_word(TUNE_BUDGET_TOKENS), tokens_of(&answer->usage));
-    tune_json_put_number(payload, tune_budget_word(TUNE_BUDGET_DOLLARS), answer->dollars);
-    tune_emit(session, "spent", payload);
+    tune_emit(session, TUNE_EVENT_AS(SPENT, SPENT_MODEL, spent, .tokens = tokens_of(&answer->usage),
+                                     .dollars = answer->dollars));
 }
 
 void tune_reply_answered(struct tune_reply *reply, int call, const struct model_reply *answer) {
@@ -141,23 +124,22 @@ void tune_reply_answered(struct tune_reply *reply, int call, const struct model_
                                .cache_read = answer->usage.cache_read,
                                .cache_write = answer->usage.cache_write,
                                .dollars = answer->dollars,
-                               .first_s = answer->first_s,
-                               .elapsed_s = answer->elapsed_s,
                                .guess_answer = NAN,
                                .guess_dollars = NAN};
     int before = tune_enter(session, reply->work.lane);
-    cJSON *payload = cJSON_CreateObject();
-    cJSON_AddNumberToObject(payload, "call", call);
-    artefact_put(session, payload, "answer", answer->text);
-    if (answer->failure.kind != ERR_NONE)
-        tune_json_put_text(payload, "failure", answer->failure.text);
-    if (answer->failed != MODEL_FAILED_NOT)
-        tune_json_put_text(payload, "failed", model_failed_word(answer->failed));
-    cJSON_AddNumberToObject(payload, "tries", answer->tries);
+    struct hash hash;
+    const char *text = artefact_put(session, answer->text, &hash);
+    bool broke = answer->failure.kind != ERR_NONE, failed = answer->failed != MODEL_FAILED_NOT;
     tune_budget_guess(session->state, call, answer->text, &values);
-    for (size_t i = 0; i < TUNE_CALL_NUMBERS; i++)
-        tune_json_put_number(payload, tune_call_numbers[i].key, *tune_call_number_at(&values, i));
-    if (tune_emit(session, "answered", payload))
+    const struct tune_event *event = TUNE_EVENT(
+        ANSWERED, answered, .call = call, .answer = text,
+        .failure = broke ? answer->failure.text : NULL,
+        .failed = failed ? model_failed_word(answer->failed) : NULL, .tries = answer->tries,
+        .input = values.input, .output = values.output, .cache_read = values.cache_read,
+        .cache_write = values.cache_write, .dollars = values.dollars, .first_s = answer->first_s,
+        .elapsed_s = answer->elapsed_s, .guess_answer = values.guess_answer,
+        .guess_dollars = values.guess_dollars);
+    if (tune_emit(session, event))
         spent_emit(session, answer);
     tune_leave(session, before);
 }

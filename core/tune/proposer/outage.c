@@ -35,17 +35,11 @@ static void news_log(struct tune_reply *reply, const struct tune_outage_news *ne
 void tune_reply_outage(struct tune_reply *reply, const struct tune_outage_news *news) {
     struct tune_session *session = reply->work.session;
     int before = tune_enter(session, reply->work.lane);
-    cJSON *payload = cJSON_CreateObject();
-    tune_json_put_text(payload, "role", tune_role_word(news->role));
-    tune_json_put_text(payload, "model", news->model);
-    cJSON_AddNumberToObject(payload, "call", news->call);
-    tune_json_put_text(payload, "kind", news->kind);
-    tune_json_put_text(payload, "text", news->text);
-    cJSON_AddNumberToObject(payload, "tries", news->tries);
-    tune_json_put_number(payload, "pause_s", news->pause_s);
-    tune_json_put_text(payload, "next", news->next);
-    tune_json_put_number(payload, "wait_s", news->wait_s);
-    if (tune_emit(session, "outage", payload))
+    if (tune_emit(session,
+                  TUNE_EVENT(OUTAGE, outage, .role = tune_role_word(news->role),
+                             .model = news->model, .call = news->call, .kind = news->kind,
+                             .text = news->text, .tries = news->tries, .pause_s = news->pause_s,
+                             .next = news->next, .wait_s = news->wait_s)))
         news_log(reply, news);
     tune_leave(session, before);
 }
@@ -56,11 +50,7 @@ void tune_reply_paused(struct tune_reply *reply, const char *text) {
         return;
     tune_request_end(reply);
     int before = tune_enter(session, -1);
-    cJSON *payload = cJSON_CreateObject();
-    tune_json_put_text(payload, "text", text);
-    tune_json_put_bool(payload, "environment", true);
-    tune_json_put_bool(payload, "again", true);
-    tune_emit(session, "pause", payload);
+    tune_emit(session, TUNE_EVENT(PAUSE, pause, .text = text, .environment = true, .again = true));
     tune_leave(session, before);
     tune_advance(session);
 }

@@ -46,20 +46,19 @@ void tune_replies_free(struct tune_session *session) {
 /* Which notes and experiences a proposer gets to see. */
 static void entered_note(struct tune_session *session) {
     const struct tune_state *state = session->state;
-    cJSON *payload = cJSON_CreateObject();
-    cJSON *notes = cJSON_AddArrayToObject(payload, "notes");
-    cJSON *memory = cJSON_AddArrayToObject(payload, "memory");
+    VEC(int) notes = {0};
+    VEC(int) memory = {0};
     for (size_t i = 0; i < state->notes.len; i++)
         if (tune_context_has_note(state, i))
-            cJSON_AddItemToArray(notes, cJSON_CreateNumber((double)i));
+            *vec_push(&notes) = (int)i;
     for (size_t i = 0; i < state->memory.len; i++)
         if (tune_context_has_experience(state, i))
-            cJSON_AddItemToArray(memory, cJSON_CreateNumber((double)i));
-    bool some = cJSON_GetArraySize(notes) || cJSON_GetArraySize(memory);
-    if (some)
-        tune_emit(session, "entered", payload);
-    else
-        cJSON_Delete(payload);
+            *vec_push(&memory) = (int)i;
+    if (notes.len || memory.len)
+        tune_emit(session, TUNE_EVENT(ENTERED, entered, .notes = {notes.at, notes.len, true},
+                                      .memory = {memory.at, memory.len, true}));
+    vec_free(&notes);
+    vec_free(&memory);
 }
 
 void tune_plan_start(struct tune_session *session, int lane) {
@@ -109,48 +108,53 @@ static const char *author_of(const struct tune_reply *reply) {
 
 /* --------------------------------------------------------------------------------------- plans */
 
-static void plan_store(struct tune_reply *reply, struct tune_plan plan, cJSON *list) {
-    if (tune_context_is_closed(reply->context, plan.key) || cJSON_GetArraySize(list) >= MAX_PLANS)
+/* What is to be written down; texts that nobody else keeps so long are in the arena. */
+struct offers {
+    VEC(struct tune_plan) plans;
+    struct arena *arena;
+};
+
+static void plan_store(struct tune_reply *reply, struct tune_plan plan, struct offers *offers) {
+    if (tune_context_is_closed(reply->context, plan.key) || offers->plans.len >= MAX_PLANS)
         return;
     if (!plan.author)
         plan.author = author_of(reply);
     plan.held = TUNE_ANSWER_UNKNOWN;
     plan.moved = NAN;
     plan.edited = plan.revised = false;
-    cJSON_AddItemToArray(list, tune_plan_write(&plan));
+    *vec_push(&offers->plans) = plan;
 }
 
 /* A plan that asks for a sweep becomes one for each of its values. */
-static void sweep_store(struct tune_reply *reply, struct tune_plan plan, cJSON *list) {
-    struct arena *arena = arena_new();
+static void sweep_store(struct tune_reply *reply, struct tune_plan plan, struct offers *offers) {
     struct tune_plan plans[TUNE_SWEEP_MOST];
     struct err err = {0};
     plan.author = plan.author ? plan.author : author_of(reply);
     size_t count = tune_sweep_expand(reply->work.session->state, reply->context->attempt, &plan,
-                                     arena, plans, &err);
+                                     offers->arena, plans, &err);
     for (size_t i = 0; i < count; i++)
-        plan_store(reply, plans[i], list);
+        plan_store(reply, plans[i], offers);
     if (!count)
         tune_emit_log(reply->work.session, TUNE_LEVEL_WARNING, "plan", "no sweep: %s", err.text);
     plan.sweep = NULL;
     if (!count && err.kind == ERR_USAGE)
-        plan_store(reply, plan, list);
-    arena_free(arena);
+        plan_store(reply, plan, offers);
 }
 
 static bool plans_store(struct tune_reply *reply, const struct tune_plan *plans, size_t count) {
-    cJSON *payload = cJSON_CreateObject();
-    cJSON *list = cJSON_AddArrayToObject(payload, "plans");
+    struct offers offers = {.arena = arena_new()};
     for (size_t i = 0; i < count && i < MAX_PLANS; i++) {
         if (plans[i].sweep)
-            sweep_store(reply, plans[i], list);
+            sweep_store(reply, plans[i], &offers);
         else
-            plan_store(reply, plans[i], list);
+            plan_store(reply, plans[i], &offers);
     }
-    if (cJSON_GetArraySize(list))
-        return tune_emit(reply->work.session, "plans", payload);
-    cJSON_Delete(payload);
-    return false;
+    bool some = offers.plans.len &&
+                tune_emit(reply->work.session,
+                          TUNE_EVENT(PLANS, plans, .plans = {offers.plans.at, offers.plans.len}));
+    vec_free(&offers.plans);
+    arena_free(offers.arena);
+    return some;
 }
 
 /* Several lanes divide what was offered among them when all have been answered. */
@@ -182,17 +186,13 @@ void tune_reply_plans(struct tune_reply *reply, const struct tune_plan *plans, s
 /* --------------------------------------------------------------------------------- candidates */
 
 static void plan_fail(struct tune_session *session, int lane, const char *text) {
-    cJSON *payload = cJSON_CreateObject();
-    tune_json_put_text(payload, "text", text);
-    tune_emit(session, "plan_failed", payload);
+    tune_emit(session, TUNE_EVENT(PLAN_FAILED, plan_failed, .text = text));
     const struct tune_attempt *open = tune_attempt_in(session->state, lane);
     if (open && open->id > 0 && open->status == TUNE_STATUS_OPEN) {
-        payload = cJSON_CreateObject();
-        cJSON_AddNumberToObject(payload, "attempt", open->id);
-        tune_json_put_text(payload, "status", tune_status_word(TUNE_STATUS_FAILED));
-        tune_json_put_text(payload, "reason",
-                           open->verdict.compiles_why ? open->verdict.compiles_why : text);
-        if (tune_emit(session, "decided", payload))
+        const char *why = open->verdict.compiles_why;
+        if (tune_emit(session,
+                      TUNE_EVENT(DECIDED, decided, .attempt = open->id,
+                                 .status = TUNE_STATUS_FAILED, .reason = why ? why : text)))
             tune_export(session, open->id);
     }
     tune_step_done(session, TUNE_STEP_REWRITE, TUNE_IS_FAILED, "%s", text);
@@ -210,15 +210,14 @@ static void candidate_store(struct tune_reply *reply, struct str source) {
     const struct tune_state *state = session->state;
     int lane = reply->work.lane;
     const struct tune_attempt *open = tune_attempt_in(state, lane);
-    cJSON *payload = cJSON_CreateObject();
     char *text = mem_alloc(source.len + 1, 1);
     memcpy(text, source.at, source.len);
-    tune_json_put_text(payload, "source", text);
+    bool ok = tune_emit(session,
+                        TUNE_EVENT(CANDIDATE, candidate, .source = text, .author = author_of(reply),
+                                   .parent = tune_lane_parent(state, lane),
+                                   .repair = open && open->id > 0 ? open->repairs + 1 : 0));
     free(text);
-    tune_json_put_text(payload, "author", author_of(reply));
-    cJSON_AddNumberToObject(payload, "parent", tune_lane_parent(state, lane));
-    cJSON_AddNumberToObject(payload, "repair", open && open->id > 0 ? open->repairs + 1 : 0);
-    if (!tune_emit(session, "candidate", payload))
+    if (!ok)
         return;
     int more = 0, less = 0;
     const struct tune_candidate *candidate = &tune_lane_of(state, lane)->candidate;
@@ -293,10 +292,8 @@ void tune_reply_log(struct tune_reply *reply, const char *text) {
 void tune_reply_spent(struct tune_reply *reply, double tokens, double dollars) {
     if (!reply_is_open(reply))
         return;
-    cJSON *payload = cJSON_CreateObject();
-    tune_json_put_number(payload, tune_budget_word(TUNE_BUDGET_TOKENS), tokens);
-    tune_json_put_number(payload, tune_budget_word(TUNE_BUDGET_DOLLARS), dollars);
-    tune_emit(reply->work.session, "spent", payload);
+    tune_emit(reply->work.session,
+              TUNE_EVENT_AS(SPENT, SPENT_MODEL, spent, .tokens = tokens, .dollars = dollars));
 }
 
 static struct tune_lesson *lesson_keep(struct arena *arena, const struct tune_lesson *lesson) {

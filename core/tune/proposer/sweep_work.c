@@ -5,11 +5,7 @@
 #include "tune/state/state.h"
 
 static void plans_emit(struct tune_session *session, const struct tune_plan *plans, size_t count) {
-    cJSON *payload = cJSON_CreateObject();
-    cJSON *list = cJSON_AddArrayToObject(payload, "plans");
-    for (size_t i = 0; i < count; i++)
-        cJSON_AddItemToArray(list, tune_plan_write(&plans[i]));
-    if (tune_emit(session, "plans", payload))
+    if (tune_emit(session, TUNE_EVENT(PLANS, plans, .plans = {plans, count})))
         tune_step_done(session, TUNE_STEP_PLAN, TUNE_IS_OK, "%s; %zu more of the sweep",
                        plans[0].title, count - 1);
 }
@@ -49,17 +45,10 @@ void tune_sweep_lanes_begin(struct tune_session *session) {
     const struct tune_state *state = session->state;
     int list[TUNE_SWEEP_MOST];
     size_t count = members(state, list);
-    cJSON *payload = cJSON_CreateObject();
-    cJSON *lanes = cJSON_AddArrayToObject(payload, "lanes");
-    for (size_t i = 0; i < count; i++) {
-        cJSON *item = cJSON_CreateObject();
-        cJSON_AddNumberToObject(item, "parent", state->incumbent);
-        cJSON_AddNumberToObject(item, "draw", (double)i);
-        cJSON_AddNumberToObject(item, "plan", list[i]);
-        cJSON_AddItemToArray(lanes, item);
-    }
-    tune_json_put_bool(payload, "planned", true);
-    tune_emit(session, "lanes", payload);
+    struct tune_event_one_lane lanes[TUNE_SWEEP_MOST];
+    for (size_t i = 0; i < count; i++)
+        lanes[i] = (struct tune_event_one_lane){state->incumbent, (int)i, list[i]};
+    tune_emit(session, TUNE_EVENT(LANES, lanes, .lanes = {lanes, count}, .planned = true));
 }
 
 void tune_sweep_rewrite(const struct tune_context *context, const struct tune_plan *plan,

@@ -340,112 +340,123 @@ void tune_summary_print(const struct tune_state *state, const char *folder, cons
     tune_summary_free(&summary);
 }
 
-/* ---------------------------------------------------------------------------------------- JSON */
+/* --------------------------------------------------------------------------------- as an event */
 
-static cJSON *row_in(cJSON *list) {
-    cJSON *row = cJSON_CreateObject();
-    cJSON_AddItemToArray(list, row);
-    return row;
+static void predicted_tell(struct arena *arena, const struct tune_attempt *attempt,
+                           struct tune_event_rung *rung) {
+    const struct tune_prediction *found = &attempt->prediction;
+    struct tune_named *engines = ARENA_ARRAY(arena, struct tune_named, found->engine_count);
+    if (!tune_predicted(attempt))
+        return;
+    for (size_t i = 0; i < found->engine_count; i++)
+        engines[i] = (struct tune_named){.name = found->engines[i].engine,
+                                         .number = found->engines[i].percent};
+    rung->predicted_us = found->us;
+    rung->predicted_by = found->by;
+    rung->predicted_optimised = found->optimised;
+    rung->predicted_utilisation = (struct tune_by_name){engines, found->engine_count, true};
+    rung->predicted_macs = found->macs;
+    rung->predicted_hbm_bytes = found->hbm_bytes;
 }
 
-static void ladder_put(cJSON *root, const struct tune_state *state,
-                       const struct tune_summary *summary) {
-    cJSON *list = cJSON_AddArrayToObject(root, "ladder");
+static struct tune_event_rung *ladder_tell(struct arena *arena, const struct tune_state *state,
+                                           const struct tune_summary *summary) {
+    struct tune_event_rung *rows = ARENA_ARRAY(arena, struct tune_event_rung, summary->ladder.len);
     for (size_t i = 0; i < summary->ladder.len; i++) {
         const struct tune_attempt *attempt = &state->attempts.at[summary->ladder.at[i].attempt];
-        cJSON *row = row_in(list);
-        cJSON_AddNumberToObject(row, "attempt", attempt->id);
-        cJSON_AddNumberToObject(row, "parent", attempt->parent);
-        cJSON_AddNumberToObject(row, "round", attempt->round);
-        tune_json_put_text(row, "strategy", summary->ladder.at[i].strategy);
-        tune_json_put_text(row, "title", attempt->plan.title);
-        tune_json_put_text(row, "author", attempt->author);
-        tune_json_put_number(row, "latency_us", attempt->latency_us);
-        tune_json_put_number(row, "speedup", attempt->speedup);
-        tune_json_put_number(row, "ratio", attempt->vs_parent);
-        tune_json_put_number(row, "low", attempt->interval.low);
-        tune_json_put_number(row, "high", attempt->interval.high);
-        cJSON_AddBoolToObject(row, "modelled", attempt->modelled);
-        tune_predicted_put(row, attempt);
-        cJSON_AddBoolToObject(row, "confirmed", attempt->confirmed);
+        rows[i] = (struct tune_event_rung){.attempt = attempt->id,
+                                           .parent = attempt->parent,
+                                           .round = attempt->round,
+                                           .strategy =
+                                               arena_strdup(arena, summary->ladder.at[i].strategy),
+                                           .title = attempt->plan.title,
+                                           .author = attempt->author,
+                                           .latency_us = attempt->latency_us,
+                                           .speedup = attempt->speedup,
+                                           .ratio = attempt->vs_parent,
+                                           .low = attempt->interval.low,
+                                           .high = attempt->interval.high,
+                                           .modelled = attempt->modelled,
+                                           .predicted_us = NAN,
+                                           .confirmed = attempt->confirmed};
+        predicted_tell(arena, attempt, &rows[i]);
     }
+    return rows;
 }
 
-static void learnt_put(cJSON *root, const struct tune_state *state,
-                       const struct tune_summary *summary) {
-    cJSON *list = cJSON_AddArrayToObject(root, "notes");
+static struct tune_event_lesson *notes_tell(struct arena *arena, const struct tune_state *state,
+                                            const struct tune_summary *summary) {
+    struct tune_event_lesson *rows =
+        ARENA_ARRAY(arena, struct tune_event_lesson, summary->notes.len);
     for (size_t i = 0; i < summary->notes.len; i++) {
         const struct tune_note *note = &state->notes.at[summary->notes.at[i]];
-        cJSON *row = row_in(list);
-        cJSON_AddNumberToObject(row, "round", note->round);
-        tune_json_put_text(row, "lesson", note->lesson);
-        tune_json_put_text(row, "category", tune_category_word(note->category));
-        tune_json_put_text(row, "prediction_held", tune_answer_word(note->held));
-        tune_json_put_text(row, "diagnosis_right", tune_answer_word(note->diagnosis));
+        rows[i] = (struct tune_event_lesson){note->round, note->lesson, note->category, note->held,
+                                             note->diagnosis};
     }
-    list = cJSON_AddArrayToObject(root, "experiences");
+    return rows;
+}
+
+static struct tune_event_learnt *memory_tell(struct arena *arena, const struct tune_state *state,
+                                             const struct tune_summary *summary) {
+    struct tune_event_learnt *rows =
+        ARENA_ARRAY(arena, struct tune_event_learnt, summary->memory.len);
     for (size_t i = 0; i < summary->memory.len; i++) {
         const struct tune_experience *item = &state->memory.at[summary->memory.at[i]];
-        cJSON *row = row_in(list);
-        cJSON_AddNumberToObject(row, "attempt", item->attempt);
-        tune_json_put_text(row, "title", item->title);
-        tune_json_put_number(row, "speedup", item->speedup);
-        tune_json_put_text(row, "is", tune_experience_word(item->is));
+        rows[i] = (struct tune_event_learnt){item->attempt, item->title, item->speedup, item->is};
     }
+    return rows;
 }
 
-static void failed_put(cJSON *root, const struct tune_summary *summary) {
-    cJSON *list = cJSON_AddArrayToObject(root, "failed");
+static struct tune_event_failing *failed_tell(struct arena *arena,
+                                              const struct tune_summary *summary) {
+    struct tune_event_failing *rows =
+        ARENA_ARRAY(arena, struct tune_event_failing, summary->failed.len);
     for (size_t i = 0; i < summary->failed.len; i++) {
         const struct tune_failing *failing = &summary->failed.at[i];
-        cJSON *row = row_in(list);
-        tune_json_put_text(row, "what", failing->what);
-        cJSON_AddNumberToObject(row, "count", failing->count);
-        if (failing->attempt >= 0)
-            cJSON_AddNumberToObject(row, "attempt", failing->attempt);
-        tune_json_put_text(row, "why", failing->why);
+        rows[i] = (struct tune_event_failing){arena_strdup(arena, failing->what), failing->count,
+                                              MAX_OF(failing->attempt, -1), failing->why};
     }
+    return rows;
 }
 
-static void cost_put(cJSON *root, const struct tune_state *state,
-                     const struct tune_summary *summary) {
-    cJSON *cost = cJSON_AddObjectToObject(root, "cost");
-    for (int i = 0; i < TUNE_BUDGETS; i++) {
-        enum tune_budget budget = (enum tune_budget)i;
-        tune_json_put_number(cost, tune_budget_word(budget), tune_budget_spent(state, budget));
-    }
-    cJSON *list = cJSON_AddArrayToObject(cost, "models");
+static struct tune_event_cost *cost_tell(struct arena *arena, const struct tune_state *state,
+                                         const struct tune_summary *summary) {
+    struct tune_event_cost *cost = ARENA_NEW(arena, struct tune_event_cost);
+    struct tune_event_model_cost *rows =
+        ARENA_ARRAY(arena, struct tune_event_model_cost, summary->costs.len);
     for (size_t i = 0; i < summary->costs.len; i++) {
         const struct tune_cost *one = &summary->costs.at[i];
-        cJSON *row = row_in(list);
-        tune_json_put_text(row, "role", one->role);
-        tune_json_put_text(row, "model", one->model);
-        cJSON_AddNumberToObject(row, "asked", one->asked);
-        cJSON_AddNumberToObject(row, "failed", one->failed);
-        tune_json_put_number(row, "tokens", one->tokens);
-        tune_json_put_number(row, "dollars", one->dollars);
-        tune_json_put_number(row, "seconds", one->seconds);
-        cJSON_AddBoolToObject(row, "estimated", one->guessed);
+        rows[i] =
+            (struct tune_event_model_cost){one->role,   one->model,   one->asked,   one->failed,
+                                           one->tokens, one->dollars, one->seconds, one->guessed};
     }
+    *cost = (struct tune_event_cost){.rounds = tune_budget_spent(state, TUNE_BUDGET_ROUNDS),
+                                     .wall = tune_budget_spent(state, TUNE_BUDGET_WALL_S),
+                                     .device = tune_budget_spent(state, TUNE_BUDGET_DEVICE_S),
+                                     .tokens = tune_budget_spent(state, TUNE_BUDGET_TOKENS),
+                                     .dollars = tune_budget_spent(state, TUNE_BUDGET_DOLLARS),
+                                     .models = {rows, summary->costs.len, true}};
+    return cost;
 }
 
-cJSON *tune_summary_write(const struct tune_state *state, const char *why) {
+struct tune_event_summary tune_summary_tell(const struct tune_state *state, const char *why,
+                                            struct arena *arena) {
     struct tune_summary summary;
-    cJSON *root = cJSON_CreateObject();
     const struct tune_attempt *seed = tune_state_attempt(state, 0);
     const struct tune_attempt *best = tune_state_attempt(state, state->best);
     tune_summary_make(state, &summary);
-    tune_json_put_text(root, "why", why ? why : state->wait_text);
-    cJSON_AddNumberToObject(root, "attempts", (double)state->attempts.len);
-    tune_json_put_number(root, "seed_us", seed ? seed->latency_us : (double)NAN);
-    tune_json_put_number(root, "best_us", best ? best->latency_us : (double)NAN);
-    tune_json_put_number(root, "speedup", best ? best->speedup : (double)NAN);
-    if (best)
-        cJSON_AddNumberToObject(root, "best", best->id);
-    ladder_put(root, state, &summary);
-    failed_put(root, &summary);
-    learnt_put(root, state, &summary);
-    cost_put(root, state, &summary);
+    struct tune_event_summary told = {
+        .why = why ? why : state->wait_text,
+        .attempts = (int)state->attempts.len,
+        .seed_us = seed ? seed->latency_us : (double)NAN,
+        .best_us = best ? best->latency_us : (double)NAN,
+        .speedup = best ? best->speedup : (double)NAN,
+        .best = best ? best->id : -1,
+        .ladder = {ladder_tell(arena, state, &summary), summary.ladder.len, true},
+        .failed = {failed_tell(arena, &summary), summary.failed.len, true},
+        .notes = {notes_tell(arena, state, &summary), summary.notes.len, true},
+        .experiences = {memory_tell(arena, state, &summary), summary.memory.len, true},
+        .cost = cost_tell(arena, state, &summary)};
     tune_summary_free(&summary);
-    return root;
+    return told;
 }

@@ -16,57 +16,66 @@ static void trouble_set(struct tune_session *session, const char *text) {
     free(old);
 }
 
-/* The log for people gets the milestones and every log line. */
-static void log_write(struct tune_session *session, const char *type, const cJSON *payload) {
-    const char *level = tune_json_text(payload, "level"), *text = tune_json_text(payload, "text");
-    if (!text)
-        text = tune_json_text(payload, "summary");
-    if (!text)
-        text = tune_json_text(payload, "message");
-    if (!text)
-        text = tune_json_text(payload, "reason");
-    static const char *const told[] = {"log",   "diagnostic", "step_end",    "stop",
-                                       "pause", "decided",    "plan_failed", "act"};
-    for (size_t i = 0; i < COUNT_OF(told); i++) {
-        if (strcmp(type, told[i]) != 0)
-            continue;
-        struct buf line = {0};
-        const char *phase = tune_json_text(payload, "phase");
-        const char *step = tune_json_text(payload, "step");
-        const char *action = tune_json_text(payload, "action");
-        buf_printf(&line, "%s%s%s: %s", type, phase || step || action ? " " : "",
-                   phase    ? phase
-                   : step   ? step
-                   : action ? action
-                            : "",
-                   text ? text : "");
-        for (size_t c = 0; c < line.len; c++)
-            if ((unsigned char)line.at[c] < ' ' || line.at[c] == 127)
-                line.at[c] = ' ';
-        store_log(session->store, level ? level : "info", line.at);
-        buf_free(&line);
+struct told {
+    const char *what, *text; /* NULL: there is none */
+    const char *level;
+};
+
+/* The milestones and every log line. False: people are not told of such an event. */
+static bool told_of(const struct tune_event *event, struct told *told) {
+    *told = (struct told){.level = "info"};
+    switch (event->is) {
+    case TUNE_EVENT_LOG:
+        *told = (struct told){event->log.phase, event->log.text, tune_level_word(event->log.level)};
+        return true;
+    case TUNE_EVENT_DIAGNOSTIC: told->text = event->diagnostic.message; return true;
+    case TUNE_EVENT_STEP_END:
+        told->what = tune_step_word(event->step_end.step);
+        told->text = event->step_end.summary;
+        return true;
+    case TUNE_EVENT_STOP: told->text = event->stop.text; return true;
+    case TUNE_EVENT_PAUSE: told->text = event->pause.text; return true;
+    case TUNE_EVENT_DECIDED: told->text = event->decided.reason; return true;
+    case TUNE_EVENT_PLAN_FAILED: told->text = event->plan_failed.text; return true;
+    case TUNE_EVENT_ACT:
+        told->what = event->act.step ? event->act.step : event->act.action;
+        told->text = event->act.text;
+        return true;
+    default: return false;
     }
 }
 
-bool tune_emit(struct tune_session *session, const char *type, cJSON *payload) {
-    int lane = tune_lane_tag(session->state, session->lane);
-    if (lane >= 0 && !cJSON_HasObjectItem(payload, "lane"))
-        cJSON_AddNumberToObject(payload, "lane", lane);
-    char *json = session->halted ? NULL : cJSON_PrintUnformatted(payload);
+static void log_write(struct tune_session *session, const struct tune_event *event) {
+    struct told told;
+    struct buf line = {0};
+    if (!told_of(event, &told))
+        return;
+    buf_printf(&line, "%s%s%s: %s", tune_event_type(event->is), told.what ? " " : "",
+               told.what ? told.what : "", told.text ? told.text : "");
+    for (size_t c = 0; c < line.len; c++)
+        if ((unsigned char)line.at[c] < ' ' || line.at[c] == 127)
+            line.at[c] = ' ';
+    store_log(session->store, told.level, line.at);
+    buf_free(&line);
+}
+
+bool tune_emit(struct tune_session *session, const struct tune_event *event) {
+    const char *type = tune_event_type(event->is);
     int64_t seq = 0, now = clock_wall_ms();
     struct err err = {0};
-    bool ok = json && store_append(session->store, now, type, json, &seq, &err);
+    struct buf json = {0};
+    tune_event_write(event, tune_lane_tag(session->state, session->lane), &json);
+    bool ok = !session->halted && store_append(session->store, now, type, json.at, &seq, &err);
     if (ok) {
-        tune_state_apply(session->state, seq, now, type, json);
-        log_write(session, type, payload);
+        log_write(session, event);
+        tune_state_apply(session->state, seq, now, type, json.at);
         if (session->on_event)
-            session->on_event(session->event_context, seq, type, json);
+            session->on_event(session->event_context, seq, type, json.at);
     } else if (!session->halted) {
         session->halted = true;
         trouble_set(session, err.text);
     }
-    free(json);
-    cJSON_Delete(payload);
+    buf_free(&json);
     if (session->changed)
         session->changed(session->changed_context);
     return ok;
@@ -79,12 +88,10 @@ bool tune_emit_log(struct tune_session *session, enum tune_level level, const ch
     va_start(args, format);
     buf_vprintf(&text, format, args);
     va_end(args);
-    cJSON *payload = cJSON_CreateObject();
-    tune_json_put_text(payload, "level", tune_level_word(level));
-    tune_json_put_text(payload, "phase", phase);
-    tune_json_put_text(payload, "text", text.at);
+    bool ok = tune_emit(session, TUNE_EVENT(LOG, log, .attempt = -1, .level = level, .phase = phase,
+                                            .text = text.at));
     buf_free(&text);
-    return tune_emit(session, "log", payload);
+    return ok;
 }
 
 /* -------------------------------------------------------------------------------------- steps */
@@ -106,12 +113,8 @@ void tune_step_done(struct tune_session *session, enum tune_step step, enum tune
 
 void tune_step_progress(struct tune_session *session, enum tune_step step, const char *doing,
                         double done, double total) {
-    cJSON *payload = cJSON_CreateObject();
-    tune_json_put_text(payload, "step", tune_step_word(step));
-    tune_json_put_text(payload, "doing", doing);
-    tune_json_put_number(payload, "done", done);
-    tune_json_put_number(payload, "total", total);
-    tune_emit(session, "progress", payload);
+    tune_emit(session, TUNE_EVENT(PROGRESS, progress, .step = step, .doing = doing, .done = done,
+                                  .total = total));
 }
 
 void tune_stop(struct tune_session *session, const char *format, ...) {
@@ -120,23 +123,21 @@ void tune_stop(struct tune_session *session, const char *format, ...) {
     va_start(args, format);
     buf_vprintf(&text, format, args);
     va_end(args);
-    cJSON *payload = cJSON_CreateObject();
-    tune_json_put_text(payload, "text", text.at);
-    if (tune_emit(session, "stop", payload))
+    if (tune_emit(session, TUNE_EVENT(STOP, stop, .text = text.at)))
         tune_session_summarise(session, NULL);
     buf_free(&text);
 }
 
-void tune_give_up(struct tune_session *session, const char *type, const char *format, ...) {
+void tune_give_up(struct tune_session *session, bool for_good, const char *format, ...) {
     struct buf text = {0};
     va_list args;
     va_start(args, format);
     buf_vprintf(&text, format, args);
     va_end(args);
-    cJSON *payload = cJSON_CreateObject();
-    tune_json_put_text(payload, "text", text.at);
-    tune_json_put_bool(payload, "environment", true);
-    if (tune_emit(session, type, payload) && session->state->finished)
+    const struct tune_event *event =
+        for_good ? TUNE_EVENT(STOP, stop, .text = text.at, .environment = true)
+                 : TUNE_EVENT(PAUSE, pause, .text = text.at, .environment = true);
+    if (tune_emit(session, event) && session->state->finished)
         tune_session_summarise(session, NULL);
     buf_free(&text);
 }
@@ -168,6 +169,11 @@ char *tune_session_artefact(const struct tune_session *session, const char *hash
 }
 
 void tune_session_summarise(struct tune_session *session, const char *why) {
-    if (!session->halted && !session->state->read_only)
-        tune_emit(session, "summary", tune_summary_write(session->state, why));
+    if (session->halted || session->state->read_only)
+        return;
+    struct arena *arena = arena_new();
+    struct tune_event event = {.is = TUNE_EVENT_SUMMARY,
+                               .summary = tune_summary_tell(session->state, why, arena)};
+    tune_emit(session, &event);
+    arena_free(arena);
 }

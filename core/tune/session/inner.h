@@ -113,9 +113,9 @@ struct tune_session {
     void *event_context;
 };
 
-/* Stores one event, applies it and tells who listens. Takes the payload. False when it could not be
+/* Stores one event, applies it and tells who listens. False when it could not be
  * stored: then nothing changed and the session is halted until the person starts it again. */
-bool tune_emit(struct tune_session *session, const char *type, cJSON *payload);
+bool tune_emit(struct tune_session *session, const struct tune_event *event);
 bool tune_emit_log(struct tune_session *session, enum tune_level level, const char *phase,
                    const char *format, ...) CC_PRINTF(4, 5);
 /* Goes on as far as it can without waiting for anything. */
@@ -141,7 +141,7 @@ void tune_step_progress(struct tune_session *session, enum tune_step step, const
                         double done, double total);
 void tune_stop(struct tune_session *session, const char *format, ...) CC_PRINTF(2, 3);
 /* The target, Python or the disk failed: stops for good, or pauses so that `start` tries again. */
-void tune_give_up(struct tune_session *session, const char *type, const char *format, ...)
+void tune_give_up(struct tune_session *session, bool for_good, const char *format, ...)
     CC_PRINTF(3, 4);
 
 /* An evaluation ended or was given up: the next one is another, also for the host. */

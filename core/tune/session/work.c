@@ -78,9 +78,7 @@ void tune_evaluation_drop(struct tune_evaluation *evaluation) {
 void tune_evaluation_settled(struct tune_session *session, int attempt) {
     if (session->place.modelled)
         return;
-    cJSON *payload = cJSON_CreateObject();
-    cJSON_AddNumberToObject(payload, "attempt", attempt);
-    tune_emit(session, "settled", payload);
+    tune_emit(session, TUNE_EVENT(SETTLED, settled, .attempt = attempt));
 }
 
 static void reply_give_up(struct tune_reply *reply) {

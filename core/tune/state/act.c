@@ -653,9 +653,9 @@ bool tune_can(const struct tune_state *state, enum tune_action_kind kind) {
     return (unsigned)kind < TUNE_ACTIONS && !state->read_only && actions[kind].can(state);
 }
 
-void tune_act_apply(struct tune_state *state, const cJSON *payload) {
+void tune_act_apply(struct tune_state *state, const struct tune_event_act *event) {
     struct tune_action act;
-    if (!tune_act_read(payload, &act) || !actions[act.kind].can(state))
+    if (!tune_act_read(event, &act) || !actions[act.kind].can(state))
         return;
     enum tune_undo_kind undo = actions[act.kind].undo;
     bool listed = undo == TUNE_UNDO_NOTE || undo == TUNE_UNDO_MEMORY;

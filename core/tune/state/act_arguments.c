@@ -123,46 +123,47 @@ bool tune_act_check(const struct tune_state *state, const struct tune_action *ac
     return true;
 }
 
-cJSON *tune_act_write(const struct tune_action *action) {
-    cJSON *object = cJSON_CreateObject();
-    tune_json_put_text(object, "action", tune_action_name(action->kind));
-    if (reads(action->kind, "step"))
-        tune_json_put_text(object, "step",
-                           action->step == TUNE_STEPS ? "all" : tune_step_word(action->step));
-    if (reads(action->kind, "gate"))
-        tune_json_put_text(object, "gate", tune_gate_word(action->gate));
-    if (reads(action->kind, "attempt"))
-        cJSON_AddNumberToObject(object, "attempt", action->attempt);
-    if (reads(action->kind, "role"))
-        tune_json_put_text(object, "role", tune_role_word(action->role));
-    if (reads(action->kind, "part"))
-        tune_json_put_text(object, "part", action->part);
-    if (reads(action->kind, "index"))
-        cJSON_AddNumberToObject(object, "index", action->index);
-    if (reads(action->kind, "why"))
-        tune_json_put_text(object, "text", action->text);
-    if (reads(action->kind, "number"))
-        tune_json_put_number(object, "number", action->number);
-    if (reads(action->kind, "text"))
-        tune_json_put_text(object, "text", action->text);
-    return object;
+struct tune_event tune_act_event(const struct tune_action *action) {
+    enum tune_action_kind kind = action->kind;
+    struct tune_event event = tune_event_empty(TUNE_EVENT_ACT);
+    struct tune_event_act *act = &event.act;
+    act->action = tune_action_name(kind);
+    if (reads(kind, "step"))
+        act->step = action->step == TUNE_STEPS ? "all" : tune_step_word(action->step);
+    if (reads(kind, "gate"))
+        act->gate = action->gate;
+    if (reads(kind, "attempt"))
+        act->attempt = action->attempt;
+    if (reads(kind, "role"))
+        act->role = action->role;
+    if (reads(kind, "part"))
+        act->part = action->part;
+    if (reads(kind, "index"))
+        act->index = action->index;
+    if (reads(kind, "number"))
+        act->number = action->number;
+    if (reads(kind, "text") || reads(kind, "why"))
+        act->text = action->text;
+    event.form = kind == TUNE_ACT_SET_BUDGET   ? TUNE_FORM_ACT_LIMIT
+                 : kind == TUNE_ACT_ANOTHER    ? TUNE_FORM_ACT_REASON
+                 : kind == TUNE_ACT_LEAVE_HUNK ? TUNE_FORM_ACT_LEAVE
+                                               : TUNE_FORM_WHOLE;
+    return event;
 }
 
-bool tune_act_read(const cJSON *payload, struct tune_action *act) {
-    const char *name = tune_json_text(payload, "action");
+bool tune_act_read(const struct tune_event_act *event, struct tune_action *act) {
     *act = (struct tune_action){.kind = TUNE_ACTIONS,
                                 .step = TUNE_STEPS,
-                                .attempt = tune_json_int(payload, "attempt", 0),
-                                .index = tune_json_int(payload, "index", -1),
-                                .number = tune_json_number(payload, "number"),
-                                .role = TUNE_ROLES,
-                                .part = tune_json_text(payload, "part"),
-                                .text = tune_json_text(payload, "text")};
-    tune_role_find(tune_json_text(payload, "role"), &act->role);
-    tune_step_find(tune_json_text(payload, "step"), &act->step);
-    tune_gate_find(tune_json_text(payload, "gate"), &act->gate);
-    for (int i = 0; name && i < TUNE_ACTIONS; i++)
-        if (!strcmp(names[i].name, name))
+                                .gate = event->gate < TUNE_GATES ? event->gate : (enum tune_gate)0,
+                                .attempt = event->attempt != TUNE_EVENT_NO_INT ? event->attempt : 0,
+                                .index = event->index,
+                                .number = event->number,
+                                .role = event->role,
+                                .part = event->part,
+                                .text = event->text};
+    tune_step_find(event->step, &act->step);
+    for (int i = 0; event->action && i < TUNE_ACTIONS; i++)
+        if (!strcmp(names[i].name, event->action))
             act->kind = (enum tune_action_kind)i;
     if (act->kind == TUNE_ACTIONS)
         return false;

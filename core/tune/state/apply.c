@@ -9,99 +9,99 @@
 #include "tune/state/inner.h"
 #include "tune/state/sweep.h"
 
-typedef void apply_fn(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+typedef void apply_fn(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
 
-static void text_set(struct tune_state *state, const cJSON *payload, const char *key,
-                     const char **field) {
-    const char *text = tune_json_text(payload, key);
-    if (text)
-        *field = tune_keep(state, text);
-}
-
-struct tune_attempt *tune_attempt_of(struct tune_state *state, const cJSON *payload) {
-    int id = tune_json_int(payload, "attempt", -1);
+struct tune_attempt *tune_attempt_of(struct tune_state *state, int id) {
     return id >= 0 && (size_t)id < state->attempts.len ? &state->attempts.at[id] : NULL;
 }
 
-static int lane_of(const struct tune_state *state, const cJSON *payload) {
-    return tune_lane_meant(state, tune_json_int(payload, "lane", -1));
+static int lane_of(const struct tune_state *state, const struct tune_event *event) {
+    return tune_lane_meant(state, event->lane);
 }
 
 /* ---------------------------------------------------------------- what is tuned, and how */
 
-static void seeds_set(struct tune_state *state, const cJSON *seeds) {
-    if (!cJSON_IsArray(seeds))
+static void seeds_set(struct tune_state *state, const struct tune_longs *seeds) {
+    if (!seeds->given)
         return;
     state->seeds.len = 0;
-    const cJSON *seed;
-    cJSON_ArrayForEach(seed, seeds) if (cJSON_IsNumber(seed) && fabs(seed->valuedouble) < 9e18) *
-        vec_push(&state->seeds) = (int64_t)seed->valuedouble;
+    for (size_t i = 0; i < seeds->count; i++)
+        *vec_push(&state->seeds) = seeds->at[i];
 }
 
-static void origins_set(struct tune_state *state, const cJSON *origins) {
-    const cJSON *item;
-    cJSON_ArrayForEach(item, origins) {
-        const char *text = cJSON_GetStringValue(item);
+static void origins_set(struct tune_state *state, const struct tune_by_name *origins) {
+    for (size_t k = 0; k < origins->count; k++) {
+        const struct tune_named *item = &origins->at[k];
         struct tune_origin *origin = NULL;
         for (size_t i = 0; i < state->origins.len; i++)
-            if (!strcmp(state->origins.at[i].name, item->string))
+            if (!strcmp(state->origins.at[i].name, item->name))
                 origin = &state->origins.at[i];
         if (!origin) {
             origin = vec_push(&state->origins);
-            origin->name = tune_keep(state, item->string);
+            origin->name = tune_keep(state, item->name);
         }
-        origin->text = tune_keep(state, text);
+        origin->text = tune_keep(state, item->text);
     }
 }
 
-static void apply_session(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+static void gates_set(struct tune_state *state, const struct tune_by_name *gates) {
+    for (size_t i = 0; i < gates->count; i++) {
+        enum tune_step step;
+        if (tune_step_find(gates->at[i].name, &step))
+            tune_gate_find(gates->at[i].text, &state->steps[step].gate);
+    }
+}
+
+/* What is not told stays as it was. */
+static void texts_set(struct tune_state *state, const struct tune_event_session *session) {
     const struct {
-        const char *key;
+        const char *text;
         const char **field;
     } texts[] = {
-        {"id", &state->id},
-        {"task", &state->task},
-        {"kernel", &state->kernel_path},
-        {"reference", &state->reference_path},
-        {"function", &state->function},
-        {"source", &state->kernel_source},
-        {"model", &state->model},
-        {"reference_source", &state->reference_source},
-        {"precision", &state->precision},
-        {"target", &state->target},
-        {"device", &state->device},
-        {"proposer", &state->proposer},
-        {"search", &state->search},
+        {session->id, &state->id},
+        {session->task, &state->task},
+        {session->kernel, &state->kernel_path},
+        {session->reference, &state->reference_path},
+        {session->function, &state->function},
+        {session->source, &state->kernel_source},
+        {session->model, &state->model},
+        {session->reference_source, &state->reference_source},
+        {session->precision, &state->precision},
+        {session->target, &state->target},
+        {session->device, &state->device},
+        {session->proposer, &state->proposer},
+        {session->search, &state->search},
     };
     for (size_t i = 0; i < COUNT_OF(texts); i++)
-        text_set(state, payload, texts[i].key, texts[i].field);
-    double tolerance = tune_json_number(payload, "tolerance");
-    if (!isnan(tolerance))
-        state->tolerance = tolerance;
-    double keep = tune_json_number(payload, "menu_keep");
-    if (!isnan(keep))
-        state->menu_keep = keep;
-    const char *names = tune_json_text(payload, "seed_names");
-    if (names)
-        state->allows_seed = !strcmp(names, "yes");
-    seeds_set(state, tune_json_at(payload, "seeds"));
-    const cJSON *origins = tune_json_at(payload, "origins");
-    if (cJSON_IsObject(origins))
-        origins_set(state, origins);
-    const cJSON *width = tune_json_at(payload, "width");
+        if (texts[i].text)
+            *texts[i].field = tune_keep(state, texts[i].text);
+}
+
+static void search_set(struct tune_state *state, const struct tune_event_session *session) {
+    const struct tune_width *width = session->width;
+    if (!isnan(session->menu_keep))
+        state->menu_keep = session->menu_keep;
     if (width)
-        state->width = (struct tune_width){MAX_OF(tune_json_int(width, "parents", 1), 1),
-                                           MAX_OF(tune_json_int(width, "plans", 1), 1),
-                                           MAX_OF(tune_json_int(width, "rewrites", 1), 1)};
-    state->rounds = tune_json_int(payload, "rounds", state->rounds);
+        state->width = (struct tune_width){MAX_OF(width->parents, 1), MAX_OF(width->plans, 1),
+                                           MAX_OF(width->rewrites, 1)};
+    if (session->rounds != TUNE_EVENT_NO_INT)
+        state->rounds = session->rounds;
     state->budgets[TUNE_BUDGET_ROUNDS].limit = state->rounds;
-    tune_limits_note(state, tune_json_at(payload, "limits"));
-    const cJSON *gate;
-    cJSON_ArrayForEach(gate, tune_json_at(payload, "gates")) {
-        enum tune_step step;
-        if (tune_step_find(gate->string, &step))
-            tune_gate_find(cJSON_GetStringValue(gate), &state->steps[step].gate);
-    }
+    tune_limits_note(state, &session->limits);
+}
+
+static void apply_session(struct tune_state *state, const struct tune_event *event,
+                          int64_t wall_ms) {
+    const struct tune_event_session *session = &event->session;
+    texts_set(state, session);
+    if (!isnan(session->tolerance))
+        state->tolerance = session->tolerance;
+    if (session->seed_names)
+        state->allows_seed = !strcmp(session->seed_names, "yes");
+    seeds_set(state, &session->seeds);
+    origins_set(state, &session->origins);
+    search_set(state, session);
+    gates_set(state, &session->gates);
     if (state->started_ms)
         return;
     state->started_ms = wall_ms;
@@ -113,8 +113,9 @@ static void apply_session(struct tune_state *state, const cJSON *payload, int64_
 }
 
 /* A process that opened the session again: what ran when the last one ended begins again. */
-static void apply_resumed(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
-    (void)payload;
+static void apply_resumed(struct tune_state *state, const struct tune_event *event,
+                          int64_t wall_ms) {
+    (void)event;
     state->running = false;
     for (int i = 0; i < TUNE_STEPS; i++)
         if (state->steps[i].is == TUNE_IS_RUNNING)
@@ -128,9 +129,9 @@ static void apply_resumed(struct tune_state *state, const cJSON *payload, int64_
 
 /* ------------------------------------------------------------------------------ the loop */
 
-static void apply_round(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+static void apply_round(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
     (void)wall_ms;
-    state->round = tune_json_int(payload, "round", state->round + 1);
+    state->round = event->round.round != TUNE_EVENT_NO_INT ? event->round.round : state->round + 1;
     state->own->round_over = false;
     tune_lanes_clear(state);
     tune_steps_rewind(state, TUNE_STEP_PROFILE);
@@ -138,28 +139,28 @@ static void apply_round(struct tune_state *state, const cJSON *payload, int64_t 
     tune_wait_set(state, TUNE_WAIT_NOTHING, NULL);
 }
 
-static void apply_step(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
-    enum tune_step step;
-    if (!tune_step_find(tune_json_text(payload, "step"), &step))
+static void apply_step(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
+    enum tune_step step = event->step.step;
+    if (step == TUNE_STEPS)
         return;
     tune_steps_rewind(state, step);
     state->steps[step].is = TUNE_IS_RUNNING;
     state->steps[step].started_ms = wall_ms;
     state->waiting = (struct tune_waiting){0};
     state->own->waited_ms = 0;
-    tune_lanes_step(state, payload, step);
+    tune_lanes_step(state, &event->step);
     tune_wait_set(state, TUNE_WAIT_NOTHING, NULL);
 }
 
-static void apply_progress(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+static void apply_progress(struct tune_state *state, const struct tune_event *event,
+                           int64_t wall_ms) {
     (void)wall_ms;
-    enum tune_step step;
-    if (tune_lane_progress(state, payload) ||
-        !tune_step_find(tune_json_text(payload, "step"), &step))
+    enum tune_step step = event->progress.step;
+    if (tune_lane_progress(state, event) || step == TUNE_STEPS)
         return;
-    state->steps[step].doing = tune_keep(state, tune_json_text(payload, "doing"));
-    state->steps[step].done = tune_json_number(payload, "done");
-    state->steps[step].total = tune_json_number(payload, "total");
+    state->steps[step].doing = tune_keep(state, event->progress.doing);
+    state->steps[step].done = event->progress.done;
+    state->steps[step].total = event->progress.total;
 }
 
 static bool gate_asks(const struct tune_state *state, enum tune_step step) {
@@ -175,16 +176,16 @@ static bool gate_asks(const struct tune_state *state, enum tune_step step) {
            (view->gate == TUNE_GATE_AUTO_GREEN && view->is != TUNE_IS_OK);
 }
 
-static void apply_step_end(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
-    enum tune_step step;
-    if (!tune_step_find(tune_json_text(payload, "step"), &step))
+static void apply_step_end(struct tune_state *state, const struct tune_event *event,
+                           int64_t wall_ms) {
+    enum tune_step step = event->step_end.step;
+    if (step == TUNE_STEPS)
         return;
     struct tune_step_view *view = &state->steps[step];
     state->step = step;
-    view->is = TUNE_IS_OK;
-    tune_step_is_find(tune_json_text(payload, "is"), &view->is);
-    view->summary = tune_keep(state, tune_json_text(payload, "summary"));
-    view->artefact = tune_keep(state, tune_json_text(payload, "artefact"));
+    view->is = event->step_end.is < TUNE_STEP_STATES ? event->step_end.is : TUNE_IS_OK;
+    view->summary = tune_keep(state, event->step_end.summary);
+    view->artefact = tune_keep(state, event->step_end.artefact);
     view->doing = NULL;
     view->done = view->total = NAN;
     view->ended_ms = wall_ms;
@@ -201,8 +202,9 @@ static void apply_step_end(struct tune_state *state, const cJSON *payload, int64
 }
 
 /* The round is over: counts it, and whether it brought something: an incumbent. */
-static void apply_round_end(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
-    (void)payload, (void)wall_ms;
+static void apply_round_end(struct tune_state *state, const struct tune_event *event,
+                            int64_t wall_ms) {
+    (void)event, (void)wall_ms;
     const struct tune_attempt *best = tune_state_attempt(state, state->incumbent);
     bool gain = best && best->id > 0 && best->round == state->round;
     if (state->own->round_over)
@@ -213,7 +215,7 @@ static void apply_round_end(struct tune_state *state, const cJSON *payload, int6
     state->budgets[TUNE_BUDGET_ROUNDS].spent += counts;
 }
 
-static void apply_stop(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+static void apply_stop(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
     (void)wall_ms;
     state->running = false;
     state->finished = true;
@@ -221,36 +223,36 @@ static void apply_stop(struct tune_state *state, const cJSON *payload, int64_t w
     for (int i = 0; i < TUNE_STEPS; i++)
         if (state->steps[i].is == TUNE_IS_RUNNING)
             tune_step_reset(&state->steps[i]);
-    state->stopped_by_environment = tune_json_bool(payload, "environment");
-    tune_wait_set(state, TUNE_WAIT_STOPPED, tune_json_text(payload, "text"));
+    state->stopped_by_environment = event->stop.environment;
+    tune_wait_set(state, TUNE_WAIT_STOPPED, event->stop.text);
 }
 
 /* The loop itself pauses: the target or the proposer could not do its part. `again`: what the step
  * did so far counts no longer. */
-static void apply_pause(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+static void apply_pause(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
     (void)wall_ms;
     state->running = false;
     tune_outages_forget(state);
-    if (tune_json_bool(payload, "again")) {
+    if (event->pause.again) {
         tune_steps_rewind(state, state->step);
         tune_lanes_rest(state);
     }
-    state->stopped_by_environment = tune_json_bool(payload, "environment");
+    state->stopped_by_environment = event->pause.environment;
     if (state->wait == TUNE_WAIT_NOTHING)
-        tune_wait_set(state, TUNE_WAIT_PAUSED, tune_json_text(payload, "text"));
+        tune_wait_set(state, TUNE_WAIT_PAUSED, event->pause.text);
 }
 
 /* ------------------------------------------------------------------- plans and candidates */
 
-static void apply_plans(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+static void apply_plans(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
     (void)wall_ms;
-    int lane = lane_of(state, payload);
+    int lane = lane_of(state, event);
     if (!state->several)
         state->plans.len = 0;
-    const cJSON *plan;
-    cJSON_ArrayForEach(plan, tune_json_at(payload, "plans")) {
+    for (size_t i = 0; i < event->plans.plans.count; i++) {
         struct tune_plan *place = vec_push(&state->plans);
-        tune_plan_read(state, plan, place);
+        *place = event->plans.plans.at[i];
+        tune_part_keep(TUNE_PART_PLAN, place, state->arena);
         place->revised = state->own->revise;
         place->lane = tune_lane_tag(state, lane);
     }
@@ -261,24 +263,27 @@ static void apply_plans(struct tune_state *state, const cJSON *payload, int64_t 
         state->own->revise = false;
 }
 
-static void apply_candidate(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+static void apply_candidate(struct tune_state *state, const struct tune_event *event,
+                            int64_t wall_ms) {
     (void)wall_ms;
-    const char *source = tune_json_text(payload, "source");
+    const char *source = event->candidate.source;
     if (!source)
         return;
-    int number = lane_of(state, payload), next = state->several ? -1 : (int)state->attempts.len;
+    int number = lane_of(state, event), next = state->several ? -1 : (int)state->attempts.len;
     struct tune_lane *lane = &state->lanes.at[number];
-    lane->candidate.parent = tune_json_int(payload, "parent", tune_lane_parent(state, number));
-    lane->candidate.repair = tune_json_int(payload, "repair", 0);
+    int parent = event->candidate.parent;
+    lane->candidate.parent = parent != TUNE_EVENT_NO_INT ? parent : tune_lane_parent(state, number);
+    lane->candidate.repair = event->candidate.repair;
     lane->candidate.attempt = lane->attempt > 0 ? lane->attempt : next;
     lane->candidate.edited = false;
-    tune_candidate_set(state, number, source, tune_json_text(payload, "author"));
+    tune_candidate_set(state, number, source, event->candidate.author);
 }
 
 /* A plan that never became an attempt because the proposer could not carry it out. */
-static void apply_plan_failed(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+static void apply_plan_failed(struct tune_state *state, const struct tune_event *event,
+                              int64_t wall_ms) {
     (void)wall_ms;
-    int lane = lane_of(state, payload);
+    int lane = lane_of(state, event);
     const struct tune_plan *plan = tune_lane_plan(state, lane);
     struct tune_rejection row = {
         .round = state->round,
@@ -287,7 +292,7 @@ static void apply_plan_failed(struct tune_state *state, const cJSON *payload, in
         .by_loop = true,
         .title = plan ? plan->title : NULL,
         .key = plan ? plan->key : NULL,
-        .reason = tune_keep(state, tune_json_text(payload, "text")),
+        .reason = tune_keep(state, event->plan_failed.text),
     };
     tune_rejection_add(state, lane, row);
 }
@@ -318,53 +323,57 @@ static struct tune_attempt *attempt_place(struct tune_state *state, int id) {
 }
 
 /* A new attempt, or a repair turn of one that is open: then it starts over with the new source. */
-static void apply_attempt(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
-    const char *source = tune_json_text(payload, "source");
+static void apply_attempt(struct tune_state *state, const struct tune_event *event,
+                          int64_t wall_ms) {
+    const char *source = event->attempt.source;
     if (!source)
         return;
-    struct tune_attempt *attempt = attempt_place(state, tune_json_int(payload, "attempt", -1));
+    struct tune_attempt *attempt = attempt_place(state, event->attempt.attempt);
     attempt_clear(attempt);
     /* What was found in an earlier turn is no longer about the source of this attempt. */
     for (size_t i = 0; i < state->diagnostics.len; i++)
         if (state->diagnostics.at[i].attempt == attempt->id)
             state->diagnostics.at[i].attempt = -1;
-    attempt->parent = MIN_OF(tune_json_int(payload, "parent", -1), attempt->id - 1);
-    attempt->round = tune_json_int(payload, "round", state->round);
-    attempt->repairs = tune_json_int(payload, "repairs", 0);
+    attempt->parent = MIN_OF(event->attempt.parent, attempt->id - 1);
+    int round = event->attempt.round;
+    attempt->round = round != TUNE_EVENT_NO_INT ? round : state->round;
+    attempt->repairs = event->attempt.repairs;
     attempt->started_ms = wall_ms;
     attempt->ended_ms = 0;
     attempt->source = tune_keep(state, source);
-    attempt->author = tune_keep(state, tune_json_text(payload, "author"));
-    attempt->path = tune_keep(state, tune_json_text(payload, "path"));
+    attempt->author = tune_keep(state, event->attempt.author);
+    attempt->path = tune_keep(state, event->attempt.path);
     struct hash hash = hash_content(source, strlen(source));
     memcpy(attempt->hash, hash.hex, sizeof attempt->hash);
     hash = nki_source_hash(str_of(source));
     memcpy(attempt->normal, hash.hex, sizeof attempt->normal);
-    const cJSON *plan = tune_json_at(payload, "plan");
-    if (plan)
-        tune_plan_read(state, plan, &attempt->plan);
-    struct tune_lane *lane = &state->lanes.at[lane_of(state, payload)];
+    if (event->attempt.plan) {
+        attempt->plan = *event->attempt.plan;
+        tune_part_keep(TUNE_PART_PLAN, &attempt->plan, state->arena);
+    }
+    struct tune_lane *lane = &state->lanes.at[lane_of(state, event)];
     lane->attempt = lane->candidate.attempt = attempt->id;
 }
 
 /* The evaluation that runs was begun again from the start: what it said before does not count. */
-static void apply_anew(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+static void apply_anew(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
     (void)wall_ms;
-    struct tune_attempt *attempt = tune_attempt_of(state, payload);
+    struct tune_attempt *attempt = tune_attempt_of(state, event->anew.attempt);
     if (!attempt)
         return;
-    if (!tune_json_bool(payload, "goes_on"))
+    if (!event->anew.goes_on)
         attempt->heard = 0;
     attempt->samples.len = attempt->parent_samples.len = 0;
-    if (tune_json_bool(payload, "seeds"))
+    if (event->anew.seeds)
         attempt->seeds.len = 0;
 }
 
 /* An evaluation on a host begins, or hone was killed and takes up the same one again. */
-static void apply_evaluate(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+static void apply_evaluate(struct tune_state *state, const struct tune_event *event,
+                           int64_t wall_ms) {
     (void)wall_ms;
-    int occasion = tune_json_int(payload, "occasion", 0);
-    struct tune_attempt *attempt = tune_attempt_of(state, payload);
+    int occasion = event->evaluate.occasion;
+    struct tune_attempt *attempt = tune_attempt_of(state, event->evaluate.attempt);
     if (!attempt)
         return;
     if (occasion != attempt->occasion)
@@ -373,23 +382,23 @@ static void apply_evaluate(struct tune_state *state, const cJSON *payload, int64
     attempt->samples.len = attempt->parent_samples.len = 0;
 }
 
-static void apply_settled(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+static void apply_settled(struct tune_state *state, const struct tune_event *event,
+                          int64_t wall_ms) {
     (void)wall_ms;
-    struct tune_attempt *attempt = tune_attempt_of(state, payload);
+    struct tune_attempt *attempt = tune_attempt_of(state, event->settled.attempt);
     if (attempt)
         attempt->evaluated++;
 }
 
-static void apply_seed(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+static void apply_seed(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
     (void)wall_ms;
-    struct tune_attempt *attempt = tune_attempt_of(state, payload);
+    struct tune_attempt *attempt = tune_attempt_of(state, event->seed.attempt);
     if (!attempt)
         return;
-    struct tune_seed seed = {.seed = tune_json_int64(payload, "seed", 0),
-                             .rel_l2 = tune_json_number(payload, "rel_l2"),
-                             .max_abs = tune_json_number(payload, "max_abs"),
-                             .passed = tune_json_bool(payload, "passed") ? TUNE_ANSWER_YES
-                                                                         : TUNE_ANSWER_NO};
+    struct tune_seed seed = {.seed = event->seed.seed,
+                             .rel_l2 = event->seed.rel_l2,
+                             .max_abs = event->seed.max_abs,
+                             .passed = event->seed.passed ? TUNE_ANSWER_YES : TUNE_ANSWER_NO};
     for (size_t i = 0; i < attempt->seeds.len; i++)
         if (attempt->seeds.at[i].seed == seed.seed) {
             attempt->seeds.at[i] = seed;
@@ -398,38 +407,43 @@ static void apply_seed(struct tune_state *state, const cJSON *payload, int64_t w
     *vec_push(&attempt->seeds) = seed;
 }
 
-static void apply_sample(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+static void apply_sample(struct tune_state *state, const struct tune_event *event,
+                         int64_t wall_ms) {
     (void)wall_ms;
-    struct tune_attempt *attempt = tune_attempt_of(state, payload);
-    double us = tune_json_number(payload, "us");
+    struct tune_attempt *attempt = tune_attempt_of(state, event->sample.attempt);
+    double us = event->sample.us;
     if (!attempt || isnan(us))
         return;
-    if (tune_json_bool(payload, "of_parent"))
+    if (event->sample.of_parent)
         *vec_push(&attempt->parent_samples) = us;
     else
         *vec_push(&attempt->samples) = us;
 }
 
-static void apply_scored(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+static void apply_scored(struct tune_state *state, const struct tune_event *event,
+                         int64_t wall_ms) {
     (void)wall_ms;
-    struct tune_attempt *attempt = tune_attempt_of(state, payload);
+    struct tune_attempt *attempt = tune_attempt_of(state, event->scored.attempt);
     if (!attempt)
         return;
-    tune_answer_find(tune_json_text(payload, "held"), &attempt->plan.held);
-    attempt->plan.moved = tune_json_number(payload, "moved");
-    int plan = state->lanes.at[lane_of(state, payload)].plan;
+    if (event->scored.held < TUNE_ANSWERS)
+        attempt->plan.held = event->scored.held;
+    attempt->plan.moved = event->scored.moved;
+    int plan = state->lanes.at[lane_of(state, event)].plan;
     if (plan < 0 || (size_t)plan >= state->plans.len)
         return;
     state->plans.at[plan].held = attempt->plan.held;
     state->plans.at[plan].moved = attempt->plan.moved;
 }
 
-static void apply_decided(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
-    struct tune_attempt *attempt = tune_attempt_of(state, payload);
+static void apply_decided(struct tune_state *state, const struct tune_event *event,
+                          int64_t wall_ms) {
+    struct tune_attempt *attempt = tune_attempt_of(state, event->decided.attempt);
     if (!attempt)
         return;
-    tune_status_find(tune_json_text(payload, "status"), &attempt->status);
-    attempt->reason = tune_keep(state, tune_json_text(payload, "reason"));
+    if (event->decided.status < TUNE_STATUSES)
+        attempt->status = event->decided.status;
+    attempt->reason = tune_keep(state, event->decided.reason);
     attempt->ended_ms = wall_ms;
     if (attempt->status == TUNE_STATUS_KEEP && !state->several)
         state->incumbent = attempt->id;
@@ -437,11 +451,12 @@ static void apply_decided(struct tune_state *state, const cJSON *payload, int64_
 }
 
 /* The profile's artefact is in its place. */
-static void apply_timeline(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+static void apply_timeline(struct tune_state *state, const struct tune_event *event,
+                           int64_t wall_ms) {
     (void)wall_ms;
-    struct tune_attempt *attempt = tune_attempt_of(state, payload);
+    struct tune_attempt *attempt = tune_attempt_of(state, event->timeline.attempt);
     if (attempt)
-        attempt->timeline = tune_keep(state, tune_json_text(payload, "hash"));
+        attempt->timeline = tune_keep(state, event->timeline.hash);
 }
 
 /* -------------------------------------------------------------------- log, notes, memory */
@@ -463,22 +478,22 @@ static void log_add(struct tune_state *state, struct tune_log log, const char *p
     *vec_push(&state->logs) = log;
 }
 
-static void heard_note(struct tune_state *state, const cJSON *payload) {
-    struct tune_attempt *attempt = tune_attempt_of(state, payload);
+static void heard_note(struct tune_state *state, int id, int64_t heard) {
+    struct tune_attempt *attempt = tune_attempt_of(state, id);
     if (attempt)
-        attempt->heard = MAX_OF(attempt->heard, tune_json_int64(payload, "heard", 0));
+        attempt->heard = MAX_OF(attempt->heard, heard);
 }
 
-static void apply_log(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
-    heard_note(state, payload);
+static void apply_log(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
+    heard_note(state, event->log.attempt, event->log.heard);
+    enum tune_level level = event->log.level;
     struct tune_log log = {.wall_ms = wall_ms,
-                           .level = TUNE_LEVEL_INFO,
+                           .level = level < TUNE_LEVELS ? level : TUNE_LEVEL_INFO,
                            .diagnostic = -1,
-                           .line = tune_json_int(payload, "line", 0),
-                           .attempt = tune_json_int(payload, "attempt", -1),
-                           .lane = tune_json_int(payload, "lane", -1)};
-    tune_level_find(tune_json_text(payload, "level"), &log.level);
-    log_add(state, log, tune_json_text(payload, "phase"), tune_json_text(payload, "text"));
+                           .line = event->log.line,
+                           .attempt = event->log.attempt,
+                           .lane = event->lane};
+    log_add(state, log, event->log.phase, event->log.text);
 }
 
 static enum diag_severity severity_find(const char *word) {
@@ -488,27 +503,28 @@ static enum diag_severity severity_find(const char *word) {
     return DIAG_NOTE;
 }
 
-static void apply_diagnostic(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
-    heard_note(state, payload);
+static void apply_diagnostic(struct tune_state *state, const struct tune_event *event,
+                             int64_t wall_ms) {
+    heard_note(state, event->diagnostic.attempt, event->diagnostic.heard);
     static const enum tune_level levels[] = {[DIAG_ERROR] = TUNE_LEVEL_ERROR,
                                              [DIAG_WARNING] = TUNE_LEVEL_WARNING,
                                              [DIAG_NOTE] = TUNE_LEVEL_INFO};
     struct tune_diagnostic diag = {
-        .attempt = tune_json_int(payload, "attempt", -1),
-        .severity = severity_find(tune_json_text(payload, "severity")),
-        .code = tune_keep(state, tune_json_text(payload, "code")),
-        .file = tune_keep(state, tune_json_text(payload, "file")),
-        .message = tune_keep(state, tune_json_text(payload, "message")),
-        .cause = tune_keep(state, tune_json_text(payload, "class")),
-        .line = tune_json_int(payload, "line", 0),
-        .column = tune_json_int(payload, "column", 0),
+        .attempt = event->diagnostic.attempt,
+        .severity = severity_find(event->diagnostic.severity),
+        .code = tune_keep(state, event->diagnostic.code),
+        .file = tune_keep(state, event->diagnostic.file),
+        .message = tune_keep(state, event->diagnostic.message),
+        .cause = tune_keep(state, event->diagnostic.cause),
+        .line = event->diagnostic.line,
+        .column = event->diagnostic.column,
     };
     *vec_push(&state->diagnostics) = diag;
     struct tune_log log = {.wall_ms = wall_ms,
                            .level = levels[diag.severity],
                            .line = diag.line,
                            .attempt = diag.attempt,
-                           .lane = tune_json_int(payload, "lane", -1),
+                           .lane = event->lane,
                            .diagnostic = (int)state->diagnostics.len - 1};
     struct buf text = {0};
     buf_printf(&text, "%s:%d:%d: %s: %s", diag.file ? path_base(diag.file) : "kernel", diag.line,
@@ -519,49 +535,17 @@ static void apply_diagnostic(struct tune_state *state, const cJSON *payload, int
     buf_free(&text);
 }
 
-static void apply_note(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+static void apply_note(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
     (void)wall_ms;
-    struct tune_note note = {
-        .round = tune_json_int(payload, "round", state->round),
-        .attempt = tune_json_int(payload, "attempt", -1),
-        .lesson = tune_keep(state, tune_json_text(payload, "lesson")),
-        .evidence = tune_keep(state, tune_json_text(payload, "evidence")),
-        .plan = tune_keep(state, tune_json_text(payload, "plan")),
-    };
-    tune_category_find(tune_json_text(payload, "category"), &note.category);
-    tune_answer_find(tune_json_text(payload, "held"), &note.held);
-    tune_answer_find(tune_json_text(payload, "diagnosis"), &note.diagnosis);
-    note.author = tune_keep(state, tune_json_text(payload, "author"));
+    struct tune_event kept = *event;
+    tune_event_keep(&kept, state->arena);
+    struct tune_note note = kept.note;
+    if (note.round == TUNE_EVENT_NO_INT)
+        note.round = state->round;
     *vec_push(&state->notes) = note;
-    struct tune_attempt *attempt = tune_attempt_of(state, payload);
+    struct tune_attempt *attempt = tune_attempt_of(state, event->note.attempt);
     if (attempt)
         *vec_push(&attempt->notes) = (int)state->notes.len - 1;
-}
-
-static struct tune_experience experience_read(struct tune_state *state, const cJSON *payload,
-                                              int64_t wall_ms) {
-    struct tune_experience item = {
-        .attempt = tune_json_int(payload, "attempt", -1),
-        .against = tune_json_int(payload, "against", -1),
-        .title = tune_keep(state, tune_json_text(payload, "title")),
-        .summary = tune_keep(state, tune_json_text(payload, "summary")),
-        .slow = tune_keep(state, tune_json_text(payload, "slow")),
-        .fast = tune_keep(state, tune_json_text(payload, "fast")),
-        .applies_to = tune_keep(state, tune_json_text(payload, "applies_to")),
-        .family = tune_keep(state, tune_json_text(payload, "family")),
-        .generation = tune_keep(state, tune_json_text(payload, "generation")),
-        .dialect = tune_keep(state, tune_json_text(payload, "dialect")),
-        .source = tune_keep(state, tune_json_text(payload, "source")),
-        .key = tune_keep(state, tune_json_text(payload, "key")),
-        .evidence = tune_keep(state, tune_json_text(payload, "evidence")),
-        .expired = tune_keep(state, tune_json_text(payload, "expired")),
-        .recorded_ms = tune_json_int64(payload, "recorded_ms", wall_ms),
-        .speedup = tune_json_number(payload, "speedup"),
-        .imported = tune_json_bool(payload, "imported"),
-        .closed = tune_json_bool(payload, "closed"),
-    };
-    tune_experience_find(tune_json_text(payload, "is"), &item.is);
-    return item;
 }
 
 /* The same was found again: one experience with more evidence. What a person deleted stays so. */
@@ -591,8 +575,13 @@ static void experience_merge(struct tune_state *state, struct tune_experience *i
     into->expired = NULL;
 }
 
-static void apply_experience(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
-    struct tune_experience item = experience_read(state, payload, wall_ms);
+static void apply_experience(struct tune_state *state, const struct tune_event *event,
+                             int64_t wall_ms) {
+    struct tune_event kept = *event;
+    tune_event_keep(&kept, state->arena);
+    struct tune_experience item = kept.experience;
+    if (!item.recorded_ms)
+        item.recorded_ms = wall_ms;
     for (size_t i = 0; i < state->memory.len; i++)
         if (tune_memory_same(&state->memory.at[i], &item)) {
             experience_merge(state, &state->memory.at[i], &item);
@@ -602,31 +591,30 @@ static void apply_experience(struct tune_state *state, const cJSON *payload, int
 }
 
 /* Something that was found since says otherwise, or it is too old. */
-static void apply_expired(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+static void apply_expired(struct tune_state *state, const struct tune_event *event,
+                          int64_t wall_ms) {
     (void)wall_ms;
-    int index = tune_json_int(payload, "index", -1);
+    int index = event->expired.index;
     if (index < 0 || (size_t)index >= state->memory.len)
         return;
     state->memory.at[index].is = TUNE_EXPERIENCE_EXPIRED;
-    state->memory.at[index].expired = tune_keep(state, tune_json_text(payload, "why"));
+    state->memory.at[index].expired = tune_keep(state, event->expired.why);
 }
 
 /* A context was sent: the notes and experiences in it count it. */
-static void apply_entered(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+static void apply_entered(struct tune_state *state, const struct tune_event *event,
+                          int64_t wall_ms) {
     (void)wall_ms;
-    const cJSON *index;
-    cJSON_ArrayForEach(index, tune_json_at(payload, "notes")) {
-        double at = cJSON_GetNumberValue(index);
-        if (at >= 0 && at < (double)state->notes.len)
-            state->notes.at[(size_t)at].entered++;
-    }
-    cJSON_ArrayForEach(index, tune_json_at(payload, "memory")) {
-        double at = cJSON_GetNumberValue(index);
-        if (!(at >= 0 && at < (double)state->memory.len))
+    const struct tune_ints *notes = &event->entered.notes, *memory = &event->entered.memory;
+    for (size_t i = 0; i < notes->count; i++)
+        if (notes->at[i] >= 0 && (size_t)notes->at[i] < state->notes.len)
+            state->notes.at[notes->at[i]].entered++;
+    for (size_t i = 0; i < memory->count; i++) {
+        int at = memory->at[i];
+        if (at < 0 || (size_t)at >= state->memory.len)
             continue;
-        state->memory.at[(size_t)at].entered++;
-        *vec_push(&state->entries) =
-            (struct tune_entry){(int)at, state->round, (int)state->calls.len};
+        state->memory.at[at].entered++;
+        *vec_push(&state->entries) = (struct tune_entry){at, state->round, (int)state->calls.len};
     }
 }
 
@@ -647,95 +635,78 @@ static bool import_is_known(const struct tune_state *state, const struct tune_im
     return false;
 }
 
-static void apply_history(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+static void apply_history(struct tune_state *state, const struct tune_event *event,
+                          int64_t wall_ms) {
     (void)wall_ms;
-    const cJSON *object;
-    cJSON_ArrayForEach(object, tune_json_at(payload, "rows")) {
-        struct tune_import row = {.is = TUNE_STATUS_INCONCLUSIVE};
-        row.agent = tune_keep(state, tune_json_text(object, "agent"));
-        row.source = tune_keep(state, tune_json_text(object, "source"));
-        row.name = tune_keep(state, tune_json_text(object, "name"));
-        row.parent = tune_keep(state, tune_json_text(object, "parent"));
-        row.status = tune_keep(state, tune_json_text(object, "status"));
-        row.title = tune_keep(state, tune_json_text(object, "title"));
-        row.reason = tune_keep(state, tune_json_text(object, "reason"));
-        row.normal = tune_keep(state, tune_json_text(object, "normal"));
-        tune_status_find(tune_json_text(object, "is"), &row.is);
-        row.round = tune_json_int(object, "round", -1);
-        row.latency_us = tune_json_number(object, "latency_us");
-        row.speedup = tune_json_number(object, "speedup");
+    for (size_t i = 0; i < event->history.rows.count; i++) {
+        struct tune_import row = event->history.rows.at[i];
+        tune_part_keep(TUNE_PART_IMPORT, &row, state->arena);
         if (!import_is_known(state, &row))
             *vec_push(&state->imports) = row;
     }
 }
 
-static void apply_act(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+static void apply_act(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
     (void)wall_ms;
-    tune_act_apply(state, payload);
+    tune_act_apply(state, &event->act);
 }
 
-static const struct {
-    const char *type;
-    apply_fn *fn;
-} events[] = {
-    {"session", apply_session},
-    {"resumed", apply_resumed},
-    {"round", apply_round},
-    {"step", apply_step},
-    {"progress", apply_progress},
-    {"step_end", apply_step_end},
-    {"round_end", apply_round_end},
-    {"stop", apply_stop},
-    {"pause", apply_pause},
-    {"spent", tune_spent_note},
-    {"lanes", tune_lanes_apply},
-    {"lane", tune_lane_apply},
-    {"lane_end", tune_lane_end_apply},
-    {"lane_fan", tune_lane_fan_apply},
-    {"lanes_assign", tune_lanes_assign_apply},
-    {"beam", tune_beam_apply},
-    {"plans", apply_plans},
-    {"candidate", apply_candidate},
-    {"asked", tune_call_asked},
-    {"sent", tune_call_sent},
-    {"answered", tune_call_answered},
-    {"unread", tune_call_unread},
-    {"outage", tune_outage_apply},
-    {"plan_failed", apply_plan_failed},
-    {"attempt", apply_attempt},
-    {"anew", apply_anew},
-    {"evaluate", apply_evaluate},
-    {"settled", apply_settled},
-    {"modelled", tune_modelled_apply},
-    {"predicted", tune_predicted_apply},
-    {"seed", apply_seed},
-    {"sample", apply_sample},
-    {"measured", tune_measured_apply},
-    {"timeline", apply_timeline},
-    {"verdict", tune_verdict_apply},
-    {"scored", apply_scored},
-    {"decided", apply_decided},
-    {"log", apply_log},
-    {"diagnostic", apply_diagnostic},
-    {"note", apply_note},
-    {"experience", apply_experience},
-    {"expired", apply_expired},
-    {"history", apply_history},
-    {"entered", apply_entered},
-    {"act", apply_act},
+static apply_fn *const events[TUNE_EVENTS] = {
+    [TUNE_EVENT_SESSION] = apply_session,
+    [TUNE_EVENT_RESUMED] = apply_resumed,
+    [TUNE_EVENT_ROUND] = apply_round,
+    [TUNE_EVENT_STEP] = apply_step,
+    [TUNE_EVENT_PROGRESS] = apply_progress,
+    [TUNE_EVENT_STEP_END] = apply_step_end,
+    [TUNE_EVENT_ROUND_END] = apply_round_end,
+    [TUNE_EVENT_STOP] = apply_stop,
+    [TUNE_EVENT_PAUSE] = apply_pause,
+    [TUNE_EVENT_SPENT] = tune_spent_note,
+    [TUNE_EVENT_LANES] = tune_lanes_apply,
+    [TUNE_EVENT_LANE] = tune_lane_apply,
+    [TUNE_EVENT_LANE_END] = tune_lane_end_apply,
+    [TUNE_EVENT_LANE_FAN] = tune_lane_fan_apply,
+    [TUNE_EVENT_LANES_ASSIGN] = tune_lanes_assign_apply,
+    [TUNE_EVENT_BEAM] = tune_beam_apply,
+    [TUNE_EVENT_PLANS] = apply_plans,
+    [TUNE_EVENT_CANDIDATE] = apply_candidate,
+    [TUNE_EVENT_ASKED] = tune_call_asked,
+    [TUNE_EVENT_SENT] = tune_call_sent,
+    [TUNE_EVENT_ANSWERED] = tune_call_answered,
+    [TUNE_EVENT_UNREAD] = tune_call_unread,
+    [TUNE_EVENT_OUTAGE] = tune_outage_apply,
+    [TUNE_EVENT_PLAN_FAILED] = apply_plan_failed,
+    [TUNE_EVENT_ATTEMPT] = apply_attempt,
+    [TUNE_EVENT_ANEW] = apply_anew,
+    [TUNE_EVENT_EVALUATE] = apply_evaluate,
+    [TUNE_EVENT_SETTLED] = apply_settled,
+    [TUNE_EVENT_MODELLED] = tune_modelled_apply,
+    [TUNE_EVENT_PREDICTED] = tune_predicted_apply,
+    [TUNE_EVENT_SEED] = apply_seed,
+    [TUNE_EVENT_SAMPLE] = apply_sample,
+    [TUNE_EVENT_MEASURED] = tune_measured_apply,
+    [TUNE_EVENT_TIMELINE] = apply_timeline,
+    [TUNE_EVENT_VERDICT] = tune_verdict_apply,
+    [TUNE_EVENT_SCORED] = apply_scored,
+    [TUNE_EVENT_DECIDED] = apply_decided,
+    [TUNE_EVENT_LOG] = apply_log,
+    [TUNE_EVENT_DIAGNOSTIC] = apply_diagnostic,
+    [TUNE_EVENT_NOTE] = apply_note,
+    [TUNE_EVENT_EXPERIENCE] = apply_experience,
+    [TUNE_EVENT_EXPIRED] = apply_expired,
+    [TUNE_EVENT_HISTORY] = apply_history,
+    [TUNE_EVENT_ENTERED] = apply_entered,
+    [TUNE_EVENT_ACT] = apply_act,
 };
 
 void tune_state_apply(struct tune_state *state, int64_t seq, int64_t wall_ms, const char *type,
                       const char *payload) {
+    struct tune_event event;
     state->seq = seq;
     tune_budget_clock(state, type, wall_ms);
     if (!strcmp(type, "decided") || !strcmp(type, "act"))
         state->own->decided_seq = seq;
-    cJSON *object = cJSON_Parse(payload);
-    for (size_t i = 0; object && i < COUNT_OF(events); i++)
-        if (!strcmp(events[i].type, type)) {
-            events[i].fn(state, object, wall_ms);
-            break;
-        }
-    cJSON_Delete(object);
+    if (tune_event_read(state->own->scratch, type, payload, &event) && events[event.is])
+        events[event.is](state, &event, wall_ms);
+    arena_reset(state->own->scratch);
 }

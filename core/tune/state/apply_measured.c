@@ -21,59 +21,62 @@ double tune_median(const double *values, size_t count) {
     return median;
 }
 
-static void metrics_read(struct tune_state *state, const cJSON *list,
-                         struct tune_attempt *attempt) {
+/* A profile as an event brings it: what has no name is left out. */
+#define PROFILE_SET(state, attempt, from)                                        \
+    (metrics_set((state), (attempt), (from)->metrics.at, (from)->metrics.count), \
+     lines_set((state), (attempt), (from)->lines.at, (from)->lines.count),       \
+     bounds_set((state), (attempt), (from)->bounds.at, (from)->bounds.count))
+
+static void metrics_set(struct tune_state *state, struct tune_attempt *attempt,
+                        const struct tune_metric *rows, size_t count) {
     attempt->metrics.len = 0;
-    const cJSON *item;
-    cJSON_ArrayForEach(item, list) {
-        const char *name = tune_json_text(item, "name");
-        if (!name)
+    for (size_t i = 0; i < count; i++) {
+        if (!rows[i].name)
             continue;
-        *vec_push(&attempt->metrics) = (struct tune_metric){
-            tune_keep(state, name), tune_keep(state, tune_json_text(item, "unit")),
-            tune_json_number(item, "value")};
+        struct tune_metric *row = vec_push(&attempt->metrics);
+        *row = rows[i];
+        tune_part_keep(TUNE_PART_METRIC, row, state->arena);
     }
 }
 
-static void lines_read(struct tune_state *state, const cJSON *list, struct tune_attempt *attempt) {
+static void lines_set(struct tune_state *state, struct tune_attempt *attempt,
+                      const struct tune_line_cost *rows, size_t count) {
     attempt->lines.len = 0;
-    const cJSON *item;
-    cJSON_ArrayForEach(item, list) * vec_push(&attempt->lines) =
-        (struct tune_line_cost){.line = tune_json_int(item, "line", 0),
-                                .us = tune_json_number(item, "us"),
-                                .share = tune_json_number(item, "share"),
-                                .engine = tune_keep(state, tune_json_text(item, "engine"))};
-}
-
-static void bounds_read(struct tune_state *state, const cJSON *list, struct tune_attempt *attempt) {
-    attempt->bounds.len = 0;
-    const cJSON *item;
-    cJSON_ArrayForEach(item, list) {
-        const char *name = tune_json_text(item, "name");
-        if (name)
-            *vec_push(&attempt->bounds) =
-                (struct tune_bound){tune_keep(state, name), tune_json_number(item, "busy_us"),
-                                    tune_json_number(item, "without_us")};
+    for (size_t i = 0; i < count; i++) {
+        struct tune_line_cost *row = vec_push(&attempt->lines);
+        *row = rows[i];
+        tune_part_keep(TUNE_PART_LINE, row, state->arena);
     }
 }
 
-void tune_measured_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+static void bounds_set(struct tune_state *state, struct tune_attempt *attempt,
+                       const struct tune_bound *rows, size_t count) {
+    attempt->bounds.len = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!rows[i].name)
+            continue;
+        struct tune_bound *row = vec_push(&attempt->bounds);
+        *row = rows[i];
+        tune_part_keep(TUNE_PART_BOUND, row, state->arena);
+    }
+}
+
+void tune_measured_apply(struct tune_state *state, const struct tune_event *event,
+                         int64_t wall_ms) {
     (void)wall_ms;
-    struct tune_attempt *attempt = tune_attempt_of(state, payload);
+    struct tune_attempt *attempt = tune_attempt_of(state, event->measured.attempt);
     if (!attempt)
         return;
-    attempt->latency_us = tune_json_number(payload, "latency_us");
-    attempt->floor_us = tune_json_number(payload, "floor_us");
-    attempt->instructions = tune_json_int64(payload, "instructions", 0);
-    attempt->lnc = (int)tune_json_int64(payload, "lnc", 0);
-    attempt->wall = tune_keep(state, tune_json_text(payload, "wall"));
-    attempt->modelled = tune_json_bool(payload, "modelled");
-    attempt->bound_by = tune_keep(state, tune_json_text(payload, "bound_by"));
-    if (tune_json_text(payload, "nki"))
-        state->nki = tune_keep(state, tune_json_text(payload, "nki"));
-    metrics_read(state, tune_json_at(payload, "metrics"), attempt);
-    lines_read(state, tune_json_at(payload, "lines"), attempt);
-    bounds_read(state, tune_json_at(payload, "bounds"), attempt);
+    attempt->latency_us = event->measured.latency_us;
+    attempt->floor_us = event->measured.floor_us;
+    attempt->instructions = event->measured.instructions;
+    attempt->lnc = event->measured.lnc;
+    attempt->wall = tune_keep(state, event->measured.wall);
+    attempt->modelled = event->measured.modelled;
+    attempt->bound_by = tune_keep(state, event->measured.bound_by);
+    if (event->measured.nki)
+        state->nki = tune_keep(state, event->measured.nki);
+    PROFILE_SET(state, attempt, &event->measured);
     attempt->floor_modelled = attempt->profile_modelled = false;
     const struct tune_attempt *seed = &state->attempts.at[0];
     const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
@@ -88,53 +91,53 @@ void tune_measured_apply(struct tune_state *state, const cJSON *payload, int64_t
 }
 
 /* What the device model says of a kernel that was measured: it fills what the host left open. */
-void tune_modelled_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+void tune_modelled_apply(struct tune_state *state, const struct tune_event *event,
+                         int64_t wall_ms) {
     (void)wall_ms;
-    struct tune_attempt *attempt = tune_attempt_of(state, payload);
+    struct tune_attempt *attempt = tune_attempt_of(state, event->modelled.attempt);
     if (!attempt)
         return;
-    double floor_us = tune_json_number(payload, "floor_us");
-    attempt->modelled_us = tune_json_number(payload, "latency_us");
+    double floor_us = event->modelled.floor_us;
+    attempt->modelled_us = event->modelled.latency_us;
     if (isnan(attempt->floor_us) && !isnan(floor_us)) {
         attempt->floor_us = floor_us;
         attempt->floor_modelled = true;
     }
-    if (!tune_json_at(payload, "lines"))
+    if (!event->modelled.lines.given)
         return;
     attempt->profile_modelled = true;
-    metrics_read(state, tune_json_at(payload, "metrics"), attempt);
-    lines_read(state, tune_json_at(payload, "lines"), attempt);
-    bounds_read(state, tune_json_at(payload, "bounds"), attempt);
-    const char *bound_by = tune_json_text(payload, "bound_by");
+    PROFILE_SET(state, attempt, &event->modelled);
+    const char *bound_by = event->modelled.bound_by;
     if (bound_by)
         attempt->bound_by = tune_keep(state, bound_by);
 }
 
-void tune_verdict_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+void tune_verdict_apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
     (void)wall_ms;
-    struct tune_attempt *attempt = tune_attempt_of(state, payload);
+    struct tune_attempt *attempt = tune_attempt_of(state, event->verdict.attempt);
     if (!attempt)
         return;
+    const struct tune_event_verdict *said = &event->verdict;
     struct tune_verdict *verdict = &attempt->verdict;
     const struct {
-        const char *key, *why_key;
-        enum tune_answer *answer;
-        const char **why;
+        enum tune_answer said, *answer;
+        const char *said_why, **why;
     } all[] = {
-        {"compiles", "compiles_why", &verdict->compiles, &verdict->compiles_why},
-        {"correct", "correct_why", &verdict->correct, &verdict->correct_why},
-        {"credible", "credible_why", &verdict->credible, &verdict->credible_why},
-        {"faster", "faster_why", &verdict->faster, &verdict->faster_why},
+        {said->compiles, &verdict->compiles, said->compiles_why, &verdict->compiles_why},
+        {said->correct, &verdict->correct, said->correct_why, &verdict->correct_why},
+        {said->credible, &verdict->credible, said->credible_why, &verdict->credible_why},
+        {said->faster, &verdict->faster, said->faster_why, &verdict->faster_why},
     };
     for (size_t i = 0; i < COUNT_OF(all); i++)
-        if (tune_answer_find(tune_json_text(payload, all[i].key), all[i].answer))
-            *all[i].why = tune_keep(state, tune_json_text(payload, all[i].why_key));
-    const cJSON *ratio = tune_json_at(payload, "ratio");
-    if (!ratio)
+        if (all[i].said < TUNE_ANSWERS) {
+            *all[i].answer = all[i].said;
+            *all[i].why = tune_keep(state, all[i].said_why);
+        }
+    if (isnan(said->ratio))
         return;
-    attempt->interval.ratio = tune_json_number(payload, "ratio");
-    attempt->interval.low = tune_json_number(payload, "low");
-    attempt->interval.high = tune_json_number(payload, "high");
-    attempt->interval.seen = tune_json_number(payload, "seen");
-    attempt->confirmed = tune_json_bool(payload, "confirmed");
+    attempt->interval.ratio = event->verdict.ratio;
+    attempt->interval.low = event->verdict.low;
+    attempt->interval.high = event->verdict.high;
+    attempt->interval.seen = event->verdict.seen;
+    attempt->confirmed = event->verdict.confirmed;
 }

@@ -5,22 +5,17 @@
 
 #include "tune/state/inner.h"
 
-const struct tune_call_number tune_call_numbers[TUNE_CALL_NUMBERS + 1] = {
-    {"input", offsetof(struct tune_call, input)},
-    {"output", offsetof(struct tune_call, output)},
-    {"cache_read", offsetof(struct tune_call, cache_read)},
-    {"cache_write", offsetof(struct tune_call, cache_write)},
-    {"dollars", offsetof(struct tune_call, dollars)},
-    {"first_s", offsetof(struct tune_call, first_s)},
-    {"elapsed_s", offsetof(struct tune_call, elapsed_s)},
-    {"guess_answer", offsetof(struct tune_call, guess_answer)},
-    {"guess_dollars", offsetof(struct tune_call, guess_dollars)},
-    {NULL, 0},
-};
-
-double *tune_call_number_at(struct tune_call *call, size_t row) {
-    return (double *)((char *)call + tune_call_numbers[row].offset);
-}
+/* The numbers of a call, as the event "answered" has them. */
+#define NUMBERS(X)  \
+    X(input)        \
+    X(output)       \
+    X(cache_read)   \
+    X(cache_write)  \
+    X(dollars)      \
+    X(first_s)      \
+    X(elapsed_s)    \
+    X(guess_answer) \
+    X(guess_dollars)
 
 static void streaming_set(struct tune_state *state) {
     state->streaming = NULL;
@@ -58,72 +53,73 @@ static void edits_take(struct tune_state *state, struct tune_call *call) {
     vec_free(&edits);
 }
 
-void tune_call_asked(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+void tune_call_asked(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
     struct tune_call *call = vec_push(&state->calls);
     *call = (struct tune_call){
-        .role = tune_keep(state, tune_json_text(payload, "role")),
-        .model = tune_keep(state, tune_json_text(payload, "model")),
-        .prompt = tune_keep(state, tune_json_text(payload, "prompt")),
+        .role = tune_keep(state, event->asked.role),
+        .model = tune_keep(state, event->asked.model),
+        .prompt = tune_keep(state, event->asked.prompt),
         .round = state->round,
-        .attempt = tune_json_int(payload, "attempt", -1),
-        .lane = tune_lane_tag(state, tune_lane_meant(state, tune_json_int(payload, "lane", -1))),
+        .attempt = event->asked.attempt,
+        .lane = tune_lane_tag(state, tune_lane_meant(state, event->lane)),
         .asked_ms = wall_ms,
-        .estimate = tune_json_number(payload, "estimate"),
-        .hold_tokens = tune_json_number(payload, "hold_tokens"),
-        .hold_dollars = tune_json_number(payload, "hold_dollars"),
-        .waits = tune_json_bool(payload, "waits"),
-        .held = tune_json_bool(payload, "held"),
-        .mends = tune_json_int(payload, "mends", -1),
-        .repeats = tune_json_int(payload, "repeats", -1),
+        .estimate = event->asked.estimate,
+        .hold_tokens = event->asked.hold_tokens,
+        .hold_dollars = event->asked.hold_dollars,
+        .waits = event->asked.waits,
+        .held = event->asked.held,
+        .mends = event->asked.mends,
+        .repeats = event->asked.repeats,
     };
-    for (size_t i = 0; i < TUNE_CALL_NUMBERS; i++)
-        *tune_call_number_at(call, i) = NAN;
+#define X(name) call->name = NAN;
+    NUMBERS(X)
+#undef X
     if (!call->held)
         edits_take(state, call);
     state->waiting.next_ms = 0;
     streaming_set(state);
 }
 
-static struct tune_call *call_of(struct tune_state *state, const cJSON *payload) {
-    int number = tune_json_int(payload, "call", -1);
+static struct tune_call *call_of(struct tune_state *state, int number) {
     return number >= 0 && (size_t)number < state->calls.len ? &state->calls.at[number] : NULL;
 }
 
-void tune_call_sent(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
-    struct tune_call *call = call_of(state, payload);
+void tune_call_sent(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
+    struct tune_call *call = call_of(state, event->sent.call);
     if (!call || !call->held)
         return;
     call->held = false;
     call->asked_ms = wall_ms;
-    call->prompt = tune_keep(state, tune_json_text(payload, "prompt"));
-    call->estimate = tune_json_number(payload, "estimate");
-    call->hold_tokens = tune_json_number(payload, "hold_tokens");
-    call->hold_dollars = tune_json_number(payload, "hold_dollars");
+    call->prompt = tune_keep(state, event->sent.prompt);
+    call->estimate = event->sent.estimate;
+    call->hold_tokens = event->sent.hold_tokens;
+    call->hold_dollars = event->sent.hold_dollars;
     edits_take(state, call);
 }
 
-void tune_call_unread(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+void tune_call_unread(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
     (void)wall_ms;
-    struct tune_call *call = call_of(state, payload);
+    struct tune_call *call = call_of(state, event->unread.call);
     if (!call)
         return;
-    call->unread = tune_keep(state, tune_json_text(payload, "text"));
-    call->said = tune_keep(state, tune_json_text(payload, "said"));
-    call->lost = tune_json_bool(payload, "lost");
+    call->unread = tune_keep(state, event->unread.text);
+    call->said = tune_keep(state, event->unread.said);
+    call->lost = event->unread.lost;
 }
 
-void tune_call_answered(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
-    struct tune_call *call = call_of(state, payload);
+void tune_call_answered(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
+    struct tune_call *call = call_of(state, event->answered.call);
     if (!call)
         return;
-    call->answer = tune_keep(state, tune_json_text(payload, "answer"));
-    call->failure = tune_keep(state, tune_json_text(payload, "failure"));
-    call->failed = tune_keep(state, tune_json_text(payload, "failed"));
-    call->tries = tune_json_int(payload, "tries", 1);
+    call->answer = tune_keep(state, event->answered.answer);
+    call->failure = tune_keep(state, event->answered.failure);
+    call->failed = tune_keep(state, event->answered.failed);
+    call->tries = event->answered.tries;
     call->ended_ms = wall_ms;
     call->waits = call->held = false;
-    for (size_t i = 0; i < TUNE_CALL_NUMBERS; i++)
-        *tune_call_number_at(call, i) = tune_json_number(payload, tune_call_numbers[i].key);
+#define X(name) call->name = event->answered.name;
+    NUMBERS(X)
+#undef X
     buf_free(&call->live);
     if (!call->failure)
         tune_outage_over(state, call->model, wall_ms);

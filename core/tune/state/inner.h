@@ -3,6 +3,7 @@
 #ifndef HONE_TUNE_STATE_INNER_H
 #define HONE_TUNE_STATE_INNER_H
 
+#include "tune/state/events.h"
 #include "tune/state/state.h"
 
 #define TUNE_MENU_KEEP 0.25 /* share of the entries that a prompt shows */
@@ -83,9 +84,10 @@ struct tune_took {
 
 struct tune_private {
     VEC(struct tune_undo) undo, redo;
-    bool revise;         /* the next plan is shown whatever the gate */
-    int from;            /* the attempt a person went back to, whose line is followed; -1 */
-    int64_t decided_seq; /* the last event that may have changed what an attempt is */
+    struct arena *scratch; /* the event that is applied */
+    bool revise;           /* the next plan is shown whatever the gate */
+    int from;              /* the attempt a person went back to, whose line is followed; -1 */
+    int64_t decided_seq;   /* the last event that may have changed what an attempt is */
     struct tune_took took[TUNE_STEPS];
     int64_t clock_ms;     /* when the last event came */
     int64_t waited_ms;    /* of the step that runs, for services out of order */
@@ -108,13 +110,14 @@ void tune_state_free(struct tune_state *state);
 void tune_state_apply(struct tune_state *state, int64_t seq, int64_t wall_ms, const char *type,
                       const char *payload);
 
-/* The attempt that an event is about; NULL. */
-struct tune_attempt *tune_attempt_of(struct tune_state *state, const cJSON *payload);
+/* The attempt with that number; NULL. */
+struct tune_attempt *tune_attempt_of(struct tune_state *state, int id);
 /* apply_measured.c: events. */
-void tune_measured_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
-void tune_modelled_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
-void tune_predicted_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
-void tune_verdict_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+void tune_measured_apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
+void tune_modelled_apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
+void tune_predicted_apply(struct tune_state *state, const struct tune_event *event,
+                          int64_t wall_ms);
+void tune_verdict_apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
 
 const char *tune_keep(struct tune_state *state, const char *text); /* a copy; NULL stays */
 void tune_state_find_best(struct tune_state *state);
@@ -126,7 +129,6 @@ void tune_steps_rewind(struct tune_state *state, enum tune_step first);
 void tune_wait_set(struct tune_state *state, enum tune_wait wait, const char *text);
 void tune_candidate_set(struct tune_state *state, int lane, const char *source, const char *author);
 void tune_candidate_compose(struct tune_state *state, int lane);
-void tune_plan_read(struct tune_state *state, const cJSON *object, struct tune_plan *plan);
 cJSON *tune_plan_write(const struct tune_plan *plan) CC_MUST_USE;
 
 void tune_undo_push(struct tune_state *state, enum tune_undo_kind kind, size_t index,
@@ -143,15 +145,16 @@ int tune_lane_meant(const struct tune_state *state, int number);
 void tune_lanes_clear(struct tune_state *state);
 void tune_lanes_free(struct tune_state *state);
 /* Events. */
-void tune_lanes_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
-void tune_lane_fan_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
-void tune_lanes_step(struct tune_state *state, const cJSON *payload, enum tune_step step);
+void tune_lanes_apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
+void tune_lane_fan_apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
+void tune_lanes_step(struct tune_state *state, const struct tune_event_step *event);
 void tune_lanes_step_end(struct tune_state *state, enum tune_step step);
-void tune_lane_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
-void tune_lane_end_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
-bool tune_lane_progress(struct tune_state *state, const cJSON *payload);
-void tune_lanes_assign_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
-void tune_beam_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+void tune_lane_apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
+void tune_lane_end_apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
+bool tune_lane_progress(struct tune_state *state, const struct tune_event *event);
+void tune_lanes_assign_apply(struct tune_state *state, const struct tune_event *event,
+                             int64_t wall_ms);
+void tune_beam_apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
 /* The attempts the next round starts from, where this one follows several: the best of the last
  * ones and of what the lanes brought. */
 void tune_beam_choose(struct tune_state *state);
@@ -175,22 +178,15 @@ void tune_declined_note(struct tune_state *state);
 /* A row of state->rejections, of that lane, at its place. */
 void tune_rejection_add(struct tune_state *state, int lane, struct tune_rejection row);
 
-/* calls_state.c: the numbers of a call, each with its key; the events "asked", "sent" (one that was
- * held), "answered" and "unread" (the answer cannot be used). */
-#define TUNE_CALL_NUMBERS 9
-struct tune_call_number {
-    const char *key;
-    size_t offset;
-};
-extern const struct tune_call_number tune_call_numbers[TUNE_CALL_NUMBERS + 1];
-double *tune_call_number_at(struct tune_call *call, size_t row);
-void tune_call_asked(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
-void tune_call_sent(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
-void tune_call_unread(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
-void tune_call_answered(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+/* calls_state.c: the events "asked", "sent" (one that was held), "answered" and "unread" (the
+ * answer cannot be used). */
+void tune_call_asked(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
+void tune_call_sent(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
+void tune_call_unread(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
+void tune_call_answered(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
 /* outage_state.c: the event "outage"; a model answered; whatever was waited for, the loop stands.
  */
-void tune_outage_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+void tune_outage_apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
 void tune_outage_over(struct tune_state *state, const char *model, int64_t wall_ms);
 void tune_outages_forget(struct tune_state *state);
 /* The row of a model that is out of order; NULL. */
@@ -205,21 +201,22 @@ void tune_call_stream(struct tune_state *state, int call, struct str piece, bool
 
 /* spent.c: the clock goes on to the time of an event; the event "spent"; limits of "session". */
 void tune_budget_clock(struct tune_state *state, const char *type, int64_t wall_ms);
-void tune_limits_note(struct tune_state *state, const cJSON *limits);
-void tune_spent_note(struct tune_state *state, const cJSON *payload, int64_t wall_ms);
+void tune_limits_note(struct tune_state *state, const struct tune_by_name *limits);
+void tune_spent_note(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
 /* took.c: an evaluation, a whole step ended. */
 void tune_took_note(struct tune_state *state, enum tune_step step, bool rest, double device_s);
 void tune_step_took(struct tune_state *state, enum tune_step step, double wall_s);
 
 /* act_arguments.c: an action as an event has it, with everything it needs; how long the list is
  * that its index points into. */
-bool tune_act_read(const cJSON *payload, struct tune_action *act) CC_MUST_USE;
+bool tune_act_read(const struct tune_event_act *event, struct tune_action *act) CC_MUST_USE;
 size_t tune_act_index_limit(const struct tune_state *state, enum tune_action_kind kind);
 /* Applies the event of an action (type "act"). */
-void tune_act_apply(struct tune_state *state, const cJSON *payload);
+void tune_act_apply(struct tune_state *state, const struct tune_event_act *event);
 /* Whether the action with these arguments makes sense; fills *err. */
 bool tune_act_check(const struct tune_state *state, const struct tune_action *action,
                     struct err *err) CC_MUST_USE;
-cJSON *tune_act_write(const struct tune_action *action) CC_MUST_USE;
+/* The event of an action; its texts are the action's. */
+struct tune_event tune_act_event(const struct tune_action *action) CC_MUST_USE;
 
 #endif

@@ -103,37 +103,39 @@ bool tune_beam_has(const struct tune_state *state, int attempt) {
 
 /* -------------------------------------------------------------------------------------- events */
 
-static int plan_index(const struct tune_state *state, const cJSON *item) {
-    int plan = tune_json_int(item, "plan", -1);
+static int plan_index(const struct tune_state *state, int plan) {
     return plan >= 0 && (size_t)plan < state->plans.len ? plan : -1;
 }
 
 /* [{parent, draw}, ...]; `planned`: with the plan that each of them follows, on the table
  * already. */
-void tune_lanes_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+void tune_lanes_apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
     (void)wall_ms;
-    bool planned = tune_json_bool(payload, "planned");
+    bool planned = event->lanes.planned;
     tune_lanes_free(state);
     if (!planned)
         state->plans.len = 0;
-    const cJSON *item;
-    cJSON_ArrayForEach(item, tune_json_at(payload, "lanes")) lane_add(
-        state, (struct tune_lane){.parent = tune_json_int(item, "parent", state->incumbent),
-                                  .draw = tune_json_int(item, "draw", 0),
-                                  .plan = planned ? plan_index(state, item) : -1,
-                                  .attempt = -1,
-                                  .step = planned ? TUNE_STEP_PLAN : TUNE_STEP_PROFILE,
-                                  .next = planned ? TUNE_STEP_REWRITE : TUNE_STEP_PLAN,
-                                  .is = TUNE_IS_OK});
+    for (size_t i = 0; i < event->lanes.lanes.count; i++) {
+        const struct tune_event_one_lane *row = &event->lanes.lanes.at[i];
+        int parent = row->parent != TUNE_EVENT_NO_INT ? row->parent : state->incumbent;
+        lane_add(state, (struct tune_lane){.parent = parent,
+                                           .draw = row->draw,
+                                           .plan = planned ? plan_index(state, row->plan) : -1,
+                                           .attempt = -1,
+                                           .step = planned ? TUNE_STEP_PLAN : TUNE_STEP_PROFILE,
+                                           .next = planned ? TUNE_STEP_REWRITE : TUNE_STEP_PLAN,
+                                           .is = TUNE_IS_OK});
+    }
     state->several = state->lanes.len > 0;
     if (!state->several)
         tune_lanes_clear(state);
 }
 
 /* Further rewrites of the plan of a lane, each in a lane of its own. */
-void tune_lane_fan_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+void tune_lane_fan_apply(struct tune_state *state, const struct tune_event *event,
+                         int64_t wall_ms) {
     (void)wall_ms;
-    int from = tune_json_int(payload, "lane", -1), samples = tune_json_int(payload, "samples", 1);
+    int from = event->lane_fan.lane, samples = event->lane_fan.samples;
     if (!tune_lane_at(state, from))
         return;
     for (int sample = 1; sample < samples; sample++) {
@@ -153,15 +155,13 @@ static void lane_step(struct tune_lane *lane, enum tune_step step, enum tune_ste
 }
 
 /* A step of the round begins: for these lanes of several, or at once for the only one. */
-void tune_lanes_step(struct tune_state *state, const cJSON *payload, enum tune_step step) {
-    const cJSON *index, *list = state->several ? tune_json_at(payload, "lanes") : NULL;
+void tune_lanes_step(struct tune_state *state, const struct tune_event_step *event) {
+    enum tune_step step = event->step;
     double total = 0;
     if (!state->several)
         lane_step(&state->lanes.at[0], step, TUNE_IS_RUNNING);
-    cJSON_ArrayForEach(index, list) {
-        double number = cJSON_GetNumberValue(index);
-        struct tune_lane *lane =
-            number >= 0 && number < TUNE_MAX_LANES ? tune_lane_at(state, (int)number) : NULL;
+    for (size_t i = 0; state->several && i < event->lanes.count; i++) {
+        struct tune_lane *lane = tune_lane_at(state, event->lanes.at[i]);
         if (!lane)
             continue;
         lane_step(lane, step, TUNE_IS_WAITING);
@@ -172,12 +172,12 @@ void tune_lanes_step(struct tune_state *state, const cJSON *payload, enum tune_s
 }
 
 /* The lane that an event of a round of several is about; NULL. */
-static struct tune_lane *one_of_several(struct tune_state *state, const cJSON *payload) {
-    return state->several ? tune_lane_at(state, tune_json_int(payload, "lane", -1)) : NULL;
+static struct tune_lane *one_of_several(struct tune_state *state, int lane) {
+    return state->several ? tune_lane_at(state, lane) : NULL;
 }
 
-void tune_lane_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
-    struct tune_lane *lane = one_of_several(state, payload);
+void tune_lane_apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
+    struct tune_lane *lane = one_of_several(state, event->lane);
     if (!lane)
         return;
     lane->is = TUNE_IS_RUNNING;
@@ -203,29 +203,30 @@ void tune_lanes_step_end(struct tune_state *state, enum tune_step step) {
 
 /* A lane is through with the step; `next` is the one it has to do then, if not the following one;
  * `closed` says why it is not followed any further. */
-void tune_lane_end_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+void tune_lane_end_apply(struct tune_state *state, const struct tune_event *event,
+                         int64_t wall_ms) {
     (void)wall_ms;
-    struct tune_lane *lane = one_of_several(state, payload);
-    enum tune_step step;
-    enum tune_step_is is = TUNE_IS_OK;
-    if (!lane || !tune_step_find(tune_json_text(payload, "step"), &step))
+    struct tune_lane *lane = one_of_several(state, event->lane);
+    enum tune_step step = event->lane_end.step;
+    enum tune_step_is is = event->lane_end.is < TUNE_STEP_STATES ? event->lane_end.is : TUNE_IS_OK;
+    if (!lane || step == TUNE_STEPS)
         return;
-    tune_step_is_find(tune_json_text(payload, "is"), &is);
-    lane_end(lane, step, is, tune_keep(state, tune_json_text(payload, "summary")));
-    tune_step_find(tune_json_text(payload, "next"), &lane->next);
-    if (tune_json_text(payload, "closed"))
-        lane->closed = tune_keep(state, tune_json_text(payload, "closed"));
+    lane_end(lane, step, is, tune_keep(state, event->lane_end.summary));
+    if (event->lane_end.next < TUNE_STEPS)
+        lane->next = event->lane_end.next;
+    if (event->lane_end.closed)
+        lane->closed = tune_keep(state, event->lane_end.closed);
     if (state->step == step && !isnan(state->steps[step].total))
         state->steps[step].done++;
 }
 
-bool tune_lane_progress(struct tune_state *state, const cJSON *payload) {
-    struct tune_lane *lane = one_of_several(state, payload);
+bool tune_lane_progress(struct tune_state *state, const struct tune_event *event) {
+    struct tune_lane *lane = one_of_several(state, event->lane);
     if (!lane)
         return false;
-    lane->doing = tune_keep(state, tune_json_text(payload, "doing"));
-    lane->done = tune_json_number(payload, "done");
-    lane->total = tune_json_number(payload, "total");
+    lane->doing = tune_keep(state, event->progress.doing);
+    lane->done = event->progress.done;
+    lane->total = event->progress.total;
     return true;
 }
 
@@ -269,8 +270,9 @@ static int plan_for(const struct tune_state *state, int index) {
 
 /* Every question was answered: each lane that has none takes a plan, in the order of the lanes, so
  * that it does not matter whose answer came first. */
-void tune_lanes_assign_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
-    (void)payload, (void)wall_ms;
+void tune_lanes_assign_apply(struct tune_state *state, const struct tune_event *event,
+                             int64_t wall_ms) {
+    (void)event, (void)wall_ms;
     for (size_t i = 0; i < state->lanes.len; i++) {
         struct tune_lane *lane = &state->lanes.at[i];
         if (lane->plan >= 0 || lane->closed || lane->step != TUNE_STEP_PLAN)
@@ -384,8 +386,8 @@ static void beam_choose(struct tune_state *state) {
     free(pool);
 }
 
-void tune_beam_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
-    (void)payload, (void)wall_ms;
+void tune_beam_apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
+    (void)event, (void)wall_ms;
     beam_choose(state);
 }
 

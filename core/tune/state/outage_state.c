@@ -16,24 +16,22 @@ const struct tune_outage *tune_outage_of(const struct tune_state *state, const c
     return row_of(state, model);
 }
 
-static int64_t ms_of(const cJSON *payload, const char *key) {
-    double seconds = tune_json_number(payload, key);
+static int64_t ms_of(double seconds) {
     return seconds > 0 && seconds < 1e9 ? (int64_t)(seconds * 1000) : 0;
 }
 
-static void waiting_set(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+static void waiting_set(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
     int64_t since_ms = state->waiting.since_ms ? state->waiting.since_ms : wall_ms;
-    state->waiting =
-        (struct tune_waiting){.role = tune_keep(state, tune_json_text(payload, "role")),
-                              .model = tune_keep(state, tune_json_text(payload, "next")),
-                              .text = tune_keep(state, tune_json_text(payload, "text")),
-                              .step = state->step,
-                              .since_ms = since_ms,
-                              .next_ms = wall_ms + ms_of(payload, "wait_s")};
+    state->waiting = (struct tune_waiting){.role = tune_keep(state, event->outage.role),
+                                           .model = tune_keep(state, event->outage.next),
+                                           .text = tune_keep(state, event->outage.text),
+                                           .step = state->step,
+                                           .since_ms = since_ms,
+                                           .next_ms = wall_ms + ms_of(event->outage.wait_s)};
 }
 
-void tune_outage_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
-    const char *model = tune_json_text(payload, "model");
+void tune_outage_apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
+    const char *model = event->outage.model;
     if (!model)
         return;
     struct tune_outage *row = row_of(state, model);
@@ -41,13 +39,14 @@ void tune_outage_apply(struct tune_state *state, const cJSON *payload, int64_t w
         row = vec_push(&state->outages);
         *row = (struct tune_outage){.model = tune_keep(state, model), .since_ms = wall_ms};
     }
-    row->kind = tune_keep(state, tune_json_text(payload, "kind"));
-    row->text = tune_keep(state, tune_json_text(payload, "text"));
-    row->tries = tune_json_int(payload, "tries", row->tries + 1);
+    row->kind = tune_keep(state, event->outage.kind);
+    row->text = tune_keep(state, event->outage.text);
+    int tries = event->outage.tries;
+    row->tries = tries != TUNE_EVENT_NO_INT ? tries : row->tries + 1;
     row->last_ms = wall_ms;
-    row->next_ms = wall_ms + ms_of(payload, "pause_s");
-    if (ms_of(payload, "wait_s"))
-        waiting_set(state, payload, wall_ms);
+    row->next_ms = wall_ms + ms_of(event->outage.pause_s);
+    if (ms_of(event->outage.wait_s))
+        waiting_set(state, event, wall_ms);
 }
 
 static void waiting_end(struct tune_state *state, int64_t wall_ms) {

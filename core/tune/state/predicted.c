@@ -7,33 +7,31 @@
 #include "tune/state/predicted.h"
 #include "tune/state/inner.h"
 
-static void engines_read(struct tune_state *state, const cJSON *rows,
-                         struct tune_prediction *found) {
-    int count = MIN_OF(rows ? cJSON_GetArraySize(rows) : 0, RUNNER_MAX_ENGINES);
-    struct tune_utilisation *engines =
-        ARENA_ARRAY(state->arena, struct tune_utilisation, (size_t)count);
-    const cJSON *row = rows ? rows->child : NULL;
-    for (int i = 0; i < count; i++, row = row->next)
+static void engines_set(struct tune_state *state, const struct tune_by_name *rows,
+                        struct tune_prediction *found) {
+    size_t count = MIN_OF(rows->count, RUNNER_MAX_ENGINES);
+    struct tune_utilisation *engines = ARENA_ARRAY(state->arena, struct tune_utilisation, count);
+    for (size_t i = 0; i < count; i++)
         engines[i] =
-            (struct tune_utilisation){tune_keep(state, row->string ? row->string : ""),
-                                      cJSON_IsNumber(row) ? row->valuedouble : (double)NAN};
+            (struct tune_utilisation){tune_keep(state, rows->at[i].name), rows->at[i].number};
     found->engines = engines;
-    found->engine_count = (size_t)count;
+    found->engine_count = count;
 }
 
-void tune_predicted_apply(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+void tune_predicted_apply(struct tune_state *state, const struct tune_event *event,
+                          int64_t wall_ms) {
     (void)wall_ms;
-    struct tune_attempt *attempt = tune_attempt_of(state, payload);
-    double us = tune_json_number(payload, "us");
+    struct tune_attempt *attempt = tune_attempt_of(state, event->predicted.attempt);
+    double us = event->predicted.us;
     if (!attempt || !(us > 0))
         return;
-    attempt->prediction = (struct tune_prediction){
-        .us = us,
-        .by = tune_keep(state, tune_json_text(payload, "by")),
-        .optimised = tune_keep(state, tune_json_text(payload, "optimised")),
-        .macs = tune_json_number(payload, "macs"),
-        .hbm_bytes = tune_json_number(payload, "hbm_bytes")};
-    engines_read(state, tune_json_at(payload, "utilisation"), &attempt->prediction);
+    attempt->prediction =
+        (struct tune_prediction){.us = us,
+                                 .by = tune_keep(state, event->predicted.by),
+                                 .optimised = tune_keep(state, event->predicted.optimised),
+                                 .macs = event->predicted.macs,
+                                 .hbm_bytes = event->predicted.hbm_bytes};
+    engines_set(state, &event->predicted.utilisation, &attempt->prediction);
 }
 
 bool tune_predicted(const struct tune_attempt *attempt) {

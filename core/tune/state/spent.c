@@ -13,6 +13,11 @@ static double known(double value) {
 
 /* ------------------------------------------------------------------------------------ spending */
 
+static void add(double *sum, double value) {
+    if (!isnan(value))
+        *sum = isnan(*sum) ? value : *sum + value;
+}
+
 /* Whether a question waits for a person: to answer it, or to look at it before it goes out. */
 bool tune_asks_person(const struct tune_state *state) {
     for (size_t i = state->calls.len; i > 0 && i + MOST_OPEN > state->calls.len; i--) {
@@ -32,32 +37,26 @@ void tune_budget_clock(struct tune_state *state, const char *type, int64_t wall_
     state->own->clock_ms = wall_ms;
 }
 
-void tune_spent_note(struct tune_state *state, const cJSON *payload, int64_t wall_ms) {
+void tune_spent_note(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
     (void)wall_ms;
-    enum tune_step step;
-    for (int i = 0; i < TUNE_BUDGETS; i++) {
-        double more = tune_json_number(payload, tune_budget_word((enum tune_budget)i));
-        double *spent = &state->budgets[i].spent;
-        if (!isnan(more))
-            *spent = isnan(*spent) ? more : *spent + more;
-    }
-    if (tune_step_find(tune_json_text(payload, "step"), &step))
-        tune_took_note(state, step, tune_json_bool(payload, "rest"),
-                       tune_json_number(payload, tune_budget_word(TUNE_BUDGET_DEVICE_S)));
+    const struct tune_event_spent *said = &event->spent;
+    const double more[TUNE_BUDGETS] = {[TUNE_BUDGET_ROUNDS] = said->rounds,
+                                       [TUNE_BUDGET_WALL_S] = said->wall,
+                                       [TUNE_BUDGET_DEVICE_S] = said->device,
+                                       [TUNE_BUDGET_TOKENS] = said->tokens,
+                                       [TUNE_BUDGET_DOLLARS] = said->dollars};
+    for (int i = 0; i < TUNE_BUDGETS; i++)
+        add(&state->budgets[i].spent, more[i]);
+    if (said->step < TUNE_STEPS)
+        tune_took_note(state, said->step, said->rest, said->device);
 }
 
-void tune_limits_note(struct tune_state *state, const cJSON *limits) {
-    const cJSON *limit;
-    cJSON_ArrayForEach(limit, limits) {
+void tune_limits_note(struct tune_state *state, const struct tune_by_name *limits) {
+    for (size_t i = 0; i < limits->count; i++) {
         enum tune_budget budget;
-        if (tune_budget_find(limit->string, &budget) && cJSON_IsNumber(limit))
-            state->budgets[budget].limit = limit->valuedouble;
+        if (tune_budget_find(limits->at[i].name, &budget) && !isnan(limits->at[i].number))
+            state->budgets[budget].limit = limits->at[i].number;
     }
-}
-
-static void add(double *sum, double value) {
-    if (!isnan(value))
-        *sum = isnan(*sum) ? value : *sum + value;
 }
 
 double tune_budget_spent(const struct tune_state *state, enum tune_budget budget) {

@@ -11,6 +11,7 @@ struct tune_state *tune_state_new(void) {
     struct tune_state *state = mem_alloc(1, sizeof *state);
     state->arena = arena_new();
     state->own = mem_alloc(1, sizeof *state->own);
+    state->own->scratch = arena_new();
     state->incumbent = state->best = state->own->from = -1;
     tune_lanes_clear(state);
     state->width = (struct tune_width){1, 1, 1};
@@ -69,6 +70,7 @@ void tune_state_free(struct tune_state *state) {
     vec_free(&state->calls);
     vec_free(&state->outages);
     vec_free(&state->parts);
+    arena_free(state->own->scratch);
     free(state->own);
     arena_free(state->arena);
     free(state);

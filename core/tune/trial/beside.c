@@ -145,16 +145,18 @@ void tune_beside_fill(struct tune_session *session, int id) {
     const struct runner_result *result = answer_of(session, id);
     if (!attempt || !result)
         return;
-    cJSON *payload = cJSON_CreateObject();
-    cJSON_AddNumberToObject(payload, "attempt", id);
-    tune_json_put_number(payload, "latency_us", result->latency_us);
+    struct arena *arena = arena_new();
+    struct tune_profile profile = tune_result_profile(arena, result);
     double floor_us = device_floor_on(result->floor_us, attempt->lnc);
-    tune_json_put_number(payload, "floor_us", floor_us > 0 ? floor_us : (double)NAN);
-    if (!attempt->lines.len) {
-        tune_result_put(payload, result);
-        tune_json_put_text(payload, "bound_by", *result->bound ? result->bound : NULL);
-    }
-    tune_emit(session, "modelled", payload);
+    bool fills = !attempt->lines.len;
+    tune_emit(session,
+              TUNE_EVENT(MODELLED, modelled, .attempt = id, .latency_us = result->latency_us,
+                         .floor_us = floor_us > 0 ? floor_us : (double)NAN,
+                         .metrics = {profile.metrics, result->metrics.len, fills},
+                         .lines = {profile.lines, result->lines.len, fills},
+                         .bounds = {profile.bounds, result->bounds.len, fills},
+                         .bound_by = *result->bound ? result->bound : NULL));
+    arena_free(arena);
 }
 
 void tune_beside_free(struct tune_session *session) {

@@ -22,62 +22,46 @@ static const struct {
                {TASK_NO, TUNE_ANSWER_NO},
                {TASK_INCONCLUSIVE, TUNE_ANSWER_INCONCLUSIVE}};
 
-static void judgement_put(cJSON *payload, const char *key, const struct task_judgement *judgement) {
-    if (judgement->answer == TASK_NOT_ASKED)
-        return;
+static void judgement_tell(const struct task_judgement *judgement, enum tune_answer *answer,
+                           const char **why) {
     for (size_t i = 0; i < COUNT_OF(answers); i++)
         if (answers[i].from == judgement->answer)
-            tune_json_put_text(payload, key, tune_answer_word(answers[i].to));
-    char why[40];
-    snprintf(why, sizeof why, "%s_why", key);
-    tune_json_put_text(payload, why, *judgement->reason ? judgement->reason : NULL);
+            *answer = answers[i].to;
+    if (judgement->answer != TASK_NOT_ASKED)
+        *why = *judgement->reason ? judgement->reason : NULL;
 }
 
 static void verdict_emit(struct tune_session *session, int attempt,
                          const struct task_verdict *verdict) {
-    cJSON *payload = cJSON_CreateObject();
-    cJSON_AddNumberToObject(payload, "attempt", attempt);
-    judgement_put(payload, "compiles", &verdict->compiles);
-    judgement_put(payload, "correct", &verdict->correct);
-    judgement_put(payload, "credible", &verdict->credible);
-    judgement_put(payload, "faster", &verdict->faster);
-    tune_emit(session, "verdict", payload);
-}
-
-static cJSON *about(const struct tune_evaluation *evaluation) {
-    cJSON *payload = cJSON_CreateObject();
-    cJSON_AddNumberToObject(payload, "attempt", evaluation->attempt);
-    return payload;
+    struct tune_event event = tune_event_empty(TUNE_EVENT_VERDICT);
+    struct tune_event_verdict *said = &event.verdict;
+    said->attempt = attempt;
+    judgement_tell(&verdict->compiles, &said->compiles, &said->compiles_why);
+    judgement_tell(&verdict->correct, &said->correct, &said->correct_why);
+    judgement_tell(&verdict->credible, &said->credible, &said->credible_why);
+    judgement_tell(&verdict->faster, &said->faster, &said->faster_why);
+    tune_emit(session, &event);
 }
 
 /* ---------------------------------------------------------------------------- its whole result */
 
-void tune_result_put(cJSON *payload, const struct runner_result *result) {
-    cJSON *list = cJSON_AddArrayToObject(payload, "metrics");
-    for (size_t i = 0; i < result->metrics.len; i++) {
-        cJSON *item = cJSON_CreateObject();
-        cJSON_AddItemToArray(list, item);
-        tune_json_put_text(item, "name", result->metrics.at[i].name);
-        tune_json_put_text(item, "unit", result->metrics.at[i].unit);
-        tune_json_put_number(item, "value", result->metrics.at[i].value);
-    }
-    list = cJSON_AddArrayToObject(payload, "lines");
-    for (size_t i = 0; i < result->lines.len; i++) {
-        cJSON *item = cJSON_CreateObject();
-        cJSON_AddItemToArray(list, item);
-        cJSON_AddNumberToObject(item, "line", result->lines.at[i].line);
-        tune_json_put_number(item, "us", result->lines.at[i].us);
-        tune_json_put_number(item, "share", result->lines.at[i].share);
-        tune_json_put_text(item, "engine", result->lines.at[i].engine);
-    }
-    list = cJSON_AddArrayToObject(payload, "bounds");
-    for (size_t i = 0; i < result->bounds.len; i++) {
-        cJSON *item = cJSON_CreateObject();
-        cJSON_AddItemToArray(list, item);
-        tune_json_put_text(item, "name", result->bounds.at[i].name);
-        tune_json_put_number(item, "busy_us", result->bounds.at[i].busy_us);
-        tune_json_put_number(item, "without_us", result->bounds.at[i].without_us);
-    }
+struct tune_profile tune_result_profile(struct arena *arena, const struct runner_result *result) {
+    struct tune_profile profile = {
+        .metrics = ARENA_ARRAY(arena, struct tune_metric, result->metrics.len),
+        .lines = ARENA_ARRAY(arena, struct tune_line_cost, result->lines.len),
+        .bounds = ARENA_ARRAY(arena, struct tune_bound, result->bounds.len)};
+    for (size_t i = 0; i < result->metrics.len; i++)
+        profile.metrics[i] = (struct tune_metric){
+            result->metrics.at[i].name, result->metrics.at[i].unit, result->metrics.at[i].value};
+    for (size_t i = 0; i < result->lines.len; i++)
+        profile.lines[i] =
+            (struct tune_line_cost){result->lines.at[i].line, result->lines.at[i].us,
+                                    result->lines.at[i].share, result->lines.at[i].engine};
+    for (size_t i = 0; i < result->bounds.len; i++)
+        profile.bounds[i] =
+            (struct tune_bound){result->bounds.at[i].name, result->bounds.at[i].busy_us,
+                                result->bounds.at[i].without_us};
+    return profile;
 }
 
 static double known(double us) {
@@ -85,18 +69,21 @@ static double known(double us) {
 }
 
 static void measured_emit(struct tune_evaluation *evaluation, const struct runner_result *result) {
-    cJSON *payload = about(evaluation);
-    tune_json_put_number(payload, "latency_us", known(result->latency_us));
-    tune_json_put_number(payload, "floor_us", known(result->floor_us));
-    cJSON_AddNumberToObject(payload, "instructions", (double)result->instructions);
-    tune_json_put_bool(payload, "modelled", result->modelled);
-    tune_json_put_text(payload, "bound_by", *result->bound ? result->bound : NULL);
-    tune_json_put_text(payload, "wall", *result->wall ? result->wall : NULL);
-    tune_json_put_text(payload, "nki", *result->nki ? result->nki : NULL);
-    if (result->lnc > 1)
-        cJSON_AddNumberToObject(payload, "lnc", result->lnc);
-    tune_result_put(payload, result);
-    tune_emit(evaluation->work.session, "measured", payload);
+    struct arena *arena = arena_new();
+    struct tune_profile profile = tune_result_profile(arena, result);
+    tune_emit(evaluation->work.session,
+              TUNE_EVENT(MEASURED, measured, .attempt = evaluation->attempt,
+                         .latency_us = known(result->latency_us),
+                         .floor_us = known(result->floor_us), .instructions = result->instructions,
+                         .modelled = result->modelled,
+                         .bound_by = *result->bound ? result->bound : NULL,
+                         .wall = *result->wall ? result->wall : NULL,
+                         .nki = *result->nki ? result->nki : NULL,
+                         .lnc = result->lnc > 1 ? result->lnc : 0,
+                         .metrics = {profile.metrics, result->metrics.len, true},
+                         .lines = {profile.lines, result->lines.len, true},
+                         .bounds = {profile.bounds, result->bounds.len, true}));
+    arena_free(arena);
     for (size_t i = 0; i < result->artifacts.len; i++)
         if (!strcmp(result->artifacts.at[i].name, "profile"))
             tune_ingest_start(evaluation->work.session, evaluation->attempt,
@@ -105,14 +92,12 @@ static void measured_emit(struct tune_evaluation *evaluation, const struct runne
 
 static void device_time_note(struct tune_evaluation *evaluation,
                              const struct runner_result *result) {
-    cJSON *payload = cJSON_CreateObject();
-    tune_json_put_text(payload, "step", tune_step_word(evaluation->work.step));
-    tune_json_put_bool(payload, "rest", evaluation->rest);
     double seconds = result->device_s > 0 ? result->device_s : result->elapsed_s;
     if (evaluation->given_up && evaluation->work.session->place.modelled)
         seconds = fmin(seconds, (double)(evaluation->left_ns - evaluation->began_ns) * 1e-9);
-    tune_json_put_number(payload, tune_budget_word(TUNE_BUDGET_DEVICE_S), seconds);
-    tune_emit(evaluation->work.session, "spent", payload);
+    tune_emit(evaluation->work.session,
+              TUNE_EVENT_AS(SPENT, SPENT_DEVICE, spent, .step = evaluation->work.step,
+                            .rest = evaluation->rest, .device = seconds));
 }
 
 /* The verdict of a kernel that the runner could not judge: it crashed it, or ran without end. */
@@ -186,7 +171,7 @@ static bool place_failed(struct tune_session *session, struct tune_evaluation *e
         by_step[evaluation->work.step].start(session, evaluation->work.lane);
     } else {
         session->failures = 0;
-        tune_give_up(session, "pause", "%s", failure->text);
+        tune_give_up(session, false, "%s", failure->text);
     }
     return true;
 }
@@ -325,9 +310,8 @@ static void occasion_begin(struct tune_session *session, struct tune_evaluation 
     snprintf(occasion, size, "%d.%d", attempt->id, attempt->evaluated);
     if (session->place.modelled)
         return;
-    cJSON *payload = about(evaluation);
-    cJSON_AddNumberToObject(payload, "occasion", attempt->evaluated + 1);
-    tune_emit(session, "evaluate", payload);
+    tune_emit(session, TUNE_EVENT(EVALUATE, evaluate, .attempt = evaluation->attempt,
+                                  .occasion = attempt->evaluated + 1));
     evaluation->known = tune_state_attempt(session->state, evaluation->attempt)->heard;
 }
 
@@ -365,7 +349,7 @@ static void evaluation_start(struct tune_work work, bool rest, struct runner_job
     }
     tune_evaluation_free(evaluation);
     tune_step_done(session, work.step, TUNE_IS_FAILED, "%s", err.text);
-    tune_give_up(session, "stop", "%s", err.text);
+    tune_give_up(session, true, "%s", err.text);
 }
 
 /* The source of attempt `id` of a lane is on the table: a new one, or another turn of it. */
@@ -379,27 +363,17 @@ static bool attempt_emit(struct tune_session *session, int lane, int id,
     struct err err = {0};
     if (!store_file_write(session->store, path, str_of(source), &err))
         tune_emit_log(session, TUNE_LEVEL_WARNING, "store", "%s", err.text);
-    cJSON *payload = cJSON_CreateObject();
-    cJSON_AddNumberToObject(payload, "attempt", id);
-    cJSON_AddNumberToObject(payload, "parent", candidate->parent);
-    cJSON_AddNumberToObject(payload, "round", id ? state->round : 0);
-    cJSON_AddNumberToObject(payload, "repairs", candidate->repair);
-    tune_json_put_text(payload, "source", source);
-    tune_json_put_text(payload, "author", candidate->author);
-    tune_json_put_text(payload, "path", path);
-    const struct tune_plan *plan = tune_lane_plan(state, lane);
-    if (id && plan)
-        cJSON_AddItemToObject(payload, "plan", tune_plan_write(plan));
-    return tune_emit(session, "attempt", payload);
+    return tune_emit(session,
+                     TUNE_EVENT(ATTEMPT, attempt, .attempt = id, .parent = candidate->parent,
+                                .round = id ? state->round : 0, .repairs = candidate->repair,
+                                .source = source, .author = candidate->author, .path = path,
+                                .plan = id ? tune_lane_plan(state, lane) : NULL));
 }
 
 static void decided_emit(struct tune_session *session, int attempt, enum tune_status status,
                          const char *reason) {
-    cJSON *payload = cJSON_CreateObject();
-    cJSON_AddNumberToObject(payload, "attempt", attempt);
-    tune_json_put_text(payload, "status", tune_status_word(status));
-    tune_json_put_text(payload, "reason", reason);
-    if (tune_emit(session, "decided", payload))
+    if (tune_emit(session, TUNE_EVENT(DECIDED, decided, .attempt = attempt, .status = status,
+                                      .reason = reason)))
         tune_export(session, attempt);
 }
 
@@ -420,11 +394,14 @@ void tune_baseline_start(struct tune_session *session, int lane) {
 static void function_note(struct tune_session *session, const struct runner_result *result) {
     if (session->state->function || !*result->kernel_name)
         return;
-    cJSON *payload = cJSON_CreateObject();
-    tune_json_put_text(payload, "function", result->kernel_name);
-    if (isnan(session->state->tolerance))
-        tune_json_put_number(payload, "tolerance", known(result->tolerance));
-    tune_emit(session, "session", payload);
+    struct tune_event event = tune_event_empty(TUNE_EVENT_SESSION);
+    event.form = TUNE_FORM_SESSION_FUNCTION;
+    event.session.function = result->kernel_name;
+    if (isnan(session->state->tolerance)) {
+        event.form = TUNE_FORM_SESSION_TOLERANCE;
+        event.session.tolerance = known(result->tolerance);
+    }
+    tune_emit(session, &event);
 }
 
 static void baseline_settle(struct tune_session *session, struct tune_evaluation *evaluation,
@@ -443,7 +420,7 @@ static void baseline_settle(struct tune_session *session, struct tune_evaluation
         if (result->failure.kind == ERR_NONE)
             tune_stop(session, "the seed kernel itself is wrong: %s", wrong);
         else
-            tune_give_up(session, "stop", "the seed kernel could not be evaluated: %s", wrong);
+            tune_give_up(session, true, "the seed kernel could not be evaluated: %s", wrong);
         return;
     }
     struct buf latency = {0};
@@ -580,7 +557,7 @@ static void verify_settle(struct tune_session *session, struct tune_evaluation *
         verify_end(session, tune_state_attempt(session->state, evaluation->attempt));
     if (!modelled || session->failures < 2 || !session->state->running)
         return;
-    tune_give_up(session, "pause", "%s", result->failure.text);
+    tune_give_up(session, false, "%s", result->failure.text);
 }
 
 /* -------------------------------------------------------------------------------- benchmarking */
@@ -589,17 +566,16 @@ static void verify_settle(struct tune_session *session, struct tune_evaluation *
 static void speed_emit(struct tune_session *session, int attempt,
                        const struct task_verdict *verdict, struct task_ratio ratio,
                        bool confirmed) {
-    cJSON *payload = cJSON_CreateObject();
-    cJSON_AddNumberToObject(payload, "attempt", attempt);
-    judgement_put(payload, "faster", &verdict->faster);
-    if (!isnan(ratio.ratio)) {
-        tune_json_put_number(payload, "ratio", ratio.ratio);
-        tune_json_put_number(payload, "low", ratio.low);
-        tune_json_put_number(payload, "high", ratio.high);
-        tune_json_put_number(payload, "seen", ratio.seen);
-        tune_json_put_bool(payload, "confirmed", confirmed);
-    }
-    tune_emit(session, "verdict", payload);
+    struct tune_event event = tune_event_empty(TUNE_EVENT_VERDICT);
+    struct tune_event_verdict *said = &event.verdict;
+    said->attempt = attempt;
+    judgement_tell(&verdict->faster, &said->faster, &said->faster_why);
+    said->ratio = ratio.ratio;
+    said->low = ratio.low;
+    said->high = ratio.high;
+    said->seen = ratio.seen;
+    said->confirmed = confirmed;
+    tune_emit(session, &event);
 }
 
 /* `first`: it was faster in an evaluation before this one, and has to be again. */

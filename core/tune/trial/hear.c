@@ -12,29 +12,20 @@
 
 /* ------------------------------------------------------------------------ what the runner says */
 
-static cJSON *about(const struct tune_evaluation *evaluation) {
-    cJSON *payload = cJSON_CreateObject();
-    cJSON_AddNumberToObject(payload, "attempt", evaluation->attempt);
-    return payload;
-}
-
 /* Whether the log has it already: from before hone was killed. */
 static bool is_known(const struct tune_evaluation *evaluation) {
     return evaluation->heard && evaluation->heard <= evaluation->known;
 }
 
-static void log_emit(struct tune_evaluation *evaluation, const char *level, const char *phase,
+static void log_emit(struct tune_evaluation *evaluation, enum tune_level level, const char *phase,
                      const char *text) {
     if (evaluation->lines++ >= MAX_LOG_LINES || is_known(evaluation))
         return;
-    cJSON *payload = about(evaluation);
-    if (evaluation->heard)
-        cJSON_AddNumberToObject(payload, "heard", (double)evaluation->heard);
-    tune_json_put_text(payload, "level", level);
-    tune_json_put_text(payload, "phase", phase);
-    tune_json_put_text(payload, "text",
-                       evaluation->lines == MAX_LOG_LINES ? "more lines were left out" : text);
-    tune_emit(evaluation->work.session, "log", payload);
+    bool last = evaluation->lines == MAX_LOG_LINES;
+    tune_emit(evaluation->work.session,
+              TUNE_EVENT(LOG, log, .attempt = evaluation->attempt, .heard = evaluation->heard,
+                         .level = level, .phase = phase,
+                         .text = last ? "more lines were left out" : text));
 }
 
 static void on_phase(struct tune_evaluation *evaluation, const struct runner_event *event) {
@@ -50,13 +41,14 @@ static void on_phase(struct tune_evaluation *evaluation, const struct runner_eve
     struct buf text = {0};
     buf_printf(&text, "%s took ", event->name);
     clock_print_duration(&text, event->seconds);
-    log_emit(evaluation, "debug", event->name, text.at);
+    log_emit(evaluation, TUNE_LEVEL_DEBUG, event->name, text.at);
     buf_free(&text);
 }
 
 static void on_log(struct tune_evaluation *evaluation, const struct runner_event *event) {
-    static const char *const levels[] = {
-        [DIAG_ERROR] = "error", [DIAG_WARNING] = "warning", [DIAG_NOTE] = "info"};
+    static const enum tune_level levels[] = {[DIAG_ERROR] = TUNE_LEVEL_ERROR,
+                                             [DIAG_WARNING] = TUNE_LEVEL_WARNING,
+                                             [DIAG_NOTE] = TUNE_LEVEL_INFO};
     const struct tune_step_view *step =
         &evaluation->work.session->state->steps[evaluation->work.step];
     log_emit(evaluation, levels[event->severity],
@@ -68,18 +60,12 @@ static void on_log(struct tune_evaluation *evaluation, const struct runner_event
 
 void tune_diagnostic_emit(struct tune_session *session, int attempt, const struct diag *diag,
                           int64_t heard) {
-    cJSON *payload = cJSON_CreateObject();
-    cJSON_AddNumberToObject(payload, "attempt", attempt);
-    if (heard)
-        cJSON_AddNumberToObject(payload, "heard", (double)heard);
-    tune_json_put_text(payload, "severity", diag_severity_name(diag->severity));
-    tune_json_put_text(payload, "code", diag->code);
-    tune_json_put_text(payload, "class", *diag->cause ? diag->cause : message_cause(diag->code));
-    tune_json_put_text(payload, "file", diag->file);
-    tune_json_put_text(payload, "message", diag->message);
-    cJSON_AddNumberToObject(payload, "line", diag->line);
-    cJSON_AddNumberToObject(payload, "column", diag->column);
-    tune_emit(session, "diagnostic", payload);
+    const char *cause = *diag->cause ? diag->cause : message_cause(diag->code);
+    tune_emit(session,
+              TUNE_EVENT(DIAGNOSTIC, diagnostic, .attempt = attempt, .heard = heard,
+                         .severity = diag_severity_name(diag->severity), .code = diag->code,
+                         .cause = cause, .file = diag->file, .message = diag->message,
+                         .line = diag->line, .column = diag->column));
 }
 
 static void on_diagnostic(struct tune_evaluation *evaluation, const struct runner_event *event) {
@@ -90,16 +76,14 @@ static void on_diagnostic(struct tune_evaluation *evaluation, const struct runne
 }
 
 static void on_correctness(struct tune_evaluation *evaluation, const struct runner_event *event) {
-    cJSON *payload = about(evaluation);
-    cJSON_AddNumberToObject(payload, "seed", (double)event->seed);
-    tune_json_put_number(payload, "rel_l2", event->value);
-    tune_json_put_number(payload, "max_abs", event->max_abs);
-    tune_json_put_bool(payload, "passed", event->passed);
-    tune_emit(evaluation->work.session, "seed", payload);
+    tune_emit(evaluation->work.session,
+              TUNE_EVENT(SEED, seed, .attempt = evaluation->attempt, .seed = event->seed,
+                         .rel_l2 = event->value, .max_abs = event->max_abs,
+                         .passed = event->passed));
     struct buf text = {0};
     buf_printf(&text, "seed %lld  rel-L2 %.2e  %s", (long long)event->seed, event->value,
                event->passed ? "ok" : "wrong");
-    log_emit(evaluation, event->passed ? "info" : "error", "verify", text.at);
+    log_emit(evaluation, event->passed ? TUNE_LEVEL_INFO : TUNE_LEVEL_ERROR, "verify", text.at);
     buf_clear(&text);
     const struct tune_attempt *attempt =
         tune_state_attempt(evaluation->work.session->state, evaluation->attempt);
@@ -111,17 +95,16 @@ static void on_correctness(struct tune_evaluation *evaluation, const struct runn
 }
 
 static void on_sample(struct tune_evaluation *evaluation, const struct runner_event *event) {
-    cJSON *payload = about(evaluation);
-    tune_json_put_number(payload, "us", event->value);
-    tune_json_put_bool(payload, "of_parent", event->incumbent);
-    tune_emit(evaluation->work.session, "sample", payload);
+    tune_emit(evaluation->work.session,
+              TUNE_EVENT(SAMPLE, sample, .attempt = evaluation->attempt, .us = event->value,
+                         .of_parent = event->incumbent));
     struct buf text = {0};
     clock_print_duration(&text, event->value * 1e-6);
     if (event->modelled)
         buf_puts(&text, " (modelled)");
     if (event->incumbent)
         buf_puts(&text, " of the incumbent");
-    log_emit(evaluation, "info", "benchmark", text.at);
+    log_emit(evaluation, TUNE_LEVEL_INFO, "benchmark", text.at);
     buf_free(&text);
 }
 
@@ -136,10 +119,10 @@ static void on_prediction(struct tune_evaluation *evaluation, const struct runne
 /* The events of a job that is begun again go on in the same file, and so does their count: a hone
  * that takes it up later reads all of it, and knows by the count what the log has. */
 static void on_restart(struct tune_evaluation *evaluation, bool other_file) {
-    cJSON *payload = about(evaluation);
-    tune_json_put_bool(payload, "seeds", evaluation->work.step != TUNE_STEP_BENCHMARK);
-    tune_json_put_bool(payload, "goes_on", !other_file);
-    tune_emit(evaluation->work.session, "anew", payload);
+    tune_emit(evaluation->work.session,
+              TUNE_EVENT(ANEW, anew, .attempt = evaluation->attempt,
+                         .seeds = evaluation->work.step != TUNE_STEP_BENCHMARK,
+                         .goes_on = !other_file));
     if (other_file)
         evaluation->count = evaluation->known = 0;
 }
@@ -149,17 +132,14 @@ static const char *const optimised_words[] = {
 
 void tune_predicted_emit(struct tune_session *session, int attempt,
                          const struct runner_prediction *found) {
-    cJSON *payload = cJSON_CreateObject();
-    cJSON_AddNumberToObject(payload, "attempt", attempt);
-    tune_json_put_number(payload, "us", found->us);
-    tune_json_put_text(payload, "by", found->by);
-    tune_json_put_text(payload, "optimised", optimised_words[found->optimised]);
-    cJSON *engines = cJSON_AddObjectToObject(payload, "utilisation");
+    struct tune_named engines[RUNNER_MAX_ENGINES];
     for (size_t i = 0; i < found->engine_count; i++)
-        tune_json_put_number(engines, found->engines[i].engine, found->engines[i].percent);
-    tune_json_put_number(payload, "macs", found->macs);
-    tune_json_put_number(payload, "hbm_bytes", found->hbm_bytes);
-    tune_emit(session, "predicted", payload);
+        engines[i] = (struct tune_named){.name = found->engines[i].engine,
+                                         .number = found->engines[i].percent};
+    tune_emit(session, TUNE_EVENT(PREDICTED, predicted, .attempt = attempt, .us = found->us,
+                                  .by = found->by, .optimised = optimised_words[found->optimised],
+                                  .utilisation = {engines, found->engine_count, true},
+                                  .macs = found->macs, .hbm_bytes = found->hbm_bytes));
 }
 
 void tune_evaluation_hear(void *data, const struct runner_event *event) {

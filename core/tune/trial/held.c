@@ -36,9 +36,6 @@ void tune_score(struct tune_session *session, int id) {
     if (!parent || !attempt->plan.metric)
         return;
     double moved = metric_moved(parent, attempt, attempt->plan.metric);
-    cJSON *payload = cJSON_CreateObject();
-    cJSON_AddNumberToObject(payload, "attempt", id);
-    tune_json_put_text(payload, "held", tune_answer_word(prediction_held(&attempt->plan, moved)));
-    tune_json_put_number(payload, "moved", moved);
-    tune_emit(session, "scored", payload);
+    tune_emit(session, TUNE_EVENT(SCORED, scored, .attempt = id,
+                                  .held = prediction_held(&attempt->plan, moved), .moved = moved));
 }

@@ -28,8 +28,13 @@ void tune_diagnostic_emit(struct tune_session *session, int attempt, const struc
 struct runner_event;
 void tune_evaluation_hear(void *evaluation, const struct runner_event *event);
 
-/* Metrics, lines and bounds of a result as members of an event. */
-void tune_result_put(cJSON *payload, const struct runner_result *result);
+/* Metrics, lines and bounds of a result as events have them; their texts are the result's. */
+struct tune_profile {
+    struct tune_metric *metrics;
+    struct tune_line_cost *lines;
+    struct tune_bound *bounds;
+};
+struct tune_profile tune_result_profile(struct arena *arena, const struct runner_result *result);
 /* The model answered: what waited for it goes on. */
 void tune_evaluation_go_on(struct tune_session *session);
 
