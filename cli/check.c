@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hone check: findings about a kernel, like a compiler prints them. In this process and at once;
  * only a reference whose shapes are not in the cache yet is run first. */
-#include "cli/job.h"
-#include "cli/junit.h"
+#include "cli/cli.h"
+#include "cli/kit/kit.h"
 
 #include <cjson/cJSON.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "cli/host.h"
-#include "cli/settings.h"
+#include "cli/kit/kit.h"
 #include "runner/runner.h"
 
 /* -- on this machine -------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/settings.h"
+#include "cli/kit/kit.h"
 
 /* -- add -------------------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/host.h"
-#include "cli/settings.h"
+#include "cli/kit/kit.h"
 
 #define NAME_COLUMN 11 /* after the state */
 #define TEXT_COLUMN 28

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 
 #include "cli/host.h"
-#include "cli/known.h"
-#include "cli/settings.h"
+#include "cli/kit/kit.h"
 #include "transport/transport.h"
 
 struct row {

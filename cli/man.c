@@ -3,7 +3,7 @@
  * keys, of facts, and of settings. */
 #include "cli/cli.h"
 #include "cli/facts.h"
-#include "cli/settings.h"
+#include "cli/kit/kit.h"
 #include "views/views.h"
 
 #include "version.h"

@@ -7,7 +7,7 @@
 
 #include "cli/cli.h"
 #include "cli/host.h"
-#include "cli/settings.h"
+#include "cli/kit/kit.h"
 #include "loop/loop.h"
 #include "model/model.h"
 #include "tune/tune.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/known.h"
+#include "cli/kit/kit.h"
 
 #define EXIT_INTERRUPTED 130 /* as shells report an interrupt */
 

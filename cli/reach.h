@@ -4,7 +4,7 @@
 #ifndef HONE_CLI_REACH_H
 #define HONE_CLI_REACH_H
 
-#include "cli/ask.h"
+#include "cli/kit/kit.h"
 #include "cli/cli.h"
 #include "loop/loop.h"
 #include "target/target.h"

@@ -11,12 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/ask.h"
+#include "cli/kit/kit.h"
 #include "cli/cli.h"
-#include "cli/gate.h"
-#include "cli/known.h"
-#include "cli/person.h"
-#include "cli/settings.h"
 #include "loop/loop.h"
 #include "tune/tune.h"
 

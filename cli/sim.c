@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hone sim: one evaluation on the embedded device model, as text or as one JSON object. */
-#include "cli/job.h"
+#include "cli/cli.h"
+#include "cli/kit/kit.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -8,8 +9,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/junit.h"
-#include "cli/settings.h"
 #include "device/device.h"
 #include "target/target.h"
 

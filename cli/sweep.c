@@ -8,11 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/ask.h"
+#include "cli/kit/kit.h"
 #include "cli/cli.h"
-#include "cli/job.h"
-#include "cli/known.h"
-#include "cli/settings.h"
 #include "loop/loop.h"
 #include "rewrite/rewrite.h"
 #include "task/task.h"

@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/editor.h"
-#include "cli/known.h"
-#include "cli/settings.h"
+#include "cli/kit/kit.h"
 #include "loop/loop.h"
 #include "tui/term/term.h"
 #include "tui/tui.h"

@@ -3,7 +3,7 @@
 #ifndef HONE_CLI_JOB_H
 #define HONE_CLI_JOB_H
 
-#include "cli/cli.h"
+#include "cli/kit/kit.h"
 #include "runner/runner.h"
 #include "task/task.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Asks at /dev/tty: a line at a time, as the terminal edits it; secrets without echo and wiped.
  * Standard input and output stay the command's own, so that a pipe is no obstacle. */
-#include "cli/ask.h"
+#include "cli/kit/ask.h"
 
 #include <errno.h>
 #include <fcntl.h>

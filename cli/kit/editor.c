@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs the editor as a child that owns the terminal. The command is the user's own shell text; the
  * file's name is passed as an argument and never becomes part of it. */
-#include "cli/editor.h"
+#include "cli/kit/editor.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/junit.h"
+#include "cli/kit/junit.h"
 
 #include <stdio.h>
 

@@ -6,7 +6,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "cli/cli.h"
+#include "cli/kit/kit.h"
 #include "target/target.h"
 
 /* An object by name; empty when nothing is known or the file cannot be read. */

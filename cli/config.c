@@ -1,22 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hone config: what is set, and where each value came from; and the configuration reference, from
  * the table in base/config/config.def. Reading and checking the files is base's business. */
-#include "cli/settings.h"
+#include "cli/cli.h"
 
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-struct config *settings_load(const char *task, struct err *err) {
-    char *folder = NULL;
-    if (task && file_is_dir(task))
-        folder = mem_strdup(task);
-    else if (task && file_exists(task))
-        folder = path_folder(task);
-    struct config *config = config_load(folder, err);
-    free(folder);
-    return config;
-}
 
 /* -- what is set ------------------------------------------------------------------------------ */
 

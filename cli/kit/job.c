@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What sim and check have in common: the task, the options that make a job, printing findings. */
-#include "cli/job.h"
-#include "cli/settings.h"
+#include "cli/kit/job.h"
+#include "cli/kit/settings.h"
 
 #include <cjson/cJSON.h>
 #include <stdio.h>

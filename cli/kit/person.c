@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Standard input of hone run: puts together lines and answers. It does not know what they are
  * about, and reads nothing but what has come. */
-#include "cli/person.h"
+#include "cli/kit/person.h"
 
 #include <errno.h>
 #include <stdlib.h>

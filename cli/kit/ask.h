@@ -3,7 +3,7 @@
 #ifndef HONE_CLI_ASK_H
 #define HONE_CLI_ASK_H
 
-#include "cli/cli.h"
+#include "cli/kit/kit.h"
 
 struct loop;
 struct ask;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The last known state of hosts, for `hone host list`. A small JSON file, replaced whole; what two
  * programs write at once may lose one of the two, which the next contact mends. */
-#include "cli/known.h"
+#include "cli/kit/known.h"
 
 #include <stdio.h>
 #include <stdlib.h>

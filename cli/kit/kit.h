@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What commands share: their arguments, settings, jobs, questions to a person, known hosts. */
+#ifndef HONE_CLI_KIT_H
+#define HONE_CLI_KIT_H
+
+#include "base/base.h"
+
+enum { CLI_OK = 0, CLI_KERNEL_FAILED = 1, CLI_WRONG_USAGE = 2, CLI_ENVIRONMENT_FAILED = 3 };
+
+struct cli_option {
+    const char *name;    /* "device", without dashes; NULL ends a list */
+    const char *value;   /* what stands for its value in help: "FILE"; NULL: a flag */
+    const char *choices; /* "trn1|trn2|trn3": the values allowed; NULL: any */
+    const char *help;    /* one or two sentences */
+    bool repeats;        /* may be given several times */
+};
+
+struct cli;
+struct cli_command {
+    const char *name;    /* "sim"; NULL ends the table; "" is what runs without a command */
+    const char *args;    /* "KERNEL|TASK", "[TASK]", "" */
+    const char *summary; /* one line */
+    const char *text;    /* paragraphs for help and manual, separated by empty lines */
+    const struct cli_option *options;
+    int least_args, most_args;
+    bool hidden;                       /* not in help and completion */
+    int (*run)(const struct cli *cli); /* the exit status */
+};
+/* ---- a parsed command line ----------------------------------------------------------------- */
+
+struct cli_given {
+    const struct cli_option *option;
+    const char *value; /* NULL for a flag */
+};
+struct cli {
+    const struct cli_command *command;
+    VEC(const char *) args;
+    VEC(struct cli_given) given;
+};
+/* The last value of an option, or NULL when it was not given. */
+const char *cli_value(const struct cli *cli, const char *name);
+bool cli_has(const struct cli *cli, const char *name);
+/* Value number `index` of an option that repeats; NULL past the last. */
+const char *cli_value_at(const struct cli *cli, const char *name, size_t index);
+/* The value as a number; `missing` when not given; false with a message on stderr when it is none
+ * or lies outside least..most. */
+bool cli_number(const struct cli *cli, const char *name, double least, double most, double *value);
+
+/* Options --wall, --device-time, --tokens and --dollars into limits by enum tune_budget; as
+ * cli_number. */
+bool cli_limits(const struct cli *cli, double *limits);
+
+/* Prints "hone sim: ..." to stderr and returns the exit status that follows from the kind. */
+int cli_fail(const struct cli *cli, const struct err *err);
+int cli_wrong_usage(const struct cli *cli, const char *format, ...) CC_PRINTF(2, 3);
+
+#include "cli/kit/ask.h"
+#include "cli/kit/editor.h"
+#include "cli/kit/gate.h"
+#include "cli/kit/job.h"
+#include "cli/kit/junit.h"
+#include "cli/kit/known.h"
+#include "cli/kit/person.h"
+#include "cli/kit/settings.h"
+
+#endif
