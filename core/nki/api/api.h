@@ -170,8 +170,6 @@ bool api_want_buffer(struct interp *in, const struct nki_node *node, struct valu
 
 bool api_language_name(struct interp *in, const struct nki_node *node, struct str name,
                        struct value *result);
-bool api_isa_name(struct interp *in, const struct nki_node *node, struct str name,
-                  struct value *result);
 bool api_numpy_name(struct interp *in, const struct nki_node *node, struct str name,
                     struct value *result);
 bool api_buffer_name(struct str name, struct value *result);

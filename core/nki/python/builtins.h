@@ -24,7 +24,6 @@ const struct value_native *native_find(const struct value_native *rows, size_t n
 
 extern const struct value_native builtin_functions[], builtin_types[], builtin_iterators[];
 extern const size_t n_builtin_functions, n_builtin_types, n_builtin_iterators;
-bool builtin_deepcopy(struct interp *in, const struct call *call, struct value *result);
 bool builtin_shallow(struct interp *in, struct value value, struct value *result);
 
 #endif

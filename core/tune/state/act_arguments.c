@@ -6,11 +6,8 @@
 #include "tune/state/inner.h"
 #include "tune/state/sweep.h"
 
-#define X(id, name, fields, undoable) [TUNE_ACT_##id] = {name, fields, undoable},
-static const struct {
-    const char *name, *fields;
-    bool undoable;
-} names[] = {TUNE_ACTION_TABLE(X)};
+#define X(id, name, fields) [TUNE_ACT_##id] = {name, fields},
+static const struct { const char *name, *fields; } names[] = {TUNE_ACTION_TABLE(X)};
 #undef X
 
 const char *tune_action_name(enum tune_action_kind kind) {

@@ -8,50 +8,50 @@
 
 struct tune_state;
 
-/* X(ID, "name", fields it reads, undoable): `step`, `attempt`, `index`, `text`, `number`, `gate`,
+/* X(ID, "name", fields it reads): `step`, `attempt`, `index`, `text`, `number`, `gate`,
  * `role`, `part`. */
-#define TUNE_ACTION_TABLE(X)                                                                  \
-    X(START, "start", "", false)        /* also: go on after pause or rejection */            \
-    X(PAUSE, "pause", "", false)        /* after the step that runs; a question               \
-                                         * to a model is given up at once */                  \
-    X(APPROVE, "approve", "", true)     /* what waits at the gate */                          \
-    X(REJECT, "reject", "text", true)   /* with the reason; pauses */                         \
-    X(ANOTHER, "another", "text", true) /* drop the proposal, ask for a new one */            \
-    X(FOCUS, "focus", "index", false)   /* looks at another lane */                           \
-    X(CHOOSE_PLAN, "choose-plan", "index", true)                                              \
-    X(EDIT_PLAN, "edit-plan", "text", true)        /* first line title, rest what */          \
-    X(EDIT_KERNEL, "edit-kernel", "text", true)    /* the candidate's whole source */         \
-    X(WRITE_KERNEL, "write-kernel", "text", true)  /* own candidate instead of a proposal */  \
-    X(SWEEP, "sweep", "text", true)                /* values of constants, one attempt each:  \
-                                                    * "TILE_N=128,256" */                     \
-    X(LEAVE_HUNK, "leave-hunk", "index why", true) /* toggles taken and left; text: why */    \
-    X(REVERT, "revert", "attempt", true)           /* makes it the incumbent */               \
-    X(OVERRULE, "overrule", "attempt text", true)  /* "keep", "revert", "inconclusive" or     \
-                                                    * "suspect"; attempt 0: this round's */   \
-    X(MEASURE, "measure", "", true)                /* measure the candidate once more */      \
-    X(UNDO, "undo", "", false)                                                                \
-    X(REDO, "redo", "", false)                                                                \
-    X(SET_GATE, "gate", "step gate", true)        /* step TUNE_STEPS: all of them */          \
-    X(SET_BUDGET, "budget", "index number", true) /* index: enum tune_budget; NAN none */     \
-    X(SET_TOLERANCE, "tolerance", "number", true)                                             \
-    X(SET_PRECISION, "precision", "text", true)                                               \
-    X(EDIT_NOTE, "edit-note", "index text", true)                                             \
-    X(PIN_NOTE, "pin-note", "index", true)   /* toggles */                                    \
-    X(DROP_NOTE, "drop-note", "index", true) /* toggles */                                    \
-    X(APPROVE_MEMORY, "approve-memory", "index", true)                                        \
-    X(EDIT_MEMORY, "edit-memory", "index text", true) /* first line title, rest summary */    \
-    X(EXPIRE_MEMORY, "expire-memory", "index", true)  /* toggles */                           \
-    X(DELETE_MEMORY, "delete-memory", "index", true)                                          \
-    X(SWITCH_PART, "switch-part", "role part", true)   /* off, or on again */                 \
-    X(EDIT_PART, "edit-part", "role part text", true)  /* for the next call of that role */   \
-    X(RESTORE_PART, "restore-part", "role part", true) /* the template's words again */       \
-    X(ANSWER, "answer", "index text", false)           /* a person's, to a call that waits */ \
-    X(HOLD, "hold", "", true)       /* questions wait to be sent, or not: toggles */          \
-    X(SEND, "send", "index", false) /* a call that is held */                                 \
-    X(ALLOW, "allow", "", true)     /* candidates what the seed kernel uses                   \
-                                     * beyond the list of the guard */
+#define TUNE_ACTION_TABLE(X)                                                                      \
+    X(START, "start", "")         /* also: go on after pause or rejection */                      \
+    X(PAUSE, "pause", "")         /* after the step that runs; a question                         \
+                                   * to a model is given up at once */                            \
+    X(APPROVE, "approve", "")     /* what waits at the gate */                                    \
+    X(REJECT, "reject", "text")   /* with the reason; pauses */                                   \
+    X(ANOTHER, "another", "text") /* drop the proposal, ask for a new one */                      \
+    X(FOCUS, "focus", "index")    /* looks at another lane */                                     \
+    X(CHOOSE_PLAN, "choose-plan", "index")                                                        \
+    X(EDIT_PLAN, "edit-plan", "text")        /* first line title, rest what */                    \
+    X(EDIT_KERNEL, "edit-kernel", "text")    /* the candidate's whole source */                   \
+    X(WRITE_KERNEL, "write-kernel", "text")  /* own candidate instead of a proposal */            \
+    X(SWEEP, "sweep", "text")                /* values of constants, one attempt each:            \
+                                              * "TILE_N=128,256" */                               \
+    X(LEAVE_HUNK, "leave-hunk", "index why") /* toggles taken and left; text: why */              \
+    X(REVERT, "revert", "attempt")           /* makes it the incumbent */                         \
+    X(OVERRULE, "overrule", "attempt text")  /* "keep", "revert", "inconclusive" or               \
+                                              * "suspect"; attempt 0: this round's */             \
+    X(MEASURE, "measure", "")                /* measure the candidate once more */                \
+    X(UNDO, "undo", "")                                                                           \
+    X(REDO, "redo", "")                                                                           \
+    X(SET_GATE, "gate", "step gate")        /* step TUNE_STEPS: all of them */                    \
+    X(SET_BUDGET, "budget", "index number") /* index: enum tune_budget; NAN none */               \
+    X(SET_TOLERANCE, "tolerance", "number")                                                       \
+    X(SET_PRECISION, "precision", "text")                                                         \
+    X(EDIT_NOTE, "edit-note", "index text")                                                       \
+    X(PIN_NOTE, "pin-note", "index")   /* toggles */                                              \
+    X(DROP_NOTE, "drop-note", "index") /* toggles */                                              \
+    X(APPROVE_MEMORY, "approve-memory", "index")                                                  \
+    X(EDIT_MEMORY, "edit-memory", "index text") /* first line title, rest summary */              \
+    X(EXPIRE_MEMORY, "expire-memory", "index")  /* toggles */                                     \
+    X(DELETE_MEMORY, "delete-memory", "index")                                                    \
+    X(SWITCH_PART, "switch-part", "role part")   /* off, or on again */                           \
+    X(EDIT_PART, "edit-part", "role part text")  /* for the next call of that role */             \
+    X(RESTORE_PART, "restore-part", "role part") /* the template's words again */                 \
+    X(ANSWER, "answer", "index text")            /* a person's, to a call that waits */           \
+    X(HOLD, "hold", "")                          /* questions wait to be sent, or not: toggles */ \
+    X(SEND, "send", "index")                     /* a call that is held */                        \
+    X(ALLOW, "allow", "")                        /* candidates what the seed kernel uses          \
+                                                  * beyond the list of the guard */
 
-#define X(id, name, fields, undoable) TUNE_ACT_##id,
+#define X(id, name, fields) TUNE_ACT_##id,
 enum tune_action_kind { TUNE_ACTION_TABLE(X) TUNE_ACTIONS };
 #undef X
 
