@@ -91,51 +91,39 @@ static void say(struct run *run, const char *what, const char *text) {
     say_of(run, -1, -1, what, text);
 }
 
-static int int_of(const cJSON *object, const char *key) {
-    const cJSON *number = cJSON_GetObjectItemCaseSensitive(object, key);
-    return cJSON_IsNumber(number) ? number->valueint : -1;
+static void say_log(struct run *run, const struct tune_event *event) {
+    const struct tune_event_log *log = &event->log;
+    if (log->level < TUNE_LEVELS && log->level != TUNE_LEVEL_DEBUG)
+        say_of(run, event->lane, log->attempt, log->phase, log->text);
 }
 
-static const char *text_of(const cJSON *object, const char *key) {
-    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
-}
-
-static void say_log(struct run *run, const cJSON *payload) {
-    const char *level = text_of(payload, "level");
-    if (level && strcmp(level, "debug") != 0)
-        say_of(run, int_of(payload, "lane"), int_of(payload, "attempt"), text_of(payload, "phase"),
-               text_of(payload, "text"));
-}
-
-static void say_diagnostic(struct run *run, const cJSON *payload) {
+static void say_diagnostic(struct run *run, const struct tune_event *event) {
+    const struct tune_event_diagnostic *diag = &event->diagnostic;
     struct buf text = {0};
-    const cJSON *line = cJSON_GetObjectItemCaseSensitive(payload, "line");
-    buf_printf(&text, "%s:%d: %s: %s",
-               text_of(payload, "file") ? text_of(payload, "file") : "kernel",
-               line ? line->valueint : 0,
-               text_of(payload, "severity") ? text_of(payload, "severity") : "note",
-               text_of(payload, "message") ? text_of(payload, "message") : "");
-    say_of(run, int_of(payload, "lane"), int_of(payload, "attempt"), "check", text.at);
+    buf_printf(&text, "%s:%d: %s: %s", diag->file ? diag->file : "kernel", diag->line,
+               diag->severity ? diag->severity : "note", diag->message ? diag->message : "");
+    say_of(run, event->lane, diag->attempt, "check", text.at);
     buf_free(&text);
 }
 
-static void say_step(struct run *run, const cJSON *payload) {
-    const char *is = text_of(payload, "is");
-    if (is && strcmp(is, "skipped") != 0)
-        say(run, text_of(payload, "step"), text_of(payload, "summary"));
+static void say_step(struct run *run, const struct tune_event *event) {
+    enum tune_step_is is = event->step_end.is;
+    if (is < TUNE_STEP_STATES && is != TUNE_IS_SKIPPED)
+        say(run, tune_step_word(event->step_end.step), event->step_end.summary);
 }
 
 /* Plans are told when all lanes have theirs. */
-static void say_lane_end(struct run *run, const cJSON *payload) {
-    const char *is = text_of(payload, "is"), *step = text_of(payload, "step");
-    const char *text = text_of(payload, "summary");
-    if (is && step && text && *text && strcmp(is, "skipped") != 0 && strcmp(step, "plan") != 0)
-        say_of(run, int_of(payload, "lane"), -1, step, text);
+static void say_lane_end(struct run *run, const struct tune_event *event) {
+    const struct tune_event_lane_end *end = &event->lane_end;
+    bool told = end->is < TUNE_STEP_STATES && end->is != TUNE_IS_SKIPPED &&
+                end->step < TUNE_STEPS && end->step != TUNE_STEP_PLAN;
+    if (told && end->summary && *end->summary)
+        say_of(run, event->lane, -1, tune_step_word(end->step), end->summary);
 }
 
 /* From here on its lines have the number of the attempt. */
-static void say_attempt(struct run *run, const cJSON *payload) {
-    int lane = int_of(payload, "lane"), repairs = int_of(payload, "repairs");
+static void say_attempt(struct run *run, const struct tune_event *event) {
+    int lane = event->lane, repairs = event->attempt.repairs;
     const struct tune_plan *plan = tune_lane_plan(tune_session_state(run->session), lane);
     struct buf text = {0};
     if (lane < 0)
@@ -143,13 +131,13 @@ static void say_attempt(struct run *run, const cJSON *payload) {
     buf_printf(&text, "lane %d: %s", lane + 1, plan && plan->title ? plan->title : "-");
     if (repairs > 0)
         buf_printf(&text, ", repair %d", repairs);
-    say_of(run, lane, int_of(payload, "attempt"), "verify", text.at);
+    say_of(run, lane, event->attempt.attempt, "verify", text.at);
     buf_free(&text);
 }
 
-static void say_assigned(struct run *run, const cJSON *payload) {
+static void say_assigned(struct run *run, const struct tune_event *event) {
     const struct tune_state *state = tune_session_state(run->session);
-    (void)payload;
+    (void)event;
     for (size_t i = 0; i < state->lanes.len; i++) {
         const struct tune_lane *lane = &state->lanes.at[i];
         const struct tune_plan *plan = tune_lane_plan(state, (int)i);
@@ -165,8 +153,12 @@ static void say_assigned(struct run *run, const cJSON *payload) {
     }
 }
 
-static void say_stop(struct run *run, const cJSON *payload) {
-    say(run, "stop", text_of(payload, "text"));
+static void say_stop(struct run *run, const struct tune_event *event) {
+    say(run, "stop", event->stop.text);
+}
+
+static void say_pause(struct run *run, const struct tune_event *event) {
+    say(run, "stop", event->pause.text);
 }
 
 static void count_print(struct buf *out, double count, const char *what) {
@@ -176,17 +168,17 @@ static void count_print(struct buf *out, double count, const char *what) {
         buf_printf(out, ", %.0f tokens %s", count, what);
 }
 
-/* The question that an event is about; NULL. */
-static const struct tune_call *call_of(const struct run *run, const cJSON *payload) {
+/* The question of that number, which an event is about; -1: the last one. NULL: there is none. */
+static const struct tune_call *call_of(const struct run *run, int number) {
     const struct tune_state *state = tune_session_state(run->session);
-    const cJSON *number = cJSON_GetObjectItemCaseSensitive(payload, "call");
-    size_t at = cJSON_IsNumber(number) ? (size_t)MAX_OF(number->valueint, 0) : state->calls.len - 1;
+    size_t at = number >= 0 ? (size_t)number : state->calls.len - 1;
     return at < state->calls.len ? &state->calls.at[at] : NULL;
 }
 
-static void say_asked(struct run *run, const cJSON *payload) {
-    const struct tune_call *call = call_of(run, payload);
+static void say_asked(struct run *run, const struct tune_event *event) {
+    const struct tune_call *call = call_of(run, -1);
     struct buf text = {0};
+    (void)event;
     if (!call)
         return;
     buf_printf(&text, "asks %s, about %.0f tokens", call->model, call->estimate);
@@ -201,8 +193,8 @@ static void say_asked(struct run *run, const cJSON *payload) {
     buf_free(&text);
 }
 
-static void say_answered(struct run *run, const cJSON *payload) {
-    const struct tune_call *call = call_of(run, payload);
+static void say_answered(struct run *run, const struct tune_event *event) {
+    const struct tune_call *call = call_of(run, event->answered.call);
     struct buf text = {0};
     if (!call)
         return;
@@ -220,29 +212,32 @@ static void say_answered(struct run *run, const cJSON *payload) {
     buf_free(&text);
 }
 
-static const struct {
-    const char *type;
-    void (*say)(struct run *run, const cJSON *payload);
-} told[] = {{"log", say_log},         {"diagnostic", say_diagnostic},
-            {"step_end", say_step},   {"lane_end", say_lane_end},
-            {"attempt", say_attempt}, {"lanes_assign", say_assigned},
-            {"asked", say_asked},     {"answered", say_answered},
-            {"stop", say_stop},       {"pause", say_stop}};
+typedef void say_fn(struct run *run, const struct tune_event *event);
+static say_fn *const told[TUNE_EVENTS] = {
+    [TUNE_EVENT_LOG] = say_log,         [TUNE_EVENT_DIAGNOSTIC] = say_diagnostic,
+    [TUNE_EVENT_STEP_END] = say_step,   [TUNE_EVENT_LANE_END] = say_lane_end,
+    [TUNE_EVENT_ATTEMPT] = say_attempt, [TUNE_EVENT_LANES_ASSIGN] = say_assigned,
+    [TUNE_EVENT_ASKED] = say_asked,     [TUNE_EVENT_ANSWERED] = say_answered,
+    [TUNE_EVENT_STOP] = say_stop,       [TUNE_EVENT_PAUSE] = say_pause};
+
+static void event_json(struct run *run, int64_t seq, const char *type, const char *json) {
+    struct buf line = {0};
+    buf_printf(&line, "{\"event\":\"%s\",\"seq\":%lld%s%s", type, (long long)seq,
+               json[1] == '}' ? "" : ",", json + 1);
+    line_end(run, &line);
+}
 
 static void on_event(void *data, int64_t seq, const char *type, const char *json) {
     struct run *run = data;
+    struct tune_event event;
     if (run->json) {
-        struct buf line = {0};
-        buf_printf(&line, "{\"event\":\"%s\",\"seq\":%lld%s%s", type, (long long)seq,
-                   json[1] == '}' ? "" : ",", json + 1);
-        line_end(run, &line);
+        event_json(run, seq, type, json);
         return;
     }
-    cJSON *payload = cJSON_Parse(json);
-    for (size_t i = 0; i < COUNT_OF(told); i++)
-        if (!strcmp(told[i].type, type))
-            told[i].say(run, payload);
-    cJSON_Delete(payload);
+    struct arena *arena = arena_new();
+    if (tune_event_read(arena, type, json, &event) && told[event.is])
+        told[event.is](run, &event);
+    arena_free(arena);
 }
 
 /* ----------------------------------------------------------------------------- what came of it */

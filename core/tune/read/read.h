@@ -22,7 +22,6 @@ void tune_prediction_print(struct buf *out, const struct tune_plan *plan);
 void tune_latencies_print(struct buf *out, const struct tune_attempt *from,
                           const struct tune_attempt *to);
 
-struct tune_event_summary; /* tune/state/inner.h has it */
 /* summary.c: the event "summary"; `why` NULL: as the state says. Its lists are in the arena. */
 struct tune_event_summary tune_summary_tell(const struct tune_state *state, const char *why,
                                             struct arena *arena) CC_MUST_USE;

@@ -3,7 +3,6 @@
 #ifndef HONE_TUNE_STATE_INNER_H
 #define HONE_TUNE_STATE_INNER_H
 
-#include "tune/state/events.h"
 #include "tune/state/state.h"
 
 #define TUNE_MENU_KEEP 0.25 /* share of the entries that a prompt shows */

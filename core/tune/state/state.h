@@ -452,6 +452,7 @@ void tune_waiting_print(const struct tune_waiting *waiting, int64_t now_ms, stru
 enum tune_role tune_role_next(const struct tune_state *state, int lane);
 
 #include "tune/state/action.h"
+#include "tune/state/events.h"
 #include "tune/state/hunks.h"
 #include "tune/state/json.h"
 #include "tune/state/memory.h"
