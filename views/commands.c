@@ -105,6 +105,8 @@ static void do_sides(struct views *views, struct str args, struct views_request 
     (void)args;
     (void)request;
     views->side_by_side = !views->side_by_side;
+    if (views->side_by_side && views->diff_cols && !diff_has_sides(views))
+        views_say(views, false, "too narrow for two columns; a zoomed pane has the room");
 }
 
 static bool can_edit(const struct views *views) {

@@ -124,13 +124,18 @@ static void follow_hunk(const struct diff_shown *shown, bool sides) {
             shown->list->cursor = shown->list->top = (int)i;
 }
 
+bool diff_has_sides(const struct views *views) {
+    return views->side_by_side && views->diff_cols >= DIFF_SIDES_COLS;
+}
+
 void diff_draw(struct views *views, struct tui_area area, const struct diff_shown *shown) {
     struct diff *diff = shown->diff;
     struct tui_list *list = shown->list;
-    bool sides = views->side_by_side && area.cols >= 60;
+    views->diff_cols = area.cols;
+    bool sides = diff_has_sides(views);
     size_t count = sides ? diff->sides.len : diff->unified.len;
     const struct diff_row *rows = sides ? diff->sides.at : diff->unified.at;
-    follow_hunk(shown, views->side_by_side);
+    follow_hunk(shown, sides);
     tui_list_fit(list, (int)count, area.rows);
     for (int row = 0; row < area.rows && list->top + row < list->count; row++) {
         const struct diff_row *at = &rows[list->top + row];

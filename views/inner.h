@@ -180,7 +180,8 @@ struct views {
     bool message_bad;
     /* What a person chose, for several screens. */
     int marks[2];              /* attempts to compare, -1 */
-    bool side_by_side;         /* differences in two columns */
+    bool side_by_side;         /* differences in two columns, where there is room */
+    int diff_cols;             /* of the difference drawn last; 0: none was */
     int shift;                 /* columns that long lines are moved to the left */
     struct buf search;         /* what was searched last, as it was typed */
     struct pattern *pattern;   /* that; NULL: nothing */
@@ -289,6 +290,10 @@ struct diff_shown {
     struct tui_list *list;
     int hunk; /* that is gone through; -1: none */
 };
+#define DIFF_SIDES_COLS 60 /* that two columns need */
+/* Whether a difference is in two columns: a person wants it, and the one drawn last had the room.
+ */
+bool diff_has_sides(const struct views *views);
 void diff_draw(struct views *views, struct tui_area area, const struct diff_shown *shown);
 struct str diff_line(const struct diff *diff, bool sides, int row);
 

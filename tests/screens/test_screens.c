@@ -90,6 +90,7 @@ static const struct scene {
     {"help-all", "planned", "?", NO_PLACE, false},
     {"help-other", "kept", "7 ? PageDown PageDown PageDown Up", NO_PLACE, false},
     {"help-screen", "kept", "5 ? h i s t o r y", NO_PLACE, false},
+    {"sides-unzoomed", "rewritten", "d", NO_PLACE, true},
 };
 
 /* Sessions with language models: calls.events. */

@@ -231,10 +231,13 @@ static void a_round_is_seen_and_decided(void **state) {
     terminal_type(terminal, "42\r");
     expect(terminal, "taken over from the editor");
     expect(terminal, "# by hand 42");
+    terminal_type(terminal, "h");
+    expect(terminal, "Space take/leave");
     terminal_type(terminal, "r");
     expect(terminal, "Why?");
     terminal_type(terminal, "rather another tile size\r");
     expect_gone(terminal, "Why?");
+    expect_gone(terminal, "Space take/leave");
     /* Down to the part with what was rejected. */
     terminal_type(terminal, "9\033[B\033[B\033[B\033[B\033[B\033[B\033[B");
     expect(terminal, "rather another tile size");

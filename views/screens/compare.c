@@ -74,7 +74,7 @@ static struct tui_list *compare_list(struct views *views) {
 
 static struct str compare_line(const void *data, int row) {
     const struct views *views = data;
-    return diff_line(&own(views)->diff, views->side_by_side, row);
+    return diff_line(&own(views)->diff, diff_has_sides(views), row);
 }
 
 static void compare_enter(struct views *views, struct views_request *request) {

@@ -30,6 +30,7 @@ void decide_hunks(struct views *views, struct str args, struct views_request *re
     (void)request;
     bench->hunks = !bench->hunks;
     bench->hunk = 0;
+    bench->hunks_step = views->state->step;
     bench->pane = PANE_PROPOSAL;
 }
 

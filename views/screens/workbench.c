@@ -94,8 +94,16 @@ static void draw_tabs(struct views *views, struct tui_area area) {
     draw_pane(views, rest, bench->pane);
 }
 
+/* Going through hunks ends with the step it was for: its keys would hide those of the next. */
+static void end_hunks(struct views *views) {
+    struct workbench *bench = workbench_of(views);
+    if (!decide_has_hunks(views) || bench->hunks_step != views->state->step)
+        bench->hunks = false;
+}
+
 static void workbench_draw(struct views *views, struct tui_area area) {
     struct workbench *bench = workbench_of(views);
+    end_hunks(views);
     static const struct tui_share lines[] = {{1, 0}, {1, 0}, {8, 1}, {1, 0}, {1, 0}, {1, 0}};
     struct tui_rect whole = {0, 0, area.rows, area.cols}, parts[6];
     tui_split_rows(whole, lines, 6, 0, parts);
@@ -139,7 +147,7 @@ static struct str workbench_line(const void *data, int row) {
         return line;
     switch (bench->pane) {
     case PANE_KERNEL: return source_line(&bench->kernel, row + 1);
-    case PANE_PROPOSAL: return diff_line(&bench->diff, views->side_by_side, row);
+    case PANE_PROPOSAL: return diff_line(&bench->diff, diff_has_sides(views), row);
     case PANE_DEVICE: return log_line(data, row);
     default: return STR("");
     }
@@ -148,7 +156,7 @@ static struct str workbench_line(const void *data, int row) {
 /* Moving through the proposal takes the kernel along. */
 static void take_kernel_along(struct views *views) {
     struct workbench *bench = workbench_of(views);
-    bool sides = views->side_by_side;
+    bool sides = diff_has_sides(views);
     bench->kernel_moved |= bench->pane == PANE_KERNEL || bench->pane == PANE_PROPOSAL;
     if (bench->pane != PANE_PROPOSAL)
         return;
@@ -246,7 +254,10 @@ static const char *workbench_mode_key(const struct views *views, struct tui_key 
 static const char *const *workbench_mode_hints(const struct views *views) {
     static const char *const hints[] = {"Space", "take/leave", "n",   "next", "p", "previous",
                                         "a",     "approve",    "Esc", "done", NULL};
-    return workbench_of(views)->hunks ? hints : NULL;
+    static const char *const looking[] = {"n", "next", "p", "previous", "Esc", "done", NULL};
+    if (!workbench_of(views)->hunks)
+        return NULL;
+    return decide_in_hunks(views) ? hints : looking;
 }
 
 /* ---- commands ------------------------------------------------------------------------------- */

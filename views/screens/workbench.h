@@ -18,7 +18,8 @@ struct calls {
 struct workbench {
     enum pane pane;
     bool zoomed, hunks;
-    int hunk, step; /* step: the one looked at, -1: none */
+    int hunk, step;            /* step: the one looked at, -1: none */
+    enum tune_step hunks_step; /* the loop's, when going through hunks began */
     struct tui_list panes[PANE_COUNT];
     struct tui_rect pane_spots[PANE_COUNT], step_spots[TUNE_STEPS];
     struct tui_rect lane_spot; /* a column for each lane from lane_first on */
