@@ -158,6 +158,8 @@ struct task_verdict {
 };
 void task_judge(struct task_judgement *judgement, enum task_answer answer, const char *format, ...)
     CC_PRINTF(3, 4);
+/* Sets correct to yes: equal for so many seeds, `worst` the largest relative L2. */
+void task_judge_equal(struct task_verdict *verdict, size_t seeds, double worst);
 /* Sets correct and credible from the comparisons of all seeds. A floor or latency of 0 is unknown;
  * a latency below the floor is not credible. */
 void task_judge_numbers(struct task_verdict *verdict, const struct task_comparison *seeds,

@@ -48,6 +48,11 @@ static void judge_credible(struct task_verdict *verdict, const struct task_compa
         task_judge(&verdict->credible, TASK_YES, "%s", "");
 }
 
+void task_judge_equal(struct task_verdict *verdict, size_t seeds, double worst) {
+    task_judge(&verdict->correct, TASK_YES, "%zu seed%s, relative L2 at most %.3g", seeds,
+               seeds == 1 ? "" : "s", worst);
+}
+
 void task_judge_numbers(struct task_verdict *verdict, const struct task_comparison *seeds,
                         size_t count, double tolerance) {
     judge_credible(verdict, seeds, count);
@@ -65,8 +70,7 @@ void task_judge_numbers(struct task_verdict *verdict, const struct task_comparis
         }
         worst = fmax(worst, seeds[i].rel_l2);
     }
-    task_judge(&verdict->correct, TASK_YES, "%zu seed%s, relative L2 at most %.3g", count,
-               count == 1 ? "" : "s", worst);
+    task_judge_equal(verdict, count, worst);
 }
 
 void task_judge_latency(struct task_verdict *verdict, double latency_us, double floor_us) {

@@ -28,6 +28,7 @@ static void gains_are_kept_and_losses_reverted(void **unused) {
     assert_int_equal(at[0].seeds.len, 5);
     assert_int_equal(at[1].status, TUNE_STATUS_KEEP);
     assert_int_equal(at[1].seeds.len, 5);
+    assert_non_null(strstr(at[1].verdict.correct_why, "5 seeds, ")); /* of both evaluations */
     assert_float_equal(at[1].speedup, 1.25, 1e-9);
     assert_int_equal(at[1].plan.held, TUNE_ANSWER_YES);
     assert_float_equal(at[1].plan.moved, -0.5, 1e-9);

@@ -50,7 +50,8 @@ static void own_summary(const struct tune_state *state, const struct tune_attemp
                         const struct tune_attempt *parent, struct buf *text) {
     if (attempt->plan.what && *attempt->plan.what)
         buf_printf(text, "%s ", attempt->plan.what);
-    buf_puts(text, attempt->vs_parent >= 1 ? "Measured: " : "It made the kernel slower: ");
+    buf_puts(text, attempt->vs_parent >= 1 ? "It made the kernel faster: "
+                                           : "It made the kernel slower: ");
     tune_latencies_print(text, parent, attempt);
     buf_printf(text, "%s on %s.", attempt->modelled ? " (modelled)" : "", state->device);
 }

@@ -150,9 +150,12 @@ static void make_plans(struct job *job) {
     for (size_t i = 0; i < offers.all.len && i < MAX_PLANS; i++)
         add_plan(job, &offers.all.at[i]);
     snprintf(job->summary, sizeof job->summary,
-             "tried %zu edits, %zu %s; a precondition failed at %zu places", offers.looked_at,
-             offers.all.len, offers.modelled ? "are faster on the device model" : "can be made",
-             offers.declined);
+             "tried %zu edit%s, %zu %s; a precondition failed at %zu place%s", offers.looked_at,
+             offers.looked_at == 1 ? "" : "s", offers.all.len,
+             !offers.modelled      ? "can be made"
+             : offers.all.len == 1 ? "is faster on the device model"
+                                   : "are faster on the device model",
+             offers.declined, offers.declined == 1 ? "" : "s");
     vec_free(&offers.all);
 }
 

@@ -535,6 +535,16 @@ static void not_run_note(struct tune_session *session, struct runner_result *res
                "on the first seed; the other %zu were not run because it is not faster", left);
 }
 
+/* The first seed was compared in an evaluation before this one; the verdict is about all. */
+static void all_seeds_judge(const struct tune_attempt *attempt, struct runner_result *result) {
+    double worst = 0;
+    if (result->verdict.correct.answer != TASK_YES)
+        return;
+    for (size_t i = 0; i < attempt->seeds.len; i++)
+        worst = fmax(worst, attempt->seeds.at[i].rel_l2);
+    task_judge_equal(&result->verdict, attempt->seeds.len, worst);
+}
+
 static void verify_settle(struct tune_session *session, struct tune_evaluation *evaluation,
                           struct runner_result *result) {
     bool modelled = session->place.modelled;
@@ -545,6 +555,8 @@ static void verify_settle(struct tune_session *session, struct tune_evaluation *
                 task_verdict_is_green(&result->verdict) && is_faster(session->state, attempt);
     if (!more && !evaluation->rest && modelled)
         not_run_note(session, result);
+    if (evaluation->rest && modelled && attempt)
+        all_seeds_judge(attempt, result);
     verdict_emit(session, evaluation->attempt, &result->verdict);
     if (session->halted || !attempt)
         return;
