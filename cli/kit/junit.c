@@ -85,7 +85,8 @@ static void add_judgement(struct junit *junit, const char *name,
     enum junit_outcome outcome = judgement->answer == TASK_YES  ? JUNIT_PASSED
                                  : judgement->answer == TASK_NO ? JUNIT_FAILED
                                                                 : JUNIT_SKIPPED;
-    junit_add(junit, name, outcome, judgement->reason);
+    const char *why = *judgement->reason ? judgement->reason : task_answer_name(judgement->answer);
+    junit_add(junit, name, outcome, why);
 }
 
 static void add_seed(struct junit *junit, const struct runner_seed *seed) {

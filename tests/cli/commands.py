@@ -281,6 +281,11 @@ class Sim(Commands):
         self.assertGreater(float(suite.find("properties/property[@name='latency_us']").get("value")),
                            1)
 
+    def test_junit_says_why_something_was_skipped(self):
+        folder, file = make_task("junit_skipped", CURRENT), FOLDER / "skipped.xml"
+        self.assertEqual(run("sim", folder, "--no-verify", "--junit", file).returncode, 0)
+        self.assertEqual(self.cases(file)[0]["correct"], "not asked")
+
     def test_junit_of_a_wrong_kernel_and_of_a_broken_reference(self):
         file = FOLDER / "wrong.xml"
         wrong = make_task("junit_wrong", CURRENT.replace("nl.multiply", "nl.add"))

@@ -551,6 +551,22 @@ static void the_kernel_is_found_by_name_decorator_or_being_alone(void **state) {
     }
 }
 
+static void a_kernel_that_is_not_there_is_told_from_what_is(void **state) {
+    (void)state;
+    static const char *const rows[][2] = {
+        {"@jit\ndef one(): pass\n@jit\ndef two(): pass\n",
+         "'three' at module level; there is one, two"},
+        {"x = 1\n", "'three' at module level; there is none"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct nki_tree *tree = parse(rows[i][0], NULL);
+        struct err err = {0};
+        assert_null(nki_find_kernel(tree, "three", &err));
+        assert_non_null(strstr(err.text, rows[i][1]));
+        nki_tree_free(tree);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_construct_gives_its_tree),
@@ -571,6 +587,7 @@ int main(void) {
         cmocka_unit_test(precedence_says_when_parentheses_are_needed),
         cmocka_unit_test(dialects_are_told_by_imports_then_by_use),
         cmocka_unit_test(the_kernel_is_found_by_name_decorator_or_being_alone),
+        cmocka_unit_test(a_kernel_that_is_not_there_is_told_from_what_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -250,6 +250,19 @@ static void print_candidates(const struct candidates *found, struct buf *out) {
         buf_puts(out, ", ...");
 }
 
+static void say_none_called(const struct nki_tree *tree, const char *name, struct err *err) {
+    struct candidates found = {.tree = tree};
+    each_function(tree, sort_candidate, &found);
+    struct buf names = {0};
+    print_candidates(&found, &names);
+    err_set(err, ERR_KERNEL, "%s: there is no function '%s' at module level; there is %s",
+            tree->file, name, names.len ? names.at : "none");
+    buf_free(&names);
+    vec_free(&found.decorated);
+    vec_free(&found.named);
+    vec_free(&found.all);
+}
+
 static struct nki_node *find_without_name(const struct nki_tree *tree, struct err *err) {
     struct candidates found = {.tree = tree};
     each_function(tree, sort_candidate, &found);
@@ -276,6 +289,6 @@ struct nki_node *nki_find_kernel(const struct nki_tree *tree, const char *name, 
         return find_without_name(tree, err);
     struct nki_node *kernel = nki_find_function(tree, str_of(name));
     if (!kernel)
-        err_set(err, ERR_KERNEL, "%s: there is no function '%s' at module level", tree->file, name);
+        say_none_called(tree, name, err);
     return kernel;
 }
