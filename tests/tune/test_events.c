@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "tune/state/event_table.h"
+#include "tune/events/event_table.h"
 #include "tune/state/inner.h"
 
 #define PAGE HONE_SOURCE_DIR "/doc/events.md"

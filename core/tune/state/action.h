@@ -4,7 +4,7 @@
 #define HONE_TUNE_ACTION_H
 
 #include "base/base.h"
-#include "tune/state/words.h"
+#include "tune/events/events.h"
 
 struct tune_state;
 

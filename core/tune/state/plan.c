@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A plan as JSON for what is given away, as it stands in events. It does not judge plans. */
-#include "tune/state/events.h"
+#include "tune/events/events.h"
 #include "tune/state/inner.h"
 
 cJSON *tune_plan_write(const struct tune_plan *plan) {

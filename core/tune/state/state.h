@@ -13,7 +13,7 @@
 
 #include "base/base.h"
 #include "target/target.h"
-#include "tune/state/words.h"
+#include "tune/events/events.h"
 
 struct tune_step_view {
     enum tune_step_is is;
@@ -23,26 +23,6 @@ struct tune_step_view {
     double done, total;           /* progress; NAN where the amount is not known */
     const char *summary;          /* one line: what it produced or why it failed */
     const char *artefact;         /* content hash in artifacts/; NULL */
-};
-
-/* What one edit is expected to do. `key` names the direction (what is done where), so that one
- * that failed is not tried again; it is stable for the same edit of the same source. */
-struct tune_plan {
-    const char *key, *title, *what, *why;
-    const char *author;        /* "rewriter", "you", a model's name */
-    const char *sweep;         /* all of the sweep that it is one value of; NULL. A proposer's
-                                * plan: the sweep it asks for, in its own words */
-    const char *strategy;      /* an entry of prompts/menu.md, or a name of its own; NULL */
-    int first_line, last_line; /* in the parent's source; 0 when it has no place */
-    const char *metric;        /* Neuron's name: "hbm_read_bytes", or "latency" */
-    enum tune_direction direction;
-    double size;           /* expected relative change, 0.2 = by 20 %; NAN unknown */
-    double latency;        /* expected relative change of the latency, negative = faster */
-    enum tune_answer held; /* scored after benchmark */
-    double moved;          /* what the metric did, relative: -0.6 = 60 % less */
-    int lane;              /* whose question brought it; -1: of a round without lanes */
-    bool edited;           /* its text was changed by a person */
-    bool revised;          /* made after a rejection; shown again whatever the gate */
 };
 
 /* One run of changed lines; line numbers from 1, a count of 0 is an insertion or a deletion. */
@@ -90,24 +70,6 @@ struct tune_seed {
     int64_t seed;
     double rel_l2, max_abs;
     enum tune_answer passed;
-};
-
-struct tune_metric {
-    const char *name, *unit; /* Neuron's names */
-    double value;
-};
-
-struct tune_line_cost {
-    int line;
-    double us, share;   /* share of the whole time, 0 to 1 */
-    const char *engine; /* the one most of it went to; NULL */
-};
-
-/* A resource that can limit the kernel: how long it is busy, and the latency if it were infinitely
- * fast. */
-struct tune_bound {
-    const char *name; /* "Tensor", "DMA" */
-    double busy_us, without_us;
 };
 
 /* What the compiler that comes with an SDK predicts without a device (predicted.c). */
@@ -187,51 +149,9 @@ struct tune_log {
     int diagnostic; /* index into state.diagnostics, or -1 */
 };
 
-struct tune_note {
-    int round, attempt;
-    const char *lesson, *evidence, *plan;
-    enum tune_category category;
-    enum tune_answer held;      /* the prediction, as measured */
-    enum tune_answer diagnosis; /* right: yes; wrong: no; the numbers do not tell: inconclusive */
-    const char *author;         /* the model that wrote it; NULL: hone */
-    bool pinned, dropped, edited;
-    int entered; /* contexts it went into */
-};
-
-/* `family`, `generation` and `dialect` are what it applies to; NULL: not known, so anywhere. */
-struct tune_experience {
-    int attempt, against; /* the evidence: faster or slower, than which */
-    const char *title, *summary, *slow, *fast, *applies_to;
-    const char *family;     /* of operations, with blanks between: "matmul norm" */
-    const char *generation; /* "trn2" */
-    const char *dialect;    /* "current" or "legacy" */
-    const char *source;     /* imported: "nki-kernel-agent, rewrites.json:12"; NULL */
-    const char *key;        /* the direction of its plan; NULL */
-    const char *evidence;   /* what was merged into it: "#7 against #5"; NULL */
-    const char *expired;    /* why it is no longer believed; NULL */
-    int64_t recorded_ms;    /* when it was first written down; 0: not known */
-    double speedup;         /* above 1: a gain; below 1: a loss */
-    enum tune_experience_is is;
-    bool edited, imported; /* imported: it comes from before or outside this session */
-    bool closed;           /* a list of directions, one a line, that did not work */
-    int entered, merged;   /* prompts; how often the same was found again */
-};
-
 /* That an experience went out: to the planner of a round, in the calls from `call` on. */
 struct tune_entry {
     int experience, round, call;
-};
-
-/* An attempt of another agent, or of another session: to be read, never to be gone on from. */
-struct tune_import {
-    const char *agent, *source; /* "AccelOpt"; "executor_results.json:1" */
-    const char *name, *parent;  /* as that agent calls it and what it came from; NULL */
-    const char *status;         /* its own word: "compile_fail" */
-    const char *title, *reason; /* its plan; why it failed; NULL */
-    const char *normal;         /* of its kernel, as an attempt's; NULL: it came without one */
-    enum tune_status is;
-    int round;
-    double latency_us, speedup; /* NAN: not known; the speedup is over what it came from */
 };
 
 struct tune_rejection {
@@ -368,10 +288,8 @@ struct tune_state {
     bool several;                /* it was opened into lanes, and events say whose they are */
     int lane;                    /* the one that a person looks at, and acts on; from 0 */
     VEC(int) beam;               /* attempts the next round of a beam search starts from */
-    struct tune_width {
-        int parents, plans, rewrites;
-    } width;     /* of a beam search */
-    int plateau; /* rounds in a row without a gain */
+    struct tune_width width;     /* of a beam search */
+    int plateau;                 /* rounds in a row without a gain */
 
     /* what happened */
     VEC(struct tune_attempt) attempts; /* index = id */
@@ -452,7 +370,7 @@ void tune_waiting_print(const struct tune_waiting *waiting, int64_t now_ms, stru
 enum tune_role tune_role_next(const struct tune_state *state, int lane);
 
 #include "tune/state/action.h"
-#include "tune/state/events.h"
+#include "tune/events/events.h"
 #include "tune/state/hunks.h"
 #include "tune/state/json.h"
 #include "tune/state/memory.h"

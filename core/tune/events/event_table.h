@@ -3,7 +3,7 @@
 #ifndef HONE_TUNE_EVENT_TABLE_H
 #define HONE_TUNE_EVENT_TABLE_H
 
-#include "tune/state/events.h"
+#include "tune/events/events.h"
 
 enum tune_field_is {
     TUNE_FIELD_END,

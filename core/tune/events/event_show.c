@@ -2,7 +2,7 @@
 /* The table of events as a page for people, and examples of events for tests. */
 #include <stdlib.h>
 
-#include "tune/state/event_table.h"
+#include "tune/events/event_table.h"
 
 /* -------------------------------------------------------------------------------------- page */
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tune/state/event_table.h"
+#include "tune/events/event_table.h"
 
 #define DEEPEST 100 /* brackets in what is passed over */
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tune/state/event_table.h"
+#include "tune/events/event_table.h"
 
 /* --------------------------------------------------------------------------------- one value */
 

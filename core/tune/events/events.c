@@ -2,7 +2,7 @@
 /* The rows of events.def as data: looked up by type and by key. It reads and writes nothing. */
 #include <math.h>
 
-#include "tune/state/event_table.h"
+#include "tune/events/event_table.h"
 
 /* A function for each, so that the rows can say `self` of the structure they are about. */
 #define BEGIN(function, ctype)                       \
@@ -46,7 +46,7 @@
     ROW(LIST, name, key, when, doc, .part = TUNE_PART_##its)
 #define ONE(name, key, its, ctype, when, doc) \
     ROW(ONE, name, key, when, doc, .part = TUNE_PART_##its)
-#include "tune/state/events.def"
+#include "tune/events/events.def"
 
 struct row {
     const char *name, *doc;
@@ -57,13 +57,13 @@ struct row {
 static const struct row events[] = {
 #define EVENT(id, name, type, doc) {type, doc, sizeof(struct tune_event_##name), event_##name},
 #define EVENT_OF(id, name, type, ctype, doc) {type, doc, sizeof(ctype), event_##name},
-#include "tune/state/events.def"
+#include "tune/events/events.def"
 };
 
 static const struct row parts[] = {
 #define PART(id, name, doc) {#name, doc, sizeof(struct tune_event_##name), part_##name},
 #define PART_OF(id, name, ctype, doc) {#name, doc, sizeof(ctype), part_##name},
-#include "tune/state/events.def"
+#include "tune/events/events.def"
 };
 
 static struct tune_rows rows_of(const struct row *row) {
@@ -95,7 +95,7 @@ const char *tune_event_form_keys(enum tune_event_form form, enum tune_event_is *
         enum tune_event_is of;
     } forms[TUNE_FORMS] = {
 #define FORM(id, event, its_keys) [TUNE_FORM_##id] = {its_keys, TUNE_EVENT_##event},
-#include "tune/state/events.def"
+#include "tune/events/events.def"
     };
     *of = forms[form].of;
     return forms[form].keys;

@@ -10,7 +10,8 @@
 #include <stdint.h>
 
 #include "base/base.h"
-#include "tune/state/state.h"
+#include "tune/events/records.h"
+#include "tune/events/words.h"
 
 /* A number that is not told, where each value could be one. */
 #define TUNE_EVENT_NO_INT INT_MIN
@@ -63,12 +64,12 @@ struct tune_by_name {
         bool given;                             \
     } name;
 #define ONE(name, key, part, ctype, when, doc) const ctype *name;
-#include "tune/state/events.def"
+#include "tune/events/events.def"
 
 enum tune_event_is {
 #define EVENT(id, name, type, doc) TUNE_EVENT_##id,
 #define EVENT_OF(id, name, type, ctype, doc) TUNE_EVENT_##id,
-#include "tune/state/events.def"
+#include "tune/events/events.def"
     TUNE_EVENTS
 };
 
@@ -76,7 +77,7 @@ enum tune_event_is {
 enum tune_part {
 #define PART(id, name, doc) TUNE_PART_##id,
 #define PART_OF(id, name, ctype, doc) TUNE_PART_##id,
-#include "tune/state/events.def"
+#include "tune/events/events.def"
     TUNE_PARTS
 };
 
@@ -84,7 +85,7 @@ enum tune_part {
 enum tune_event_form {
     TUNE_FORM_WHOLE,
 #define FORM(id, event, keys) TUNE_FORM_##id,
-#include "tune/state/events.def"
+#include "tune/events/events.def"
     TUNE_FORMS
 };
 
@@ -95,7 +96,7 @@ struct tune_event {
     union {
 #define EVENT(id, name, type, doc) struct tune_event_##name name;
 #define EVENT_OF(id, name, type, ctype, doc) ctype name;
-#include "tune/state/events.def"
+#include "tune/events/events.def"
     };
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Words for the values of the loop's enumerations and back, from the tables in words.h. */
-#include "tune/state/words.h"
+#include "tune/events/words.h"
 
 #include <stddef.h>
 #include <string.h>
