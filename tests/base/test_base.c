@@ -4,8 +4,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -65,6 +67,24 @@ static void numbers_are_whole_texts(void **state) {
     double number;
     assert_true(str_to_double(STR("2e-5"), &number));
     assert_false(str_to_double(STR("two"), &number));
+}
+
+static void a_pipe_stays_a_pipe(void **state) {
+    (void)state;
+    char folder[] = "/tmp/hone-test-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    char *path = path_join(folder, "pipe"), text[8] = "";
+    assert_int_equal(mkfifo(path, 0600), 0);
+    int fd = open(path, O_RDONLY | O_NONBLOCK);
+    struct err err = {0};
+    assert_true(file_write(path, "whole", 5, &err));
+    assert_int_equal(read(fd, text, sizeof text - 1), 5);
+    assert_string_equal(text, "whole");
+    struct stat st;
+    assert_true(stat(path, &st) == 0 && S_ISFIFO(st.st_mode));
+    close(fd);
+    assert_true(file_remove_tree(folder, &err));
+    free(path);
 }
 
 static void a_file_is_replaced_whole(void **state) {
@@ -140,6 +160,7 @@ int main(void) {
         cmocka_unit_test(a_map_finds_what_was_put_and_keeps_the_order),
         cmocka_unit_test(numbers_are_whole_texts),
         cmocka_unit_test(a_file_is_replaced_whole),
+        cmocka_unit_test(a_pipe_stays_a_pipe),
         cmocka_unit_test(a_diagnostic_prints_like_a_compilers),
         cmocka_unit_test(durations_have_three_digits),
         cmocka_unit_test(durations_are_read_with_their_unit),

@@ -100,7 +100,15 @@ static bool replace(const char *path, struct str text, mode_t mode, struct err *
     return ok;
 }
 
+/* A device or a pipe: a rename would put a file in its place. */
+static bool is_stream(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
 bool file_write(const char *path, const void *data, size_t size, struct err *err) {
+    if (is_stream(path))
+        return file_append(path, data, size, err);
     return replace(path, (struct str){data, size}, 0, err);
 }
 

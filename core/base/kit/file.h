@@ -14,7 +14,8 @@
 /* The whole file, terminated by a zero byte that *size does not count; free it with free.
  * Files over `limit` bytes are refused (0: 256 MiB). NULL on failure. */
 char *file_read(const char *path, size_t limit, size_t *size, struct err *err) CC_MUST_USE;
-/* Replaces the file or leaves the old one as it was: writes beside it, syncs, renames. */
+/* Replaces the file or leaves the old one as it was: writes beside it, syncs, renames.
+ * Devices and pipes are written to as they are. */
 bool file_write(const char *path, const void *data, size_t size, struct err *err) CC_MUST_USE;
 /* The same for its owner alone, also when it was there with wider rights. */
 bool file_write_private(const char *path, const void *data, size_t size,
