@@ -13,13 +13,16 @@ import common
 
 FILES = sorted(glob.glob(os.path.join(common.SOURCE, "**", "*.py"), recursive=True)) + \
     [os.path.join(common.ROOT, "core", "task", "harness.py")]
+# What C reads, too, and the archive brings along in the package.
+TABLES = [os.path.join(common.ROOT, "core", "nki", "lint", "releases.def"),
+          os.path.join(common.ROOT, "core", "runner", "messages.def")]
 MAX_FUNCTION, MAX_FILE, MAX_PARAMETERS, MAX_LINE = 80, 800, 8, 104
 STANDARD = {"argparse", "array", "ast", "bisect", "collections", "contextlib", "copy", "ctypes",
             "dataclasses", "datetime", "errno", "fcntl", "functools", "getpass", "glob", "grp",
             "gzip", "hashlib", "heapq", "importlib", "inspect", "io", "itertools", "json",
             "linecache", "math",
             "operator",
-            "os", "platform", "pwd", "random", "re", "resource", "select", "selectors", "shlex",
+            "os", "pkgutil", "platform", "pwd", "random", "re", "resource", "select", "selectors", "shlex",
             "shutil", "signal", "socket", "stat", "statistics", "string", "struct", "subprocess",
             "sys",
             "tempfile", "textwrap", "time", "tokenize", "traceback", "types", "uuid", "warnings",
@@ -83,10 +86,11 @@ class Archive(unittest.TestCase):
     def test_it_holds_exactly_the_files(self):
         with zipfile.ZipFile(common.ARCHIVE) as archive:
             names = archive.namelist()
-            self.assertEqual(len(names), len(FILES))
-            for path in FILES:
+            self.assertEqual(len(names), len(FILES + TABLES))
+            for path in FILES + TABLES:
                 name = os.path.relpath(path, common.SOURCE)
                 name = "harness.py" if name.startswith("..") else name
+                name = "hone_runner/" + os.path.basename(path) if path in TABLES else name
                 with open(path, "rb") as file:
                     self.assertEqual(archive.read(name), file.read(), name)
 
@@ -95,7 +99,7 @@ class Archive(unittest.TestCase):
         self.addCleanup(common.shutil.rmtree, os.path.dirname(again))
         names = [os.path.relpath(path, common.SOURCE) for path in FILES[:-1]]
         subprocess.run([sys.executable, os.path.join(common.ROOT, "cmake", "pack_runner.py"), again,
-                        common.SOURCE, FILES[-1]] + names[::-1], check=True,
+                        common.SOURCE, FILES[-1]] + TABLES + names[::-1], check=True,
                        env={"TZ": "Asia/Tokyo", "PATH": "/usr/bin:/bin"})
         with open(again, "rb") as one, open(common.ARCHIVE, "rb") as other:
             self.assertEqual(one.read(), other.read())
