@@ -28,11 +28,12 @@ static void settle(struct local_copy *own) {
     transport_copy_end(own->copy, &own->why);
 }
 
+/* Of a file that a worker is at work on, the error may be half written. */
 static void take_failure(struct local_copy *own) {
-    if (!own->why.kind && own->to->err.kind)
-        own->why = own->to->err;
-    if (!own->why.kind && own->from && own->from->err.kind)
-        own->why = own->from->err;
+    const struct sftp_file *const files[] = {own->to, own->from};
+    for (size_t i = 0; i < COUNT_OF(files); i++)
+        if (!own->why.kind && files[i] && !files[i]->busy && files[i]->err.kind)
+            own->why = files[i]->err;
 }
 
 /* Before the first byte is moved. False: it is over. */
