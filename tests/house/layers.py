@@ -2,8 +2,9 @@
 """The rooms of the house: reads their table in ARCHITECTURE.md and every include.
 
 Fails when a file includes what its room may not know, another room's header that is not its door
-(room/room.h, in one house room/inner.h, or a shared table, .def), or curses outside tui/term; when the arrows of the table make a
-circle; when a folder of sources has no row, or a row no folder; when a room has more than ROOM files.
+(room/room.h, in one house room/inner.h, or a shared table, .def), or curses outside tui/term; when
+the arrows of the table make a circle; when a folder of sources has no row, or a row no folder; when
+a room has more than ROOM files.
 """
 import os
 import re
@@ -134,7 +135,8 @@ def main():
         print("no source files found under " + root)
         return 2
     if not problems:
-        print("layers: %d files in %d rooms, no arrow the wrong way" % (sum(files.values()), len(files)))
+        print("layers: %d files in %d rooms, no arrow the wrong way"
+              % (sum(files.values()), len(files)))
     return 1 if problems else 0
 
 

@@ -4,7 +4,7 @@
 #define HONE_TUNE_DRIVE_INNER_H
 
 #include "tune/drive/drive.h"
-#include "tune/exchange/exchange.h"
+#include "tune/exchange/inner.h"
 #include "tune/proposer/inner.h"
 #include "tune/read/read.h"
 #include "tune/trial/trial.h"
@@ -34,8 +34,7 @@ bool tune_budget_waits(const struct tune_session *session, int lane, enum tune_s
 void tune_budget_watch(struct tune_session *session);
 
 /* lanes.c: rounds that follow several directions at once. Whether the next thing to do is to open
- * them; one step forward; the end of a lane's part of a step, `again` names the step it does
- * then. */
+ * them; one step forward; the end of a lane's part of a step. */
 bool tune_lanes_wanted(const struct tune_session *session);
 void tune_lanes_begin(struct tune_session *session);
 void tune_lanes_go_on(struct tune_session *session);

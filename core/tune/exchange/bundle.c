@@ -21,7 +21,7 @@
 #include "tune/exchange/bundle.h"
 #include "tune/session/inner.h"
 #include "tune/state/state.h"
-#include "tune/exchange/exchange.h"
+#include "tune/exchange/inner.h"
 #include "tune/read/read.h"
 
 #define ARTEFACT_MAX ((size_t)256 << 20)

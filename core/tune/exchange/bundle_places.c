@@ -3,7 +3,7 @@
  * user's. A folder is a whole name in a text, not the beginning of one; names of users and hosts
  * that stand for themselves are left alone. */
 #include "tune/exchange/bundle.h"
-#include "tune/exchange/exchange.h"
+#include "tune/exchange/inner.h"
 #include "tune/session/inner.h"
 
 #include <cjson/cJSON.h>

@@ -7,7 +7,7 @@
 
 #include "tune/session/inner.h"
 #include "tune/state/state.h"
-#include "tune/exchange/exchange.h"
+#include "tune/exchange/inner.h"
 #include "tune/read/read.h"
 
 static struct store_cell integer(int64_t value) {

@@ -3,7 +3,7 @@
  * format find. Foreign bytes: sizes, depths and counts are bounded, and nothing in them is run.
  * What goes into a session is in remember.c. */
 #include "tune/exchange/foreign.h"
-#include "tune/exchange/exchange.h"
+#include "tune/exchange/inner.h"
 #include "tune/session/inner.h"
 
 #include <dirent.h>

@@ -8,7 +8,7 @@
 
 #include "tune/exchange/foreign.h"
 #include "tune/state/state.h"
-#include "tune/exchange/exchange.h"
+#include "tune/exchange/inner.h"
 #include "tune/session/inner.h"
 
 /* Where in the text the reading is: the parsed tree does not know its lines. */

@@ -12,7 +12,7 @@
 #include "nki/nki.h"
 #include "tune/session/inner.h"
 #include "tune/state/state.h"
-#include "tune/exchange/exchange.h"
+#include "tune/exchange/inner.h"
 
 #define BESIDE_MAX 4000
 #define MAX_TITLE 200

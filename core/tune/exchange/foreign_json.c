@@ -7,7 +7,7 @@
 
 #include "tune/exchange/foreign.h"
 #include "tune/state/state.h"
-#include "tune/exchange/exchange.h"
+#include "tune/exchange/inner.h"
 #include "tune/session/inner.h"
 
 /* ---------------------------------------------------------------------------- tolerant parsing */

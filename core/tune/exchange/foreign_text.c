@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "tune/exchange/foreign.h"
-#include "tune/exchange/exchange.h"
+#include "tune/exchange/inner.h"
 #include "tune/session/inner.h"
 
 #define TITLE_LINES 80

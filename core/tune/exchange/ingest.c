@@ -6,7 +6,7 @@
 
 #include "loop/loop.h"
 #include "tune/session/inner.h"
-#include "tune/exchange/exchange.h"
+#include "tune/exchange/inner.h"
 
 #define PROFILE_MAX ((size_t)256 << 20)
 

@@ -10,7 +10,7 @@
 #include "device/device.h"
 #include "tune/session/inner.h"
 #include "tune/exchange/foreign.h"
-#include "tune/exchange/exchange.h"
+#include "tune/exchange/inner.h"
 
 #define REWRITES "optimization_memory/rewrites.json"
 #define REWRITES_MAX ((size_t)16 << 20)

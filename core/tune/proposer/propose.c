@@ -8,7 +8,7 @@
 #include "tune/proposer/inner.h"
 #include "tune/state/state.h"
 #include "tune/read/read.h"
-#include "tune/exchange/exchange.h"
+#include "tune/exchange/inner.h"
 
 #define MAX_PLANS 64
 

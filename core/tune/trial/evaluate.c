@@ -11,7 +11,7 @@
 #include "nki/nki.h"
 #include "tune/trial/trial.h"
 #include "tune/read/read.h"
-#include "tune/exchange/exchange.h"
+#include "tune/exchange/inner.h"
 
 #define NOT_AGAIN "not faster when measured again in a new process: "
 

@@ -14,7 +14,7 @@ void tune_benchmark_start(struct tune_session *session, int lane);
 bool tune_not_again(const struct tune_attempt *attempt);
 
 /* inspect.c: what is said about a candidate before anything is spent on it: tune_verify_go_on or
- * tune_verify_refuse comes of it, at once or later. The second gives up one that is under way. */
+ * tune_verify_refuse comes of it, at once or later. */
 void tune_inspect(struct tune_session *session, int lane);
 /* Tells in the log what the kernel it all begins with uses beyond what candidates may. */
 void tune_beyond_tell(struct tune_session *session);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files that follow from a session, and what goes into it from files. For the rooms of tune. */
+#ifndef HONE_TUNE_EXCHANGE_INNER_H
+#define HONE_TUNE_EXCHANGE_INNER_H
+
+#include "tune/exchange/exchange.h"
+#include "tune/session/inner.h"
+
+/* export.c: the derived tables and files; all of them when `attempt` is -1. */
+void tune_export(struct tune_session *session, int attempt);
+void tune_experiments_print(const struct tune_state *state, struct buf *out); /* JSON Lines */
+
+/* remember.c: the optimisation memory as a file, and what the loop does to it. */
+void tune_memory_print(const struct tune_state *state, struct buf *out); /* rewrites.json */
+void tune_export_memory(struct tune_session *session);
+void tune_import_memory(struct tune_session *session);
+/* The members that say what an experience of this session applies to. */
+void tune_memory_applies_to(const struct tune_state *state, struct arena *arena,
+                            struct tune_experience *item);
+/* Expires what the attempt contradicts. */
+void tune_memory_contradict(struct tune_session *session, const struct tune_attempt *attempt);
+
+/* ingest.c: puts a profile among the artefacts, on a worker thread. */
+void tune_ingest_start(struct tune_session *session, int attempt, const char *path);
+void tune_ingest_forget(struct tune_session *session);
+
+#endif
