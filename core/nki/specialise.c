@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernel Python meets NKI's objects. */
+/* Kernel Python meets its library and NKI's objects. */
 #include "nki/api/api.h"
+#include "nki/library/library.h"
 #include "nki/nki.h"
 
 struct nki_program *nki_specialise(const struct nki_tree *tree,
                                    const struct nki_specialise_options *options,
                                    struct diag_list *diags) {
-    return interp_specialise(tree, options, &api_objects, diags);
+    return interp_specialise(tree, options, &api_objects, &python_library, diags);
 }

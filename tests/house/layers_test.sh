@@ -47,7 +47,7 @@ expect "a view and a room of another house" 1 views/v.c '#include "nki/python/py
     "views may not include nki/python/python.h"
 expect "private header of a neighbour" 1 core/tune/t.c '#include "nki/value.h"' \
     "the public header is nki/nki.h"
-expect "private header of a room" 1 core/nki/n.c '#include "nki/python/interp.h"' \
+expect "private header of a room" 1 core/nki/n.c '#include "nki/python/own.h"' \
     "the public header is nki/python/python.h"
 expect "what the rooms of a house share" 0 core/nki/n.c '#include "nki/python/inner.h"' \
     "no arrow the wrong way"

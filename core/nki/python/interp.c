@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The interpreter's life, its budgets, its errors and the places instructions come from. What
  * statements and expressions mean is in interp_stmt.c and interp_expr.c. */
-#include "nki/python/interp.h"
+#include "nki/python/inner.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,12 +40,14 @@ enum nki_dialect interp_dialect(const struct interp *in) {
 }
 
 struct interp *interp_new(const struct nki_tree *tree, const struct nki_specialise_options *options,
-                          const struct interp_objects *objects, struct diag_list *diags) {
+                          const struct interp_objects *objects,
+                          const struct interp_library *library, struct diag_list *diags) {
     struct interp *in = mem_alloc(1, sizeof *in);
     in->heap = arena_new();
     in->tree = tree;
     in->options = options;
     in->objects = objects;
+    in->library = library;
     memcpy(in->grid, options->grid, sizeof in->grid);
     in->diags = diags;
     in->stack_base = __builtin_frame_address(0);

@@ -2,7 +2,7 @@
 /* Attributes: of objects through their class and its bases, of modules, functions, classes and
  * builtin types. Methods come back with the object they were found on, so that a call needs no
  * bound value. */
-#include "nki/python/interp.h"
+#include "nki/python/inner.h"
 
 struct value *attrs_find(const struct attrs *attrs, const struct value_str *name) {
     for (uint32_t i = 0; i < attrs->len; i++)
@@ -134,12 +134,12 @@ static bool object_attr(struct interp *in, const struct nki_node *node, struct v
     if ((shared = class_find(o->cls, name)))
         return from_class(in, node, object, *shared, result);
     const struct value_native *native = NULL;
-    if (o->cls->form == CLASS_TUPLE && (native = named_tuple_method(text))) {
+    if (o->cls->form == CLASS_TUPLE && (native = in->library->tuple_method(text))) {
         result->self = object;
         result->value = (struct value){.kind = VALUE_NATIVE, .native = native};
         return true;
     }
-    if (o->cls->form == CLASS_TUPLE && (native = method_find(VALUE_TUPLE, false, text))) {
+    if (o->cls->form == CLASS_TUPLE && (native = in->library->method(VALUE_TUPLE, false, text))) {
         result->self = o->inner;
         result->value = (struct value){.kind = VALUE_NATIVE, .native = native};
         return true;
@@ -244,7 +244,7 @@ static bool lookup(struct interp *in, const struct nki_node *node, struct value 
             return in->objects->getattr(in, node, object, text, &result->value);
     }
     bool is_set = object.kind == VALUE_DICT && object.dict->is_set;
-    const struct value_native *method = method_find(object.kind, is_set, text);
+    const struct value_native *method = in->library->method(object.kind, is_set, text);
     if (method) {
         result->self = object;
         result->value = (struct value){.kind = VALUE_NATIVE, .native = method};

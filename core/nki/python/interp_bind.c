@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Signatures of natives: "dst, src, *, engine=None". Parsed once each, then calls are bound to
  * them by position and keyword. Default values are the native's own business. */
-#include "nki/python/interp.h"
+#include "nki/python/inner.h"
 
 #include <stdlib.h>
 

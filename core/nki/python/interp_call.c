@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls: evaluating arguments onto one stack, binding them to parameters, and running functions of
  * the kernel in frames of their own. */
-#include "nki/python/interp.h"
+#include "nki/python/inner.h"
 
 /* ---- frames and functions ------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* def and class: decorators, fields and generated constructors, Enum members, named tuples, and
  * making objects. Looking attributes up is in interp_attr.c. */
-#include "nki/python/interp.h"
+#include "nki/python/inner.h"
 
 #include <stdio.h>
 
@@ -148,7 +148,7 @@ static bool add_base(struct interp *in, const struct nki_node *node, struct valu
         return false;
     /* typing.Generic, abc.ABC and what other modules call their bases carry nothing here. */
     enum value_kind kind;
-    if (base.kind == VALUE_NATIVE && native_is_type(base.native, &kind))
+    if (base.kind == VALUE_NATIVE && in->library->is_type(base.native, &kind))
         cls->is_int |= kind == VALUE_INT || kind == VALUE_STR || kind == VALUE_FLOAT;
     if (base.kind == VALUE_NATIVE || base.kind == VALUE_MODULE || is_api(base))
         return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Comprehensions. Their names have slots of their own in the frame of the function around them; a
  * generator expression is evaluated at once, to a list. */
-#include "nki/python/interp.h"
+#include "nki/python/inner.h"
 
 struct comprehension {
     const struct nki_node *node;

@@ -2,7 +2,7 @@
 /* raise, try and the classes of Python's exceptions. An error of hone's own (a limit of the
  * hardware, say) is caught by `except Exception` like one the kernel raised; a used-up budget is
  * caught by nothing. */
-#include "nki/python/interp.h"
+#include "nki/python/inner.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Expressions: one function per kind of node behind one dispatch. Operators are in interp_ops.c,
  * calls in interp_call.c, comprehensions in interp_comp.c. */
-#include "nki/python/interp.h"
+#include "nki/python/inner.h"
 
 static struct cell *cell_of(struct interp *in, const struct nki_node *node) {
     return &in->frame->unit->cells[node->id];

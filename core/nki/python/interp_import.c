@@ -4,7 +4,7 @@
  * only to a kernel that uses them. Imports find hone's own modules, the API side's, files beside
  * the importing one, and else a name that is good for everything but being used. */
 #include "nki/syntax/syntax.h"
-#include "nki/python/interp.h"
+#include "nki/python/inner.h"
 
 #include <stdlib.h>
 
@@ -191,7 +191,7 @@ static bool import_file(struct interp *in, const struct nki_node *node, struct s
 }
 
 static bool known_module(struct interp *in, struct str path, struct value *result) {
-    const struct value_module *module = builtin_module(path);
+    const struct value_module *module = in->library->module(path);
     if (!module)
         module = in->objects->module(in, path);
     *result = (struct value){.kind = VALUE_MODULE, .module = module};

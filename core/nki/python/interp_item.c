@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Subscripts of Python's own containers: reading, writing and deleting items and slices. Tensors
  * and everything beyond go to the API side. */
-#include "nki/python/interp.h"
+#include "nki/python/inner.h"
 
 struct bounds {
     int64_t start, step, count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Iterating: over ranges and sequences in place, over everything else through a list of its items;
  * and the two loop statements. Loops unroll: their body is evaluated once for each item. */
-#include "nki/python/interp.h"
+#include "nki/python/inner.h"
 
 static bool range_items(struct interp *in, const struct nki_node *node,
                         const struct value_range *range, const struct value_seq **items) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading and writing names through their slots, and saying what is wrong with a name that has no
  * value: not known, not yet assigned, or left without one by a module-level statement. */
-#include "nki/python/interp.h"
+#include "nki/python/inner.h"
 
 static struct frame *frame_at(struct interp *in, uint16_t depth) {
     struct frame *frame = in->frame;
@@ -123,7 +123,11 @@ static bool find_elsewhere(struct interp *in, const struct nki_node *node, struc
             return true;
     if (in->failure.set)
         return false;
-    return builtin_find(in, name, result) || find_customary(in, node, name, result);
+    return in->library->find(in, name, result) || find_customary(in, node, name, result);
+}
+
+bool interp_builtin(struct interp *in, const char *name, struct value *result) {
+    return in->library->find(in, str_of(name), result);
 }
 
 bool load_ref(struct interp *in, const struct nki_node *node, struct ref ref,

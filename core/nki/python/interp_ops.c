@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operators on Python's own values: arithmetic with Python's rules for signs and division,
  * comparison, containment, length. Tensors and everything beyond go to the API side. */
-#include "nki/python/interp.h"
+#include "nki/python/inner.h"
 
 #include <math.h>
 

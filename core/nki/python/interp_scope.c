@@ -2,7 +2,7 @@
 /* Names to slots, once for a file: which scope each node belongs to, which names each scope binds,
  * and for every use of a name how many frames outwards and at which slot it lives. Comprehensions
  * are blocks: names of their own in the frame of the function around them. Nothing is evaluated. */
-#include "nki/python/interp.h"
+#include "nki/python/inner.h"
 
 #include <stdlib.h>
 

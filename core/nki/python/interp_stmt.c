@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Statements: one function per kind of node behind one dispatch. Loops are in interp_loop.c,
  * definitions in interp_class.c, exceptions in interp_except.c, imports in interp_import.c. */
-#include "nki/python/interp.h"
+#include "nki/python/inner.h"
 
 /* The name an assignment gives its value, for labels: `x = ..`, `x[..] = ..`, `self.x = ..`. */
 static struct str target_name(const struct nki_node *target) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The interpreter of kernel Python and its values: what names in a kernel stand for while it is
  * specialised. It evaluates Python and knows nothing of NKI: a table (struct interp_objects) gives
- * modules and tensors their meaning. */
+ * modules and tensors their meaning, and another (struct interp_library) the builtins. */
 #ifndef HONE_NKI_PYTHON_H
 #define HONE_NKI_PYTHON_H
 
@@ -257,10 +257,25 @@ struct interp_objects {
     void (*launch_end)(struct interp *in, const struct interp_launch *launch);
 };
 
-/* As nki_specialise, with these objects. */
+/* Python's own names, which the interpreter finds by this table (python_library is the one there
+ * is). */
+struct interp_library {
+    /* A builtin by name: a function, a type, an exception; false when there is none. */
+    bool (*find)(struct interp *in, struct str name, struct value *result);
+    /* A module of the standard library; NULL when there is none. */
+    const struct value_module *(*module)(struct str path);
+    /* A method of a type that Python brings along, and of every named tuple; NULL. */
+    const struct value_native *(*method)(enum value_kind kind, bool is_set, struct str name);
+    const struct value_native *(*tuple_method)(struct str name);
+    /* Whether the builtin is a type ("int"), and of which kind its values are. */
+    bool (*is_type)(const struct value_native *native, enum value_kind *kind);
+};
+
+/* As nki_specialise, with these objects and this library. */
 struct nki_program *interp_specialise(const struct nki_tree *tree,
                                       const struct nki_specialise_options *options,
                                       const struct interp_objects *objects,
+                                      const struct interp_library *library,
                                       struct diag_list *diags) CC_MUST_USE;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a tree and inputs to a program: finds the kernel function, hands it its arguments, evaluates
  * it, and gives back the program or the reason why there is none. */
-#include "nki/python/interp.h"
+#include "nki/python/inner.h"
 
 static const struct nki_list *params_of(const struct nki_node *function) {
     return &function->function_def.args->arguments.args;
@@ -180,13 +180,14 @@ static bool specialise(struct interp *in) {
 struct nki_program *interp_specialise(const struct nki_tree *tree,
                                       const struct nki_specialise_options *options,
                                       const struct interp_objects *objects,
+                                      const struct interp_library *library,
                                       struct diag_list *diags) {
     if (tree->errors) {
         if (!diags->errors)
             diag_add(diags, DIAG_ERROR, "syntax", tree->file, 0, 0, "the kernel does not parse");
         return NULL;
     }
-    struct interp *in = interp_new(tree, options, objects, diags);
+    struct interp *in = interp_new(tree, options, objects, library, diags);
     bool good = specialise(in);
     struct nki_program *program = in->program;
     bool enough = options->partial && in->failure.set && !in->failure.fatal &&

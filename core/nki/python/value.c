@@ -2,7 +2,7 @@
 /* Values: making them, comparing, hashing, growing containers. Containers live in the heap of the
  * specialisation, texts in the program's arena because the program may keep them. Operators with
  * their errors are in interp_ops.c, texts of values in value_format.c. */
-#include "nki/python/interp.h"
+#include "nki/python/inner.h"
 
 #include <math.h>
 

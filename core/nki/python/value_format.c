@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values as text: print, repr, f-strings with format specs, % and str.format. */
-#include "nki/python/interp.h"
+#include "nki/python/inner.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Methods of list, tuple, range, dict and set. */
-#include "nki/python/builtins.h"
+#include "nki/library/builtins.h"
 
 #define LIST(call) ((call)->self.seq)
 #define DICT(call) ((call)->self.dict)

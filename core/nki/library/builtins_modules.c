@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Modules of Python's standard library that kernels lean on: math, functools, itertools, enum,
  * dataclasses, typing, collections, copy and operator, as far as a meta-program needs them. */
-#include "nki/python/builtins.h"
+#include "nki/library/builtins.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,8 @@
 /* Python's builtin functions and types, and finding builtins and methods by name. Functions over
  * iterables are in builtins_iter.c, methods in builtins_text.c and builtins_seq.c, modules in
  * builtins_modules.c. */
-#include "nki/python/builtins.h"
+#include "nki/library/builtins.h"
+#include "nki/library/library.h"
 
 static bool type_matches(struct interp *in, struct value value, struct value type);
 static struct value type_of(struct interp *in, struct value value);
@@ -566,7 +567,7 @@ const struct value_native builtin_types[] = {
 };
 const size_t n_builtin_types = COUNT_OF(builtin_types);
 
-bool native_is_type(const struct value_native *native, enum value_kind *kind) {
+static bool native_is_type(const struct value_native *native, enum value_kind *kind) {
     if (native < builtin_types || native >= builtin_types + COUNT_OF(builtin_types))
         return false;
     *kind = *(const enum value_kind *)native->data;
@@ -690,11 +691,7 @@ bool builtin_find(struct interp *in, struct str name, struct value *result) {
     return true;
 }
 
-bool interp_builtin(struct interp *in, const char *name, struct value *result) {
-    return builtin_find(in, str_of(name), result);
-}
-
-const struct value_native *method_find(enum value_kind kind, bool is_set, struct str name) {
+static const struct value_native *method_find(enum value_kind kind, bool is_set, struct str name) {
     const struct method_table *table = NULL;
     if (kind == VALUE_LIST)
         table = &list_methods;
@@ -706,3 +703,11 @@ const struct value_native *method_find(enum value_kind kind, bool is_set, struct
         table = &tuple_methods;
     return table ? native_find(table->rows, table->n, name) : NULL;
 }
+
+const struct interp_library python_library = {
+    .find = builtin_find,
+    .module = builtin_module,
+    .method = method_find,
+    .tuple_method = named_tuple_method,
+    .is_type = native_is_type,
+};

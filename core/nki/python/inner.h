@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The interpreter's own structures, shared by interp*.c, value*.c, builtins*.c and specialise.c;
- * the API side sees value.h only. */
+/* The interpreter's own structures, for its files and for the library, whose functions are written
+ * in C; the API side sees python.h only. */
 #ifndef HONE_NKI_INTERP_H
 #define HONE_NKI_INTERP_H
 
@@ -185,6 +185,7 @@ struct interp {
     struct nki_program *program;
     const struct nki_specialise_options *options;
     const struct interp_objects *objects;
+    const struct interp_library *library;
     struct api *api;            /* the API side's state; ends with the program */
     int grid[3], program_id[3]; /* of the SPMD instance that is being evaluated */
     const struct nki_tree *tree;
@@ -223,7 +224,8 @@ struct interp {
 
 /* interp.c */
 struct interp *interp_new(const struct nki_tree *tree, const struct nki_specialise_options *options,
-                          const struct interp_objects *objects, struct diag_list *diags);
+                          const struct interp_objects *objects,
+                          const struct interp_library *library, struct diag_list *diags);
 void interp_free(struct interp *in); /* all but the program */
 bool interp_check(struct interp *in, const struct nki_node *node);
 void interp_report(struct interp *in); /* the failure as diagnostics */
@@ -248,7 +250,6 @@ bool import_module(struct interp *in, const struct nki_node *node, struct str pa
 enum flow exec_import(struct interp *in, const struct nki_node *stmt);
 enum flow exec_import_from(struct interp *in, const struct nki_node *stmt);
 bool module_is_unknown(struct value value);
-const struct value_module *builtin_module(struct str path);
 
 /* interp_name.c */
 bool load_ref(struct interp *in, const struct nki_node *node, struct ref ref, struct value *result);
@@ -350,21 +351,6 @@ struct value object_new(struct interp *in, struct value_class *cls);
 enum flow exec_raise(struct interp *in, const struct nki_node *stmt);
 enum flow exec_try(struct interp *in, const struct nki_node *stmt);
 bool builtin_exception(struct interp *in, const char *name, struct value *result);
-
-/* builtins*.c */
-bool builtin_find(struct interp *in, struct str name, struct value *result);
-const struct value_native *named_tuple_method(struct str name);
-const struct value_native *method_find(enum value_kind kind, bool is_set, struct str name);
-bool native_is_type(const struct value_native *native, enum value_kind *kind);
-bool sort_items(struct interp *in, const struct call *call, struct value *items, size_t n);
-
-/* Methods and module attributes as rows. */
-struct method_table {
-    const struct value_native *rows;
-    size_t n;
-};
-extern const struct method_table str_methods, list_methods, tuple_methods, dict_methods,
-    set_methods;
 
 /* value_format.c */
 void value_repr(struct interp *in, struct value value, struct buf *out);

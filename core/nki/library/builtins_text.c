@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Methods of str. Case and character classes know ASCII only. */
-#include "nki/python/builtins.h"
+#include "nki/library/builtins.h"
 
 #include <ctype.h>
 

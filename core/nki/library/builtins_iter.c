@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Builtin functions over iterables: zip, enumerate, sorted, sum, min, max and the like. Where
  * Python gives a lazy iterator these give a list. */
-#include "nki/python/builtins.h"
+#include "nki/library/builtins.h"
 
 static bool items_of(struct interp *in, const struct call *call, struct value value,
                      const struct value_seq **items) {

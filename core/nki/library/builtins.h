@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the builtins share: checking arguments and the rows of their tables. */
+/* Private to library: checking arguments, and the tables by which names are found. */
 #ifndef HONE_NKI_BUILTINS_H
 #define HONE_NKI_BUILTINS_H
 
-#include "nki/python/interp.h"
+#include "nki/python/inner.h"
 
 #define NATIVE(name) \
     static bool name(struct interp *in, const struct call *call, struct value *result)
@@ -24,6 +24,18 @@ const struct value_native *native_find(const struct value_native *rows, size_t n
 
 extern const struct value_native builtin_functions[], builtin_types[], builtin_iterators[];
 extern const size_t n_builtin_functions, n_builtin_types, n_builtin_iterators;
+bool builtin_find(struct interp *in, struct str name, struct value *result);
+const struct value_module *builtin_module(struct str path);
+const struct value_native *named_tuple_method(struct str name);
+bool sort_items(struct interp *in, const struct call *call, struct value *items, size_t n);
+
+/* Methods and module attributes as rows. */
+struct method_table {
+    const struct value_native *rows;
+    size_t n;
+};
+extern const struct method_table str_methods, list_methods, tuple_methods, dict_methods,
+    set_methods;
 bool builtin_shallow(struct interp *in, struct value value, struct value *result);
 
 #endif
