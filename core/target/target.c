@@ -2,11 +2,15 @@
 /* Places where kernels are evaluated. This file finds the kind that a name belongs to, queues (a
  * place runs as many evaluations at once as it can without slowing each other, and the rest wait
  * their turn) and keeps what there is to see. How an evaluation is carried to a place is the
- * business of its kind (kind.h). */
-#include "target/kind.h"
+ * business of its kind (target/kind). */
+#include "target/target.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "target/host/host.h"
+#include "target/kind/kind.h"
+#include "target/slurm/slurm.h"
 
 static const struct target_kind *const kinds[] = {&target_sim, &target_slurm, &target_ssh};
 
@@ -148,6 +152,8 @@ static void start_waiting(struct target *target) {
 
 /* ------------------------------------------------------------------------------------- targets */
 
+static void tell(void *data);
+
 static const struct target_kind *find_kind(const char *name, const struct target_options *options,
                                            struct err *err) {
     struct buf names = {0};
@@ -175,7 +181,8 @@ struct target *target_open(struct loop *loop, const char *name,
     struct target *target = mem_alloc(1, sizeof *target);
     struct target_board *board = mem_alloc(1, sizeof *board);
     *target = (struct target){.loop = loop, .kind = kind, .board = board};
-    board->target = target;
+    board->told = tell;
+    board->told_data = target;
     board->info.parallel = 1;
     board->info.kind = kind->name;
     snprintf(board->info.name, sizeof board->info.name, "%s", name);
@@ -220,24 +227,10 @@ static void tell_changed(void *data) {
         target->changed(target->changed_data);
 }
 
-void target_tell(struct target_board *board) {
-    struct target *target = board->target;
+static void tell(void *data) {
+    struct target *target = data;
     if (target->changed && !target->telling)
         target->telling = loop_timer_start(target->loop, 0, 0, tell_changed, target);
-}
-
-void target_show(struct target_board *board, enum target_state state, const char *format, ...) {
-    struct buf text = {0};
-    va_list args;
-    va_start(args, format);
-    buf_vprintf(&text, format, args);
-    va_end(args);
-    if (state != board->status.state)
-        board->status.since_ms = clock_wall_ms();
-    board->status.state = state;
-    snprintf(board->status.text, sizeof board->status.text, "%s", text.at);
-    buf_free(&text);
-    target_tell(board);
 }
 
 void target_listen(struct target *target, void (*changed)(void *data), void *data) {

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 
-#include "target/slurm.h"
+#include "target/slurm/slurm.h"
 
 static struct str line(char *text, size_t size, const char *const fields[8]) {
     snprintf(text, size, "%-48s%-16s%-20s%-24s%-12s%-12s%-64s%-96s", fields[0], fields[1],

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "target/host_own.h"
+#include "target/host/host_own.h"
 
 #define MAX_FILES 64 /* asked about in one command */
 

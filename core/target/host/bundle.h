@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to target: the files of a task that go to a host. */
+/* Private to the files of a host's jobs: the files of a task that go to a host. */
 #ifndef HONE_TARGET_BUNDLE_H
 #define HONE_TARGET_BUNDLE_H
 
-#include "target/host.h"
+#include "target/host/host.h"
 
 /* The reference and the Python files beside it; {0} is the empty one. */
 struct bundle {

@@ -1,25 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to target: what a kind of target can do, and the board on which it shows how it is. */
+/* What a kind of target can do. */
 #ifndef HONE_TARGET_KIND_H
 #define HONE_TARGET_KIND_H
 
-#include "target/target.h"
-
-/* What there is to see of a target. target.c owns it; the kind fills it and calls target_tell. The
- * entries of the status are gathered from the runs and are not the kind's. */
-struct target_board {
-    struct target_info info;
-    struct target_status status;
-    struct target_question question;
-    bool asks;          /* `question` waits for an answer */
-    int64_t watched_ms; /* wall clock: when somebody looked last; 0: never */
-    struct target *target;
-};
-/* The board changed: who listens is told soon, never from within this call. */
-void target_tell(struct target_board *board);
-/* Sets the state and its sentence, with the time when the state is another than before. */
-void target_show(struct target_board *board, enum target_state state, const char *format, ...)
-    CC_PRINTF(3, 4);
+#include "target/board/board.h"
 
 /* A kind of target is a table of functions over an instance of it (`self`, from `open`) and its
  * runs (`run`, from `start`). */
@@ -47,6 +31,7 @@ struct target_kind {
     void *(*ask)(void *self, const struct target_ask_spec *spec, struct err *err);
     void (*ask_drop)(void *asked);
 };
-extern const struct target_kind target_sim, target_slurm, target_ssh;
+/* sim.c: the device model on this machine. */
+extern const struct target_kind target_sim;
 
 #endif

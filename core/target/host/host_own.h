@@ -3,7 +3,7 @@
 #ifndef HONE_TARGET_HOST_OWN_H
 #define HONE_TARGET_HOST_OWN_H
 
-#include "target/host.h"
+#include "target/host/host.h"
 
 enum host_phase {
     HOST_CLOSED,    /* waits for its next try, or failed */

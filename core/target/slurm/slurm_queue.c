@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One look at the queue for all evaluations of a cluster together, and one at its nodes. What a
  * change means for an evaluation is slurm_run.c's business. */
-#include "target/slurm_own.h"
+#include "target/slurm/slurm_own.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,12 +2,12 @@
 /* Clusters under Slurm as a kind of target: settings, the script that is put on the head node, and
  * the cancelling of jobs, which goes on after the evaluation is forgotten here. The queue is
  * slurm_queue.c's, the life of an evaluation slurm_run.c's; hone schedules nothing by itself. */
-#include "target/slurm_own.h"
+#include "target/slurm/slurm_own.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SCRIPT_NAME "core/target/slurm.sh"
+#define SCRIPT_NAME "core/target/slurm/slurm.sh"
 #define PLAIN_NAME "slurm" /* this machine's cluster, by the defaults */
 #define END_PAUSE_MS 3000
 #define FLUSH_MS 4000

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "target/host_own.h"
+#include "target/host/host_own.h"
 
 /* Longer ones are counted and left out: no event is as long. */
 #define MAX_LINE ((size_t)16 << 20)

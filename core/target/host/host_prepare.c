@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "target/host_own.h"
+#include "target/host/host_own.h"
 
 #define PROBE_LIMIT_S 180.0 /* the first look into environments on a slow file system */
 #define LOOKED_FOR "python3, /usr/bin/python3 and /opt/aws_neuronx_venv_*/bin/python"

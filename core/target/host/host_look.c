@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "target/host_own.h"
+#include "target/host/host_own.h"
 
 #define MAX_CORES 512
 #define SKEW_S 60.0 /* a clock that differs by less is not worth a word */

@@ -2,7 +2,7 @@
 /* The connection to a host: made, prepared, lost, made again with growing pauses, given up when
  * only a person can help; and what the board says of it. Commands are host_call.c's, the steps of
  * the preparation host_prepare.c's, jobs host_job.c's. */
-#include "target/host_own.h"
+#include "target/host/host_own.h"
 
 #include <math.h>
 #include <stdio.h>

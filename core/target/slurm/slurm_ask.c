@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commands of the runner on a head node. Its doctor looks for devices that only nodes have: what it
  * misses there is no failure of the cluster, and the queue itself is worth a line. */
-#include "target/slurm_own.h"
+#include "target/slurm/slurm_own.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The target `sim`: the embedded runner, a child of hone on this machine for each evaluation. What
  * the child does is runner's business. */
-#include "target/kind.h"
+#include "target/kind/kind.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* The life of a job on a host: its files are put there, it is begun, followed, fetched. The id
  * comes from what is evaluated, so that a hone that was killed finds its job again instead of
  * having it done twice; each stage may be done again after the connection was lost. */
-#include "target/host_job.h"
+#include "target/host/host_job.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

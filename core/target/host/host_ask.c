@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "target/host_own.h"
+#include "target/host/host_own.h"
 
 #define MAX_ARGV 60
 

@@ -2,7 +2,7 @@
 /* A job's artefacts, brought to the session's folder one after the other and checked by their hash.
  * An artefact that cannot be had costs the evaluation nothing but a word: its numbers came
  * already. */
-#include "target/host_job.h"
+#include "target/host/host_job.h"
 
 #include <stdlib.h>
 

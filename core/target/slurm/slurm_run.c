@@ -2,7 +2,7 @@
 /* The life of an evaluation under Slurm: handed in once, waited for, followed while it runs, handed
  * in again where the cluster lost it, explained where it failed. Every decision is made in step()
  * from what is known; callbacks only note what they learn. */
-#include "target/slurm_own.h"
+#include "target/slurm/slurm_own.h"
 
 #include <stdio.h>
 #include <stdlib.h>

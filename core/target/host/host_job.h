@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-#include "target/bundle.h"
-#include "target/host_own.h"
+#include "target/host/bundle.h"
+#include "target/host/host_own.h"
 
 /* In the order a job goes through them. After the connection was lost it goes on with the stage it
  * was in. */

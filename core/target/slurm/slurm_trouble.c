@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What Slurm's commands complain about, and the options a site wants for sbatch: text from people
  * and from commands, turned into decisions. */
-#include "target/slurm.h"
+#include "target/slurm/slurm.h"
 
 #include <stdio.h>
 #include <stdlib.h>

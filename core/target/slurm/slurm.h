@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to target: Slurm's words. What its commands print, what its states and reasons mean. */
+/* Slurm: the kind of target, and its words. What its commands print, what its states and reasons
+ * mean. */
 #ifndef HONE_TARGET_SLURM_H
 #define HONE_TARGET_SLURM_H
 
-#include "target/target.h"
+#include "target/kind/kind.h"
+
+/* slurm.c */
+extern const struct target_kind target_slurm;
 
 /* ------------------------------------------------------------------------------------- states */
 

@@ -2,7 +2,7 @@
 /* Reads what Slurm's commands print. Columns are cut by width, because names and reasons may hold
  * any separator; numbers are checked; what is too long is cut; nothing that controls a terminal
  * comes through. */
-#include "target/slurm.h"
+#include "target/slurm/slurm.h"
 
 #include <stdio.h>
 #include <stdlib.h>

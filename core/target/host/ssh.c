@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The target kind `ssh`: one host, jobs begun by its runner at once. All that takes is host.h's;
  * this file knows which names are hosts. */
-#include "target/host.h"
+#include "target/host/host.h"
 
 #include <stdio.h>
 #include <stdlib.h>

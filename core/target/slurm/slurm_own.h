@@ -3,8 +3,8 @@
 #ifndef HONE_TARGET_SLURM_OWN_H
 #define HONE_TARGET_SLURM_OWN_H
 
-#include "target/host.h"
-#include "target/slurm.h"
+#include "target/host/host.h"
+#include "target/slurm/slurm.h"
 
 struct slurm_run;
 

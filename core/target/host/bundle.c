@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What of a task goes to a host: the reference and the Python files beside it, which it may import;
  * not the folders. Few and small, or an error that says so: a home folder is no task. */
-#include "target/bundle.h"
+#include "target/host/bundle.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* Slurm's states and reasons, and what they mean for the person whose evaluation waits or failed.
  * Names and meanings are those of Slurm's manual: squeue, "JOB STATE CODES" and "JOB REASON CODES".
  * Nothing is asked of a cluster here. */
-#include "target/slurm.h"
+#include "target/slurm/slurm.h"
 
 #include <stdlib.h>
 

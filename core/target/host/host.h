@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to target: a machine behind a transport with hone's runner on it. What ssh hosts and the
+/* A machine behind a transport with hone's runner on it. What ssh hosts and the
  * head nodes of clusters share: the connection (made, lost, made again), the runner put in place,
  * commands of the runner, files, and jobs that go on there whatever happens to the connection. */
 #ifndef HONE_TARGET_HOST_H
@@ -7,7 +7,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "target/kind.h"
+#include "target/kind/kind.h"
 #include "transport/transport.h"
 
 /* ------------------------------------------------------------------------------ the connection */
@@ -168,5 +168,8 @@ void host_job_show(struct host_job *job, const char *state, const char *reason);
 void host_jobs_ready(struct host *host);
 void host_jobs_lost(struct host *host, const char *why);
 void host_jobs_failed(struct host *host, const struct err *why);
+
+/* ssh.c: the kind of target that is one host. */
+extern const struct target_kind target_ssh;
 
 #endif
