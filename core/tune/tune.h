@@ -4,6 +4,7 @@
 #ifndef HONE_TUNE_TUNE_H
 #define HONE_TUNE_TUNE_H
 
+#include "tune/act/act.h"
 #include "tune/ask/ask.h"
 #include "tune/drive/drive.h"
 #include "tune/exchange/exchange.h"

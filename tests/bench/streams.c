@@ -30,6 +30,7 @@
 #include "tui/term/term.h"
 #include "tui/tui.h"
 #include "model/model.h"
+#include "tune/apply/apply.h"
 
 #define MOST 256
 #define FRAME_MS 16 /* as in cli/workbench.c */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tune/apply/apply.h"
 #include "tune/state/inner.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

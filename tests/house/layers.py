@@ -10,7 +10,7 @@ import os
 import re
 import sys
 
-ROOM = 30
+ROOM = 25
 CURSES = re.compile(r"^(ncursesw?/.*|n?curses\.h|term\.h|panel\.h)$")
 INCLUDE = re.compile(r"^\s*#\s*include\s*[<\"]([^>\"]+)[>\"]")
 ROW = re.compile(r"^\| `([^`]+)`(?:, `[^`]+`)* \|.*\| ([^|]*) \|$")

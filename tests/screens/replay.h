@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tune/apply/apply.h"
 #include "tune/state/inner.h"
 #include "tune/tune.h"
 #include "views/views.h"

@@ -10,6 +10,8 @@
 
 #include "screens/scene.h"
 #include "views/inner.h"
+#include "tune/act/inner.h"
+#include "tune/apply/apply.h"
 
 /* Nothing is drawn outside, nothing crashes, whatever the size and the keys. */
 static void walk(const char *file, const char *stop) {

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "tune/apply/apply.h"
 #include "tune/drive/inner.h"
 #include "tune/fake.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Limits: what is expected, spent and spoken for, and that no limit is passed.
+#include "tune/apply/apply.h"
 #include "tune/fake.h"
 #include "tune/ask/budget.h"
 

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "tune/apply/apply.h"
 #include "tune/state/inner.h"
 #include "tune/tune.h"
 

@@ -3,6 +3,7 @@
 // session.
 #include "nki/nki.h"
 #include "task/task.h"
+#include "tune/apply/apply.h"
 #include "tune/exchange/bundle.h"
 #include "tune/fake.h"
 #include "tune/exchange/foreign.h"

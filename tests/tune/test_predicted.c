@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The compiler's own prediction: kept with the attempt as an opinion, told as one, and asked before
  * a host compiles anything where candidates are pruned by it. */
+#include "tune/apply/apply.h"
 #include "tune/fake.h"
 
 #include "runner/runner.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A kernel that was tried before is not evaluated again, and the proposer hears which one it was.
 #include "nki/nki.h"
+#include "tune/apply/apply.h"
 #include "tune/fake.h"
 
 #define KERNEL(latency, more) "def kernel():\n    # latency " latency "\n    tile = 128\n" more

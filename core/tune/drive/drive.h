@@ -4,6 +4,7 @@
 #ifndef HONE_TUNE_DRIVE_H
 #define HONE_TUNE_DRIVE_H
 
+#include "tune/act/act.h"
 #include "tune/session/session.h"
 #include "tune/state/state.h"
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "loop/loop.h"
+#include "tune/apply/apply.h"
 #include "tune/drive/inner.h"
 
 #define MAX_REFERENCE ((size_t)256 << 10)

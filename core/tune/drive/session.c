@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "loop/loop.h"
+#include "tune/act/inner.h"
 #include "tune/drive/inner.h"
 
 /* ------------------------------------------------------------------------------------ actions */

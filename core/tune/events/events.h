@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The events of a session's log as structures, made from events.def: how they are written as JSON
- * text and read from it. What they do to the state is in apply.c. */
+ * text and read from it. What they do to the state is in tune/apply. */
 #ifndef HONE_TUNE_EVENTS_H
 #define HONE_TUNE_EVENTS_H
 

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 #include "device/device.h"
+#include "tune/apply/apply.h"
 #include "tune/exchange/bundle.h"
 #include "tune/session/inner.h"
 #include "tune/state/state.h"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "loop/loop.h"
+#include "tune/apply/apply.h"
 #include "tune/session/inner.h"
 #include "tune/read/read.h"
 

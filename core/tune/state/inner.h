@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the rooms of tune share about the state: making it, applying events, undo. */
+/* What the rooms of tune share about the state: making it, and what changes it. */
 #ifndef HONE_TUNE_STATE_INNER_H
 #define HONE_TUNE_STATE_INNER_H
 
@@ -100,23 +100,11 @@ const char *tune_diagnostic_cause(const struct tune_diagnostic *diag);
  * blame (an internal error or a crash), for writing the same in a simpler way. */
 int tune_repairs_most(const struct tune_state *state, const struct tune_attempt *attempt);
 
-/* The median; NAN of nothing. */
-double tune_median(const double *values, size_t count);
-
 struct tune_state *tune_state_new(void) CC_MUST_USE;
 void tune_state_free(struct tune_state *state);
-/* Applies one stored event. Payloads that make no sense change nothing. */
-void tune_state_apply(struct tune_state *state, int64_t seq, int64_t wall_ms, const char *type,
-                      const char *payload);
 
 /* The attempt with that number; NULL. */
 struct tune_attempt *tune_attempt_of(struct tune_state *state, int id);
-/* apply_measured.c: events. */
-void tune_measured_apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
-void tune_modelled_apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
-void tune_predicted_apply(struct tune_state *state, const struct tune_event *event,
-                          int64_t wall_ms);
-void tune_verdict_apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
 
 const char *tune_keep(struct tune_state *state, const char *text); /* a copy; NULL stays */
 void tune_state_find_best(struct tune_state *state);
@@ -129,10 +117,6 @@ void tune_wait_set(struct tune_state *state, enum tune_wait wait, const char *te
 void tune_candidate_set(struct tune_state *state, int lane, const char *source, const char *author);
 void tune_candidate_compose(struct tune_state *state, int lane);
 cJSON *tune_plan_write(const struct tune_plan *plan) CC_MUST_USE;
-
-void tune_undo_push(struct tune_state *state, enum tune_undo_kind kind, size_t index,
-                    const char *what);
-void tune_undo_step(struct tune_state *state, bool redo);
 
 /* lane_state.c. The lane of that number; NULL when there is none. */
 struct tune_lane *tune_lane_at(struct tune_state *state, int lane);
@@ -172,6 +156,9 @@ void tune_lanes_rest(struct tune_state *state);
 int tune_lane_join(struct tune_state *state);
 void tune_lanes_take(const struct tune_state *state, struct tune_lanes *taken);
 void tune_lanes_put(struct tune_state *state, const struct tune_lanes *taken);
+/* predicted.c: an event. */
+void tune_predicted_apply(struct tune_state *state, const struct tune_event *event,
+                          int64_t wall_ms);
 /* declined.c: the hunks that are left out of the candidates that are approved now. */
 void tune_declined_note(struct tune_state *state);
 /* A row of state->rejections, of that lane, at its place. */
@@ -205,17 +192,5 @@ void tune_spent_note(struct tune_state *state, const struct tune_event *event, i
 /* took.c: an evaluation, a whole step ended. */
 void tune_took_note(struct tune_state *state, enum tune_step step, bool rest, double device_s);
 void tune_step_took(struct tune_state *state, enum tune_step step, double wall_s);
-
-/* act_arguments.c: an action as an event has it, with everything it needs; how long the list is
- * that its index points into. */
-bool tune_act_read(const struct tune_event_act *event, struct tune_action *act) CC_MUST_USE;
-size_t tune_act_index_limit(const struct tune_state *state, enum tune_action_kind kind);
-/* Applies the event of an action (type "act"). */
-void tune_act_apply(struct tune_state *state, const struct tune_event_act *event);
-/* Whether the action with these arguments makes sense; fills *err. */
-bool tune_act_check(const struct tune_state *state, const struct tune_action *action,
-                    struct err *err) CC_MUST_USE;
-/* The event of an action; its texts are the action's. */
-struct tune_event tune_act_event(const struct tune_action *action) CC_MUST_USE;
 
 #endif

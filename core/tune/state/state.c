@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state's making and unmaking, look-ups and the small changes that several events share. Which
- * event changes what is in apply.c, what a person's action does in act.c. */
+ * event changes what is in tune/apply, what a person's action does in tune/act. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -78,6 +78,10 @@ void tune_state_free(struct tune_state *state) {
 
 const char *tune_keep(struct tune_state *state, const char *text) {
     return text ? arena_strdup(state->arena, text) : NULL;
+}
+
+struct tune_attempt *tune_attempt_of(struct tune_state *state, int id) {
+    return id >= 0 && (size_t)id < state->attempts.len ? &state->attempts.at[id] : NULL;
 }
 
 const struct tune_attempt *tune_state_attempt(const struct tune_state *state, int id) {

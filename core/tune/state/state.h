@@ -369,7 +369,6 @@ void tune_waiting_print(const struct tune_waiting *waiting, int64_t now_ms, stru
 /* Whose question comes next in a lane, as the loop stands. */
 enum tune_role tune_role_next(const struct tune_state *state, int lane);
 
-#include "tune/state/action.h"
 #include "tune/events/events.h"
 #include "tune/state/hunks.h"
 #include "tune/state/json.h"

@@ -5,8 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tune/state/inner.h"
-#include "tune/state/sweep.h"
+#include "tune/act/private.h"
 
 static bool at_gate(const struct tune_state *state, enum tune_step first, enum tune_step last) {
     return state->wait == TUNE_WAIT_GATE && state->wait_step >= first && state->wait_step <= last;

@@ -4,16 +4,14 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "tune/apply/apply.h"
+
 #include "nki/nki.h"
-#include "tune/state/memory.h"
+#include "tune/act/inner.h"
+#include "tune/apply/measured.h"
 #include "tune/state/inner.h"
-#include "tune/state/sweep.h"
 
 typedef void apply_fn(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
-
-struct tune_attempt *tune_attempt_of(struct tune_state *state, int id) {
-    return id >= 0 && (size_t)id < state->attempts.len ? &state->attempts.at[id] : NULL;
-}
 
 static int lane_of(const struct tune_state *state, const struct tune_event *event) {
     return tune_lane_meant(state, event->lane);

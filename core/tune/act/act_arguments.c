@@ -3,8 +3,7 @@
  * wrong, written into the event and read from it. What an action does is in act.c. */
 #include <math.h>
 
-#include "tune/state/inner.h"
-#include "tune/state/sweep.h"
+#include "tune/act/private.h"
 
 #define X(id, name, fields) [TUNE_ACT_##id] = {name, fields},
 static const struct { const char *name, *fields; } names[] = {TUNE_ACTION_TABLE(X)};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Undo and redo: before a decision is applied, what it may change is put aside. What was measured
  * is never taken back: attempts, log lines and what was spent stay. */
-#include "tune/state/inner.h"
+#include "tune/act/private.h"
 
 static void flow_take(const struct tune_state *state, struct tune_flow *flow) {
     *flow = (struct tune_flow){

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a person can do: every action is an event in the log before anything is shown. */
-#ifndef HONE_TUNE_ACTION_H
-#define HONE_TUNE_ACTION_H
+#ifndef HONE_TUNE_ACT_H
+#define HONE_TUNE_ACT_H
 
 #include "base/base.h"
 #include "tune/events/events.h"
-
-struct tune_state;
+#include "tune/state/state.h"
 
 /* X(ID, "name", fields it reads): `step`, `attempt`, `index`, `text`, `number`, `gate`,
  * `role`, `part`. */

@@ -4,14 +4,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tune/state/inner.h"
+#include "tune/apply/measured.h"
 
 static int by_size(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-double tune_median(const double *values, size_t count) {
+/* NAN of nothing. */
+static double median_of(const double *values, size_t count) {
     if (!count)
         return NAN;
     double *sorted = mem_dup(values, count * sizeof *sorted);
@@ -85,8 +86,8 @@ void tune_measured_apply(struct tune_state *state, const struct tune_event *even
     /* Interleaved samples compare what two evaluations, hours apart, cannot. */
     if (attempt->modelled || !parent || !attempt->parent_samples.len || !attempt->samples.len)
         return;
-    attempt->vs_parent = tune_median(attempt->parent_samples.at, attempt->parent_samples.len) /
-                         tune_median(attempt->samples.at, attempt->samples.len);
+    attempt->vs_parent = median_of(attempt->parent_samples.at, attempt->parent_samples.len) /
+                         median_of(attempt->samples.at, attempt->samples.len);
     attempt->speedup = parent->speedup * attempt->vs_parent;
 }
 

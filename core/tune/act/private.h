@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to act: what its files share. */
+#ifndef HONE_TUNE_ACT_PRIVATE_H
+#define HONE_TUNE_ACT_PRIVATE_H
+
+#include "tune/act/inner.h"
+#include "tune/state/inner.h"
+
+/* act_arguments.c: an action as an event has it, with everything it needs; how long the list is
+ * that its index points into. */
+bool tune_act_read(const struct tune_event_act *event, struct tune_action *act) CC_MUST_USE;
+size_t tune_act_index_limit(const struct tune_state *state, enum tune_action_kind kind);
+
+/* undo.c: puts aside what a step may change; takes a step back, or does it again. */
+void tune_undo_push(struct tune_state *state, enum tune_undo_kind kind, size_t index,
+                    const char *what);
+void tune_undo_step(struct tune_state *state, bool redo);
+
+#endif
