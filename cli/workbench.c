@@ -40,7 +40,7 @@ struct workbench {
     struct loop_signal *signals[COUNT_OF(signals)];
     struct loop_timer *frame, *settle, *moving, *clock;
     uint64_t drawn_ns;
-    bool editing;
+    bool editing, waits; /* waits: for the person, as was drawn last */
 };
 
 static void draw(struct workbench *bench);
@@ -57,12 +57,25 @@ static void on_moving(void *data) {
     draw(data);
 }
 
+/* The terminal's title says how the loop stands; the bell, where it is wanted, that it is the
+ * person's turn. */
+static void tell_terminal(struct workbench *bench) {
+    struct buf title = {0};
+    bool waits = views_title(bench->views, &title);
+    tui_term_title(bench->term, title.at);
+    if (waits && !bench->waits && config_flag(bench->config, "screen", "bell"))
+        tui_term_bell(bench->term);
+    bench->waits = waits;
+    buf_free(&title);
+}
+
 static void draw(struct workbench *bench) {
     if (tui_term_is_released(bench->term))
         return;
     struct tui_canvas *canvas = tui_term_canvas(bench->term);
     views_draw(bench->views, tui_area_all(canvas), clock_wall_ms());
     tui_term_show(bench->term);
+    tell_terminal(bench);
     bench->drawn_ns = clock_monotonic_ns();
     bool moving = views_is_moving(bench->views);
     if (moving && !bench->moving)
@@ -380,7 +393,8 @@ static bool open_first(struct workbench *bench, struct err *err) {
 static bool open_terminal(struct workbench *bench, struct err *err) {
     char *log = path_state("hone.log");
     bool mouse = !getenv("HONE_NO_MOUSE") && config_flag(bench->config, "screen", "mouse");
-    struct tui_term_options options = {.log_path = log, .no_mouse = !mouse};
+    bool title = config_flag(bench->config, "screen", "title");
+    struct tui_term_options options = {.log_path = log, .no_mouse = !mouse, .no_title = !title};
     bench->term = tui_term_new(&options, err);
     free(log);
     return bench->term != NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands around every screen: the head with what is tuned and how good it is, what waits for
- * the person, and the keys that make sense now. */
+/* What stands around every screen: the head with what is tuned and how good it is, and the keys
+ * that make sense now. What waits for the person is in status.c. */
 #include "views/inner.h"
 
 #include <math.h>
@@ -9,11 +9,6 @@
 const char *spinner_at(int64_t now_ms) {
     static const char *const frames[] = {"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"};
     return frames[now_ms / 100 % (int64_t)COUNT_OF(frames)];
-}
-
-static const char *spinner(const struct tui_area area, int64_t now_ms) {
-    static const char *const ascii[] = {"|", "/", "-", "\\"};
-    return area.canvas->ascii ? ascii[now_ms / 100 % 4] : spinner_at(now_ms);
 }
 
 /* A part of the head; those with the highest rank go first when there is no room. */
@@ -26,7 +21,7 @@ struct piece {
 static void draw_pieces(struct tui_area area, int col, const struct piece *pieces, size_t count) {
     int limit = 9, width = 0, gap = area.cols >= 110 ? 3 : 2;
     for (; limit > 0; limit--) {
-        width = col;
+        width = col - gap;
         for (size_t i = 0; i < count; i++)
             if (pieces[i].text[0] && pieces[i].rank <= limit)
                 width += (int)text_columns(str_of(pieces[i].text)) + gap;
@@ -68,16 +63,24 @@ static void place_piece(const struct views *views, int cols, struct piece *piece
     buf_free(&text);
 }
 
+/* One word for how the loop stands; what waits for the person stands out. */
+static void state_piece(const struct views *views, struct piece *piece) {
+    struct buf text = {0};
+    piece->role = status_word(views->state, &text);
+    snprintf(piece->text, sizeof piece->text, "%s", text.at);
+    buf_free(&text);
+}
+
 void chrome_header(struct views *views, struct tui_area area) {
     const struct tune_state *state = views->state;
     struct tui_area bar = tui_paper(area, TUI_PAPER_BAR);
     tui_clear(bar);
     int col = tui_say(tui_ink(bar, TUI_BRAND), 0, 1, "hone") + 2;
     const struct tune_attempt *best = tune_state_attempt(state, state->best);
-    struct piece pieces[7] = {{.role = TUI_STRONG, .rank = 0}, {.role = TUI_PLAIN, .rank = 3},
-                              {.role = TUI_PLAIN, .rank = 1},  {.role = TUI_PLAIN, .rank = 1},
-                              {.role = TUI_GOOD, .rank = 0},   {.role = TUI_DIM, .rank = 4},
-                              {.role = TUI_DIM, .rank = 6}};
+    struct piece pieces[7] = {{.role = TUI_STRONG, .rank = 0}, {.role = TUI_PLAIN, .rank = 4},
+                              {.role = TUI_PLAIN, .rank = 3},  {.role = TUI_PLAIN, .rank = 2},
+                              {.role = TUI_GOOD, .rank = 1},   {.role = TUI_DIM, .rank = 5},
+                              {.role = TUI_DIM, .rank = 0}};
     snprintf(pieces[0].text, sizeof pieces[0].text, "%s", state->task ? state->task : "-");
     place_piece(views, area.cols, &pieces[1]);
     for (size_t i = 2; i < COUNT_OF(pieces) && pieces[1].rank == 0; i++)
@@ -92,149 +95,11 @@ void chrome_header(struct views *views, struct tui_area area) {
         snprintf(pieces[3].text, sizeof pieces[3].text, "best -");
     }
     spent_text(state, pieces[5].text, sizeof pieces[5].text);
-    snprintf(pieces[6].text, sizeof pieces[6].text, "%s",
-             state->read_only          ? "read-only"
-             : tune_state_waits(state) ? "waiting"
-             : state->running          ? "running"
-                                       : "");
+    state_piece(views, &pieces[6]);
     struct shown clock = show_clock(views->now_ms, 0);
     struct tui_rect left = {0, 0, 1, area.cols - 7};
     draw_pieces(tui_area_part(bar, left), col, pieces, COUNT_OF(pieces));
     tui_say_right(tui_ink(bar, TUI_DIM), 0, area.cols - 1, "%s", clock.text);
-}
-
-/* ---- status --------------------------------------------------------------------------------- */
-
-/* What is going on, in one sentence: the step that runs, or what waits for the person. */
-static int running_text(struct views *views, struct tui_area area) {
-    const struct tune_state *state = views->state;
-    const struct tune_step_view *step = &state->steps[state->step];
-    int col = tui_say(tui_ink(area, TUI_ACTIVE), 0, 1, "%s %s", spinner(area, views->now_ms),
-                      tune_step_word(state->step));
-    col = tui_say(area, 0, col + 2, "%s",
-                  show_elapsed(step->started_ms ? views->now_ms - step->started_ms : 0).text);
-    struct buf waits = {0};
-    const struct tune_waiting *service = tune_state_waits(state);
-    if (service)
-        tune_waiting_print(service, views->now_ms, &waits);
-    if (service || place_waits(views, &waits)) {
-        col = tui_put_short(tui_ink(area, TUI_WAITING), 0,
-                            (struct tui_rect){0, col + 2, 1, area.cols - col - 3}, buf_str(&waits));
-        buf_free(&waits);
-        return col;
-    }
-    struct buf asks = {0};
-    if (calls_doing(views, &asks))
-        col =
-            tui_put_short(tune_can(state, TUNE_ACT_ANSWER) || tune_can(state, TUNE_ACT_SEND)
-                              ? tui_ink(area, TUI_WAITING)
-                              : area,
-                          0, (struct tui_rect){0, col + 2, 1, area.cols - col - 3}, buf_str(&asks));
-    buf_free(&asks);
-    if (step->doing)
-        col = tui_say(area, 0, col + 2, "%s", step->doing);
-    if (isfinite(step->total) && step->total > 0 && isfinite(step->done)) {
-        struct tui_rect bar = {0, col + 2, 1, MIN_OF(20, area.cols - col - 12)};
-        if (bar.cols > 4) {
-            tui_fill(tui_ink(area, TUI_BAR_OTHER), bar, "░");
-            tui_chart_bar(tui_area_part(area, bar), step->done / step->total, TUI_BAR);
-            col = tui_say(area, 0, col + 3 + bar.cols, "%.0f/%.0f%s", step->done, step->total,
-                          lanes_any(views) ? " lanes" : "");
-        }
-    }
-    return col;
-}
-
-/* Whether how the place is comes before what the loop says. At a gate it does not: the head has
- * it. */
-static bool place_matters(const struct views *views) {
-    const struct tune_state *state = views->state;
-    const struct target_status *status = place_in_trouble(views) ? state->place->status : NULL;
-    if (!status || !status->text[0])
-        return false;
-    bool connects = status->state == TARGET_CONNECTING && !status->retry_ms;
-    return state->wait != TUNE_WAIT_GATE &&
-           (!connects || state->steps[state->step].is == TUNE_IS_RUNNING);
-}
-
-/* What waits at a gate as it is now: a person may have changed it since the step ended. */
-static void gate_print(const struct tune_state *state, struct buf *out) {
-    enum tune_step step = state->wait_step;
-    const struct tune_plan *plan = tune_lane_plan(state, state->lane);
-    const struct tune_attempt *attempt = tune_attempt_in(state, state->lane);
-    const char *summary = state->steps[step].summary;
-    if (!summary || !*summary) {
-        buf_puts(out, state->wait_text ? state->wait_text : "waits for you");
-        return;
-    }
-    buf_printf(out, "%s: ", tune_step_word(step));
-    if (state->several) {
-        buf_printf(out, "%s; %d of %d lanes open", summary, tune_lanes_open(state),
-                   lanes_count(state));
-        return;
-    }
-    if (step == TUNE_STEP_PLAN && plan && plan->title)
-        buf_puts(out, plan->title);
-    else if (step == TUNE_STEP_DECIDE && attempt && attempt->reason && attempt->id > 0 &&
-             !strcmp(attempt->reason, "overruled by you"))
-        buf_printf(out, "%s, overruled by you; the loop said %s", tune_status_word(attempt->status),
-                   summary);
-    else
-        buf_puts(out, summary);
-    if (step == TUNE_STEP_VERIFY && state->roles &&
-        tune_role_next(state, state->lane) == TUNE_ROLE_FIXER)
-        buf_puts(out, "; a asks for a repair");
-}
-
-void chrome_status(struct views *views, struct tui_area area) {
-    const struct tune_state *state = views->state;
-    static const struct {
-        const char *glyph;
-        enum tui_role role;
-    } looks[TUNE_WAITS] = {
-        [TUNE_WAIT_NOTHING] = {"", TUI_PLAIN},   [TUNE_WAIT_GATE] = {"◆", TUI_WAITING},
-        [TUNE_WAIT_PAUSED] = {"■", TUI_WARN},    [TUNE_WAIT_REJECTED] = {"■", TUI_WARN},
-        [TUNE_WAIT_STOPPED] = {"■", TUI_STRONG},
-    };
-    struct tui_rect line = {0, 1, 1, area.cols - 2};
-    if (views->message[0]) {
-        tui_put_short(tui_ink(area, views->message_bad ? TUI_BAD : TUI_STRONG), 0, line,
-                      str_of(views->message));
-    } else if (state->trouble) {
-        tui_put_short(tui_ink(area, TUI_BAD), 0, line, str_of(state->trouble));
-    } else if (place_matters(views)) {
-        tui_put_short(tui_ink(area, place_role(views)), 0, line,
-                      str_of(state->place->status->text));
-    } else if (state->wait == TUNE_WAIT_NOTHING &&
-               state->steps[state->step].is == TUNE_IS_RUNNING) {
-        running_text(views, area);
-    } else if (state->read_only) {
-        tui_say(tui_ink(area, TUI_WARN), 0, 1, "read-only: the session is open in %s",
-                state->held_by ? state->held_by : "another process");
-    } else if (state->wait_text || looks[state->wait].glyph[0]) {
-        struct tui_area ink = tui_ink(area, looks[state->wait].role);
-        tui_say(ink, 0, 1, "%s", looks[state->wait].glyph);
-        line.col += 2;
-        line.cols -= 2;
-        struct buf text = {0};
-        if (state->wait == TUNE_WAIT_GATE)
-            gate_print(state, &text);
-        else
-            buf_puts(&text, state->wait_text ? state->wait_text : "waits for you");
-        bool starts = state->wait != TUNE_WAIT_GATE && tune_can(state, TUNE_ACT_START) &&
-                      !(text.at && strstr(text.at, "start "));
-        bool sums = summary_is_due(state) && views->view != VIEW_SUMMARY;
-        const char *more = starts && sums ? "; s starts, b summary"
-                           : starts       ? "; s starts"
-                           : sums         ? "; b summary"
-                                          : "";
-        line.cols -= (int)strlen(more);
-        int end = tui_put_short(ink, 0, line, buf_str(&text));
-        buf_free(&text);
-        tui_say(tui_ink(area, TUI_DIM), 0, end, "%s", more);
-    } else if (!state->running) {
-        tui_say(tui_ink(area, TUI_WAITING), 0, 1, "◆ press s to start");
-    }
 }
 
 /* ---- keys ----------------------------------------------------------------------------------- */

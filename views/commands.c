@@ -6,20 +6,49 @@
 
 #include <stdio.h>
 
+static void leave_anyway(struct views *views, struct str text, struct views_request *request) {
+    (void)text;
+    request->wish = (enum views_wish)views->over.about;
+}
+
+void views_leave(struct views *views, enum views_wish wish, struct views_request *request) {
+    struct buf text = {0};
+    if (!status_unfinished(views, &text)) {
+        request->wish = wish;
+        return;
+    }
+    buf_puts(&text, wish == VIEWS_QUIT ? "Leave hone?" : "Leave this session?");
+    views_ask_confirm(views, "leave", text.at, leave_anyway);
+    views->over.about = (int)wish;
+    views->over.yes = 'q';
+    buf_free(&text);
+}
+
 static void do_quit(struct views *views, struct str args, struct views_request *request) {
-    (void)views;
     (void)args;
-    request->wish = VIEWS_QUIT;
+    views_leave(views, VIEWS_QUIT, request);
+}
+
+/* Closes what is open, at last the screen, which leaves the workbench; false: nothing was open. */
+static bool close_one(struct views *views) {
+    if (screen_here(views)->back && screen_here(views)->back(views))
+        return true;
+    if (views->view == VIEW_START || views->view == VIEW_WORKBENCH)
+        return false;
+    views_show(views, VIEW_WORKBENCH);
+    return true;
 }
 
 static void do_back(struct views *views, struct str args, struct views_request *request) {
     (void)args;
-    if (screen_here(views)->back && screen_here(views)->back(views))
-        return;
-    if (views->view != VIEW_START && views->view != VIEW_WORKBENCH)
-        views_show(views, VIEW_WORKBENCH);
-    else
-        request->wish = VIEWS_QUIT;
+    (void)request;
+    if (!close_one(views))
+        views_say(views, false, "nothing is open; q leaves hone");
+}
+
+static void do_leave(struct views *views, struct str args, struct views_request *request) {
+    if (!close_one(views))
+        do_quit(views, args, request);
 }
 
 static void do_suspend(struct views *views, struct str args, struct views_request *request) {
@@ -145,7 +174,7 @@ static void enter_says(const struct views *views, struct buf *out) {
     buf_puts(out, enters ? enters : "open");
 }
 
-static void back_says(const struct views *views, struct buf *out) {
+static void leave_says(const struct views *views, struct buf *out) {
     buf_puts(out, views->view <= VIEW_WORKBENCH ? "quit" : "back");
 }
 
@@ -227,8 +256,10 @@ static const struct command commands[] = {
     {"first", "", "to the first row", WHERE_EVERYWHERE, PLACE_OPEN, NONE, do_first, NULL, NULL},
     {"last", "", "to the last row; a log follows from there", WHERE_EVERYWHERE, PLACE_OPEN, NONE,
      do_last, NULL, NULL},
-    {"back", "back", "leave this, back to the workbench; from there: quit", WHERE_EVERYWHERE,
-     PLACE_RIGHT, NONE, do_back, NULL, back_says},
+    {"leave", "back", "close what is open, then the screen, then hone", WHERE_EVERYWHERE,
+     PLACE_RIGHT, NONE, do_leave, NULL, leave_says},
+    {"back", "", "close what is open, and the screen; it never leaves hone", WHERE_EVERYWHERE,
+     PLACE_OPEN, NONE, do_back, NULL, NULL},
     {"help", "keys", "this list", WHERE_EVERYWHERE, PLACE_RIGHT, NONE, do_help, NULL, NULL},
     {"command", "command", "type a command; Tab completes", WHERE_EVERYWHERE, PLACE_RIGHT, NONE,
      do_command, NULL, NULL},
@@ -236,8 +267,8 @@ static const struct command commands[] = {
      NULL},
     {"suspend", "", "back to the shell; fg returns", WHERE_EVERYWHERE, PLACE_OPEN, NONE, do_suspend,
      NULL, NULL},
-    {"quit", "", "leave hone; the session is kept and goes on next time", WHERE_EVERYWHERE,
-     PLACE_OPEN, NONE, do_quit, NULL, NULL},
+    {"quit", "", "leave hone; asks when something runs or waits. The session is kept",
+     WHERE_EVERYWHERE, PLACE_OPEN, NONE, do_quit, NULL, NULL},
 };
 
 /* ---- all of them ---------------------------------------------------------------------------- */

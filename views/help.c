@@ -11,7 +11,7 @@
 
 /* The keys of all screens, in the form of a user's own. */
 static const char keys[] =
-    "any q back\nany Esc back\nany C-c quit\nany ? help\nany F1 help\nany : command\n"
+    "any q leave\nany Esc back\nany C-c quit\nany ? help\nany F1 help\nany : command\n"
     "any C-z suspend\nany C-l repaint\nany / search\n"
     "any } next-lane\nany { previous-lane\nany . next-open-lane\n"
     "any k up\nany Up up\nany j down\nany Down down\nany PageUp page-up\nany C-b page-up\n"

@@ -157,7 +157,8 @@ struct over {
     struct pattern *typed;       /* what is searched for as far as it is typed; NULL: nothing */
     char wrong[160];             /* what is wrong with the pattern in the line, "": nothing */
     views_answer_fn *answer;
-    int about; /* what the answer is about: a number of the one that asked */
+    int about;    /* what the answer is about: a number of the one that asked */
+    uint32_t yes; /* a key that says yes besides y and Enter; 0: none */
 };
 
 /* What $EDITOR was opened for. */
@@ -191,6 +192,8 @@ struct views {
 /* views.c */
 void views_show(struct views *views, enum view_id view);
 struct tui_list *views_list(struct views *views);
+/* Wishes to quit, or to close the session; where something runs or waits it asks once. */
+void views_leave(struct views *views, enum views_wish wish, struct views_request *request);
 bool views_act(struct views *views, const struct tune_action *action);
 const struct tune_attempt *views_incumbent(const struct views *views);
 /* What the candidate that is looked at starts from, or will: its lane's parent, else the
@@ -256,11 +259,20 @@ void find_mark(const struct views *views, struct tui_area area, int row, int col
 /* chrome.c: what stands around every screen */
 void chrome_header(struct views *views, struct tui_area area);
 void chrome_title(struct views *views, struct tui_area area);
-void chrome_status(struct views *views, struct tui_area area);
 void chrome_keys(struct views *views, struct tui_area area);
 /* What shows on a terminal below the least size: what matters most, in a few short lines. */
 void chrome_notice(struct views *views, struct tui_area area);
 const char *spinner_at(int64_t now_ms);
+
+/* status.c: what goes on and what waits for the person */
+/* "waits for you: plan", "running", "paused", "ended"; how it looks. */
+enum tui_role status_word(const struct tune_state *state, struct buf *out);
+void chrome_status(struct views *views, struct tui_area area);
+/* The message of the last key, wrapped, above the line of keys: on the status line, or above it
+ * where that has something that waits. */
+void status_message(struct views *views, struct tui_area area);
+/* What runs or waits and would be left behind, in sentences; false: nothing. */
+bool status_unfinished(const struct views *views, struct buf *out);
 
 /* rows.c: lists and what stands below them */
 /* Draws the rows of the screen's list that fit, each by its index, and the cursor. */

@@ -23,6 +23,7 @@ void views_ask_note(struct views *views, const char *title, const char *text, co
 void views_ask_confirm(struct views *views, const char *title, const char *text,
                        views_answer_fn *answer) {
     ask(views, OVERLAY_CONFIRM, title, text, answer);
+    views->over.yes = 0;
 }
 
 void views_open_line(struct views *views, bool search, const char *start) {
@@ -148,7 +149,9 @@ static void confirm_event(struct views *views, const struct tui_event *event,
                           struct views_request *request) {
     if (event->kind != TUI_EVENT_KEY)
         return;
-    if (event->key.code == 'y' || event->key.code == TUI_KEY_ENTER)
+    uint32_t yes = views->over.yes;
+    if (event->key.code == 'y' || event->key.code == TUI_KEY_ENTER ||
+        (yes && event->key.code == yes))
         answer(views, STR("y"), request);
     else
         views->over.is = OVERLAY_NONE;

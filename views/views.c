@@ -253,5 +253,6 @@ void views_draw(struct views *views, struct tui_area area, int64_t now_ms) {
         chrome_notice(views, area);
     else
         draw_screen(views, area);
+    status_message(views, area);
     over_draw(views, area);
 }

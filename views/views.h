@@ -56,6 +56,9 @@ void views_set_model(struct views *views, const struct views_model *model);
 void views_draw(struct views *views, struct tui_area area, int64_t now_ms);
 /* Whether something on the screen moves by itself: draw again within 100 ms. */
 bool views_is_moving(const struct views *views);
+/* What the terminal's own title says: "hone: TASK, waits for you: plan". True when a person is
+ * waited for: the moment to ring, where that is wanted. */
+bool views_title(const struct views *views, struct buf *out);
 /* Handles a key, a click or a paste. */
 struct views_request views_event(struct views *views, const struct tui_event *event);
 /* The editor's answer to a VIEWS_EDIT; NULL when it was given up or nothing changed. False with

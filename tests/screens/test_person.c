@@ -278,6 +278,116 @@ static void another_session_looks_like_the_first(void **state) {
     tune_state_free(two);
 }
 
+/* Whatever is open: enough of Esc closes it, and none of them leaves. */
+static void escape_never_leaves(void **state) {
+    (void)state;
+    static const char *const opens[] = {"h n", "z",   "[", "7",       "? x", ": g", "/ a",
+                                        "g",   "r x", "R", "9 Enter", "5 t", "q"};
+    int64_t now_ms = 0;
+    struct tune_state *model = replay_of("session.events", "rewritten", &now_ms);
+    struct views *views = make_views(model);
+    for (size_t i = 0; i < COUNT_OF(opens); i++) {
+        replay_keys(views, opens[i]);
+        for (int k = 0; k < 6; k++)
+            assert_int_equal(replay_keys(views, "Esc").wish, VIEWS_NOTHING);
+        assert_int_equal(views->view, VIEW_WORKBENCH);
+        assert_int_equal(views->over.is, OVERLAY_NONE);
+    }
+    views_free(views);
+    views = make_views(NULL);
+    assert_int_equal(replay_keys(views, "Esc").wish, VIEWS_NOTHING);
+    assert_int_equal(replay_keys(views, "q").wish, VIEWS_QUIT);
+    views_free(views);
+    tune_state_free(model);
+}
+
+static struct views_request leave_at(const char *file, const char *stop, const char *keys,
+                                     const char *says) {
+    int64_t now_ms = 0;
+    struct tune_state *model = replay_of(file, stop, &now_ms);
+    struct views *views = make_views(model);
+    struct views_request request = replay_keys(views, keys);
+    if (says)
+        assert_non_null(strstr(views->over.text.at, says));
+    views_free(views);
+    tune_state_free(model);
+    return request;
+}
+
+/* Where something waits or runs it is said, and asked once; else there is nothing to ask. */
+static void leaving_says_what_is_left(void **state) {
+    (void)state;
+    static const char events[] = "session.events", calls[] = "calls.events";
+    assert_int_equal(leave_at(events, "new", "q", NULL).wish, VIEWS_QUIT);
+    assert_int_equal(leave_at(events, "stopped", "1 q", NULL).wish, VIEWS_QUIT);
+    assert_int_equal(leave_at(events, "planned", "q", "waits for you: plan").wish, VIEWS_NOTHING);
+    assert_int_equal(leave_at(events, "planned", "C-c", "waits for you: plan").wish, VIEWS_NOTHING);
+    assert_int_equal(leave_at(events, "planned", "q y", NULL).wish, VIEWS_QUIT);
+    assert_int_equal(leave_at(events, "planned", "q q", NULL).wish, VIEWS_QUIT);
+    assert_int_equal(leave_at(events, "planned", "q n q n", NULL).wish, VIEWS_NOTHING);
+    assert_int_equal(leave_at(events, "verifying", "q", "verify runs").wish, VIEWS_NOTHING);
+    assert_int_equal(leave_at(calls, "streaming", "q", "paid for").wish, VIEWS_NOTHING);
+    assert_int_equal(leave_at(calls, "person", "q", "A question waits").wish, VIEWS_NOTHING);
+    assert_int_equal(
+        leave_at(events, "planned", ": s e s s i o n s Enter", "Leave this session").wish,
+        VIEWS_NOTHING);
+    assert_int_equal(leave_at(events, "planned", ": s e s s i o n s Enter y", NULL).wish,
+                     VIEWS_LEAVE);
+}
+
+static void titles_say_what_is_true(void **state) {
+    (void)state;
+    static const struct {
+        const char *file, *stop, *title;
+        bool waits;
+    } rows[] = {
+        {"session.events", "new", "not started", false},
+        {"session.events", "planned", "waits for you: plan", true},
+        {"session.events", "verifying", "running", false},
+        {"session.events", "kept", "running", false},
+        {"session.events", "stopped", "ended", false},
+        {"calls.events", "streaming", "running", false},
+        {"calls.events", "person", "waits for you: question", true},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        int64_t now_ms = 0;
+        struct buf title = {0};
+        struct tune_state *model = replay_of(rows[i].file, rows[i].stop, &now_ms);
+        struct views *views = make_views(model);
+        assert_int_equal(views_title(views, &title), rows[i].waits);
+        if (!strstr(title.at, rows[i].title))
+            fail_msg("%s %s: %s", rows[i].file, rows[i].stop, title.at);
+        buf_free(&title);
+        views_free(views);
+        tune_state_free(model);
+    }
+}
+
+/* What waits stays in sight with every message, however long. */
+static void a_message_hides_nothing_that_waits(void **state) {
+    (void)state;
+    int64_t now_ms = 0;
+    struct tune_state *model = replay_of("session.events", "planned", &now_ms);
+    struct views *views = make_views(model);
+    for (int cols = 80; cols <= 120; cols += 40) {
+        struct tui_canvas *canvas = tui_canvas_new(cols == 80 ? 24 : 40, cols, false);
+        struct buf screen = {0};
+        views_say(views, true, "%s",
+                  "taken over from the editor, and then some more that takes "
+                  "more than one line on any terminal of a usual width, so that "
+                  "its very end is on another row than its beginning");
+        views_draw(views, tui_area_all(canvas), now_ms);
+        tui_canvas_print(canvas, false, &screen);
+        assert_non_null(strstr(screen.at, "◆ plan: "));
+        assert_non_null(strstr(screen.at, "taken over"));
+        assert_non_null(strstr(screen.at, "beginning"));
+        buf_free(&screen);
+        tui_canvas_free(canvas);
+    }
+    views_free(views);
+    tune_state_free(model);
+}
+
 struct keys {
     VEC(struct views_key) all;
 };
@@ -349,6 +459,10 @@ int main(void) {
         cmocka_unit_test(a_question_that_is_held_is_shown_as_its_own_lane_asks_it),
         cmocka_unit_test(what_is_done_in_the_list_of_lanes_is_done_to_its_row),
         cmocka_unit_test(another_session_looks_like_the_first),
+        cmocka_unit_test(escape_never_leaves),
+        cmocka_unit_test(leaving_says_what_is_left),
+        cmocka_unit_test(titles_say_what_is_true),
+        cmocka_unit_test(a_message_hides_nothing_that_waits),
         cmocka_unit_test(every_command_is_documented),
         cmocka_unit_test(tables_of_commands_agree),
     };

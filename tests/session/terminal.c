@@ -25,7 +25,36 @@ struct terminal {
     VTerm *vterm;
     VTermScreen *screen;
     struct buf text;
+    struct buf title; /* of the window, as it was set last */
+    int escaping;     /* 1: after an escape, 2: in a title, 3: after an escape in it */
+    int bells;
 };
+
+/* Titles (OSC 2) and bells; the library's own call for titles differs between its versions. */
+static void listen(struct terminal *terminal, const char *bytes, size_t len) {
+    static const char begin[] = "2;";
+    for (size_t i = 0; i < len; i++) {
+        char c = bytes[i];
+        if (terminal->escaping == 0)
+            terminal->bells += c == '\a';
+        if (terminal->escaping == 2 && c != '\033')
+            buf_putc(&terminal->title, c);
+        if (terminal->escaping == 1 && c == ']')
+            buf_clear(&terminal->title);
+        terminal->escaping = terminal->escaping == 3               ? 0
+                             : c == '\033'                         ? terminal->escaping ? 3 : 1
+                             : terminal->escaping == 1 && c == ']' ? 2
+                             : terminal->escaping == 2             ? 2
+                                                                   : 0;
+    }
+    if (terminal->escaping == 0 && terminal->title.len &&
+        str_starts(buf_str(&terminal->title), begin)) {
+        char *name = mem_strdup(terminal->title.at + strlen(begin));
+        buf_clear(&terminal->title);
+        buf_puts(&terminal->title, name);
+        free(name);
+    }
+}
 
 static int on_property(VTermProp prop, VTermValue *value, void *data) {
     struct terminal *terminal = data;
@@ -76,6 +105,7 @@ static bool pump(struct terminal *terminal, int wait_ms) {
         usleep(10000); /* the program closed its side: poll does not wait any more */
         return false;
     }
+    listen(terminal, bytes, (size_t)got);
     vterm_input_write(terminal->vterm, bytes, (size_t)got);
     vterm_screen_flush_damage(terminal->screen);
     return true;
@@ -91,6 +121,7 @@ void terminal_free(struct terminal *terminal) {
         close(terminal->fd);
     vterm_free(terminal->vterm);
     buf_free(&terminal->text);
+    buf_free(&terminal->title);
     free(terminal);
 }
 
@@ -177,4 +208,17 @@ int terminal_wait_exit(struct terminal *terminal, bool stopped) {
 void terminal_hang_up(struct terminal *terminal) {
     close(terminal->fd);
     terminal->fd = -1;
+}
+
+bool terminal_wait_title(struct terminal *terminal, const char *title) {
+    for (int waited = 0; waited < LIMIT_MS; waited += 10) {
+        if (terminal->title.at && strcmp(terminal->title.at, title) == 0)
+            return true;
+        pump(terminal, 10);
+    }
+    return false;
+}
+
+int terminal_bells(const struct terminal *terminal) {
+    return terminal->bells;
 }

@@ -22,6 +22,10 @@ const char *terminal_screen(struct terminal *terminal);
 bool terminal_is_alternate(
     const struct terminal *terminal); /* the screen of full-screen programs */
 bool terminal_has_cursor(const struct terminal *terminal);
+/* Reads until its window has that title; false after 20 s. */
+bool terminal_wait_title(struct terminal *terminal, const char *title);
+/* How often its bell rang. */
+int terminal_bells(const struct terminal *terminal);
 pid_t terminal_pid(const struct terminal *terminal);
 /* Waits until the program ended (or, with `stopped`, was stopped); its status as waitpid gives it,
  * -1 after 20 s. */

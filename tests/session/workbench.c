@@ -121,6 +121,37 @@ static void a_lone_escape_closes_what_is_open(void **state) {
     terminal_free(terminal);
 }
 
+/* Esc closes what is open and stays; q asks where something waits; titles and bell tell of it. */
+static void it_keeps_its_person(void **state) {
+    struct err err = {0};
+    make_small_task();
+    assert_true(file_make_dirs(".config/hone", &err));
+    assert_true(file_write(".config/hone/config.ini", "[screen]\nbell = yes\n", 20, &err));
+    struct terminal *terminal = start_on(*state, "small", 120, 40);
+    expect(terminal, "not started");
+    assert_true(terminal_wait_title(terminal, "hone: small, not started"));
+    terminal_type(terminal, "\033");
+    expect(terminal, "nothing is open; q leaves hone");
+    assert_int_equal(terminal_bells(terminal), 0);
+    terminal_type(terminal, "s");
+    expect(terminal, "waits for you: plan");
+    expect(terminal, "◆ plan: ");
+    assert_true(terminal_wait_title(terminal, "hone: small, waits for you: plan"));
+    terminal_type(terminal, "7");
+    expect(terminal, "every attempt");
+    assert_int_equal(terminal_bells(terminal), 1);
+    terminal_type(terminal, "\033");
+    expect_gone(terminal, "every attempt");
+    terminal_type(terminal, "q");
+    expect(terminal, "This waits for you: plan: ");
+    terminal_type(terminal, "\033");
+    expect_gone(terminal, "This waits for you");
+    terminal_type(terminal, "qq");
+    assert_int_equal(terminal_wait_exit(terminal, false), 0);
+    terminal_free(terminal);
+    assert_true(file_write(".config/hone/config.ini", "", 0, &err));
+}
+
 static void every_size_is_drawn(void **state) {
     struct terminal *terminal = start_hone(*state, 120, 40);
     expect(terminal, "┬─ proposal");
@@ -397,6 +428,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(it_comes_up_and_quits_without_a_trace),
         TEST(a_lone_escape_closes_what_is_open),
+        TEST(it_keeps_its_person),
         TEST(every_size_is_drawn),
         TEST(it_suspends_and_comes_back),
         TEST(a_paste_runs_nothing),

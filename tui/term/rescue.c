@@ -22,9 +22,10 @@ static struct {
 } rescue;
 
 static void on_crash(int signum) {
-    static const char reset[] = "\033[?2004l\033[?1006l\033[?1000l\033[m\033[?1049l\033[?25h\r\n"
-                                "hone crashed; the session on disk is whole: start hone again to "
-                                "go on.\r\n";
+    static const char reset[] =
+        "\033[?2004l\033[?1006l\033[?1000l\033[23;2t\033[m\033[?1049l"
+        "\033[?25h\r\nhone crashed; the session on disk is whole: start hone again to "
+        "go on.\r\n";
     if (rescue.armed) {
         rescue.armed = 0;
         if (write(STDOUT_FILENO, reset, sizeof reset - 1) < 0)

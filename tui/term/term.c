@@ -23,6 +23,11 @@
 /* Mouse: presses and wheel, in SGR form; and paste in brackets. */
 #define REPORTS_ON "\033[?1000h\033[?1006h\033[?2004h"
 #define REPORTS_OFF "\033[?2004l\033[?1006l\033[?1000l"
+/* The window's name: put aside and taken back (XTWINOPS), and set. */
+#define TITLE_KEEP "\033[22;2t"
+#define TITLE_BACK "\033[23;2t"
+#define TITLE_SET "\033]2;"
+#define TITLE_END "\033\\"
 
 struct tui_term {
     struct tui_canvas *canvas, *shown;
@@ -32,8 +37,10 @@ struct tui_term {
     FILE *out;
     enum tui_palette palette;
     bool headless, no_mouse, lost, released, settled, redraw;
+    bool titles; /* the terminal takes names for its window */
     int saved_stderr;
     char *log_path;
+    struct buf title; /* as it was set last; empty: not yet */
 };
 
 static void send(const struct tui_term *term, const char *bytes) {
@@ -56,6 +63,46 @@ static void send_reports(const struct tui_term *term, bool on) {
     if (!name || strcmp(name, "dumb") == 0 || strncmp(name, "vt", 2) == 0)
         return;
     send(term, on && term->no_mouse ? "\033[?2004h" : bytes);
+}
+
+/* Terminals of these families take a name, and what they do not know they leave out. */
+static bool takes_titles(void) {
+    static const char *const families[] = {"xterm", "screen",    "tmux",    "rxvt",    "foot",
+                                           "kitty", "alacritty", "wezterm", "ghostty", "st-",
+                                           "vte",   "gnome",     "konsole", "putty",   "contour"};
+    const char *name = getenv("TERM");
+    for (size_t i = 0; name && i < COUNT_OF(families); i++)
+        if (strncmp(name, families[i], strlen(families[i])) == 0)
+            return true;
+    return false;
+}
+
+static void send_title(const struct tui_term *term) {
+    struct str rest = buf_str(&term->title);
+    struct text_piece piece;
+    struct buf out = {0};
+    buf_puts(&out, TITLE_SET);
+    while (text_next(&rest, &piece))
+        buf_puts(&out, term->canvas->ascii && (unsigned char)piece.at[0] >= 0x80 ? "?" : piece.at);
+    buf_puts(&out, TITLE_END);
+    send(term, out.at);
+    buf_free(&out);
+}
+
+void tui_term_title(struct tui_term *term, const char *title) {
+    bool first = term->title.len == 0, same = !first && strcmp(term->title.at, title) == 0;
+    if (!term->titles || term->released || term->lost || same)
+        return;
+    if (first)
+        send(term, TITLE_KEEP);
+    buf_clear(&term->title);
+    buf_puts(&term->title, title);
+    send_title(term);
+}
+
+void tui_term_bell(struct tui_term *term) {
+    if (!term->headless && !term->released && !term->lost)
+        send(term, "\a");
 }
 
 /* Messages of libraries must not land on the screen. */
@@ -167,6 +214,7 @@ static bool open_terminal(struct tui_term *term, struct err *err) {
     term->palette = tui_palette_from_environment(has_colors() ? COLORS : 0);
     redirect_stderr(term);
     send_reports(term, true);
+    term->titles = term->titles && takes_titles();
     int rows, cols;
     getmaxyx(stdscr, rows, cols);
     term->canvas = tui_canvas_new(rows, cols, ascii);
@@ -177,6 +225,7 @@ struct tui_term *tui_term_new(const struct tui_term_options *options, struct err
     struct tui_term *term = mem_alloc(1, sizeof *term);
     term->headless = options->headless;
     term->no_mouse = options->no_mouse;
+    term->titles = !options->no_title && !options->headless;
     term->log_path = mem_strdup(options->log_path);
     term->saved_stderr = -1;
     term->input = -1;
@@ -208,6 +257,7 @@ void tui_term_free(struct tui_term *term) {
     tui_canvas_free(term->shown);
     tui_decoder_free(term->decoder);
     free(term->log_path);
+    buf_free(&term->title);
     free(term);
 }
 
@@ -359,6 +409,8 @@ void tui_term_release(struct tui_term *term) {
     if (term->headless || term->released)
         return;
     send_reports(term, false);
+    if (term->title.len)
+        send(term, TITLE_BACK);
     curs_set(1);
     def_prog_mode();
     endwin();
@@ -374,6 +426,10 @@ void tui_term_reclaim(struct tui_term *term) {
     term->released = false;
     term->redraw = true;
     send_reports(term, true);
+    if (term->title.len) {
+        send(term, TITLE_KEEP);
+        send_title(term);
+    }
     refresh();
     tui_term_resize(term);
 }

@@ -8,7 +8,7 @@
 struct tui_term_options {
     bool headless;  /* no terminal: a canvas of rows x cols for tests and scripts */
     int rows, cols; /* headless only */
-    bool no_mouse;
+    bool no_mouse, no_title;
     bool ascii;           /* headless only; else by the environment */
     const char *log_path; /* where stderr goes while the screen is up; NULL: /dev/null */
 };
@@ -25,6 +25,11 @@ void tui_term_free(struct tui_term *term);
 struct tui_canvas *tui_term_canvas(struct tui_term *term);
 /* Sends what changed since the last frame. */
 void tui_term_show(struct tui_term *term);
+/* Names the terminal's window or tab, where the terminal takes names; what is unsafe in the text is
+ * made visible. The name it had comes back when the terminal is released. */
+void tui_term_title(struct tui_term *term, const char *title);
+/* Rings the terminal's bell. */
+void tui_term_bell(struct tui_term *term);
 /* Reads the terminal's size; true when it changed: then everything is drawn anew. Call on SIGWINCH
  * and SIGCONT. */
 bool tui_term_resize(struct tui_term *term);

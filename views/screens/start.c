@@ -54,15 +54,10 @@ static void start_draw(struct views *views, struct tui_area area) {
         tui_say(tui_ink(inside, TUI_DIM), 1, 2,
                 "nothing here yet: start hone with a folder that "
                 "has kernel.py and reference.py");
-    struct tui_rect line = {0, 2, 1, area.cols - 4};
     struct tui_area status = tui_area_part(area, (struct tui_rect){area.rows - 2, 0, 1, area.cols});
-    if (views->message[0])
-        tui_put_short(tui_ink(status, views->message_bad ? TUI_BAD : TUI_STRONG), 0, line,
-                      str_of(views->message));
-    else
-        tui_say(tui_ink(status, TUI_DIM), 0, 2,
-                "your own: hone FOLDER (with kernel.py and "
-                "reference.py), or hone kernel.py --reference FILE");
+    tui_say(tui_ink(status, TUI_DIM), 0, 2,
+            "your own: hone FOLDER (with kernel.py and "
+            "reference.py), or hone kernel.py --reference FILE");
     chrome_keys(views, bottom);
 }
 
@@ -78,9 +73,8 @@ static void start_enter(struct views *views, struct views_request *request) {
 }
 
 static void do_sessions(struct views *views, struct str args, struct views_request *request) {
-    (void)views;
     (void)args;
-    request->wish = VIEWS_LEAVE;
+    views_leave(views, VIEWS_LEAVE, request);
 }
 
 static struct tui_list *start_list(struct views *views) {

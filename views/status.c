@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What goes on and what waits for the person: a word for titles, the status line, messages, which
+ * never hide either, and what is left behind by who quits now. */
+#include "views/inner.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const char *spinner(const struct tui_area area, int64_t now_ms) {
+    static const char *const ascii[] = {"|", "/", "-", "\\"};
+    return area.canvas->ascii ? ascii[now_ms / 100 % 4] : spinner_at(now_ms);
+}
+
+/* ---- in a word ------------------------------------------------------------------------------ */
+
+/* Whether a question to a model waits for an answer of the person's, or to be sent. */
+static bool asks_person(const struct tune_state *state) {
+    return tune_can(state, TUNE_ACT_ANSWER) || tune_can(state, TUNE_ACT_SEND);
+}
+
+static bool is_running(const struct tune_state *state) {
+    return state->steps[state->step].is == TUNE_IS_RUNNING;
+}
+
+static enum tui_role put_word(struct buf *out, const char *word, enum tui_role role) {
+    buf_puts(out, word);
+    return role;
+}
+
+/* While nothing waits. */
+static enum tui_role loop_word(const struct tune_state *state, struct buf *out) {
+    bool environment = state->stopped_by_environment;
+    if (state->running)
+        return put_word(out, "running", TUI_ACTIVE);
+    if (is_running(state))
+        return put_word(out, "pausing", TUI_WARN);
+    if (state->wait == TUNE_WAIT_STOPPED)
+        return put_word(out, environment ? "stopped" : "ended", TUI_STRONG);
+    return state->round ? put_word(out, "paused", TUI_WARN) : put_word(out, "not started", TUI_DIM);
+}
+
+enum tui_role status_word(const struct tune_state *state, struct buf *out) {
+    const struct tune_waiting *service = tune_state_waits(state);
+    if (state->read_only)
+        return put_word(out, "read-only", TUI_DIM);
+    if (state->wait == TUNE_WAIT_GATE) {
+        buf_printf(out, "waits for you: %s", tune_step_word(state->wait_step));
+        return TUI_WAITING;
+    }
+    if (asks_person(state))
+        return put_word(out, "waits for you: question", TUI_WAITING);
+    if (state->trouble)
+        return put_word(out, "halted", TUI_BAD);
+    if (service) {
+        buf_printf(out, "waits for %.40s", service->model ? service->model : "a model");
+        return TUI_WARN;
+    }
+    return loop_word(state, out);
+}
+
+bool views_title(const struct views *views, struct buf *out) {
+    buf_puts(out, "hone");
+    if (!views->state)
+        return false;
+    buf_printf(out, ": %s, ", views->state->task ? views->state->task : "-");
+    return status_word(views->state, out) == TUI_WAITING;
+}
+
+/* ---- the status line ------------------------------------------------------------------------ */
+
+/* What is going on, in one sentence: the step that runs, or what waits for the person. */
+static int running_text(struct views *views, struct tui_area area) {
+    const struct tune_state *state = views->state;
+    const struct tune_step_view *step = &state->steps[state->step];
+    int col = tui_say(tui_ink(area, TUI_ACTIVE), 0, 1, "%s %s", spinner(area, views->now_ms),
+                      tune_step_word(state->step));
+    col = tui_say(area, 0, col + 2, "%s",
+                  show_elapsed(step->started_ms ? views->now_ms - step->started_ms : 0).text);
+    struct buf waits = {0};
+    const struct tune_waiting *service = tune_state_waits(state);
+    if (service)
+        tune_waiting_print(service, views->now_ms, &waits);
+    if (service || place_waits(views, &waits)) {
+        col = tui_put_short(tui_ink(area, TUI_WAITING), 0,
+                            (struct tui_rect){0, col + 2, 1, area.cols - col - 3}, buf_str(&waits));
+        buf_free(&waits);
+        return col;
+    }
+    struct buf asks = {0};
+    if (calls_doing(views, &asks))
+        col =
+            tui_put_short(tune_can(state, TUNE_ACT_ANSWER) || tune_can(state, TUNE_ACT_SEND)
+                              ? tui_ink(area, TUI_WAITING)
+                              : area,
+                          0, (struct tui_rect){0, col + 2, 1, area.cols - col - 3}, buf_str(&asks));
+    buf_free(&asks);
+    if (step->doing)
+        col = tui_say(area, 0, col + 2, "%s", step->doing);
+    if (isfinite(step->total) && step->total > 0 && isfinite(step->done)) {
+        struct tui_rect bar = {0, col + 2, 1, MIN_OF(20, area.cols - col - 12)};
+        if (bar.cols > 4) {
+            tui_fill(tui_ink(area, TUI_BAR_OTHER), bar, "░");
+            tui_chart_bar(tui_area_part(area, bar), step->done / step->total, TUI_BAR);
+            col = tui_say(area, 0, col + 3 + bar.cols, "%.0f/%.0f%s", step->done, step->total,
+                          lanes_any(views) ? " lanes" : "");
+        }
+    }
+    return col;
+}
+
+/* Whether how the place is comes before what the loop says. At a gate it does not: the head has
+ * it. */
+static bool place_matters(const struct views *views) {
+    const struct tune_state *state = views->state;
+    const struct target_status *status = place_in_trouble(views) ? state->place->status : NULL;
+    if (!status || !status->text[0])
+        return false;
+    bool connects = status->state == TARGET_CONNECTING && !status->retry_ms;
+    return state->wait != TUNE_WAIT_GATE &&
+           (!connects || state->steps[state->step].is == TUNE_IS_RUNNING);
+}
+
+/* What waits at a gate as it is now: a person may have changed it since the step ended. */
+static void gate_print(const struct tune_state *state, struct buf *out) {
+    enum tune_step step = state->wait_step;
+    const struct tune_plan *plan = tune_lane_plan(state, state->lane);
+    const struct tune_attempt *attempt = tune_attempt_in(state, state->lane);
+    const char *summary = state->steps[step].summary;
+    if (!summary || !*summary) {
+        buf_puts(out, state->wait_text ? state->wait_text : "waits for you");
+        return;
+    }
+    buf_printf(out, "%s: ", tune_step_word(step));
+    if (state->several) {
+        buf_printf(out, "%s; %d of %d lanes open", summary, tune_lanes_open(state),
+                   lanes_count(state));
+        return;
+    }
+    if (step == TUNE_STEP_PLAN && plan && plan->title)
+        buf_puts(out, plan->title);
+    else if (step == TUNE_STEP_DECIDE && attempt && attempt->reason && attempt->id > 0 &&
+             !strcmp(attempt->reason, "overruled by you"))
+        buf_printf(out, "%s, overruled by you; the loop said %s", tune_status_word(attempt->status),
+                   summary);
+    else
+        buf_puts(out, summary);
+    if (step == TUNE_STEP_VERIFY && state->roles &&
+        tune_role_next(state, state->lane) == TUNE_ROLE_FIXER)
+        buf_puts(out, "; a asks for a repair");
+}
+
+struct status_look {
+    const char *glyph;
+    enum tui_role role;
+};
+
+/* What the loop waits for, and what more can be done about it. */
+static void waiting_text(struct views *views, struct tui_area area, struct status_look look) {
+    const struct tune_state *state = views->state;
+    struct tui_area ink = tui_ink(area, look.role);
+    struct buf text = {0};
+    tui_say(ink, 0, 1, "%s", look.glyph);
+    if (state->wait == TUNE_WAIT_GATE)
+        gate_print(state, &text);
+    else
+        buf_puts(&text, state->wait_text ? state->wait_text : "waits for you");
+    bool starts = state->wait != TUNE_WAIT_GATE && tune_can(state, TUNE_ACT_START) &&
+                  !(text.at && strstr(text.at, "start "));
+    bool sums = summary_is_due(state) && views->view != VIEW_SUMMARY;
+    const char *more = starts && sums ? "; s starts, b summary"
+                       : starts       ? "; s starts"
+                       : sums         ? "; b summary"
+                                      : "";
+    struct tui_rect line = {0, 3, 1, area.cols - 4 - (int)strlen(more)};
+    int end = tui_put_short(ink, 0, line, buf_str(&text));
+    tui_say(tui_ink(area, TUI_DIM), 0, end, "%s", more);
+    buf_free(&text);
+}
+
+void chrome_status(struct views *views, struct tui_area area) {
+    const struct tune_state *state = views->state;
+    static const struct status_look looks[TUNE_WAITS] = {
+        [TUNE_WAIT_NOTHING] = {"", TUI_PLAIN},   [TUNE_WAIT_GATE] = {"◆", TUI_WAITING},
+        [TUNE_WAIT_PAUSED] = {"■", TUI_WARN},    [TUNE_WAIT_REJECTED] = {"■", TUI_WARN},
+        [TUNE_WAIT_STOPPED] = {"■", TUI_STRONG},
+    };
+    struct tui_rect line = {0, 1, 1, area.cols - 2};
+    if (state->trouble)
+        tui_put_short(tui_ink(area, TUI_BAD), 0, line, str_of(state->trouble));
+    else if (place_matters(views))
+        tui_put_short(tui_ink(area, place_role(views)), 0, line,
+                      str_of(state->place->status->text));
+    else if (state->wait == TUNE_WAIT_NOTHING && is_running(state))
+        running_text(views, area);
+    else if (state->read_only)
+        tui_say(tui_ink(area, TUI_WARN), 0, 1, "read-only: the session is open in %s",
+                state->held_by ? state->held_by : "another process");
+    else if (state->wait_text || looks[state->wait].glyph[0])
+        waiting_text(views, area, looks[state->wait]);
+    else if (!state->running)
+        tui_say(tui_ink(area, TUI_WAITING), 0, 1, "◆ press s to start");
+}
+
+/* ---- messages ------------------------------------------------------------------------------- */
+
+#define MESSAGE_ROWS 5
+
+/* Whether the status line has what a person must see before the next key. */
+static bool status_matters(const struct views *views) {
+    const struct tune_state *state = views->state;
+    return state && (state->wait == TUNE_WAIT_GATE || state->trouble || asks_person(state));
+}
+
+void status_message(struct views *views, struct tui_area area) {
+    if (!views->message[0])
+        return;
+    struct str text = str_of(views->message);
+    int rows =
+        tui_put_wrapped(tui_area_part(area, (struct tui_rect){0, 1, 0, area.cols - 2}), 0, text);
+    int end = area.rows - 1 - status_matters(views);
+    rows = MIN_OF(rows, MESSAGE_ROWS);
+    struct tui_area box = tui_area_part(area, (struct tui_rect){end - rows, 0, rows, area.cols});
+    if (rows > 1 || status_matters(views))
+        box = tui_paper(box, TUI_PAPER_BAR);
+    tui_clear(box);
+    box = tui_ink(box, views->message_bad ? TUI_BAD : TUI_STRONG);
+    tui_put_wrapped(tui_area_part(box, (struct tui_rect){0, 1, rows, area.cols - 2}), 0, text);
+}
+
+/* ---- leaving -------------------------------------------------------------------------------- */
+
+/* What runs is given up, wherever it is evaluated; on a host it goes on there. */
+static void running_print(const struct views *views, struct buf *out) {
+    const struct tune_state *state = views->state;
+    int calls = calls_running(state);
+    buf_printf(out, "%s runs. ", tune_step_word(state->step));
+    if (calls)
+        buf_printf(
+            out,
+            "%d question%s to models %s given up, and what was sent is paid for. It is asked "
+            "again when you come back and start. ",
+            calls, calls == 1 ? "" : "s", calls == 1 ? "is" : "are");
+    else if (place_is_remote(views) && state->step >= TUNE_STEP_VERIFY)
+        buf_printf(out,
+                   "What was handed to %s goes on there, and its events are picked up when you "
+                   "come back. ",
+                   state->place->info->name);
+    else
+        buf_puts(out, "It is given up, and begins again when you come back and start. ");
+}
+
+bool status_unfinished(const struct views *views, struct buf *out) {
+    const struct tune_state *state = views->state;
+    if (!state || state->read_only)
+        return false;
+    if (state->wait == TUNE_WAIT_GATE) {
+        struct buf gate = {0};
+        gate_print(state, &gate);
+        buf_printf(out, "This waits for you: %s. It waits here when you come back. ", gate.at);
+        buf_free(&gate);
+    } else if (asks_person(state)) {
+        buf_puts(out, "A question waits for you. It is asked again when you come back. ");
+    } else if (is_running(state)) {
+        running_print(views, out);
+    } else if (state->running) {
+        buf_puts(out, "The loop runs. It stands still until you come back and start. ");
+    }
+    return out->len > 0;
+}
