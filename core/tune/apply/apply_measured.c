@@ -62,6 +62,25 @@ static void bounds_set(struct tune_state *state, struct tune_attempt *attempt,
     }
 }
 
+/* How fast it is against the seed kernel and against its parent. What computes something else is
+ * not faster than anything. */
+static void speedups_set(const struct tune_state *state, struct tune_attempt *attempt) {
+    const struct tune_attempt *seed = &state->attempts.at[0];
+    const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
+    attempt->speedup = attempt->vs_parent = NAN;
+    if (attempt->verdict.correct == TUNE_ANSWER_NO)
+        return;
+    attempt->speedup = seed->latency_us / attempt->latency_us;
+    attempt->vs_parent = parent ? parent->latency_us / attempt->latency_us : (double)NAN;
+    /* Interleaved samples compare what two evaluations, hours apart, cannot. */
+    if (attempt->modelled || !parent || !attempt->parent_samples.len || !attempt->samples.len)
+        return;
+    attempt->vs_parent = median_of(attempt->parent_samples.at, attempt->parent_samples.len) /
+                         median_of(attempt->samples.at, attempt->samples.len);
+    if (!isnan(parent->speedup)) /* a parent that is wrong has none */
+        attempt->speedup = parent->speedup * attempt->vs_parent;
+}
+
 void tune_measured_apply(struct tune_state *state, const struct tune_event *event,
                          int64_t wall_ms) {
     (void)wall_ms;
@@ -79,16 +98,7 @@ void tune_measured_apply(struct tune_state *state, const struct tune_event *even
         state->nki = tune_keep(state, event->measured.nki);
     PROFILE_SET(state, attempt, &event->measured);
     attempt->floor_modelled = attempt->profile_modelled = false;
-    const struct tune_attempt *seed = &state->attempts.at[0];
-    const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
-    attempt->speedup = seed->latency_us / attempt->latency_us;
-    attempt->vs_parent = parent ? parent->latency_us / attempt->latency_us : (double)NAN;
-    /* Interleaved samples compare what two evaluations, hours apart, cannot. */
-    if (attempt->modelled || !parent || !attempt->parent_samples.len || !attempt->samples.len)
-        return;
-    attempt->vs_parent = median_of(attempt->parent_samples.at, attempt->parent_samples.len) /
-                         median_of(attempt->samples.at, attempt->samples.len);
-    attempt->speedup = parent->speedup * attempt->vs_parent;
+    speedups_set(state, attempt);
 }
 
 /* What the device model says of a kernel that was measured: it fills what the host left open. */
@@ -134,6 +144,8 @@ void tune_verdict_apply(struct tune_state *state, const struct tune_event *event
             *all[i].answer = all[i].said;
             *all[i].why = tune_keep(state, all[i].said_why);
         }
+    if (said->correct < TUNE_ANSWERS && !isnan(attempt->latency_us))
+        speedups_set(state, attempt);
     if (isnan(said->ratio))
         return;
     attempt->interval.ratio = event->verdict.ratio;
