@@ -11,8 +11,11 @@ struct store {
     char *folder;
     sqlite3 *db;
     sqlite3_stmt *append;
-    int lock; /* descriptor of the lock file; -1 when read-only */
-    int log;  /* descriptor of hone.log; -1 */
+    int lock;           /* descriptor of the lock file; -1 when read-only */
+    int log;            /* descriptor of hone.log; -1 */
+    int64_t rows_bytes; /* of experiments.jsonl that are true; -1: it has to be made anew */
+    int rows_anew;      /* descriptor of the file beside that will take its place; -1 */
+    int64_t anew_bytes; /* in that one */
     bool read_only;
     char *holder;
 };

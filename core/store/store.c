@@ -67,9 +67,10 @@ static bool version_check(struct store *store, bool *is_new, struct err *err) {
 
 /* What hone keeps in a session's folder. */
 static bool is_ours(const char *name) {
-    static const char *const names[] = {
-        "experiments.jsonl", "checkpoints", "optimization_memory", "artifacts", "run",
-        "hone.log",          "lock"};
+    static const char *const names[] = {"experiments.jsonl", "experiments.jsonl.new",
+                                        "checkpoints",       "optimization_memory",
+                                        "artifacts",         "run",
+                                        "hone.log",          "lock"};
     for (size_t i = 0; i < COUNT_OF(names); i++)
         if (!strcmp(names[i], name))
             return true;
@@ -144,7 +145,8 @@ struct store *store_open(const char *folder, bool look_only, struct err *err) {
     signal(SIGXFSZ, SIG_IGN);
     struct store *store = mem_alloc(1, sizeof *store);
     store->folder = mem_strdup(folder);
-    store->lock = store->log = -1;
+    store->lock = store->log = store->rows_anew = -1;
+    store->rows_bytes = -1;
     store->read_only = look_only;
     if (!look_only) {
         if (!file_make_private(folder, err))
@@ -157,8 +159,10 @@ struct store *store_open(const char *folder, bool look_only, struct err *err) {
         tighten(folder);
     if (!db_open(store, err))
         goto failed;
-    if (!store->read_only)
+    if (!store->read_only) {
         log_open(store);
+        store->rows_bytes = store_number(store, "SELECT bytes FROM derived_rows", -1);
+    }
     return store;
 failed:
     store_close(store);
@@ -172,6 +176,8 @@ void store_close(struct store *store) {
     sqlite3_close_v2(store->db);
     if (store->log >= 0)
         close(store->log);
+    if (store->rows_anew >= 0)
+        close(store->rows_anew);
     if (store->lock >= 0)
         close(store->lock);
     free(store->holder);

@@ -64,10 +64,25 @@ struct store_cell {
 bool store_attempt_begin(struct store *store, int attempt, struct err *err) CC_MUST_USE;
 bool store_table_row(struct store *store, const char *table, const struct store_cell *cells,
                      size_t count, struct err *err) CC_MUST_USE;
-/* `seq`: the event up to which the derived tables are now true. */
+/* `seq`: the event up to which the derived tables, and experiments.jsonl as it is now, are true. */
 bool store_attempt_end(struct store *store, int64_t seq, struct err *err) CC_MUST_USE;
 /* The event up to which the derived tables are true; 0 when they are empty. */
 int64_t store_derived_seq(struct store *store);
+
+/* experiments.jsonl, a row an attempt, grows at its end. A row is written before the tables that go
+ * with it are committed, and how long the file truly is, is committed with them: what a kill leaves
+ * behind that is cut off, and written again from the log. */
+/* Cuts the file to what was committed. False: it is shorter, or nobody knows how long it should be,
+ * and all of it has to be made anew. */
+bool store_rows_mend(struct store *store) CC_MUST_USE;
+/* Whole lines at its end. False and *err when they cannot be written, or it was changed from
+ * outside (then store_rows_mend is false, too). */
+bool store_rows_add(struct store *store, struct str lines, struct err *err) CC_MUST_USE;
+/* Writes all of it anew beside the old one: begin, any number of adds, end, which replaces it and
+ * commits that. The tables are true already by then. A process that dies in between leaves the old
+ * one, and store_rows_mend is false. */
+bool store_rows_begin(struct store *store, struct err *err) CC_MUST_USE;
+bool store_rows_end(struct store *store, struct err *err) CC_MUST_USE;
 
 /* Runs one SELECT and calls `row` for each row with its values as text (NULL for null). Anything
  * that would write is refused. Usage error for SQL that does not parse. */

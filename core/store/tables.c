@@ -29,7 +29,9 @@ bool store_schema_make(struct store *store, struct err *err) {
         "PRAGMA application_id=%d; PRAGMA user_version=%d;"
         "CREATE TABLE IF NOT EXISTS events(seq INTEGER PRIMARY KEY AUTOINCREMENT,"
         " wall_ms INTEGER NOT NULL, type TEXT NOT NULL, payload TEXT NOT NULL);"
-        "CREATE TABLE IF NOT EXISTS derived(id INTEGER PRIMARY KEY CHECK (id = 0), seq INTEGER);",
+        "CREATE TABLE IF NOT EXISTS derived(id INTEGER PRIMARY KEY CHECK (id = 0), seq INTEGER);"
+        "CREATE TABLE IF NOT EXISTS derived_rows(id INTEGER PRIMARY KEY CHECK (id = 0),"
+        " bytes INTEGER);",
         STORE_APPLICATION_ID, STORE_VERSION);
     for (size_t i = 0; i < COUNT_OF(tables); i++)
         buf_printf(&sql,
@@ -94,7 +96,10 @@ bool store_table_row(struct store *store, const char *table, const struct store_
 
 bool store_attempt_end(struct store *store, int64_t seq, struct err *err) {
     struct buf sql = {0};
-    buf_printf(&sql, "INSERT OR REPLACE INTO derived VALUES (0, %lld); COMMIT;", (long long)seq);
+    buf_printf(&sql,
+               "INSERT OR REPLACE INTO derived VALUES (0, %lld);"
+               "INSERT OR REPLACE INTO derived_rows VALUES (0, %lld); COMMIT;",
+               (long long)seq, (long long)store->rows_bytes);
     bool ok = store_exec(store, sql.at, "cannot store an attempt", err);
     if (!ok && !sqlite3_get_autocommit(store->db))
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);

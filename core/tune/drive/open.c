@@ -117,8 +117,8 @@ static bool session_continue(struct tune_session *session, const struct tune_opt
                       "%s has changed since this session began; the session goes on with the "
                       "kernel it knows. --fresh begins with the new one.",
                       task->kernel_path);
-    if (ok && store_derived_seq(session->store) < state->own->decided_seq)
-        tune_export(session, -1);
+    if (ok)
+        tune_export_mend(session);
     return ok;
 }
 

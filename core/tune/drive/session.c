@@ -15,14 +15,6 @@ static bool changes_memory(enum tune_action_kind kind) {
            (kind >= TUNE_ACT_APPROVE_MEMORY && kind <= TUNE_ACT_DELETE_MEMORY);
 }
 
-/* Writes again what is derived from attempts whose status the action changed. */
-static void changed_export(struct tune_session *session, const enum tune_status *before,
-                           size_t count) {
-    for (size_t i = 0; i < count && i < session->state->attempts.len; i++)
-        if (session->state->attempts.at[i].status != before[i])
-            tune_export(session, (int)i);
-}
-
 static bool act_store(struct tune_session *session, const struct tune_action *action,
                       struct err *err) {
     const struct tune_state *state = session->state;
@@ -33,7 +25,7 @@ static bool act_store(struct tune_session *session, const struct tune_action *ac
     struct tune_event event = tune_act_event(action);
     bool ok = tune_emit(session, &event);
     if (ok)
-        changed_export(session, before, count);
+        tune_export_changed(session, before, count);
     if (ok && remembered && changes_memory(action->kind))
         tune_export_memory(session);
     if (!ok)

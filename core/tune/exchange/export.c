@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is made from the state for others to read: the query tables, experiments.jsonl and
  * the checkpoints (fields as other NKI agents write them, ours added). The event log does not
- * depend on any of it. The optimisation memory is in remember.c. */
+ * depend on any of it. A row is in experiments.jsonl when the table of attempts says that this one
+ * is decided: both are committed at once. The optimisation memory is in remember.c. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "tune/session/inner.h"
@@ -86,13 +88,14 @@ static bool rows_profile(struct store *store, const struct tune_attempt *attempt
     return true;
 }
 
+/* `seq`: up to which all attempts are true with this one. */
 static bool tables_write(struct tune_session *session, const struct tune_attempt *attempt,
-                         struct err *err) {
+                         int64_t seq, struct err *err) {
     struct store *store = session->store;
     return store_attempt_begin(store, attempt->id, err) && row_attempt(store, attempt, err) &&
            rows_samples(store, attempt, false, err) && rows_samples(store, attempt, true, err) &&
            rows_seeds(store, attempt, err) && rows_profile(store, attempt, err) &&
-           store_attempt_end(store, session->state->seq, err);
+           store_attempt_end(store, seq, err);
 }
 
 /* -------------------------------------------------------------------------- experiments.jsonl */
@@ -150,12 +153,22 @@ void tune_experiments_print(const struct tune_state *state, struct buf *out) {
             experiment_print(state, &state->attempts.at[i], out);
 }
 
-static bool experiments_write(struct tune_session *session, struct err *err) {
-    struct buf out = {0};
-    tune_experiments_print(session->state, &out);
-    bool ok = store_file_write(session->store, "experiments.jsonl", buf_str(&out), err);
-    buf_free(&out);
+static bool row_write(struct tune_session *session, const struct tune_attempt *attempt,
+                      struct err *err) {
+    struct buf line = {0};
+    if (attempt->status != TUNE_STATUS_OPEN)
+        experiment_print(session->state, attempt, &line);
+    bool ok = !line.len || store_rows_add(session->store, buf_str(&line), err);
+    buf_free(&line);
     return ok;
+}
+
+static bool rows_write_anew(struct tune_session *session, struct err *err) {
+    const struct tune_state *state = session->state;
+    bool ok = store_rows_begin(session->store, err);
+    for (size_t i = 0; ok && i < state->attempts.len; i++)
+        ok = row_write(session, &state->attempts.at[i], err);
+    return ok && store_rows_end(session->store, err);
 }
 
 /* A checkpoint that went missing (a full disk, a person tidying up) is written again. */
@@ -170,14 +183,131 @@ static bool checkpoint_write(struct tune_session *session, const struct tune_att
     return ok;
 }
 
-void tune_export(struct tune_session *session, int attempt) {
+/* ------------------------------------------------------------------------------- what is written
+ */
+
+static bool note_status(void *data, size_t count, const char *const *names,
+                        const char *const *values) {
+    (void)count, (void)names;
+    bool *decided = data;
+    *decided = values[0] && strcmp(values[0], tune_status_word(TUNE_STATUS_OPEN)) != 0;
+    return true;
+}
+
+static bool has_row(struct tune_session *session, int attempt) {
+    char sql[80];
+    bool decided = false;
     struct err err = {0};
-    bool ok = true;
-    for (size_t i = 0; ok && i < session->state->attempts.len; i++)
-        if (attempt < 0 || (int)i == attempt)
-            ok = tables_write(session, &session->state->attempts.at[i], &err) &&
-                 checkpoint_write(session, &session->state->attempts.at[i], &err);
-    ok = ok && experiments_write(session, &err);
+    snprintf(sql, sizeof sql, "SELECT status FROM attempts WHERE attempt = %d", attempt);
+    return store_query(session->store, sql, note_status, &decided, &err) && decided;
+}
+
+/* Several attempts, by number. */
+struct chosen {
+    bool *is;
+    size_t count;
+};
+
+/* Whether their rows are new ones, which can go to the end of the file. */
+static bool can_add(struct tune_session *session, const struct chosen *chosen) {
+    bool can = store_rows_mend(session->store);
+    for (size_t i = 0; can && i < chosen->count; i++)
+        can = !chosen->is[i] || !has_row(session, (int)i);
+    return can;
+}
+
+static void export_chosen(struct tune_session *session, const struct chosen *chosen) {
+    const struct tune_state *state = session->state;
+    struct err err = {0};
+    bool adds = can_add(session, chosen), ok = true;
+    int64_t before = store_derived_seq(session->store);
+    size_t last = chosen->count;
+    while (last && !chosen->is[last - 1])
+        last--;
+    for (size_t i = 0; ok && i < last; i++)
+        if (chosen->is[i])
+            ok = (!adds || row_write(session, &state->attempts.at[i], &err)) &&
+                 tables_write(session, &state->attempts.at[i], i + 1 < last ? before : state->seq,
+                              &err) &&
+                 checkpoint_write(session, &state->attempts.at[i], &err);
+    ok = ok && (adds || rows_write_anew(session, &err));
     if (!ok)
         store_log(session->store, "warning", err.text);
+}
+
+void tune_export(struct tune_session *session, int attempt) {
+    size_t count = (size_t)attempt + 1;
+    struct chosen chosen = {mem_alloc(count, sizeof *chosen.is), count};
+    chosen.is[attempt] = true;
+    export_chosen(session, &chosen);
+    free(chosen.is);
+}
+
+void tune_export_changed(struct tune_session *session, const enum tune_status *before,
+                         size_t count) {
+    const struct tune_state *state = session->state;
+    struct chosen chosen = {mem_alloc(count + 1, sizeof *chosen.is), count};
+    bool any = false;
+    for (size_t i = 0; i < count && i < state->attempts.len; i++) {
+        chosen.is[i] = state->attempts.at[i].status != before[i];
+        any = any || chosen.is[i];
+    }
+    if (any)
+        export_chosen(session, &chosen);
+    free(chosen.is);
+}
+
+/* ---------------------------------------------------------------------------------- when it opens
+ */
+
+struct mending {
+    struct chosen chosen;
+    const struct tune_state *state;
+    struct arena *arena;
+};
+
+/* Decided after the tables were committed. */
+static bool mend_event(void *data, const struct store_event *event) {
+    struct mending *mending = data;
+    struct tune_event read;
+    if (!strcmp(event->type, "decided") &&
+        tune_event_read(mending->arena, event->type, event->payload, &read) &&
+        tune_state_attempt(mending->state, read.decided.attempt))
+        mending->chosen.is[read.decided.attempt] = true;
+    arena_reset(mending->arena);
+    return true;
+}
+
+/* Those whose status is the one in the table are left alone. */
+static bool mend_status(void *data, size_t count, const char *const *names,
+                        const char *const *values) {
+    (void)count, (void)names;
+    struct mending *mending = data;
+    long long id = -1;
+    bool known = values[0] && values[1] && str_to_int(str_of(values[0]), &id);
+    const struct tune_attempt *attempt =
+        known ? tune_state_attempt(mending->state, (int)MAX_OF(-1, MIN_OF(id, INT32_MAX))) : NULL;
+    if (attempt && !strcmp(values[1], tune_status_word(attempt->status)))
+        mending->chosen.is[attempt->id] = false;
+    return true;
+}
+
+void tune_export_mend(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    size_t count = state->attempts.len;
+    int64_t derived = store_derived_seq(session->store);
+    bool whole = store_rows_mend(session->store);
+    struct err err = {0};
+    if (whole && derived >= state->own->decided_seq)
+        return;
+    struct mending mending = {{mem_alloc(count + 1, sizeof(bool)), count}, state, arena_new()};
+    for (size_t i = 0; i < count; i++)
+        mending.chosen.is[i] = state->attempts.at[i].status != TUNE_STATUS_OPEN;
+    if (!store_query(session->store, "SELECT attempt, status FROM attempts", mend_status, &mending,
+                     &err) ||
+        !store_replay(session->store, derived, mend_event, &mending, &err))
+        store_log(session->store, "warning", err.text);
+    export_chosen(session, &mending.chosen);
+    arena_free(mending.arena);
+    free(mending.chosen.is);
 }

@@ -6,8 +6,12 @@
 #include "tune/exchange/exchange.h"
 #include "tune/session/inner.h"
 
-/* export.c: the derived tables and files; all of them when `attempt` is -1. */
+/* export.c: the derived tables and files of an attempt; of those whose status is another one than
+ * `before`; of all whom the log knows better when a session is opened. */
 void tune_export(struct tune_session *session, int attempt);
+void tune_export_changed(struct tune_session *session, const enum tune_status *before,
+                         size_t count);
+void tune_export_mend(struct tune_session *session);
 void tune_experiments_print(const struct tune_state *state, struct buf *out); /* JSON Lines */
 
 /* remember.c: the optimisation memory as a file, and what the loop does to it. */
