@@ -73,6 +73,15 @@ void tui_menu_open(struct tui_menu *menu, const struct tui_menu_row *rows, int c
     narrow(menu);
 }
 
+void tui_menu_rows(struct tui_menu *menu, const struct tui_menu_row *rows, int count) {
+    int cursor = menu->list.cursor, top = menu->list.top;
+    menu->rows = rows;
+    menu->count = count;
+    narrow(menu);
+    menu->list.top = top;
+    tui_list_go(&menu->list, cursor);
+}
+
 void tui_menu_free(struct tui_menu *menu) {
     tui_field_free(&menu->filter);
     vec_free(&menu->shown);

@@ -21,6 +21,8 @@ struct tui_menu {
     VEC(int) shown; /* indexes into rows */
 };
 void tui_menu_open(struct tui_menu *menu, const struct tui_menu_row *rows, int count);
+/* Other rows of the same list: what was typed and the cursor stay. */
+void tui_menu_rows(struct tui_menu *menu, const struct tui_menu_row *rows, int count);
 void tui_menu_free(struct tui_menu *menu);
 enum tui_answer tui_menu_event(struct tui_menu *menu, const struct tui_event *event);
 /* The value of the row under the cursor; -1 when none is shown. */

@@ -182,10 +182,17 @@ static void revert_beam_print(const struct tune_state *state, int id, struct buf
                id);
 }
 
+/* What cannot be is said before anything is asked. */
 static void ask_revert(struct views *views, int id) {
     const struct tune_attempt *attempt = tune_state_attempt(views->state, id);
+    const struct tune_action revert = {.kind = TUNE_ACT_REVERT, .attempt = id};
+    struct err err = {0};
     if (!attempt) {
         views_say(views, true, "there is no attempt %d; 7 shows them all", id);
+        return;
+    }
+    if (!tune_act_check(views->state, &revert, &err)) {
+        views_say(views, true, "%s", err.text);
         return;
     }
     struct buf text = {0};
@@ -219,9 +226,24 @@ void act_revert(struct views *views, struct str args, struct views_request *requ
     }
 }
 
+/* At a gate there is nothing to start: what the keys there do. */
+static bool says_gate(struct views *views) {
+    const struct tune_state *state = views->state;
+    if (state->wait != TUNE_WAIT_GATE || state->read_only)
+        return false;
+    bool asks = tune_can(state, TUNE_ACT_ANOTHER);
+    views_say(
+        views, false, "%s waits for you, not for a start: a approves it and the loop goes on%s%s",
+        tune_step_word(state->wait_step), tune_can(state, TUNE_ACT_REJECT) ? ", r rejects it" : "",
+        asks ? ", n asks for another one" : "");
+    return true;
+}
+
 void act_run(struct views *views, struct str args, struct views_request *request) {
     (void)args;
     (void)request;
+    if (says_gate(views))
+        return;
     bool pause = tune_can(views->state, TUNE_ACT_PAUSE) && !tune_can(views->state, TUNE_ACT_START);
     bool asks = calls_running(views->state) > 0 || tune_state_waits(views->state);
     if (views_act(views, &(struct tune_action){.kind = pause ? TUNE_ACT_PAUSE : TUNE_ACT_START}) &&
@@ -235,40 +257,61 @@ void act_run(struct views *views, struct str args, struct views_request *request
 
 #define GATE_QUESTIONS (TUNE_STEPS + 1) /* the row of the menu after those of the steps */
 
-static void next_gate(struct views *views, struct str text, struct views_request *request) {
-    long long step;
-    if (!str_to_int(text, &step) || step < 0 || step > GATE_QUESTIONS)
-        return;
-    enum tune_gate gate = views->state->steps[step < TUNE_STEPS ? step : 0].gate;
-    struct tune_action action = {
-        .kind = TUNE_ACT_SET_GATE, .step = (enum tune_step)step, .gate = (gate + 1) % TUNE_GATES};
-    if (step == GATE_QUESTIONS)
-        action = (struct tune_action){.kind = TUNE_ACT_HOLD};
-    views_act(views, &action);
-    int row = views->over.menu.list.cursor;
-    act_gates(views, STR(""), request);
-    views->over.menu.list.count = (int)views->over.menu.shown.len;
-    tui_list_go(&views->over.menu.list, row);
+/* The setting that all gates have; TUNE_GATES: they differ. */
+static enum tune_gate common_gate(const struct tune_state *state) {
+    for (int i = 1; i < TUNE_STEPS; i++)
+        if (state->steps[i].gate != state->steps[0].gate)
+            return TUNE_GATES;
+    return state->steps[0].gate;
 }
 
-void act_gates(struct views *views, struct str args, struct views_request *request) {
-    (void)args;
-    (void)request;
+static void list_gates(struct views *views) {
     static const char *const meaning[TUNE_GATES] = {"waits for you", "goes on by itself",
                                                     "goes on by itself when it came out well"};
+    enum tune_gate all = common_gate(views->state);
+    struct buf text = {0};
     views->over.rows.len = 0;
-    views_menu_row(views, TUNE_STEPS, "", "all steps", "set every gate to the next setting");
+    buf_printf(&text, "%-11s set every gate to the next setting",
+               all < TUNE_GATES ? tune_gate_word(all) : "mixed");
+    views_menu_row(views, TUNE_STEPS, "", "all steps", text.at);
     for (int i = 0; i < TUNE_STEPS; i++) {
         enum tune_gate gate = views->state->steps[i].gate;
-        struct buf text = {0};
+        buf_clear(&text);
         buf_printf(&text, "%-11s after it, the loop %s", tune_gate_word(gate), meaning[gate]);
         views_menu_row(views, i, "", tune_step_word((enum tune_step)i), text.at);
-        buf_free(&text);
     }
     bool holds = views->state->holds;
     views_menu_row(views, GATE_QUESTIONS, "", "questions",
                    holds ? "ask         before one goes to a model, it waits for you (screen 9)"
                          : "auto        they go to a model at once");
+    buf_free(&text);
+}
+
+/* The next setting of a gate, or of all; after "mixed" comes the first one. What was typed to find
+ * the row stays. */
+static void next_gate(struct views *views, struct str text, struct views_request *request) {
+    long long step;
+    (void)request;
+    if (!str_to_int(text, &step) || step < 0 || step > GATE_QUESTIONS)
+        return;
+    enum tune_gate gate =
+        step < TUNE_STEPS ? views->state->steps[step].gate : common_gate(views->state);
+    struct tune_action action = {.kind = TUNE_ACT_SET_GATE,
+                                 .step = (enum tune_step)step,
+                                 .gate = gate >= TUNE_GATES - 1 ? 0 : gate + 1};
+    if (step == GATE_QUESTIONS)
+        action = (struct tune_action){.kind = TUNE_ACT_HOLD};
+    views_act(views, &action);
+    list_gates(views);
+    tui_menu_rows(&views->over.menu, views->over.rows.at, (int)views->over.rows.len);
+    views->over.answer = next_gate;
+    views->over.is = OVERLAY_MENU;
+}
+
+void act_gates(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    list_gates(views);
     views_open_menu(views, "gates (Enter changes, Esc closes)", next_gate);
 }
 

@@ -148,7 +148,8 @@ static bool lane_can(const struct views *views) {
 }
 
 static bool can_run(const struct views *views) {
-    return tune_can(views->state, TUNE_ACT_START) || tune_can(views->state, TUNE_ACT_PAUSE);
+    return tune_can(views->state, TUNE_ACT_START) || tune_can(views->state, TUNE_ACT_PAUSE) ||
+           views->state->wait == TUNE_WAIT_GATE;
 }
 
 /* Of several lanes: how many are approved, and which one is rejected. */
@@ -165,8 +166,10 @@ static void reject_says(const struct views *views, struct buf *out) {
         buf_printf(out, " lane %d", lanes_here(views) + 1);
 }
 
+/* At a gate neither is what the loop waits for. */
 static void run_says(const struct views *views, struct buf *out) {
-    buf_puts(out, tune_can(views->state, TUNE_ACT_START) ? "start" : "pause");
+    if (views->state->wait != TUNE_WAIT_GATE)
+        buf_puts(out, tune_can(views->state, TUNE_ACT_START) ? "start" : "pause");
 }
 
 static void enter_says(const struct views *views, struct buf *out) {

@@ -120,6 +120,19 @@ static bool place_matters(const struct views *views) {
            (!connects || state->steps[state->step].is == TUNE_IS_RUNNING);
 }
 
+/* Why it stops although the gate of the step does not say "ask"; NULL: it does. */
+static const char *gate_reason(const struct tune_state *state) {
+    const struct tune_step_view *step = &state->steps[state->wait_step];
+    const struct tune_plan *plan = tune_lane_plan(state, state->lane);
+    if (step->gate == TUNE_GATE_ASK)
+        return NULL;
+    if (state->wait_step == TUNE_STEP_PLAN && plan && plan->revised)
+        return "the gate is not ask, but you asked for this plan";
+    if (step->gate == TUNE_GATE_AUTO_GREEN && step->is != TUNE_IS_OK)
+        return "auto-green waits when it did not come out well";
+    return "the gate opens from the next one on; a goes on now";
+}
+
 /* What waits at a gate as it is now: a person may have changed it since the step ended. */
 static void gate_print(const struct tune_state *state, struct buf *out) {
     enum tune_step step = state->wait_step;
@@ -160,10 +173,15 @@ static void waiting_text(struct views *views, struct tui_area area, struct statu
     struct tui_area ink = tui_ink(area, look.role);
     struct buf text = {0};
     tui_say(ink, 0, 1, "%s", look.glyph);
-    if (state->wait == TUNE_WAIT_GATE)
+    const char *reason = NULL;
+    if (state->wait == TUNE_WAIT_GATE) {
         gate_print(state, &text);
-    else
+        reason = gate_reason(state);
+    } else {
         buf_puts(&text, state->wait_text ? state->wait_text : "waits for you");
+    }
+    if (reason)
+        buf_printf(&text, " (%s)", reason);
     bool starts = state->wait != TUNE_WAIT_GATE && tune_can(state, TUNE_ACT_START) &&
                   !(text.at && strstr(text.at, "start "));
     bool sums = summary_is_due(state) && views->view != VIEW_SUMMARY;

@@ -34,7 +34,8 @@ static void values_print(struct buf *out, const struct rewrite_constant *constan
 
 static struct rewrite_constants *constants_of(const struct views *views) {
     const struct tune_attempt *from = views_incumbent(views);
-    return rewrite_constants_find(str_of(from ? from->source : ""), views->state->function);
+    const char *source = from && from->source ? from->source : views->state->kernel_source;
+    return rewrite_constants_find(str_of(source ? source : ""), views->state->function);
 }
 
 /* The line with values to change before it is sent off. */
@@ -71,7 +72,10 @@ static void list_constants(struct views *views) {
         buf_free(&tried);
     }
     if (constants->all.len)
-        views_open_menu(views, "constants of the kernel, by line (Enter: values to try)",
+        views_open_menu(views,
+                        tune_can(state, TUNE_ACT_SWEEP)
+                            ? "constants of the kernel, by line (Enter: values to try)"
+                            : "constants of the kernel, by line (s measures it first)",
                         sweep_chosen);
     else
         views_say(views, true, "the kernel has no named constant that can be changed in one place");

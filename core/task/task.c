@@ -3,6 +3,7 @@
  * from the configuration folder or from the binary, in that order. Nothing is run here. */
 #include "task/task.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 
 #define MAX_KERNEL_BYTES ((size_t)16 << 20)
@@ -122,13 +123,47 @@ static struct task *open_file(const char *path, const char *reference, struct er
     return task;
 }
 
+/* The first Python file of the folder by name that may be a kernel; new string, NULL: none. */
+static char *kernel_in(const char *path) {
+    DIR *dir = opendir(path);
+    char *found = NULL;
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        bool fits = str_ends(str_of(entry->d_name), ".py") && entry->d_name[0] != '.' &&
+                    strcmp(entry->d_name, "reference.py") != 0;
+        if (!fits || (found && strcmp(found, entry->d_name) < 0))
+            continue;
+        free(found);
+        found = mem_strdup(entry->d_name);
+    }
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
+/* How a task begins in a folder that is none yet. */
+static void not_begun(const char *path, struct err *err) {
+    char *found = kernel_in(path);
+    if (found)
+        err_set(err, ERR_USAGE,
+                "%s is no task yet: it has no kernel.py. If %s is the kernel, name the file and "
+                "--reference FILE; or call it kernel.py and put reference.py beside it",
+                path, found);
+    else
+        err_set(err, ERR_USAGE,
+                "%s is no task yet: it has no kernel.py. Put your kernel there under that name, "
+                "and reference.py beside it, which makes the inputs and says what is right. The "
+                "seeds (seeds/silu) are examples of both",
+                path);
+    free(found);
+}
+
 static struct task *open_folder(const char *path, const char *reference, struct err *err) {
     char *kernel = path_join(path, "kernel.py");
     struct task *task = NULL;
     if (file_exists(kernel))
         task = open_file(kernel, reference, err);
     else
-        err_set(err, ERR_USAGE, "%s is no task: it has no kernel.py", path);
+        not_begun(path, err);
     free(kernel);
     return task;
 }

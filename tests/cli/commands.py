@@ -186,6 +186,18 @@ class Table(Commands):
             self.assertNotIn("\x1b", done.stderr)
 
 
+    def test_a_folder_that_is_no_task_yet_says_how_to_begin(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, part in ((None, "reference.py beside it"), ("add.py", "If add.py is the kernel")):
+                if name:
+                    pathlib.Path(folder, name).write_text("")
+                for command in ("run", "sim"):
+                    done = run(command, folder)
+                    self.assertEqual(done.returncode, 2)
+                    self.assertIn("is no task yet: it has no kernel.py", done.stderr)
+                    self.assertIn(part, done.stderr)
+
+
 class Sim(Commands):
     def test_a_kernel_imports_from_files_and_folders_beside_it(self):
         for place, statement in (("helper.py", "from helper import load"),

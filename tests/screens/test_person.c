@@ -388,6 +388,79 @@ static void a_message_hides_nothing_that_waits(void **state) {
     tune_state_free(model);
 }
 
+static struct views *views_that_act(struct tune_state *state) {
+    struct views *views = make_views(state);
+    views_set_model(views,
+                    &(struct views_model){.state = state, .act = act_on_state, .context = state});
+    return views;
+}
+
+/* Whether the screen has the text after the keys. */
+static bool shows(struct views *views, const char *keys, const char *text) {
+    struct tui_canvas *canvas = tui_canvas_new(40, 120, false);
+    struct buf screen = {0};
+    replay_keys(views, keys);
+    views_draw(views, tui_area_all(canvas), REPLAY_START_MS);
+    tui_canvas_print(canvas, false, &screen);
+    bool there = strstr(screen.at, text) != NULL;
+    if (!there)
+        print_message("no '%s' after %s on\n%s\n", text, keys, screen.at);
+    buf_free(&screen);
+    tui_canvas_free(canvas);
+    return there;
+}
+
+static void messages_answer(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_until("new", &now_ms);
+    struct views *views = views_that_act(state);
+    assert_true(shows(views, "1 4", "nothing ran yet"));
+    assert_true(shows(views, "1 : s w e e p Enter", "constants of the kernel"));
+    assert_true(shows(views, "", "TILE_M = 128"));
+    assert_true(shows(views, "Enter Enter", "start the loop, which measures it first"));
+    assert_true(shows(views, "7 : r e v e r t Space 0 Enter", "there is no attempt 0"));
+    assert_true(shows(views, "u", "there is nothing to undo"));
+    views_free(views);
+    tune_state_free(state);
+    state = replay_until("planned", &now_ms);
+    views = views_that_act(state);
+    assert_true(shows(views, "s", "plan waits for you, not for a start: a approves it"));
+    assert_true(shows(views, "", "◆ plan: "));
+    assert_true(shows(views, ": g a t e Space a l l Space a u t o Enter",
+                      "(the gate opens from the next one on; a goes on now)"));
+    assert_true(shows(views, ": r e v e r t Space 2 Enter", "did not compile"));
+    assert_int_equal(views->over.is, OVERLAY_NONE);
+    assert_true(shows(views, "4 f F", "no line of compile, warning and above"));
+    assert_true(shows(views, "f F F F : f i l t e r Space z z Enter", "no line has 'zz'"));
+    buf_free(&done);
+    views_free(views);
+    tune_state_free(state);
+}
+
+/* Every gate takes each of its settings in turn; what was typed to find it stays. */
+static void gates_go_through_their_settings(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_until("planned", &now_ms);
+    struct views *views = views_that_act(state);
+    replay_keys(views, "g b e n c h");
+    for (int i = 0; i < 2 * TUNE_GATES; i++) {
+        enum tune_gate before = state->steps[TUNE_STEP_BENCHMARK].gate;
+        replay_keys(views, "Enter");
+        assert_int_equal(state->steps[TUNE_STEP_BENCHMARK].gate, (before + 1) % TUNE_GATES);
+    }
+    replay_keys(views, "Esc g Enter");
+    for (int i = 0; i < 2 * TUNE_GATES; i++) {
+        for (int k = 0; k < TUNE_STEPS; k++)
+            assert_int_equal(state->steps[k].gate, i % TUNE_GATES);
+        replay_keys(views, "Enter");
+    }
+    buf_free(&done);
+    views_free(views);
+    tune_state_free(state);
+}
+
 struct keys {
     VEC(struct views_key) all;
 };
@@ -463,6 +536,8 @@ int main(void) {
         cmocka_unit_test(leaving_says_what_is_left),
         cmocka_unit_test(titles_say_what_is_true),
         cmocka_unit_test(a_message_hides_nothing_that_waits),
+        cmocka_unit_test(messages_answer),
+        cmocka_unit_test(gates_go_through_their_settings),
         cmocka_unit_test(every_command_is_documented),
         cmocka_unit_test(tables_of_commands_agree),
     };

@@ -121,6 +121,33 @@ static void a_plan_and_a_kernel_can_be_edited(void **unused) {
     fake_end(&fake);
 }
 
+/* Also where a check failed: nothing is run that was not looked at. */
+static void an_edited_kernel_waits_at_every_gate(void **unused) {
+    (void)unused;
+    struct fake fake;
+    const struct tune_state *state = to_plan_gate(&fake);
+    fake_act(&fake,
+             ACT(.kind = TUNE_ACT_SET_GATE, .step = TUNE_STEP_VERIFY, .gate = TUNE_GATE_ASK));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_EDIT_KERNEL, .text = SOURCE("650", "broken")));
+    assert_int_equal(state->wait_step, TUNE_STEP_REWRITE);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
+    assert_int_equal(state->wait_step, TUNE_STEP_VERIFY);
+    assert_int_equal(state->steps[TUNE_STEP_VERIFY].is, TUNE_IS_FAILED);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_SET_GATE, .step = TUNE_STEPS, .gate = TUNE_GATE_AUTO));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_EDIT_KERNEL, .text = SOURCE("640", "mine")));
+    assert_int_equal(state->wait, TUNE_WAIT_GATE);
+    assert_int_equal(state->wait_step, TUNE_STEP_REWRITE);
+    assert_int_equal(state->steps[TUNE_STEP_VERIFY].is, TUNE_IS_WAITING);
+    fake_act(&fake,
+             ACT(.kind = TUNE_ACT_SET_GATE, .step = TUNE_STEP_DECIDE, .gate = TUNE_GATE_ASK));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
+    assert_int_equal(state->wait_step, TUNE_STEP_DECIDE);
+    assert_float_equal(state->attempts.at[1].latency_us, 640, 1e-9);
+    replay_equals_live(&fake);
+    fake_end(&fake);
+}
+
 static void hunks_can_be_left_out(void **unused) {
     (void)unused;
     struct fake fake;
@@ -331,6 +358,7 @@ int main(void) {
         cmocka_unit_test(auto_green_asks_only_when_it_went_wrong),
         cmocka_unit_test(a_rejection_pauses_and_its_reason_reaches_the_next_context),
         cmocka_unit_test(a_plan_and_a_kernel_can_be_edited),
+        cmocka_unit_test(an_edited_kernel_waits_at_every_gate),
         cmocka_unit_test(hunks_can_be_left_out),
         cmocka_unit_test(what_was_left_out_is_told_with_its_reason),
         cmocka_unit_test(undo_and_redo_go_through_decisions),

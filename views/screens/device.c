@@ -182,13 +182,32 @@ void log_open(struct views *views, int row) {
         kernel_show(views, log->attempt, log->line);
 }
 
+/* Why there is no row: what a filter hides is its doing only where there is one. */
+static void draw_empty(const struct views *views, struct tui_area area) {
+    const struct device *device = own(views);
+    const char *phase = log_phase_name(views);
+    struct buf text = {0};
+    if (!views->state->logs.len)
+        buf_puts(&text, "nothing ran yet");
+    else if (device->filter.pattern)
+        buf_printf(&text, "no line has '%s'; :filter alone shows all", device->filter.text.at);
+    else if (phase || device->level > TUNE_LEVEL_INFO)
+        buf_printf(&text, "no line of %s, %s and above; f and F change it",
+                   phase ? phase : "any phase", tune_level_word(device->level));
+    else if (device->tab_now >= 0)
+        buf_printf(&text, "#%d has said nothing yet; Tab shows the others", device->tab_now);
+    else
+        buf_puts(&text, "nothing worth a line happened yet; F shows all details");
+    struct tui_rect rect = {1, 2, MAX_OF(0, area.rows - 1), area.cols - 4};
+    tui_put_wrapped(tui_ink(tui_area_part(area, rect), TUI_DIM), 0, buf_str(&text));
+    buf_free(&text);
+}
+
 static void log_draw(struct views *views, struct tui_area area, struct tui_list *list) {
     log_filter(views);
     tui_list_fit(list, (int)own(views)->rows.len, area.rows);
     if (list->count == 0)
-        tui_say(tui_ink(area, TUI_DIM), 1, 2, "%s",
-                views->state->logs.len ? "nothing passes the filter; f, F and :filter change it"
-                                       : "nothing ran yet");
+        draw_empty(views, area);
     for (int row = 0; row < area.rows && list->top + row < list->count; row++) {
         const struct tune_log *log = log_at(views, list->top + row);
         if (log)

@@ -285,14 +285,23 @@ static void act_edit_plan(struct tune_state *state, const struct tune_action *ac
     plan->edited = true;
 }
 
+/* The edited kernel is to be looked at before anything runs it. After a failed check it waits where
+ * a rewrite does, and is checked anew; of several lanes when the others go on. */
 static void act_edit_kernel(struct tune_state *state, const struct tune_action *act) {
     tune_candidate_set(state, state->lane, act->text, candidate_here(state)->author);
     state->lanes.at[state->lane].candidate.edited = true;
     if (state->wait_step != TUNE_STEP_VERIFY)
         return;
-    /* After a failed check the edited kernel is checked anew. */
     tune_lane_again(state, state->lane, TUNE_STEP_VERIFY);
-    go_on(state);
+    state->running = true;
+    if (state->several)
+        return;
+    struct tune_step_view *step = &state->steps[TUNE_STEP_REWRITE];
+    step->is = TUNE_IS_OK;
+    step->summary = "edited by you; a has it verified";
+    state->step = TUNE_STEP_REWRITE;
+    state->finished = false;
+    tune_wait_set(state, TUNE_WAIT_GATE, "you edited the kernel: approve, edit or reject");
 }
 
 static void open_attempts_reject(struct tune_state *state, const char *why) {

@@ -66,6 +66,9 @@ struct tune_action {
 
 /* Whether the action makes sense in this state: for the key line and the help. */
 bool tune_can(const struct tune_state *state, enum tune_action_kind kind);
+/* Whether it does with these arguments; if not, *err says why, and what would. */
+bool tune_act_check(const struct tune_state *state, const struct tune_action *action,
+                    struct err *err) CC_MUST_USE;
 const char *tune_action_name(enum tune_action_kind kind);
 
 #endif

@@ -63,7 +63,31 @@ static bool attempt_check(const struct tune_state *state, const struct tune_acti
                        tune_action_name(action->kind));
     if (attempt->verdict.compiles != TUNE_ANSWER_YES || isnan(attempt->latency_us))
         return err_set(err, ERR_USAGE, "attempt %d did not compile or was never measured", id);
+    if (action->kind == TUNE_ACT_REVERT && id == state->incumbent && !state->several &&
+        !tune_lane_candidate(state, state->lane))
+        return err_set(err, ERR_USAGE, "attempt %d is the incumbent already", id);
     return true;
+}
+
+/* Why it cannot be now: what everything waits for, where that is known. */
+static bool not_now(const struct tune_state *state, enum tune_action_kind kind, struct err *err) {
+    const char *name = tune_action_name(kind);
+    bool measures =
+        kind == TUNE_ACT_SWEEP || kind == TUNE_ACT_WRITE_KERNEL || kind == TUNE_ACT_REVERT;
+    if (kind == TUNE_ACT_UNDO || kind == TUNE_ACT_REDO)
+        return err_set(err, ERR_USAGE, "there is nothing to %s", name);
+    if (measures && state->incumbent < 0)
+        return err_set(err, ERR_USAGE,
+                       "%s needs the first kernel's time: start the loop, which measures it first",
+                       name);
+    if (kind == TUNE_ACT_REVERT || kind == TUNE_ACT_OVERRULE)
+        return err_set(err, ERR_USAGE, "%s has nothing to choose from: there is one attempt", name);
+    if (kind == TUNE_ACT_START && state->wait == TUNE_WAIT_GATE)
+        return err_set(err, ERR_USAGE,
+                       "%s waits for you: approve goes on, reject and another ask for a new one",
+                       tune_step_word(state->wait_step));
+    return err_set(err, ERR_USAGE, "%s makes no sense now%s%s", name, state->wait_text ? ": " : "",
+                   state->wait_text ? state->wait_text : "");
 }
 
 static bool number_check(const struct tune_action *action, struct err *err) {
@@ -92,8 +116,7 @@ bool tune_act_check(const struct tune_state *state, const struct tune_action *ac
         return err_set(err, ERR_USAGE, "this session is open for reading only: it is held by %s",
                        state->held_by ? state->held_by : "another process");
     if (!tune_can(state, action->kind))
-        return err_set(err, ERR_USAGE, "%s makes no sense now%s%s", tune_action_name(action->kind),
-                       state->wait_text ? ": " : "", state->wait_text ? state->wait_text : "");
+        return not_now(state, action->kind, err);
     if (reads(action->kind, "text") && !text_check(action, err))
         return false;
     if (action->kind == TUNE_ACT_SWEEP && !sweep_check(state, action->text, err))

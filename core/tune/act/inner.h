@@ -7,9 +7,6 @@
 
 /* Applies the event of an action (type "act"). */
 void tune_act_apply(struct tune_state *state, const struct tune_event_act *event);
-/* Whether the action with these arguments makes sense; fills *err. */
-bool tune_act_check(const struct tune_state *state, const struct tune_action *action,
-                    struct err *err) CC_MUST_USE;
 /* The event of an action; its texts are the action's. */
 struct tune_event tune_act_event(const struct tune_action *action) CC_MUST_USE;
 
