@@ -21,6 +21,9 @@ void cli_print_version(struct buf *out);
 /* The configuration reference: every section and setting, for the manual page. */
 void settings_print_man(struct buf *out, void (*add)(struct buf *out, const char *text));
 
+/* "321 MB" */
+void cli_print_bytes(double bytes, struct buf *out);
+
 /* ---- the commands of this folder ------------------------------------------------------------ */
 
 int cli_workbench(const struct cli *cli);
@@ -33,6 +36,7 @@ int cli_host(const struct cli *cli);
 int cli_conform(const struct cli *cli);
 int cli_model(const struct cli *cli);
 int cli_config(const struct cli *cli);
+int cli_clean(const struct cli *cli);
 int cli_import(const struct cli *cli);
 int cli_export(const struct cli *cli);
 int cli_help(const struct cli *cli);

@@ -228,6 +228,11 @@ static const struct cli_option explain_options[] = {
     OPTIONS_END,
 };
 
+static const struct cli_option clean_options[] = {
+    OPTION_JSON,
+    OPTIONS_END,
+};
+
 static const struct cli_option help_options[] = {
     {"man", NULL, NULL, "Print the manual page in the form that man(1) reads.", false},
     OPTIONS_END,
@@ -345,6 +350,11 @@ const struct cli_command cli_commands[] = {
      "of [host trn2]), the command line. The file beside a task may come from anywhere, so it "
      "sets only what harms nobody: rounds, seeds, tolerance and the like.",
      config_options, 0, 1, false, cli_config},
+    {"clean", "", "empty the cache of reference inputs and outputs",
+     "They are in ~/.cache/hone/references, shared by all tasks with the same reference, and are "
+     "made again when they are needed. hone keeps them below limit of [cache] by itself; hone "
+     "config shows how much there is. Sessions are not touched.",
+     clean_options, 0, 0, false, cli_clean},
     {"help", "[COMMAND]", "show help, or the manual page", "", help_options, 0, 1, false, cli_help},
     {"completion", "bash|zsh|fish", "print completion for a shell",
      "For bash: eval \"$(hone completion bash)\" in ~/.bashrc; the same with zsh. For fish: hone "

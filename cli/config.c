@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "task/task.h"
+
 /* -- what is set ------------------------------------------------------------------------------ */
 
 static void show_value(const struct config *config, const char *section,
@@ -135,9 +137,20 @@ static void print_json(const struct config *config) {
     cJSON_Delete(list);
 }
 
+static void show_cache(struct buf *out) {
+    char *folder = path_cache("references");
+    buf_printf(out, "%s holds ", folder);
+    cli_print_bytes((double)task_cache_bytes(), out);
+    buf_puts(out, " of ");
+    cli_print_bytes((double)task_cache_limit(), out);
+    buf_puts(out, "; hone clean empties it\n");
+    free(folder);
+}
+
 static void print_text(const struct config *config) {
     struct buf text = {0}, safe = {0};
     show_all(config, &text, NULL);
+    show_cache(&text);
     if (!config_name(config, "host", 0) && !config_name(config, "cluster", 0))
         buf_puts(&text, "no [host NAME] and no [cluster NAME]; hone host add makes one\n");
     text_sanitise(&safe, buf_str(&text));

@@ -13,11 +13,8 @@ const struct cli_fact cli_statuses[] = {
 
 const struct cli_fact cli_variables[] = {
     {"HONE_PYTHON", "The Python that runs references. It must import numpy."},
-    {"HONE_CACHE_LIMIT",
-     "How much the cache of reference inputs and outputs may hold, such as 500M or 8G. "
-     "Default: 8G."},
     {"HONE_SECTION_KEY", "A setting of the configuration: HONE_HOST_TRN2_PORT is port of "
-                         "[host trn2]."},
+                         "[host trn2], HONE_CACHE_LIMIT is limit of [cache]."},
     {"HONE_ASCII", "Draw without lines and signs beyond ASCII."},
     {"HONE_BACKGROUND", "light or dark: the terminal's, where hone cannot find out."},
     {"HONE_NO_MOUSE", "Leave the mouse to the terminal."},
@@ -48,8 +45,8 @@ const struct cli_fact cli_files[] = {
     {"TASK/.hone/config.ini", "Settings of one task: only what harms nobody."},
     {"TASK/.hone/NAME/", "A session: session.db (the log), experiments.jsonl, checkpoints, "
                          "artifacts."},
-    {"~/.cache/hone/", "Inputs and outputs of references, and what hone can make again. It may be "
-                       "deleted at any time."},
+    {"~/.cache/hone/", "Inputs and outputs of references, up to limit of [cache], and what hone "
+                       "can make again. hone clean empties it."},
     {"~/.local/state/hone/", "Recent sessions, how hosts were when last seen."},
     {"~/.hone/", "On a host: runner, jobs and caches."},
     {NULL, NULL},

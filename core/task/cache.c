@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cache of what references made. Entries are written by the Python harness (a folder beside,
- * then a rename); here they are found, mapped, and removed when there are too many. Any number of
- * processes share it: an entry that vanishes in between is made again. */
+ * then a rename); here they are found and mapped. Any number of processes share it: an entry that
+ * vanishes in between is made again. How large it may get is cache_size.c's. */
 #include "task/cache.h"
+
+#include "task/imports.h"
 
 #include <cjson/cJSON.h>
 #include <dirent.h>
@@ -13,29 +15,37 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define META_VERSION 1
+#define META_VERSION 2
 #define META_LIMIT ((size_t)4 << 20)
-#define DEFAULT_LIMIT ((uint64_t)8 << 30)
+#define MAX_HASHED ((size_t)64 << 20) /* as in harness.py */
+
+/* The folder counts only for a reference that may look at what else is in it. */
+static void add_place(struct hash_stream *stream, const struct task_closure *closure) {
+    bool reaches = false;
+    for (size_t i = 0; !reaches && i < closure->files.len; i++)
+        reaches = task_imports_reach_out(
+            (struct str){closure->files.at[i].text, closure->files.at[i].size});
+    if (reaches)
+        hash_add(stream, closure->files.at[0].path, strlen(closure->files.at[0].path));
+}
 
 char *task_cache_of(const char *reference_path, struct err *err) {
-    size_t size;
-    char *text = file_read(reference_path, 0, &size, err);
-    if (!text)
+    struct task_start start = {.reference_path = reference_path};
+    struct task_closure *closure = task_closure_find(&start, err);
+    if (!closure)
         return NULL;
-    char *absolute = path_absolute(reference_path);
     struct str harness = embed_find("core/task/harness.py");
+    struct hash content = task_closure_hash(closure, TASK_OF_REFERENCE);
     struct hash_stream *stream = hash_begin();
-    hash_add(stream, text, size);
+    hash_add(stream, content.hex, strlen(content.hex));
     hash_add(stream, harness.at, harness.len);
-    /* The path too: a reference may read files beside it. */
-    hash_add(stream, absolute, strlen(absolute));
+    add_place(stream, closure);
     struct hash hash = hash_end(stream);
-    free(absolute);
-    free(text);
     struct buf name = {0};
     buf_printf(&name, "references/%s", hash.hex);
     char *folder = path_cache(name.at);
     buf_free(&name);
+    task_closure_free(closure);
     return folder;
 }
 
@@ -107,35 +117,62 @@ static bool read_value(const cJSON *row, struct task_value *value, char *data, u
     return false;
 }
 
-/* Files the reference imported are what they were. */
-static bool depends_hold(const cJSON *meta) {
-    const cJSON *rows = cJSON_GetObjectItemCaseSensitive(meta, "depends");
-    for (const cJSON *row = rows ? rows->child : NULL; row; row = row->next) {
-        const cJSON *path = cJSON_GetArrayItem(row, 0), *size = cJSON_GetArrayItem(row, 1);
-        const cJSON *changed = cJSON_GetArrayItem(row, 2);
-        struct stat st;
-        if (!cJSON_IsString(path) || !cJSON_IsNumber(size) || !cJSON_IsString(changed) ||
-            stat(path->valuestring, &st) != 0 || (double)st.st_size != size->valuedouble)
-            return false;
-        char now[48];
-        snprintf(now, sizeof now, "%lld",
+/* Size and content of a file, or its time where it is large, are what they were. */
+static bool depend_holds(const char *path, const cJSON *size, const cJSON *content) {
+    struct stat st;
+    char now[65] = "";
+    if (!cJSON_IsNumber(size) || !cJSON_IsString(content) || stat(path, &st) != 0 ||
+        !S_ISREG(st.st_mode) || (double)st.st_size != size->valuedouble)
+        return false;
+    if ((size_t)st.st_size > MAX_HASHED) {
+        snprintf(now, sizeof now, "changed %lld",
                  (long long)st.st_mtim.tv_sec * 1000000000 + (long long)st.st_mtim.tv_nsec);
-        if (strcmp(now, changed->valuestring) != 0)
-            return false;
+        return strcmp(now, content->valuestring) == 0;
     }
-    return rows != NULL;
+    size_t bytes = 0;
+    char *text = file_read(path, MAX_HASHED, &bytes, NULL);
+    struct sha256 sum;
+    sha256_begin(&sum);
+    sha256_add(&sum, text ? text : "", bytes);
+    sha256_end(&sum, now);
+    free(text);
+    return strcmp(now, content->valuestring) == 0;
 }
 
-static bool read_meta(const cJSON *meta, bool shapes_only, struct task_inputs *inputs) {
+/* Files that the reference imported or read lie beside it as they were. */
+static bool depends_hold(const cJSON *meta, const char *beside) {
+    const cJSON *rows = cJSON_GetObjectItemCaseSensitive(meta, "depends");
+    bool holds = rows != NULL;
+    for (const cJSON *row = rows ? rows->child : NULL; holds && row; row = row->next) {
+        const cJSON *name = cJSON_GetArrayItem(row, 0);
+        char *path = cJSON_IsString(name) ? path_join(beside, name->valuestring) : NULL;
+        holds = path && depend_holds(path, cJSON_GetArrayItem(row, 1), cJSON_GetArrayItem(row, 2));
+        free(path);
+    }
+    return holds;
+}
+
+static void read_version(const cJSON *meta, const char *name, char *text, size_t size) {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(meta, name);
+    snprintf(text, size, "%s", cJSON_IsString(item) ? item->valuestring : "");
+    for (; *text; text++)
+        if ((unsigned char)*text <= ' ' || *text == 127)
+            *text = '?';
+}
+
+static bool read_meta(const cJSON *meta, const char *beside, bool shapes_only,
+                      struct task_inputs *inputs) {
     const cJSON *rows = cJSON_GetObjectItemCaseSensitive(meta, "values");
     double version, bytes;
     if (!read_number(meta, "version", META_VERSION, META_VERSION, &version) ||
-        !read_number(meta, "bytes", 0, 1e15, &bytes) || !depends_hold(meta) ||
+        !read_number(meta, "bytes", 0, 1e15, &bytes) || !depends_hold(meta, beside) ||
         !read_number(meta, "tolerance", 0, 1e9, &inputs->tolerance) ||
         !read_number(meta, "elapsed", 0, 1e9, &inputs->elapsed_s) || !cJSON_IsArray(rows))
         return false;
     if (!shapes_only && inputs->mapping_bytes < (uint64_t)bytes)
         return false;
+    read_version(meta, "python", inputs->python, sizeof inputs->python);
+    read_version(meta, "numpy", inputs->numpy, sizeof inputs->numpy);
     for (const cJSON *row = rows->child; row; row = row->next) {
         if (inputs->count == TASK_MAX_VALUES)
             return false;
@@ -173,12 +210,13 @@ void task_inputs_free(struct task_inputs *inputs) {
     free(inputs);
 }
 
-static struct task_inputs *load_from(const char *folder, const char *text, bool shapes_only) {
+static struct task_inputs *load_from(const char *folder, const char *beside, const char *text,
+                                     bool shapes_only) {
     struct task_inputs *inputs = mem_alloc(1, sizeof *inputs);
     char *data_path = path_join(folder, "data.bin");
     cJSON *meta = cJSON_Parse(text);
     bool ok = meta && (shapes_only || map_data(data_path, inputs)) &&
-              read_meta(meta, shapes_only, inputs);
+              read_meta(meta, beside, shapes_only, inputs);
     cJSON_Delete(meta);
     free(data_path);
     inputs->from_cache = true;
@@ -188,22 +226,24 @@ static struct task_inputs *load_from(const char *folder, const char *text, bool 
     return NULL;
 }
 
-struct task_inputs *task_cache_load(const char *seed_folder, bool shapes_only) {
-    char *folder = path_join(seed_folder, "inputs");
+struct task_inputs *task_cache_load(const char *reference_path, const char *seed_folder,
+                                    bool shapes_only) {
+    char *folder = path_join(seed_folder, "inputs"), *beside = path_folder(reference_path);
     char *path = path_join(folder, "meta.json");
     char *text = file_read(path, META_LIMIT, NULL, NULL);
-    struct task_inputs *inputs = text ? load_from(folder, text, shapes_only) : NULL;
+    struct task_inputs *inputs = text ? load_from(folder, beside, text, shapes_only) : NULL;
     if (text && !inputs)
         (void)!file_remove_tree(seed_folder, NULL);
     else if (inputs)
         utimensat(AT_FDCWD, seed_folder, NULL, 0);
     free(text);
     free(path);
+    free(beside);
     free(folder);
     return inputs;
 }
 
-static struct task_inputs *load_any_seed(const char *of_reference) {
+static struct task_inputs *load_any_seed(const char *reference_path, const char *of_reference) {
     struct task_inputs *inputs = NULL;
     DIR *dir = opendir(of_reference);
     struct dirent *entry;
@@ -211,7 +251,7 @@ static struct task_inputs *load_any_seed(const char *of_reference) {
         if (entry->d_name[0] == '.')
             continue;
         char *folder = path_join(of_reference, entry->d_name);
-        inputs = task_cache_load(folder, true);
+        inputs = task_cache_load(reference_path, folder, true);
         free(folder);
     }
     if (dir)
@@ -224,133 +264,12 @@ struct task_inputs *task_inputs_cached(const char *reference_path, int64_t seed,
     if (!of)
         return NULL;
     char *folder = task_cache_seed(of, seed);
-    struct task_inputs *inputs = task_cache_load(folder, shapes_only);
+    struct task_inputs *inputs = task_cache_load(reference_path, folder, shapes_only);
     if (!inputs && shapes_only)
-        inputs = load_any_seed(of);
+        inputs = load_any_seed(reference_path, of);
     free(folder);
     free(of);
     return inputs;
-}
-
-/* ------------------------------------------------------------------------------------ trimming */
-
-struct entry {
-    char *path;
-    uint64_t bytes;
-    struct timespec used;
-};
-struct entries {
-    VEC(struct entry) all;
-    uint64_t bytes;
-};
-
-static uint64_t bytes_below(const char *path, int depth) {
-    struct stat st;
-    if (lstat(path, &st) != 0)
-        return 0;
-    if (!S_ISDIR(st.st_mode))
-        return (uint64_t)st.st_blocks * 512;
-    uint64_t bytes = 0;
-    DIR *dir = depth > 0 ? opendir(path) : NULL;
-    struct dirent *entry;
-    while (dir && (entry = readdir(dir))) {
-        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-            continue;
-        char *child = path_join(path, entry->d_name);
-        bytes += bytes_below(child, depth - 1);
-        free(child);
-    }
-    if (dir)
-        closedir(dir);
-    return bytes;
-}
-
-static void collect(const char *of_reference, struct entries *entries) {
-    DIR *dir = opendir(of_reference);
-    struct dirent *entry;
-    while (dir && (entry = readdir(dir))) {
-        if (entry->d_name[0] == '.')
-            continue;
-        char *path = path_join(of_reference, entry->d_name);
-        struct stat st;
-        if (stat(path, &st) != 0) {
-            free(path);
-            continue;
-        }
-        struct entry row = {path, bytes_below(path, 3), st.st_mtim};
-        entries->bytes += row.bytes;
-        *vec_push(&entries->all) = row;
-    }
-    if (dir)
-        closedir(dir);
-}
-
-static int by_use(const void *a, const void *b) {
-    const struct timespec *x = &((const struct entry *)a)->used;
-    const struct timespec *y = &((const struct entry *)b)->used;
-    if (x->tv_sec != y->tv_sec)
-        return x->tv_sec < y->tv_sec ? -1 : 1;
-    return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
-}
-
-/* "8G", "500M", "123456". */
-static uint64_t limit_from_environment(void) {
-    const char *text = getenv("HONE_CACHE_LIMIT");
-    if (!text || !*text)
-        return DEFAULT_LIMIT;
-    struct str number = str_of(text);
-    int shift = 0;
-    switch (number.at[number.len - 1]) {
-    case 'K': shift = 10; break;
-    case 'M': shift = 20; break;
-    case 'G': shift = 30; break;
-    default: break;
-    }
-    number.len -= shift != 0;
-    long long value;
-    if (!str_to_int(number, &value) || value < 0 || value > (INT64_MAX >> shift))
-        return DEFAULT_LIMIT;
-    return (uint64_t)value << shift;
-}
-
-static void remove_oldest(struct entries *entries, uint64_t limit, const char *keep) {
-    if (entries->all.len)
-        qsort(entries->all.at, entries->all.len, sizeof *entries->all.at, by_use);
-    for (size_t i = 0; i < entries->all.len && entries->bytes > limit; i++) {
-        struct entry *entry = &entries->all.at[i];
-        if (keep && strcmp(entry->path, keep) == 0)
-            continue;
-        if (file_remove_tree(entry->path, NULL))
-            entries->bytes -= entry->bytes;
-        char *folder = path_folder(entry->path);
-        rmdir(folder); /* goes when it was the last seed of its reference */
-        free(folder);
-    }
-}
-
-void task_cache_tidy(void) {
-    task_cache_trim(0, NULL);
-}
-
-void task_cache_trim(uint64_t limit, const char *keep) {
-    char *root = path_cache("references");
-    struct entries entries = {0};
-    DIR *dir = opendir(root);
-    struct dirent *entry;
-    while (dir && (entry = readdir(dir))) {
-        if (entry->d_name[0] == '.')
-            continue;
-        char *path = path_join(root, entry->d_name);
-        collect(path, &entries);
-        free(path);
-    }
-    if (dir)
-        closedir(dir);
-    remove_oldest(&entries, limit ? limit : limit_from_environment(), keep);
-    for (size_t i = 0; i < entries.all.len; i++)
-        free(entries.all.at[i].path);
-    vec_free(&entries.all);
-    free(root);
 }
 
 /* What references make is theirs who run them; hone made the cache for everybody to read, once. */

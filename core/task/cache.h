@@ -6,17 +6,20 @@
 
 #include "task/task.h"
 
-/* The folder of a reference in the cache, whether it is there or not; NULL and *err when the
- * reference cannot be read. New string. */
+/* The folder of a reference in the cache, whether it is there or not: by the content of its
+ * closure, so that all folders with the same reference share it. One that may read other files than
+ * those has its own for each folder it lies in. NULL and *err when the reference cannot be read.
+ * New string. */
 char *task_cache_of(const char *reference_path, struct err *err) CC_MUST_USE;
 /* The folder of one seed in it; new string. */
 char *task_cache_seed(const char *of_reference, int64_t seed) CC_MUST_USE;
-/* Maps the inputs of a seed folder and marks it as used; NULL when they are not there or stale
- * (what is broken is removed). */
-struct task_inputs *task_cache_load(const char *seed_folder, bool shapes_only) CC_MUST_USE;
-/* Removes the least recently used seeds until the cache fits `limit` bytes (0: the limit of
- * HONE_CACHE_LIMIT, or 8 GiB); `keep` stays. */
-void task_cache_trim(uint64_t limit, const char *keep);
+/* Maps the inputs of a seed folder and marks it as used; NULL when they are not there, or were made
+ * with other files than lie beside the reference now (what is stale or broken is removed). */
+struct task_inputs *task_cache_load(const char *reference_path, const char *seed_folder,
+                                    bool shapes_only) CC_MUST_USE;
+/* Removes the least recently used seeds until the cache fits its limit; `keep` stays. Another hone
+ * that is about to read one makes it again. */
+void task_cache_trim(const char *keep);
 
 /* The folder with all above it, for this user alone. */
 bool task_cache_make(const char *folder, struct err *err) CC_MUST_USE;

@@ -6,6 +6,7 @@ the reference itself prints goes to stderr. Standard library and numpy only. The
 imports this file for the same inputs and the same comparison; then it has no channel of its own."""
 
 import errno
+import hashlib
 import json
 import math
 import os
@@ -18,9 +19,10 @@ import traceback
 CHUNK = 1 << 20
 BLOCK = 1 << 15     # elements compared at once: three blocks of doubles stay in the cache
 ALIGN = 4096
-META_VERSION = 1
+META_VERSION = 2
 MAX_VALUES = 64     # arguments of a kernel
 MAX_DIMS = 8
+MAX_HASHED = 64 << 20   # a larger file that the reference reads goes by its size and time
 
 
 class Channel:
@@ -137,10 +139,12 @@ class Reference:
         self.names = None
         self.seed = None
         self.inputs = None
+        self.opened = set()
 
     def load(self):
         if self.names is not None:
             return
+        self.watch()
         sys.path[0] = os.path.dirname(self.path)
         sys.argv = [self.path]
         names = {"__name__": "reference", "__file__": self.path}
@@ -152,16 +156,29 @@ class Reference:
                 raise Unusable(f"it defines no function {needed}()")
         self.names = names
 
-    def depends(self):
-        """The files beside the reference that it imported, with size and time of change."""
+    def watch(self):
+        """Notes the files beside the reference that it reads, whichever way it comes to them."""
         folder = os.path.dirname(self.path) + os.sep
-        rows = []
+
+        def hook(event, arguments):
+            if event == "open" and isinstance(arguments[0], str):
+                path = os.path.abspath(arguments[0])
+                if path.startswith(folder) and not path.endswith(".pyc"):
+                    self.opened.add(path)
+        if hasattr(sys, "addaudithook"):
+            sys.addaudithook(hook)
+
+    def depends(self):
+        """The files beside the reference that it imported or read, by content: with the same ones in
+        another folder it makes the same."""
+        folder = os.path.dirname(self.path) + os.sep
+        paths = set(self.opened)
         for module in list(sys.modules.values()):
             path = getattr(module, "__file__", None)
-            if isinstance(path, str) and path.startswith(folder) and os.path.isfile(path):
-                state = os.stat(path)
-                rows.append([path, state.st_size, str(state.st_mtime_ns)])
-        return rows
+            if isinstance(path, str) and path.startswith(folder):
+                paths.add(path)
+        return [[path[len(folder):], *state_of(path)] for path in sorted(paths)
+                if os.path.isfile(path)]
 
     def tolerance(self):
         value = self.names.get("TOLERANCE", 0)
@@ -277,8 +294,27 @@ class Reference:
 # ---------------------------------------------------------------------------------------- the cache
 
 
+def state_of(path):
+    """Size and content of a file, as the cache keeps them."""
+    state = os.stat(path)
+    if state.st_size > MAX_HASHED:
+        return [state.st_size, "changed " + str(state.st_mtime_ns)]
+    with open(path, "rb") as file:
+        return [state.st_size, hashlib.sha256(file.read()).hexdigest()]
+
+
 def write_arrays(folder, name, values, extra):
-    """Writes folder/name with meta.json and data.bin; appears whole or not at all."""
+    """Writes folder/name with meta.json and data.bin; appears whole or not at all. Another hone may
+    make room in the cache meanwhile: then once more."""
+    for again in range(3):
+        try:
+            return write_once(folder, name, values, extra)
+        except FileNotFoundError:
+            if again == 2:
+                raise
+
+
+def write_once(folder, name, values, extra):
     os.makedirs(folder, mode=0o700, exist_ok=True)
     final = os.path.join(folder, name)
     beside = f"{final}.{os.getpid()}.tmp"
@@ -290,7 +326,8 @@ def write_arrays(folder, name, values, extra):
             for value, dtype in values:
                 rows.append(describe(file, value, dtype))
             size = file.tell()
-        meta = {"version": META_VERSION, "bytes": size, "values": rows, **extra}
+        meta = {"version": META_VERSION, "bytes": size, "values": rows,
+                "python": sys.version.split()[0], "numpy": np.__version__, **extra}
         with open(os.path.join(beside, "meta.json"), "w", encoding="utf-8") as file:
             json.dump(meta, file)
         try:
@@ -319,14 +356,14 @@ def describe(file, value, dtype):
     return row
 
 
-def read_arrays(folder, name):
-    """The arrays of folder/name, mapped, with the meta data; None when they are not there."""
+def read_arrays(folder, name, beside=""):
+    """The arrays of folder/name, mapped, with the meta data; None when they are not there, or were
+    made with other files than lie in `beside` now."""
     try:
         with open(os.path.join(folder, name, "meta.json"), encoding="utf-8") as file:
             meta = json.load(file)
-        for path, size, changed in meta["depends"]:
-            state = os.stat(path)
-            if state.st_size != size or str(state.st_mtime_ns) != changed:
+        for path, size, content in meta["depends"]:
+            if state_of(os.path.join(beside, path)) != [size, content]:
                 shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
                 return None
         arrays = []
@@ -359,7 +396,7 @@ def do_inputs(reference, request):
 
 def do_forward(reference, request):
     """Makes sure the reference's outputs are in the cache; returns them."""
-    found = read_arrays(request["folder"], "outputs")
+    found = read_arrays(request["folder"], "outputs", os.path.dirname(reference.path))
     if found:
         return found
     started = time.monotonic()
@@ -400,7 +437,7 @@ def do_compare(reference, request):
     if len(got) != len(refs):
         raise Unusable(f"the kernel returned {len(got)} outputs, the reference {len(refs)}", "kernel")
     rows = [match(i, np.asarray(k), r, transform is None) for i, (k, r) in enumerate(zip(got, refs))]
-    inputs = read_arrays(request["folder"], "inputs")
+    inputs = read_arrays(request["folder"], "inputs", os.path.dirname(reference.path))
     for row, raw in zip(rows, raws):
         row["is_input"] = bool(row["rel_l2"] is None or row["rel_l2"] > 1e-6) and \
             bool(inputs) and any(same_bytes(raw, array) for array, _ in inputs[0])

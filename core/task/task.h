@@ -9,6 +9,7 @@
 
 #include "base/base.h"
 #include "loop/loop.h"
+#include "task/closure.h"
 
 /* Relative L2 that counts as equal, and the seeds it must hold for, unless a task says otherwise:
  * the values of NKIBench. */
@@ -67,8 +68,9 @@ struct task_inputs {
     size_t count;
     double tolerance; /* the reference's TOLERANCE; 0 when it has none */
     bool from_cache;
-    double elapsed_s; /* what the reference took when it ran */
-    void *mapping;    /* private */
+    double elapsed_s;           /* what the reference took when it ran */
+    char python[24], numpy[24]; /* versions that made them; "" not told */
+    void *mapping;              /* private */
     size_t mapping_bytes;
 };
 void task_inputs_free(struct task_inputs *inputs); /* accepts NULL */
@@ -140,6 +142,13 @@ const char *task_reference_python(const struct task_reference *reference);
 void task_python_remember(const char *path);
 /* Removes the least recently used seeds of all references until the cache fits its limit. */
 void task_cache_tidy(void);
+/* The environment variable with the limit, as "500M", which children go by, too; such a size in
+ * bytes; the limit; what the cache takes on the disk; emptying it, with what that freed. */
+#define TASK_CACHE_LIMIT "HONE_CACHE_LIMIT"
+bool task_cache_limit_read(const char *text, uint64_t *bytes) CC_MUST_USE;
+uint64_t task_cache_limit(void);
+uint64_t task_cache_bytes(void);
+uint64_t task_cache_empty(void);
 /* Removes what a process that was killed in the middle of a comparison left in the scratch
  * folder. */
 void task_scratch_clean(int pid);

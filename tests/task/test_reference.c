@@ -2,12 +2,12 @@
 /* References that work, and all the ways in which they do not: each with a real Python child. */
 #include "task/workbench.h"
 
+#include <dirent.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "task/task.h"
-
-#define PATIENCE_MS 60000
 
 #define HEAD "import numpy as np\n"
 #define INPUTS \
@@ -395,6 +395,94 @@ static void a_broken_cache_entry_is_made_again(void **state) {
     free(path);
 }
 
+static size_t references_in_cache(void) {
+    char *folder = path_cache("references");
+    size_t count = 0;
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        count += entry->d_name[0] != '.';
+    if (dir)
+        closedir(dir);
+    free(folder);
+    return count;
+}
+
+static void folders_with_the_same_reference_share_what_it_made(void **state) {
+    static const char text[] = HEAD "import sizes\ndef get_inputs():\n"
+                                    "    return [np.zeros((sizes.N, 3), np.float32)]\n" FORWARD;
+    static const char *const folders[] = {"share1", "share2", "share3"};
+    size_t before = references_in_cache();
+    for (size_t i = 0; i < COUNT_OF(folders); i++) {
+        char name[40];
+        snprintf(name, sizeof name, "%s/sizes.py", folders[i]);
+        free(put(state, name, i == 2 ? "N = 6\n" : "N = 4\n"));
+        snprintf(name, sizeof name, "%s/unrelated%zu.py", folders[i], i);
+        free(put(state, name, "x = 1\n"));
+        snprintf(name, sizeof name, "%s/reference.py", folders[i]);
+        char *path = put(state, name, text);
+        struct answers answers = {0};
+        prepare(path, 0, 20, &answers);
+        assert_int_equal(answers.inputs->from_cache, i == 1);
+        assert_int_equal(answers.inputs->values[0].array.shape[0], i == 2 ? 6 : 4);
+        assert_true(answers.inputs->python[0] == '3' && answers.inputs->numpy[0]);
+        free_answers(&answers);
+        free(path);
+    }
+    assert_int_equal(references_in_cache(), before + 2);
+}
+
+static void a_reference_that_reads_a_file_goes_by_it(void **state) {
+    static const char text[] =
+        HEAD "import os\ndef get_inputs():\n"
+             "    with open(os.path.join(os.path.dirname(__file__), 'n.txt')) as file:\n"
+             "        return [np.zeros((int(file.read()), 3), np.float32)]\n" FORWARD;
+    char *first = put(state, "read1/reference.py", text);
+    char *second = put(state, "read2/reference.py", text);
+    static const struct {
+        const char *name, *n;
+        bool second;
+        int rows;
+    } all[] = {{"read1/n.txt", "4", false, 4},
+               {"read2/n.txt", "5", true, 5},
+               {"read1/n.txt", "7", false, 7},
+               {"read2/n.txt", "5", true, 5}};
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        free(put(state, all[i].name, all[i].n));
+        struct answers answers = {0};
+        prepare(all[i].second ? second : first, 0, 20, &answers);
+        assert_non_null(answers.inputs);
+        assert_int_equal(answers.inputs->values[0].array.shape[0], all[i].rows);
+        assert_int_equal(answers.inputs->from_cache, i == 3);
+        free_answers(&answers);
+    }
+    free(first);
+    free(second);
+}
+
+/* Another process empties the cache all the time: things take longer and go well. */
+static void nobody_is_harmed_by_one_who_empties_the_cache(void **state) {
+    char *path = put(state, "emptied.py", HEAD INPUTS FORWARD);
+    pid_t child = fork();
+    if (child == 0)
+        for (;;) {
+            (void)task_cache_empty();
+            usleep(20000);
+        }
+    float data[12] = {0};
+    struct array output = {DTYPE_FLOAT32, 2, {4, 3}, data};
+    for (int i = 0; i < 3; i++) {
+        struct answers answers = {0};
+        compare(path, &output, 1, &answers);
+        if (!answers.inputs || !answers.compared)
+            fail_msg("%s", answers.err.text);
+        free_answers(&answers);
+    }
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_true(task_cache_empty() < UINT64_MAX);
+    free(path);
+}
+
 /* What hone knows of a login is not for the reference's eyes. */
 static void a_reference_sees_no_secret(void **state) {
     static const char *const names[] = {"ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY",
@@ -428,6 +516,9 @@ int main(void) {
         cmocka_unit_test(processes_that_race_for_an_entry_all_get_it),
         cmocka_unit_test(the_cache_drops_what_was_used_longest_ago),
         cmocka_unit_test(a_broken_cache_entry_is_made_again),
+        cmocka_unit_test(folders_with_the_same_reference_share_what_it_made),
+        cmocka_unit_test(a_reference_that_reads_a_file_goes_by_it),
+        cmocka_unit_test(nobody_is_harmed_by_one_who_empties_the_cache),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

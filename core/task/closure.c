@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Following imports from file to file. A name is looked for where the embedded runner looks (beside
+ * the file that imports it) and where Python does (beside the file that was started): what either
+ * would read belongs to the task. */
+#include "task/closure.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "task/imports.h"
+
+#define MAX_FILE_BYTES ((size_t)16 << 20)
+#define MAX_MODULE 1000 /* characters of a dotted name */
+
+/* ------------------------------------------------------------------------------------ the paths */
+
+/* "/a/./b/../c" is "/a/c"; a new string. Links are not followed. */
+static char *path_plain(const char *path) {
+    char *absolute = path_absolute(path);
+    struct str rest = str_of(absolute), part;
+    struct buf plain = {0};
+    while (str_next(&rest, '/', &part)) {
+        if (!part.len || str_is(part, "."))
+            continue;
+        if (str_is(part, "..")) {
+            while (plain.len && plain.at[--plain.len] != '/')
+                ;
+            continue;
+        }
+        buf_printf(&plain, "/" STR_FMT, STR_ARG(part));
+    }
+    if (plain.at)
+        plain.at[plain.len] = '\0';
+    if (!plain.len)
+        buf_puts(&plain, "/");
+    free(absolute);
+    return buf_take(&plain);
+}
+
+static bool is_file(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* ------------------------------------------------------------------------------------ the files */
+
+struct finder {
+    struct task_closure *closure;
+    size_t at;          /* the file whose imports are followed */
+    unsigned of;        /* whose */
+    const char *folder; /* of the kernel or the reference */
+    bool full;
+};
+
+static struct task_file *file_at(struct task_closure *closure, const char *path) {
+    for (size_t i = 0; i < closure->files.len; i++)
+        if (strcmp(closure->files.at[i].path, path) == 0)
+            return &closure->files.at[i];
+    return NULL;
+}
+
+/* `text` becomes the closure's. */
+static struct task_file *file_put(struct task_closure *closure, const char *path, char *text,
+                                  size_t size) {
+    struct task_file *file = vec_push(&closure->files);
+    *file = (struct task_file){.path = mem_strdup(path), .text = text, .size = size};
+    file->hash = hash_content(text, size);
+    return file;
+}
+
+static void found(struct finder *finder, const char *path) {
+    char *plain = path_plain(path);
+    struct task_file *file = file_at(finder->closure, plain);
+    size_t size = 0;
+    char *text = NULL;
+    bool full = !file && finder->closure->files.len >= TASK_MAX_FILES;
+    if (!file && !full && (text = file_read(plain, MAX_FILE_BYTES, &size, NULL)))
+        file = file_put(finder->closure, plain, text, size);
+    if (file)
+        file->of |= finder->of;
+    finder->full = finder->full || full;
+    free(plain);
+}
+
+/* Every file that importing the dotted name below the folder would read. */
+static void look_in(struct finder *finder, const char *folder, struct str dotted) {
+    struct buf path = {0};
+    struct str part;
+    buf_puts(&path, folder);
+    while (dotted.len < MAX_MODULE && str_next(&dotted, '.', &part) && part.len) {
+        buf_printf(&path, "/" STR_FMT, STR_ARG(part));
+        size_t stem = path.len;
+        static const char *const endings[] = {".py", "/__init__.py"};
+        for (size_t i = 0; i < COUNT_OF(endings); i++) {
+            path.len = stem;
+            buf_puts(&path, endings[i]);
+            if (is_file(path.at))
+                found(finder, path.at);
+        }
+        path.at[path.len = stem] = '\0';
+        if (!file_is_dir(path.at))
+            break;
+    }
+    buf_free(&path);
+}
+
+/* The module, and what may be modules of it: `from a import b`. */
+static void look_for(struct finder *finder, const char *folder, const struct task_import *import) {
+    look_in(finder, folder, import->module);
+    for (size_t i = 0; i < import->name_count; i++) {
+        struct buf dotted = {0};
+        buf_printf(&dotted, STR_FMT "%s" STR_FMT, STR_ARG(import->module),
+                   import->module.len ? "." : "", STR_ARG(import->names[i]));
+        look_in(finder, folder, buf_str(&dotted));
+        buf_free(&dotted);
+    }
+}
+
+static void look_up(struct finder *finder, const char *folder, const struct task_import *import) {
+    char *base = mem_strdup(folder), *init;
+    for (unsigned up = 1; up < import->level && strcmp(base, "/") != 0; up++) {
+        char *above = path_folder(base);
+        free(base);
+        base = above;
+    }
+    init = path_join(base, "__init__.py");
+    if (is_file(init))
+        found(finder, init);
+    look_for(finder, base, import);
+    free(init);
+    free(base);
+}
+
+static void on_import(void *data, const struct task_import *import) {
+    struct finder *finder = data;
+    char *folder = path_folder(finder->closure->files.at[finder->at].path);
+    if (import->level)
+        look_up(finder, folder, import);
+    else
+        look_for(finder, folder, import);
+    if (!import->level && strcmp(folder, finder->folder) != 0)
+        look_for(finder, finder->folder, import);
+    free(folder);
+}
+
+/* Over all files that belong to the kernel, or to the reference; their number grows meanwhile. */
+static bool follow(struct task_closure *closure, unsigned of, size_t start) {
+    char *folder = path_folder(closure->files.at[start].path);
+    struct finder finder = {.closure = closure, .of = of, .folder = folder};
+    bool done[TASK_MAX_FILES + 2] = {0};
+    for (bool more = true; more && !finder.full;) {
+        more = false;
+        for (finder.at = 0; finder.at < closure->files.len; finder.at++) {
+            const struct task_file *file = &closure->files.at[finder.at];
+            if (!(file->of & of) || done[finder.at])
+                continue;
+            done[finder.at] = more = true;
+            task_imports_find((struct str){file->text, file->size}, on_import, &finder);
+        }
+    }
+    free(folder);
+    return !finder.full;
+}
+
+/* ------------------------------------------------------------------------------------- the root */
+
+/* How much of the folder all files lie below, in characters without the last slash. */
+static size_t common(const struct task_closure *closure) {
+    const char *first = closure->files.at[0].path;
+    size_t len = (size_t)(strrchr(first, '/') - first);
+    for (size_t i = 1; i < closure->files.len; i++) {
+        const char *path = closure->files.at[i].path;
+        size_t same = 0;
+        while (same < len && path[same] == first[same])
+            same++;
+        bool whole = same == len && path[len] == '/';
+        while (!whole && same > 0 && !(first[same] == '/' && path[same] == '/'))
+            same--;
+        len = same;
+    }
+    return len;
+}
+
+static void name_all(struct task_closure *closure) {
+    size_t len = closure->files.len ? common(closure) : 0;
+    struct buf root = {0};
+    if (len)
+        buf_add(&root, closure->files.at[0].path, len);
+    else
+        buf_puts(&root, "/");
+    closure->root = buf_take(&root);
+    for (size_t i = 0; i < closure->files.len; i++)
+        closure->files.at[i].name = mem_strdup(closure->files.at[i].path + len + 1);
+}
+
+/* ---------------------------------------------------------------------------------------- doors */
+
+static bool begin(struct task_closure *closure, const char *path, const char *text, unsigned of,
+                  struct err *err) {
+    char *plain = path_plain(path);
+    size_t size = text ? strlen(text) : 0;
+    struct task_file *file = file_at(closure, plain);
+    char *copy = file   ? NULL
+                 : text ? mem_strdup(text)
+                        : file_read(plain, MAX_FILE_BYTES, &size, err);
+    if (copy)
+        file = file_put(closure, plain, copy, size);
+    if (file) {
+        file->of |= of;
+        file->is_start = true;
+    }
+    free(plain);
+    return file != NULL;
+}
+
+struct task_closure *task_closure_find(const struct task_start *start, struct err *err) {
+    struct task_closure *closure = mem_alloc(1, sizeof *closure);
+    bool ok = !start->kernel_path ||
+              begin(closure, start->kernel_path, start->kernel_text, TASK_OF_KERNEL, err);
+    size_t reference = closure->files.len;
+    ok = ok && (!start->reference_path ||
+                begin(closure, start->reference_path, NULL, TASK_OF_REFERENCE, err));
+    if (reference && reference == closure->files.len)
+        reference = 0; /* one file is both */
+    if (err && err->kind == ERR_ENVIRONMENT)
+        err->kind = ERR_USAGE;
+    bool fits = ok && (!start->kernel_path || follow(closure, TASK_OF_KERNEL, 0));
+    fits = fits && (!start->reference_path || follow(closure, TASK_OF_REFERENCE, reference));
+    if (fits) {
+        name_all(closure);
+        return closure;
+    }
+    if (ok)
+        err_set(err, ERR_USAGE, "over %d files belong to this task by import", TASK_MAX_FILES);
+    task_closure_free(closure);
+    return NULL;
+}
+
+void task_closure_free(struct task_closure *closure) {
+    if (!closure)
+        return;
+    for (size_t i = 0; i < closure->files.len; i++) {
+        free(closure->files.at[i].path);
+        free(closure->files.at[i].name);
+        free(closure->files.at[i].text);
+    }
+    vec_free(&closure->files);
+    free(closure->root);
+    free(closure);
+}
+
+const struct task_file *task_closure_at(const struct task_closure *closure, const char *path) {
+    char *plain = path_plain(path);
+    const struct task_file *file = NULL;
+    for (size_t i = 0; !file && i < closure->files.len; i++)
+        if (strcmp(closure->files.at[i].path, plain) == 0)
+            file = &closure->files.at[i];
+    free(plain);
+    return file;
+}
+
+const struct task_file *task_closure_named(const struct task_closure *closure, const char *name) {
+    for (size_t i = 0; i < closure->files.len; i++)
+        if (strcmp(closure->files.at[i].name, name) == 0)
+            return &closure->files.at[i];
+    return NULL;
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp((*(const struct task_file *const *)a)->name,
+                  (*(const struct task_file *const *)b)->name);
+}
+
+struct hash task_closure_hash(const struct task_closure *closure, unsigned of) {
+    VEC(const struct task_file *) files = {0};
+    struct hash_stream *stream = hash_begin();
+    for (size_t i = 0; i < closure->files.len; i++)
+        if (closure->files.at[i].of & of)
+            *vec_push(&files) = &closure->files.at[i];
+    if (files.len)
+        qsort(files.at, files.len, sizeof *files.at, by_name);
+    for (size_t i = 0; i < files.len; i++) {
+        hash_add(stream, files.at[i]->name, strlen(files.at[i]->name));
+        hash_add(stream, files.at[i]->hash.hex, sizeof files.at[i]->hash.hex);
+    }
+    vec_free(&files);
+    return hash_end(stream);
+}

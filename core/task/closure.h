@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All files that a task is made of: the kernel, the reference, and what they import of files beside
+ * them, over any number of steps; by content. Nothing is run to find them, so a module that is
+ * found at run time (importlib, a changed sys.path) is not among them. */
+#ifndef HONE_TASK_CLOSURE_H
+#define HONE_TASK_CLOSURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/base.h"
+
+#define TASK_MAX_FILES 100
+
+/* Whose file it is; both, where kernel and reference import it. */
+enum task_of { TASK_OF_KERNEL = 1, TASK_OF_REFERENCE = 2 };
+
+struct task_file {
+    char *path; /* absolute, without . and .. */
+    char *name; /* below the closure's root: "helper.py", "common/tiles.py" */
+    char *text; /* terminated */
+    size_t size;
+    struct hash hash; /* of the text */
+    unsigned of;
+    bool is_start; /* the kernel itself, or the reference itself */
+};
+struct task_closure {
+    VEC(struct task_file) files; /* kernel and reference first, then as they were found */
+    char *root;                  /* the folder that all of them lie below */
+};
+
+/* What it begins with. A kernel_text is taken instead of what the file has (a candidate, a kernel
+ * from the binary); paths may be NULL. */
+struct task_start {
+    const char *kernel_path, *kernel_text, *reference_path;
+};
+/* NULL and *err (usage) when kernel or reference cannot be read, or too many files belong to it. An
+ * import that leads to no readable file is passed over. */
+struct task_closure *task_closure_find(const struct task_start *start, struct err *err) CC_MUST_USE;
+void task_closure_free(struct task_closure *closure); /* accepts NULL */
+/* The file of that path or name; NULL. */
+const struct task_file *task_closure_at(const struct task_closure *closure, const char *path);
+const struct task_file *task_closure_named(const struct task_closure *closure, const char *name);
+/* Of the names and contents of the files that are `of` it; where they lie does not matter. */
+struct hash task_closure_hash(const struct task_closure *closure, unsigned of);
+
+#endif

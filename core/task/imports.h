@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to task: the import statements of a Python file, wherever in it they stand, found without
+ * running it and also where the rest of the file does not parse. */
+#ifndef HONE_TASK_IMPORTS_H
+#define HONE_TASK_IMPORTS_H
+
+#include "base/base.h"
+
+/* "import a.b" is {a.b, 0}; "from ..a import b, c" is {a, 2} with the names b and c. */
+struct task_import {
+    struct str module; /* empty: "from . import b" */
+    unsigned level;
+    const struct str *names;
+    size_t name_count;
+};
+typedef void task_import_fn(void *data, const struct task_import *import);
+void task_imports_find(struct str text, task_import_fn *fn, void *data);
+/* Whether it has a name with which Python reads files, or finds modules, that no import statement
+ * tells of. */
+bool task_imports_reach_out(struct str text);
+
+#endif
