@@ -59,10 +59,8 @@ static void line_end(struct run *run, struct buf *line) {
 /* Which of several directions an event is about: "#7", before it has a number "lane 3". `lane` -1:
  * all. */
 static void who_print(const struct tune_state *state, int lane, int attempt, struct buf *out) {
-    bool several = state->several || state->width.parents > 1 || state->width.plans > 1 ||
-                   state->width.rewrites > 1;
     char who[24] = "";
-    if (!several)
+    if (!state->way->numbered && !tune_search_is_wide(state))
         return;
     if (attempt < 0)
         attempt = tune_lane_attempt(state, lane);
@@ -339,7 +337,7 @@ static bool lane_take(struct run *run, struct str *text, struct err *err) {
     const struct tune_state *state = tune_session_state(run->session);
     struct str rest = *text, word;
     long long number = 0;
-    if (!state->several)
+    if (!state->way->numbered)
         return true;
     bool said = str_next(&rest, ' ', &word) && str_to_int(word, &number);
     if (!said || number < 1 || number > (long long)state->lanes.len)

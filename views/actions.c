@@ -170,7 +170,7 @@ static void revert_to(struct views *views, struct str text, struct views_request
 
 /* What going back does to a beam search. */
 static void revert_beam_print(const struct tune_state *state, int id, struct buf *out) {
-    if (state->several)
+    if (state->way->numbered)
         buf_printf(out, "The %d lanes of this round are closed. ", lanes_count(state));
     if (state->beam.len > 1 || (state->beam.len == 1 && state->beam.at[0] != id))
         buf_printf(out, "The beam of %d is given up: the", (int)state->beam.len);

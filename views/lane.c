@@ -9,7 +9,7 @@
 /* ---- which ---------------------------------------------------------------------------------- */
 
 int lanes_count(const struct tune_state *state) {
-    return state->several ? (int)state->lanes.len : 0;
+    return state->way->numbered ? (int)state->lanes.len : 0;
 }
 
 const struct tune_lane *lane_at(const struct tune_state *state, int lane) {
@@ -17,12 +17,11 @@ const struct tune_lane *lane_at(const struct tune_state *state, int lane) {
 }
 
 bool lanes_any(const struct views *views) {
-    return views->state && views->state->several;
+    return views->state && views->state->way->numbered;
 }
 
 bool lanes_may(const struct views *views) {
-    const struct tune_width *width = &views->state->width;
-    return lanes_any(views) || width->parents > 1 || width->plans > 1 || width->rewrites > 1;
+    return lanes_any(views) || tune_search_is_wide(views->state);
 }
 
 /* What a command is about: on the screen of the lanes the one under the cursor. */
@@ -167,13 +166,13 @@ void lane_does(const struct tune_state *state, int index, struct buf *out) {
 void lane_which(const struct tune_state *state, int index, struct buf *out) {
     const struct tune_lane *lane = &state->lanes.at[index];
     int attempt = tune_lane_attempt(state, index);
-    bool several = false;
+    bool fanned = false;
     for (size_t i = 0; i < state->lanes.len; i++)
-        several = several || state->lanes.at[i].sample > 0;
+        fanned = fanned || state->lanes.at[i].sample > 0;
     if (attempt >= 0)
         buf_printf(out, "#%d ", attempt);
     buf_printf(out, "of #%d, plan %d", lane->parent, lane->draw + 1);
-    if (several)
+    if (fanned)
         buf_printf(out, ", rewrite %d", lane->sample + 1);
 }
 

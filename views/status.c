@@ -144,7 +144,7 @@ static void gate_print(const struct tune_state *state, struct buf *out) {
         return;
     }
     buf_printf(out, "%s: ", tune_step_word(step));
-    if (state->several) {
+    if (state->way->numbered) {
         buf_printf(out, "%s; %d of %d lanes open", summary, tune_lanes_open(state),
                    lanes_count(state));
         return;

@@ -46,7 +46,7 @@ static void lane_print(struct buf *out, const struct tune_state *state, int inde
         buf_printf(out, "%s: %s\n", tune_step_word(lane->step), lane->summary);
 }
 
-static void several_print(const struct tune_state *state, struct buf *out) {
+static void lanes_print(const struct tune_state *state, struct buf *out) {
     int open = tune_lanes_open(state);
     for (size_t i = 0; i < state->lanes.len; i++)
         if (!state->lanes.at[i].closed)
@@ -67,8 +67,8 @@ static void one_print(const struct tune_state *state, struct buf *out) {
 }
 
 void gate_print(const struct tune_state *state, struct buf *out) {
-    if (state->several)
-        several_print(state, out);
+    if (state->way->numbered)
+        lanes_print(state, out);
     else
         one_print(state, out);
 }

@@ -380,7 +380,7 @@ static void a_greedy_round_is_one_lane(void **unused) {
     state = fake_state(&fake);
     const struct tune_lane *lane = tune_lane_of(state, 0);
     assert_int_equal(state->lanes.len, 1);
-    assert_false(state->several);
+    assert_false(state->way->numbered);
     assert_string_equal(tune_lane_plan(state, 0)->key, "a");
     assert_int_equal(tune_lane_parent(state, 0), state->incumbent);
     assert_int_equal(lane->step, TUNE_STEP_REWRITE);
@@ -431,7 +431,7 @@ static void go_on_looking(bool around, struct buf *out) {
     begin(&fake, "beam:2,5", COUNT_OF(plans), TUNE_GATE_ASK);
     fake_act(&fake, ACT(.kind = TUNE_ACT_START));
     for (int i = 0; i < 30 && fake_state(&fake)->wait == TUNE_WAIT_GATE; i++) {
-        if (around && fake_state(&fake)->several)
+        if (around && fake_state(&fake)->way->numbered)
             fake_act(&fake, ACT(.kind = TUNE_ACT_FOCUS, .index = (i * 3 + 1) % 5));
         fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
     }

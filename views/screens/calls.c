@@ -282,7 +282,8 @@ static void draw_held(struct tui_area area, const struct tune_state *state,
  * first. */
 static bool lane_has_more(const struct views *views) {
     const struct tune_state *state = views->state;
-    return state->several && meant(views) < 0 && waiting(views) < 0 && !calls_held(views, NULL) &&
+    return state->way->numbered && meant(views) < 0 && waiting(views) < 0 &&
+           !calls_held(views, NULL) &&
            (tune_lane_plan(state, state->lane) || tune_lane_candidate(state, state->lane) ||
             tune_lane_of(state, state->lane)->closed);
 }

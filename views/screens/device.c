@@ -75,7 +75,7 @@ void log_filter_level(struct views *views, struct str args, struct views_request
 static bool is_job(const struct tune_state *state, const struct tune_attempt *attempt) {
     if (!attempt->started_ms || attempt->ended_ms)
         return false;
-    if (!state->several)
+    if (!state->way->numbered)
         return attempt->id == tune_lane_attempt(state, state->lane) ||
                attempt->status == TUNE_STATUS_OPEN;
     for (size_t i = 0; i < state->lanes.len; i++)

@@ -56,10 +56,10 @@ static bool can_another(const struct tune_state *state) {
            state->wait == TUNE_WAIT_REJECTED || is_asked(state);
 }
 static bool can_focus(const struct tune_state *state) {
-    return state->several;
+    return state->way->numbered;
 }
 static bool can_choose(const struct tune_state *state) {
-    return !state->several && at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_PLAN) &&
+    return !state->way->divides && at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_PLAN) &&
            state->plans.len > 1;
 }
 static bool can_edit_plan(const struct tune_state *state) {
@@ -131,8 +131,10 @@ static void act_start(struct tune_state *state, const struct tune_action *act) {
     if (state->finished)
         state->plateau = 0;
     state->stopped_by_environment = false;
-    if (state->finished && state->step <= TUNE_STEP_PLAN)
+    if (state->finished && state->step <= TUNE_STEP_PLAN) {
         tune_steps_rewind(state, state->step);
+        tune_lanes_try_again(state);
+    }
     go_on(state);
 }
 
@@ -179,7 +181,7 @@ static void proposal_again(struct tune_state *state, int lane) {
     struct tune_lane *at = &state->lanes.at[lane];
     at->attempt = -1;
     at->candidate.exists = false;
-    if (state->several)
+    if (state->way->divides)
         at->plan = -1;
     else
         state->own->revise = true;
@@ -200,7 +202,7 @@ static void lesson_drop(struct tune_state *state, enum tune_step step) {
  * before. */
 static bool proposal_end(struct tune_state *state, int lane, const char *reason) {
     proposal_drop(state, lane, reason);
-    if (state->several)
+    if (!state->way->tries_again)
         return !tune_lane_close(state, lane, reason);
     proposal_again(state, lane);
     return true;
@@ -210,17 +212,16 @@ static void act_reject(struct tune_state *state, const struct tune_action *act) 
     bool lesson = state->wait_step >= TUNE_STEP_SUMMARISE;
     if (lesson)
         lesson_drop(state, state->wait_step);
-    if (lesson ? state->several : !proposal_end(state, state->lane, act->text))
+    if (lesson ? state->way->numbered : !proposal_end(state, state->lane, act->text))
         return;
     state->running = false;
     if (lesson)
         tune_wait_set(state, TUNE_WAIT_PAUSED, "you rejected it; start goes on");
     else
-        tune_wait_set(
-            state, TUNE_WAIT_REJECTED,
-            state->several
-                ? "you rejected all of them; start goes on with the next round"
-                : "you rejected the proposal; start asks for another one with your reason");
+        tune_wait_set(state, TUNE_WAIT_REJECTED,
+                      state->way->tries_again
+                          ? "you rejected the proposal; start asks for another one with your reason"
+                          : "you rejected all of them; start goes on with the next round");
 }
 
 /* While a plan is asked for, there is nothing yet to drop: the question is put again. */
@@ -236,7 +237,7 @@ static void plan_unwanted(struct tune_state *state, int lane, const char *text) 
 
 static void plan_ask_again(struct tune_state *state, int lane, const char *text) {
     plan_unwanted(state, lane, text);
-    if (state->several)
+    if (state->way->divides)
         state->lanes.at[lane].is = TUNE_IS_WAITING;
     else
         proposal_again(state, lane);
@@ -294,7 +295,7 @@ static void act_edit_kernel(struct tune_state *state, const struct tune_action *
         return;
     tune_lane_again(state, state->lane, TUNE_STEP_VERIFY);
     state->running = true;
-    if (state->several)
+    if (state->way->counts)
         return;
     struct tune_step_view *step = &state->steps[TUNE_STEP_REWRITE];
     step->is = TUNE_IS_OK;
@@ -336,7 +337,7 @@ static int own_lane(struct tune_state *state, bool joins) {
 }
 
 static void act_write_kernel(struct tune_state *state, const struct tune_action *act) {
-    bool joins = state->several && !state->own->round_over;
+    bool joins = state->way->joins && !state->own->round_over;
     int lane = own_lane(state, joins);
     if (lane < 0)
         return;
@@ -351,9 +352,8 @@ static void act_write_kernel(struct tune_state *state, const struct tune_action 
                                                   .moved = NAN};
     struct tune_lane *own = &state->lanes.at[lane];
     own->plan = (int)state->plans.len - 1;
-    own->candidate = (struct tune_candidate){.parent = state->incumbent,
-                                             .attempt = joins ? -1 : (int)state->attempts.len,
-                                             .edited = true};
+    own->candidate = (struct tune_candidate){
+        .parent = state->incumbent, .attempt = tune_attempt_next(state), .edited = true};
     tune_candidate_set(state, lane, act->text, "you");
     if (joins) /* it is checked when the others are */
         return;

@@ -63,7 +63,7 @@ static bool attempt_check(const struct tune_state *state, const struct tune_acti
                        tune_action_name(action->kind));
     if (attempt->verdict.compiles != TUNE_ANSWER_YES || isnan(attempt->latency_us))
         return err_set(err, ERR_USAGE, "attempt %d did not compile or was never measured", id);
-    if (action->kind == TUNE_ACT_REVERT && id == state->incumbent && !state->several &&
+    if (action->kind == TUNE_ACT_REVERT && id == state->incumbent && state->way->opens &&
         !tune_lane_candidate(state, state->lane))
         return err_set(err, ERR_USAGE, "attempt %d is the incumbent already", id);
     return true;

@@ -13,10 +13,6 @@
 
 typedef void apply_fn(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
 
-static int lane_of(const struct tune_state *state, const struct tune_event *event) {
-    return tune_lane_meant(state, event->lane);
-}
-
 /* ---------------------------------------------------------------- what is tuned, and how */
 
 static void seeds_set(struct tune_state *state, const struct tune_longs *seeds) {
@@ -154,7 +150,9 @@ static void apply_progress(struct tune_state *state, const struct tune_event *ev
                            int64_t wall_ms) {
     (void)wall_ms;
     enum tune_step step = event->progress.step;
-    if (tune_lane_progress(state, event) || step == TUNE_STEPS)
+    bool is_own = state->way->counts && tune_lane_at(state, event->lane);
+    tune_lane_progress(state, event);
+    if (is_own || step == TUNE_STEPS)
         return;
     state->steps[step].doing = tune_keep(state, event->progress.doing);
     state->steps[step].done = event->progress.done;
@@ -187,7 +185,6 @@ static void apply_step_end(struct tune_state *state, const struct tune_event *ev
     view->doing = NULL;
     view->done = view->total = NAN;
     view->ended_ms = wall_ms;
-    tune_lanes_step_end(state, step);
     if (view->started_ms)
         tune_step_took(state, step,
                        (double)(wall_ms - view->started_ms - state->own->waited_ms) / 1000);
@@ -244,19 +241,18 @@ static void apply_pause(struct tune_state *state, const struct tune_event *event
 
 static void apply_plans(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
     (void)wall_ms;
-    int lane = lane_of(state, event);
-    if (!state->several)
+    if (!state->way->divides)
         state->plans.len = 0;
     for (size_t i = 0; i < event->plans.plans.count; i++) {
         struct tune_plan *place = vec_push(&state->plans);
         *place = event->plans.plans.at[i];
         tune_part_keep(TUNE_PART_PLAN, place, state->arena);
         place->revised = state->own->revise;
-        place->lane = tune_lane_tag(state, lane);
+        place->lane = tune_lane_tag(state, event->lane);
     }
-    if (state->several) /* they are given to the lanes when all have answered */
+    if (state->way->divides) /* they are given to the lanes when all have answered */
         return;
-    state->lanes.at[lane].plan = state->plans.len ? 0 : -1;
+    state->lanes.at[event->lane].plan = state->plans.len ? 0 : -1;
     if (state->plans.len)
         state->own->revise = false;
 }
@@ -267,12 +263,12 @@ static void apply_candidate(struct tune_state *state, const struct tune_event *e
     const char *source = event->candidate.source;
     if (!source)
         return;
-    int number = lane_of(state, event), next = state->several ? -1 : (int)state->attempts.len;
+    int number = event->lane;
     struct tune_lane *lane = &state->lanes.at[number];
     int parent = event->candidate.parent;
     lane->candidate.parent = parent != TUNE_EVENT_NO_INT ? parent : tune_lane_parent(state, number);
     lane->candidate.repair = event->candidate.repair;
-    lane->candidate.attempt = lane->attempt > 0 ? lane->attempt : next;
+    lane->candidate.attempt = lane->attempt > 0 ? lane->attempt : tune_attempt_next(state);
     lane->candidate.edited = false;
     tune_candidate_set(state, number, source, event->candidate.author);
 }
@@ -281,8 +277,7 @@ static void apply_candidate(struct tune_state *state, const struct tune_event *e
 static void apply_plan_failed(struct tune_state *state, const struct tune_event *event,
                               int64_t wall_ms) {
     (void)wall_ms;
-    int lane = lane_of(state, event);
-    const struct tune_plan *plan = tune_lane_plan(state, lane);
+    const struct tune_plan *plan = tune_lane_plan(state, event->lane);
     struct tune_rejection row = {
         .round = state->round,
         .attempt = -1,
@@ -292,7 +287,7 @@ static void apply_plan_failed(struct tune_state *state, const struct tune_event 
         .key = plan ? plan->key : NULL,
         .reason = tune_keep(state, event->plan_failed.text),
     };
-    tune_rejection_add(state, lane, row);
+    tune_rejection_add(state, event->lane, row);
 }
 
 /* ------------------------------------------------------------------------------- attempts */
@@ -349,7 +344,7 @@ static void apply_attempt(struct tune_state *state, const struct tune_event *eve
         attempt->plan = *event->attempt.plan;
         tune_part_keep(TUNE_PART_PLAN, &attempt->plan, state->arena);
     }
-    struct tune_lane *lane = &state->lanes.at[lane_of(state, event)];
+    struct tune_lane *lane = &state->lanes.at[event->lane];
     lane->attempt = lane->candidate.attempt = attempt->id;
 }
 
@@ -427,7 +422,7 @@ static void apply_scored(struct tune_state *state, const struct tune_event *even
     if (event->scored.held < TUNE_ANSWERS)
         attempt->plan.held = event->scored.held;
     attempt->plan.moved = event->scored.moved;
-    int plan = state->lanes.at[lane_of(state, event)].plan;
+    int plan = state->lanes.at[event->lane].plan;
     if (plan < 0 || (size_t)plan >= state->plans.len)
         return;
     state->plans.at[plan].held = attempt->plan.held;
@@ -443,7 +438,7 @@ static void apply_decided(struct tune_state *state, const struct tune_event *eve
         attempt->status = event->decided.status;
     attempt->reason = tune_keep(state, event->decided.reason);
     attempt->ended_ms = wall_ms;
-    if (attempt->status == TUNE_STATUS_KEEP && !state->several)
+    if (attempt->status == TUNE_STATUS_KEEP && state->way->keeps_at_once)
         state->incumbent = attempt->id;
     tune_state_find_best(state);
 }
@@ -490,7 +485,7 @@ static void apply_log(struct tune_state *state, const struct tune_event *event, 
                            .diagnostic = -1,
                            .line = event->log.line,
                            .attempt = event->log.attempt,
-                           .lane = event->lane};
+                           .lane = tune_lane_tag(state, event->lane)};
     log_add(state, log, event->log.phase, event->log.text);
 }
 
@@ -522,7 +517,7 @@ static void apply_diagnostic(struct tune_state *state, const struct tune_event *
                            .level = levels[diag.severity],
                            .line = diag.line,
                            .attempt = diag.attempt,
-                           .lane = event->lane,
+                           .lane = tune_lane_tag(state, event->lane),
                            .diagnostic = (int)state->diagnostics.len - 1};
     struct buf text = {0};
     buf_printf(&text, "%s:%d:%d: %s: %s", diag.file ? path_base(diag.file) : "kernel", diag.line,
@@ -697,6 +692,14 @@ static apply_fn *const events[TUNE_EVENTS] = {
     [TUNE_EVENT_ACT] = apply_act,
 };
 
+static void apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
+    struct tune_event said[TUNE_FORM_MOST];
+    size_t count = tune_form_read(state, event, said);
+    for (size_t i = 0; i < count; i++)
+        if (events[said[i].is])
+            events[said[i].is](state, &said[i], wall_ms);
+}
+
 void tune_state_apply(struct tune_state *state, int64_t seq, int64_t wall_ms, const char *type,
                       const char *payload) {
     struct tune_event event;
@@ -704,7 +707,7 @@ void tune_state_apply(struct tune_state *state, int64_t seq, int64_t wall_ms, co
     tune_budget_clock(state, type, wall_ms);
     if (!strcmp(type, "decided") || !strcmp(type, "act"))
         state->own->decided_seq = seq;
-    if (tune_event_read(state->own->scratch, type, payload, &event) && events[event.is])
-        events[event.is](state, &event, wall_ms);
+    if (tune_event_read(state->own->scratch, type, payload, &event))
+        apply(state, &event, wall_ms);
     arena_reset(state->own->scratch);
 }

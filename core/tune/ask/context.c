@@ -39,7 +39,7 @@ static void closed_fill(struct tune_context *context, const struct tune_state *s
     for (size_t i = 1; i < state->attempts.len; i++) {
         const struct tune_attempt *attempt = &state->attempts.at[i];
         /* A parent of a beam lives on beside what was made of it. */
-        bool made = state->several && attempt->parent == context->attempt;
+        bool made = !state->way->keeps_at_once && attempt->parent == context->attempt;
         if (made || (attempt->status != TUNE_STATUS_KEEP && attempt->status != TUNE_STATUS_OPEN))
             closed_add(context, attempt->plan.key,
                        arena_printf(context->arena, "attempt %d: %s", attempt->id,
@@ -258,7 +258,7 @@ static void facts_print(struct tune_context *context, const struct tune_state *s
     section_add(context, "api", &out);
     text_section(context, "reference", state->reference_source);
     text_section(context, "plans wanted",
-                 state->several ? "one or two plans" : "one to three plans");
+                 state->way->divides ? "one or two plans" : "one to three plans");
 }
 
 /* The same question goes out several times at once; the answers should differ. */

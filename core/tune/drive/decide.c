@@ -83,7 +83,7 @@ void tune_decide(struct tune_session *session, int lane) {
             decision.status == TUNE_STATUS_INCONCLUSIVE || decision.status == TUNE_STATUS_SUSPECT;
         tune_step_done(session, TUNE_STEP_DECIDE, doubtful ? TUNE_IS_FAILED : TUNE_IS_OK, "%s: %s",
                        tune_status_word(decision.status), decision.reason.at);
-        if (!state->several)
+        if (state->way->keeps_at_once)
             tune_sweep_tell(session, &tune_state_attempt(state, id)->plan);
     }
     buf_free(&decision.reason);

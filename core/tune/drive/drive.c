@@ -99,18 +99,6 @@ void tune_step_run(struct tune_session *session, int lane, enum tune_step step) 
     steps[step].start(session, lane);
 }
 
-/* Of the only lane of a round. */
-static void step_start(struct tune_session *session, int lane, enum tune_step step) {
-    if (!steps[step].wanted(session->state, lane)) {
-        tune_step_done(session, step, TUNE_IS_SKIPPED, "%s", steps[step].skipped);
-        return;
-    }
-    if (tune_budget_stops_step(session, lane, step))
-        return;
-    if (tune_emit(session, TUNE_EVENT(STEP, step, .step = step)))
-        steps[step].start(session, lane);
-}
-
 /* Plans of this round that the proposer could not carry out. */
 static int replans(const struct tune_state *state) {
     int count = 0;
@@ -132,38 +120,19 @@ enum tune_step tune_step_after(const struct tune_session *session, int lane, enu
                                enum tune_step_is is) {
     const struct tune_state *state = session->state;
     if (step == TUNE_STEP_REWRITE && is == TUNE_IS_FAILED && tune_lane_attempt(state, lane) <= 0 &&
-        !state->several && replans(state) < TUNE_MAX_REPLANS)
+        state->way->tries_again && replans(state) < TUNE_MAX_REPLANS)
         return TUNE_STEP_PLAN;
     if (step == TUNE_STEP_VERIFY && is == TUNE_IS_FAILED && can_repair(session, lane))
         return TUNE_STEP_REWRITE;
     return (enum tune_step)(step + 1);
 }
 
-/* The round follows one direction: its lane does a step after the other, or several are opened. */
-static void lane_go_on(struct tune_session *session, int lane) {
-    const struct tune_state *state = session->state;
-    enum tune_step_is is = state->steps[state->step].is;
-    enum tune_step next = tune_step_after(session, lane, state->step, is);
-    if (is == TUNE_IS_WAITING || is == TUNE_IS_RUNNING)
-        step_start(session, lane, state->step);
-    else if (tune_sweep_wants_lanes(session))
-        tune_sweep_lanes_begin(session);
-    else if (tune_lanes_wanted(session))
-        tune_lanes_begin(session);
-    else if (next < TUNE_STEPS)
-        step_start(session, lane, next);
-    else if (tune_emit(session, TUNE_EVENT_ONLY(ROUND_END)))
-        tune_recent_note(session);
-}
-
 static void go_on(struct tune_session *session) {
     const struct tune_state *state = session->state;
     if (state->round == 0 || state->own->round_over)
         round_begin(session);
-    else if (state->several)
-        tune_lanes_go_on(session);
     else
-        lane_go_on(session, 0);
+        tune_round_go_on(session);
 }
 
 /* With lanes there may be more to start while others work. */
@@ -172,15 +141,6 @@ static bool can_go_on(const struct tune_session *session) {
     if (session->halted || !state->running || state->wait != TUNE_WAIT_NOTHING)
         return false;
     return !tune_works(session) || tune_lanes_can_start(session);
-}
-
-static void step_done(struct tune_session *session, enum tune_step step, enum tune_step_is is,
-                      const char *text) {
-    if (tune_lane_tag(session->state, session->lane) >= 0) {
-        tune_lane_done(session, step, is, text);
-        return;
-    }
-    tune_emit(session, TUNE_EVENT(STEP_END, step_end, .step = step, .is = is, .summary = text));
 }
 
 static void advance(struct tune_session *session) {
@@ -202,4 +162,4 @@ static void advance(struct tune_session *session) {
     session->advancing = false;
 }
 
-const struct tune_driver tune_drive = {.advance = advance, .step_done = step_done};
+const struct tune_driver tune_drive = {.advance = advance, .step_done = tune_lane_done};

@@ -33,11 +33,8 @@ bool tune_budget_waits(const struct tune_session *session, int lane, enum tune_s
  * whenever work may have begun or ended. */
 void tune_budget_watch(struct tune_session *session);
 
-/* lanes.c: rounds that follow several directions at once. Whether the next thing to do is to open
- * them; one step forward; the end of a lane's part of a step. */
-bool tune_lanes_wanted(const struct tune_session *session);
-void tune_lanes_begin(struct tune_session *session);
-void tune_lanes_go_on(struct tune_session *session);
+/* lanes.c: one step forward in a round; the end of a lane's part of a step. */
+void tune_round_go_on(struct tune_session *session);
 /* Whether another lane can begin its part of the step that runs, beside those that do. */
 bool tune_lanes_can_start(const struct tune_session *session);
 void tune_lane_done(struct tune_session *session, enum tune_step step, enum tune_step_is is,

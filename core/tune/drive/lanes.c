@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rounds that follow several directions at once: a beam search. All lanes do a step before the next
- * step begins, so that a person sees one step at a time, a gate stands once, and the outcome does
- * not depend on whose answer came first. Within a step lanes work side by side, as many as the
- * proposer and the place can take. How a step goes is the same as for one candidate. */
+/* A round is lanes: one, or the many that a beam search or a sweep opens. All lanes do a step
+ * before the next step begins, so that a person sees one step at a time, a gate stands once, and
+ * the outcome does not depend on whose answer came first. Within a step lanes work side by side, as
+ * many as the proposer and the place can take. How a step goes does not depend on their number. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -11,15 +11,15 @@
 
 /* ------------------------------------------------------------------------------------- opening */
 
-bool tune_lanes_wanted(const struct tune_session *session) {
+static bool wants_lanes(const struct tune_session *session) {
     const struct tune_state *state = session->state;
-    bool beam = state->width.parents > 1 || state->width.plans > 1 || state->width.rewrites > 1;
-    return beam && state->step == TUNE_STEP_PROFILE && state->incumbent >= 0 &&
-           state->steps[TUNE_STEP_PLAN].is == TUNE_IS_WAITING && tune_sweep_ends(state);
+    return state->way->opens && tune_search_is_wide(state) && state->step == TUNE_STEP_PROFILE &&
+           tune_lane_next(state, 0) == TUNE_STEP_PLAN && state->incumbent >= 0 &&
+           tune_sweep_ends(state);
 }
 
 /* N plans for each of the parents that the last round left, at most B. */
-void tune_lanes_begin(struct tune_session *session) {
+static void lanes_begin(struct tune_session *session) {
     const struct tune_state *state = session->state;
     int parents[1 + TUNE_MAX_PARENTS] = {state->incumbent}, count = 1;
     for (size_t i = 0; i < state->beam.len && count < state->width.parents; i++)
@@ -41,7 +41,7 @@ static bool is_swept(const struct tune_state *state, int lane) {
 /* A proposer that does not write a plan the same way twice writes it several times. */
 static void lanes_fan(struct tune_session *session) {
     const struct tune_state *state = session->state;
-    if (!session->proposer->draws || state->width.rewrites < 2)
+    if (!state->way->joins || !session->proposer->draws || state->width.rewrites < 2)
         return;
     for (size_t i = 0, count = state->lanes.len; i < count && !session->halted; i++) {
         const struct tune_lane *lane = &state->lanes.at[i];
@@ -55,27 +55,6 @@ static void lanes_fan(struct tune_session *session) {
         tune_emit(session,
                   TUNE_EVENT(LANE_FAN, lane_fan, .lane = (int)i, .samples = state->width.rewrites));
     }
-}
-
-/* ----------------------------------------------------------------------------- a step begins */
-
-static enum tune_step next_step(const struct tune_state *state) {
-    enum tune_step first = TUNE_STEPS;
-    for (size_t i = 0; i < state->lanes.len; i++)
-        first = MIN_OF(first, tune_lane_next(state, (int)i));
-    return first;
-}
-
-static void step_begin(struct tune_session *session, enum tune_step step) {
-    const struct tune_state *state = session->state;
-    if (step == TUNE_STEP_REWRITE)
-        lanes_fan(session);
-    VEC(int) lanes = {0};
-    for (size_t i = 0; i < state->lanes.len; i++)
-        if (tune_lane_next(state, (int)i) == step)
-            *vec_push(&lanes) = (int)i;
-    tune_emit(session, TUNE_EVENT(STEP, step, .step = step, .lanes = {lanes.at, lanes.len, true}));
-    vec_free(&lanes);
 }
 
 /* ------------------------------------------------------------------------------- a step's end */
@@ -115,7 +94,8 @@ static void step_end(struct tune_session *session, enum tune_step step) {
     if (ok && step == TUNE_STEP_DECIDE)
         tune_sweep_tell(session, tune_lane_plan(state, tune_lane_first(state)));
     if (ok)
-        tune_step_done(session, step, is, "%s", text.at ? text.at : "");
+        tune_emit(session, TUNE_EVENT(STEP_END, step_end, .step = step, .is = is,
+                                      .summary = text.at ? text.at : ""));
     buf_free(&text);
     if (ok && step == TUNE_STEP_PLAN && is != TUNE_IS_OK && !session->halted)
         tune_stop(session, "nothing more was proposed for any of the parents");
@@ -129,9 +109,14 @@ void tune_lane_done(struct tune_session *session, enum tune_step step, enum tune
     /* Without a candidate, or without an attempt, there is nothing to go on with. */
     bool closes = (step == TUNE_STEP_REWRITE || step == TUNE_STEP_VERIFY) && is == TUNE_IS_FAILED &&
                   tune_lane_attempt(state, lane) < 0;
-    tune_emit(session, TUNE_EVENT(LANE_END, lane_end, .step = step, .is = is, .summary = text,
-                                  .next = next == (enum tune_step)(step + 1) ? TUNE_STEPS : next,
-                                  .closed = closes ? text : NULL));
+    struct tune_event event =
+        tune_form_end(state, &(struct tune_event_lane_end){
+                                 .step = step,
+                                 .is = is,
+                                 .summary = text,
+                                 .next = next == (enum tune_step)(step + 1) ? TUNE_STEPS : next,
+                                 .closed = closes ? text : NULL});
+    tune_emit(session, &event);
 }
 
 /* --------------------------------------------------------------------------- within a step */
@@ -168,7 +153,7 @@ static int lanes_at_work(const struct tune_session *session) {
 
 bool tune_lanes_can_start(const struct tune_session *session) {
     const struct tune_state *state = session->state;
-    return state->several && state->steps[state->step].is == TUNE_IS_RUNNING &&
+    return state->steps[state->step].is == TUNE_IS_RUNNING &&
            lanes_at_work(session) < at_once(session, state->step) && lane_due(session) >= 0 &&
            !tune_budget_waits(session, lane_due(session), state->step);
 }
@@ -185,31 +170,71 @@ static bool is_asked_already(const struct tune_session *session, int lane) {
     return false;
 }
 
-static void lane_start(struct tune_session *session, int lane) {
-    const struct tune_state *state = session->state;
-    enum tune_step step = state->step;
+static void lane_start(struct tune_session *session, int lane, enum tune_step step) {
+    const struct tune_event begins = tune_form_begin(session->state, step);
     const char *skipped = "";
     int before = tune_enter(session, lane);
     if (is_asked_already(session, lane))
         tune_lane_done(session, step, TUNE_IS_OK, "");
     else if (!tune_step_wanted(session, lane, step, &skipped))
         tune_lane_done(session, step, TUNE_IS_SKIPPED, skipped);
-    else if (!tune_budget_stops_step(session, lane, step) &&
-             tune_emit(session, TUNE_EVENT_ONLY(LANE)))
+    else if (!tune_budget_stops_step(session, lane, step) && tune_emit(session, &begins))
         tune_step_run(session, lane, step);
     tune_leave(session, before);
 }
 
-void tune_lanes_go_on(struct tune_session *session) {
+/* ----------------------------------------------------------------------------- a step begins */
+
+/* What a lane does next. Where its step failed, and the log does not say what follows, that is
+ * decided now. */
+static enum tune_step lane_next(const struct tune_session *session, int number) {
+    const struct tune_lane *lane = tune_lane_of(session->state, number);
+    enum tune_step next = tune_lane_next(session->state, number);
+    bool failed = lane->is == TUNE_IS_FAILED && next == (enum tune_step)(lane->step + 1);
+    return failed ? tune_step_after(session, number, lane->step, lane->is) : next;
+}
+
+static enum tune_step next_step(const struct tune_session *session) {
+    enum tune_step first = TUNE_STEPS;
+    for (size_t i = 0; i < session->state->lanes.len; i++)
+        first = MIN_OF(first, lane_next(session, (int)i));
+    return first;
+}
+
+/* The lanes whose next step this is, of the round; the first of them begins with it. */
+static void step_begin(struct tune_session *session, enum tune_step step) {
     const struct tune_state *state = session->state;
-    enum tune_step step = state->step;
-    bool runs = state->steps[step].is == TUNE_IS_RUNNING && step != TUNE_STEP_PROFILE;
+    bool ok = true;
+    if (step == TUNE_STEP_REWRITE)
+        lanes_fan(session);
+    VEC(int) lanes = {0};
+    for (size_t i = 0; i < state->lanes.len; i++)
+        if (lane_next(session, (int)i) == step)
+            *vec_push(&lanes) = (int)i;
+    if (state->way->counts)
+        ok = tune_emit(session,
+                       TUNE_EVENT(STEP, step, .step = step, .lanes = {lanes.at, lanes.len, true}));
+    if (ok && lanes.len)
+        lane_start(session, lanes.at[0], step);
+    vec_free(&lanes);
+}
+
+/* ---------------------------------------------------------------------------------- forward */
+
+void tune_round_go_on(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    enum tune_step step = state->step, next = next_step(session);
+    bool runs = state->steps[step].is == TUNE_IS_RUNNING;
     if (runs && lane_due(session) >= 0)
-        lane_start(session, lane_due(session));
+        lane_start(session, lane_due(session), step);
     else if (runs)
         step_end(session, step);
-    else if (next_step(state) < TUNE_STEPS)
-        step_begin(session, next_step(state));
+    else if (tune_sweep_wants_lanes(session))
+        tune_sweep_lanes_begin(session);
+    else if (wants_lanes(session))
+        lanes_begin(session);
+    else if (next < TUNE_STEPS)
+        step_begin(session, next);
     else if (tune_emit(session, TUNE_EVENT_ONLY(ROUND_END)))
         tune_recent_note(session);
 }

@@ -63,7 +63,7 @@ static void entered_note(struct tune_session *session) {
 
 void tune_plan_start(struct tune_session *session, int lane) {
     const struct tune_state *state = session->state;
-    if (!state->several && tune_sweep_plan(session))
+    if (state->way->opens && tune_sweep_plan(session))
         return;
     entered_note(session);
     if (session->halted)
@@ -165,7 +165,7 @@ static void plans_end(struct tune_session *session, int lane, bool some) {
     else
         tune_step_done(session, TUNE_STEP_PLAN, TUNE_IS_OK, "%s",
                        plan && plan->title ? plan->title : "a plan");
-    if (!some && !session->state->several)
+    if (!some && session->state->way->tries_again)
         tune_stop(session, "%s has nothing left to propose for this kernel",
                   session->proposer->name);
 }
@@ -251,7 +251,7 @@ static void reply_fail(struct tune_reply *reply, const char *text) {
     if (reply->is == TUNE_WORK_PLAN) {
         tune_request_end(reply);
         tune_step_done(session, TUNE_STEP_PLAN, TUNE_IS_FAILED, "%s", text);
-        if (!session->state->several)
+        if (session->state->way->tries_again)
             tune_stop(session, "no plan: %s", text);
     } else if (reply->is == TUNE_WORK_REWRITE) {
         tune_request_end(reply);

@@ -37,8 +37,8 @@ static size_t members(const struct tune_state *state, int most[TUNE_SWEEP_MOST])
 bool tune_sweep_wants_lanes(const struct tune_session *session) {
     const struct tune_state *state = session->state;
     int list[TUNE_SWEEP_MOST];
-    return state->step == TUNE_STEP_PLAN && state->steps[TUNE_STEP_PLAN].is == TUNE_IS_OK &&
-           members(state, list) > 1;
+    return state->way->opens && state->step == TUNE_STEP_PLAN &&
+           state->steps[TUNE_STEP_PLAN].is == TUNE_IS_OK && members(state, list) > 1;
 }
 
 void tune_sweep_lanes_begin(struct tune_session *session) {

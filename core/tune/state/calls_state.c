@@ -61,7 +61,7 @@ void tune_call_asked(struct tune_state *state, const struct tune_event *event, i
         .prompt = tune_keep(state, event->asked.prompt),
         .round = state->round,
         .attempt = event->asked.attempt,
-        .lane = tune_lane_tag(state, tune_lane_meant(state, event->lane)),
+        .lane = tune_lane_tag(state, event->lane),
         .asked_ms = wall_ms,
         .estimate = event->asked.estimate,
         .hold_tokens = event->asked.hold_tokens,

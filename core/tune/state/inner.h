@@ -18,7 +18,7 @@ struct tune_lanes {
     int *beam;
     size_t count, beam_count;
     int lane, from;
-    bool several;
+    const struct tune_way *way;
 };
 
 /* Everything a workflow decision can change; what an undo puts back. Lists are copies in the
@@ -120,9 +120,8 @@ cJSON *tune_plan_write(const struct tune_plan *plan) CC_MUST_USE;
 
 /* lane_state.c. The lane of that number; NULL when there is none. */
 struct tune_lane *tune_lane_at(struct tune_state *state, int lane);
-/* Which lane an event is about that names this number: where it names none (-1) the one that is
- * looked at, which is the only one unless the round follows several. */
-int tune_lane_meant(const struct tune_state *state, int number);
+/* The number of an attempt that is made now; -1: another lane's may come before it. */
+int tune_attempt_next(const struct tune_state *state);
 /* One direction again, from the incumbent, in which nothing is done yet. Free: none at all, before
  * others come or the state goes. */
 void tune_lanes_clear(struct tune_state *state);
@@ -131,10 +130,9 @@ void tune_lanes_free(struct tune_state *state);
 void tune_lanes_apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
 void tune_lane_fan_apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
 void tune_lanes_step(struct tune_state *state, const struct tune_event_step *event);
-void tune_lanes_step_end(struct tune_state *state, enum tune_step step);
 void tune_lane_apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
 void tune_lane_end_apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
-bool tune_lane_progress(struct tune_state *state, const struct tune_event *event);
+void tune_lane_progress(struct tune_state *state, const struct tune_event *event);
 void tune_lanes_assign_apply(struct tune_state *state, const struct tune_event *event,
                              int64_t wall_ms);
 void tune_beam_apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
@@ -148,6 +146,8 @@ void tune_lane_focus_open(struct tune_state *state);
 bool tune_lane_close(struct tune_state *state, int lane, const char *why);
 /* The lane has to do this step again, or next. */
 void tune_lane_again(struct tune_state *state, int lane, enum tune_step next);
+/* A lane that tries again does the step that the loop stands at once more. */
+void tune_lanes_try_again(struct tune_state *state);
 /* How many candidates are worked on now. */
 int tune_lanes_running(const struct tune_state *state);
 /* What runs in a lane does not run any more. */
@@ -159,6 +159,15 @@ void tune_lanes_put(struct tune_state *state, const struct tune_lanes *taken);
 /* predicted.c: an event. */
 void tune_predicted_apply(struct tune_state *state, const struct tune_event *event,
                           int64_t wall_ms);
+/* forms.c: the log tells of a round in one of two forms; in memory there is one. */
+#define TUNE_FORM_MOST 2
+/* What an event of the log says, as events that all name their lane; returns how many. */
+size_t tune_form_read(const struct tune_state *state, const struct tune_event *event,
+                      struct tune_event said[TUNE_FORM_MOST]);
+/* What is written when a lane begins its part of a step, and when it is through with it. */
+struct tune_event tune_form_begin(const struct tune_state *state, enum tune_step step);
+struct tune_event tune_form_end(const struct tune_state *state,
+                                const struct tune_event_lane_end *end);
 /* declined.c: the hunks that are left out of the candidates that are approved now. */
 void tune_declined_note(struct tune_state *state);
 /* A row of state->rejections, of that lane, at its place. */

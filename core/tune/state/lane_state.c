@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lanes in the state: the directions of a round. One that was not opened into several has one lane,
- * which starts from the incumbent, and whose steps are the round's. Which lane works next is
- * decided in drive/lanes.c. */
+/* Lanes in the state: the directions of a round. It begins with one, which starts from the
+ * incumbent, and may be opened into more. Which lane works next is decided in drive/lanes.c. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -11,16 +10,21 @@
 static const struct tune_lane no_lane = {
     .parent = -1, .plan = -1, .attempt = -1, .candidate = {.attempt = -1}};
 
+/* A round that follows one direction, and one that was opened into lanes. */
+static const struct tune_way one_line = {.opens = true, .keeps_at_once = true, .tries_again = true};
+static const struct tune_way in_lanes = {
+    .numbered = true, .counts = true, .divides = true, .joins = true};
+
 struct tune_lane *tune_lane_at(struct tune_state *state, int lane) {
     return lane >= 0 && (size_t)lane < state->lanes.len ? &state->lanes.at[lane] : NULL;
 }
 
-int tune_lane_meant(const struct tune_state *state, int number) {
-    return number >= 0 && (size_t)number < state->lanes.len ? number : state->lane;
+int tune_lane_tag(const struct tune_state *state, int lane) {
+    return state->way->numbered ? lane : -1;
 }
 
-int tune_lane_tag(const struct tune_state *state, int lane) {
-    return state->several ? lane : -1;
+int tune_attempt_next(const struct tune_state *state) {
+    return state->way->numbered ? -1 : (int)state->attempts.len;
 }
 
 static int lane_add(struct tune_state *state, struct tune_lane lane) {
@@ -41,7 +45,7 @@ void tune_lanes_free(struct tune_state *state) {
 
 void tune_lanes_clear(struct tune_state *state) {
     tune_lanes_free(state);
-    state->several = false;
+    state->way = &one_line;
     lane_add(state, no_lane);
 }
 
@@ -94,6 +98,10 @@ int tune_lanes_open(const struct tune_state *state) {
     return count;
 }
 
+bool tune_search_is_wide(const struct tune_state *state) {
+    return state->width.parents > 1 || state->width.plans > 1 || state->width.rewrites > 1;
+}
+
 bool tune_beam_has(const struct tune_state *state, int attempt) {
     for (size_t i = 0; i < state->beam.len; i++)
         if (state->beam.at[i] == attempt)
@@ -126,8 +134,8 @@ void tune_lanes_apply(struct tune_state *state, const struct tune_event *event, 
                                            .next = planned ? TUNE_STEP_REWRITE : TUNE_STEP_PLAN,
                                            .is = TUNE_IS_OK});
     }
-    state->several = state->lanes.len > 0;
-    if (!state->several)
+    state->way = &in_lanes;
+    if (!state->lanes.len)
         tune_lanes_clear(state);
 }
 
@@ -154,13 +162,11 @@ static void lane_step(struct tune_lane *lane, enum tune_step step, enum tune_ste
     lane->started_ms = 0;
 }
 
-/* A step of the round begins: for these lanes of several, or at once for the only one. */
+/* A step of the round begins, for these lanes. */
 void tune_lanes_step(struct tune_state *state, const struct tune_event_step *event) {
     enum tune_step step = event->step;
     double total = 0;
-    if (!state->several)
-        lane_step(&state->lanes.at[0], step, TUNE_IS_RUNNING);
-    for (size_t i = 0; state->several && i < event->lanes.count; i++) {
+    for (size_t i = 0; i < event->lanes.count; i++) {
         struct tune_lane *lane = tune_lane_at(state, event->lanes.at[i]);
         if (!lane)
             continue;
@@ -168,16 +174,11 @@ void tune_lanes_step(struct tune_state *state, const struct tune_event_step *eve
         total++;
     }
     state->steps[step].done = 0;
-    state->steps[step].total = total ? total : (double)NAN;
-}
-
-/* The lane that an event of a round of several is about; NULL. */
-static struct tune_lane *one_of_several(struct tune_state *state, int lane) {
-    return state->several ? tune_lane_at(state, lane) : NULL;
+    state->steps[step].total = total && state->way->counts ? total : (double)NAN;
 }
 
 void tune_lane_apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
-    struct tune_lane *lane = one_of_several(state, event->lane);
+    struct tune_lane *lane = tune_lane_at(state, event->lane);
     if (!lane)
         return;
     lane->is = TUNE_IS_RUNNING;
@@ -194,19 +195,12 @@ static void lane_end(struct tune_lane *lane, enum tune_step step, enum tune_step
     lane->done = lane->total = NAN;
 }
 
-/* The step of a round of one lane ended, and with it the lane's part. */
-void tune_lanes_step_end(struct tune_state *state, enum tune_step step) {
-    const struct tune_step_view *view = &state->steps[step];
-    if (!state->several)
-        lane_end(&state->lanes.at[0], step, view->is, view->summary);
-}
-
 /* A lane is through with the step; `next` is the one it has to do then, if not the following one;
  * `closed` says why it is not followed any further. */
 void tune_lane_end_apply(struct tune_state *state, const struct tune_event *event,
                          int64_t wall_ms) {
     (void)wall_ms;
-    struct tune_lane *lane = one_of_several(state, event->lane);
+    struct tune_lane *lane = tune_lane_at(state, event->lane);
     enum tune_step step = event->lane_end.step;
     enum tune_step_is is = event->lane_end.is < TUNE_STEP_STATES ? event->lane_end.is : TUNE_IS_OK;
     if (!lane || step == TUNE_STEPS)
@@ -216,18 +210,17 @@ void tune_lane_end_apply(struct tune_state *state, const struct tune_event *even
         lane->next = event->lane_end.next;
     if (event->lane_end.closed)
         lane->closed = tune_keep(state, event->lane_end.closed);
-    if (state->step == step && !isnan(state->steps[step].total))
+    if (state->way->counts && state->step == step && !isnan(state->steps[step].total))
         state->steps[step].done++;
 }
 
-bool tune_lane_progress(struct tune_state *state, const struct tune_event *event) {
-    struct tune_lane *lane = one_of_several(state, event->lane);
+void tune_lane_progress(struct tune_state *state, const struct tune_event *event) {
+    struct tune_lane *lane = tune_lane_at(state, event->lane);
     if (!lane)
-        return false;
+        return;
     lane->doing = tune_keep(state, event->progress.doing);
     lane->done = event->progress.done;
     lane->total = event->progress.total;
-    return true;
 }
 
 /* ----------------------------------------------------------------------------- plans to lanes */
@@ -392,7 +385,7 @@ void tune_beam_apply(struct tune_state *state, const struct tune_event *event, i
 }
 
 void tune_beam_choose(struct tune_state *state) {
-    if (state->several)
+    if (!state->way->keeps_at_once)
         beam_choose(state);
 }
 
@@ -428,8 +421,13 @@ void tune_lane_again(struct tune_state *state, int lane, enum tune_step next) {
     at->step = (enum tune_step)(next - 1);
     at->is = TUNE_IS_OK;
     at->summary = NULL;
-    if (!state->several) /* its steps are the round's */
+    if (!state->way->counts) /* its steps are the round's */
         tune_steps_rewind(state, next);
+}
+
+void tune_lanes_try_again(struct tune_state *state) {
+    for (size_t i = 0; state->way->tries_again && i < state->lanes.len; i++)
+        state->lanes.at[i].next = state->step;
 }
 
 int tune_lanes_running(const struct tune_state *state) {
@@ -465,7 +463,7 @@ int tune_lane_join(struct tune_state *state) {
 /* The lanes as they are, with hunks of their own in the arena. */
 void tune_lanes_take(const struct tune_state *state, struct tune_lanes *taken) {
     *taken = (struct tune_lanes){.lane = state->lane,
-                                 .several = state->several,
+                                 .way = state->way,
                                  .from = state->own->from,
                                  .count = state->lanes.len,
                                  .beam_count = state->beam.len};
@@ -492,7 +490,7 @@ void tune_lanes_put(struct tune_state *state, const struct tune_lanes *taken) {
         *vec_push(&state->lanes) = lane;
     }
     tune_lanes_rest(state);
-    state->several = taken->several;
+    state->way = taken->way;
     state->own->from = taken->from;
     state->beam.len = 0;
     for (size_t i = 0; i < taken->beam_count; i++)

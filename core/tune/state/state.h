@@ -44,8 +44,8 @@ struct tune_candidate {
     VEC(struct tune_hunk) hunks; /* from the parent's source to `proposed` */
 };
 
-/* One direction of a round. A greedy round has one; a beam search or a sweep follows several, which
- * all do the same step before the next one begins. */
+/* One direction of a round. A round begins with one; a beam search or a sweep opens it into many,
+ * which all do the same step before the next one begins. */
 struct tune_lane {
     int parent;       /* attempt it starts from; -1: the incumbent, whichever that is */
     int draw, sample; /* which plan of the parent, which rewrite of the plan; from 0 */
@@ -59,6 +59,21 @@ struct tune_lane {
     double done, total;          /* progress; NAN */
     int64_t started_ms;          /* of that step; 0 while it waits */
     const char *closed;          /* why it is not followed any further; NULL */
+};
+
+/* How a round goes. It is lanes, one or many; what differs between rounds stands here. */
+struct tune_way {
+    bool opens;         /* it may be opened into lanes still */
+    bool numbered;      /* its lanes have numbers, by which events, records and people name them */
+    bool counts;        /* a step tells how many lanes are through; else it is what its lane does */
+    bool divides;       /* offers are divided among the lanes when all have answered; else the first
+                         * is taken at once, and a person may choose another */
+    bool keeps_at_once; /* what is kept is the incumbent; else it lives on in a beam with others,
+                         * once all are decided */
+    bool tries_again; /* what came to nothing is proposed anew, and when nothing is left to propose
+                       * the search ends; else the lane is closed and the others go on */
+    bool joins;       /* a kernel comes beside others: a person's own is a further lane, and what
+                       * another lane brought before is not tried; else it takes their place */
 };
 
 struct tune_verdict {
@@ -285,7 +300,7 @@ struct tune_state {
     VEC(struct tune_plan) plans;
     int incumbent, best;         /* attempt ids; -1 before the baseline is measured */
     VEC(struct tune_lane) lanes; /* of the round; at least one */
-    bool several;                /* it was opened into lanes, and events say whose they are */
+    const struct tune_way *way;  /* how it goes; never NULL */
     int lane;                    /* the one that a person looks at, and acts on; from 0 */
     VEC(int) beam;               /* attempts the next round of a beam search starts from */
     struct tune_width width;     /* of a beam search */
@@ -356,6 +371,8 @@ const struct tune_candidate *tune_lane_candidate(const struct tune_state *state,
 /* The lane's number as records have it, which are read when the round is long over: -1 where the
  * round follows one direction. */
 int tune_lane_tag(const struct tune_state *state, int lane);
+/* Whether rounds of the search are opened into lanes. */
+bool tune_search_is_wide(const struct tune_state *state);
 /* How many lanes are followed still. */
 int tune_lanes_open(const struct tune_state *state);
 /* Whether the next round of a beam search starts from the attempt, as far as one knows now. */

@@ -476,13 +476,13 @@ static void verify_end(struct tune_session *session, const struct tune_attempt *
                        session->state->seeds.len == 1 ? "seed" : "seeds");
 }
 
-/* In a round of several an earlier lane may have brought the same. */
+/* An earlier lane may have brought the same. */
 static bool is_same(struct tune_session *session, const struct tune_lane *lane) {
     const struct tune_state *state = session->state;
     const struct tune_attempt *parent = tune_state_attempt(state, lane->candidate.parent);
     struct buf why = {0};
     bool same =
-        state->several && lane->attempt < 0 &&
+        state->way->joins && lane->attempt < 0 &&
         tune_same_find(state, str_of(lane->candidate.source), parent ? parent->source : "", &why);
     if (same)
         tune_step_done(session, TUNE_STEP_VERIFY, TUNE_IS_FAILED, "%s", why.at);
