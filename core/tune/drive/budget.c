@@ -16,12 +16,12 @@ static double known(double value) {
 
 /* --------------------------------------------------------------------------- the loop's side */
 
-bool tune_budget_stops(struct tune_session *session, const struct tune_expected *expected,
+bool tune_budget_stops(struct tune_session *session, int lane, const struct tune_expected *expected,
                        const char *what) {
     struct buf why = {0};
     bool allowed = tune_budget_allows(session->state, expected, what, &why);
     if (!allowed)
-        tune_stop(session, "%s", why.at);
+        tune_stop(session, lane, "%s", why.at);
     buf_free(&why);
     return !allowed;
 }
@@ -39,7 +39,8 @@ void tune_budget_tell(struct tune_session *session, const struct tune_expected *
         between = ", ";
     }
     if (text.len)
-        tune_emit_log(session, TUNE_LEVEL_INFO, "budget", "next round: %s", text.at);
+        tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_INFO, "budget", "next round: %s",
+                      text.at);
     buf_free(&text);
 }
 
@@ -55,7 +56,7 @@ bool tune_budget_stops_step(struct tune_session *session, int lane, enum tune_st
     if (!is_limited(session->state, step))
         return false;
     struct tune_expected expected = tune_expect_step(session->state, lane, step);
-    return tune_budget_stops(session, &expected, tune_step_word(step));
+    return tune_budget_stops(session, lane, &expected, tune_step_word(step));
 }
 
 bool tune_budget_waits(const struct tune_session *session, int lane, enum tune_step step) {
@@ -102,7 +103,7 @@ static void on_deadline(void *data) {
     tune_limit_sentence(
         state, budget,
         known(tune_budget_spent(state, budget)) + under_way(session, budget, &running), 0, &text);
-    tune_stop(session, "%s", text.at);
+    tune_stop(session, TUNE_ALL_LANES, "%s", text.at);
     buf_free(&text);
     tune_work_cancel(session);
     tune_advance(session);

@@ -75,14 +75,15 @@ void tune_decide(struct tune_session *session, int lane) {
     struct decision decision = {0};
     if (!decide_by_check(&attempt->verdict, &decision))
         decide_by_speed(state, attempt, &decision);
-    if (tune_emit(session, TUNE_EVENT(DECIDED, decided, .attempt = id, .status = decision.status,
-                                      .reason = decision.reason.at))) {
+    if (tune_emit(session, lane,
+                  TUNE_EVENT(DECIDED, decided, .attempt = id, .status = decision.status,
+                             .reason = decision.reason.at))) {
         tune_export(session, id);
-        tune_memory_contradict(session, tune_state_attempt(state, id));
+        tune_memory_contradict(session, lane, tune_state_attempt(state, id));
         bool doubtful =
             decision.status == TUNE_STATUS_INCONCLUSIVE || decision.status == TUNE_STATUS_SUSPECT;
-        tune_step_done(session, TUNE_STEP_DECIDE, doubtful ? TUNE_IS_FAILED : TUNE_IS_OK, "%s: %s",
-                       tune_status_word(decision.status), decision.reason.at);
+        tune_step_done(session, lane, TUNE_STEP_DECIDE, doubtful ? TUNE_IS_FAILED : TUNE_IS_OK,
+                       "%s: %s", tune_status_word(decision.status), decision.reason.at);
         if (state->way->keeps_at_once)
             tune_sweep_tell(session, &tune_state_attempt(state, id)->plan);
     }

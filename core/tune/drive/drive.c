@@ -14,20 +14,22 @@
 static bool should_stop(struct tune_session *session) {
     const struct tune_state *state = session->state;
     struct tune_expected expected = tune_expect_round(state);
-    if (tune_budget_stops(session, &expected, "another round"))
+    if (tune_budget_stops(session, TUNE_ALL_LANES, &expected, "another round"))
         return true;
     if (state->plateau < TUNE_PLATEAU || !tune_sweep_ends(state)) {
         tune_budget_tell(session, &expected);
         return false;
     }
-    tune_stop(session, "%d rounds in a row without a gain; start goes on anyway", state->plateau);
+    tune_stop(session, TUNE_ALL_LANES, "%d rounds in a row without a gain; start goes on anyway",
+              state->plateau);
     return true;
 }
 
 static void round_begin(struct tune_session *session) {
     if (should_stop(session))
         return;
-    tune_emit(session, TUNE_EVENT(ROUND, round, .round = session->state->round + 1));
+    tune_emit(session, TUNE_ALL_LANES,
+              TUNE_EVENT(ROUND, round, .round = session->state->round + 1));
 }
 
 /* ------------------------------------------------------------------------------------- steps */
@@ -41,7 +43,7 @@ static void profile_start(struct tune_session *session, int lane) {
     }
     struct buf latency = {0};
     clock_print_duration(&latency, attempt->latency_us * 1e-6);
-    tune_step_done(session, TUNE_STEP_PROFILE, TUNE_IS_OK, "attempt %d: %s%s%s", attempt->id,
+    tune_step_done(session, lane, TUNE_STEP_PROFILE, TUNE_IS_OK, "attempt %d: %s%s%s", attempt->id,
                    latency.at, attempt->bound_by ? ", limited by " : "",
                    attempt->bound_by ? attempt->bound_by : "");
     buf_free(&latency);
@@ -147,7 +149,6 @@ static void advance(struct tune_session *session) {
     if (session->advancing || session->closing || session->state->read_only)
         return;
     session->advancing = true;
-    int lane = tune_enter(session, -1);
     tune_work_sweep(session);
     tune_lessons_settle(session);
     while (can_go_on(session)) {
@@ -158,7 +159,6 @@ static void advance(struct tune_session *session) {
         tune_work_cancel(session);
     tune_budget_watch(session);
     tune_replies_free(session);
-    tune_leave(session, lane);
     session->advancing = false;
 }
 

@@ -21,7 +21,7 @@ bool tune_options_check(const struct tune_options *options, struct err *err);
 
 /* budget.c: asked before a step and before a round. Where what is expected does not fit into a
  * limit the loop is stopped with the reason, and nothing is begun. */
-bool tune_budget_stops(struct tune_session *session, const struct tune_expected *expected,
+bool tune_budget_stops(struct tune_session *session, int lane, const struct tune_expected *expected,
                        const char *what);
 /* Says in the log what a round is expected to cost, where there is something to say. */
 void tune_budget_tell(struct tune_session *session, const struct tune_expected *expected);
@@ -37,8 +37,8 @@ void tune_budget_watch(struct tune_session *session);
 void tune_round_go_on(struct tune_session *session);
 /* Whether another lane can begin its part of the step that runs, beside those that do. */
 bool tune_lanes_can_start(const struct tune_session *session);
-void tune_lane_done(struct tune_session *session, enum tune_step step, enum tune_step_is is,
-                    const char *text);
+void tune_lane_done(struct tune_session *session, int lane, enum tune_step step,
+                    enum tune_step_is is, const char *text);
 /* How the step goes in a lane; and which comes after it. */
 bool tune_step_wanted(const struct tune_session *session, int lane, enum tune_step step,
                       const char **skipped);

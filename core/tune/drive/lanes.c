@@ -29,7 +29,7 @@ static void lanes_begin(struct tune_session *session) {
     for (int p = 0; p < count; p++)
         for (int draw = 0; draw < state->width.plans; draw++)
             *vec_push(&lanes) = (struct tune_event_one_lane){parents[p], draw, -1};
-    tune_emit(session, TUNE_EVENT(LANES, lanes, .lanes = {lanes.at, lanes.len}));
+    tune_emit(session, TUNE_ALL_LANES, TUNE_EVENT(LANES, lanes, .lanes = {lanes.at, lanes.len}));
     vec_free(&lanes);
 }
 
@@ -52,7 +52,7 @@ static void lanes_fan(struct tune_session *session) {
                     state->lanes.at[k].draw != lane->draw;
         if (!first)
             continue;
-        tune_emit(session,
+        tune_emit(session, TUNE_ALL_LANES,
                   TUNE_EVENT(LANE_FAN, lane_fan, .lane = (int)i, .samples = state->width.rewrites));
     }
 }
@@ -85,26 +85,26 @@ static void step_end(struct tune_session *session, enum tune_step step) {
     enum tune_step_is is;
     bool ok = true;
     if (step == TUNE_STEP_PLAN)
-        ok = tune_emit(session, TUNE_EVENT_ONLY(LANES_ASSIGN));
+        ok = tune_emit(session, TUNE_ALL_LANES, TUNE_EVENT_ONLY(LANES_ASSIGN));
     if (step == TUNE_STEP_DECIDE)
-        ok = tune_emit(session, TUNE_EVENT_ONLY(BEAM));
+        ok = tune_emit(session, TUNE_ALL_LANES, TUNE_EVENT_ONLY(BEAM));
     counts_print(state, step, &text, &is);
     if (step == TUNE_STEP_DECIDE)
         beam_print(state, &text);
     if (ok && step == TUNE_STEP_DECIDE)
         tune_sweep_tell(session, tune_lane_plan(state, tune_lane_first(state)));
     if (ok)
-        tune_emit(session, TUNE_EVENT(STEP_END, step_end, .step = step, .is = is,
-                                      .summary = text.at ? text.at : ""));
+        tune_emit(session, TUNE_ALL_LANES,
+                  TUNE_EVENT(STEP_END, step_end, .step = step, .is = is,
+                             .summary = text.at ? text.at : ""));
     buf_free(&text);
     if (ok && step == TUNE_STEP_PLAN && is != TUNE_IS_OK && !session->halted)
-        tune_stop(session, "nothing more was proposed for any of the parents");
+        tune_stop(session, TUNE_ALL_LANES, "nothing more was proposed for any of the parents");
 }
 
-void tune_lane_done(struct tune_session *session, enum tune_step step, enum tune_step_is is,
-                    const char *text) {
+void tune_lane_done(struct tune_session *session, int lane, enum tune_step step,
+                    enum tune_step_is is, const char *text) {
     const struct tune_state *state = session->state;
-    int lane = session->lane;
     enum tune_step next = tune_step_after(session, lane, step, is);
     /* Without a candidate, or without an attempt, there is nothing to go on with. */
     bool closes = (step == TUNE_STEP_REWRITE || step == TUNE_STEP_VERIFY) && is == TUNE_IS_FAILED &&
@@ -116,7 +116,7 @@ void tune_lane_done(struct tune_session *session, enum tune_step step, enum tune
                                  .summary = text,
                                  .next = next == (enum tune_step)(step + 1) ? TUNE_STEPS : next,
                                  .closed = closes ? text : NULL});
-    tune_emit(session, &event);
+    tune_emit(session, lane, &event);
 }
 
 /* --------------------------------------------------------------------------- within a step */
@@ -173,14 +173,12 @@ static bool is_asked_already(const struct tune_session *session, int lane) {
 static void lane_start(struct tune_session *session, int lane, enum tune_step step) {
     const struct tune_event begins = tune_form_begin(session->state, step);
     const char *skipped = "";
-    int before = tune_enter(session, lane);
     if (is_asked_already(session, lane))
-        tune_lane_done(session, step, TUNE_IS_OK, "");
+        tune_lane_done(session, lane, step, TUNE_IS_OK, "");
     else if (!tune_step_wanted(session, lane, step, &skipped))
-        tune_lane_done(session, step, TUNE_IS_SKIPPED, skipped);
-    else if (!tune_budget_stops_step(session, lane, step) && tune_emit(session, &begins))
+        tune_lane_done(session, lane, step, TUNE_IS_SKIPPED, skipped);
+    else if (!tune_budget_stops_step(session, lane, step) && tune_emit(session, lane, &begins))
         tune_step_run(session, lane, step);
-    tune_leave(session, before);
 }
 
 /* ----------------------------------------------------------------------------- a step begins */
@@ -212,7 +210,7 @@ static void step_begin(struct tune_session *session, enum tune_step step) {
         if (lane_next(session, (int)i) == step)
             *vec_push(&lanes) = (int)i;
     if (state->way->counts)
-        ok = tune_emit(session,
+        ok = tune_emit(session, TUNE_ALL_LANES,
                        TUNE_EVENT(STEP, step, .step = step, .lanes = {lanes.at, lanes.len, true}));
     if (ok && lanes.len)
         lane_start(session, lanes.at[0], step);
@@ -235,6 +233,6 @@ void tune_round_go_on(struct tune_session *session) {
         lanes_begin(session);
     else if (next < TUNE_STEPS)
         step_begin(session, next);
-    else if (tune_emit(session, TUNE_EVENT_ONLY(ROUND_END)))
+    else if (tune_emit(session, TUNE_ALL_LANES, TUNE_EVENT_ONLY(ROUND_END)))
         tune_recent_note(session);
 }

@@ -81,10 +81,10 @@ static void experience_emit(struct tune_session *session, int lane,
     buf_clear(&text);
     buf_printf(&text, "%s experience proposed%s%s: %s", gain ? "positive" : "negative",
                lesson && *author ? " by " : "", lesson ? author : "", title);
-    if (tune_emit(session, &event))
+    if (tune_emit(session, lane, &event))
         tune_export_memory(session);
     arena_free(arena);
-    tune_step_done(session, TUNE_STEP_SUMMARISE, TUNE_IS_OK, "%s", text.at);
+    tune_step_done(session, lane, TUNE_STEP_SUMMARISE, TUNE_IS_OK, "%s", text.at);
     buf_free(&text);
 }
 
@@ -106,13 +106,13 @@ void tune_summarise(struct tune_session *session, int lane) {
     bool worth =
         parent && (attempt->vs_parent >= TUNE_POSITIVE || attempt->vs_parent <= TUNE_NEGATIVE);
     if (!worth)
-        tune_step_done(session, TUNE_STEP_SUMMARISE, TUNE_IS_SKIPPED,
+        tune_step_done(session, lane, TUNE_STEP_SUMMARISE, TUNE_IS_SKIPPED,
                        "%.3fx is between %.2fx and %.2fx: nothing worth remembering",
                        attempt->vs_parent, TUNE_NEGATIVE, TUNE_POSITIVE);
     else if (!tune_lesson_wanted(state, lane))
-        tune_step_done(session, TUNE_STEP_SUMMARISE, TUNE_IS_SKIPPED, OTHERS_TELL_MORE);
+        tune_step_done(session, lane, TUNE_STEP_SUMMARISE, TUNE_IS_SKIPPED, OTHERS_TELL_MORE);
     else if (there)
-        tune_step_done(session, TUNE_STEP_SUMMARISE, TUNE_IS_OK, "%s experience proposed: %s",
+        tune_step_done(session, lane, TUNE_STEP_SUMMARISE, TUNE_IS_OK, "%s experience proposed: %s",
                        attempt->vs_parent >= 1 ? "positive" : "negative",
                        there->title ? there->title : "");
     else if (!lesson_ask(session, lane, TUNE_WORK_SUMMARISE, TUNE_STEP_SUMMARISE))
@@ -172,16 +172,16 @@ static void note_emit(struct tune_session *session, int lane, const struct tune_
                                      : own_diagnosis(attempt);
     char evidence[80];
     snprintf(evidence, sizeof evidence, "attempt %d against %d", attempt->id, attempt->parent);
-    bool ok =
-        tune_emit(session, TUNE_EVENT(NOTE, note, .round = state->round, .attempt = attempt->id,
-                                      .lesson = lesson ? lesson->text : text.at,
-                                      .plan = attempt->plan.title, .category = category_of(attempt),
-                                      .held = attempt->plan.held, .diagnosis = diagnosis,
-                                      .author = lesson ? author : NULL, .evidence = evidence));
+    bool ok = tune_emit(session, lane,
+                        TUNE_EVENT(NOTE, note, .round = state->round, .attempt = attempt->id,
+                                   .lesson = lesson ? lesson->text : text.at,
+                                   .plan = attempt->plan.title, .category = category_of(attempt),
+                                   .held = attempt->plan.held, .diagnosis = diagnosis,
+                                   .author = lesson ? author : NULL, .evidence = evidence));
     buf_free(&text);
     const struct tune_note *note =
         ok && state->notes.len ? &state->notes.at[state->notes.len - 1] : NULL;
-    tune_step_done(session, TUNE_STEP_REFLECT, TUNE_IS_OK, "%s",
+    tune_step_done(session, lane, TUNE_STEP_REFLECT, TUNE_IS_OK, "%s",
                    note && note->lesson ? note->lesson : "noted");
 }
 
@@ -203,12 +203,12 @@ void tune_reflect(struct tune_session *session, int lane) {
     bool some = attempt && attempt->id != 0;
     const struct tune_note *there = some ? note_of(state, attempt) : NULL;
     if (!some)
-        tune_step_done(session, TUNE_STEP_REFLECT, TUNE_IS_SKIPPED, "there was no attempt");
+        tune_step_done(session, lane, TUNE_STEP_REFLECT, TUNE_IS_SKIPPED, "there was no attempt");
     else if (there)
-        tune_step_done(session, TUNE_STEP_REFLECT, TUNE_IS_OK, "%s",
+        tune_step_done(session, lane, TUNE_STEP_REFLECT, TUNE_IS_OK, "%s",
                        there->lesson ? there->lesson : "noted");
     else if (!tune_lesson_wanted(state, lane))
-        tune_step_done(session, TUNE_STEP_REFLECT, TUNE_IS_SKIPPED, OTHERS_TELL_MORE);
+        tune_step_done(session, lane, TUNE_STEP_REFLECT, TUNE_IS_SKIPPED, OTHERS_TELL_MORE);
     else if (!lesson_ask(session, lane, TUNE_WORK_REFLECT, TUNE_STEP_REFLECT))
         note_emit(session, lane, NULL, "");
 }
@@ -217,13 +217,11 @@ void tune_reflect(struct tune_session *session, int lane) {
 
 static void lesson_write(struct tune_reply *reply) {
     struct tune_session *session = reply->work.session;
-    int before = tune_enter(session, reply->work.lane);
     tune_request_end(reply);
     if (reply->is == TUNE_WORK_SUMMARISE)
         experience_emit(session, reply->work.lane, reply->lesson, reply->author);
     else
         note_emit(session, reply->work.lane, reply->lesson, reply->author);
-    tune_leave(session, before);
 }
 
 /* Whether a lane before this one still has its part of the step to do. */

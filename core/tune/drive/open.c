@@ -42,7 +42,8 @@ static const char *reference_of(struct arena *arena, const char *path) {
 
 static bool session_emit(struct tune_session *session, const struct tune_event *event,
                          struct err *err) {
-    return tune_emit(session, event) || err_set(err, ERR_ENVIRONMENT, "%s", session->trouble);
+    return tune_emit(session, TUNE_ALL_LANES, event) ||
+           err_set(err, ERR_ENVIRONMENT, "%s", session->trouble);
 }
 
 static bool session_begin(struct tune_session *session, const struct tune_options *options,
@@ -109,11 +110,11 @@ static bool session_continue(struct tune_session *session, const struct tune_opt
     for (int i = 0; i < TUNE_STEPS; i++)
         under_way = under_way || state->steps[i].is == TUNE_IS_RUNNING;
     if (under_way)
-        tune_emit(session, TUNE_EVENT_ONLY(RESUMED));
+        tune_emit(session, TUNE_ALL_LANES, TUNE_EVENT_ONLY(RESUMED));
     bool ok = session_change(session, options, err);
     bool changed = state->kernel_source && !str_is(str_of(task->kernel_text), state->kernel_source);
     if (ok && changed)
-        tune_emit_log(session, TUNE_LEVEL_WARNING, "session",
+        tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "session",
                       "%s has changed since this session began; the session goes on with the "
                       "kernel it knows. --fresh begins with the new one.",
                       task->kernel_path);
@@ -269,7 +270,6 @@ struct tune_session *tune_session_open(const struct tune_options *options, struc
     session->loop = loop;
     session->driver = &tune_drive;
     session->config = options->config;
-    session->lane = -1;
     session->proposer = options->use;
     if (options->place)
         session->place = *options->place;

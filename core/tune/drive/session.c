@@ -23,7 +23,7 @@ static bool act_store(struct tune_session *session, const struct tune_action *ac
     for (size_t i = 0; i < count; i++)
         before[i] = state->attempts.at[i].status;
     struct tune_event event = tune_act_event(action);
-    bool ok = tune_emit(session, &event);
+    bool ok = tune_emit(session, TUNE_ALL_LANES, &event);
     if (ok)
         tune_export_changed(session, before, count);
     if (ok && remembered && changes_memory(action->kind))
@@ -50,10 +50,7 @@ static bool act_do(struct tune_session *session, const struct tune_action *actio
 
 bool tune_session_act(struct tune_session *session, const struct tune_action *action,
                       struct err *err) {
-    int lane = tune_enter(session, -1); /* the person looks at one lane, whatever works */
-    bool ok = tune_act_check(session->state, action, err) && act_do(session, action, err);
-    tune_leave(session, lane);
-    return ok;
+    return tune_act_check(session->state, action, err) && act_do(session, action, err);
 }
 
 bool tune_session_is_busy(const struct tune_session *session) {

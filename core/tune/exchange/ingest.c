@@ -52,8 +52,9 @@ static void done(void *data) {
     if (session)
         unlink_from(ingest);
     if (session && ingest->ok && !session->halted) {
-        tune_emit(session, TUNE_EVENT(TIMELINE, timeline, .attempt = ingest->attempt,
-                                      .hash = ingest->hash.hex));
+        tune_emit(
+            session, TUNE_ALL_LANES,
+            TUNE_EVENT(TIMELINE, timeline, .attempt = ingest->attempt, .hash = ingest->hash.hex));
     }
     free(ingest->path);
     free(ingest->artifacts);

@@ -22,7 +22,8 @@ void tune_import_memory(struct tune_session *session);
 void tune_memory_applies_to(const struct tune_state *state, struct arena *arena,
                             struct tune_experience *item);
 /* Expires what the attempt contradicts. */
-void tune_memory_contradict(struct tune_session *session, const struct tune_attempt *attempt);
+void tune_memory_contradict(struct tune_session *session, int lane,
+                            const struct tune_attempt *attempt);
 
 /* ingest.c: puts a profile among the artefacts, on a worker thread. */
 void tune_ingest_start(struct tune_session *session, int attempt, const char *path);

@@ -147,7 +147,7 @@ static void experience_read(struct tune_session *session, const cJSON *item, int
         .closed = tune_json_bool(item, "closed"),
     };
     applies_read(item, &event.experience);
-    tune_emit(session, &event);
+    tune_emit(session, TUNE_ALL_LANES, &event);
     buf_free(&from);
 }
 
@@ -156,12 +156,13 @@ static bool experience_import(struct tune_session *session, const struct tune_ex
     event.experience = *item;
     event.experience.is = TUNE_EXPERIENCE_PROPOSED;
     event.experience.imported = true;
-    return tune_emit(session, &event);
+    return tune_emit(session, TUNE_ALL_LANES, &event);
 }
 
 static void complaints_log(struct tune_session *session, const struct tune_foreign *foreign) {
     for (size_t i = 0; i < foreign->complaints.len && !session->halted; i++)
-        tune_emit_log(session, TUNE_LEVEL_WARNING, "memory", "%s", foreign->complaints.at[i]);
+        tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "memory", "%s",
+                      foreign->complaints.at[i]);
 }
 
 /* Another agent's list says of no experience whether anybody believes it. */
@@ -190,7 +191,7 @@ void tune_import_memory(struct tune_session *session) {
     cJSON_ArrayForEach(item, list) if (!foreign && count++ < MEMORY_MAX && !session->halted)
         experience_read(session, item, count);
     if (data && !cJSON_IsArray(list))
-        tune_emit_log(session, TUNE_LEVEL_WARNING, "memory",
+        tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "memory",
                       "%s is no list of experiences and was left alone", path);
     cJSON_Delete(list);
     free(data);
@@ -199,7 +200,7 @@ void tune_import_memory(struct tune_session *session) {
 
 /* ------------------------------------------------------------------------------- contradiction */
 
-static void contradicted(struct tune_session *session, size_t index,
+static void contradicted(struct tune_session *session, int lane, size_t index,
                          const struct tune_attempt *attempt) {
     const struct tune_experience *item = &session->state->memory.at[index];
     struct buf why = {0};
@@ -208,14 +209,16 @@ static void contradicted(struct tune_session *session, size_t index,
     else
         buf_printf(&why, "attempt #%d did the same against #%d: %.3fx", attempt->id,
                    attempt->parent, attempt->vs_parent);
-    if (tune_emit(session, TUNE_EVENT(EXPIRED, expired, .index = (int)index, .attempt = attempt->id,
-                                      .why = why.at)))
-        tune_emit_log(session, TUNE_LEVEL_INFO, "memory", "expired \"%s\": %s",
+    if (tune_emit(session, lane,
+                  TUNE_EVENT(EXPIRED, expired, .index = (int)index, .attempt = attempt->id,
+                             .why = why.at)))
+        tune_emit_log(session, lane, TUNE_LEVEL_INFO, "memory", "expired \"%s\": %s",
                       item->title ? item->title : "", why.at);
     buf_free(&why);
 }
 
-void tune_memory_contradict(struct tune_session *session, const struct tune_attempt *attempt) {
+void tune_memory_contradict(struct tune_session *session, int lane,
+                            const struct tune_attempt *attempt) {
     const struct tune_state *state = session->state;
     int id = attempt->id;
     bool some = false;
@@ -223,7 +226,7 @@ void tune_memory_contradict(struct tune_session *session, const struct tune_atte
         attempt = tune_state_attempt(state, id);
         if (!tune_memory_contradicts(&state->memory.at[i], attempt))
             continue;
-        contradicted(session, i, attempt);
+        contradicted(session, lane, i, attempt);
         some = true;
     }
     if (some && !session->halted)
@@ -235,7 +238,7 @@ void tune_memory_contradict(struct tune_session *session, const struct tune_atte
 static bool history_import(struct tune_session *session, const struct tune_foreign *foreign) {
     for (size_t from = 0; from < foreign->attempts.len; from += ROWS_AT_ONCE) {
         size_t count = MIN_OF(foreign->attempts.len - from, ROWS_AT_ONCE);
-        if (!tune_emit(session,
+        if (!tune_emit(session, TUNE_ALL_LANES,
                        TUNE_EVENT(HISTORY, history, .rows = {foreign->attempts.at + from, count})))
             return false;
     }

@@ -59,7 +59,7 @@ bool tune_reply_affords(struct tune_reply *reply, struct tune_asking *asking, in
         err_set(err, ERR_CANCELLED, "%s", why.at);
     } else {
         reply->done = true;
-        tune_stop(session, "%s", why.at);
+        tune_stop(session, reply->work.lane, "%s", why.at);
     }
     buf_free(&why);
     return allowed;

@@ -11,44 +11,41 @@
 #define UNREAD_MOST ((size_t)32768) /* bytes of an answer that could not be used, to mend it */
 
 /* The hash of the text, which is put away; NULL: it is empty, or that failed. */
-static const char *artefact_put(struct tune_session *session, struct str text, struct hash *hash) {
+static const char *artefact_put(const struct tune_work *work, struct str text, struct hash *hash) {
+    struct tune_session *session = work->session;
     struct err err = {0};
     if (!text.len)
         return NULL;
     if (store_artefact_put(session->store, text.at, text.len, hash, &err))
         return hash->hex;
-    tune_emit_log(session, TUNE_LEVEL_WARNING, "store", "%s", err.text);
+    tune_emit_log(session, work->lane, TUNE_LEVEL_WARNING, "store", "%s", err.text);
     return NULL;
 }
 
 int tune_reply_asked(struct tune_reply *reply, const struct tune_question *question) {
     struct tune_session *session = reply->work.session;
-    int before = tune_enter(session, reply->work.lane);
     struct hash hash;
-    const char *prompt = artefact_put(session, question->prompt, &hash);
+    const char *prompt = artefact_put(&reply->work, question->prompt, &hash);
     int number = (int)session->state->calls.len;
     bool ok = tune_emit(
-        session,
+        session, reply->work.lane,
         TUNE_EVENT(ASKED, asked, .role = tune_role_word(question->role), .model = question->model,
                    .prompt = prompt, .estimate = question->estimate,
                    .hold_tokens = question->hold_tokens, .hold_dollars = question->hold_dollars,
                    .attempt = tune_lane_attempt(session->state, reply->work.lane),
                    .waits = question->waits, .held = question->held,
                    .mends = MAX_OF(question->mends, -1), .repeats = MAX_OF(question->repeats, -1)));
-    tune_leave(session, before);
     return ok ? number : -1;
 }
 
 void tune_reply_sent(struct tune_reply *reply, int call, const struct tune_question *question) {
     struct tune_session *session = reply->work.session;
-    int before = tune_enter(session, reply->work.lane);
     struct hash hash;
-    const char *prompt = artefact_put(session, question->prompt, &hash);
-    tune_emit(session,
+    const char *prompt = artefact_put(&reply->work, question->prompt, &hash);
+    tune_emit(session, reply->work.lane,
               TUNE_EVENT(SENT, sent, .call = call, .prompt = prompt, .estimate = question->estimate,
                          .hold_tokens = question->hold_tokens,
                          .hold_dollars = question->hold_dollars));
-    tune_leave(session, before);
 }
 
 bool tune_reply_holds(const struct tune_reply *reply) {
@@ -76,8 +73,9 @@ void tune_reply_unread(struct tune_reply *reply, int call, struct str text, cons
                        bool lost) {
     struct buf said = {0};
     said_print(text, &said);
-    tune_emit(reply->work.session, TUNE_EVENT(UNREAD, unread, .call = call, .text = why,
-                                              .said = said.at ? said.at : "", .lost = lost));
+    tune_emit(reply->work.session, reply->work.lane,
+              TUNE_EVENT(UNREAD, unread, .call = call, .text = why, .said = said.at ? said.at : "",
+                         .lost = lost));
     buf_free(&said);
 }
 
@@ -110,9 +108,10 @@ static double tokens_of(const struct model_usage *usage) {
     return sum;
 }
 
-static void spent_emit(struct tune_session *session, const struct model_reply *answer) {
-    tune_emit(session, TUNE_EVENT_AS(SPENT, SPENT_MODEL, spent, .tokens = tokens_of(&answer->usage),
-                                     .dollars = answer->dollars));
+static void spent_emit(const struct tune_work *work, const struct model_reply *answer) {
+    tune_emit(work->session, work->lane,
+              TUNE_EVENT_AS(SPENT, SPENT_MODEL, spent, .tokens = tokens_of(&answer->usage),
+                            .dollars = answer->dollars));
 }
 
 void tune_reply_answered(struct tune_reply *reply, int call, const struct model_reply *answer) {
@@ -126,9 +125,8 @@ void tune_reply_answered(struct tune_reply *reply, int call, const struct model_
                                .dollars = answer->dollars,
                                .guess_answer = NAN,
                                .guess_dollars = NAN};
-    int before = tune_enter(session, reply->work.lane);
     struct hash hash;
-    const char *text = artefact_put(session, answer->text, &hash);
+    const char *text = artefact_put(&reply->work, answer->text, &hash);
     bool broke = answer->failure.kind != ERR_NONE, failed = answer->failed != MODEL_FAILED_NOT;
     tune_budget_guess(session->state, call, answer->text, &values);
     const struct tune_event *event = TUNE_EVENT(
@@ -139,9 +137,8 @@ void tune_reply_answered(struct tune_reply *reply, int call, const struct model_
         .cache_write = values.cache_write, .dollars = values.dollars, .first_s = answer->first_s,
         .elapsed_s = answer->elapsed_s, .guess_answer = values.guess_answer,
         .guess_dollars = values.guess_dollars);
-    if (tune_emit(session, event))
-        spent_emit(session, answer);
-    tune_leave(session, before);
+    if (tune_emit(session, reply->work.lane, event))
+        spent_emit(&reply->work, answer);
 }
 
 size_t tune_reply_turn(const struct tune_reply *reply, enum tune_role role, size_t models) {

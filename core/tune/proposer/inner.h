@@ -27,7 +27,7 @@ void tune_replies_free(struct tune_session *session);
 /* sweep_work.c: the plans that are left of a sweep, in place of asking for some; false: there are
  * none. Once one is chosen, each of them in a lane of its own. A value of a sweep as a candidate.
  * The table of a sweep that ended with this plan, in the log. */
-bool tune_sweep_plan(struct tune_session *session);
+bool tune_sweep_plan(struct tune_session *session, int lane);
 bool tune_sweep_wants_lanes(const struct tune_session *session);
 void tune_sweep_lanes_begin(struct tune_session *session);
 void tune_sweep_rewrite(const struct tune_context *context, const struct tune_plan *plan,

@@ -27,21 +27,19 @@ static void news_log(struct tune_reply *reply, const struct tune_outage_news *ne
     } else {
         buf_printf(&text, "asks %s", news->next);
     }
-    tune_emit_log(reply->work.session, TUNE_LEVEL_WARNING, tune_step_word(reply->work.step), "%s",
-                  text.at);
+    tune_emit_log(reply->work.session, reply->work.lane, TUNE_LEVEL_WARNING,
+                  tune_step_word(reply->work.step), "%s", text.at);
     buf_free(&text);
 }
 
 void tune_reply_outage(struct tune_reply *reply, const struct tune_outage_news *news) {
     struct tune_session *session = reply->work.session;
-    int before = tune_enter(session, reply->work.lane);
-    if (tune_emit(session,
+    if (tune_emit(session, reply->work.lane,
                   TUNE_EVENT(OUTAGE, outage, .role = tune_role_word(news->role),
                              .model = news->model, .call = news->call, .kind = news->kind,
                              .text = news->text, .tries = news->tries, .pause_s = news->pause_s,
                              .next = news->next, .wait_s = news->wait_s)))
         news_log(reply, news);
-    tune_leave(session, before);
 }
 
 void tune_reply_paused(struct tune_reply *reply, const char *text) {
@@ -49,8 +47,7 @@ void tune_reply_paused(struct tune_reply *reply, const char *text) {
     if (reply->done || session->closing)
         return;
     tune_request_end(reply);
-    int before = tune_enter(session, -1);
-    tune_emit(session, TUNE_EVENT(PAUSE, pause, .text = text, .environment = true, .again = true));
-    tune_leave(session, before);
+    tune_emit(session, TUNE_ALL_LANES,
+              TUNE_EVENT(PAUSE, pause, .text = text, .environment = true, .again = true));
     tune_advance(session);
 }

@@ -44,7 +44,7 @@ void tune_replies_free(struct tune_session *session) {
 }
 
 /* Which notes and experiences a proposer gets to see. */
-static void entered_note(struct tune_session *session) {
+static void entered_note(struct tune_session *session, int lane) {
     const struct tune_state *state = session->state;
     VEC(int) notes = {0};
     VEC(int) memory = {0};
@@ -55,17 +55,18 @@ static void entered_note(struct tune_session *session) {
         if (tune_context_has_experience(state, i))
             *vec_push(&memory) = (int)i;
     if (notes.len || memory.len)
-        tune_emit(session, TUNE_EVENT(ENTERED, entered, .notes = {notes.at, notes.len, true},
-                                      .memory = {memory.at, memory.len, true}));
+        tune_emit(session, lane,
+                  TUNE_EVENT(ENTERED, entered, .notes = {notes.at, notes.len, true},
+                             .memory = {memory.at, memory.len, true}));
     vec_free(&notes);
     vec_free(&memory);
 }
 
 void tune_plan_start(struct tune_session *session, int lane) {
     const struct tune_state *state = session->state;
-    if (state->way->opens && tune_sweep_plan(session))
+    if (state->way->opens && tune_sweep_plan(session, lane))
         return;
-    entered_note(session);
+    entered_note(session, lane);
     if (session->halted)
         return;
     struct tune_reply *reply = tune_request(tune_work_of(session, lane, TUNE_STEP_PLAN),
@@ -78,7 +79,7 @@ void tune_plan_start(struct tune_session *session, int lane) {
 void tune_rewrite_start(struct tune_session *session, int lane) {
     const struct tune_plan *plan = tune_lane_plan(session->state, lane);
     if (!plan) {
-        tune_step_done(session, TUNE_STEP_REWRITE, TUNE_IS_FAILED, "there is no plan");
+        tune_step_done(session, lane, TUNE_STEP_REWRITE, TUNE_IS_FAILED, "there is no plan");
         return;
     }
     struct tune_reply *reply =
@@ -135,7 +136,8 @@ static void sweep_store(struct tune_reply *reply, struct tune_plan plan, struct 
     for (size_t i = 0; i < count; i++)
         plan_store(reply, plans[i], offers);
     if (!count)
-        tune_emit_log(reply->work.session, TUNE_LEVEL_WARNING, "plan", "no sweep: %s", err.text);
+        tune_emit_log(reply->work.session, reply->work.lane, TUNE_LEVEL_WARNING, "plan",
+                      "no sweep: %s", err.text);
     plan.sweep = NULL;
     if (!count && err.kind == ERR_USAGE)
         plan_store(reply, plan, offers);
@@ -150,7 +152,7 @@ static bool plans_store(struct tune_reply *reply, const struct tune_plan *plans,
             plan_store(reply, plans[i], &offers);
     }
     bool some = offers.plans.len &&
-                tune_emit(reply->work.session,
+                tune_emit(reply->work.session, reply->work.lane,
                           TUNE_EVENT(PLANS, plans, .plans = {offers.plans.at, offers.plans.len}));
     vec_free(&offers.plans);
     arena_free(offers.arena);
@@ -161,12 +163,12 @@ static bool plans_store(struct tune_reply *reply, const struct tune_plan *plans,
 static void plans_end(struct tune_session *session, int lane, bool some) {
     const struct tune_plan *plan = tune_lane_plan(session->state, lane);
     if (!some)
-        tune_step_done(session, TUNE_STEP_PLAN, TUNE_IS_FAILED, "nothing left to propose");
+        tune_step_done(session, lane, TUNE_STEP_PLAN, TUNE_IS_FAILED, "nothing left to propose");
     else
-        tune_step_done(session, TUNE_STEP_PLAN, TUNE_IS_OK, "%s",
+        tune_step_done(session, lane, TUNE_STEP_PLAN, TUNE_IS_OK, "%s",
                        plan && plan->title ? plan->title : "a plan");
     if (!some && session->state->way->tries_again)
-        tune_stop(session, "%s has nothing left to propose for this kernel",
+        tune_stop(session, lane, "%s has nothing left to propose for this kernel",
                   session->proposer->name);
 }
 
@@ -174,28 +176,26 @@ void tune_reply_plans(struct tune_reply *reply, const struct tune_plan *plans, s
     if (!reply_is_current(reply, TUNE_WORK_PLAN))
         return;
     struct tune_session *session = reply->work.session;
-    int before = tune_enter(session, reply->work.lane);
     bool some = plans_store(reply, plans, count);
     tune_request_end(reply);
     if (!session->halted)
         plans_end(session, reply->work.lane, some);
-    tune_leave(session, before);
     tune_advance(session);
 }
 
 /* --------------------------------------------------------------------------------- candidates */
 
 static void plan_fail(struct tune_session *session, int lane, const char *text) {
-    tune_emit(session, TUNE_EVENT(PLAN_FAILED, plan_failed, .text = text));
+    tune_emit(session, lane, TUNE_EVENT(PLAN_FAILED, plan_failed, .text = text));
     const struct tune_attempt *open = tune_attempt_in(session->state, lane);
     if (open && open->id > 0 && open->status == TUNE_STATUS_OPEN) {
         const char *why = open->verdict.compiles_why;
-        if (tune_emit(session,
+        if (tune_emit(session, lane,
                       TUNE_EVENT(DECIDED, decided, .attempt = open->id,
                                  .status = TUNE_STATUS_FAILED, .reason = why ? why : text)))
             tune_export(session, open->id);
     }
-    tune_step_done(session, TUNE_STEP_REWRITE, TUNE_IS_FAILED, "%s", text);
+    tune_step_done(session, lane, TUNE_STEP_REWRITE, TUNE_IS_FAILED, "%s", text);
 }
 
 static void changes_count(const struct tune_candidate *candidate, int *more, int *less) {
@@ -212,7 +212,7 @@ static void candidate_store(struct tune_reply *reply, struct str source) {
     const struct tune_attempt *open = tune_attempt_in(state, lane);
     char *text = mem_alloc(source.len + 1, 1);
     memcpy(text, source.at, source.len);
-    bool ok = tune_emit(session,
+    bool ok = tune_emit(session, lane,
                         TUNE_EVENT(CANDIDATE, candidate, .source = text, .author = author_of(reply),
                                    .parent = tune_lane_parent(state, lane),
                                    .repair = open && open->id > 0 ? open->repairs + 1 : 0));
@@ -222,7 +222,7 @@ static void candidate_store(struct tune_reply *reply, struct str source) {
     int more = 0, less = 0;
     const struct tune_candidate *candidate = &tune_lane_of(state, lane)->candidate;
     changes_count(candidate, &more, &less);
-    tune_step_done(session, TUNE_STEP_REWRITE, TUNE_IS_OK, "+%d -%d in %zu %s", more, less,
+    tune_step_done(session, lane, TUNE_STEP_REWRITE, TUNE_IS_OK, "+%d -%d in %zu %s", more, less,
                    candidate->hunks.len, candidate->hunks.len == 1 ? "hunk" : "hunks");
 }
 
@@ -231,7 +231,7 @@ void tune_reply_candidate(struct tune_reply *reply, struct str source) {
         return;
     struct tune_session *session = reply->work.session;
     const struct tune_state *state = session->state;
-    int lane = reply->work.lane, before = tune_enter(session, lane);
+    int lane = reply->work.lane;
     const struct tune_attempt *parent = tune_state_attempt(state, tune_lane_parent(state, lane));
     const struct tune_attempt *open = tune_attempt_in(state, lane);
     tune_request_end(reply);
@@ -242,22 +242,22 @@ void tune_reply_candidate(struct tune_reply *reply, struct str source) {
     else
         candidate_store(reply, source);
     buf_free(&why);
-    tune_leave(session, before);
     tune_advance(session);
 }
 
 static void reply_fail(struct tune_reply *reply, const char *text) {
     struct tune_session *session = reply->work.session;
+    int lane = reply->work.lane;
     if (reply->is == TUNE_WORK_PLAN) {
         tune_request_end(reply);
-        tune_step_done(session, TUNE_STEP_PLAN, TUNE_IS_FAILED, "%s", text);
+        tune_step_done(session, lane, TUNE_STEP_PLAN, TUNE_IS_FAILED, "%s", text);
         if (session->state->way->tries_again)
-            tune_stop(session, "no plan: %s", text);
+            tune_stop(session, lane, "no plan: %s", text);
     } else if (reply->is == TUNE_WORK_REWRITE) {
         tune_request_end(reply);
-        plan_fail(session, reply->work.lane, text);
+        plan_fail(session, lane, text);
     } else {
-        tune_emit_log(session, TUNE_LEVEL_WARNING, tune_step_word(reply->work.step),
+        tune_emit_log(session, lane, TUNE_LEVEL_WARNING, tune_step_word(reply->work.step),
                       "%s; these are hone's own words", text);
         tune_reply_lesson(reply, NULL);
     }
@@ -267,9 +267,7 @@ void tune_reply_failed(struct tune_reply *reply, const char *text) {
     struct tune_session *session = reply->work.session;
     if (!reply_is_open(reply) || reply->learnt)
         return;
-    int before = tune_enter(session, reply->work.lane);
     reply_fail(reply, text);
-    tune_leave(session, before);
     tune_advance(session);
 }
 
@@ -283,16 +281,14 @@ void tune_reply_author(struct tune_reply *reply, const char *name) {
 void tune_reply_log(struct tune_reply *reply, const char *text) {
     if (!reply_is_open(reply))
         return;
-    int before = tune_enter(reply->work.session, reply->work.lane);
-    tune_emit_log(reply->work.session, TUNE_LEVEL_INFO, tune_step_word(reply->work.step), "%s",
-                  text);
-    tune_leave(reply->work.session, before);
+    tune_emit_log(reply->work.session, reply->work.lane, TUNE_LEVEL_INFO,
+                  tune_step_word(reply->work.step), "%s", text);
 }
 
 void tune_reply_spent(struct tune_reply *reply, double tokens, double dollars) {
     if (!reply_is_open(reply))
         return;
-    tune_emit(reply->work.session,
+    tune_emit(reply->work.session, reply->work.lane,
               TUNE_EVENT_AS(SPENT, SPENT_MODEL, spent, .tokens = tokens, .dollars = dollars));
 }
 

@@ -4,18 +4,19 @@
 #include "tune/proposer/inner.h"
 #include "tune/state/state.h"
 
-static void plans_emit(struct tune_session *session, const struct tune_plan *plans, size_t count) {
-    if (tune_emit(session, TUNE_EVENT(PLANS, plans, .plans = {plans, count})))
-        tune_step_done(session, TUNE_STEP_PLAN, TUNE_IS_OK, "%s; %zu more of the sweep",
+static void plans_emit(struct tune_session *session, int lane, const struct tune_plan *plans,
+                       size_t count) {
+    if (tune_emit(session, lane, TUNE_EVENT(PLANS, plans, .plans = {plans, count})))
+        tune_step_done(session, lane, TUNE_STEP_PLAN, TUNE_IS_OK, "%s; %zu more of the sweep",
                        plans[0].title, count - 1);
 }
 
-bool tune_sweep_plan(struct tune_session *session) {
+bool tune_sweep_plan(struct tune_session *session, int lane) {
     struct arena *arena = arena_new();
     struct tune_plan plans[TUNE_SWEEP_MOST];
     size_t count = tune_sweep_pending(session->state, arena, plans);
     if (count)
-        plans_emit(session, plans, count);
+        plans_emit(session, lane, plans, count);
     arena_free(arena);
     return count > 0;
 }
@@ -48,7 +49,8 @@ void tune_sweep_lanes_begin(struct tune_session *session) {
     struct tune_event_one_lane lanes[TUNE_SWEEP_MOST];
     for (size_t i = 0; i < count; i++)
         lanes[i] = (struct tune_event_one_lane){state->incumbent, (int)i, list[i]};
-    tune_emit(session, TUNE_EVENT(LANES, lanes, .lanes = {lanes, count}, .planned = true));
+    tune_emit(session, TUNE_ALL_LANES,
+              TUNE_EVENT(LANES, lanes, .lanes = {lanes, count}, .planned = true));
 }
 
 void tune_sweep_rewrite(const struct tune_context *context, const struct tune_plan *plan,
@@ -71,7 +73,7 @@ void tune_sweep_tell(struct tune_session *session, const struct tune_plan *plan)
     for (size_t i = 0; i < tune_sweep_combinations(&sweep); i++) {
         struct buf line = {0};
         tune_sweep_line(session->state, &sweep, i, &line);
-        tune_emit_log(session, TUNE_LEVEL_INFO, "sweep", "%s", line.at);
+        tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_INFO, "sweep", "%s", line.at);
         buf_free(&line);
     }
 }

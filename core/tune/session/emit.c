@@ -60,12 +60,12 @@ static void log_write(struct tune_session *session, const struct tune_event *eve
     buf_free(&line);
 }
 
-bool tune_emit(struct tune_session *session, const struct tune_event *event) {
+bool tune_emit(struct tune_session *session, int lane, const struct tune_event *event) {
     const char *type = tune_event_type(event->is);
     int64_t seq = 0, now = clock_wall_ms();
     struct err err = {0};
     struct buf json = {0};
-    tune_event_write(event, tune_lane_tag(session->state, session->lane), &json);
+    tune_event_write(event, tune_lane_tag(session->state, lane), &json);
     bool ok = !session->halted && store_append(session->store, now, type, json.at, &seq, &err);
     if (ok) {
         log_write(session, event);
@@ -82,15 +82,16 @@ bool tune_emit(struct tune_session *session, const struct tune_event *event) {
     return ok;
 }
 
-bool tune_emit_log(struct tune_session *session, enum tune_level level, const char *phase,
+bool tune_emit_log(struct tune_session *session, int lane, enum tune_level level, const char *phase,
                    const char *format, ...) {
     struct buf text = {0};
     va_list args;
     va_start(args, format);
     buf_vprintf(&text, format, args);
     va_end(args);
-    bool ok = tune_emit(session, TUNE_EVENT(LOG, log, .attempt = -1, .level = level, .phase = phase,
-                                            .text = text.at));
+    bool ok = tune_emit(
+        session, lane,
+        TUNE_EVENT(LOG, log, .attempt = -1, .level = level, .phase = phase, .text = text.at));
     buf_free(&text);
     return ok;
 }
@@ -101,35 +102,50 @@ void tune_advance(struct tune_session *session) {
     session->driver->advance(session);
 }
 
-void tune_step_done(struct tune_session *session, enum tune_step step, enum tune_step_is is,
-                    const char *format, ...) {
+void tune_step_done(struct tune_session *session, int lane, enum tune_step step,
+                    enum tune_step_is is, const char *format, ...) {
     struct buf text = {0};
     va_list args;
     va_start(args, format);
     buf_vprintf(&text, format, args);
     va_end(args);
-    session->driver->step_done(session, step, is, text.at);
+    session->driver->step_done(session, lane, step, is, text.at);
     buf_free(&text);
 }
 
-void tune_step_progress(struct tune_session *session, enum tune_step step, const char *doing,
-                        double done, double total) {
-    tune_emit(session, TUNE_EVENT(PROGRESS, progress, .step = step, .doing = doing, .done = done,
-                                  .total = total));
+void tune_step_progress(const struct tune_work *work, const char *doing, double done,
+                        double total) {
+    tune_emit(work->session, work->lane,
+              TUNE_EVENT(PROGRESS, progress, .step = work->step, .doing = doing, .done = done,
+                         .total = total));
 }
 
-void tune_stop(struct tune_session *session, const char *format, ...) {
+static void summary_emit(struct tune_session *session, int lane, const char *why) {
+    if (session->halted || session->state->read_only)
+        return;
+    struct arena *arena = arena_new();
+    struct tune_event event = {.is = TUNE_EVENT_SUMMARY,
+                               .summary = tune_summary_tell(session->state, why, arena)};
+    tune_emit(session, lane, &event);
+    arena_free(arena);
+}
+
+void tune_session_summarise(struct tune_session *session, const char *why) {
+    summary_emit(session, TUNE_ALL_LANES, why);
+}
+
+void tune_stop(struct tune_session *session, int lane, const char *format, ...) {
     struct buf text = {0};
     va_list args;
     va_start(args, format);
     buf_vprintf(&text, format, args);
     va_end(args);
-    if (tune_emit(session, TUNE_EVENT(STOP, stop, .text = text.at)))
-        tune_session_summarise(session, NULL);
+    if (tune_emit(session, lane, TUNE_EVENT(STOP, stop, .text = text.at)))
+        summary_emit(session, lane, NULL);
     buf_free(&text);
 }
 
-void tune_give_up(struct tune_session *session, bool for_good, const char *format, ...) {
+void tune_give_up(struct tune_session *session, int lane, bool for_good, const char *format, ...) {
     struct buf text = {0};
     va_list args;
     va_start(args, format);
@@ -138,8 +154,8 @@ void tune_give_up(struct tune_session *session, bool for_good, const char *forma
     const struct tune_event *event =
         for_good ? TUNE_EVENT(STOP, stop, .text = text.at, .environment = true)
                  : TUNE_EVENT(PAUSE, pause, .text = text.at, .environment = true);
-    if (tune_emit(session, event) && session->state->finished)
-        tune_session_summarise(session, NULL);
+    if (tune_emit(session, lane, event) && session->state->finished)
+        summary_emit(session, lane, NULL);
     buf_free(&text);
 }
 
@@ -167,14 +183,4 @@ const char *tune_session_folder(const struct tune_session *session) {
 
 char *tune_session_artefact(const struct tune_session *session, const char *hash) {
     return store_artefact_path(session->store, hash);
-}
-
-void tune_session_summarise(struct tune_session *session, const char *why) {
-    if (session->halted || session->state->read_only)
-        return;
-    struct arena *arena = arena_new();
-    struct tune_event event = {.is = TUNE_EVENT_SUMMARY,
-                               .summary = tune_summary_tell(session->state, why, arena)};
-    tune_emit(session, &event);
-    arena_free(arena);
 }

@@ -75,8 +75,8 @@ struct tune_inspection {
 /* Who moves the session: what is done here is told to it. */
 struct tune_driver {
     void (*advance)(struct tune_session *session);
-    void (*step_done)(struct tune_session *session, enum tune_step step, enum tune_step_is is,
-                      const char *text);
+    void (*step_done)(struct tune_session *session, int lane, enum tune_step step,
+                      enum tune_step_is is, const char *text);
 };
 
 struct tune_session {
@@ -88,7 +88,6 @@ struct tune_session {
     struct tune_place place;
     struct tune_place_view place_view;
     struct tune_proposer *proposer;
-    int lane;      /* whose events are written now, -1: those of all; see tune_enter */
     int questions; /* requests to the proposer at once, at most */
     double prune;  /* times its parent's modelled time; slower is not measured */
     struct tune_reply *replies;
@@ -113,11 +112,13 @@ struct tune_session {
     void *event_context;
 };
 
-/* Stores one event, applies it and tells who listens. False when it could not be
+#define TUNE_ALL_LANES (-1) /* what is about the round, or about none of its lanes */
+
+/* Stores one event of a lane, applies it and tells who listens. False when it could not be
  * stored: then nothing changed and the session is halted until the person starts it again. */
-bool tune_emit(struct tune_session *session, const struct tune_event *event);
-bool tune_emit_log(struct tune_session *session, enum tune_level level, const char *phase,
-                   const char *format, ...) CC_PRINTF(4, 5);
+bool tune_emit(struct tune_session *session, int lane, const struct tune_event *event);
+bool tune_emit_log(struct tune_session *session, int lane, enum tune_level level, const char *phase,
+                   const char *format, ...) CC_PRINTF(5, 6);
 /* Goes on as far as it can without waiting for anything. */
 void tune_advance(struct tune_session *session);
 /* Gives up what is under way. */
@@ -127,25 +128,20 @@ void tune_work_sweep(struct tune_session *session);
 /* Whether anything is under way, at all or in a lane. */
 bool tune_works(const struct tune_session *session);
 bool tune_works_in(const struct tune_session *session, int lane);
-/* Events until tune_leave are that lane's and say so, where the round follows several; -1: they are
- * the round's. Returns what tune_leave takes. */
-int tune_enter(struct tune_session *session, int lane);
-void tune_leave(struct tune_session *session, int before);
 struct tune_work tune_work_of(struct tune_session *session, int lane, enum tune_step step);
 
-/* The end of the step that runs, or of the part of it that the lane has whose events are written.
- */
-void tune_step_done(struct tune_session *session, enum tune_step step, enum tune_step_is is,
-                    const char *format, ...) CC_PRINTF(4, 5);
-void tune_step_progress(struct tune_session *session, enum tune_step step, const char *doing,
-                        double done, double total);
-void tune_stop(struct tune_session *session, const char *format, ...) CC_PRINTF(2, 3);
+/* The end of the part of the step that the lane has. */
+void tune_step_done(struct tune_session *session, int lane, enum tune_step step,
+                    enum tune_step_is is, const char *format, ...) CC_PRINTF(5, 6);
+void tune_step_progress(const struct tune_work *work, const char *doing, double done, double total);
+/* Stops the loop; `lane`: the one on whose account. */
+void tune_stop(struct tune_session *session, int lane, const char *format, ...) CC_PRINTF(3, 4);
 /* The target, Python or the disk failed: stops for good, or pauses so that `start` tries again. */
-void tune_give_up(struct tune_session *session, bool for_good, const char *format, ...)
-    CC_PRINTF(3, 4);
+void tune_give_up(struct tune_session *session, int lane, bool for_good, const char *format, ...)
+    CC_PRINTF(4, 5);
 
 /* An evaluation ended or was given up: the next one is another, also for the host. */
-void tune_evaluation_settled(struct tune_session *session, int attempt);
+void tune_evaluation_settled(struct tune_session *session, int lane, int attempt);
 void tune_evaluation_give_up(struct tune_evaluation *evaluation);
 /* Takes one that waits for the device model off the list. */
 void tune_evaluation_drop(struct tune_evaluation *evaluation);

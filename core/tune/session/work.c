@@ -6,16 +6,6 @@
 
 #include "tune/session/inner.h"
 
-int tune_enter(struct tune_session *session, int lane) {
-    int before = session->lane;
-    session->lane = lane;
-    return before;
-}
-
-void tune_leave(struct tune_session *session, int before) {
-    session->lane = before;
-}
-
 struct tune_work tune_work_of(struct tune_session *session, int lane, enum tune_step step) {
     return (struct tune_work){session, lane, session->state->round, step};
 }
@@ -75,10 +65,10 @@ void tune_evaluation_drop(struct tune_evaluation *evaluation) {
     tune_evaluation_free(evaluation);
 }
 
-void tune_evaluation_settled(struct tune_session *session, int attempt) {
+void tune_evaluation_settled(struct tune_session *session, int lane, int attempt) {
     if (session->place.modelled)
         return;
-    tune_emit(session, TUNE_EVENT(SETTLED, settled, .attempt = attempt));
+    tune_emit(session, lane, TUNE_EVENT(SETTLED, settled, .attempt = attempt));
 }
 
 static void reply_give_up(struct tune_reply *reply) {
@@ -99,7 +89,7 @@ void tune_evaluation_give_up(struct tune_evaluation *evaluation) {
     if (session->closing) /* what runs on a host goes on and is taken up again */
         return;
     if (!evaluation->held)
-        tune_evaluation_settled(session, evaluation->attempt);
+        tune_evaluation_settled(session, TUNE_ALL_LANES, evaluation->attempt);
     if (evaluation->run)
         session->place.cancel(evaluation->run);
     else

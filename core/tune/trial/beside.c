@@ -140,7 +140,8 @@ double tune_beside_latency(const struct tune_session *session, int attempt) {
     return result ? result->latency_us : (double)NAN;
 }
 
-void tune_beside_fill(struct tune_session *session, int id) {
+void tune_beside_fill(const struct tune_work *work, int id) {
+    struct tune_session *session = work->session;
     const struct tune_attempt *attempt = tune_state_attempt(session->state, id);
     const struct runner_result *result = answer_of(session, id);
     if (!attempt || !result)
@@ -149,7 +150,7 @@ void tune_beside_fill(struct tune_session *session, int id) {
     struct tune_profile profile = tune_result_profile(arena, result);
     double floor_us = device_floor_on(result->floor_us, attempt->lnc);
     bool fills = !attempt->lines.len;
-    tune_emit(session,
+    tune_emit(session, work->lane,
               TUNE_EVENT(MODELLED, modelled, .attempt = id, .latency_us = result->latency_us,
                          .floor_us = floor_us > 0 ? floor_us : (double)NAN,
                          .metrics = {profile.metrics, result->metrics.len, fills},

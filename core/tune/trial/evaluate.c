@@ -31,7 +31,7 @@ static void judgement_tell(const struct task_judgement *judgement, enum tune_ans
         *why = *judgement->reason ? judgement->reason : NULL;
 }
 
-static void verdict_emit(struct tune_session *session, int attempt,
+static void verdict_emit(struct tune_session *session, int lane, int attempt,
                          const struct task_verdict *verdict) {
     struct tune_event event = tune_event_empty(TUNE_EVENT_VERDICT);
     struct tune_event_verdict *said = &event.verdict;
@@ -40,7 +40,7 @@ static void verdict_emit(struct tune_session *session, int attempt,
     judgement_tell(&verdict->correct, &said->correct, &said->correct_why);
     judgement_tell(&verdict->credible, &said->credible, &said->credible_why);
     judgement_tell(&verdict->faster, &said->faster, &said->faster_why);
-    tune_emit(session, &event);
+    tune_emit(session, lane, &event);
 }
 
 /* ---------------------------------------------------------------------------- its whole result */
@@ -71,7 +71,7 @@ static double known(double us) {
 static void measured_emit(struct tune_evaluation *evaluation, const struct runner_result *result) {
     struct arena *arena = arena_new();
     struct tune_profile profile = tune_result_profile(arena, result);
-    tune_emit(evaluation->work.session,
+    tune_emit(evaluation->work.session, evaluation->work.lane,
               TUNE_EVENT(MEASURED, measured, .attempt = evaluation->attempt,
                          .latency_us = known(result->latency_us),
                          .floor_us = known(result->floor_us), .instructions = result->instructions,
@@ -90,12 +90,14 @@ static void measured_emit(struct tune_evaluation *evaluation, const struct runne
                               result->artifacts.at[i].path);
 }
 
+/* What was given up is told when its lane may be gone. */
 static void device_time_note(struct tune_evaluation *evaluation,
                              const struct runner_result *result) {
+    int lane = evaluation->given_up ? TUNE_ALL_LANES : evaluation->work.lane;
     double seconds = result->device_s > 0 ? result->device_s : result->elapsed_s;
     if (evaluation->given_up && evaluation->work.session->place.modelled)
         seconds = fmin(seconds, (double)(evaluation->left_ns - evaluation->began_ns) * 1e-9);
-    tune_emit(evaluation->work.session,
+    tune_emit(evaluation->work.session, lane,
               TUNE_EVENT_AS(SPENT, SPENT_DEVICE, spent, .step = evaluation->work.step,
                             .rest = evaluation->rest, .device = seconds));
 }
@@ -121,7 +123,7 @@ static void failure_tell(struct tune_session *session, const struct tune_evaluat
         return;
     snprintf(text, sizeof text, "%s", result->failure.text);
     snprintf(diag.cause, sizeof diag.cause, "%s", is_crash ? "crash" : "run");
-    tune_diagnostic_emit(session, evaluation->attempt, &diag, 0);
+    tune_diagnostic_emit(&evaluation->work, evaluation->attempt, &diag, 0);
 }
 
 static const char *why_wrong(const struct tune_attempt *attempt) {
@@ -141,7 +143,7 @@ typedef void settle_fn(struct tune_session *session, struct tune_evaluation *eva
                        struct runner_result *result);
 static settle_fn baseline_settle, verify_settle, benchmark_settle;
 static void verify_job(struct tune_session *session, int lane, bool rest);
-static void decided_emit(struct tune_session *session, int attempt, enum tune_status status,
+static void decided_emit(const struct tune_work *work, int attempt, enum tune_status status,
                          const char *reason);
 
 static const struct {
@@ -166,27 +168,25 @@ static bool place_failed(struct tune_session *session, struct tune_evaluation *e
     const struct target_status *place = session->place_view.status;
     bool gave_up = place && place->state == TARGET_FAILED; /* it has tried for long enough */
     if (failure->kind == ERR_ENVIRONMENT && !gave_up && session->failures++ == 0) {
-        tune_emit_log(session, TUNE_LEVEL_WARNING, "host", "%s; it is tried once more",
-                      failure->text);
+        tune_emit_log(session, evaluation->work.lane, TUNE_LEVEL_WARNING, "host",
+                      "%s; it is tried once more", failure->text);
         by_step[evaluation->work.step].start(session, evaluation->work.lane);
     } else {
         session->failures = 0;
-        tune_give_up(session, false, "%s", failure->text);
+        tune_give_up(session, evaluation->work.lane, false, "%s", failure->text);
     }
     return true;
 }
 
 static void settle(struct tune_evaluation *evaluation, struct runner_result *result) {
     struct tune_session *session = evaluation->work.session;
-    int before = tune_enter(session, evaluation->work.lane);
     device_time_note(evaluation, result);
-    tune_evaluation_settled(session, evaluation->attempt);
+    tune_evaluation_settled(session, evaluation->work.lane, evaluation->attempt);
     if (!session->halted && !place_failed(session, evaluation, result)) {
         failure_judge(result);
         failure_tell(session, evaluation, result);
         by_step[evaluation->work.step].settle(session, evaluation, result);
     }
-    tune_leave(session, before);
     tune_advance(session);
 }
 
@@ -235,7 +235,8 @@ static double expected_ratio(const struct tune_session *session,
 }
 
 /* What is expected to be far slower than its parent is not worth a compile for the device. */
-static bool is_pruned(struct tune_session *session, const struct tune_attempt *attempt) {
+static bool is_pruned(const struct tune_work *work, const struct tune_attempt *attempt) {
+    struct tune_session *session = work->session;
     static const char *const who[] = {[TUNE_PRUNE_MODEL] = "the device model times it at",
                                       [TUNE_PRUNE_COMPILER] = "its compiler predicts",
                                       [TUNE_PRUNE_BOTH] =
@@ -246,19 +247,17 @@ static bool is_pruned(struct tune_session *session, const struct tune_attempt *a
     struct buf why = {0};
     buf_printf(&why, "not measured: %s %.2f times its parent, the limit is %.2f",
                who[session->state->prune_by], ratio, session->prune);
-    decided_emit(session, attempt->id, TUNE_STATUS_REVERT, why.at);
-    tune_step_done(session, TUNE_STEP_VERIFY, TUNE_IS_SKIPPED, "%s", why.at);
+    decided_emit(work, attempt->id, TUNE_STATUS_REVERT, why.at);
+    tune_step_done(session, work->lane, TUNE_STEP_VERIFY, TUNE_IS_SKIPPED, "%s", why.at);
     buf_free(&why);
     return true;
 }
 
 static void held_go_on(struct tune_evaluation *evaluation) {
     struct tune_session *session = evaluation->work.session;
-    int before = tune_enter(session, evaluation->work.lane);
     const struct tune_attempt *attempt = tune_state_attempt(session->state, evaluation->attempt);
-    if (!evaluation->given_up && !session->halted && !is_pruned(session, attempt))
+    if (!evaluation->given_up && !session->halted && !is_pruned(&evaluation->work, attempt))
         verify_job(session, evaluation->work.lane, false);
-    tune_leave(session, before);
     tune_advance(session);
 }
 
@@ -310,8 +309,9 @@ static void occasion_begin(struct tune_session *session, struct tune_evaluation 
     snprintf(occasion, size, "%d.%d", attempt->id, attempt->evaluated);
     if (session->place.modelled)
         return;
-    tune_emit(session, TUNE_EVENT(EVALUATE, evaluate, .attempt = evaluation->attempt,
-                                  .occasion = attempt->evaluated + 1));
+    tune_emit(session, evaluation->work.lane,
+              TUNE_EVENT(EVALUATE, evaluate, .attempt = evaluation->attempt,
+                         .occasion = attempt->evaluated + 1));
     evaluation->known = tune_state_attempt(session->state, evaluation->attempt)->heard;
 }
 
@@ -348,8 +348,8 @@ static void evaluation_start(struct tune_work work, bool rest, struct runner_job
         return;
     }
     tune_evaluation_free(evaluation);
-    tune_step_done(session, work.step, TUNE_IS_FAILED, "%s", err.text);
-    tune_give_up(session, true, "%s", err.text);
+    tune_step_done(session, work.lane, work.step, TUNE_IS_FAILED, "%s", err.text);
+    tune_give_up(session, work.lane, true, "%s", err.text);
 }
 
 /* The source of attempt `id` of a lane is on the table: a new one, or another turn of it. */
@@ -362,19 +362,20 @@ static bool attempt_emit(struct tune_session *session, int lane, int id,
     snprintf(path, sizeof path, "checkpoints/attempt_%03d_%.8s.py", id, hash.hex);
     struct err err = {0};
     if (!store_file_write(session->store, path, str_of(source), &err))
-        tune_emit_log(session, TUNE_LEVEL_WARNING, "store", "%s", err.text);
-    return tune_emit(session,
+        tune_emit_log(session, lane, TUNE_LEVEL_WARNING, "store", "%s", err.text);
+    return tune_emit(session, lane,
                      TUNE_EVENT(ATTEMPT, attempt, .attempt = id, .parent = candidate->parent,
                                 .round = id ? state->round : 0, .repairs = candidate->repair,
                                 .source = source, .author = candidate->author, .path = path,
                                 .plan = id ? tune_lane_plan(state, lane) : NULL));
 }
 
-static void decided_emit(struct tune_session *session, int attempt, enum tune_status status,
+static void decided_emit(const struct tune_work *work, int attempt, enum tune_status status,
                          const char *reason) {
-    if (tune_emit(session, TUNE_EVENT(DECIDED, decided, .attempt = attempt, .status = status,
-                                      .reason = reason)))
-        tune_export(session, attempt);
+    if (tune_emit(
+            work->session, work->lane,
+            TUNE_EVENT(DECIDED, decided, .attempt = attempt, .status = status, .reason = reason)))
+        tune_export(work->session, attempt);
 }
 
 /* -------------------------------------------------------------------------------- the baseline */
@@ -401,32 +402,33 @@ static void function_note(struct tune_session *session, const struct runner_resu
         event.form = TUNE_FORM_SESSION_TOLERANCE;
         event.session.tolerance = known(result->tolerance);
     }
-    tune_emit(session, &event);
+    tune_emit(session, TUNE_ALL_LANES, &event);
 }
 
 static void baseline_settle(struct tune_session *session, struct tune_evaluation *evaluation,
                             struct runner_result *result) {
+    int lane = evaluation->work.lane;
     function_note(session, result);
     measured_emit(evaluation, result);
-    tune_beside_fill(session, 0);
-    verdict_emit(session, 0, &result->verdict);
+    tune_beside_fill(&evaluation->work, 0);
+    verdict_emit(session, lane, 0, &result->verdict);
     const struct tune_attempt *seed = &session->state->attempts.at[0];
     const char *wrong = why_wrong(seed);
     if (!wrong && isnan(seed->latency_us))
         wrong = "it could not be timed";
     if (wrong) {
-        decided_emit(session, 0, TUNE_STATUS_FAILED, wrong);
-        tune_step_done(session, TUNE_STEP_PROFILE, TUNE_IS_FAILED, "%s", wrong);
+        decided_emit(&evaluation->work, 0, TUNE_STATUS_FAILED, wrong);
+        tune_step_done(session, lane, TUNE_STEP_PROFILE, TUNE_IS_FAILED, "%s", wrong);
         if (result->failure.kind == ERR_NONE)
-            tune_stop(session, "the seed kernel itself is wrong: %s", wrong);
+            tune_stop(session, lane, "the seed kernel itself is wrong: %s", wrong);
         else
-            tune_give_up(session, true, "the seed kernel could not be evaluated: %s", wrong);
+            tune_give_up(session, lane, true, "the seed kernel could not be evaluated: %s", wrong);
         return;
     }
     struct buf latency = {0};
     clock_print_duration(&latency, seed->latency_us * 1e-6);
-    decided_emit(session, 0, TUNE_STATUS_KEEP, "the kernel to start from");
-    tune_step_done(session, TUNE_STEP_PROFILE, TUNE_IS_OK, "seed kernel: %s%s%s", latency.at,
+    decided_emit(&evaluation->work, 0, TUNE_STATUS_KEEP, "the kernel to start from");
+    tune_step_done(session, lane, TUNE_STEP_PROFILE, TUNE_IS_OK, "seed kernel: %s%s%s", latency.at,
                    seed->bound_by ? ", limited by " : "", seed->bound_by ? seed->bound_by : "");
     buf_free(&latency);
 }
@@ -462,30 +464,31 @@ static void verify_job(struct tune_session *session, int lane, bool rest) {
     free(model);
 }
 
-static void verify_end(struct tune_session *session, const struct tune_attempt *attempt) {
+static void verify_end(struct tune_session *session, int lane, const struct tune_attempt *attempt) {
     const char *wrong = why_wrong(attempt);
     if (wrong)
-        tune_step_done(session, TUNE_STEP_VERIFY, TUNE_IS_FAILED, "%s", wrong);
+        tune_step_done(session, lane, TUNE_STEP_VERIFY, TUNE_IS_FAILED, "%s", wrong);
     else if (session->state->model)
-        tune_step_done(session, TUNE_STEP_VERIFY, TUNE_IS_OK, "the model runs with it%s%s",
+        tune_step_done(session, lane, TUNE_STEP_VERIFY, TUNE_IS_OK, "the model runs with it%s%s",
                        attempt->verdict.correct_why ? ": " : "",
                        attempt->verdict.correct_why ? attempt->verdict.correct_why : "");
     else
-        tune_step_done(session, TUNE_STEP_VERIFY, TUNE_IS_OK, "correct on %zu of %zu %s",
+        tune_step_done(session, lane, TUNE_STEP_VERIFY, TUNE_IS_OK, "correct on %zu of %zu %s",
                        attempt->seeds.len, session->state->seeds.len,
                        session->state->seeds.len == 1 ? "seed" : "seeds");
 }
 
 /* An earlier lane may have brought the same. */
-static bool is_same(struct tune_session *session, const struct tune_lane *lane) {
+static bool is_same(struct tune_session *session, int number) {
     const struct tune_state *state = session->state;
+    const struct tune_lane *lane = tune_lane_of(state, number);
     const struct tune_attempt *parent = tune_state_attempt(state, lane->candidate.parent);
     struct buf why = {0};
     bool same =
         state->way->joins && lane->attempt < 0 &&
         tune_same_find(state, str_of(lane->candidate.source), parent ? parent->source : "", &why);
     if (same)
-        tune_step_done(session, TUNE_STEP_VERIFY, TUNE_IS_FAILED, "%s", why.at);
+        tune_step_done(session, number, TUNE_STEP_VERIFY, TUNE_IS_FAILED, "%s", why.at);
     buf_free(&why);
     return same;
 }
@@ -493,7 +496,7 @@ static bool is_same(struct tune_session *session, const struct tune_lane *lane) 
 void tune_verify_start(struct tune_session *session, int lane) {
     const struct tune_state *state = session->state;
     const struct tune_lane *own = tune_lane_of(state, lane);
-    if (is_same(session, own))
+    if (is_same(session, lane))
         return;
     int id = own->attempt > 0 ? own->attempt : (int)state->attempts.len;
     if (attempt_emit(session, lane, id, &own->candidate))
@@ -503,13 +506,14 @@ void tune_verify_start(struct tune_session *session, int lane) {
 void tune_verify_go_on(struct tune_session *session, int lane) {
     const struct tune_state *state = session->state;
     const struct tune_attempt *attempt = tune_attempt_in(state, lane);
+    struct tune_work work = tune_work_of(session, lane, TUNE_STEP_VERIFY);
     tune_beside_ask(session, attempt);
     tune_opinion_ask(session, lane, attempt);
     if (!isnan(session->prune) &&
         (tune_beside_pends(session, attempt->id) ||
          (!session->place.modelled && tune_opinion_pends(session, attempt->id))))
         hold(session, lane, attempt);
-    else if (isnan(session->prune) || !is_pruned(session, attempt))
+    else if (isnan(session->prune) || !is_pruned(&work, attempt))
         verify_job(session, lane, false);
 }
 
@@ -517,9 +521,9 @@ void tune_verify_refuse(struct tune_session *session, int lane, const char *why)
     struct task_verdict verdict = {0};
     int id = tune_lane_attempt(session->state, lane);
     task_judge(&verdict.compiles, TASK_NO, "%.230s", why);
-    verdict_emit(session, id, &verdict);
+    verdict_emit(session, lane, id, &verdict);
     if (!session->halted)
-        verify_end(session, tune_state_attempt(session->state, id));
+        verify_end(session, lane, tune_state_attempt(session->state, id));
 }
 
 static bool is_faster(const struct tune_state *state, const struct tune_attempt *attempt) {
@@ -548,6 +552,7 @@ static void all_seeds_judge(const struct tune_attempt *attempt, struct runner_re
 static void verify_settle(struct tune_session *session, struct tune_evaluation *evaluation,
                           struct runner_result *result) {
     bool modelled = session->place.modelled;
+    int lane = evaluation->work.lane;
     if (!evaluation->rest && modelled)
         measured_emit(evaluation, result);
     const struct tune_attempt *attempt = tune_state_attempt(session->state, evaluation->attempt);
@@ -557,25 +562,25 @@ static void verify_settle(struct tune_session *session, struct tune_evaluation *
         not_run_note(session, result);
     if (evaluation->rest && modelled && attempt)
         all_seeds_judge(attempt, result);
-    verdict_emit(session, evaluation->attempt, &result->verdict);
+    verdict_emit(session, lane, evaluation->attempt, &result->verdict);
     if (session->halted || !attempt)
         return;
     if (modelled)
         session->failures = result->failure.kind == ERR_ENVIRONMENT ? session->failures + 1 : 0;
     bool running = session->state->steps[TUNE_STEP_VERIFY].is == TUNE_IS_RUNNING;
     if (more && running)
-        verify_job(session, evaluation->work.lane, true);
+        verify_job(session, lane, true);
     else
-        verify_end(session, tune_state_attempt(session->state, evaluation->attempt));
+        verify_end(session, lane, tune_state_attempt(session->state, evaluation->attempt));
     if (!modelled || session->failures < 2 || !session->state->running)
         return;
-    tune_give_up(session, false, "%s", result->failure.text);
+    tune_give_up(session, lane, false, "%s", result->failure.text);
 }
 
 /* -------------------------------------------------------------------------------- benchmarking */
 
 /* The numbers behind "faster" go with the word. */
-static void speed_emit(struct tune_session *session, int attempt,
+static void speed_emit(const struct tune_work *work, int attempt,
                        const struct task_verdict *verdict, struct task_ratio ratio,
                        bool confirmed) {
     struct tune_event event = tune_event_empty(TUNE_EVENT_VERDICT);
@@ -587,12 +592,13 @@ static void speed_emit(struct tune_session *session, int attempt,
     said->high = ratio.high;
     said->seen = ratio.seen;
     said->confirmed = confirmed;
-    tune_emit(session, &event);
+    tune_emit(work->session, work->lane, &event);
 }
 
 /* `first`: it was faster in an evaluation before this one, and has to be again. */
-static void speed_judge(struct tune_session *session, const struct tune_attempt *attempt,
+static void speed_judge(const struct tune_work *work, const struct tune_attempt *attempt,
                         bool first) {
+    const struct tune_session *session = work->session;
     const struct tune_attempt *parent = tune_state_attempt(session->state, attempt->parent);
     struct task_samples mine = {attempt->samples.at, attempt->samples.len, attempt->modelled};
     struct task_samples theirs = {attempt->parent_samples.at, attempt->parent_samples.len,
@@ -613,12 +619,13 @@ static void speed_judge(struct tune_session *session, const struct tune_attempt 
         snprintf(now, sizeof now, "%s", verdict.faster.reason);
         task_judge(&verdict.faster, TASK_INCONCLUSIVE, NOT_AGAIN "%.150s", now);
     }
-    speed_emit(session, attempt->id, &verdict, task_ratio_of(theirs, mine), confirmed);
+    speed_emit(work, attempt->id, &verdict, task_ratio_of(theirs, mine), confirmed);
 }
 
 /* A device that is faster than the model's floor is a measurement gone wrong, or a kernel that does
  * not do its work; unless the floor does not hold for the seed kernel either. */
-static void floor_judge(struct tune_session *session, const struct tune_attempt *attempt) {
+static void floor_judge(struct tune_session *session, int lane,
+                        const struct tune_attempt *attempt) {
     const struct tune_attempt *seed = &session->state->attempts.at[0];
     struct task_verdict verdict = {0};
     if (!attempt->floor_modelled || seed->latency_us < seed->floor_us)
@@ -630,7 +637,7 @@ static void floor_judge(struct tune_session *session, const struct tune_attempt 
                "measured %.4g us, below the floor of %.4g us, which no "
                "kernel can pass (modelled%s)",
                attempt->latency_us, attempt->floor_us, attempt->lnc > 1 ? ", two cores" : "");
-    verdict_emit(session, attempt->id, &verdict);
+    verdict_emit(session, lane, attempt->id, &verdict);
 }
 
 bool tune_not_again(const struct tune_attempt *attempt) {
@@ -656,24 +663,25 @@ static bool wants_again(const struct tune_session *session, const struct tune_at
 static void benchmark_end(struct tune_session *session, int lane, bool again) {
     int id = tune_lane_attempt(session->state, lane);
     const struct tune_attempt *attempt = tune_state_attempt(session->state, id);
-    floor_judge(session, attempt);
+    struct tune_work work = tune_work_of(session, lane, TUNE_STEP_BENCHMARK);
+    floor_judge(session, lane, attempt);
     attempt = tune_state_attempt(session->state, id);
-    speed_judge(session, attempt, again);
+    speed_judge(&work, attempt, again);
     attempt = tune_state_attempt(session->state, id);
     if (!again && wants_again(session, attempt)) {
-        tune_emit_log(session, TUNE_LEVEL_INFO, "benchmark",
+        tune_emit_log(session, lane, TUNE_LEVEL_INFO, "benchmark",
                       "faster; it is measured again in a new process before it becomes incumbent");
         benchmark_start(session, lane, true);
         return;
     }
-    tune_score(session, id);
+    tune_score(session, lane, id);
     attempt = tune_state_attempt(session->state, id);
     struct buf text = {0};
     clock_print_duration(&text, attempt->latency_us * 1e-6);
     if (attempt->modelled)
         buf_puts(&text, " (modelled)");
     buf_printf(&text, ", %.3fx of attempt %d", attempt->vs_parent, attempt->parent);
-    tune_step_done(session, TUNE_STEP_BENCHMARK, TUNE_IS_OK, "%s", text.at);
+    tune_step_done(session, lane, TUNE_STEP_BENCHMARK, TUNE_IS_OK, "%s", text.at);
     buf_free(&text);
 }
 
@@ -690,16 +698,18 @@ void tune_benchmark_start(struct tune_session *session, int lane) {
 
 static void benchmark_settle(struct tune_session *session, struct tune_evaluation *evaluation,
                              struct runner_result *result) {
+    int lane = evaluation->work.lane;
     if (result->failure.kind != ERR_NONE) {
-        tune_step_done(session, TUNE_STEP_BENCHMARK, TUNE_IS_FAILED, "%s", result->failure.text);
+        tune_step_done(session, lane, TUNE_STEP_BENCHMARK, TUNE_IS_FAILED, "%s",
+                       result->failure.text);
         return;
     }
     measured_emit(evaluation, result);
-    tune_beside_fill(session, evaluation->attempt);
+    tune_beside_fill(&evaluation->work, evaluation->attempt);
     struct task_verdict verdict = {.faster = result->verdict.faster};
     if (verdict.faster.answer == TASK_INCONCLUSIVE &&
         !tune_state_attempt(session->state, evaluation->attempt)->parent_samples.len)
-        verdict_emit(session, evaluation->attempt, &verdict);
+        verdict_emit(session, lane, evaluation->attempt, &verdict);
     if (!session->halted)
-        benchmark_end(session, evaluation->work.lane, evaluation->rest);
+        benchmark_end(session, lane, evaluation->rest);
 }

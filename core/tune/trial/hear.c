@@ -22,7 +22,7 @@ static void log_emit(struct tune_evaluation *evaluation, enum tune_level level, 
     if (evaluation->lines++ >= MAX_LOG_LINES || is_known(evaluation))
         return;
     bool last = evaluation->lines == MAX_LOG_LINES;
-    tune_emit(evaluation->work.session,
+    tune_emit(evaluation->work.session, evaluation->work.lane,
               TUNE_EVENT(LOG, log, .attempt = evaluation->attempt, .heard = evaluation->heard,
                          .level = level, .phase = phase,
                          .text = last ? "more lines were left out" : text));
@@ -33,7 +33,7 @@ static void on_phase(struct tune_evaluation *evaluation, const struct runner_eve
         const struct tune_attempt *attempt =
             tune_state_attempt(evaluation->work.session->state, evaluation->attempt);
         bool verify = !strcmp(event->name, "verify");
-        tune_step_progress(evaluation->work.session, evaluation->work.step, event->name,
+        tune_step_progress(&evaluation->work, event->name,
                            verify && attempt ? (double)attempt->seeds.len : (double)NAN,
                            verify ? (double)evaluation->seeds : (double)NAN);
         return;
@@ -58,10 +58,10 @@ static void on_log(struct tune_evaluation *evaluation, const struct runner_event
              event->text);
 }
 
-void tune_diagnostic_emit(struct tune_session *session, int attempt, const struct diag *diag,
+void tune_diagnostic_emit(const struct tune_work *work, int attempt, const struct diag *diag,
                           int64_t heard) {
     const char *cause = *diag->cause ? diag->cause : message_cause(diag->code);
-    tune_emit(session,
+    tune_emit(work->session, work->lane,
               TUNE_EVENT(DIAGNOSTIC, diagnostic, .attempt = attempt, .heard = heard,
                          .severity = diag_severity_name(diag->severity), .code = diag->code,
                          .cause = cause, .file = diag->file, .message = diag->message,
@@ -71,12 +71,11 @@ void tune_diagnostic_emit(struct tune_session *session, int attempt, const struc
 static void on_diagnostic(struct tune_evaluation *evaluation, const struct runner_event *event) {
     if (!event->diag || evaluation->diagnostics++ >= MAX_DIAGNOSTICS || is_known(evaluation))
         return;
-    tune_diagnostic_emit(evaluation->work.session, evaluation->attempt, event->diag,
-                         evaluation->heard);
+    tune_diagnostic_emit(&evaluation->work, evaluation->attempt, event->diag, evaluation->heard);
 }
 
 static void on_correctness(struct tune_evaluation *evaluation, const struct runner_event *event) {
-    tune_emit(evaluation->work.session,
+    tune_emit(evaluation->work.session, evaluation->work.lane,
               TUNE_EVENT(SEED, seed, .attempt = evaluation->attempt, .seed = event->seed,
                          .rel_l2 = event->value, .max_abs = event->max_abs,
                          .passed = event->passed));
@@ -88,14 +87,14 @@ static void on_correctness(struct tune_evaluation *evaluation, const struct runn
     const struct tune_attempt *attempt =
         tune_state_attempt(evaluation->work.session->state, evaluation->attempt);
     buf_printf(&text, "seed %lld", (long long)event->seed);
-    tune_step_progress(evaluation->work.session, evaluation->work.step, text.at,
+    tune_step_progress(&evaluation->work, text.at,
                        attempt ? (double)attempt->seeds.len : (double)NAN,
                        (double)evaluation->seeds);
     buf_free(&text);
 }
 
 static void on_sample(struct tune_evaluation *evaluation, const struct runner_event *event) {
-    tune_emit(evaluation->work.session,
+    tune_emit(evaluation->work.session, evaluation->work.lane,
               TUNE_EVENT(SAMPLE, sample, .attempt = evaluation->attempt, .us = event->value,
                          .of_parent = event->incumbent));
     struct buf text = {0};
@@ -113,13 +112,14 @@ static void on_prediction(struct tune_evaluation *evaluation, const struct runne
         tune_state_attempt(evaluation->work.session->state, evaluation->attempt);
     /* What was asked before stays: candidates are compared by the same compiler's words. */
     if (!is_known(evaluation) && !tune_predicted(attempt))
-        tune_predicted_emit(evaluation->work.session, evaluation->attempt, event->prediction);
+        tune_predicted_emit(evaluation->work.session, evaluation->work.lane, evaluation->attempt,
+                            event->prediction);
 }
 
 /* The events of a job that is begun again go on in the same file, and so does their count: a hone
  * that takes it up later reads all of it, and knows by the count what the log has. */
 static void on_restart(struct tune_evaluation *evaluation, bool other_file) {
-    tune_emit(evaluation->work.session,
+    tune_emit(evaluation->work.session, evaluation->work.lane,
               TUNE_EVENT(ANEW, anew, .attempt = evaluation->attempt,
                          .seeds = evaluation->work.step != TUNE_STEP_BENCHMARK,
                          .goes_on = !other_file));
@@ -130,16 +130,17 @@ static void on_restart(struct tune_evaluation *evaluation, bool other_file) {
 static const char *const optimised_words[] = {
     [RUNNER_OPTIMISED_UNKNOWN] = NULL, [RUNNER_NOT_OPTIMISED] = "off", [RUNNER_OPTIMISED] = "on"};
 
-void tune_predicted_emit(struct tune_session *session, int attempt,
+void tune_predicted_emit(struct tune_session *session, int lane, int attempt,
                          const struct runner_prediction *found) {
     struct tune_named engines[RUNNER_MAX_ENGINES];
     for (size_t i = 0; i < found->engine_count; i++)
         engines[i] = (struct tune_named){.name = found->engines[i].engine,
                                          .number = found->engines[i].percent};
-    tune_emit(session, TUNE_EVENT(PREDICTED, predicted, .attempt = attempt, .us = found->us,
-                                  .by = found->by, .optimised = optimised_words[found->optimised],
-                                  .utilisation = {engines, found->engine_count, true},
-                                  .macs = found->macs, .hbm_bytes = found->hbm_bytes));
+    tune_emit(session, lane,
+              TUNE_EVENT(PREDICTED, predicted, .attempt = attempt, .us = found->us, .by = found->by,
+                         .optimised = optimised_words[found->optimised],
+                         .utilisation = {engines, found->engine_count, true}, .macs = found->macs,
+                         .hbm_bytes = found->hbm_bytes));
 }
 
 void tune_evaluation_hear(void *data, const struct runner_event *event) {
@@ -147,7 +148,6 @@ void tune_evaluation_hear(void *data, const struct runner_event *event) {
     struct tune_session *session = evaluation->work.session;
     if (evaluation->given_up || session->halted)
         return;
-    int before = tune_enter(session, evaluation->work.lane);
     int64_t heard = evaluation->heard;
     if (!session->place.modelled)
         evaluation->heard = event->local ? 0 : ++evaluation->count;
@@ -164,7 +164,6 @@ void tune_evaluation_hear(void *data, const struct runner_event *event) {
     case RUNNER_RESULT: break; /* they come with the whole result */
     }
     evaluation->heard = heard;
-    tune_leave(session, before);
     if (session->halted)
         tune_work_cancel(session);
 }

@@ -30,12 +30,13 @@ static enum tune_answer prediction_held(const struct tune_plan *plan, double mov
     return right >= wanted ? TUNE_ANSWER_YES : TUNE_ANSWER_INCONCLUSIVE;
 }
 
-void tune_score(struct tune_session *session, int id) {
+void tune_score(struct tune_session *session, int lane, int id) {
     const struct tune_attempt *attempt = tune_state_attempt(session->state, id);
     const struct tune_attempt *parent = tune_state_attempt(session->state, attempt->parent);
     if (!parent || !attempt->plan.metric)
         return;
     double moved = metric_moved(parent, attempt, attempt->plan.metric);
-    tune_emit(session, TUNE_EVENT(SCORED, scored, .attempt = id,
-                                  .held = prediction_held(&attempt->plan, moved), .moved = moved));
+    tune_emit(session, lane,
+              TUNE_EVENT(SCORED, scored, .attempt = id,
+                         .held = prediction_held(&attempt->plan, moved), .moved = moved));
 }

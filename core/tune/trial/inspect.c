@@ -115,7 +115,7 @@ static const char *help_of(const char *code) {
     return NULL;
 }
 
-static void tell(struct tune_session *session, int attempt, const struct diag_list *diags,
+static void tell(const struct tune_work *work, int attempt, const struct diag_list *diags,
                  struct buf *why) {
     size_t told = 0;
     for (size_t i = 0; i < diags->all.len && told < MAX_FINDINGS; i++) {
@@ -126,7 +126,7 @@ static void tell(struct tune_session *session, int attempt, const struct diag_li
         if (diag.severity == DIAG_ERROR && !why->len)
             buf_printf(why, "refused before it was run: line %d: %s", diag.line, diag.message);
         diag.message = text.at;
-        tune_diagnostic_emit(session, attempt, &diag, 0);
+        tune_diagnostic_emit(work, attempt, &diag, 0);
         buf_free(&text);
         told++;
     }
@@ -139,7 +139,7 @@ static void settle(struct tune_session *session, struct inspection *own) {
         own->facts = NULL;
     }
     int lane = own->base.work.lane;
-    tell(session, tune_lane_attempt(session->state, lane), &own->diags, &why);
+    tell(&own->base.work, tune_lane_attempt(session->state, lane), &own->diags, &why);
     if (session->halted)
         ;
     else if (why.len)
@@ -170,9 +170,7 @@ static void done(void *data) {
     struct tune_session *session = own->base.work.session;
     if (session) {
         unlist(own);
-        int before = tune_enter(session, own->base.work.lane);
         settle(session, own);
-        tune_leave(session, before);
     }
     inspection_free(own);
     if (session)
@@ -237,7 +235,7 @@ static void tell_beyond(struct tune_session *session, const struct diag_list *fo
                    found->all.at[i].message);
     if (count > told)
         buf_printf(&text, "; and %zu more", count - told);
-    tune_emit_log(session, TUNE_LEVEL_WARNING, "guard",
+    tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "guard",
                   "the kernel itself goes beyond what candidates may use (%s). %s", text.at,
                   session->state->allows_seed
                       ? "It is allowed to candidates, too"

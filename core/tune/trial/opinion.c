@@ -45,9 +45,7 @@ static void tell(struct question *question, const struct runner_prediction *foun
     if (session->halted || !attempt || strcmp(attempt->hash, question->hash) != 0 ||
         !(found->us > 0) || tune_predicted(attempt))
         return;
-    int before = tune_enter(session, question->lane);
-    tune_predicted_emit(session, question->attempt, found);
-    tune_leave(session, before);
+    tune_predicted_emit(session, question->lane, question->attempt, found);
 }
 
 static void on_done(void *data, struct runner_result *result) {
@@ -91,8 +89,8 @@ static void start(struct question *question, const struct tune_attempt *attempt)
     else
         question->there = session->place.start(session->place.self, &job, &callbacks, &err);
     if (!pends(question))
-        tune_emit_log(session, TUNE_LEVEL_INFO, "predict", "the compiler is not asked: %s",
-                      err.text);
+        tune_emit_log(session, question->lane, TUNE_LEVEL_INFO, "predict",
+                      "the compiler is not asked: %s", err.text);
 }
 
 /* Before a host compiles the kernel only where its opinion counts already then; the seed kernel is

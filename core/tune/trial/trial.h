@@ -21,7 +21,7 @@ void tune_beyond_tell(struct tune_session *session);
 void tune_verify_go_on(struct tune_session *session, int lane);
 /* The candidate is not run: `why` stands where a compiler's complaint would. */
 void tune_verify_refuse(struct tune_session *session, int lane, const char *why);
-void tune_diagnostic_emit(struct tune_session *session, int attempt, const struct diag *diag,
+void tune_diagnostic_emit(const struct tune_work *work, int attempt, const struct diag *diag,
                           int64_t heard);
 
 /* hear.c: a runner_event_fn for a struct tune_evaluation. */
@@ -46,11 +46,11 @@ bool tune_beside_pends(const struct tune_session *session, int attempt);
 /* The latency it gives; NAN when there is no answer. */
 double tune_beside_latency(const struct tune_session *session, int attempt);
 /* Puts its answer, if there is one, where the measured result has nothing. */
-void tune_beside_fill(struct tune_session *session, int attempt);
+void tune_beside_fill(const struct tune_work *work, int attempt);
 void tune_beside_free(struct tune_session *session);
 
 /* hear.c: the compiler's prediction of an attempt as an event. */
-void tune_predicted_emit(struct tune_session *session, int attempt,
+void tune_predicted_emit(struct tune_session *session, int lane, int attempt,
                          const struct runner_prediction *found);
 
 /* opinion.c: asks for it, where it is wanted before or beside an evaluation. */
@@ -58,6 +58,6 @@ void tune_opinion_ask(struct tune_session *session, int lane, const struct tune_
 bool tune_opinion_pends(const struct tune_session *session, int attempt);
 void tune_opinion_free(struct tune_session *session);
 /* held.c: whether what the attempt's plan predicted held, as an event. */
-void tune_score(struct tune_session *session, int attempt);
+void tune_score(struct tune_session *session, int lane, int attempt);
 
 #endif
