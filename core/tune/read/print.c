@@ -66,7 +66,7 @@ static void print_head(const struct tune_state *state, cJSON *root) {
         {"finished", state->finished},
         {"environment", state->stopped_by_environment},
         {"lane", state->lane},
-        {"several", state->way->numbered},
+        {"numbered", state->way->numbered},
         {"from", state->own->from},
         {"revise", state->own->revise},
         {"round_over", state->own->round_over},
