@@ -8,6 +8,7 @@ const struct cli_fact cli_statuses[] = {
     {"1", "the kernel failed: it does not compile, is not correct, not credible, or too slow"},
     {"2", "wrong usage: an option, a path, a reference that cannot be run"},
     {"3", "the environment failed: Python, a host, a model's service, the disk"},
+    {"4", "a session is damaged, or was taken away while hone used it"},
     {NULL, NULL},
 };
 

@@ -5,7 +5,13 @@
 
 #include "base/base.h"
 
-enum { CLI_OK = 0, CLI_KERNEL_FAILED = 1, CLI_WRONG_USAGE = 2, CLI_ENVIRONMENT_FAILED = 3 };
+enum {
+    CLI_OK = 0,
+    CLI_KERNEL_FAILED = 1,
+    CLI_WRONG_USAGE = 2,
+    CLI_ENVIRONMENT_FAILED = 3,
+    CLI_DAMAGED = 4, /* a session */
+};
 
 struct cli_option {
     const char *name;    /* "device", without dashes; NULL ends a list */

@@ -36,12 +36,26 @@ static void holder_write(int descriptor) {
     buf_free(&text);
 }
 
-bool store_lock_take(const char *folder, int *descriptor, char **holder, struct err *err) {
-    *descriptor = -1;
-    *holder = NULL;
+/* Somebody has it, or the file system knows no locks: then nobody can have it, and two hones would
+ * write at once. */
+static bool lock_failed(const char *folder, int fd, struct store_lock *lock, struct err *err) {
+    if (errno == EWOULDBLOCK) {
+        lock->holder = holder_read(fd);
+        return true;
+    }
+    return err_set(err, ERR_ENVIRONMENT,
+                   "cannot lock %.200s/lock: %s. Nobody holds the session, but this file system "
+                   "cannot keep a second hone out of it. Keep the session on another one with "
+                   "--session DIR, or look at it with --read-only.",
+                   folder, strerror(errno));
+}
+
+bool store_lock_take(const char *folder, struct store_lock *lock, struct err *err) {
+    *lock = (struct store_lock){.descriptor = -1};
     char *path = path_join(folder, "lock");
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0) {
+        lock->unwritable = errno == EROFS || errno == EACCES || errno == EPERM;
         err_set(err, ERR_ENVIRONMENT, "cannot open %s: %s", path, strerror(errno));
         free(path);
         return false;
@@ -49,10 +63,10 @@ bool store_lock_take(const char *folder, int *descriptor, char **holder, struct 
     free(path);
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
         holder_write(fd);
-        *descriptor = fd;
+        lock->descriptor = fd;
         return true;
     }
-    *holder = holder_read(fd);
+    bool known = lock_failed(folder, fd, lock, err);
     close(fd);
-    return true;
+    return known;
 }

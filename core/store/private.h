@@ -4,34 +4,133 @@
 #define HONE_STORE_PRIVATE_H
 
 #include <sqlite3.h>
+#include <sys/types.h>
 
 #include "store/store.h"
 
+/* A place in the chain: the number of an event and its hash. All zero: before the first one. */
+struct store_link {
+    int64_t seq;
+    unsigned char hash[HASH_BYTES];
+};
+
+/* An event as it stands in the file. */
+struct store_row {
+    int64_t seq, wall_ms;
+    struct str type, payload;
+    struct str hash; /* what it says of itself; 16 bytes where it is whole */
+};
+
+/* What session.db-head says: the last event that was acknowledged, and how session.db was left. */
+struct store_head {
+    enum { STORE_HEAD_NONE, STORE_HEAD_BAD, STORE_HEAD_GOOD } is;
+    struct store_link last;
+    bool sealed; /* closed in order: the file had these bytes */
+    int64_t size;
+    struct hash file;
+};
+
+/* Which file a path led to. */
+struct store_place {
+    bool known;
+    dev_t device;
+    ino_t inode;
+};
+
 struct store {
-    char *folder;
+    char *folder, *path; /* path: of session.db */
     sqlite3 *db;
     sqlite3_stmt *append;
     int lock;           /* descriptor of the lock file; -1 when read-only */
     int log;            /* descriptor of hone.log; -1 */
+    int head;           /* descriptor of session.db-head; -1 */
     int64_t rows_bytes; /* of experiments.jsonl that are true; -1: it has to be made anew */
     int rows_anew;      /* descriptor of the file beside that will take its place; -1 */
     int64_t anew_bytes; /* in that one */
-    bool read_only;
-    char *holder;
+    bool read_only, look_only;
+    bool chained;  /* its events have hashes; a session of before has none */
+    bool is_new;   /* nothing in it yet */
+    bool prepared; /* for writing */
+    bool tail_known;
+    struct store_link tail;   /* the last event */
+    struct store_link proven; /* the chain was followed from the beginning to here */
+    struct store_head known_head;
+    struct store_place db_place, wal_place;
+    struct store_damage damage;
+    struct buf scratch; /* for hashing */
+    int attempt;        /* that is written */
+    uint64_t sum;       /* of its rows */
+    bool derived_doubtful;
+    char *holder, *why, *note, *copy; /* copy: a folder to remove; NULL */
 };
 
-/* Makes the schema of a new file. */
-bool store_schema_make(struct store *store, struct err *err) CC_MUST_USE;
 /* Fills *err from the connection's last failure: what was tried, why, what to do. */
 bool store_sql_failed(struct store *store, const char *what, struct err *err);
+/* Whether that failure is about what the file holds. */
+bool store_sql_is_damage(const struct store *store);
 bool store_exec(struct store *store, const char *sql, const char *what,
                 struct err *err) CC_MUST_USE;
 /* The number a statement answers with; `missing` on failure. */
 int64_t store_number(struct store *store, const char *sql, int64_t missing);
 
+/* open.c: the database in the folder, for reading or writing, looked over but not changed. */
+bool store_db_open(struct store *store, struct err *err) CC_MUST_USE;
+void store_db_close(struct store *store);
+/* Whether session.db has the bytes it was closed with. Larger than `most` is not looked at (0: any
+ * size is). NONE: it was not closed in order, or is in use. */
+enum store_seal { STORE_SEAL_NONE, STORE_SEAL_WHOLE, STORE_SEAL_BROKEN };
+enum store_seal store_seal_check(struct store *store, int64_t most);
+/* SQLite's own check: true, or what it found first. */
+bool store_integrity(struct store *store, struct buf *found);
+
+/* tables.c: makes the schema of a new file; before anything is written. */
+bool store_schema_make(struct store *store, struct err *err) CC_MUST_USE;
+/* Whether the rows of each attempt are those that were written; fills `what` with the first that
+ * are not. *checked and *unknown: how many could be compared and not. */
+bool store_sums_check(struct store *store, int64_t *checked, int64_t *unknown, struct buf *what);
+
+/* chain.c: the place after `before` that an event takes. `scratch` saves an allocation. */
+void store_link_make(struct buf *scratch, const struct store_link *before,
+                     const struct store_row *row, struct store_link *link);
+/* Whether the row says of itself what it should. */
+bool store_row_is(const struct store_row *row, const struct store_link *link);
+struct store_row store_row_read(sqlite3_stmt *rows);
+#define STORE_COLUMNS "seq, wall_ms, type, payload"
+/* The last event; false when it cannot be read. No event: all zero. */
+bool store_tail_read(struct store *store, struct store_link *tail);
+/* What event number seq says of itself; false when it is not there. */
+bool store_link_read(struct store *store, int64_t seq, struct store_link *link);
+/* Gives hashes to the events of a session of before, all at once. */
+bool store_chain_adopt(struct store *store, struct err *err) CC_MUST_USE;
+/* Notes where the damage begins, unless an earlier place is known. Returns false. */
+bool store_damage_note(struct store *store, int64_t seq, const char *format, ...) CC_PRINTF(3, 4);
+/* "…/session.db is damaged: ... What to do." Returns false. */
+bool store_damage_tell(const struct store *store, struct err *err);
+
+/* head.c */
+void store_head_read(const char *folder, struct store_head *head);
+/* Writes what is true now; what cannot be written is let go: an older head is still true. */
+void store_head_write(struct store *store, const struct store_head *head);
+/* The bytes of session.db; false when it cannot be read. */
+bool store_file_sum(const char *path, int64_t *size, struct hash *sum);
+/* Whether the database ends where the head says it does; else notes the damage. */
+bool store_head_agrees(struct store *store);
+
+/* here.c: whether the paths still lead to the files that are open. */
+void store_place_note(struct store *store);
+bool store_is_here(struct store *store, struct err *err);
+
+/* Before anything is written: whether it may be; then schema, chain, the seal broken. */
+bool store_may_write(struct store *store, struct err *err) CC_MUST_USE;
+
 /* Takes the lock of a folder: true and *descriptor, or true with *descriptor -1 and *holder (a new
- * string) when somebody has it. The system frees the lock of a process that dies. */
-bool store_lock_take(const char *folder, int *descriptor, char **holder,
-                     struct err *err) CC_MUST_USE;
+ * string) when somebody has it. The system frees the lock of a process that dies. A folder that
+ * cannot be written: false with *unwritable set. */
+struct store_lock {
+    int descriptor;
+    char *holder;
+    bool unwritable;
+};
+bool store_lock_take(const char *folder, struct store_lock *lock, struct err *err) CC_MUST_USE;
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening and closing a session's folder: the lock, the database, its version. What the events mean
- * is none of its business. */
+/* Opening and closing a session's folder: the lock, who may write, what is written first. The
+ * database itself is in open.c; what the events mean is none of its business. */
 #include "store/private.h"
 
 #include <dirent.h>
@@ -10,60 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
-
-bool store_sql_failed(struct store *store, const char *what, struct err *err) {
-    int code = sqlite3_errcode(store->db);
-    int primary = code & 0xff;
-    if (primary == SQLITE_FULL || primary == SQLITE_IOERR)
-        return err_set(err, ERR_ENVIRONMENT,
-                       "%s: cannot write %s/session.db (%s). Nothing that was shown is lost; free "
-                       "some space and go on.",
-                       what, store->folder, sqlite3_errmsg(store->db));
-    return err_set(err, ERR_ENVIRONMENT, "%s: %s/session.db: %s", what, store->folder,
-                   sqlite3_errmsg(store->db));
-}
-
-bool store_exec(struct store *store, const char *sql, const char *what, struct err *err) {
-    if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK)
-        return true;
-    return store_sql_failed(store, what, err);
-}
-
-int64_t store_number(struct store *store, const char *sql, int64_t missing) {
-    sqlite3_stmt *statement = NULL;
-    int64_t value = missing;
-    if (sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) == SQLITE_OK &&
-        sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_type(statement, 0) != SQLITE_NULL)
-        value = sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
-    return value;
-}
-
-/* Reads the two numbers in the file's head; false for a file that hone must not touch. */
-static bool version_check(struct store *store, bool *is_new, struct err *err) {
-    int64_t id = store_number(store, "PRAGMA application_id", -1);
-    int64_t version = store_number(store, "PRAGMA user_version", -1);
-    int64_t tables = store_number(store, "SELECT count(*) FROM sqlite_master", -1);
-    if (tables < 0)
-        return err_set(err, ERR_ENVIRONMENT,
-                       "%s/session.db cannot be read: %s. Move the folder away to start anew.",
-                       store->folder, sqlite3_errmsg(store->db));
-    *is_new = id == 0 && version == 0 && tables == 0;
-    if (*is_new)
-        return true;
-    if (id != STORE_APPLICATION_ID)
-        return err_set(err, ERR_ENVIRONMENT,
-                       "%s/session.db is not a session of hone. Choose another folder with "
-                       "--session, or move the file away.",
-                       store->folder);
-    if (version > STORE_VERSION)
-        return err_set(err, ERR_ENVIRONMENT,
-                       "%s/session.db was written by a newer hone (session version %lld; this hone "
-                       "knows up to %d). Use that hone, or start anew with --fresh.",
-                       store->folder, (long long)version, STORE_VERSION);
-    return true;
-}
 
 /* What hone keeps in a session's folder. */
 static bool is_ours(const char *name) {
@@ -98,41 +46,6 @@ static void tighten(const char *folder) {
         closedir(dir);
 }
 
-/* SQLite gives its other files the rights of this one. */
-static void db_make_private(const char *path) {
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd >= 0)
-        close(fd);
-}
-
-static bool db_open(struct store *store, struct err *err) {
-    char *path = path_join(store->folder, "session.db");
-    int flags =
-        store->read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-    if (!store->read_only)
-        db_make_private(path);
-    int code = sqlite3_open_v2(path, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
-    bool ok = code == SQLITE_OK;
-    if (!ok)
-        err_set(err, ERR_ENVIRONMENT, "cannot open %s: %s", path,
-                store->db ? sqlite3_errmsg(store->db) : "out of memory");
-    free(path);
-    if (!ok)
-        return false;
-    sqlite3_busy_timeout(store->db, 2000);
-    bool is_new = false;
-    if (!version_check(store, &is_new, err))
-        return false;
-    if (store->read_only)
-        return !is_new || err_set(err, ERR_ENVIRONMENT, "%s holds an empty session", store->folder);
-    /* NORMAL: a commit survives the death of the process; only a power cut may take the last
-     * ones. */
-    if (!store_exec(store, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
-                    "cannot prepare the session", err))
-        return false;
-    return store_schema_make(store, err);
-}
-
 static bool log_open(struct store *store) {
     char *path = path_join(store->folder, "hone.log");
     store->log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -140,28 +53,68 @@ static bool log_open(struct store *store) {
     return store->log >= 0;
 }
 
+/* Somebody else has it, or the place cannot be written: then it is there to be looked at. */
+static bool lock_or_look(struct store *store, struct err *err) {
+    struct store_lock lock;
+    struct buf why = {0};
+    bool ok = store_lock_take(store->folder, &lock, err);
+    store->lock = lock.descriptor;
+    store->holder = lock.holder;
+    if (!ok && lock.unwritable && store_exists(store->folder)) {
+        buf_printf(&why, "%s cannot be written (%s)", store->folder, strerror(errno));
+        *err = (struct err){0};
+        ok = true;
+    } else if (lock.holder) {
+        buf_printf(&why, "it is held by %s", lock.holder);
+    }
+    store->read_only = store->lock < 0;
+    store->why = why.at ? buf_take(&why) : NULL;
+    return ok;
+}
+
+/* Events get numbers and hashes behind the last one. */
+static bool tail_load(struct store *store, struct err *err) {
+    if (!store->tail_known && !store_tail_read(store, &store->tail))
+        return store_sql_failed(store, "cannot read the session", err);
+    store->tail_known = true;
+    return true;
+}
+
+static bool prepare(struct store *store, struct err *err) {
+    bool adopts = !store->is_new && !store->chained;
+    if (adopts && !store_chain_adopt(store, err))
+        return false;
+    store->tail_known = (store->tail_known || store->is_new) && !adopts;
+    if (!tail_load(store, err))
+        return false;
+    store_head_write(store, &(struct store_head){.last = store->tail});
+    if (!store_schema_make(store, err))
+        return false;
+    store->chained = store->prepared = true;
+    return true;
+}
+
 struct store *store_open(const char *folder, bool look_only, struct err *err) {
     /* A file size limit shall be a failed write that is reported, not the end of the process. */
     signal(SIGXFSZ, SIG_IGN);
     struct store *store = mem_alloc(1, sizeof *store);
     store->folder = mem_strdup(folder);
-    store->lock = store->log = store->rows_anew = -1;
+    store->path = path_join(folder, "session.db");
+    store->lock = store->log = store->head = store->rows_anew = -1;
     store->rows_bytes = -1;
-    store->read_only = look_only;
-    if (!look_only) {
-        if (!file_make_private(folder, err))
-            goto failed;
-        if (!store_lock_take(folder, &store->lock, &store->holder, err))
-            goto failed;
-        store->read_only = store->lock < 0;
-    }
+    store->read_only = store->look_only = look_only;
+    if (!look_only && (!file_make_private(folder, err) || !lock_or_look(store, err)))
+        goto failed;
     if (!store->read_only)
         tighten(folder);
-    if (!db_open(store, err))
+    if (!store_db_open(store, err))
         goto failed;
     if (!store->read_only) {
+        store_place_note(store);
         log_open(store);
         store->rows_bytes = store_number(store, "SELECT bytes FROM derived_rows", -1);
+        if (store->is_new && !prepare(store, err))
+            goto failed;
     }
     return store;
 failed:
@@ -169,18 +122,50 @@ failed:
     return NULL;
 }
 
+bool store_may_write(struct store *store, struct err *err) {
+    if (store->read_only)
+        return err_set(err, ERR_ENVIRONMENT, "this session is open for reading only: %s",
+                       store_why_read_only(store));
+    if (store->damage.found)
+        return store_damage_tell(store, err);
+    return store_is_here(store, err) && (store->prepared || prepare(store, err));
+}
+
+/* What was written lies in session.db alone when SQLite has closed it as the last one: then its
+ * bytes are noted. */
+static void seal(struct store *store) {
+    struct store_head head = {.last = store->tail};
+    struct stat st;
+    struct buf wal = {0};
+    buf_printf(&wal, "%s-wal", store->path);
+    bool alone = stat(wal.at, &st) != 0 || st.st_size == 0;
+    buf_free(&wal);
+    if (alone && store_file_sum(store->path, &head.size, &head.file)) {
+        head.sealed = true;
+        store_head_write(store, &head);
+    }
+}
+
 void store_close(struct store *store) {
     if (!store)
         return;
-    sqlite3_finalize(store->append);
-    sqlite3_close_v2(store->db);
+    bool wrote = store->prepared && !store->damage.found && store_is_here(store, NULL);
+    store_db_close(store);
+    if (wrote)
+        seal(store);
+    if (store->head >= 0)
+        close(store->head);
     if (store->log >= 0)
         close(store->log);
     if (store->rows_anew >= 0)
         close(store->rows_anew);
     if (store->lock >= 0)
         close(store->lock);
+    buf_free(&store->scratch);
     free(store->holder);
+    free(store->why);
+    free(store->note);
+    free(store->path);
     free(store->folder);
     free(store);
 }
@@ -190,6 +175,12 @@ bool store_is_read_only(const struct store *store) {
 }
 const char *store_holder(const struct store *store) {
     return store->holder;
+}
+const char *store_why_read_only(const struct store *store) {
+    return !store->read_only ? NULL : store->why ? store->why : "it was opened to be looked at";
+}
+const char *store_note(const struct store *store) {
+    return store->note;
 }
 const char *store_folder(const struct store *store) {
     return store->folder;
@@ -202,16 +193,23 @@ bool store_exists(const char *folder) {
     return exists;
 }
 
+/* Also what is left of one whose session.db is gone. */
+static bool has_session(const char *folder) {
+    char *head = path_join(folder, "session.db-head");
+    bool has = store_exists(folder) || file_exists(head);
+    free(head);
+    return has;
+}
+
 bool store_set_aside(const char *folder, struct err *err) {
-    if (!store_exists(folder))
+    struct store_lock lock;
+    if (!has_session(folder))
         return true;
-    int lock = -1;
-    char *holder = NULL;
-    if (!store_lock_take(folder, &lock, &holder, err))
+    if (!store_lock_take(folder, &lock, err))
         return false;
-    if (lock < 0) {
-        err_set(err, ERR_ENVIRONMENT, "%s is in use by %s; end it first", folder, holder);
-        free(holder);
+    if (lock.descriptor < 0) {
+        err_set(err, ERR_ENVIRONMENT, "%s is in use by %s; end it first", folder, lock.holder);
+        free(lock.holder);
         return false;
     }
     struct buf aside = {0};
@@ -226,6 +224,6 @@ bool store_set_aside(const char *folder, struct err *err) {
         err_set(err, ERR_ENVIRONMENT, "cannot move %s to %s: %s", folder, aside.at,
                 strerror(errno));
     buf_free(&aside);
-    close(lock);
+    close(lock.descriptor);
     return ok;
 }

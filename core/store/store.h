@@ -3,6 +3,7 @@
  * it and can be made again.
  *
  *   <folder>/session.db                        events, and tables derived from them for queries
+ *   <folder>/session.db-head                   the last event, how session.db was left
  *   <folder>/experiments.jsonl                 one line per attempt
  *   <folder>/checkpoints/                      kernel sources per attempt
  *   <folder>/optimization_memory/rewrites.json the optimisation memory
@@ -19,18 +20,24 @@
 #include "base/base.h"
 
 #define STORE_APPLICATION_ID 0x686f6e65 /* "hone" */
-#define STORE_VERSION 1
+#define STORE_VERSION 2                 /* 1: without a chain */
 
 struct store;
 
-/* Opens or makes the session in `folder`. When another process holds it, or `look_only`, it is
- * opened read-only, and store_holder says who holds it. NULL and *err: the folder cannot be
- * written, the file is no session of hone's, or it is of a newer version. */
+/* Opens or makes the session in `folder`. It is opened read-only when another process holds it,
+ * when the place cannot be written, or with `look_only`. NULL and *err: the folder cannot be made
+ * or locked, the file is no session of hone's, or of a newer version. ERR_DAMAGED: it is not as
+ * hone left it; `look_only` opens what can be read of it all the same. */
 struct store *store_open(const char *folder, bool look_only, struct err *err) CC_MUST_USE;
 void store_close(struct store *store); /* accepts NULL */
 bool store_is_read_only(const struct store *store);
 /* "process 4711 on laptop"; NULL when nobody else holds it. */
 const char *store_holder(const struct store *store);
+/* "it is held by process 4711 on laptop", "... cannot be written"; NULL for one that is not
+ * read-only. */
+const char *store_why_read_only(const struct store *store);
+/* What is odd about the files without making an event doubtful; NULL: nothing. */
+const char *store_note(const struct store *store);
 const char *store_folder(const struct store *store);
 /* Whether `folder` holds a session already. */
 bool store_exists(const char *folder);
@@ -38,18 +45,35 @@ bool store_exists(const char *folder);
  * another process holds it. */
 bool store_set_aside(const char *folder, struct err *err) CC_MUST_USE;
 
+/* Where a session stops being what hone wrote. */
+struct store_damage {
+    bool found;
+    int64_t seq; /* of the first event that is not as it was written; 0: all that was read is */
+    char text[240];
+};
+/* What was found so far; NULL: nothing. */
+const struct store_damage *store_damage(const struct store *store);
+
 /* Appends one event and commits it: when this returns true, a kill cannot lose it. False and *err
- * when the disk is full or failing; the log is then as it was. *seq may be NULL. */
+ * when the disk is full or failing, or ERR_DAMAGED when the files are no longer where they were
+ * opened; the log is then as it was. *seq may be NULL. */
 bool store_append(struct store *store, int64_t wall_ms, const char *type, const char *payload,
                   int64_t *seq, struct err *err) CC_MUST_USE;
 struct store_event {
     int64_t seq, wall_ms;
     const char *type, *payload; /* gone after the callback */
 };
-/* Calls fn for every event after `after`, in order, until it returns false. */
+/* Calls fn for every event after `after`, in order, until it returns false. The chain of hashes is
+ * followed on the way: events are told up to the first that is not as it was written, then comes
+ * false with ERR_DAMAGED. What lies before `after` is not looked at: see store_prove. */
 typedef bool store_event_fn(void *data, const struct store_event *event);
 bool store_replay(struct store *store, int64_t after, store_event_fn *fn, void *data,
                   struct err *err) CC_MUST_USE;
+/* Follows the chain of at most `most` more events from where it was followed to so far; *done when
+ * there are no more. For those who begin a replay behind the first event. ERR_DAMAGED as above. */
+bool store_prove(struct store *store, size_t most, bool *done, struct err *err) CC_MUST_USE;
+/* The event up to which the chain was followed from the first. */
+int64_t store_proven_seq(const struct store *store);
 int64_t store_last_seq(struct store *store);
 
 /* A value of the derived tables; a real that is NAN is stored as NULL. */

@@ -4,6 +4,7 @@
 #include "store/private.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 struct table {
@@ -21,18 +22,23 @@ static const struct table tables[] = {
     {"lines", "attempt INTEGER, line INTEGER, us REAL, share REAL, engine TEXT"},
 };
 
+/* Statements that change nothing where all is there, so that the file stays as it is. */
 bool store_schema_make(struct store *store, struct err *err) {
     struct buf sql = {0};
-    buf_printf(
-        &sql,
-        "BEGIN IMMEDIATE;"
-        "PRAGMA application_id=%d; PRAGMA user_version=%d;"
-        "CREATE TABLE IF NOT EXISTS events(seq INTEGER PRIMARY KEY AUTOINCREMENT,"
-        " wall_ms INTEGER NOT NULL, type TEXT NOT NULL, payload TEXT NOT NULL);"
-        "CREATE TABLE IF NOT EXISTS derived(id INTEGER PRIMARY KEY CHECK (id = 0), seq INTEGER);"
-        "CREATE TABLE IF NOT EXISTS derived_rows(id INTEGER PRIMARY KEY CHECK (id = 0),"
-        " bytes INTEGER);",
-        STORE_APPLICATION_ID, STORE_VERSION);
+    buf_puts(&sql, "BEGIN IMMEDIATE;");
+    if (store->is_new)
+        buf_printf(&sql, "PRAGMA application_id=%d; PRAGMA user_version=%d;", STORE_APPLICATION_ID,
+                   STORE_VERSION);
+    buf_puts(&sql,
+             "CREATE TABLE IF NOT EXISTS events(seq INTEGER PRIMARY KEY AUTOINCREMENT,"
+             " wall_ms INTEGER NOT NULL, type TEXT NOT NULL, payload TEXT NOT NULL, hash BLOB);"
+             "CREATE TABLE IF NOT EXISTS chain(id INTEGER PRIMARY KEY CHECK (id = 0),"
+             " adopted INTEGER);"
+             "CREATE TABLE IF NOT EXISTS derived(id INTEGER PRIMARY KEY CHECK (id = 0),"
+             " seq INTEGER);"
+             "CREATE TABLE IF NOT EXISTS derived_rows(id INTEGER PRIMARY KEY CHECK (id = 0),"
+             " bytes INTEGER);"
+             "CREATE TABLE IF NOT EXISTS sums(attempt INTEGER PRIMARY KEY, sum INTEGER);");
     for (size_t i = 0; i < COUNT_OF(tables); i++)
         buf_printf(&sql,
                    "CREATE TABLE IF NOT EXISTS %s(%s);"
@@ -46,8 +52,113 @@ bool store_schema_make(struct store *store, struct err *err) {
     return ok;
 }
 
+/* ---------------------------------------------------------------------------- sums of the rows */
+
+static void part_add(struct buf *out, char kind, const void *bytes, size_t size) {
+    buf_putc(out, kind);
+    buf_add(out, (const char *)&size, sizeof size);
+    if (size)
+        buf_add(out, bytes, size);
+}
+
+/* A sum does not depend on the order, which the tables do not keep. */
+static uint64_t row_sum(const char *table, const struct store_cell *cells, size_t count) {
+    struct buf bytes = {0};
+    part_add(&bytes, 't', table, strlen(table));
+    for (size_t i = 0; i < count; i++) {
+        const struct store_cell *cell = &cells[i];
+        if (cell->is == STORE_INT)
+            part_add(&bytes, 'i', &cell->integer, sizeof cell->integer);
+        else if (cell->is == STORE_REAL && isfinite(cell->real))
+            part_add(&bytes, 'r', &cell->real, sizeof cell->real);
+        else if (cell->is == STORE_TEXT && cell->text)
+            part_add(&bytes, 's', cell->text, strlen(cell->text));
+        else
+            part_add(&bytes, 'n', NULL, 0);
+    }
+    uint64_t sum = hash_quick(bytes.at, bytes.len);
+    buf_free(&bytes);
+    return sum;
+}
+
+static uint64_t stored_sum(const char *table, sqlite3_stmt *rows) {
+    struct store_cell cells[40];
+    size_t count = MIN_OF((size_t)sqlite3_column_count(rows), COUNT_OF(cells));
+    for (size_t i = 0; i < count; i++) {
+        cells[i] = (struct store_cell){.is = STORE_NULL};
+        switch (sqlite3_column_type(rows, (int)i)) {
+        case SQLITE_INTEGER:
+            cells[i].is = STORE_INT;
+            cells[i].integer = sqlite3_column_int64(rows, (int)i);
+            break;
+        case SQLITE_FLOAT:
+            cells[i].is = STORE_REAL;
+            cells[i].real = sqlite3_column_double(rows, (int)i);
+            break;
+        case SQLITE_NULL: break;
+        default:
+            cells[i].is = STORE_TEXT;
+            cells[i].text = (const char *)sqlite3_column_text(rows, (int)i);
+        }
+    }
+    return row_sum(table, cells, count);
+}
+
+/* Adds up the rows of one attempt. */
+static bool sum_read(struct store *store, int64_t attempt, uint64_t *sum) {
+    bool ok = true;
+    *sum = 0;
+    for (size_t i = 0; ok && i < COUNT_OF(tables); i++) {
+        char sql[80];
+        sqlite3_stmt *rows = NULL;
+        int code = SQLITE_ERROR;
+        snprintf(sql, sizeof sql, "SELECT * FROM %s WHERE attempt = ?", tables[i].name);
+        ok = sqlite3_prepare_v2(store->db, sql, -1, &rows, NULL) == SQLITE_OK;
+        sqlite3_bind_int64(rows, 1, attempt);
+        while (ok && (code = sqlite3_step(rows)) == SQLITE_ROW)
+            *sum += stored_sum(tables[i].name, rows);
+        ok = ok && code == SQLITE_DONE;
+        sqlite3_finalize(rows);
+    }
+    return ok;
+}
+
+bool store_sums_check(struct store *store, int64_t *checked, int64_t *unknown, struct buf *what) {
+    sqlite3_stmt *rows = NULL;
+    int code = SQLITE_ERROR;
+    bool same = true;
+    *checked = 0;
+    *unknown = store_number(store,
+                            "SELECT count(DISTINCT attempt) FROM attempts WHERE attempt NOT IN "
+                            "(SELECT attempt FROM sums)",
+                            0);
+    if (sqlite3_prepare_v2(store->db, "SELECT attempt, sum FROM sums", -1, &rows, NULL))
+        return true; /* a session of before has none */
+    while (same && (code = sqlite3_step(rows)) == SQLITE_ROW) {
+        uint64_t sum = 0;
+        int64_t attempt = sqlite3_column_int64(rows, 0);
+        same = sum_read(store, attempt, &sum) && sum == (uint64_t)sqlite3_column_int64(rows, 1);
+        if (!same)
+            buf_printf(what, "the rows of attempt %lld are not as they were written",
+                       (long long)attempt);
+        ++*checked;
+    }
+    if (same && code != SQLITE_DONE) {
+        buf_printf(what, "the tables cannot be read (%s)", sqlite3_errmsg(store->db));
+        same = false;
+    }
+    sqlite3_finalize(rows);
+    return same;
+}
+
+/* ------------------------------------------------------------------------------ writing them */
+
 bool store_attempt_begin(struct store *store, int attempt, struct err *err) {
     struct buf sql = {0};
+    if (!store_may_write(store, err))
+        return false;
+    store->sum = 0;
+    store->attempt = attempt;
     buf_puts(&sql, "BEGIN IMMEDIATE;");
     for (size_t i = 0; i < COUNT_OF(tables); i++)
         buf_printf(&sql, "DELETE FROM %s WHERE attempt = %d;", tables[i].name, attempt);
@@ -85,7 +196,9 @@ bool store_table_row(struct store *store, const char *table, const struct store_
     for (size_t i = 0; ok && i < count; i++)
         cell_bind(row, (int)i + 1, &cells[i]);
     ok = ok && sqlite3_step(row) == SQLITE_DONE;
-    if (!ok)
+    if (ok)
+        store->sum += row_sum(table, cells, count);
+    else
         store_sql_failed(store, "cannot store an attempt", err);
     sqlite3_finalize(row);
     buf_free(&sql);
@@ -97,9 +210,10 @@ bool store_table_row(struct store *store, const char *table, const struct store_
 bool store_attempt_end(struct store *store, int64_t seq, struct err *err) {
     struct buf sql = {0};
     buf_printf(&sql,
+               "INSERT OR REPLACE INTO sums VALUES (%d, %lld);"
                "INSERT OR REPLACE INTO derived VALUES (0, %lld);"
                "INSERT OR REPLACE INTO derived_rows VALUES (0, %lld); COMMIT;",
-               (long long)seq, (long long)store->rows_bytes);
+               store->attempt, (long long)store->sum, (long long)seq, (long long)store->rows_bytes);
     bool ok = store_exec(store, sql.at, "cannot store an attempt", err);
     if (!ok && !sqlite3_get_autocommit(store->db))
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
@@ -108,7 +222,7 @@ bool store_attempt_end(struct store *store, int64_t seq, struct err *err) {
 }
 
 int64_t store_derived_seq(struct store *store) {
-    return store_number(store, "SELECT seq FROM derived", 0);
+    return store->derived_doubtful ? 0 : store_number(store, "SELECT seq FROM derived", 0);
 }
 
 #define QUERY_MAX_COLUMNS 200

@@ -123,13 +123,13 @@ static void a_killed_process_leaves_no_lock_and_loses_nothing(void **unused) {
         _exit(3);
     }
     int last = 0, seen;
+    close(told[1]);
     while (last < 200 && read(told[0], &seen, sizeof seen) == sizeof seen)
         last = seen;
     assert_int_equal(kill(child, SIGKILL), 0);
     int status = 0;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSIGNALED(status));
-    close(told[1]);
     while (read(told[0], &seen, sizeof seen) == sizeof seen)
         last = seen;
     close(told[0]);
@@ -165,7 +165,7 @@ static void a_newer_version_is_refused(void **unused) {
     assert_non_null(strstr(err.text, "newer hone"));
     assert_non_null(strstr(err.text, "99"));
     assert_int_equal(err.kind, ERR_ENVIRONMENT);
-    version_write(folder, "PRAGMA user_version=1");
+    version_write(folder, "PRAGMA user_version=2");
     store = open_ok(folder);
     assert_int_equal(store_last_seq(store), 3);
     store_close(store);

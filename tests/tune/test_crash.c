@@ -70,7 +70,7 @@ static void a_session_of_a_newer_version_is_refused(void **unused) {
     tune_session_close(fake.session);
     sqlite3 *db = NULL;
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, "PRAGMA user_version=2", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "PRAGMA user_version=99", NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
     struct err err = {0};
     assert_null(tune_session_open(&fake.options, fake.loop, &err));

@@ -33,6 +33,7 @@ int err_exit_status(const struct err *err) {
     case ERR_NONE: return 0;
     case ERR_KERNEL: return 1;
     case ERR_USAGE: return 2;
+    case ERR_DAMAGED: return 4;
     case ERR_ENVIRONMENT:
     case ERR_CANCELLED: return 3;
     }

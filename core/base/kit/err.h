@@ -13,6 +13,7 @@ enum err_kind {
     ERR_KERNEL,      /* the kernel failed: compile, correctness; exit 1 */
     ERR_USAGE,       /* what the user typed or configured; exit 2 */
     ERR_ENVIRONMENT, /* host, model, disk, python; exit 3 */
+    ERR_DAMAGED,     /* a session on disk is not as hone wrote it, or is gone; exit 4 */
     ERR_CANCELLED,   /* the user or a budget stopped it */
 };
 

@@ -2,6 +2,7 @@
 #include "base/kit/kit.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <xxhash.h>
 
 struct hash_stream {
@@ -21,6 +22,12 @@ uint64_t hash_quick(const void *data, size_t size) {
 
 struct hash hash_content(const void *data, size_t size) {
     return to_hex(XXH3_128bits(data, size));
+}
+
+void hash_bytes(const void *data, size_t size, unsigned char out[HASH_BYTES]) {
+    XXH128_canonical_t bytes;
+    XXH128_canonicalFromHash(&bytes, XXH3_128bits(data, size));
+    memcpy(out, bytes.digest, HASH_BYTES);
 }
 
 struct hash_stream *hash_begin(void) {

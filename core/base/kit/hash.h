@@ -12,6 +12,9 @@ struct hash {
 };
 uint64_t hash_quick(const void *data, size_t size);
 struct hash hash_content(const void *data, size_t size);
+/* The same 128 bits as bytes, most significant first. */
+#define HASH_BYTES 16
+void hash_bytes(const void *data, size_t size, unsigned char out[HASH_BYTES]);
 /* The hash of several pieces with their lengths, so that pieces cannot run into each other. */
 struct hash_stream;
 struct hash_stream *hash_begin(void);

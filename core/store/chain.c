@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The chain: each event's hash covers the hash of the one before it, its number, its time, its type
+ * and its bytes. A flipped bit, a lost page or a row that went astray breaks it at its place. It
+ * finds damage, not a forger: whoever can write the file can compute the hashes. */
+#include "store/private.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static void number_add(struct buf *out, uint64_t value) {
+    char bytes[8];
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (char)(value >> (8 * i));
+    buf_add(out, bytes, sizeof bytes);
+}
+
+static void text_add(struct buf *out, struct str text) {
+    number_add(out, text.len);
+    if (text.len)
+        buf_add(out, text.at, text.len);
+}
+
+void store_link_make(struct buf *scratch, const struct store_link *before,
+                     const struct store_row *row, struct store_link *link) {
+    buf_clear(scratch);
+    buf_add(scratch, (const char *)before->hash, HASH_BYTES);
+    number_add(scratch, (uint64_t)row->seq);
+    number_add(scratch, (uint64_t)row->wall_ms);
+    text_add(scratch, row->type);
+    text_add(scratch, row->payload);
+    link->seq = row->seq;
+    hash_bytes(scratch->at, scratch->len, link->hash);
+}
+
+bool store_row_is(const struct store_row *row, const struct store_link *link) {
+    return row->hash.len == HASH_BYTES && !memcmp(row->hash.at, link->hash, HASH_BYTES);
+}
+
+static struct str column(sqlite3_stmt *rows, int at) {
+    const char *bytes = sqlite3_column_blob(rows, at);
+    return (struct str){bytes ? bytes : "", (size_t)sqlite3_column_bytes(rows, at)};
+}
+
+struct store_row store_row_read(sqlite3_stmt *rows) {
+    return (struct store_row){.seq = sqlite3_column_int64(rows, 0),
+                              .wall_ms = sqlite3_column_int64(rows, 1),
+                              .type = column(rows, 2),
+                              .payload = column(rows, 3),
+                              .hash = column(rows, 4)};
+}
+
+bool store_tail_read(struct store *store, struct store_link *tail) {
+    *tail = (struct store_link){0};
+    sqlite3_stmt *rows = NULL;
+    int code = sqlite3_prepare_v2(
+        store->db,
+        store->chained ? "SELECT " STORE_COLUMNS ", hash FROM events ORDER BY seq DESC LIMIT 1"
+                       : "SELECT " STORE_COLUMNS ", NULL FROM events ORDER BY seq DESC LIMIT 1",
+        -1, &rows, NULL);
+    if (code == SQLITE_OK && (code = sqlite3_step(rows)) == SQLITE_ROW) {
+        struct store_row row = store_row_read(rows);
+        tail->seq = row.seq;
+        if (row.hash.len == HASH_BYTES)
+            memcpy(tail->hash, row.hash.at, HASH_BYTES);
+    }
+    sqlite3_finalize(rows);
+    return code == SQLITE_ROW || code == SQLITE_DONE;
+}
+
+bool store_link_read(struct store *store, int64_t seq, struct store_link *link) {
+    sqlite3_stmt *rows = NULL;
+    bool found = false;
+    if (sqlite3_prepare_v2(store->db, "SELECT hash FROM events WHERE seq = ?", -1, &rows, NULL))
+        return false;
+    sqlite3_bind_int64(rows, 1, seq);
+    if (sqlite3_step(rows) == SQLITE_ROW && sqlite3_column_bytes(rows, 0) == HASH_BYTES) {
+        link->seq = seq;
+        memcpy(link->hash, sqlite3_column_blob(rows, 0), HASH_BYTES);
+        found = true;
+    }
+    sqlite3_finalize(rows);
+    return found;
+}
+
+static bool adopt_all(struct store *store, int64_t *count) {
+    sqlite3_stmt *rows = NULL, *put = NULL;
+    struct store_link link = {0};
+    bool ok =
+        sqlite3_prepare_v2(store->db, "SELECT " STORE_COLUMNS ", hash FROM events ORDER BY seq", -1,
+                           &rows, NULL) == SQLITE_OK &&
+        sqlite3_prepare_v2(store->db, "UPDATE events SET hash = ? WHERE seq = ?", -1, &put, NULL) ==
+            SQLITE_OK;
+    int code = SQLITE_ERROR;
+    while (ok && (code = sqlite3_step(rows)) == SQLITE_ROW) {
+        struct store_row row = store_row_read(rows);
+        struct store_link before = link;
+        store_link_make(&store->scratch, &before, &row, &link);
+        sqlite3_bind_blob(put, 1, link.hash, HASH_BYTES, SQLITE_STATIC);
+        sqlite3_bind_int64(put, 2, link.seq);
+        ok = sqlite3_step(put) == SQLITE_DONE && sqlite3_reset(put) == SQLITE_OK;
+        ++*count;
+    }
+    sqlite3_finalize(rows);
+    sqlite3_finalize(put);
+    return ok && code == SQLITE_DONE;
+}
+
+bool store_chain_adopt(struct store *store, struct err *err) {
+    int64_t count = 0;
+    char sql[240];
+    bool ok = store_exec(store, "BEGIN IMMEDIATE; ALTER TABLE events ADD COLUMN hash BLOB;",
+                         "cannot write the session", err);
+    if (ok && !adopt_all(store, &count))
+        ok = store_sql_failed(store, "cannot write the session", err);
+    snprintf(sql, sizeof sql,
+             "CREATE TABLE IF NOT EXISTS chain(id INTEGER PRIMARY KEY CHECK (id = 0),"
+             " adopted INTEGER); INSERT OR REPLACE INTO chain VALUES (0, %lld);"
+             "PRAGMA user_version=%d; COMMIT;",
+             (long long)count, STORE_VERSION);
+    ok = ok && store_exec(store, sql, "cannot write the session", err);
+    if (!ok && !sqlite3_get_autocommit(store->db))
+        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    store->chained = store->chained || ok;
+    return ok;
+}
+
+/* ------------------------------------------------------------------------------------- damage */
+
+bool store_damage_note(struct store *store, int64_t seq, const char *format, ...) {
+    struct store_damage *damage = &store->damage;
+    if (damage->found && (!seq || (damage->seq && damage->seq <= seq)))
+        return false;
+    struct buf text = {0};
+    va_list args;
+    va_start(args, format);
+    buf_vprintf(&text, format, args);
+    va_end(args);
+    *damage = (struct store_damage){.found = true, .seq = seq};
+    snprintf(damage->text, sizeof damage->text, "%s", text.at);
+    buf_free(&text);
+    return false;
+}
+
+bool store_damage_tell(const struct store *store, struct err *err) {
+    return err_set(err, ERR_DAMAGED,
+                   "%.140s/session.db is damaged: %s. 'hone session repair' saves what can be "
+                   "saved into a new folder, 'hone session check' says more; --read-only shows "
+                   "the session up to there.",
+                   store->folder, store->damage.text);
+}
+
+const struct store_damage *store_damage(const struct store *store) {
+    return store->damage.found ? &store->damage : NULL;
+}

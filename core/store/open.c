@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The database of a session: opened in the way its place allows, and looked over before anything in
+ * it is believed or changed. SQLite itself must not tidy up what may be damaged: a write-ahead log
+ * is left as it is until its end is known to be whole. */
+#include "store/private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SEAL_MOST ((int64_t)256 << 20) /* a larger file is compared by hone session check only */
+
+bool store_sql_failed(struct store *store, const char *what, struct err *err) {
+    int code = sqlite3_errcode(store->db);
+    int primary = code & 0xff;
+    if (primary == SQLITE_FULL || primary == SQLITE_IOERR)
+        return err_set(err, ERR_ENVIRONMENT,
+                       "%s: cannot write %s/session.db (%s). Nothing that was shown is lost; free "
+                       "some space and go on.",
+                       what, store->folder, sqlite3_errmsg(store->db));
+    return err_set(err, ERR_ENVIRONMENT, "%s: %s/session.db: %s", what, store->folder,
+                   sqlite3_errmsg(store->db));
+}
+
+bool store_exec(struct store *store, const char *sql, const char *what, struct err *err) {
+    if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK)
+        return true;
+    return store_sql_failed(store, what, err);
+}
+
+int64_t store_number(struct store *store, const char *sql, int64_t missing) {
+    sqlite3_stmt *statement = NULL;
+    int64_t value = missing;
+    if (sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_type(statement, 0) != SQLITE_NULL)
+        value = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return value;
+}
+
+bool store_sql_is_damage(const struct store *store) {
+    int code = sqlite3_errcode(store->db) & 0xff;
+    return code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_ERROR ||
+           code == SQLITE_SCHEMA || sqlite3_extended_errcode(store->db) == SQLITE_IOERR_SHORT_READ;
+}
+
+/* ---------------------------------------------------------------------------------- connecting */
+
+static int64_t bytes_of(const char *path, const char *suffix) {
+    struct buf whole = {0};
+    struct stat st;
+    buf_printf(&whole, "%s%s", path, suffix);
+    int64_t bytes = stat(whole.at, &st) == 0 ? st.st_size : -1;
+    buf_free(&whole);
+    return bytes;
+}
+
+/* SQLite gives its other files the rights of this one. */
+static void db_make_private(const char *path) {
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
+}
+
+static bool connect_to(struct store *store, const char *name, int flags) {
+    sqlite3_close_v2(store->db);
+    store->db = NULL;
+    bool ok = sqlite3_open_v2(name, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK;
+    if (ok) {
+        sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+        sqlite3_busy_timeout(store->db, 2000);
+    }
+    return ok && sqlite3_exec(store->db, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL) ==
+                     SQLITE_OK;
+}
+
+/* On a medium that cannot be written SQLite may assume that nobody else writes, either. */
+static bool connect_immutable(struct store *store) {
+    struct buf name = {0};
+    buf_puts(&name, "file:");
+    for (const char *c = store->path; *c; c++)
+        if (*c == '%' || *c == '?' || *c == '#')
+            buf_printf(&name, "%%%02x", (unsigned)*c);
+        else
+            buf_putc(&name, *c);
+    buf_puts(&name, "?immutable=1");
+    bool ok = connect_to(store, name.at, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+    buf_free(&name);
+    return ok;
+}
+
+static bool copy_file(const char *from, const char *to) {
+    struct err err = {0};
+    size_t size = 0;
+    char *bytes = file_read(from, SIZE_MAX / 2, &size, &err);
+    bool ok = bytes && file_write_private(to, bytes, size, &err);
+    free(bytes);
+    return ok;
+}
+
+/* A log that was not merged needs files beside it, which cannot be made there: a copy is read. */
+static bool connect_copy(struct store *store) {
+    const char *base = getenv("TMPDIR");
+    struct buf folder = {0}, wal = {0};
+    buf_printf(&folder, "%s/hone-%d-XXXXXX", base && base[0] == '/' ? base : "/tmp", (int)getpid());
+    bool ok = mkdtemp(folder.at) != NULL;
+    store->copy = ok ? buf_take(&folder) : NULL;
+    buf_free(&folder);
+    if (!ok)
+        return false;
+    char *to = path_join(store->copy, "session.db"),
+         *to_wal = path_join(store->copy, "session.db-wal");
+    buf_printf(&wal, "%s-wal", store->path);
+    ok = copy_file(store->path, to) && copy_file(wal.at, to_wal) &&
+         connect_to(store, to, SQLITE_OPEN_READWRITE);
+    buf_free(&wal);
+    free(to_wal);
+    free(to);
+    return ok;
+}
+
+static bool connect_to_read(struct store *store) {
+    if (connect_to(store, store->path, SQLITE_OPEN_READONLY))
+        return true;
+    int code = sqlite3_errcode(store->db) & 0xff;
+    if (code != SQLITE_CANTOPEN && code != SQLITE_READONLY)
+        return false;
+    return bytes_of(store->path, "-wal") > 0 ? connect_copy(store) : connect_immutable(store);
+}
+
+static bool connect_any(struct store *store) {
+    if (store->read_only)
+        return connect_to_read(store);
+    db_make_private(store->path);
+    return connect_to(store, store->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+}
+
+/* ------------------------------------------------------------------------------- looking it over
+ */
+
+/* A head that survived says that there was a session. */
+static bool was_session(const struct store *store) {
+    return store->known_head.is == STORE_HEAD_GOOD && store->known_head.last.seq > 0;
+}
+
+/* Nothing is left of the database: SQLite would begin a new one and remove its log. */
+static bool is_emptied(const struct store *store) {
+    return bytes_of(store->path, "") <= 0 &&
+           (was_session(store) || bytes_of(store->path, "-wal") > 0);
+}
+
+/* Reads the two numbers in the file's head; false for a file that hone must not touch. */
+static bool version_check(struct store *store, int64_t *version, struct err *err) {
+    int64_t id = store_number(store, "PRAGMA application_id", -1);
+    *version = store_number(store, "PRAGMA user_version", -1);
+    store->is_new = id == 0 && *version == 0 &&
+                    store_number(store, "SELECT count(*) FROM sqlite_master", -1) == 0;
+    if (store->is_new && !was_session(store))
+        return true;
+    if (id != STORE_APPLICATION_ID && was_session(store))
+        return store_damage_note(store, 1,
+                                 store->is_new ? "it has no events any more"
+                                               : "its head names another application") ||
+               store_damage_tell(store, err);
+    if (id != STORE_APPLICATION_ID)
+        return err_set(err, ERR_ENVIRONMENT,
+                       "%s/session.db is not a session of hone. Choose another folder with "
+                       "--session, or move the file away.",
+                       store->folder);
+    if (*version > STORE_VERSION)
+        return err_set(err, ERR_ENVIRONMENT,
+                       "%s/session.db was written by a newer hone (session version %lld; this hone "
+                       "knows up to %d). Use that hone, or start anew with --fresh.",
+                       store->folder, (long long)*version, STORE_VERSION);
+    return true;
+}
+
+static bool has_hashes(struct store *store) {
+    return sqlite3_table_column_metadata(store->db, NULL, "events", "hash", NULL, NULL, NULL, NULL,
+                                         NULL) == SQLITE_OK;
+}
+
+/* SQLite numbers the events by a table of its own: the end of the log cannot go without it. */
+static void end_check(struct store *store) {
+    int64_t ahead = store_number(store,
+                                 "SELECT (SELECT seq FROM sqlite_sequence WHERE name = 'events') - "
+                                 "coalesce((SELECT max(seq) FROM events), 0)",
+                                 0);
+    if (ahead != 0)
+        store_damage_note(store, store->tail.seq + 1,
+                          "its last event is %lld, and %lld were numbered",
+                          (long long)store->tail.seq, (long long)(store->tail.seq + ahead));
+}
+
+static bool first_text(void *out, size_t count, const char *const *names,
+                       const char *const *values) {
+    (void)names;
+    if (count && values[0])
+        buf_puts(out, values[0]);
+    return false;
+}
+
+bool store_integrity(struct store *store, struct buf *found) {
+    struct err err = {0};
+    if (!store_query(store, "PRAGMA integrity_check(1)", first_text, found, &err))
+        buf_puts(found, err.text);
+    bool fine = str_is(buf_str(found), "ok");
+    for (size_t i = 0; i < found->len; i++)
+        if ((unsigned char)found->at[i] < ' ')
+            found->at[i] = ' ';
+    return fine;
+}
+
+enum store_seal store_seal_check(struct store *store, int64_t most) {
+    struct store_head *head = &store->known_head, now;
+    struct hash sum;
+    int64_t size = bytes_of(store->path, "");
+    if (head->is != STORE_HEAD_GOOD || !head->sealed || bytes_of(store->path, "-wal") > 0)
+        return STORE_SEAL_NONE;
+    if (size == head->size && most && size > most)
+        return STORE_SEAL_NONE;
+    bool same = size == head->size && store_file_sum(store->path, &size, &sum) &&
+                !strcmp(sum.hex, head->file.hex);
+    store_head_read(store->folder, &now);
+    bool still = now.is == head->is && now.sealed && !strcmp(now.file.hex, head->file.hex);
+    return same ? STORE_SEAL_WHOLE : still ? STORE_SEAL_BROKEN : STORE_SEAL_NONE;
+}
+
+/* Bytes changed since hone closed it: is any of them one that counts? */
+static void broken_check(struct store *store) {
+    struct buf found = {0};
+    int64_t checked, unknown;
+    if (!store_integrity(store, &found)) {
+        store_damage_note(store, 0, "SQLite finds: %.150s", found.at ? found.at : "nothing");
+    } else {
+        buf_clear(&found);
+        store->derived_doubtful = !store_sums_check(store, &checked, &unknown, &found);
+        free(store->note);
+        store->note = mem_strdup(store->derived_doubtful
+                                     ? "session.db was changed since hone closed it, in the tables "
+                                       "for queries, which are made again; its events are whole"
+                                     : "session.db was changed since hone closed it; its events "
+                                       "and tables are whole");
+    }
+    buf_free(&found);
+}
+
+/* What can be said of a session without reading all of it. */
+static void look_over(struct store *store, enum store_seal seal) {
+    if (!store_tail_read(store, &store->tail)) {
+        store_damage_note(store, 1, "its events cannot be read (%s)", sqlite3_errmsg(store->db));
+        return;
+    }
+    store->tail_known = true;
+    if (store->chained) {
+        end_check(store);
+        (void)!store_head_agrees(store);
+    }
+    if (seal == STORE_SEAL_BROKEN)
+        broken_check(store);
+    else if (store->chained && store->known_head.is != STORE_HEAD_GOOD && store->tail.seq)
+        store->note = mem_strdup("session.db-head is missing or damaged: that no event is missing "
+                                 "at the end is not proven");
+}
+
+static bool look_at(struct store *store, struct err *err) {
+    int64_t version = 0;
+    enum store_seal seal = store_seal_check(store, SEAL_MOST);
+    if (!version_check(store, &version, err))
+        return false;
+    if (store->is_new)
+        return !store->read_only ||
+               err_set(err, ERR_ENVIRONMENT, "%s holds an empty session", store->folder);
+    store->chained = has_hashes(store);
+    if (version < 1 || (version >= 2 && !store->chained))
+        store_damage_note(store, 0, "its tables are not those of a session");
+    look_over(store, seal);
+    return !store->damage.found || (store->look_only && store_number(store, "SELECT 1", 0)) ||
+           store_damage_tell(store, err);
+}
+
+/* SQLite cannot make sense of it. */
+static bool connect_failed(struct store *store, struct err *err) {
+    if (!store->db || !store_sql_is_damage(store))
+        return err_set(err, ERR_ENVIRONMENT, "cannot open %s: %s", store->path,
+                       store->db ? sqlite3_errmsg(store->db) : "out of memory");
+    store_damage_note(store, 0, "it cannot be read (%s)", sqlite3_errmsg(store->db));
+    return store_damage_tell(store, err);
+}
+
+bool store_db_open(struct store *store, struct err *err) {
+    store_head_read(store->folder, &store->known_head);
+    if (is_emptied(store)) {
+        store_damage_note(store, 1, "it is %s", file_exists(store->path) ? "empty" : "gone");
+        return store_damage_tell(store, err);
+    }
+    if (!connect_any(store))
+        return connect_failed(store, err);
+    if (!store->read_only && sqlite3_db_readonly(store->db, "main") == 1) {
+        store->read_only = true;
+        store->why = mem_strdup("session.db cannot be written");
+    }
+    if (!look_at(store, err))
+        return false;
+    /* NORMAL: a commit survives the death of the process; only a power cut may take the last
+     * ones. */
+    if (store->read_only ||
+        (store_exec(store, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+                    "cannot prepare the session", err)))
+        return true;
+    return false;
+}
+
+void store_db_close(struct store *store) {
+    struct err err = {0};
+    sqlite3_finalize(store->append);
+    store->append = NULL;
+    if (store->db && !store->read_only && !store->damage.found)
+        sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+    sqlite3_close_v2(store->db);
+    store->db = NULL;
+    if (store->copy)
+        (void)!file_remove_tree(store->copy, &err);
+    free(store->copy);
+    store->copy = NULL;
+}
