@@ -32,6 +32,8 @@ struct run {
     uint64_t started_ns;
     const char *end; /* why it ended before the loop did; NULL */
     bool json, asks, interrupted, prompted;
+    bool rescued;     /* its files were gone */
+    struct buf saved; /* where to, or why not */
     bool looks;       /* look() comes soon */
     int shown, given; /* the question that was shown last, and answered last; -1 */
 };
@@ -395,11 +397,9 @@ static void question_print(const struct run *run, int number, struct buf *out) {
     enum tune_role role = TUNE_ROLE_PLANNER;
     struct err err = {0};
     if (call->prompt) {
-        char *path = tune_session_artefact(run->session, call->prompt);
-        char *text = file_read(path, 0, NULL, &err);
+        char *text = tune_session_artefact(run->session, call->prompt, &err);
         buf_puts(out, text ? text : err.text);
         free(text);
-        free(path);
         return;
     }
     tune_role_find(call->role, &role);
@@ -676,10 +676,10 @@ static bool start(struct run *run, struct err *err) {
     struct tune_action action = {.kind = TUNE_ACT_START};
     const struct tune_state *state = tune_session_state(run->session);
     if (state->read_only)
-        return err_set(err, ERR_ENVIRONMENT,
-                       "this session is held by %s; end it first, or use "
-                       "another folder with --session",
-                       state->held_by);
+        return err_set(err, ERR_ENVIRONMENT, "%s%s; %suse another folder with --session",
+                       state->held_by ? "this session is held by " : "nothing can run here: ",
+                       state->held_by ? state->held_by : state->why_read_only,
+                       state->held_by ? "end it first, or " : "");
     struct buf why = {0};
     if (!tune_budget_is_priced(state, &why))
         err_set(err, ERR_USAGE, "%s", why.at);
@@ -759,11 +759,22 @@ static int end_status(const struct run *run) {
     const struct tune_state *state = tune_session_state(run->session);
     if (run->interrupted)
         return EXIT_INTERRUPTED;
+    if (run->rescued)
+        return CLI_DAMAGED;
     if (state->trouble || state->stopped_by_environment)
         return CLI_ENVIRONMENT_FAILED;
     const struct tune_attempt *seed = tune_state_attempt(state, 0);
     bool failed = seed && seed->status == TUNE_STATUS_FAILED;
     return failed && !run->end ? CLI_KERNEL_FAILED : CLI_OK;
+}
+
+/* A session that was taken away under the run: nothing is done, whatever the state says. */
+static void rescue(struct run *run) {
+    run->rescued = saved_elsewhere(run->session, run->cli->args.at[0], &run->saved);
+    if (!run->rescued)
+        return;
+    run->end = run->saved.at;
+    fprintf(stderr, "hone run: %s\n", run->saved.at);
 }
 
 static int serve(struct run *run) {
@@ -781,7 +792,8 @@ static int serve(struct run *run) {
         return cli_fail(run->cli, &err);
     loop_post(run->loop, look, run);
     loop_run(run->loop);
-    if (!tune_session_state(run->session)->finished)
+    rescue(run);
+    if (!run->rescued && !tune_session_state(run->session)->finished)
         tune_session_summarise(run->session, end_reason(run));
     if (run->json)
         end_json(run);
@@ -804,6 +816,7 @@ static int run_session(struct run *run, const struct tune_options *options, bool
     loop_signal_stop(run->hangup);
     ask_free(run->ask);
     buf_free(&run->said);
+    buf_free(&run->saved);
     tune_session_close(run->session);
     loop_free(run->loop);
     return status;

@@ -19,7 +19,6 @@
 #define MOVING_MS 100  /* between frames of a spinner */
 #define CLOCK_MS 30000 /* the clock shows minutes */
 #define ESCAPE_MS 25   /* how long an escape byte waits for the rest of a key */
-#define MAX_ARTEFACT (128u << 20)
 #define FIRST_SEED "seeds/add_rmsnorm_matmul"
 
 static const int signals[] = {SIGWINCH, SIGCONT, SIGTSTP, SIGHUP, SIGTERM, SIGINT};
@@ -41,8 +40,10 @@ struct workbench {
     struct loop_timer *frame, *settle, *moving, *clock;
     uint64_t drawn_ns;
     bool editing, waits; /* waits: for the person, as was drawn last */
+    bool asked_rescue;   /* where to save a session whose files are gone */
 };
 
+static void ask_rescue(struct workbench *bench);
 static void draw(struct workbench *bench);
 
 /* ---- frames --------------------------------------------------------------------------------- */
@@ -121,6 +122,10 @@ static void note_place(struct workbench *bench) {
 static void on_change(void *data) {
     struct workbench *bench = data;
     note_place(bench);
+    if (bench->session && tune_session_state(bench->session)->is_lost && !bench->asked_rescue) {
+        bench->asked_rescue = true;
+        ask_rescue(bench);
+    }
     uint64_t since_ms = (clock_monotonic_ns() - bench->drawn_ns) / 1000000;
     if (bench->frame)
         return;
@@ -130,9 +135,25 @@ static void on_change(void *data) {
 
 /* ---- the session ---------------------------------------------------------------------------- */
 
+static bool on_rescue(void *data, const char *folder, struct err *err) {
+    struct workbench *bench = data;
+    return tune_session_rescue(bench->session, folder, err);
+}
+
+static void ask_rescue(struct workbench *bench) {
+    char *place = tune_session_rescue_place(bench->session, true);
+    views_ask_rescue(bench->views, place);
+    free(place);
+}
+
+/* A session that lost its files asks once where to go on, and again at each action. */
 static bool on_act(void *data, const struct tune_action *action, struct err *err) {
     struct workbench *bench = data;
-    return tune_session_act(bench->session, action, err);
+    bool ok = tune_session_act(bench->session, action, err);
+    bench->asked_rescue = tune_session_state(bench->session)->is_lost;
+    if (bench->asked_rescue)
+        ask_rescue(bench);
+    return ok;
 }
 
 static void on_answer(void *data, const char *answer) {
@@ -155,10 +176,10 @@ static void on_watch(void *data) {
 
 static char *on_artefact(void *data, const char *hash) {
     struct workbench *bench = data;
-    struct err err;
-    char *path = bench->session ? tune_session_artefact(bench->session, hash) : NULL;
-    char *text = path ? file_read(path, MAX_ARTEFACT, NULL, &err) : NULL;
-    free(path);
+    struct err err = {0};
+    char *text = bench->session ? tune_session_artefact(bench->session, hash, &err) : NULL;
+    if (err.kind == ERR_DAMAGED)
+        views_say(bench->views, true, "%s", err.text);
     return text;
 }
 
@@ -170,6 +191,7 @@ static void set_model(struct workbench *bench) {
                                       .answer = on_answer,
                                       .retry = on_retry,
                                       .watch = on_watch,
+                                      .rescue = on_rescue,
                                       .context = bench,
                                       .recent = bench->recent,
                                       .n_recent = bench->n_recent};

@@ -211,8 +211,11 @@ void chrome_status(struct views *views, struct tui_area area) {
     else if (state->wait == TUNE_WAIT_NOTHING && is_running(state))
         running_text(views, area);
     else if (state->read_only)
-        tui_say(tui_ink(area, TUI_WARN), 0, 1, "read-only: the session is open in %s",
-                state->held_by ? state->held_by : "another process");
+        tui_say(tui_ink(area, TUI_WARN), 0, 1, "read-only: %s%s",
+                state->held_by || !state->why_read_only ? "the session is open in " : "",
+                state->held_by         ? state->held_by
+                : state->why_read_only ? state->why_read_only
+                                       : "another process");
     else if (state->wait_text || looks[state->wait].glyph[0])
         waiting_text(views, area, looks[state->wait]);
     else if (!state->running)

@@ -20,6 +20,8 @@ struct views_model {
     void (*answer)(void *context, const char *answer);
     void (*retry)(void *context);
     void (*watch)(void *context);
+    /* Writes a session whose files are gone to a folder, where it goes on. May be NULL. */
+    bool (*rescue)(void *context, const char *folder, struct err *err);
     void *context;
     const struct tune_recent *recent; /* the rows of the start screen */
     size_t n_recent;
@@ -64,6 +66,8 @@ struct views_request views_event(struct views *views, const struct tui_event *ev
 /* The editor's answer to a VIEWS_EDIT; NULL when it was given up or nothing changed. False with
  * *err when the text was not accepted: keep it somewhere the user can find it. */
 bool views_edited(struct views *views, const char *text, struct err *err);
+/* Asks where to save a session whose files are gone; `folder` stands there. */
+void views_ask_rescue(struct views *views, const char *folder);
 /* Shows a sentence until the next key. */
 void views_say(struct views *views, bool bad, const char *format, ...) CC_PRINTF(3, 4);
 

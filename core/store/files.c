@@ -17,12 +17,42 @@ char *store_artefact_path(const struct store *store, const char *hash) {
     return path;
 }
 
+bool store_artefact_is(const char *path, const char *hash) {
+    struct err err = {0};
+    size_t size = 0;
+    char *bytes = file_exists(path) ? file_read(path, STORE_ARTEFACT_MOST, &size, &err) : NULL;
+    bool is = bytes && !strcmp(hash_content(bytes, size).hex, hash);
+    free(bytes);
+    return is;
+}
+
+char *store_artefact_read(const struct store *store, const char *hash, size_t *size,
+                          struct err *err) {
+    char *path = store_artefact_path(store, hash);
+    size_t length = 0;
+    if (!path) {
+        err_set(err, ERR_USAGE, "%.40s is no artefact", hash ? hash : "nothing");
+        return NULL;
+    }
+    char *bytes = file_read(path, STORE_ARTEFACT_MOST, &length, err);
+    if (bytes && strcmp(hash_content(bytes, length).hex, hash) != 0) {
+        err_set(err, ERR_DAMAGED, "%.300s is damaged: its bytes are not those that were stored",
+                path);
+        free(bytes);
+        bytes = NULL;
+    }
+    free(path);
+    if (size)
+        *size = length;
+    return bytes;
+}
+
 bool store_artefact_put(struct store *store, const void *data, size_t size, struct hash *hash,
                         struct err *err) {
     *hash = hash_content(data, size);
     char *path = store_artefact_path(store, hash->hex);
     char *folder = path_folder(path);
-    bool ok = file_exists(path) ||
+    bool ok = store_artefact_is(path, hash->hex) ||
               (file_make_private(folder, err) && file_write_private(path, data, size, err));
     free(folder);
     free(path);

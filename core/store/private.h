@@ -85,6 +85,8 @@ bool store_integrity(struct store *store, struct buf *found);
 
 /* tables.c: makes the schema of a new file; before anything is written. */
 bool store_schema_make(struct store *store, struct err *err) CC_MUST_USE;
+/* Empties what is made from the events, so that it is made again. */
+bool store_tables_clear(struct store *store, struct err *err) CC_MUST_USE;
 /* Whether the rows of each attempt are those that were written; fills `what` with the first that
  * are not. *checked and *unknown: how many could be compared and not. */
 bool store_sums_check(struct store *store, int64_t *checked, int64_t *unknown, struct buf *what);

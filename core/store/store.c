@@ -88,8 +88,10 @@ static bool prepare(struct store *store, struct err *err) {
     if (!tail_load(store, err))
         return false;
     store_head_write(store, &(struct store_head){.last = store->tail});
-    if (!store_schema_make(store, err))
+    if (!store_schema_make(store, err) ||
+        (store->derived_doubtful && !store_tables_clear(store, err)))
         return false;
+    store->derived_doubtful = false;
     store->chained = store->prepared = true;
     return true;
 }

@@ -76,6 +76,19 @@ bool store_prove(struct store *store, size_t most, bool *done, struct err *err) 
 int64_t store_proven_seq(const struct store *store);
 int64_t store_last_seq(struct store *store);
 
+/* Whether the files that are open are no longer where they were opened: removed, moved, replaced.
+ */
+bool store_is_lost(struct store *store);
+/* Writes all of a session that was lost into another folder, which must hold none, and opens it
+ * there: events, tables, and the artefacts that are still there. The lost one stays open. */
+struct store *store_rescue(struct store *store, const char *folder, struct err *err) CC_MUST_USE;
+/* Copies the artefacts of one session's folder to another's; those that do not have the bytes their
+ * names say are left out. */
+struct store_copied {
+    size_t whole, damaged;
+};
+void store_artefacts_copy(const char *from, const char *to, struct store_copied *copied);
+
 /* A value of the derived tables; a real that is NAN is stored as NULL. */
 struct store_cell {
     enum { STORE_NULL, STORE_INT, STORE_REAL, STORE_TEXT } is;
@@ -118,6 +131,13 @@ bool store_query(struct store *store, const char *sql, store_query_fn *row, void
 /* Puts bytes under their content hash; writing what is there already costs nothing. */
 bool store_artefact_put(struct store *store, const void *data, size_t size, struct hash *hash,
                         struct err *err) CC_MUST_USE;
+/* What lies under a hash, compared with it; free it with free. NULL and *err: there is none, or
+ * ERR_DAMAGED for other bytes. */
+#define STORE_ARTEFACT_MOST ((size_t)256 << 20)
+char *store_artefact_read(const struct store *store, const char *hash, size_t *size,
+                          struct err *err) CC_MUST_USE;
+/* Whether the file has the bytes that the hash says. */
+bool store_artefact_is(const char *path, const char *hash);
 /* "<folder>/artifacts/<hash>"; NULL when the text is no hash. A new string. */
 char *store_artefact_path(const struct store *store, const char *hash) CC_MUST_USE;
 /* Writes a file of the session's folder at once or not at all; makes its folder. */

@@ -52,6 +52,21 @@ bool store_schema_make(struct store *store, struct err *err) {
     return ok;
 }
 
+bool store_tables_clear(struct store *store, struct err *err) {
+    struct buf sql = {0};
+    buf_puts(&sql, "BEGIN IMMEDIATE; DELETE FROM sums; DELETE FROM derived;"
+                   "DELETE FROM derived_rows;");
+    for (size_t i = 0; i < COUNT_OF(tables); i++)
+        buf_printf(&sql, "DELETE FROM %s;", tables[i].name);
+    buf_puts(&sql, "COMMIT;");
+    bool ok = store_exec(store, sql.at, "cannot write the session", err);
+    if (!ok && !sqlite3_get_autocommit(store->db))
+        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    store->rows_bytes = ok ? -1 : store->rows_bytes;
+    buf_free(&sql);
+    return ok;
+}
+
 /* ---------------------------------------------------------------------------- sums of the rows */
 
 static void part_add(struct buf *out, char kind, const void *bytes, size_t size) {

@@ -113,8 +113,8 @@ bool tune_act_check(const struct tune_state *state, const struct tune_action *ac
     if ((unsigned)action->kind >= TUNE_ACTIONS)
         return err_set(err, ERR_USAGE, "there is no such action");
     if (state->read_only)
-        return err_set(err, ERR_USAGE, "this session is open for reading only: it is held by %s",
-                       state->held_by ? state->held_by : "another process");
+        return err_set(err, ERR_USAGE, "this session is open for reading only: %s",
+                       state->why_read_only ? state->why_read_only : "another process has it");
     if (!tune_can(state, action->kind))
         return not_now(state, action->kind, err);
     if (reads(action->kind, "text") && !text_check(action, err))

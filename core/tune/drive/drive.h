@@ -50,6 +50,14 @@ struct tune_session *tune_session_open(const struct tune_options *options, struc
  * is taken up when the session is opened and started again. Accepts NULL. */
 void tune_session_close(struct tune_session *session);
 
+/* Whether the session's files were removed, moved or replaced under it. Then rescue writes all of
+ * it to a folder without one, and it goes on there; false with *err when that cannot be. A place
+ * for it: beside the one it had, or among hone's own files; a new string. */
+bool tune_session_is_lost(struct tune_session *session);
+char *tune_session_rescue_place(const struct tune_session *session, bool beside) CC_MUST_USE;
+bool tune_session_rescue(struct tune_session *session, const char *folder,
+                         struct err *err) CC_MUST_USE;
+
 /* Does what the person asks, or says in *err why it makes no sense now. */
 bool tune_session_act(struct tune_session *session, const struct tune_action *action,
                       struct err *err);

@@ -111,6 +111,9 @@ static bool session_continue(struct tune_session *session, const struct tune_opt
         under_way = under_way || state->steps[i].is == TUNE_IS_RUNNING;
     if (under_way)
         tune_emit(session, TUNE_ALL_LANES, TUNE_EVENT_ONLY(RESUMED));
+    if (store_note(session->store))
+        tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "session", "%s",
+                      store_note(session->store));
     bool ok = session_change(session, options, err);
     bool changed = state->kernel_source && !str_is(str_of(task->kernel_text), state->kernel_source);
     if (ok && changed)
@@ -183,13 +186,27 @@ static bool proposer_open(struct tune_session *session, const struct config *con
     return session->proposer != NULL;
 }
 
+/* Who only looks sees what there is up to the damage, and the words for it. */
+static bool log_read(struct tune_session *session, const struct tune_options *options,
+                     struct err *err) {
+    struct tune_state *state = session->state;
+    bool whole = store_replay(session->store, 0, replay_one, session, err);
+    bool shown = !whole && options->read_only && err->kind == ERR_DAMAGED && state->seq;
+    state->read_only = store_is_read_only(session->store);
+    state->held_by = store_holder(session->store);
+    state->why_read_only = store_why_read_only(session->store);
+    if (shown) {
+        tune_trouble_set(session, err->text);
+        *err = (struct err){0};
+    }
+    return whole || shown;
+}
+
 static bool session_read(struct tune_session *session, const struct tune_options *options,
                          const struct task *task, struct err *err) {
     struct tune_state *state = session->state;
-    if (!store_replay(session->store, 0, replay_one, session, err))
+    if (!log_read(session, options, err))
         return false;
-    state->read_only = store_is_read_only(session->store);
-    state->held_by = store_holder(session->store);
     if (state->read_only) {
         session->follow = loop_timer_start(session->loop, FOLLOW_MS, FOLLOW_MS, follow, session);
         return true;

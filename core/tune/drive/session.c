@@ -39,6 +39,7 @@ static bool act_do(struct tune_session *session, const struct tune_action *actio
     bool again = session->halted && action->kind == TUNE_ACT_START && session->state->running;
     session->halted = false;
     session->state->trouble = NULL;
+    session->state->is_lost = false;
     bool ok = again || act_store(session, action, err);
     if (ok && action->kind == TUNE_ACT_ANSWER && session->proposer->answer)
         session->proposer->answer(session->proposer->self, action->index, str_of(action->text));

@@ -25,8 +25,6 @@
 #include "tune/exchange/inner.h"
 #include "tune/read/read.h"
 
-#define ARTEFACT_MAX ((size_t)256 << 20)
-
 struct bundle {
     struct store *store;
     struct tune_state *state;
@@ -68,12 +66,14 @@ static bool put_json(struct bundle *bundle, const char *name, cJSON *json) {
     return ok;
 }
 
-/* A file of artifacts/; one that is gone is no reason to give up. */
+/* A file of artifacts/; one that is gone is no reason to give up, one that is damaged is not given
+ * away. */
 static bool put_artefact(struct bundle *bundle, const char *name, const char *hash) {
     char *path = hash ? store_artefact_path(bundle->store, hash) : NULL;
     size_t size = 0;
-    char *data = path && file_exists(path) ? file_read(path, ARTEFACT_MAX, &size, NULL) : NULL;
-    bool ok = !data || put(bundle, name, data, size);
+    bool there = path && file_exists(path);
+    char *data = there ? store_artefact_read(bundle->store, hash, &size, bundle->err) : NULL;
+    bool ok = data ? put(bundle, name, data, size) : !there;
     free(data);
     free(path);
     return ok;

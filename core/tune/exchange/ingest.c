@@ -28,8 +28,9 @@ static void work(void *data) {
         return;
     ingest->hash = hash_content(bytes, size);
     char *target = path_join(ingest->artifacts, ingest->hash.hex);
-    ingest->ok = file_exists(target) || (file_make_private(ingest->artifacts, &err) &&
-                                         file_write_private(target, bytes, size, &err));
+    ingest->ok = store_artefact_is(target, ingest->hash.hex) ||
+                 (file_make_private(ingest->artifacts, &err) &&
+                  file_write_private(target, bytes, size, &err));
     char *folder = path_folder(ingest->path);
     unlink(ingest->path); /* a left-over does no harm */
     rmdir(folder);        /* a host's raw output stays */

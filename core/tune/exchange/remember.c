@@ -257,8 +257,9 @@ bool tune_session_import(struct tune_session *session, const char *path,
     const struct tune_state *state = session->state;
     struct tune_foreign foreign = {.own = store_folder(session->store)};
     size_t memory = state->memory.len, imports = state->imports.len;
-    bool ok = !state->read_only || err_set(err, ERR_ENVIRONMENT, "the session is held by %s",
-                                           state->held_by ? state->held_by : "somebody else");
+    bool ok = !state->read_only ||
+              err_set(err, ERR_ENVIRONMENT, "the session cannot be changed: %s",
+                      state->why_read_only ? state->why_read_only : "somebody else has it");
     ok = ok && tune_foreign_read(path, &foreign, err);
     complaints_tell(&foreign, report);
     report->files += foreign.files;

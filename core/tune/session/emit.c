@@ -10,7 +10,7 @@
 
 /* ------------------------------------------------------------------------------------- events */
 
-static void trouble_set(struct tune_session *session, const char *text) {
+void tune_trouble_set(struct tune_session *session, const char *text) {
     char *old = session->trouble;
     session->trouble = mem_strdup(text);
     session->state->trouble = session->trouble;
@@ -74,7 +74,8 @@ bool tune_emit(struct tune_session *session, int lane, const struct tune_event *
             session->on_event(session->event_context, seq, type, json.at);
     } else if (!session->halted) {
         session->halted = true;
-        trouble_set(session, err.text);
+        session->state->is_lost = store_is_lost(session->store);
+        tune_trouble_set(session, err.text);
     }
     buf_free(&json);
     if (session->changed)
@@ -181,6 +182,6 @@ const char *tune_session_folder(const struct tune_session *session) {
     return store_folder(session->store);
 }
 
-char *tune_session_artefact(const struct tune_session *session, const char *hash) {
-    return store_artefact_path(session->store, hash);
+char *tune_session_artefact(const struct tune_session *session, const char *hash, struct err *err) {
+    return store_artefact_read(session->store, hash, NULL, err);
 }

@@ -117,6 +117,8 @@ struct tune_session {
 /* Stores one event of a lane, applies it and tells who listens. False when it could not be
  * stored: then nothing changed and the session is halted until the person starts it again. */
 bool tune_emit(struct tune_session *session, int lane, const struct tune_event *event);
+/* What the person is told until it is over. */
+void tune_trouble_set(struct tune_session *session, const char *text);
 bool tune_emit_log(struct tune_session *session, int lane, enum tune_level level, const char *phase,
                    const char *format, ...) CC_PRINTF(5, 6);
 /* Goes on as far as it can without waiting for anything. */

@@ -29,8 +29,10 @@ void tune_session_watch(struct tune_session *session);
 void tune_session_answer(struct tune_session *session, const char *answer);
 void tune_session_retry(struct tune_session *session);
 
-/* The session's folder; files in it by content hash ("artifacts/<hash>"; a new string). */
+/* The session's folder; what it keeps under a content hash, as text, a new string. NULL and *err:
+ * nothing, or ERR_DAMAGED for other bytes than were stored. */
 const char *tune_session_folder(const struct tune_session *session);
-char *tune_session_artefact(const struct tune_session *session, const char *hash) CC_MUST_USE;
+char *tune_session_artefact(const struct tune_session *session, const char *hash,
+                            struct err *err) CC_MUST_USE;
 
 #endif

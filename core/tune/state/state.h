@@ -331,7 +331,9 @@ struct tune_state {
 
     /* about this process, not from the log */
     bool read_only;
-    const char *held_by;                 /* "process 4711 on host", when read-only */
+    const char *why_read_only; /* "it is held by ...", "... cannot be written"; NULL */
+    bool is_lost;        /* its files are gone from under it: what is known is in memory alone */
+    const char *held_by; /* "process 4711 on host", when read-only */
     const struct tune_place_view *place; /* NULL: none was opened (a read-only session) */
     const struct tune_role_view *roles;  /* by enum tune_role; NULL: no models are asked */
     int questions;                       /* to models at once, at most */

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/kit/saved.h"
+
+#include <stdlib.h>
+
+#include "tune/tune.h"
+
+static bool save_to(struct tune_session *session, bool beside, struct buf *where, struct err *err) {
+    char *place = tune_session_rescue_place(session, beside), *whole = path_absolute(place);
+    bool ok = tune_session_rescue(session, place, err);
+    if (ok)
+        buf_puts(where, whole);
+    free(whole);
+    free(place);
+    return ok;
+}
+
+bool saved_elsewhere(struct tune_session *session, const char *task, struct buf *said) {
+    struct err err = {0};
+    struct buf where = {0};
+    if (!tune_session_is_lost(session))
+        return false;
+    buf_puts(said, "the session's files were removed or replaced while hone was using them");
+    if (save_to(session, true, &where, &err) || save_to(session, false, &where, &err))
+        buf_printf(said, ". All of it was saved to %s; go on with --session %s (hone run %s)",
+                   where.at, where.at, task);
+    else
+        buf_printf(said, ", and it could not be saved elsewhere: %s", err.text);
+    buf_free(&where);
+    return true;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A session whose files were taken away under it: saved to another folder, where it goes on. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tune/drive/inner.h"
+
+#define MOST_PLACES 1000
+
+/* "<base>", or the first of "<base>.2", "<base>.3" that is not there; a new string. */
+static char *free_place(const char *base) {
+    struct buf path = {0};
+    for (int n = 1; n < MOST_PLACES; n++) {
+        buf_clear(&path);
+        buf_puts(&path, base);
+        if (n > 1)
+            buf_printf(&path, ".%d", n);
+        if (!file_exists(path.at))
+            break;
+    }
+    return buf_take(&path);
+}
+
+char *tune_session_rescue_place(const struct tune_session *session, bool beside) {
+    const char *folder = store_folder(session->store);
+    struct buf base = {0};
+    if (beside) {
+        buf_printf(&base, "%s.rescued", folder);
+    } else {
+        char *rescued = path_state("rescued");
+        buf_printf(&base, "%s/%s", rescued, path_base(folder));
+        free(rescued);
+    }
+    char *place = free_place(base.at);
+    buf_free(&base);
+    return place;
+}
+
+bool tune_session_is_lost(struct tune_session *session) {
+    return store_is_lost(session->store);
+}
+
+bool tune_session_rescue(struct tune_session *session, const char *folder, struct err *err) {
+    if (!store_is_lost(session->store))
+        return err_set(err, ERR_USAGE, "the session is where it was: there is nothing to save");
+    struct store *saved = store_rescue(session->store, folder, err);
+    if (!saved)
+        return false;
+    store_close(session->store);
+    session->store = saved;
+    session->halted = false;
+    session->state->is_lost = false;
+    session->state->trouble = NULL;
+    tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "session",
+                  "its files were removed or replaced while it was open; all events were saved to "
+                  "%s, where it goes on",
+                  folder);
+    tune_export_mend(session);
+    if (session->state->memory.len)
+        tune_export_memory(session);
+    bool ok = !session->halted || err_set(err, ERR_ENVIRONMENT, "%s", session->trouble);
+    if (ok &&
+        session->state->running) { /* what was under way was given up: start begins it again */
+        session->halted = true;
+        tune_trouble_set(session, "the session was saved elsewhere: start goes on there");
+    }
+    if (session->changed)
+        session->changed(session->changed_context);
+    return ok;
+}
