@@ -5,29 +5,16 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "nki/nki.h"
 #include "runner/runner.h"
-
-static void print_code(const struct message *code) {
-    const char *name = code->is_own ? strstr(code->what, "{}") : NULL; /* whatever it found */
-    printf(STR_FMT ": ", STR_ARG(code->name));
-    if (name)
-        printf("%.*sNAME%s", (int)(name - code->what), code->what, name + 2);
-    else
-        fputs(code->what, stdout);
-    printf(".\n    %s\n", code->fix);
-}
-
-static void print_word(const struct glossary_entry *entry) {
-    printf("%s%s%s%s: %s\n", entry->word, *entry->names ? " (" : "", entry->names,
-           *entry->names ? ")" : "", entry->meaning);
-}
 
 static void print_all(void) {
     const struct glossary_entry *entry;
     struct message code;
+    struct buf text = {0};
     for (size_t i = 0; (entry = glossary_at(i)); i++)
-        print_word(entry);
+        message_word_print(entry, &text);
+    fputs(text.at, stdout);
+    buf_free(&text);
     putchar('\n');
     for (size_t i = 0; message_at(i, &code); i++)
         printf(STR_FMT "  %s\n", STR_ARG(code.name), code.what);
@@ -73,47 +60,13 @@ static int not_known(const struct cli *cli, const char *name) {
     return cli_fail(cli, &err);
 }
 
-/* What a line of a log says: the code in it, and what its text means. */
-static bool explain_text(struct str text) {
-    char code[MESSAGE_CODE];
-    struct message of_code, of_text;
-    bool has_code = message_code(text, code);
-    bool by_code = has_code && message_by_code(code, &of_code);
-    bool by_text = message_by_text(text, &of_text);
-    if (by_code)
-        print_code(&of_code);
-    else if (has_code)
-        printf("%s: an error of the class %s\n", code, message_cause(code));
-    if (by_text)
-        print_code(&of_text);
-    return has_code || by_text;
-}
-
-static bool explain_instruction(struct str name) {
-    enum nki_op op = nki_op_find(name);
-    struct buf text = {0};
-    if (op == NKI_OP_COUNT)
-        return false;
-    nki_op_explain(op, &text);
-    fputs(text.at, stdout);
-    buf_free(&text);
-    return true;
-}
-
 static int explain(const struct cli *cli, const char *name) {
-    struct message code;
-    const struct glossary_entry *entry;
-    if (message_by_code(name, &code))
-        print_code(&code);
-    else if ((entry = glossary_find(str_of(name))))
-        print_word(entry);
-    else if (explain_instruction(str_of(name)))
-        return CLI_OK;
-    else if (strpbrk(name, " [:(") && explain_text(str_of(name)))
-        return CLI_OK;
-    else
-        return not_known(cli, name);
-    return CLI_OK;
+    struct buf text = {0};
+    bool known = message_explain(str_of(name), &text);
+    if (known)
+        fputs(text.at, stdout);
+    buf_free(&text);
+    return known ? CLI_OK : not_known(cli, name);
 }
 
 int cli_explain(const struct cli *cli) {

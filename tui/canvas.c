@@ -258,8 +258,7 @@ int tui_put_short(struct tui_area area, int row, struct tui_rect span, struct st
     return span.col + end;
 }
 
-/* The bytes of text that fit into `cols` columns, ending between words where possible. */
-static size_t line_length(struct str text, int cols) {
+size_t tui_line_length(struct str text, int cols) {
     size_t used = 0, space = 0;
     int columns = 0;
     struct str rest = text;
@@ -281,7 +280,7 @@ static size_t line_length(struct str text, int cols) {
 int tui_put_wrapped(struct tui_area area, int skip, struct str text) {
     int row = 0;
     while (text.len && area.cols > 0) {
-        size_t len = line_length(text, area.cols);
+        size_t len = tui_line_length(text, area.cols);
         struct str line = {text.at, len};
         while (line.len && line.at[line.len - 1] == ' ')
             line.len--;

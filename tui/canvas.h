@@ -53,6 +53,9 @@ int tui_say(struct tui_area area, int row, int col, const char *format, ...) CC_
 int tui_say_right(struct tui_area area, int row, int end, const char *format, ...) CC_PRINTF(4, 5);
 /* As tui_put within `cols` columns: text that does not fit ends with an ellipsis. */
 int tui_put_short(struct tui_area area, int row, struct tui_rect span, struct str text);
+/* The bytes of text that fit into `cols` columns, ending between words where possible, or before
+ * the end of a line. */
+size_t tui_line_length(struct str text, int cols);
 /* Draws text over several rows, broken between words; returns the number of rows it takes, which
  * may be more than the area has. `skip` rows are left out at the top. */
 int tui_put_wrapped(struct tui_area area, int skip, struct str text);

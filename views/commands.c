@@ -130,12 +130,21 @@ static void do_edit(struct views *views, struct str args, struct views_request *
     screen_here(views)->edit(views, request);
 }
 
+/* Two columns need room: a pane that has too little takes the whole screen. */
 static void do_sides(struct views *views, struct str args, struct views_request *request) {
+    const struct screen *screen = screen_here(views);
     (void)args;
     (void)request;
+    if (screen->differs && !screen->differs(views)) {
+        views_say(views, false, "there is no difference yet: it comes with a rewritten kernel");
+        return;
+    }
     views->side_by_side = !views->side_by_side;
-    if (views->side_by_side && views->diff_cols && !diff_has_sides(views))
-        views_say(views, false, "too narrow for two columns; a zoomed pane has the room");
+    bool fits = !views->diff_cols || diff_has_sides(views) || !views->side_by_side;
+    if (!fits && screen->widen && screen->widen(views))
+        views_say(views, false, "two columns take the whole screen; z goes back");
+    else if (!fits)
+        views_say(views, false, "too narrow for two columns: %d are needed", DIFF_SIDES_COLS);
 }
 
 static bool can_edit(const struct views *views) {
@@ -222,7 +231,8 @@ static const struct command commands[] = {
      TUNE_ACT_SET_GATE, act_gate, NULL, NULL},
     {"enter", "open", "open what is under the cursor", WHERE_ENTERS, PLACE_OPEN, NONE, do_enter,
      NULL, enter_says},
-    {"side-by-side", "side by side", "show the difference in one or in two columns", WHERE_TAKEN,
+    {"side-by-side", "side by side",
+     "show the difference in two columns, over the whole screen where it must", WHERE_TAKEN,
      PLACE_OPEN, NONE, do_sides, NULL, NULL},
     {"filter", "", "show only rows with a pattern: filter PATTERN; alone: all rows", WHERE_TAKEN,
      PLACE_OPEN, NONE, find_filter, NULL, NULL},
@@ -236,6 +246,8 @@ static const struct command commands[] = {
      NONE, find_next, find_any, NULL},
     {"previous-match", "", "go to the previous place that was searched for", WHERE_EVERYWHERE,
      PLACE_OPEN, NONE, find_previous, find_any, NULL},
+    {"explain", "", "what the thing under the cursor means (an error, an instruction), or a word",
+     WHERE_TUNING, PLACE_OPEN, NONE, explain_run, NULL, NULL},
     {"budget", "", "set a limit: budget rounds|wall|device|tokens|dollars NUMBER|none",
      WHERE_TUNING, PLACE_OPEN, TUNE_ACT_SET_BUDGET, act_budget, NULL, NULL},
     {"tolerance", "", "set the relative L2 error that counts as correct: tolerance 2e-5",

@@ -40,6 +40,13 @@ struct side {
     bool added, left;
 };
 
+/* Columns that the line is moved to the left: as a person did, else as far as the words that differ
+ * need to be seen; both lines of a pair alike. */
+static int shift_for(const struct views *views, int cols, int col) {
+    bool hidden = views->shift == 0 && col > cols - 10;
+    return hidden ? col - cols / 3 : views->shift;
+}
+
 /* One line of a difference: number, sign, text, and the words that differ. */
 static void draw_side(struct views *views, const struct side *side, int row) {
     struct tui_area area = side->area;
@@ -53,20 +60,23 @@ static void draw_side(struct views *views, const struct side *side, int row) {
     tui_say_right(tui_ink(area, ink), row, 4, "%d", side->line);
     tui_say(tui_ink(ground, ink), row, 5, side->added ? "+" : "-");
     struct tui_area rest = tui_area_part(ground, (struct tui_rect){row, 7, 1, area.cols - 7});
+    size_t start = 0, end = 0, other_end;
+    bool words =
+        side->other_line && !side->left &&
+        diff_words(text, source_line(side->other, side->other_line), &start, &end, &other_end);
+    int col = words ? (int)text_columns((struct str){text.at, start}) : 0;
+    int shift = shift_for(views, rest.cols, col);
     if (side->left)
         tui_put(tui_ink(rest, TUI_DIM), 0, -views->shift, text);
     else
-        source_draw_line(rest, 0, views->shift, text, side->source->quote.at[side->line - 1]);
-    size_t start, end, other_end;
-    if (side->other_line && !side->left &&
-        diff_words(text, source_line(side->other, side->other_line), &start, &end, &other_end) &&
-        end > start) {
-        int col = (int)text_columns((struct str){text.at, start}) - views->shift;
+        source_draw_line(rest, 0, shift, text, side->source->quote.at[side->line - 1]);
+    if (words && end > start) {
+        col -= shift;
         int width = (int)text_columns((struct str){text.at + start, end - start});
         tui_lay_paper(rest, (struct tui_rect){0, col, 1, width},
                       side->added ? TUI_PAPER_ADDED_WORD : TUI_PAPER_REMOVED_WORD);
     }
-    find_mark(views, rest, 0, -views->shift, text);
+    find_mark(views, rest, 0, -shift, text);
 }
 
 static void draw_same(struct views *views, struct tui_area area, int row,

@@ -18,7 +18,7 @@ static const char keys[] =
     "any PageDown page-down\nany C-f page-down\nany C-u half-up\nany C-d half-down\n"
     "any Home first\nany < first\nany End last\nany > last\nany G last\nany Enter enter\n"
     "any C-n next-match\nany C-p previous-match\nany Left left\nany Right right\n"
-    "any s run\nany u undo\nany U redo\nany C-r redo\nany g gates\nany R revert\n"
+    "any s run\nany u undo\nany U redo\nany C-r redo\nany g gates\nany R revert\nany K explain\n"
     "any a approve\nany r reject\nany t retry\n";
 
 /* ---- the built-in keys ---------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 
 #include "views/diff.h"
 #include "views/format.h"
+#include "views/log.h"
 #include "views/source.h"
 #include "views/views.h"
 
@@ -78,6 +79,13 @@ struct filter {
     struct buf text;         /* the pattern as it was typed */
 };
 
+/* What the key that explains finds under the cursor. */
+enum explain_what {
+    EXPLAIN_NOTHING,
+    EXPLAIN_SOURCE, /* a line of it, with names in it */
+    EXPLAIN_SAID,   /* by a check or in the log */
+};
+
 /* A screen: one structure in its file, and one line in screens.def. What is NULL it has not.
  * Hooks of keys and mouse return whether they took the event. */
 struct screen {
@@ -112,12 +120,18 @@ struct screen {
     bool (*move)(struct views *views, enum tui_move how);
     bool (*sideways)(struct views *views, int step); /* -1 or 1 */
     bool (*back)(struct views *views);               /* closes something of it */
+    bool (*differs)(const struct views *views);      /* has a difference to show; NULL: always */
+    bool (*widen)(struct views *views);              /* gives it more room; NULL: it has it all */
     bool (*click)(struct views *views, const struct tui_event *event);
     bool (*wheel)(struct views *views, const struct tui_event *event);
     void (*enter)(struct views *views, struct views_request *request);
     void (*edit)(struct views *views, struct views_request *request);
     bool (*can_edit)(const struct views *views);
     int (*attempt)(const struct views *views); /* under the cursor; -1: none */
+    /* What is under the cursor, to be explained; where there is nothing the words themselves are
+     * listed, those of the part `words` first. */
+    enum explain_what (*explain)(const struct views *views, struct buf *out);
+    enum glossary_part words;
     /* While it is in a mode: the command of a key, before all others; and keys and hints in turn
      * that show instead of the commands, NULL at the end. */
     const char *(*mode_key)(const struct views *views, struct tui_key key);
@@ -137,7 +151,8 @@ enum overlay {
     OVERLAY_LINE,
     OVERLAY_NOTE,
     OVERLAY_CONFIRM,
-    OVERLAY_QUESTION
+    OVERLAY_QUESTION,
+    OVERLAY_TEXT
 };
 
 /* Goes on when an overlay is answered: with the text, or the chosen number as text. */
@@ -157,6 +172,7 @@ struct over {
     struct pattern *typed;       /* what is searched for as far as it is typed; NULL: nothing */
     char wrong[160];             /* what is wrong with the pattern in the line, "": nothing */
     views_answer_fn *answer;
+    int scroll;   /* rows of a text that are above it */
     int about;    /* what the answer is about: a number of the one that asked */
     uint32_t yes; /* a key that says yes besides y and Enter; 0: none */
 };
@@ -209,6 +225,8 @@ void views_ask_note(struct views *views, const char *title, const char *text, co
                     views_answer_fn *answer);
 void views_ask_confirm(struct views *views, const char *title, const char *text,
                        views_answer_fn *answer);
+/* Shows a text until the next key. */
+void views_show_text(struct views *views, const char *title, const char *text);
 void views_open_line(struct views *views, bool search, const char *start);
 /* Opens the menu over views->over.rows, which the caller filled. */
 void views_open_menu(struct views *views, const char *title, views_answer_fn *answer);
@@ -239,6 +257,9 @@ void act_budget(struct views *views, struct str args, struct views_request *requ
 void act_tolerance(struct views *views, struct str args, struct views_request *request);
 void act_precision(struct views *views, struct str args, struct views_request *request);
 void act_allow(struct views *views, struct str args, struct views_request *request);
+
+/* explain.c: K */
+void explain_run(struct views *views, struct str args, struct views_request *request);
 
 /* find.c: searching and filtering by patterns, the same in all lists */
 void find_search(struct views *views, struct str args, struct views_request *request);
@@ -294,6 +315,7 @@ struct rows_look {
 struct rows_look rows_step_look(enum tune_step_is is);
 struct rows_look rows_status_look(enum tune_status status);
 void rows_prediction(const struct tune_plan *plan, struct buf *out);
+void rows_prediction_latency(const struct tune_plan *plan, struct buf *out); /* shorter */
 
 /* diff_draw.c: differences on the workbench and between attempts */
 struct diff_shown {
@@ -376,6 +398,10 @@ struct kernel_shown {
 /* screens/device.c: the log. Its row opens the line that it speaks of. */
 struct str log_line(const void *views, int row);
 void log_open(struct views *views, int row);
+/* The name of the file that a finding is about where that is not the kernel; NULL: it is. */
+const char *log_other_file(const struct tune_state *state, const struct tune_diagnostic *diag);
+/* What it says, to be explained. */
+enum explain_what log_explain(const struct views *views, int row, struct buf *out);
 void log_filter_phase(struct views *views, struct str args, struct views_request *request);
 struct filter *log_filter_by(struct views *views);
 void log_filter_level(struct views *views, struct str args, struct views_request *request);

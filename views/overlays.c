@@ -26,6 +26,11 @@ void views_ask_confirm(struct views *views, const char *title, const char *text,
     views->over.yes = 0;
 }
 
+void views_show_text(struct views *views, const char *title, const char *text) {
+    ask(views, OVERLAY_TEXT, title, text, NULL);
+    views->over.scroll = 0;
+}
+
 void views_open_line(struct views *views, bool search, const char *start) {
     tui_field_set(&views->over.line, str_of(start));
     views->over.searching = search;
@@ -157,10 +162,39 @@ static void confirm_event(struct views *views, const struct tui_event *event,
         views->over.is = OVERLAY_NONE;
 }
 
+/* Movement scrolls; any other key closes. */
+static void text_event(struct views *views, const struct tui_event *event,
+                       struct views_request *request) {
+    bool key = event->kind == TUI_EVENT_KEY;
+    uint32_t code = event->key.code;
+    (void)request;
+    if (key && (code == TUI_KEY_DOWN || code == 'j'))
+        views->over.scroll++;
+    else if (key && (code == TUI_KEY_UP || code == 'k'))
+        views->over.scroll = MAX_OF(0, views->over.scroll - 1);
+    else if (event->kind == TUI_EVENT_WHEEL)
+        views->over.scroll = MAX_OF(0, views->over.scroll + event->wheel * 3);
+    else if (key)
+        views->over.is = OVERLAY_NONE;
+}
+
+static void draw_text(struct views *views, struct tui_area area) {
+    struct str text = buf_str(&views->over.text);
+    int cols = MIN_OF(MAX_OF(area.cols - 8, 20), 100), most = area.rows - 6;
+    int rows = tui_put_wrapped(tui_area_part(area, (struct tui_rect){0, 0, 0, cols - 4}), 0, text);
+    int shown = MIN_OF(rows, MAX_OF(most, 1));
+    views->over.scroll = MIN_OF(views->over.scroll, rows - shown);
+    struct tui_area inside =
+        tui_popup_draw(area, shown + 2, cols, views->over.title,
+                       rows > shown ? "Down more   any other key closes" : "any key closes");
+    tui_put_wrapped(tui_area_part(inside, (struct tui_rect){0, 0, shown, inside.cols}),
+                    views->over.scroll, text);
+}
+
 void over_event(struct views *views, const struct tui_event *event, struct views_request *request) {
     static void (*const events[])(struct views *, const struct tui_event *,
                                   struct views_request *) = {
-        NULL, menu_event, line_event, note_event, confirm_event, question_event};
+        NULL, menu_event, line_event, note_event, confirm_event, question_event, text_event};
     events[views->over.is](views, event, request);
 }
 
@@ -191,6 +225,7 @@ void over_draw(struct views *views, struct tui_area area) {
                          "y yes   any other no");
         break;
     case OVERLAY_QUESTION: question_draw(views, area); break;
+    case OVERLAY_TEXT: draw_text(views, area); break;
     }
 }
 

@@ -63,3 +63,12 @@ void rows_prediction(const struct tune_plan *plan, struct buf *out) {
     if (!same && isfinite(plan->latency) && plan->latency != 0)
         buf_printf(out, "%slatency %+.0f %%", out->len ? ", " : "", plan->latency * 100);
 }
+
+/* The latency alone: of a plan about another metric what it says of that, too. */
+void rows_prediction_latency(const struct tune_plan *plan, struct buf *out) {
+    bool same = plan->metric && strcmp(plan->metric, "latency") == 0;
+    if (!same && isfinite(plan->latency) && plan->latency != 0)
+        buf_printf(out, "latency %+.0f %%", plan->latency * 100);
+    else
+        rows_prediction(plan, out);
+}

@@ -121,15 +121,18 @@ struct str source_line(const struct source *source, int line) {
     return source->lines.at[line - 1];
 }
 
-void source_draw_line(struct tui_area area, int row, int shift, struct str line, char quote) {
+/* What is cut says so, on both sides. */
+static void mark_cut(struct tui_area area, int row, int shift, struct str line) {
+    bool right = (int)text_columns(line) - shift > area.cols;
+    if (right && area.cols > 0)
+        tui_put(tui_ink(area, TUI_DIM), row, area.cols - 1, STR("…"));
+    if (shift > 0 && str_trim(line).len && area.cols > 0)
+        tui_put(tui_ink(area, TUI_DIM), row, 0, STR("…"));
+}
+
+static void draw_tokens(struct tui_area area, int row, int shift, struct str line, char quote) {
     size_t at = 0;
     int col = -shift;
-    /* Tabs count from the start of the line, pieces do not: such lines are drawn without
-     * colours. */
-    if (line.len && memchr(line.at, '\t', line.len)) {
-        tui_put(area, row, col, line);
-        return;
-    }
     if (quote) {
         at = string_end(line, 0, quote, true, &quote);
         col = tui_put(tui_ink(area, TUI_STRING), row, col, (struct str){line.at, at});
@@ -139,4 +142,14 @@ void source_draw_line(struct tui_area area, int row, int shift, struct str line,
         col = tui_put(tui_ink(area, token.role), row, col, (struct str){line.at + at, token.len});
         at += token.len;
     }
+}
+
+/* Tabs count from the start of the line, pieces do not: lines with tabs are drawn without
+ * colours. */
+void source_draw_line(struct tui_area area, int row, int shift, struct str line, char quote) {
+    if (line.len && memchr(line.at, '\t', line.len))
+        tui_put(area, row, -shift, line);
+    else
+        draw_tokens(area, row, shift, line, quote);
+    mark_cut(area, row, shift, line);
 }

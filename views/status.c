@@ -127,10 +127,10 @@ static const char *gate_reason(const struct tune_state *state) {
     if (step->gate == TUNE_GATE_ASK)
         return NULL;
     if (state->wait_step == TUNE_STEP_PLAN && plan && plan->revised)
-        return "the gate is not ask, but you asked for this plan";
+        return "you asked for it";
     if (step->gate == TUNE_GATE_AUTO_GREEN && step->is != TUNE_IS_OK)
-        return "auto-green waits when it did not come out well";
-    return "the gate opens from the next one on; a goes on now";
+        return "auto-green stops at failures";
+    return "open from the next one on; a goes on now";
 }
 
 /* What waits at a gate as it is now: a person may have changed it since the step ended. */
@@ -143,7 +143,9 @@ static void gate_print(const struct tune_state *state, struct buf *out) {
         buf_puts(out, state->wait_text ? state->wait_text : "waits for you");
         return;
     }
-    buf_printf(out, "%s: ", tune_step_word(step));
+    const char *reason = gate_reason(state);
+    buf_printf(out, "%s%s%s%s: ", tune_step_word(step), reason ? " (" : "", reason ? reason : "",
+               reason ? ")" : "");
     if (state->way->numbered) {
         buf_printf(out, "%s; %d of %d lanes open", summary, tune_lanes_open(state),
                    lanes_count(state));
@@ -173,15 +175,10 @@ static void waiting_text(struct views *views, struct tui_area area, struct statu
     struct tui_area ink = tui_ink(area, look.role);
     struct buf text = {0};
     tui_say(ink, 0, 1, "%s", look.glyph);
-    const char *reason = NULL;
-    if (state->wait == TUNE_WAIT_GATE) {
+    if (state->wait == TUNE_WAIT_GATE)
         gate_print(state, &text);
-        reason = gate_reason(state);
-    } else {
+    else
         buf_puts(&text, state->wait_text ? state->wait_text : "waits for you");
-    }
-    if (reason)
-        buf_printf(&text, " (%s)", reason);
     bool starts = state->wait != TUNE_WAIT_GATE && tune_can(state, TUNE_ACT_START) &&
                   !(text.at && strstr(text.at, "start "));
     bool sums = summary_is_due(state) && views->view != VIEW_SUMMARY;

@@ -21,6 +21,10 @@ bool message_by_code(const char *code, struct message *found);
 bool message_by_text(struct str text, struct message *found);
 /* The first code that a compiler names in a text, written to `code`. */
 bool message_code(struct str text, char code[MESSAGE_CODE]);
+/* What a code, a word of the glossary, an instruction or a line of a log means and what to do about
+ * it, in lines. False: nothing is known, and nothing is printed. */
+bool message_explain(struct str text, struct buf *out);
+void message_word_print(const struct glossary_entry *entry, struct buf *out); /* one of it */
 /* The codes of compilers in order of the table; false past the last. */
 bool message_at(size_t index, struct message *found);
 /* Whose error a code is: "user" (the kernel's), "internal" (the compiler's), "crash" and "memory"

@@ -404,7 +404,7 @@ static bool shows(struct views *views, const char *keys, const char *text) {
     tui_canvas_print(canvas, false, &screen);
     bool there = strstr(screen.at, text) != NULL;
     if (!there)
-        print_message("no '%s' after %s on\n%s\n", text, keys, screen.at);
+        fprintf(stderr, "no '%s' after %s on\n%s\n", text, keys, screen.at);
     buf_free(&screen);
     tui_canvas_free(canvas);
     return there;
@@ -428,7 +428,7 @@ static void messages_answer(void **unused) {
     assert_true(shows(views, "s", "plan waits for you, not for a start: a approves it"));
     assert_true(shows(views, "", "◆ plan: "));
     assert_true(shows(views, ": g a t e Space a l l Space a u t o Enter",
-                      "(the gate opens from the next one on; a goes on now)"));
+                      "◆ plan (open from the next one on; a goes on now): "));
     assert_true(shows(views, ": r e v e r t Space 2 Enter", "did not compile"));
     assert_int_equal(views->over.is, OVERLAY_NONE);
     assert_true(shows(views, "4 f F", "no line of compile, warning and above"));
@@ -456,6 +456,109 @@ static void gates_go_through_their_settings(void **unused) {
             assert_int_equal(state->steps[k].gate, i % TUNE_GATES);
         replay_keys(views, "Enter");
     }
+    buf_free(&done);
+    views_free(views);
+    tune_state_free(state);
+}
+
+static void found(struct tune_state *state, const char *severity, const char *file, int line,
+                  const char *message) {
+    struct buf json = {0};
+    buf_printf(&json,
+               "{\"attempt\": 3, \"severity\": \"%s\", \"code\": \"NCC_EVRF007\", \"file\": "
+               "\"%s\", \"line\": %d, \"column\": %d, \"message\": \"%s\"}",
+               severity, file, line, 1 + (int)state->diagnostics.len, message);
+    tune_state_apply(state, state->seq + 1, REPLAY_START_MS, "diagnostic", json.at);
+    buf_free(&json);
+}
+
+/* The first error of a check is in sight and what Enter opens, in the candidate; repeats are one
+ * row; what is said is broken between words instead of cut. */
+static void findings_can_be_read(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_until("verifying", &now_ms);
+    for (int i = 0; i < 4; i++) {
+        found(state, "error", "/tmp/x/kernel.py", 23,
+              "x_tile: 256 partitions, 1 to 128 are possible: "
+              "tile the partition dimension of it");
+        found(state, "note", "kernel.py", 24, "called from here");
+        found(state, "error", "helper.py", 5, "tensor: 256 partitions");
+    }
+    struct views *views = views_that_act(state);
+    replay_keys(views, "Tab");
+    assert_true(shows(views, "", "kernel.py:23:3: error: x_tile:    ×4"));
+    assert_true(shows(views, "", "dimension of it [NCC_EVRF007]"));
+    assert_true(shows(views, "", "kernel.py:24:4: note: called      ×4"));
+    assert_true(shows(views, "", "helper.py:5:5: error: tensor:     ×4"));
+    assert_true(shows(views, "K", "the program has more instructions than the compiler takes"));
+    assert_true(shows(views, "q Enter", "┌─ candidate "));
+    assert_int_equal(views->view, VIEW_KERNEL);
+    assert_true(shows(views, "", " line 23   error: x_tile: 256 partitions, 1 to 128"));
+    assert_true(shows(views, "", "  ! 23 "));
+    assert_true(shows(views, "K", "x_tile: 256 partitions"));
+    replay_keys(views, "Esc 1 4");
+    assert_true(
+        shows(views, "", "error: x_tile: 256 partitions, 1 to 128 are possible: tile the "));
+    assert_true(shows(views, "Down Down Down Enter", "helper.py:5 is not the kernel"));
+    replay_keys(views, "5 K");
+    assert_int_equal(views->over.is, OVERLAY_MENU);
+    assert_true(shows(views, "m f u Enter", "MFU (mfu_estimated_percent"));
+    buf_free(&done);
+    views_free(views);
+    tune_state_free(state);
+}
+
+/* The hunk that the keys act on is on the screen, however it was come to. */
+static void the_hunk_in_hand_is_shown(void **unused) {
+    (void)unused;
+    static const char *const ways[] = {"h",     "d h",   "z h",       "z d h", "d z h",
+                                       "[ [ h", "Tab h", "h d Esc h", "End h", "d d h"};
+    static const struct { int rows, cols; } sizes[] = {{40, 120}, {24, 80}, {50, 200}};
+    for (size_t i = 0; i < COUNT_OF(ways) * COUNT_OF(sizes); i++) {
+        int64_t now_ms = 0;
+        struct tune_state *state = replay_until("rewritten", &now_ms);
+        struct views *views = views_that_act(state);
+        int rows = sizes[i % COUNT_OF(sizes)].rows, cols = sizes[i % COUNT_OF(sizes)].cols;
+        draw_at(views, rows, cols);
+        replay_keys(views, ways[i / COUNT_OF(sizes)]);
+        for (int hunk = 1; hunk <= 2; hunk++, replay_keys(views, "n")) {
+            struct tui_canvas *canvas = tui_canvas_new(rows, cols, false);
+            struct buf screen = {0};
+            char number[32];
+            views_draw(views, tui_area_all(canvas), now_ms);
+            tui_canvas_print(canvas, false, &screen);
+            const char *at = strstr(screen.at, "› @@");
+            snprintf(number, sizeof number, "hunk %d/2", hunk);
+            const char *found = at ? strstr(at, number) : NULL;
+            if (!found || memchr(at, '\n', (size_t)(found - at)))
+                fail_msg("%s at %dx%d:\n%s", ways[i / COUNT_OF(sizes)], cols, rows, screen.at);
+            buf_free(&screen);
+            tui_canvas_free(canvas);
+        }
+        buf_clear(&done);
+        replay_keys(views, "p n Space");
+        said("leave-hunk 1 -\n");
+        views_free(views);
+        tune_state_free(state);
+    }
+    buf_free(&done);
+}
+
+static void two_columns_work_or_it_is_said_why_not(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_until("planned", &now_ms);
+    struct views *views = views_that_act(state);
+    assert_true(shows(views, "d", "there is no difference yet"));
+    views_free(views);
+    tune_state_free(state);
+    state = replay_until("rewritten", &now_ms);
+    views = views_that_act(state);
+    assert_true(shows(views, "", "@@ 20 → 20"));
+    assert_true(shows(views, "d", "two columns take the whole screen; z goes back"));
+    assert_true(
+        shows(views, "", "  39           for n in nl.affine_range(N // TILE_N):        44  "));
     buf_free(&done);
     views_free(views);
     tune_state_free(state);
@@ -537,6 +640,9 @@ int main(void) {
         cmocka_unit_test(titles_say_what_is_true),
         cmocka_unit_test(a_message_hides_nothing_that_waits),
         cmocka_unit_test(messages_answer),
+        cmocka_unit_test(the_hunk_in_hand_is_shown),
+        cmocka_unit_test(two_columns_work_or_it_is_said_why_not),
+        cmocka_unit_test(findings_can_be_read),
         cmocka_unit_test(gates_go_through_their_settings),
         cmocka_unit_test(every_command_is_documented),
         cmocka_unit_test(tables_of_commands_agree),

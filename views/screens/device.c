@@ -13,9 +13,7 @@
 /* The log is the same on the workbench: so are the filters. */
 struct device {
     struct tui_list list;
-    VEC(int) rows;         /* of the log that pass the filter */
-    int64_t seq;           /* -1: the filter changed */
-    int64_t gone, seen;    /* lines ever: dropped then, looked at */
+    struct log_rows rows;
     enum tune_level level; /* the least that shows */
     int phase;             /* 0: all; else index into the known phases */
     int tab, tab_now;      /* attempt whose lines the screen shows; -1: all */
@@ -49,7 +47,7 @@ static const char *log_phase_name(const struct views *views) {
 
 static void filter_changed(struct views *views) {
     const char *phase = log_phase_name(views);
-    own(views)->seq = -1;
+    own(views)->rows.seq = -1;
     views_say(views, false, "log: %s, %s and above", phase ? phase : "all phases",
               tune_level_word(own(views)->level));
 }
@@ -108,78 +106,111 @@ static void next_tab(struct views *views, int step) {
     own(views)->list.follow = true;
 }
 
-static void log_filter(struct views *views) {
-    const struct tune_state *state = views->state;
+static int text_col(const struct views *views) {
+    return lanes_may(views) ? 27 : 22;
+}
+
+static void log_filter(struct views *views, int cols) {
     struct device *device = own(views);
     int tab = views->view == VIEW_DEVICE ? device->tab : -1;
     if (tab != device->tab_now)
-        device->seq = -1;
+        device->rows.seq = -1;
     device->tab_now = tab;
-    if (device->seq == state->seq && device->seq >= 0)
-        return;
-    /* Only what is new is looked at, unless the filter or the numbers of the lines changed. */
-    bool anew =
-        device->seq < 0 || device->seen < state->logs_gone || device->gone != state->logs_gone;
-    size_t first = anew ? 0 : (size_t)(device->seen - state->logs_gone);
-    device->seq = state->seq;
-    device->gone = state->logs_gone;
-    device->seen = state->logs_gone + (int64_t)state->logs.len;
-    if (anew)
-        device->rows.len = 0;
-    const char *phase = log_phase_name(views);
-    for (size_t i = first; i < state->logs.len; i++) {
-        const struct tune_log *log = &state->logs.at[i];
-        if (log->level >= device->level && (!phase || strcmp(phase, log->phase) == 0) &&
-            (tab < 0 || log->attempt == tab) && filter_passes(&device->filter, str_of(log->text)))
-            *vec_push(&device->rows) = (int)i;
-    }
+    const struct log_filter filter = {device->level, log_phase_name(views), tab, &device->filter};
+    log_rows_update(&device->rows, views->state, &filter, cols - text_col(views));
+}
+
+static const struct log_row *row_at(const struct views *views, int row) {
+    const struct log_rows *rows = &own(views)->rows;
+    bool there = row >= 0 && (size_t)row < rows->all.len &&
+                 (size_t)rows->all.at[row].log < views->state->logs.len;
+    return there ? &rows->all.at[row] : NULL;
 }
 
 static const struct tune_log *log_at(const struct views *views, int row) {
-    if (row < 0 || (size_t)row >= own(views)->rows.len)
-        return NULL;
-    size_t index = (size_t)own(views)->rows.at[row];
-    return index < views->state->logs.len ? &views->state->logs.at[index] : NULL;
+    const struct log_row *at = row_at(views, row);
+    return at ? &views->state->logs.at[at->log] : NULL;
+}
+
+static struct str text_at(const struct views *views, int row) {
+    const struct log_row *at = row_at(views, row);
+    const struct tune_log *log = log_at(views, row);
+    return log ? (struct str){log->text + at->from, (size_t)at->len} : STR("");
 }
 
 struct str log_line(const void *data, int row) {
-    const struct tune_log *log = log_at(data, row);
-    return str_of(log ? log->text : "");
+    return text_at(data, row);
 }
 
-static void draw_row(struct views *views, struct tui_area area, int row,
-                     const struct tune_log *log) {
+/* When, what phase, who: of the first row of a line. */
+static void draw_margin(const struct views *views, struct tui_area area, int row,
+                        const struct tune_log *log) {
+    bool many = lanes_may(views);
+    tui_say(tui_ink(area, TUI_DIM), row, 1, "%s", show_clock(log->wall_ms, 1).text);
+    tui_put_short(tui_ink(area, TUI_CALL), row, (struct tui_rect){0, 10, 1, 10},
+                  str_of(log->phase));
+    if (many && log->attempt >= 0) /* who of several said it */
+        tui_say(tui_ink(area, TUI_DIM), row, 20, "#%d", log->attempt);
+    else if (many && log->lane >= 0)
+        tui_say(tui_ink(area, TUI_DIM), row, 20, "L%d", log->lane + 1);
+}
+
+static void draw_row(struct views *views, struct tui_area area, int row, int index) {
     static const enum tui_role roles[TUNE_LEVELS] = {[TUNE_LEVEL_DEBUG] = TUI_DIM,
                                                      [TUNE_LEVEL_INFO] = TUI_PLAIN,
                                                      [TUNE_LEVEL_WARNING] = TUI_WARN,
                                                      [TUNE_LEVEL_ERROR] = TUI_BAD};
     static const char *const signs[TUNE_LEVELS] = {" ", " ", "!", "✗"};
-    tui_say(tui_ink(area, TUI_DIM), row, 1, "%s", show_clock(log->wall_ms, 1).text);
-    tui_put_short(tui_ink(area, TUI_CALL), row, (struct tui_rect){0, 10, 1, 10},
-                  str_of(log->phase));
-    int col = lanes_may(views) ? 25 : 20;
-    if (col > 20 && log->attempt >= 0) /* who of several said it */
-        tui_say(tui_ink(area, TUI_DIM), row, 20, "#%d", log->attempt);
-    else if (col > 20 && log->lane >= 0)
-        tui_say(tui_ink(area, TUI_DIM), row, 20, "L%d", log->lane + 1);
-    tui_say(tui_ink(area, roles[log->level]), row, col, "%s", signs[log->level]);
-    struct str text = str_of(log->text);
-    col += 2;
-    struct tui_area rest = tui_area_part(area, (struct tui_rect){row, col, 1, area.cols - col});
+    const struct log_row *at = row_at(views, index);
+    const struct tune_log *log = log_at(views, index);
+    struct str text = text_at(views, index);
+    int col = text_col(views);
+    struct tui_area ink = tui_ink(area, roles[log->level]);
+    struct tui_area rest = tui_area_part(ink, (struct tui_rect){row, col, 1, area.cols - col});
+    if (!at->from) {
+        draw_margin(views, area, row, log);
+        tui_say(ink, row, col - 2, "%s", signs[log->level]);
+    }
     if (views->shift)
-        tui_put(tui_ink(rest, roles[log->level]), 0, -views->shift, text);
+        tui_put(rest, 0, -views->shift, text);
     else
-        tui_put_short(tui_ink(rest, roles[log->level]), 0, (struct tui_rect){0, 0, 1, rest.cols},
-                      text);
+        tui_put_short(rest, 0, (struct tui_rect){0, 0, 1, rest.cols}, text);
+    if (at->times > 1)
+        tui_say_right(tui_ink(area, TUI_STRONG), row, area.cols - 1, " ×%d", at->times);
     find_mark(views, rest, 0, -views->shift, text);
 }
 
+const char *log_other_file(const struct tune_state *state, const struct tune_diagnostic *diag) {
+    const char *name = diag->file && *diag->file ? path_base(diag->file) : NULL;
+    const char *kernel = state->kernel_path ? path_base(state->kernel_path) : "kernel.py";
+    bool same = !name || strcmp(name, kernel) == 0 || strcmp(name, "kernel.py") == 0;
+    return same ? NULL : name;
+}
+
+/* Of what was checked: the attempt, or the candidate where it is none yet. */
 void log_open(struct views *views, int row) {
     const struct tune_log *log = log_at(views, row);
-    if (!log || log->line <= 0)
+    if (!log || log->line <= 0) {
         views_say(views, false, "this line names no line of the kernel");
+        return;
+    }
+    const struct tune_state *state = views->state;
+    bool found = log->diagnostic >= 0 && (size_t)log->diagnostic < state->diagnostics.len;
+    const char *other =
+        found ? log_other_file(state, &state->diagnostics.at[log->diagnostic]) : NULL;
+    const struct tune_attempt *attempt = tune_state_attempt(state, log->attempt);
+    if (other)
+        views_say(views, false, "%s:%d is not the kernel, but a file it imports: look there", other,
+                  log->line);
     else
-        kernel_show(views, log->attempt, log->line);
+        kernel_show(views, attempt && attempt->source ? log->attempt : -2, log->line);
+}
+
+enum explain_what log_explain(const struct views *views, int row, struct buf *out) {
+    const struct tune_log *log = log_at(views, row);
+    if (log)
+        buf_puts(out, log->text);
+    return log ? EXPLAIN_SAID : EXPLAIN_NOTHING;
 }
 
 /* Why there is no row: what a filter hides is its doing only where there is one. */
@@ -203,15 +234,25 @@ static void draw_empty(const struct views *views, struct tui_area area) {
     buf_free(&text);
 }
 
+/* What is followed ends with findings: the first error of them stays in sight, because the others
+ * mostly come of it. */
+static void keep_cause(const struct views *views, struct tui_list *list) {
+    int cause = list->follow ? log_rows_cause(&own(views)->rows, views->state) : -1;
+    if (cause >= 0 && cause < list->top)
+        list->top = cause;
+    if (cause >= 0)
+        list->cursor = cause;
+}
+
 static void log_draw(struct views *views, struct tui_area area, struct tui_list *list) {
-    log_filter(views);
-    tui_list_fit(list, (int)own(views)->rows.len, area.rows);
+    log_filter(views, area.cols);
+    tui_list_fit(list, (int)own(views)->rows.all.len, area.rows);
+    keep_cause(views, list);
     if (list->count == 0)
         draw_empty(views, area);
     for (int row = 0; row < area.rows && list->top + row < list->count; row++) {
-        const struct tune_log *log = log_at(views, list->top + row);
-        if (log)
-            draw_row(views, area, row, log);
+        if (log_at(views, list->top + row))
+            draw_row(views, area, row, list->top + row);
         if (!list->follow && list->top + row == list->cursor)
             tui_lay_paper(area, (struct tui_rect){row, 0, 1, area.cols}, TUI_PAPER_CURSOR);
     }
@@ -249,7 +290,7 @@ void pane_device_note(const struct views *views, struct buf *note) {
         buf_printf(note, "  :filter %s", own(views)->filter.text.at);
     if (own(views)->level > TUNE_LEVEL_INFO)
         buf_printf(note, "  %s", tune_level_word(own(views)->level));
-    if (!workbench_of(views)->panes[PANE_DEVICE].follow && own(views)->rows.len)
+    if (!workbench_of(views)->panes[PANE_DEVICE].follow && own(views)->rows.all.len)
         buf_puts(note, "  End follows");
 }
 
@@ -354,8 +395,12 @@ static void device_enter(struct views *views, struct views_request *request) {
     log_open(views, own(views)->list.cursor);
 }
 
+static enum explain_what device_explain(const struct views *views, struct buf *out) {
+    return log_explain(views, own(views)->list.cursor, out);
+}
+
 struct filter *log_filter_by(struct views *views) {
-    own(views)->seq = -1;
+    own(views)->rows.seq = -1;
     return &own(views)->filter;
 }
 
@@ -363,8 +408,8 @@ struct filter *log_filter_by(struct views *views) {
 static void device_forget(struct views *views) {
     struct device *device = own(views);
     filter_free(&device->filter);
-    vec_free(&device->rows);
-    device->seq = -1;
+    vec_free(&device->rows.all);
+    device->rows.seq = -1;
     device->tab = device->tab_now = -1;
     device->list = (struct tui_list){.follow = true};
 }
@@ -401,4 +446,5 @@ const struct screen device_screen = {
     .line_of = log_line,
     .filter = log_filter_by,
     .enter = device_enter,
+    .explain = device_explain,
 };

@@ -7,6 +7,8 @@
 
 /* Columns before the text: cost bar, mark, line number. */
 #define GUTTER 7
+#define COST_COLS 5 /* behind it: " 89% " */
+#define SAID_ROWS 4 /* most, about the line under the cursor */
 
 static const struct tune_line_cost *cost_of(const struct tune_attempt *attempt, int line) {
     for (size_t i = 0; attempt && i < attempt->lines.len; i++)
@@ -22,14 +24,29 @@ static enum tui_role heat_of(double share) {
                            : TUI_HEAT_1;
 }
 
+/* Of those at a line the gravest, of equal ones the first. Those of files that the kernel imports
+ * have lines of their own. */
 static const struct tune_diagnostic *diagnostic_of(const struct tune_state *state, int attempt,
                                                    int line) {
-    for (size_t i = state->diagnostics.len; i-- > 0;) {
+    const struct tune_diagnostic *found = NULL;
+    for (size_t i = 0; i < state->diagnostics.len; i++) {
         const struct tune_diagnostic *diag = &state->diagnostics.at[i];
-        if (diag->line == line && diag->attempt == attempt)
-            return diag;
+        if (diag->line == line && diag->attempt == attempt && !log_other_file(state, diag) &&
+            (!found || diag->severity < found->severity))
+            found = diag;
     }
-    return NULL;
+    return found;
+}
+
+bool kernel_explain(const struct views *views, const struct tune_attempt *attempt, int line,
+                    struct buf *out) {
+    const struct tune_diagnostic *diag =
+        diagnostic_of(views->state, attempt ? attempt->id : -1, line);
+    if (diag)
+        buf_printf(out, "%s%s%s%s", diag->message ? diag->message : "",
+                   diag->code && *diag->code ? " [" : "", diag->code ? diag->code : "",
+                   diag->code && *diag->code ? "]" : "");
+    return diag != NULL;
 }
 
 static void draw_cost(struct tui_area area, int row, const struct tune_line_cost *cost,
@@ -60,7 +77,10 @@ static void draw_row(struct views *views, struct tui_area area, int row, struct 
         tui_say(tui_ink(area, diag->severity == DIAG_ERROR ? TUI_BAD : TUI_WARN), row, 2, "!");
     else if (aimed)
         tui_say(tui_ink(area, TUI_ACTIVE), row, 2, "%s", line == plan->first_line ? "▸" : "│");
-    struct tui_area rest = tui_area_part(area, (struct tui_rect){row, GUTTER, 1, area.cols});
+    const struct tune_line_cost *cost = cost_of(attempt, line);
+    int right = cost && cost->share >= 0.01 ? COST_COLS : 0;
+    struct tui_area rest =
+        tui_area_part(area, (struct tui_rect){row, GUTTER, 1, area.cols - GUTTER - right});
     source_draw_line(rest, 0, views->shift, text, source->quote.at[line - 1]);
     find_mark(views, rest, 0, -views->shift, text);
 }
@@ -151,23 +171,31 @@ void kernel_show(struct views *views, int attempt, int line) {
     kernel_show_line(views, line);
 }
 
-/* What is said about the line under the cursor. */
-static void describe_line(struct views *views, struct tui_area area,
-                          const struct tune_attempt *attempt, int line) {
+/* What is said about the line under the cursor: what it costs, what was found there. */
+static void describe_line(struct views *views, const struct tune_attempt *attempt, int line,
+                          struct buf *out) {
     const struct tune_line_cost *cost = cost_of(attempt, line);
     const struct tune_diagnostic *diag =
         diagnostic_of(views->state, attempt ? attempt->id : -1, line);
-    int col = tui_say(tui_ink(area, TUI_DIM), 0, 1, "line %d", line) + 3;
+    buf_printf(out, "line %d   ", line);
     if (cost)
-        col = tui_say(area, 0, col, "%s  %.1f %% of the time%s%s", show_latency(cost->us).text,
-                      cost->share * 100, cost->engine ? ", most of it on " : "",
-                      cost->engine ? cost->engine : "") +
-              3;
+        buf_printf(out, "%s  %.1f %% of the time%s%s", show_latency(cost->us).text,
+                   cost->share * 100, cost->engine ? ", most of it on " : "",
+                   cost->engine ? cost->engine : "");
     else if (!diag)
-        tui_say(tui_ink(area, TUI_DIM), 0, col, "costs nothing by itself");
+        buf_puts(out, "costs nothing by itself");
     if (diag)
-        tui_put_short(tui_ink(area, diag->severity == DIAG_ERROR ? TUI_BAD : TUI_WARN), 0,
-                      (struct tui_rect){0, col, 1, area.cols - col}, str_of(diag->message));
+        buf_printf(out, "%s%s: %s", cost ? "   " : "", diag_severity_name(diag->severity),
+                   diag->message ? diag->message : "");
+    if (diag && diag->code && *diag->code)
+        buf_printf(out, " [%s]", diag->code);
+}
+
+static enum tui_role said_role(const struct views *views, const struct tune_attempt *attempt,
+                               int line) {
+    const struct tune_diagnostic *diag =
+        diagnostic_of(views->state, attempt ? attempt->id : -1, line);
+    return !diag ? TUI_PLAIN : diag->severity == DIAG_ERROR ? TUI_BAD : TUI_WARN;
 }
 
 static void screen_draw(struct views *views, struct tui_area body) {
@@ -188,8 +216,16 @@ static void screen_draw(struct views *views, struct tui_area body) {
     else if (candidate && tune_lane_of(state, state->lane)->candidate.parent >= 0)
         buf_printf(&note, "from #%d, not verified yet",
                    tune_lane_of(state, state->lane)->candidate.parent);
-    struct tui_rect frame = {0, 0, body.rows - 1, body.cols};
+    struct buf said = {0};
+    describe_line(views, attempt, kernel->list.cursor + 1, &said);
+    struct tui_rect measure = {0, 1, 0, body.cols - 2};
+    int rows = tui_put_wrapped(tui_area_part(body, measure), 0, buf_str(&said));
+    rows = MAX_OF(1, MIN_OF(rows, SAID_ROWS));
+    struct tui_rect frame = {0, 0, body.rows - rows, body.cols};
     bool parent = attempt && attempt->id == tune_lane_parent(state, state->lane);
+    int mine = tune_lane_attempt(state, state->lane);
+    candidate = candidate || (attempt && attempt->id > 0 && attempt->id == mine &&
+                              attempt->id != state->incumbent);
     const char *who = candidate                                    ? "candidate"
                       : attempt && attempt->id == state->incumbent ? "incumbent"
                       : parent                                     ? "parent"
@@ -199,8 +235,10 @@ static void screen_draw(struct views *views, struct tui_area body) {
     views->list_spot = (struct tui_rect){inside.row, inside.col, inside.rows, inside.cols};
     kernel_draw(views, inside,
                 &(struct kernel_shown){&kernel->source, attempt, &kernel->list, true});
-    describe_line(views, tui_area_part(body, (struct tui_rect){body.rows - 1, 0, 1, body.cols}),
-                  attempt, kernel->list.cursor + 1);
+    struct tui_rect below = {body.rows - rows, 1, rows, body.cols - 2};
+    struct tui_area ink = tui_ink(body, said_role(views, attempt, kernel->list.cursor + 1));
+    tui_put_wrapped(tui_area_part(ink, below), 0, buf_str(&said));
+    buf_free(&said);
     buf_free(&note);
 }
 
@@ -217,6 +255,20 @@ static struct tui_list *screen_list(struct views *views) {
 static struct str screen_line(const void *data, int row) {
     const struct views *views = data;
     return source_line(&own(views)->source, row + 1);
+}
+
+static enum explain_what screen_explain(const struct views *views, struct buf *out) {
+    const struct kernel *kernel = own(views);
+    const struct tune_state *state = views->state;
+    const struct tune_attempt *attempt =
+        kernel->attempt >= 0    ? tune_state_attempt(state, kernel->attempt)
+        : kernel->attempt == -2 ? tune_attempt_in(state, state->lane)
+                                : views_parent(views);
+    struct str line = source_line(&kernel->source, kernel->list.cursor + 1);
+    if (kernel_explain(views, attempt, kernel->list.cursor + 1, out))
+        return EXPLAIN_SAID;
+    buf_add(out, line.at, line.len);
+    return line.len ? EXPLAIN_SOURCE : EXPLAIN_NOTHING;
 }
 
 static void screen_forget(struct views *views) {
@@ -245,4 +297,5 @@ const struct screen kernel_screen = {
     .draw = screen_draw,
     .list = screen_list,
     .line_of = screen_line,
+    .explain = screen_explain,
 };

@@ -468,4 +468,5 @@ const struct screen profile_screen = {
     .line_of = profile_line,
     .sideways = profile_sideways,
     .enter = profile_enter,
+    .words = GLOSSARY_METRIC,
 };

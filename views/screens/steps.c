@@ -68,6 +68,8 @@ void workbench_steps(struct views *views, struct tui_area area) {
     buf_free(&gate);
 }
 
+#define PLAN_TITLE 24 /* columns that its title gets before the prediction is shortened */
+
 /* ---- the plan ------------------------------------------------------------------------------- */
 
 static void held_text(struct tui_area area, const struct tune_plan *plan, int *end) {
@@ -119,19 +121,24 @@ void workbench_plan(struct views *views, struct tui_area area) {
         return;
     }
     held_text(area, plan, &end);
-    struct buf text = {0};
-    buf_puts(&text, plan->title ? plan->title : plan->key);
-    size_t title = text.len;
     struct buf predicts = {0};
-    rows_prediction(plan, &predicts);
+    bool own = plan->author && strcmp(plan->author, "you") == 0 && !isfinite(plan->size);
+    if (!own)
+        rows_prediction(plan, &predicts);
+    int room = predicts.len ? (int)predicts.len + (int)strlen("  Predicts .") : 0;
+    bool fits = room + 7 + PLAN_TITLE < end;
+    if (!fits && !own) { /* the latency is what a plan is judged by */
+        buf_clear(&predicts);
+        rows_prediction_latency(plan, &predicts);
+        room = predicts.len ? (int)predicts.len + 2 : 0;
+    }
+    struct tui_rect place = {0, 7, 1, MAX_OF(end - room - 7, 4)};
+    struct str title = str_of(plan->title ? plan->title : plan->key);
+    const char *dot = (int)text_columns(title) <= place.cols ? "." : "";
+    int col = tui_put_short(tui_ink(area, TUI_STRONG), 0, place, title);
     if (predicts.len)
-        buf_printf(&text, ".  Predicts %s.", predicts.at);
-    int col = tui_put_short(tui_ink(area, TUI_STRONG), 0, (struct tui_rect){0, 7, 1, end - 7},
-                            (struct str){text.at, title});
-    tui_put_short(area, 0, (struct tui_rect){0, col, 1, end - col},
-                  (struct str){text.at + title, text.len - title});
+        tui_say(area, 0, col, fits ? "%s  Predicts %s." : "%s  %s", fits ? dot : "", predicts.at);
     buf_free(&predicts);
-    buf_free(&text);
 }
 
 /* ---- the lanes ------------------------------------------------------------------------------ */

@@ -196,6 +196,14 @@ static bool workbench_back(struct views *views) {
     return any;
 }
 
+static bool workbench_widen(struct views *views) {
+    struct workbench *bench = workbench_of(views);
+    bool could = !bench->zoomed;
+    bench->pane = PANE_PROPOSAL;
+    bench->zoomed = true;
+    return could;
+}
+
 static int pane_at(const struct workbench *bench, const struct tui_event *event) {
     for (int i = 0; i < PANE_COUNT; i++)
         if (tui_rect_has(bench->pane_spots[i], event->row, event->col))
@@ -237,6 +245,21 @@ static void workbench_enter(struct views *views, struct views_request *request) 
     case PANE_PROFILE: views_show(views, VIEW_PROFILE); break;
     default: bench->zoomed = !bench->zoomed; break;
     }
+}
+
+/* The line under the cursor; the profile has words instead. */
+static enum explain_what workbench_explain(const struct views *views, struct buf *out) {
+    const struct workbench *bench = workbench_of(views);
+    int row = bench->panes[bench->pane].cursor;
+    struct str line = bench->pane == PANE_KERNEL || bench->pane == PANE_PROPOSAL
+                          ? workbench_line(views, row)
+                          : STR("");
+    if (bench->pane == PANE_DEVICE)
+        return log_explain(views, row, out);
+    if (bench->pane == PANE_KERNEL && kernel_explain(views, views_parent(views), row + 1, out))
+        return EXPLAIN_SAID;
+    buf_add(out, line.at, line.len);
+    return line.len ? EXPLAIN_SOURCE : EXPLAIN_NOTHING;
 }
 
 /* While hunks are gone through, their keys come first. */
@@ -373,9 +396,13 @@ const struct screen workbench_screen = {
     .filter = log_filter_by,
     .move = workbench_move,
     .back = workbench_back,
+    .differs = decide_has_hunks,
+    .widen = workbench_widen,
     .click = workbench_click,
     .wheel = workbench_wheel,
     .enter = workbench_enter,
+    .explain = workbench_explain,
+    .words = GLOSSARY_METRIC,
     .edit = act_edit_waiting,
     .can_edit = act_can_edit_waiting,
     .mode_key = workbench_mode_key,

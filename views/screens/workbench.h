@@ -44,6 +44,10 @@ void pane_device_note(const struct views *views, struct buf *note);
 void pane_profile_draw(struct views *views, struct tui_area area);
 void pane_profile_note(const struct views *views, struct buf *note);
 
+/* kernel.c: what was found at a line of the attempt; false: nothing. */
+bool kernel_explain(const struct views *views, const struct tune_attempt *attempt, int line,
+                    struct buf *out);
+
 /* steps.c: the lines around the panes */
 void workbench_steps(struct views *views, struct tui_area area);
 void workbench_lanes(struct views *views, struct tui_area area);

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The session's log as rows of a list: those that pass a filter, errors broken into as many rows as
+ * they need, the same one said again folded into one. Only numbers are kept; the text stays the
+ * state's. */
+#include "views/inner.h"
+
+#define TIMES_COLS 6   /* for "  ×12" behind a row that is broken */
+#define MOST_PIECES 12 /* of one line */
+#define FOLD_BACK 24   /* entries that are looked through for the same one */
+
+/* Findings, with the notes that belong to them. */
+static bool is_loud(const struct tune_log *log) {
+    return log->level >= TUNE_LEVEL_WARNING || log->diagnostic >= 0;
+}
+
+static bool passes(const struct tune_log *log, const struct log_filter *filter) {
+    return log->level >= filter->level &&
+           (!filter->phase || strcmp(filter->phase, log->phase) == 0) &&
+           (filter->attempt < 0 || log->attempt == filter->attempt) &&
+           filter_passes(filter->pattern, str_of(log->text));
+}
+
+static const struct tune_diagnostic *diagnostic_at(const struct tune_state *state,
+                                                   const struct tune_log *log) {
+    bool there = log->diagnostic >= 0 && (size_t)log->diagnostic < state->diagnostics.len;
+    return there ? &state->diagnostics.at[log->diagnostic] : NULL;
+}
+
+static bool same_text(const char *a, const char *b) {
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+/* The same finding at the same line; another column of it does not matter. */
+static bool is_same(const struct tune_state *state, const struct tune_log *a,
+                    const struct tune_log *b) {
+    const struct tune_diagnostic *one = diagnostic_at(state, a), *other = diagnostic_at(state, b);
+    if (a->attempt != b->attempt || a->lane != b->lane || a->level != b->level)
+        return false;
+    if (one && other)
+        return one->line == other->line && same_text(one->message, other->message) &&
+               same_text(one->file, other->file);
+    return !one && !other && same_text(a->phase, b->phase) && same_text(a->text, b->text);
+}
+
+/* Counts it to the one that said the same a moment ago; false: none did. */
+static bool fold(struct log_rows *rows, const struct tune_state *state,
+                 const struct tune_log *log) {
+    int looked = 0;
+    for (size_t i = rows->all.len; is_loud(log) && i-- > 0 && looked < FOLD_BACK;) {
+        struct log_row *row = &rows->all.at[i];
+        const struct tune_log *other = &state->logs.at[row->log];
+        if (row->from)
+            continue;
+        if (other->attempt != log->attempt)
+            return false;
+        looked++;
+        if (is_same(state, other, log)) {
+            row->times++;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add(struct log_rows *rows, const struct tune_state *state, int index, int cols) {
+    const struct tune_log *log = &state->logs.at[index];
+    struct str rest = str_of(log->text);
+    size_t from = 0;
+    if (fold(rows, state, log))
+        return;
+    for (int piece = 0; piece < MOST_PIECES && (piece == 0 || rest.len); piece++) {
+        bool breaks = is_loud(log) && piece + 1 < MOST_PIECES;
+        size_t len = breaks ? tui_line_length(rest, MAX_OF(cols - TIMES_COLS, 10)) : rest.len;
+        *vec_push(&rows->all) = (struct log_row){index, (int)from, (int)len, 1};
+        from += len;
+        rest = (struct str){rest.at + len, rest.len - len};
+    }
+}
+
+/* Only what is new is looked at, unless the numbers of the lines changed. */
+void log_rows_update(struct log_rows *rows, const struct tune_state *state,
+                     const struct log_filter *filter, int cols) {
+    if (rows->seq == state->seq && rows->seq >= 0 && rows->cols == cols)
+        return;
+    bool anew = rows->seq < 0 || rows->cols != cols || rows->seen < state->logs_gone ||
+                rows->gone != state->logs_gone;
+    size_t first = anew ? 0 : (size_t)(rows->seen - state->logs_gone);
+    rows->seq = state->seq;
+    rows->cols = cols;
+    rows->gone = state->logs_gone;
+    rows->seen = state->logs_gone + (int64_t)state->logs.len;
+    if (anew)
+        rows->all.len = 0;
+    for (size_t i = first; i < state->logs.len; i++)
+        if (passes(&state->logs.at[i], filter))
+            add(rows, state, (int)i, cols);
+}
+
+int log_rows_cause(const struct log_rows *rows, const struct tune_state *state) {
+    int cause = -1;
+    for (size_t i = rows->all.len; i-- > 0;) {
+        const struct tune_log *log = &state->logs.at[rows->all.at[i].log];
+        const struct tune_log *last = &state->logs.at[rows->all.at[rows->all.len - 1].log];
+        if (!is_loud(log) || log->attempt != last->attempt)
+            break;
+        if (log->level == TUNE_LEVEL_ERROR && rows->all.at[i].from == 0)
+            cause = (int)i;
+    }
+    return cause;
+}
