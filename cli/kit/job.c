@@ -142,6 +142,7 @@ int cli_job_open(const struct cli *cli, struct cli_job *job) {
         return cli_fail(cli, &err);
     job->job.wall = (struct task_walling){.level = config_get(job->config, "wall", "level", NULL),
                                           .shown = config_get(job->config, "wall", "read", NULL)};
+    runner_limits(&job->job, job->config);
     int status = read_inputs(cli, job);
     return status == CLI_OK ? read_seeds(cli, job) : status;
 }

@@ -13,8 +13,9 @@ static void check_with_inputs(struct evaluation *evaluation) {
         .generation = evaluation->generation->generation,
         .inputs = inputs_for_specialiser(evaluation, evaluation->shapes),
         .n_inputs = evaluation->shapes->count,
-        .max_instructions = job->instruction_limit ? (size_t)job->instruction_limit
-                                                   : (size_t)RUNNER_INSTRUCTION_LIMIT};
+        .max_instructions = (size_t)job->instruction_limit,
+        .max_steps = (size_t)job->step_limit,
+        .max_bytes = (size_t)job->value_limit};
     evaluation->program = nki_specialise(evaluation->tree, &options, &evaluation->diags);
     if (!evaluation->program || evaluation->diags.errors)
         return;
@@ -28,7 +29,10 @@ static void check_with_inputs(struct evaluation *evaluation) {
 static void check_without_inputs(struct evaluation *evaluation) {
     struct nki_specialise_options options = {.function = evaluation->result.kernel_name,
                                              .generation = evaluation->generation->generation,
-                                             .max_instructions = (size_t)RUNNER_INSTRUCTION_LIMIT,
+                                             .max_instructions =
+                                                 (size_t)evaluation->job.instruction_limit,
+                                             .max_steps = (size_t)evaluation->job.step_limit,
+                                             .max_bytes = (size_t)evaluation->job.value_limit,
                                              .partial = true};
     struct diag_list found = {0};
     evaluation->program = nki_specialise(evaluation->tree, &options, &found);

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #define MAX_EVENT_BYTES ((size_t)16 << 20)
-#define MIN_MEMORY ((uint64_t)1 << 30)
 #define CANCEL_GRACE_MS 0
 #define OUTPUT_LIMIT ((uint64_t)1 << 30) /* profiles are files */
 
@@ -86,17 +85,14 @@ static void on_exit_runner(void *data, const struct loop_exit *result) {
     runner_free(runner);
 }
 
-/* Three quarters of what is free: the rest is for the screen and for Python. The runner for hosts
- * weighs the memory that its stages use by itself; their address space is beyond any measure. */
+/* The runner for hosts weighs the memory that its stages use by itself; their address space is
+ * beyond any measure. */
 static uint64_t memory_for(const struct runner_job *job) {
     if (job->predict_only)
         return 0;
     if (!os_can_limit_own_memory() && !job->command)
         return 0;
-    if (job->memory_limit)
-        return job->memory_limit;
-    uint64_t free_bytes = os_available_memory();
-    return free_bytes ? MAX_OF(free_bytes / 4 * 3, MIN_MEMORY) : 0;
+    return job->memory_limit ? job->memory_limit : runner_usual_memory();
 }
 
 static bool is_in_package(const char *folder) {

@@ -3,6 +3,7 @@
  * worker thread, so that Python can be served meanwhile. */
 #include "runner/evaluation.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,11 +21,10 @@ static struct nki_program *specialise(struct evaluation *evaluation, const struc
         .generation = evaluation->generation->generation,
         .inputs = inputs_for_specialiser(evaluation, evaluation->shapes),
         .n_inputs = evaluation->shapes->count,
-        .max_instructions = RUNNER_INSTRUCTION_LIMIT,
-        .max_bytes = (size_t)(job->memory_limit / 2),
+        .max_instructions = (size_t)job->instruction_limit,
+        .max_steps = (size_t)job->step_limit,
+        .max_bytes = (size_t)job->value_limit,
         .cancel = &evaluation->cancel};
-    if (job->instruction_limit)
-        options.max_instructions = (size_t)job->instruction_limit;
     return nki_specialise(tree, &options, diags);
 }
 
@@ -143,6 +143,46 @@ static void judge_speed(struct evaluation *evaluation) {
     events_phase("incumbent", seconds_since(start));
 }
 
+static void refuse(struct evaluation *evaluation, uint32_t at, const char *code, const char *format,
+                   ...) CC_PRINTF(4, 5);
+static void refuse(struct evaluation *evaluation, uint32_t at, const char *code, const char *format,
+                   ...) {
+    const struct nki_program *program = evaluation->program;
+    const struct nki_loc *loc = at < program->locs.len ? &program->locs.at[at] : NULL;
+    bool named = loc && loc->file < program->files.len;
+    struct buf text = {0};
+    va_list args;
+    va_start(args, format);
+    buf_vprintf(&text, format, args);
+    va_end(args);
+    diag_add(&evaluation->diags, DIAG_ERROR, code,
+             named ? program->files.at[loc->file] : evaluation->job.kernel_path,
+             loc ? (int)loc->line : 0, loc ? (int)loc->column : 0, "%s", text.at);
+    buf_free(&text);
+}
+
+/* Whether running the kernel for all seeds can end within the limits of time and memory. */
+static bool execution_fits(struct evaluation *evaluation) {
+    const struct runner_job *job = &evaluation->job;
+    struct device_work work;
+    device_expect(evaluation->image, &work);
+    evaluation->live_bytes = work.bytes;
+    double limit_s = job->time_limit_s > 0 ? job->time_limit_s : RUNNER_TIME_LIMIT_S;
+    size_t seeds = job->reference_path ? job->seed_count : 1;
+    double seconds = work.seconds * (double)seeds / (double)MIN_OF(seeds, VERIFY_PARALLEL);
+    if (job->memory_limit && work.bytes > job->memory_limit)
+        refuse(evaluation, work.large_loc, "hone-memory",
+               "executing the kernel needs %.1f GiB for the tensors that are live here; an "
+               "evaluation may use %.1f GiB (limits.memory_mb)",
+               (double)work.bytes / (1 << 30), (double)job->memory_limit / (1 << 30));
+    else if (seconds > limit_s)
+        refuse(evaluation, work.slow_loc, "hone-time",
+               "executing the kernel for %zu seed%s takes at least %.0f s of processor time, most "
+               "of it here; an evaluation may take %.0f s (limits.evaluation_s)",
+               seeds, seeds == 1 ? "" : "s", seconds, limit_s);
+    return evaluation_tell_diags(evaluation);
+}
+
 void compile_work(struct evaluation *evaluation) {
     const struct runner_job *job = &evaluation->job;
     uint64_t start = clock_monotonic_ns();
@@ -159,6 +199,8 @@ void compile_work(struct evaluation *evaluation) {
         device_load(evaluation->program, evaluation->generation, &evaluation->diags);
     events_phase("check", seconds_since(start));
     if (!evaluation_tell_diags(evaluation) || !evaluation->image)
+        return;
+    if (!job->check_only && !job->no_verify && !execution_fits(evaluation))
         return;
     task_judge(&evaluation->result.verdict.compiles, TASK_YES, "%s", "");
     evaluation->compiled = true;

@@ -193,7 +193,7 @@ static void begin(void *data) {
     snprintf(evaluation->result.device, sizeof evaluation->result.device, "%s",
              evaluation->generation->name);
     if (!evaluation->job.memory_limit)
-        evaluation->job.memory_limit = os_available_memory() / 4 * 3;
+        evaluation->job.memory_limit = runner_usual_memory();
     if (!evaluation->job.kernel_text) {
         char *text = file_read(evaluation->job.kernel_path, NKI_MAX_SOURCE, NULL, &err);
         evaluation->job.kernel_text = arena_strdup(evaluation->arena, text);

@@ -39,6 +39,7 @@ struct evaluation {
     struct runner_result result;
     struct seed_run *runs;
     size_t run_count, next_run, running, parallel;
+    uint64_t live_bytes;                   /* most that a run has at once */
     double inputs_s, execute_s, compare_s; /* sums over the seeds */
     volatile int cancel;
     bool stopping, compiled;
@@ -53,6 +54,8 @@ bool evaluation_tell_diags(struct evaluation *evaluation);
 /* compile.c: specialises, checks and times on a worker thread; fills the result. */
 void compile_work(struct evaluation *evaluation);
 
+/* Seeds that run at once, where there are the cores and the memory. */
+#define VERIFY_PARALLEL ((size_t)2)
 /* verify.c: runs all seeds and compares them, then finishes. */
 void verify_start(struct evaluation *evaluation);
 

@@ -71,11 +71,20 @@ struct runner_job {
     /* Limits; 0 takes the defaults below. */
     double time_limit_s;
     uint64_t memory_limit; /* bytes */
-    uint64_t instruction_limit;
+    uint64_t instruction_limit, step_limit;
+    uint64_t value_limit; /* bytes, while the kernel is evaluated to instructions */
 };
 #define RUNNER_TIME_LIMIT_S 600.0
 #define RUNNER_MAX_INPUTS 64
-#define RUNNER_INSTRUCTION_LIMIT ((uint64_t)20000000)
+/* Limits of the embedded runner that the job leaves open, as the settings say ([limits]). */
+struct config;
+void runner_limits(struct runner_job *job, const struct config *config);
+/* Memory that one evaluation may use when nothing says so: three quarters of the machine's, so
+ * that what fits does not depend on what else runs. 0: not known. */
+uint64_t runner_usual_memory(void);
+/* How many evaluations run side by side on this machine: each keeps two processors busy and should
+ * have some memory. */
+int runner_side_by_side(const struct config *config);
 
 /* ---------------------------------------------------------------------------------- the events */
 

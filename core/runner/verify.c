@@ -8,8 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MOST_PARALLEL 2
-
 static double seconds_since(uint64_t start_ns) {
     return (double)(clock_monotonic_ns() - start_ns) * 1e-9;
 }
@@ -269,9 +267,12 @@ static size_t choose_parallel(const struct evaluation *evaluation) {
     for (size_t i = 0; i < evaluation->program->storages.len; i++)
         if (evaluation->program->storages.at[i].space == NKI_HBM)
             bytes += evaluation->program->storages.at[i].bytes;
-    size_t most = MIN_OF((size_t)os_cpu_count(), (size_t)MOST_PARALLEL);
+    size_t most = MIN_OF((size_t)os_cpu_count(), (size_t)VERIFY_PARALLEL);
     most = MIN_OF(most, evaluation->run_count);
-    return available && bytes * 4 > available ? 1 : most;
+    uint64_t limit = evaluation->job.memory_limit;
+    if ((available && bytes * 4 > available) || (limit && evaluation->live_bytes * 2 > limit))
+        return 1;
+    return most;
 }
 
 void verify_start(struct evaluation *evaluation) {

@@ -14,6 +14,13 @@ target_link_libraries(bench_transport PRIVATE hone_hosts_lab)
 add_test(NAME bench/transport COMMAND bench_transport)
 set_tests_properties(bench/transport PROPERTIES LABELS bench TIMEOUT 900 SKIP_RETURN_CODE 77)
 
+# What kernels without measure take until they are refused; build it with the release preset.
+if(TARGET hone)
+  add_test(NAME bench/bombs COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/bombs/refused.py
+    $<TARGET_FILE:hone> --bench)
+  set_tests_properties(bench/bombs PROPERTIES LABELS bench TIMEOUT 900)
+endif()
+
 # Many answers at once on the screen; build it with the release preset.
 add_executable(bench_streams ${CMAKE_SOURCE_DIR}/tests/bench/streams.c)
 target_link_libraries(bench_streams PRIVATE hone_all util)

@@ -50,8 +50,8 @@ static bool double_binary(struct interp *in, const struct nki_node *node, enum n
 
 static bool double_compare(struct interp *in, const struct nki_node *node, enum nki_comparison op,
                            struct value a, struct value b, struct value *result) {
-    (void)in, (void)node;
-    *result = value_bool(value_equal(a, b) == (op == NKI_CMP_EQ));
+    (void)node;
+    *result = value_bool(value_equal(in, a, b) == (op == NKI_CMP_EQ));
     return true;
 }
 

@@ -120,7 +120,14 @@ static void nothing_runs_for_ever(void **state) {
         {"def k():\n    return 'x' * 10 ** 14\n", "MemoryError"},
         {"def k():\n    return f'{1:>99999999}'\n", "ValueError"},
         {"def k():\n    x = 'a'\n    for i in range(100): x += x\n", "hone-steps"},
-        {"def k():\n    x = [1]\n    for i in range(100): x += x\n", "MemoryError"},
+        {"def k():\n    x = [1]\n    for i in range(100): x += x\n", "lists and tuples"},
+        {"def k():\n    x, y = [1], [1]\n    for i in range(45): x, y = [x, x], [y, y]\n"
+         "    return x == y\n",
+         "k.py:4:12"},
+        {"def k():\n    x = {}\n    while 1: x[len(x)] = str(x)\n", "the loop in line 3"},
+        {"def k():\n    x = {(0,): 1}\n    for i in range(60): x = {(x, x): x}\n"
+         "    for i in range(10 ** 9): i\n",
+         "the loop in line 4 was in round"},
         {"def k():\n    x = []\n    while 1: x.append(x)\n", "hone-"},
         {"def k():\n    return k()\n", "RecursionError"},
         {"def k():\n    f = lambda g: g(g)\n    return f(f)\n", "RecursionError"},

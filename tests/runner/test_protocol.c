@@ -32,7 +32,9 @@ static void a_job_survives_the_way_there(void **state) {
                              .all_seeds = true,
                              .output_folder = "/out",
                              .memory_limit = (uint64_t)1 << 40,
-                             .instruction_limit = 12345};
+                             .instruction_limit = 12345,
+                             .step_limit = 678,
+                             .value_limit = 90};
     struct buf text = {0};
     runner_job_print(&job, &text);
     assert_null(strchr(text.at, '\n'));
@@ -59,6 +61,8 @@ static void a_job_survives_the_way_there(void **state) {
     assert_true(back.tolerance == 2.5e-5);
     assert_true(back.strict && back.all_seeds && !back.no_time && !back.check_only);
     assert_true(back.memory_limit == (uint64_t)1 << 40);
+    assert_int_equal(back.step_limit, 678);
+    assert_int_equal(back.value_limit, 90);
     arena_free(arena);
     buf_free(&text);
 }

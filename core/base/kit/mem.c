@@ -71,6 +71,8 @@ struct block {
 struct arena {
     struct block *last;
     size_t bytes;
+    arena_grown_fn *grown; /* NULL: nobody asked */
+    void *data;
 };
 
 static struct block *block_new(struct block *previous, size_t size) {
@@ -110,6 +112,11 @@ void arena_free(struct arena *arena) {
     free(arena);
 }
 
+void arena_watch(struct arena *arena, arena_grown_fn *fn, void *data) {
+    arena->grown = fn;
+    arena->data = data;
+}
+
 size_t arena_bytes(const struct arena *arena) {
     return arena->bytes;
 }
@@ -123,6 +130,8 @@ void *arena_alloc(struct arena *arena, size_t count, size_t size) {
     if (block->size - block->used < bytes) {
         size_t step = MIN_OF(block->size * 2, (size_t)ARENA_LARGEST_STEP);
         arena->last = block = block_new(block, MAX_OF(step, bytes));
+        if (arena->grown)
+            arena->grown(arena->data);
     }
     void *memory = block->data + block->used;
     block->used += bytes;

@@ -43,6 +43,9 @@ struct arena *arena_new(void) CC_MUST_USE;
 void arena_free(struct arena *arena);          /* accepts NULL */
 void arena_reset(struct arena *arena);         /* keeps the first block for reuse */
 size_t arena_bytes(const struct arena *arena); /* bytes handed out so far */
+/* Tells whenever the arena takes another block from the system: for who keeps to a budget. */
+typedef void arena_grown_fn(void *data);
+void arena_watch(struct arena *arena, arena_grown_fn *fn, void *data);
 void *arena_alloc(struct arena *arena, size_t count, size_t size) CC_MUST_USE;
 void *arena_dup(struct arena *arena, const void *data, size_t size) CC_MUST_USE;
 char *arena_strndup(struct arena *arena, const char *text, size_t len) CC_MUST_USE;

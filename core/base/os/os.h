@@ -19,6 +19,9 @@ int os_cpu_count(void);
  * unknown. */
 uint64_t os_available_memory(void);
 
+/* Bytes of memory of the machine, or of the control group where that is less; 0: unknown. */
+uint64_t os_total_memory(void);
+
 /* Asks for large pages under memory that is about to be filled; a hint that may do nothing. */
 void os_prefer_large_pages(void *memory, uint64_t bytes);
 

@@ -66,6 +66,13 @@ uint64_t os_available_memory(void) {
     return available;
 }
 
+uint64_t os_total_memory(void) {
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    uint64_t total = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+    uint64_t limit = read_number("/sys/fs/cgroup/memory.max");
+    return limit && (!total || limit < total) ? limit : total;
+}
+
 size_t os_block_size(void *block) {
     return block ? malloc_usable_size(block) : 0;
 }

@@ -31,6 +31,15 @@ uint64_t os_available_memory(void) {
     return 0;
 }
 
+uint64_t os_total_memory(void) {
+#ifdef _SC_PHYS_PAGES
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+#else
+    return 0;
+#endif
+}
+
 size_t os_block_size(void *block) {
 #ifdef __APPLE__
     return block ? malloc_size(block) : 0;

@@ -57,6 +57,15 @@ enum nki_engine device_image_engine(const struct device_image *image, size_t i);
 
 /* ---- execution ------------------------------------------------------------------------------ */
 
+/* What one execution will take at the least, and the places (of program->locs) most of it goes to.
+ * What a whole storage (several blocks used at once) takes is counted as kept to the end. */
+struct device_work {
+    double seconds; /* of one thread */
+    uint64_t bytes; /* at once */
+    uint32_t slow_loc, large_loc;
+};
+void device_expect(const struct device_image *image, struct device_work *work);
+
 struct device_limits {
     uint64_t memory_bytes;      /* for HBM, SBUF and PSUM contents; 0: 16 GiB */
     const volatile int *cancel; /* non-zero stops it; may be NULL */

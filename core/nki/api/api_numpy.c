@@ -26,6 +26,9 @@ static struct array *host_new(struct interp *in, const struct nki_node *node, en
         }
         count *= shape[d];
     }
+    if (!interp_spend(in, node, (uint64_t)count / 16))
+        return NULL;
+    interp_grew(in, GROWN_ARRAYS, (uint64_t)count, (uint64_t)count * sizeof(double));
     array->data = ARENA_ARRAY(interp_arena(in), double, (size_t)count);
     return array;
 }

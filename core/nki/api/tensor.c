@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#define BLOCK_BYTES 64 /* what the device keeps of a block: its life, place and memory */
+
 void tensor_read(struct tensor *scratch, const struct tensor *from) {
     memcpy(scratch, from, offsetof(struct tensor, dim) + from->n_dims * sizeof from->dim[0]);
     scratch->origin = NULL;
@@ -110,6 +112,11 @@ struct tensor *tensor_new(struct interp *in, const struct nki_node *node,
     } else {
         storage.partitions = (uint32_t)MIN_OF(request->shape[request->part], UINT32_MAX);
         storage.block_bytes = elements * dtype_bytes(request->dtype);
+    }
+    if (storage.blocks > 1) { /* the device keeps a record of each */
+        interp_grew(in, GROWN_TILES, storage.blocks, (uint64_t)storage.blocks * BLOCK_BYTES);
+        if (!interp_spend(in, node, storage.blocks / 4))
+            return NULL;
     }
     struct tensor t = {.storage = (uint32_t)program->storages.len,
                        .dtype = request->dtype,

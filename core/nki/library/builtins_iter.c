@@ -28,6 +28,8 @@ NATIVE(do_zip) {
         struct value row[COUNT_OF(all)];
         for (size_t k = 0; k < n; k++)
             row[k] = all[k]->items.at[i];
+        if (!interp_spend(in, call->node, 1))
+            return false;
         value_push(in, result->seq, value_tuple(in, row, n));
     }
     return true;
@@ -43,6 +45,8 @@ NATIVE(do_enumerate) {
     *result = new_list(in);
     for (size_t i = 0; i < items->items.len; i++) {
         struct value row[2] = {value_int(first + (int64_t)i), items->items.at[i]};
+        if (!interp_spend(in, call->node, 1))
+            return false;
         value_push(in, result->seq, value_tuple(in, row, 2));
     }
     return true;

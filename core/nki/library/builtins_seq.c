@@ -72,7 +72,7 @@ static bool find_item(struct interp *in, const struct call *call, size_t *at) {
         !interp_spend(in, call->node, items->items.len / 4))
         return false;
     for (*at = 0; *at < items->items.len; ++*at)
-        if (value_equal(items->items.at[*at], call->args[0]))
+        if (value_equal(in, items->items.at[*at], call->args[0]))
             return true;
     struct buf text = {0};
     value_repr(in, call->args[0], &text);
@@ -104,7 +104,7 @@ NATIVE(do_count) {
     if (!builtin_arity(in, call, 1, 1) || !interp_items(in, call->node, call->self, &items))
         return false;
     for (size_t i = 0; i < items->items.len; i++)
-        n += value_equal(items->items.at[i], call->args[0]);
+        n += value_equal(in, items->items.at[i], call->args[0]);
     *result = value_int(n);
     return interp_spend(in, call->node, items->items.len / 4);
 }
@@ -200,13 +200,13 @@ NATIVE(do_get) {
     char how = *(const char *)call->data;
     if (!builtin_arity(in, call, 1, 2))
         return false;
-    const struct value_pair *pair = value_dict_find(DICT(call), call->args[0]);
+    const struct value_pair *pair = value_dict_find(in, DICT(call), call->args[0]);
     struct value fallback = call->n_args > 1 ? call->args[1] : NONE_VALUE;
     if (!pair && how == 'p' && call->n_args < 2)
         return get_item(in, call->node, call->self, call->args[0], result);
     *result = pair ? pair->value : fallback;
     if (pair && how == 'p')
-        value_dict_remove(DICT(call), call->args[0]);
+        value_dict_remove(in, DICT(call), call->args[0]);
     if (!pair && how == 's')
         value_dict_put(in, DICT(call), call->args[0], fallback);
     return true;
@@ -243,7 +243,7 @@ NATIVE(do_popitem) {
         return interp_error(in, call->node, "KeyError", "popitem() of an empty dict");
     struct value_pair last = dict->pairs.at[dict->pairs.len - 1];
     struct value pair[2] = {last.key, last.value};
-    value_dict_remove(dict, last.key);
+    value_dict_remove(in, dict, last.key);
     *result = dict->is_set ? last.key : value_tuple(in, pair, 2);
     return builtin_arity(in, call, 0, 0);
 }
@@ -270,7 +270,7 @@ NATIVE(do_discard) {
     *result = NONE_VALUE;
     if (!builtin_arity(in, call, 1, 1))
         return false;
-    if (!value_dict_remove(DICT(call), call->args[0]) && call->data)
+    if (!value_dict_remove(in, DICT(call), call->args[0]) && call->data)
         return get_item(in, call->node, value_new_dict(in), call->args[0], result);
     return true;
 }

@@ -9,7 +9,7 @@
 #define INTERP_MAX_CALLS 200        /* nested calls of kernel functions */
 #define INTERP_MAX_STACK (3u << 20) /* bytes of C stack under the entry */
 #define INTERP_MAX_TEXT (16u << 20) /* bytes in one string */
-#define INTERP_MAX_ITEMS (1u << 24) /* items in one container */
+#define INTERP_MAX_ITEMS (1u << 22) /* items in one container */
 #define INTERP_MAX_TEMPS (1u << 16) /* arguments in flight */
 #define INTERP_MAX_KEYWORDS (1u << 12)
 #define INTERP_MAX_PRINTS 200        /* lines of print() kept as notes */
@@ -165,6 +165,12 @@ struct value_object {
 
 enum flow { FLOW_NEXT, FLOW_BREAK, FLOW_CONTINUE, FLOW_RETURN, FLOW_ERROR };
 
+/* The loop that had gone round most often when a budget was used up. */
+struct failure_loop {
+    struct unit *unit;
+    const struct nki_node *node; /* NULL: there was none */
+    int64_t round, length;       /* length < 0: not known */
+};
 struct failure {
     bool set, fatal; /* fatal: budgets and cancelling; no except stops it */
     char code[40];
@@ -172,6 +178,7 @@ struct failure {
     struct unit *unit;
     struct nki_span span;
     struct value exception; /* VALUE_OBJECT when raised or caught, else None */
+    struct failure_loop loop;
     struct trace_row {
         struct unit *unit;
         const struct nki_node *call;
@@ -201,6 +208,9 @@ struct interp {
     int printed;
     uint64_t steps, next_check, max_steps;
     size_t max_instructions, max_bytes;
+    struct grown_bytes {
+        uint64_t bytes, largest; /* largest: items of the largest one */
+    } grown[GROWN_COUNT];
     struct value *temps;
     size_t n_temps;
     struct value_keyword *keywords;
@@ -227,14 +237,28 @@ struct interp *interp_new(const struct nki_tree *tree, const struct nki_speciali
                           const struct interp_objects *objects,
                           const struct interp_library *library, struct diag_list *diags);
 void interp_free(struct interp *in); /* all but the program */
-bool interp_check(struct interp *in, const struct nki_node *node);
+/* An error that no `except` of the kernel stops. */
+bool interp_fatal(struct interp *in, const struct nki_node *node, const char *code,
+                  const char *format, ...) CC_PRINTF(4, 5);
 void interp_report(struct interp *in); /* the failure as diagnostics */
 void interp_note(struct interp *in, const struct nki_node *node, struct str text);
 const struct value_str *interp_intern(struct interp *in, struct str text);
+
+/* budget.c */
+void budget_open(struct interp *in);
+void budget_close(struct interp *in); /* the program lives on without it */
+bool interp_check(struct interp *in, const struct nki_node *node);
 static inline bool interp_step(struct interp *in, const struct nki_node *node) {
     return ++in->steps < in->next_check || interp_check(in, node);
 }
+/* Room for a value of so many items of `size` bytes (1: characters); counts filling it. */
 bool interp_room(struct interp *in, const struct nki_node *node, uint64_t count, size_t size);
+/* Work whose end needs no answer: the next step notices. */
+void interp_count(struct interp *in, uint64_t steps);
+/* While a budget's end unwinds: this loop was in that round. */
+void budget_blame_loop(struct interp *in, const struct nki_node *loop, int64_t round,
+                       int64_t length);
+void budget_print_loop(const struct failure *failure, struct buf *out);
 
 /* interp_scope.c */
 void scope_resolve(struct interp *in, struct unit *unit);
@@ -336,6 +360,7 @@ struct iteration {
 bool iterate(struct interp *in, const struct nki_node *node, struct value over,
              struct iteration *it);
 bool iterate_next(struct iteration *it, struct interp *in, struct value *item);
+int64_t iterate_length(const struct iteration *it);
 enum flow exec_for(struct interp *in, const struct nki_node *stmt);
 enum flow exec_while(struct interp *in, const struct nki_node *stmt);
 

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The interpreter's life, its budgets, its errors and the places instructions come from. What
- * statements and expressions mean is in interp_stmt.c and interp_expr.c. */
+/* The interpreter's life, its errors and the places instructions come from. Budgets are in
+ * budget.c; what statements and expressions mean is in interp_stmt.c and interp_expr.c. */
 #include "nki/python/inner.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-#define STEPS_BETWEEN_CHECKS 4096
-#define DEFAULT_STEPS 200000000u
-#define DEFAULT_INSTRUCTIONS 8000000u
-#define DEFAULT_BYTES ((size_t)4 << 30)
 
 struct arena *interp_arena(struct interp *in) {
     return in->program->arena;
@@ -53,17 +48,13 @@ struct interp *interp_new(const struct nki_tree *tree, const struct nki_speciali
     in->stack_base = __builtin_frame_address(0);
     in->temps = mem_alloc(INTERP_MAX_TEMPS, sizeof *in->temps);
     in->keywords = mem_alloc(INTERP_MAX_KEYWORDS, sizeof *in->keywords);
-    in->max_steps = options->max_steps ? options->max_steps : DEFAULT_STEPS;
-    in->max_instructions =
-        options->max_instructions ? options->max_instructions : DEFAULT_INSTRUCTIONS;
-    in->max_bytes = options->max_bytes ? options->max_bytes : DEFAULT_BYTES;
-    in->next_check = MIN_OF((uint64_t)STEPS_BETWEEN_CHECKS, in->max_steps);
     in->dialect = nki_detect_dialect(tree).dialect;
     in->program = mem_alloc(1, sizeof *in->program);
     in->program->arena = arena_new();
     in->program->dialect = in->dialect;
     in->program->generation = options->generation ? options->generation : NKI_GENERATION_DEFAULT;
     in->program->kernel = "";
+    budget_open(in);
     return in;
 }
 
@@ -151,8 +142,8 @@ bool interp_error(struct interp *in, const struct nki_node *node, const char *co
     return fail(in, node, code, &message);
 }
 
-static CC_PRINTF(4, 5) bool interp_fatal(struct interp *in, const struct nki_node *node,
-                                         const char *code, const char *format, ...) {
+bool interp_fatal(struct interp *in, const struct nki_node *node, const char *code,
+                  const char *format, ...) {
     struct buf message = {0};
     va_list args;
     va_start(args, format);
@@ -171,7 +162,11 @@ void interp_report(struct interp *in) {
         diag_add(in->diags, DIAG_ERROR, f->code, in->tree->file, 0, 0, "%s", f->message);
         return;
     }
-    nki_report(f->unit->tree, in->diags, DIAG_ERROR, f->span, f->code, "%s", f->message);
+    struct buf message = {0};
+    buf_puts(&message, f->message);
+    budget_print_loop(f, &message);
+    nki_report(f->unit->tree, in->diags, DIAG_ERROR, f->span, f->code, "%s", message.at);
+    buf_free(&message);
     for (int i = 0; i < f->n_trace; i++) {
         const struct trace_row *row = &f->trace[i];
         nki_report(row->unit->tree, in->diags, DIAG_NOTE, nki_span_of(row->call), "",
@@ -218,63 +213,6 @@ void interp_note(struct interp *in, const struct nki_node *node, struct str text
         text = STR("further printed lines are left out");
     nki_report(in->frame->unit->tree, in->diags, DIAG_NOTE, nki_span_of(node), "print", STR_FMT,
                (int)MIN_OF(text.len, (size_t)2000), text.at);
-}
-
-/* ---- budgets -------------------------------------------------------------------------------- */
-
-static size_t bytes_in_use(const struct interp *in) {
-    const struct nki_program *p = in->program;
-    return arena_bytes(in->heap) + arena_bytes(p->arena) + p->instrs.cap * sizeof *p->instrs.at +
-           p->storages.cap * sizeof *p->storages.at + p->locs.cap * sizeof *p->locs.at;
-}
-
-bool interp_check(struct interp *in, const struct nki_node *node) {
-    if (in->options->cancel && *in->options->cancel)
-        return interp_fatal(in, node, "Cancelled", "specialising was stopped here");
-    if (in->steps >= in->max_steps)
-        return interp_fatal(in, node, "hone-steps",
-                            "evaluating the kernel takes more than %llu steps, the limit; is "
-                            "there a loop that never ends?",
-                            (unsigned long long)in->max_steps);
-    if (bytes_in_use(in) > in->max_bytes)
-        return interp_fatal(in, node, "hone-memory",
-                            "specialising needs more than the %zu MiB of memory it may use; "
-                            "the kernel makes too many or too large values",
-                            in->max_bytes >> 20);
-    in->next_check = MIN_OF(in->steps + STEPS_BETWEEN_CHECKS, in->max_steps);
-    return true;
-}
-
-bool interp_spend(struct interp *in, const struct nki_node *node, uint64_t steps) {
-    if (__builtin_add_overflow(in->steps, steps, &in->steps))
-        in->steps = UINT64_MAX;
-    return in->steps < in->next_check || interp_check(in, node);
-}
-
-bool interp_room(struct interp *in, const struct nki_node *node, uint64_t count, size_t size) {
-    uint64_t bytes;
-    if (__builtin_mul_overflow(count, (uint64_t)size, &bytes) ||
-        bytes > in->max_bytes - MIN_OF(in->max_bytes, bytes_in_use(in)) ||
-        count > (size == 1 ? INTERP_MAX_TEXT : INTERP_MAX_ITEMS))
-        return interp_error(in, node, "MemoryError",
-                            "a value of %llu %s is too large for a kernel's meta-program",
-                            (unsigned long long)count, size == 1 ? "characters" : "items");
-    return interp_spend(in, node, count / 16);
-}
-
-bool interp_emit(struct interp *in, const struct nki_node *node, const struct nki_instr *instr) {
-    if (in->tolerant)
-        return interp_error(in, node, "hone-outside-kernel",
-                            "an instruction outside of a kernel function");
-    if (in->program->instrs.len >= in->max_instructions)
-        return interp_fatal(in, node, "hone-instructions",
-                            "the kernel unrolls to more than %zu instructions, the limit; "
-                            "larger tiles or fewer loop iterations make fewer",
-                            in->max_instructions);
-    if (!interp_step(in, node))
-        return false;
-    *vec_push(&in->program->instrs) = *instr;
-    return true;
 }
 
 /* ---- places --------------------------------------------------------------------------------- */

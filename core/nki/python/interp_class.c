@@ -250,7 +250,7 @@ static void make_member(struct interp *in, struct value_class *cls, struct attr 
     attrs_put(in, &member.object->attrs, interp_intern(in, STR("name")),
               (struct value){.kind = VALUE_STR, .str = attr->name});
     for (size_t i = 0; i < cls->members.len; i++)
-        if (value_equal(cls->members.at[i].object->inner, value)) { /* an alias */
+        if (value_equal(in, cls->members.at[i].object->inner, value)) { /* an alias */
             attr->value = cls->members.at[i];
             return;
         }
@@ -420,7 +420,8 @@ static bool find_member(struct interp *in, const struct call *call, struct value
                         struct value *result) {
     for (size_t i = 0; i < cls->members.len && call->n_args; i++) {
         *result = cls->members.at[i];
-        if (value_equal(result->object->inner, call->args[0]) || value_same(*result, call->args[0]))
+        if (value_equal(in, result->object->inner, call->args[0]) ||
+            value_same(*result, call->args[0]))
             return true;
     }
     struct buf text = {0};

@@ -20,10 +20,15 @@ static bool add_item(struct interp *in, struct comprehension *c) {
     }
     if (!eval(in, node->comp.elt, &value))
         return false;
-    if (node->kind == NKI_SET_COMP)
+    struct value_seq *seq = c->result.seq;
+    if (node->kind == NKI_SET_COMP) {
         value_dict_put(in, c->result.dict, value, NONE_VALUE);
-    else
-        value_push(in, c->result.seq, value);
+        return true;
+    }
+    if (seq->items.len == seq->items.cap &&
+        !interp_room(in, node, seq->items.len * 2, sizeof(struct value)))
+        return false;
+    value_push(in, seq, value);
     return true;
 }
 
@@ -45,14 +50,15 @@ static bool run_generator(struct interp *in, struct comprehension *c, uint32_t k
         return false;
     while (iterate_next(&it, in, &item)) {
         bool all;
-        if (!interp_step(in, c->node) ||
-            !assign_target(in, generator->comprehension.target, item) ||
-            !conditions(in, &generator->comprehension.ifs, &all))
+        bool good = interp_step(in, c->node) &&
+                    assign_target(in, generator->comprehension.target, item) &&
+                    conditions(in, &generator->comprehension.ifs, &all);
+        if (good && all)
+            good = k + 1 < c->generators->len ? run_generator(in, c, k + 1) : add_item(in, c);
+        if (!good) {
+            budget_blame_loop(in, c->node, it.at, iterate_length(&it));
             return false;
-        if (!all)
-            continue;
-        if (!(k + 1 < c->generators->len ? run_generator(in, c, k + 1) : add_item(in, c)))
-            return false;
+        }
     }
     return true;
 }

@@ -166,6 +166,8 @@ static bool load_unit(struct interp *in, const struct nki_node *node, const char
         *strrchr(name, '.') = '\0';
         *unit = unit_new(in, tree, name);
         (*unit)->own_tree = tree;
+        interp_grew(in, GROWN_SOURCES, tree->n_nodes, arena_bytes(tree->arena));
+        interp_count(in, tree->n_nodes);
     }
     diag_free(&diags);
     return !in->failure.set && unit_run(in, *unit);

@@ -137,7 +137,7 @@ static bool text_get(struct interp *in, const struct nki_node *node, struct valu
 
 static bool dict_get(struct interp *in, const struct nki_node *node, struct value object,
                      struct value key, struct value *result) {
-    const struct value_pair *pair = value_dict_find(object.dict, key);
+    const struct value_pair *pair = value_dict_find(in, object.dict, key);
     if (!pair && object.dict->factory.kind != VALUE_NONE) {
         if (!interp_call(in, node, object.dict->factory, NULL, 0, result))
             return false;
@@ -248,14 +248,14 @@ static bool set_slice(struct interp *in, const struct nki_node *node, struct val
     size_t n = source->items.len, count = (size_t)b.count, old = seq->items.len;
     if (b.step != 1 && n != count)
         return interp_error(in, node, "ValueError", "%zu items cannot replace %zu", n, count);
+    if (!interp_room(in, node, old + n, sizeof(struct value)))
+        return false;
     struct value *copy = arena_dup(in->heap, source->items.at, n * sizeof *copy);
     if (b.step != 1) {
         for (size_t i = 0; i < n; i++)
             seq->items.at[b.start + (int64_t)i * b.step] = copy[i];
         return true;
     }
-    if (!interp_room(in, node, old + n, sizeof(struct value)))
-        return false;
     size_t start = (size_t)b.start, tail = old - start - count;
     struct value_seq *grown = seq_new(in, old - count + n);
     memcpy(grown->items.at, seq->items.at, start * sizeof *copy);
@@ -307,12 +307,13 @@ bool del_item(struct interp *in, const struct nki_node *node, struct value objec
               struct value key) {
     struct value ignored;
     if (object.kind == VALUE_DICT)
-        return dict_get(in, node, object, key, &ignored) && value_dict_remove(object.dict, key);
+        return dict_get(in, node, object, key, &ignored) && value_dict_remove(in, object.dict, key);
     if (object.kind == VALUE_LIST && key.kind != VALUE_SLICE) {
         int64_t i;
         if (!index_of(in, node, object, key, &i))
             return false;
         struct value *at = object.seq->items.at + i;
+        interp_count(in, object.seq->items.len / 64);
         memmove(at, at + 1, (object.seq->items.len - (size_t)i - 1) * sizeof *at);
         object.seq->items.len--;
         return true;

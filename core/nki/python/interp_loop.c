@@ -16,7 +16,10 @@ static bool range_items(struct interp *in, const struct nki_node *node,
 }
 
 /* The characters of a str, each a str. */
-static const struct value_seq *text_items(struct interp *in, struct str text) {
+static bool text_items(struct interp *in, const struct nki_node *node, struct str text,
+                       const struct value_seq **items) {
+    if (!interp_room(in, node, text.len, sizeof(struct value)))
+        return false;
     struct value_seq *seq = seq_new(in, 0);
     for (size_t i = 0; i < text.len;) {
         size_t end = i + 1;
@@ -26,7 +29,8 @@ static const struct value_seq *text_items(struct interp *in, struct str text) {
         value_push(in, seq, (struct value){.kind = VALUE_STR, .str = interp_intern(in, one)});
         i = end;
     }
-    return seq;
+    *items = seq;
+    return true;
 }
 
 static bool object_items(struct interp *in, const struct nki_node *node, struct value object,
@@ -81,11 +85,13 @@ bool interp_items(struct interp *in, const struct nki_node *node, struct value v
     case VALUE_LIST: *items = value.seq; return true;
     case VALUE_RANGE: return range_items(in, node, value.range, items);
     case VALUE_DICT:
+        if (!interp_room(in, node, value.dict->pairs.len, sizeof(struct value)))
+            return false;
         *items = seq = seq_new(in, 0);
         for (size_t i = 0; i < value.dict->pairs.len; i++)
             value_push(in, seq, value.dict->pairs.at[i].key);
         return true;
-    case VALUE_STR: *items = text_items(in, text_of(value)); return true;
+    case VALUE_STR: return text_items(in, node, text_of(value), items);
     case VALUE_CLASS:
         if (value.cls->form != CLASS_ENUM)
             break;
@@ -127,6 +133,10 @@ bool iterate_next(struct iteration *it, struct interp *in, struct value *item) {
     return true;
 }
 
+int64_t iterate_length(const struct iteration *it) {
+    return it->items ? (int64_t)it->items->items.len : it->length;
+}
+
 static enum flow after_loop(struct interp *in, enum flow flow, const struct nki_list *orelse) {
     if (flow == FLOW_BREAK)
         return FLOW_NEXT;
@@ -143,30 +153,37 @@ enum flow exec_for(struct interp *in, const struct nki_node *stmt) {
     const struct nki_node *target = stmt->for_.target;
     enum flow flow = FLOW_NEXT;
     while (iterate_next(&it, in, &item)) {
+        flow = FLOW_ERROR;
         if (!interp_step(in, stmt))
-            return FLOW_ERROR;
+            break;
         if (target->kind == NKI_NAME)
             store_ref(in, in->frame->unit->cells[target->id].ref, item);
         else if (!assign_target(in, target, item))
-            return FLOW_ERROR;
+            break;
         flow = exec_block(in, &stmt->for_.body);
         if (flow != FLOW_NEXT && flow != FLOW_CONTINUE)
             break;
     }
+    if (flow == FLOW_ERROR)
+        budget_blame_loop(in, stmt, it.at, iterate_length(&it));
     return after_loop(in, flow, &stmt->for_.orelse);
 }
 
 enum flow exec_while(struct interp *in, const struct nki_node *stmt) {
     enum flow flow = FLOW_NEXT;
-    while (true) {
-        bool truth;
-        if (!interp_step(in, stmt->while_.test) || !eval_truth(in, stmt->while_.test, &truth))
-            return FLOW_ERROR;
+    int64_t round = 0;
+    for (bool truth = true;; round++) {
+        if (!interp_step(in, stmt->while_.test) || !eval_truth(in, stmt->while_.test, &truth)) {
+            flow = FLOW_ERROR;
+            break;
+        }
         if (!truth)
             break;
         flow = exec_block(in, &stmt->while_.body);
         if (flow != FLOW_NEXT && flow != FLOW_CONTINUE)
             break;
     }
+    if (flow == FLOW_ERROR)
+        budget_blame_loop(in, stmt, round + 1, -1);
     return after_loop(in, flow, &stmt->while_.orelse);
 }

@@ -202,11 +202,11 @@ static bool dict_binary(struct interp *in, enum nki_binary op, struct value a, s
     }
     for (size_t i = 0; i < a.dict->pairs.len; i++) {
         struct value key = a.dict->pairs.at[i].key;
-        if ((value_dict_find(b.dict, key) != NULL) == (op == NKI_BIT_AND))
+        if ((value_dict_find(in, b.dict, key) != NULL) == (op == NKI_BIT_AND))
             value_dict_put(in, result->dict, key, NONE_VALUE);
     }
     for (size_t i = 0; op == NKI_BIT_XOR && i < b.dict->pairs.len; i++)
-        if (!value_dict_find(a.dict, b.dict->pairs.at[i].key))
+        if (!value_dict_find(in, a.dict, b.dict->pairs.at[i].key))
             value_dict_put(in, result->dict, b.dict->pairs.at[i].key, NONE_VALUE);
     return true;
 }
@@ -431,7 +431,7 @@ static bool op_contains(struct interp *in, const struct nki_node *node, struct v
             return interp_truth(in, node, answer, found);
     }
     if (container.kind == VALUE_DICT) {
-        *found = value_dict_find(container.dict, item) != NULL;
+        *found = value_dict_find(in, container.dict, item) != NULL;
         return true;
     }
     if (container.kind == VALUE_STR) {
@@ -455,7 +455,7 @@ static bool op_contains(struct interp *in, const struct nki_node *node, struct v
     if (!interp_items(in, node, container, &items) || !interp_spend(in, node, items->items.len / 4))
         return false;
     for (size_t i = 0; i < items->items.len && !*found; i++)
-        *found = value_equal(items->items.at[i], item);
+        *found = value_equal(in, items->items.at[i], item);
     return true;
 }
 
@@ -494,7 +494,7 @@ static bool order_sequences(struct interp *in, const struct nki_node *node, enum
     size_t n = MIN_OF(a->items.len, b->items.len);
     for (size_t i = 0; i < n; i++) {
         struct value items[2] = {a->items.at[i], b->items.at[i]};
-        if (!value_equal(items[0], items[1])) {
+        if (!value_equal(in, items[0], items[1])) {
             /* Sequences inside sequences: the recursion is bounded by their nesting. */
             in->depth++;
             bool done = in->depth < INTERP_MAX_CALLS && order_values(in, node, op, items, answer);
@@ -555,7 +555,7 @@ static bool order_values(struct interp *in, const struct nki_node *node, enum nk
         const struct value_dict *large = small == a.dict ? b.dict : a.dict;
         *answer = op == NKI_CMP_LT_E || op == NKI_CMP_GT_E || small->pairs.len < large->pairs.len;
         for (size_t i = 0; i < small->pairs.len && *answer; i++)
-            *answer = value_dict_find(large, small->pairs.at[i].key) != NULL;
+            *answer = value_dict_find(in, large, small->pairs.at[i].key) != NULL;
         return true;
     }
     return interp_error(in, node, "TypeError", "'%s' is not defined between %s and %s",
@@ -589,8 +589,8 @@ static bool equality(struct interp *in, const struct nki_node *node, enum nki_co
         if (found)
             return true;
     }
-    *result = value_bool(value_equal(a, b) == (op == NKI_CMP_EQ));
-    return true;
+    *result = value_bool(value_equal(in, a, b) == (op == NKI_CMP_EQ));
+    return interp_spend(in, node, 0);
 }
 
 bool op_compare(struct interp *in, const struct nki_node *node, enum nki_comparison op,

@@ -144,13 +144,14 @@ struct value value_new_dict(struct interp *in);
 void value_dict_put(struct interp *in, struct value_dict *dict, struct value key,
                     struct value item);
 /* The pair of the key; NULL when absent. */
-struct value_pair *value_dict_find(const struct value_dict *dict, struct value key);
-bool value_dict_remove(struct value_dict *dict, struct value key);
+struct value_pair *value_dict_find(struct interp *in, const struct value_dict *dict,
+                                   struct value key);
+bool value_dict_remove(struct interp *in, struct value_dict *dict, struct value key);
 const char *value_type_name(struct value value); /* "int", "tensor", .. for messages */
 /* repr-like text for print, f-strings and messages. */
 void value_print(struct interp *in, struct value value, struct buf *out);
 /* Python equality; tensors and index expressions are compared by identity here. */
-bool value_equal(struct value a, struct value b);
+bool value_equal(struct interp *in, struct value a, struct value b);
 
 /* ---- what the interpreter offers to the API side -------------------------------------------- */
 
@@ -174,6 +175,19 @@ const int *interp_grid(const struct interp *in);
 /* Counts work that C code does for a kernel (n items of a loop); false after interp_error when a
  * budget is used up or the user cancelled. */
 bool interp_spend(struct interp *in, const struct nki_node *node, uint64_t steps);
+/* What memory went to, for the sentence that says why there is none left. */
+enum grown {
+    GROWN_LISTS,
+    GROWN_DICTS,
+    GROWN_TEXTS,
+    GROWN_ARRAYS,
+    GROWN_TILES, /* what their blocks will take on the device; not in an arena */
+    GROWN_PROGRAM,
+    GROWN_SOURCES,
+    GROWN_OBJECTS,
+    GROWN_COUNT
+};
+void interp_grew(struct interp *in, enum grown what, uint64_t items, uint64_t bytes);
 /* Index into program->locs for a node under the present call stack. */
 uint32_t interp_loc(struct interp *in, const struct nki_node *node);
 bool interp_call(struct interp *in, const struct nki_node *node, struct value callee,

@@ -188,7 +188,8 @@ struct nki_program *interp_specialise(const struct nki_tree *tree,
         return NULL;
     }
     struct interp *in = interp_new(tree, options, objects, library, diags);
-    bool good = specialise(in);
+    bool good = specialise(in) && interp_check(in, NULL);
+    budget_close(in);
     struct nki_program *program = in->program;
     bool enough = options->partial && in->failure.set && !in->failure.fatal &&
                   strcmp(in->failure.code, "MemoryError") != 0;

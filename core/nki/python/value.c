@@ -7,6 +7,7 @@
 #include <math.h>
 
 #define MAX_COMPARE_DEPTH 50
+#define MAX_HASHED 1000 /* items of one value, those inside it included */
 
 struct value value_string(struct interp *in, struct str text) {
     struct arena *arena = interp_arena(in);
@@ -14,6 +15,7 @@ struct value value_string(struct interp *in, struct str text) {
     char *at = (char *)(str + 1);
     if (text.len)
         memcpy(at, text.at, text.len);
+    interp_grew(in, GROWN_TEXTS, text.len, sizeof *str + text.len + 1);
     *str = (struct value_str){text.len, at};
     return (struct value){.kind = VALUE_STR, .str = str};
 }
@@ -35,6 +37,7 @@ struct value value_take(struct interp *in, struct buf *buf) {
 
 struct value_seq *seq_new(struct interp *in, size_t n) {
     struct value_seq *seq = arena_alloc(in->heap, 1, sizeof *seq + n * sizeof(struct value));
+    interp_grew(in, GROWN_LISTS, n, sizeof *seq + n * sizeof(struct value));
     seq->items.at = (struct value *)(seq + 1);
     seq->items.len = seq->items.cap = n;
     return seq;
@@ -62,6 +65,7 @@ void value_push(struct interp *in, struct value_seq *seq, struct value item) {
         struct value *grown = ARENA_ARRAY(in->heap, struct value, cap);
         if (seq->items.len)
             memcpy(grown, seq->items.at, seq->items.len * sizeof *grown);
+        interp_grew(in, GROWN_LISTS, seq->items.len, cap * sizeof *grown);
         seq->items.at = grown;
         seq->items.cap = cap;
     }
@@ -102,23 +106,25 @@ bool value_same(struct value a, struct value b) {
     }
 }
 
-static bool equal_at(struct value a, struct value b, int depth);
+static bool equal_at(struct interp *in, struct value a, struct value b, int depth);
 
-static bool equal_items(const struct value_seq *a, const struct value_seq *b, int depth) {
+static bool equal_items(struct interp *in, const struct value_seq *a, const struct value_seq *b,
+                        int depth) {
     if (a->items.len != b->items.len)
         return false;
     for (size_t i = 0; i < a->items.len; i++)
-        if (!equal_at(a->items.at[i], b->items.at[i], depth))
+        if (!equal_at(in, a->items.at[i], b->items.at[i], depth))
             return false;
     return true;
 }
 
-static bool equal_dicts(const struct value_dict *a, const struct value_dict *b, int depth) {
+static bool equal_dicts(struct interp *in, const struct value_dict *a, const struct value_dict *b,
+                        int depth) {
     if (a->pairs.len != b->pairs.len || a->is_set != b->is_set)
         return false;
     for (size_t i = 0; i < a->pairs.len; i++) {
-        const struct value_pair *other = value_dict_find(b, a->pairs.at[i].key);
-        if (!other || !equal_at(a->pairs.at[i].value, other->value, depth))
+        const struct value_pair *other = value_dict_find(in, b, a->pairs.at[i].key);
+        if (!other || !equal_at(in, a->pairs.at[i].value, other->value, depth))
             return false;
     }
     return true;
@@ -130,21 +136,22 @@ static bool equal_ranges(const struct value_range *a, const struct value_range *
            (length <= 1 || a->step == b->step);
 }
 
-static bool equal_objects(const struct value_object *a, const struct value_object *b, int depth) {
+static bool equal_objects(struct interp *in, const struct value_object *a,
+                          const struct value_object *b, int depth) {
     if (a == b || a->cls != b->cls)
         return a == b;
     if (a->cls->form == CLASS_TUPLE)
-        return equal_at(a->inner, b->inner, depth);
+        return equal_at(in, a->inner, b->inner, depth);
     for (size_t i = 0; a->cls->is_data && i < a->cls->fields.len; i++) {
         const struct value *mine = attrs_find(&a->attrs, a->cls->fields.at[i].name);
         const struct value *other = attrs_find(&b->attrs, a->cls->fields.at[i].name);
-        if (!mine || !other || !equal_at(*mine, *other, depth))
+        if (!mine || !other || !equal_at(in, *mine, *other, depth))
             return false;
     }
     return a->cls->is_data;
 }
 
-static bool equal_mixed(struct value a, struct value b, int depth) {
+static bool equal_mixed(struct interp *in, struct value a, struct value b, int depth) {
     if (is_number(a) && is_number(b)) {
         if (a.kind == VALUE_FLOAT || b.kind == VALUE_FLOAT)
             return number_of(a) == number_of(b);
@@ -152,34 +159,36 @@ static bool equal_mixed(struct value a, struct value b, int depth) {
     }
     if (a.kind == VALUE_OBJECT && (a.object->cls->is_int || b.kind == VALUE_TUPLE) &&
         b.kind != VALUE_OBJECT)
-        return equal_at(a.object->inner, b, depth);
+        return equal_at(in, a.object->inner, b, depth);
     if (b.kind == VALUE_OBJECT && (b.object->cls->is_int || a.kind == VALUE_TUPLE) &&
         a.kind != VALUE_OBJECT)
-        return equal_at(a, b.object->inner, depth);
+        return equal_at(in, a, b.object->inner, depth);
     return false;
 }
 
-static bool equal_at(struct value a, struct value b, int depth) {
+static bool equal_at(struct interp *in, struct value a, struct value b, int depth) {
+    if (depth > 0 && in->steps++ > in->max_steps)
+        return false; /* values that are shared often enough have no end; the next step says it */
     if (a.kind != b.kind)
-        return depth < MAX_COMPARE_DEPTH && equal_mixed(a, b, depth + 1);
+        return depth < MAX_COMPARE_DEPTH && equal_mixed(in, a, b, depth + 1);
     if (depth >= MAX_COMPARE_DEPTH)
         return value_same(a, b);
     switch (a.kind) {
     case VALUE_TUPLE:
-    case VALUE_LIST: return a.seq == b.seq || equal_items(a.seq, b.seq, depth + 1);
-    case VALUE_DICT: return a.dict == b.dict || equal_dicts(a.dict, b.dict, depth + 1);
+    case VALUE_LIST: return a.seq == b.seq || equal_items(in, a.seq, b.seq, depth + 1);
+    case VALUE_DICT: return a.dict == b.dict || equal_dicts(in, a.dict, b.dict, depth + 1);
     case VALUE_RANGE: return equal_ranges(a.range, b.range);
     case VALUE_SLICE:
-        return equal_at(a.slice->start, b.slice->start, depth + 1) &&
-               equal_at(a.slice->stop, b.slice->stop, depth + 1) &&
-               equal_at(a.slice->step, b.slice->step, depth + 1);
-    case VALUE_OBJECT: return equal_objects(a.object, b.object, depth + 1);
+        return equal_at(in, a.slice->start, b.slice->start, depth + 1) &&
+               equal_at(in, a.slice->stop, b.slice->stop, depth + 1) &&
+               equal_at(in, a.slice->step, b.slice->step, depth + 1);
+    case VALUE_OBJECT: return equal_objects(in, a.object, b.object, depth + 1);
     default: return value_same(a, b);
     }
 }
 
-bool value_equal(struct value a, struct value b) {
-    return equal_at(a, b, 0);
+bool value_equal(struct interp *in, struct value a, struct value b) {
+    return equal_at(in, a, b, 0);
 }
 
 static uint64_t mix(uint64_t x) {
@@ -189,7 +198,8 @@ static uint64_t mix(uint64_t x) {
     return x;
 }
 
-static uint64_t hash_at(struct value v, int depth) {
+/* Of the first items alone: equal values have equal ones. */
+static uint64_t hash_at(struct value v, int depth, int *left) {
     switch (v.kind) {
     case VALUE_NONE:
     case VALUE_ELLIPSIS: return v.kind;
@@ -202,13 +212,13 @@ static uint64_t hash_at(struct value v, int depth) {
     case VALUE_STR: return hash_quick(v.str->at, v.str->len);
     case VALUE_TUPLE: {
         uint64_t hash = v.seq->items.len;
-        for (size_t i = 0; i < v.seq->items.len && depth < MAX_COMPARE_DEPTH; i++)
-            hash = mix(hash * 31 + hash_at(v.seq->items.at[i], depth + 1));
+        for (size_t i = 0; i < v.seq->items.len && depth < MAX_COMPARE_DEPTH && (*left)-- > 0; i++)
+            hash = mix(hash * 31 + hash_at(v.seq->items.at[i], depth + 1, left));
         return hash;
     }
     case VALUE_OBJECT:
         if (v.object->cls->is_int || v.object->cls->form == CLASS_TUPLE)
-            return hash_at(v.object->inner, depth + 1);
+            return hash_at(v.object->inner, depth + 1, left);
         return v.object->cls->is_data ? mix((uintptr_t)v.object->cls) : mix((uintptr_t)v.object);
     case VALUE_ENUM: return mix((uint64_t)v.enumeration->number);
     case VALUE_RANGE:
@@ -219,7 +229,8 @@ static uint64_t hash_at(struct value v, int depth) {
 }
 
 uint64_t value_hash(struct value value) {
-    return hash_at(value, 0);
+    int left = MAX_HASHED;
+    return hash_at(value, 0, &left);
 }
 
 /* ---- dicts ---------------------------------------------------------------------------------- */
@@ -246,10 +257,11 @@ static void dict_rebuild(struct value_dict *dict) {
         dict_index(dict, i);
 }
 
-struct value_pair *value_dict_find(const struct value_dict *dict, struct value key) {
+struct value_pair *value_dict_find(struct interp *in, const struct value_dict *dict,
+                                   struct value key) {
     if (!dict->n_slots) {
         for (size_t i = 0; i < dict->pairs.len; i++)
-            if (value_equal(dict->pairs.at[i].key, key))
+            if (value_equal(in, dict->pairs.at[i].key, key))
                 return &dict->pairs.at[i];
         return NULL;
     }
@@ -257,7 +269,7 @@ struct value_pair *value_dict_find(const struct value_dict *dict, struct value k
     for (size_t slot = (size_t)value_hash(key) & mask; dict->slots[slot];
          slot = (slot + 1) & mask) {
         struct value_pair *pair = &dict->pairs.at[dict->slots[slot] - 1];
-        if (value_equal(pair->key, key))
+        if (value_equal(in, pair->key, key))
             return pair;
     }
     return NULL;
@@ -268,6 +280,9 @@ static void dict_grow(struct interp *in, struct value_dict *dict) {
     struct value_pair *grown = ARENA_ARRAY(in->heap, struct value_pair, cap);
     if (dict->pairs.len)
         memcpy(grown, dict->pairs.at, dict->pairs.len * sizeof *grown);
+    interp_count(in, cap * 2);
+    interp_grew(in, GROWN_DICTS, dict->pairs.len,
+                cap * (sizeof *grown + (cap > DICT_SMALL ? 2 * sizeof *dict->slots : 0)));
     dict->pairs.at = grown;
     dict->pairs.cap = cap;
     if (cap <= DICT_SMALL)
@@ -279,7 +294,7 @@ static void dict_grow(struct interp *in, struct value_dict *dict) {
 
 void value_dict_put(struct interp *in, struct value_dict *dict, struct value key,
                     struct value item) {
-    struct value_pair *found = value_dict_find(dict, key);
+    struct value_pair *found = value_dict_find(in, dict, key);
     if (found) {
         found->value = item;
         return;
@@ -291,14 +306,15 @@ void value_dict_put(struct interp *in, struct value_dict *dict, struct value key
         dict_index(dict, dict->pairs.len - 1);
 }
 
-bool value_dict_remove(struct value_dict *dict, struct value key) {
-    struct value_pair *found = value_dict_find(dict, key);
+bool value_dict_remove(struct interp *in, struct value_dict *dict, struct value key) {
+    struct value_pair *found = value_dict_find(in, dict, key);
     if (!found)
         return false;
     size_t at = (size_t)(found - dict->pairs.at);
     dict->pairs.len--;
     memmove(found, found + 1, (dict->pairs.len - at) * sizeof *found);
     dict_rebuild(dict);
+    interp_count(in, dict->pairs.len / 4);
     return true;
 }
 

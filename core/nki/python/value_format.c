@@ -211,12 +211,15 @@ static void repr_at(struct interp *in, struct value v, struct buf *out, int dept
 }
 
 void value_repr(struct interp *in, struct value value, struct buf *out) {
+    size_t before = out->len;
     repr_at(in, value, out, 0);
+    interp_count(in, (out->len - before) / 8);
 }
 
 void value_print(struct interp *in, struct value value, struct buf *out) {
     if (value.kind == VALUE_STR) {
         buf_add(out, value.str->at, value.str->len);
+        interp_count(in, value.str->len / 64);
         return;
     }
     if (value.kind == VALUE_OBJECT && own_text(in, value, "__str__", out))

@@ -9,6 +9,7 @@
 struct sim {
     struct loop *loop;
     struct task_walling wall; /* what the settings say; their text */
+    const struct config *config;
 };
 
 static bool sim_takes(const char *name, const struct target_options *options) {
@@ -27,14 +28,14 @@ static void *sim_open(struct loop *loop, const char *name, const struct target_o
     struct sim *sim = mem_alloc(1, sizeof *sim);
     int cores = os_cpu_count();
     sim->loop = loop;
+    sim->config = options->config;
     if (options->config)
         sim->wall = (struct task_walling){config_get(options->config, "wall", "level", NULL),
                                           config_get(options->config, "wall", "read", NULL)};
     snprintf(board->info.what, sizeof board->info.what, "device model on this machine, %d core%s",
              cores, cores == 1 ? "" : "s");
     board->info.modelled = true;
-    /* An evaluation keeps two cores busy while it verifies (runner/embedded.c). */
-    board->info.parallel = MAX_OF(1, cores / 2);
+    board->info.parallel = runner_side_by_side(options->config);
     return sim;
 }
 
@@ -54,6 +55,7 @@ static void *sim_start(void *self, const struct runner_job *job,
     struct runner_job walled = *job;
     if (!walled.wall.level)
         walled.wall = sim->wall;
+    runner_limits(&walled, sim->config);
     return runner_start(sim->loop, &walled, callbacks, err);
 }
 

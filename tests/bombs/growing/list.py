@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+import numpy as np
+
+
+@nki.jit
+def kernel(x):
+    tiles = []
+    while True:  # <-
+        tiles.append((len(tiles), x))  # <-
+    return x

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def kernel(x):
+    big = 10**10**10  # <-
+    return x

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+import numpy as np
+
+
+@nki.jit
+def kernel(x):
+    text = "{:>9999999999}".format("x")  # <-
+    return x
