@@ -354,7 +354,7 @@ void question_event(struct views *views, const struct tui_event *event,
                     struct views_request *request);
 void question_draw(struct views *views, struct tui_area area);
 
-/* lane.c: the directions of a round that follows several at once */
+/* lane.c: the lanes of a round that was opened into them */
 bool lanes_any(const struct views *views);
 bool lanes_may(const struct views *views); /* has some, or the next round will */
 /* The lane that commands are about: the one looked at, on the screen of the lanes the one under the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The directions of a round that follows several at once: which one commands are about, going from
+/* The lanes of a round that was opened into them: which one commands are about, going from
  * one to another, what one is and does. The screen that lists them is screens/lanes.c; what is
  * shown of the one that is looked at is drawn by the panes, as for any round. */
 #include "views/inner.h"

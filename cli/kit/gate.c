@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What waits at a gate as text: plans in full, candidates as the lines that change; of every lane
- * where a round follows several directions. What is answered is run.c's. */
+ * where a round was opened into lanes. What is answered is run.c's. */
 #include "cli/kit/gate.h"
 
 static void lines_print(struct buf *out, const char *source, int first, int count, char mark) {

@@ -136,7 +136,7 @@ void tune_lane_progress(struct tune_state *state, const struct tune_event *event
 void tune_lanes_assign_apply(struct tune_state *state, const struct tune_event *event,
                              int64_t wall_ms);
 void tune_beam_apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
-/* The attempts the next round starts from, where this one follows several: the best of the last
+/* beam.c. The attempts the next round starts from, where there is a beam: the best of the last
  * ones and of what the lanes brought. */
 void tune_beam_choose(struct tune_state *state);
 /* What a person looks at; away from a lane that is closed. */
