@@ -161,6 +161,8 @@ static struct frame frame_of(struct tui_area area, const struct tui_roofline *ro
         frame.y0 = fmin(frame.y0, log10(mark->y) - 0.3);
         frame.y1 = fmax(frame.y1, log10(mark->y) + 0.15);
     }
+    if (roof->reach > 0 && isfinite(roof->reach))
+        frame.y0 = fmin(frame.y0, log10(roof->reach) - 0.15);
     frame.plot = tui_area_part(area, (struct tui_rect){0, 9, area.rows - 2, area.cols - 9});
     return frame;
 }
@@ -190,11 +192,36 @@ static void draw_ticks(struct tui_area area, const struct frame *frame,
     tui_say(dim, 0, 9, "%s", roof->y_unit);
 }
 
+static int row_of(const struct frame *frame, double y) {
+    return (int)lround((frame->y1 - log10(y)) / (frame->y1 - frame->y0) * (frame->plot.rows - 1));
+}
+
+static int col_of(const struct frame *frame, double x) {
+    return (int)lround((log10(x) - frame->x0) / (frame->x1 - frame->x0) * (frame->plot.cols - 1));
+}
+
+/* Where bandwidth stops and the engine begins to limit; and the height that can be reached. */
+static void draw_guides(const struct frame *frame, const struct tui_roofline *roof) {
+    struct tui_area dim = tui_ink(frame->plot, TUI_DIM);
+    double ridge = roof->peak / roof->slope;
+    int col = col_of(frame, ridge), top = row_of(frame, roof->peak);
+    if (roof->reach > 0 && isfinite(roof->reach))
+        tui_fill(tui_ink(frame->plot, TUI_GOOD),
+                 (struct tui_rect){row_of(frame, roof->reach), 0, 1, frame->plot.cols}, "┄");
+    for (int row = top + 1; row < frame->plot.rows; row++)
+        tui_put(dim, row, col, STR("┊"));
+    char label[24];
+    int width = snprintf(label, sizeof label, "ridge %.3g", ridge);
+    int at = col + 1 + width <= frame->plot.cols ? col + 1 : col - width;
+    tui_say(dim, frame->plot.rows - 1, at, "%s", label);
+}
+
 void tui_chart_roofline(struct tui_area area, const struct tui_roofline *roof) {
     if (area.rows < 5 || area.cols < 24 || !(roof->peak > 0) || !(roof->slope > 0))
         return;
     struct frame frame = frame_of(area, roof);
     struct tui_area line = tui_ink(frame.plot, TUI_BAR);
+    draw_guides(&frame, roof);
     int width = frame.plot.cols * 2, height = frame.plot.rows * 4;
     for (int x = 0; x < width; x++) {
         double at = frame.x0 + (frame.x1 - frame.x0) * x / (width - 1);
@@ -207,10 +234,7 @@ void tui_chart_roofline(struct tui_area area, const struct tui_roofline *roof) {
         const struct tui_mark *mark = &roof->marks[i];
         if (!(mark->x > 0) || !(mark->y > 0))
             continue;
-        int col = (int)lround((log10(mark->x) - frame.x0) / (frame.x1 - frame.x0) *
-                              (frame.plot.cols - 1));
-        int row = (int)lround((frame.y1 - log10(mark->y)) / (frame.y1 - frame.y0) *
-                              (frame.plot.rows - 1));
+        int col = col_of(&frame, mark->x), row = row_of(&frame, mark->y);
         tui_put(tui_ink(frame.plot, mark->role), row, col, str_of(mark->glyph));
     }
 }

@@ -36,9 +36,11 @@ struct tui_mark {
     enum tui_role role;
 };
 /* A roofline on logarithmic axes: y = min(peak, slope * x). The range of x covers the ridge point
- * and every mark; marks lie over the line. Both roof values are positive. Axis labels are drawn. */
+ * and every mark; marks lie over the line, the last one on top. Both roof values are positive. Axis
+ * labels and the ridge are drawn, and a dashed line at the height `reach`. */
 struct tui_roofline {
     double peak, slope;
+    double reach; /* NAN: none */
     const char *x_unit, *y_unit;
     const struct tui_mark *marks;
     size_t count;

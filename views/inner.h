@@ -6,7 +6,6 @@
 
 #include "views/diff.h"
 #include "views/format.h"
-#include "views/log.h"
 #include "views/source.h"
 #include "views/views.h"
 
@@ -395,6 +394,31 @@ struct kernel_shown {
     bool cursor; /* shows */
 };
 
+/* log.c: the session's log as rows of a list */
+/* A row: a line of the log, or a piece of one that is broken between words. */
+struct log_row {
+    int log, from, len; /* index into state.logs; bytes of its text */
+    int times;          /* that it was said; of the first piece */
+};
+/* seq -1: to be made anew. */
+struct log_rows {
+    VEC(struct log_row) all;
+    int64_t seq, gone, seen; /* lines ever: dropped then, looked at */
+    int cols;
+};
+/* Which lines pass. */
+struct log_filter {
+    enum tune_level level; /* the least */
+    const char *phase;     /* NULL: any */
+    int attempt;           /* -1: any */
+    const struct filter *pattern;
+};
+/* Brings the rows up to date; `cols`: that a text has. Warnings and errors are broken to fit. */
+void log_rows_update(struct log_rows *rows, const struct tune_state *state,
+                     const struct log_filter *filter, int cols);
+/* The first error among the findings that the log ends with; -1: it ends with none. */
+int log_rows_cause(const struct log_rows *rows, const struct tune_state *state);
+
 /* screens/device.c: the log. Its row opens the line that it speaks of. */
 struct str log_line(const void *views, int row);
 void log_open(struct views *views, int row);
@@ -417,8 +441,11 @@ int lanes_cursor(const struct views *views);
 void lanes_go(struct views *views, int lane);
 
 /* screens/profile.c: metrics and engines of two attempts next to each other; b may be NULL. */
-void profile_pair_draw(struct tui_area area, const struct tune_attempt *a,
-                       const struct tune_attempt *b);
+struct profile_pair {
+    const struct tune_attempt *a, *b;
+    struct tune_roof roof; /* of their task */
+};
+void profile_pair_draw(struct tui_area area, const struct profile_pair *pair);
 
 /* screens/scores.c: the part below the notes */
 void scores_draw(struct views *views, struct tui_area area);

@@ -73,12 +73,22 @@ void task_judge_numbers(struct task_verdict *verdict, const struct task_comparis
     task_judge_equal(verdict, count, worst);
 }
 
+/* As everywhere: "0.842 ms", "12.4 µs". */
+static const char *time_text(double us, char text[32]) {
+    struct buf out = {0};
+    clock_print_duration(&out, us * 1e-6);
+    snprintf(text, 32, "%s", out.at);
+    buf_free(&out);
+    return text;
+}
+
 void task_judge_latency(struct task_verdict *verdict, double latency_us, double floor_us) {
     /* A millionth of slack: the floor and the schedule add the same numbers in different order. */
+    char is[32], floor[32];
     if (latency_us > 0 && floor_us > 0 && latency_us < floor_us * (1 - 1e-6))
         task_judge(&verdict->credible, TASK_NO,
-                   "%.4g us is below the floor of %.4g us, which no kernel can pass", latency_us,
-                   floor_us);
+                   "%s is below the floor of %s, which no kernel can pass",
+                   time_text(latency_us, is), time_text(floor_us, floor));
 }
 
 /* --------------------------------------------------------------------------------------- speed */
@@ -118,8 +128,9 @@ struct task_ratio task_ratio_of(struct task_samples incumbent, struct task_sampl
 }
 
 static void judge_modelled(struct task_judgement *faster, double was, double is) {
-    task_judge(faster, is < was ? TASK_YES : TASK_NO, "%.3fx: %.4g us after %.4g us (modelled)",
-               is > 0 ? was / is : 0, is, was);
+    char after[32], before[32];
+    task_judge(faster, is < was ? TASK_YES : TASK_NO, "%.3fx: %s after %s (modelled)",
+               is > 0 ? was / is : 0, time_text(is, after), time_text(was, before));
 }
 
 static void judge_measured(struct task_judgement *faster, struct task_ratio ratio) {

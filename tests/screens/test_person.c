@@ -564,6 +564,28 @@ static void two_columns_work_or_it_is_said_why_not(void **unused) {
     tune_state_free(state);
 }
 
+/* The number, the sum on the screen and the chart go by one floor and by the FLOPs that the task
+ * needs, whatever transposes an attempt has besides. */
+static void one_roof_for_all(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_until("kept", &now_ms);
+    struct tune_roof roof = tune_roof_of(state);
+    const struct tune_attempt *kept = tune_state_attempt(state, 3);
+    assert_float_equal(roof.floor_us, 512, 1e-9);
+    assert_true(roof.flops < tune_attempt_metric(kept, "hardware_flops"));
+    assert_float_equal(roof.flops, 2. * 4096 * 1024 * 2048, 1);
+    assert_float_equal(tune_roof_share(&roof, kept), 512 / 842., 1e-9);
+    assert_true(isnan(tune_roof_share(&roof, NULL)));
+    struct views *views = views_that_act(state);
+    assert_true(shows(views, "5", "roofline 46 → 61 %"));
+    assert_true(shows(views, "", "#3: floor 0.512 ms / 0.842 ms = 61 % roofline"));
+    assert_true(shows(views, "t t", "ridge 181"));
+    assert_true(shows(views, "", "○ attempt  ● best  ◆ newest  ┄ floor"));
+    views_free(views);
+    tune_state_free(state);
+}
+
 struct keys {
     VEC(struct views_key) all;
 };
@@ -640,6 +662,7 @@ int main(void) {
         cmocka_unit_test(titles_say_what_is_true),
         cmocka_unit_test(a_message_hides_nothing_that_waits),
         cmocka_unit_test(messages_answer),
+        cmocka_unit_test(one_roof_for_all),
         cmocka_unit_test(the_hunk_in_hand_is_shown),
         cmocka_unit_test(two_columns_work_or_it_is_said_why_not),
         cmocka_unit_test(findings_can_be_read),

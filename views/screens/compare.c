@@ -55,7 +55,8 @@ static void compare_draw(struct views *views, struct tui_area body) {
     if (body.cols >= 110) {
         struct tui_rect side = {2, body.cols - 46, body.rows - 2, 46};
         rest.cols -= 45;
-        profile_pair_draw(tui_frame(tui_area_part(body, side), false, "metrics", ""), a, b);
+        profile_pair_draw(tui_frame(tui_area_part(body, side), false, "metrics", ""),
+                          &(struct profile_pair){a, b, tune_roof_of(views->state)});
     }
     struct buf note = {0};
     buf_printf(&note, "+%d -%d  %s", diff->added, diff->removed,

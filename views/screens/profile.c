@@ -110,29 +110,25 @@ static int draw_engines(struct tui_area area, int row, const struct tune_attempt
     return row;
 }
 
-static double roofline(const struct tune_attempt *attempt) {
-    return attempt && attempt->latency_us > 0 ? attempt->floor_us / attempt->latency_us * 100 : NAN;
-}
-
-static void draw_bound(struct tui_area area, int row, const struct tune_attempt *a,
-                       const struct tune_attempt *b) {
+static void draw_bound(struct tui_area area, int row, const struct profile_pair *pair) {
+    const struct tune_attempt *a = pair->a, *b = pair->b;
     int col = 1;
     if (a->bound_by)
         col = tui_say(area, row, col, "bound by %s", a->bound_by);
     if (b && b->bound_by && a->bound_by && strcmp(a->bound_by, b->bound_by) != 0)
         col = tui_say(area, row, col, " → %s", b->bound_by);
-    double from = roofline(a), to = roofline(b);
-    if (isfinite(from) && area.cols - col > 18) {
-        if (isfinite(to))
-            tui_say_right(area, row, area.cols - 1, "roofline %.0f → %.0f %%", from, to);
-        else
-            tui_say_right(area, row, area.cols - 1, "roofline %.0f %%", from);
-    }
+    double from = tune_roof_share(&pair->roof, a), to = tune_roof_share(&pair->roof, b);
+    if (!isfinite(from) || area.cols - col <= 18)
+        return;
+    if (isfinite(to))
+        tui_say_right(area, row, area.cols - 1, "roofline %.0f → %.0f %%", from * 100, to * 100);
+    else
+        tui_say_right(area, row, area.cols - 1, "roofline %.0f %%", from * 100);
 }
 
-void profile_pair_draw(struct tui_area area, const struct tune_attempt *a,
-                       const struct tune_attempt *b) {
-    draw_bound(area, draw_engines(area, draw_values(area, 0, a, b), a, b), a, b);
+void profile_pair_draw(struct tui_area area, const struct profile_pair *pair) {
+    int row = draw_values(area, 0, pair->a, pair->b);
+    draw_bound(area, draw_engines(area, row, pair->a, pair->b), pair);
 }
 
 void pane_profile_note(const struct views *views, struct buf *note) {
@@ -175,7 +171,7 @@ void pane_profile_draw(struct views *views, struct tui_area area) {
     }
     int row = draw_values(area, 0, a, b);
     row = draw_engines(area, row, a, b);
-    draw_bound(area, row, a, b);
+    draw_bound(area, row, &(struct profile_pair){a, b, tune_roof_of(views->state)});
     struct tui_rect rest = {row + 2, 0, MIN_OF(area.rows - row - 2, 6), area.cols};
     if (rest.rows >= 3)
         draw_progress(views, tui_area_part(area, rest));
@@ -275,49 +271,24 @@ static void draw_samples(struct tui_area area, const struct tune_attempt *attemp
     buf_free(&text);
 }
 
-/* Operations per byte against operations per second, where the metrics say both. The roof follows
- * from two of them: the share of the peak that was reached, and the peak over the bandwidth. */
-static bool draw_roofline(struct views *views, struct tui_area area) {
-    struct tui_mark marks[64];
-    size_t count = 0;
-    double peak = NAN, slope = NAN;
-    for (size_t i = 0; i < views->state->attempts.len && count < COUNT_OF(marks); i++) {
-        const struct tune_attempt *attempt = &views->state->attempts.at[i];
-        double flops = metric(attempt, "hardware_flops");
-        double bytes = metric(attempt, "hbm_read_bytes") + metric(attempt, "hbm_write_bytes");
-        double time = attempt->latency_us * 1e-6;
-        if (!(flops > 0) || !(bytes > 0) || !(time > 0))
-            continue;
-        bool is_best = attempt->id == views->state->best;
-        marks[count++] = (struct tui_mark){flops / bytes, flops / time / 1e12, is_best ? "●" : "○",
-                                           is_best ? TUI_GOOD : TUI_DIM};
-        double reached = metric(attempt, "hfu_estimated_percent") / 100;
-        double ratio = metric(attempt, "peak_flops_bandwidth_ratio");
-        if (reached > 0 && ratio > 0) {
-            peak = flops / time / reached / 1e12;
-            slope = peak / ratio;
-        }
-    }
-    if (count == 0 || !isfinite(peak) || !isfinite(slope))
-        return false;
-    const struct tui_roofline roof = {peak, slope, "FLOP/byte", "TFLOPS", marks, count};
-    tui_chart_roofline(area, &roof);
-    return true;
-}
-
-static void draw_numbers(struct tui_area area, const struct tune_attempt *a,
-                         const struct tune_attempt *b) {
+static void draw_numbers(const struct views *views, struct tui_area area,
+                         const struct tune_attempt *a, const struct tune_attempt *b) {
     static const struct tui_share halves[] = {{0, 1}, {0, 1}};
     struct tui_rect parts[2];
     struct buf title = {0};
     tui_split_cols((struct tui_rect){0, 0, area.rows, area.cols}, halves, 2, 1, parts);
     buf_printf(&title, b ? "metrics  #%d → #%d" : "metrics  #%d", a->id, b ? b->id : 0);
-    profile_pair_draw(tui_frame(tui_area_part(area, parts[0]), false, title.at, ""), a, b);
+    const struct profile_pair pair = {a, b, tune_roof_of(views->state)};
+    profile_pair_draw(tui_frame(tui_area_part(area, parts[0]), false, title.at, ""), &pair);
     struct tui_area right =
         tui_frame(tui_area_part(area, parts[1]), false, "bounds",
                   area.cols >= 110 ? "busy, latency without it" : "busy, without it");
     draw_bounds(tui_area_part(right, (struct tui_rect){0, 0, 6, right.cols}), b ? b : a);
-    draw_samples(tui_area_part(right, (struct tui_rect){7, 0, 2, right.cols}), b ? b : a);
+    struct buf sum = {0};
+    profile_roof_print(views->state, b ? b : a, &sum);
+    tui_put_short(right, 7, (struct tui_rect){0, 1, 1, right.cols - 2}, buf_str(&sum));
+    buf_free(&sum);
+    draw_samples(tui_area_part(right, (struct tui_rect){8, 0, 3, right.cols}), b ? b : a);
     buf_free(&title);
 }
 
@@ -325,11 +296,26 @@ static void draw_lines_part(struct views *views, struct tui_area area,
                             const struct tune_attempt *attempt) {
     if (area.cols >= 110 && area.rows >= 8) {
         struct tui_rect chart = {0, area.cols - 50, area.rows, 50};
-        if (draw_roofline(views, tui_area_part(area, chart)))
+        if (profile_roofline_draw(views, tui_area_part(area, chart), attempt))
             area = tui_area_part(area, (struct tui_rect){0, 0, area.rows, area.cols - 52});
     }
     views->list_spot = (struct tui_rect){area.row, area.col, area.rows, area.cols};
     draw_hot(views, area, attempt);
+}
+
+/* Without a matrix product there is nothing to draw over operations; the sum stands all the same.
+ */
+static void draw_no_roofline(const struct views *views, struct tui_area area,
+                             const struct tune_attempt *attempt) {
+    struct buf text = {0};
+    profile_roof_print(views->state, attempt, &text);
+    buf_printf(&text, "%s",
+               text.len ? ". There is no chart: the device reported no matrix product."
+                        : "no roofline: the device did not report operations, bytes "
+                          "and the peak");
+    struct tui_rect rect = {1, 2, MAX_OF(area.rows - 1, 0), area.cols - 4};
+    tui_put_wrapped(tui_ink(tui_area_part(area, rect), TUI_DIM), 0, buf_str(&text));
+    buf_free(&text);
 }
 
 static void draw_part(struct views *views, struct tui_area area,
@@ -337,9 +323,8 @@ static void draw_part(struct views *views, struct tui_area area,
     switch (profile_of(views)->part) {
     case PROFILE_TIMELINE: profile_timeline_draw(views, area, attempt); break;
     case PROFILE_ROOFLINE:
-        if (!draw_roofline(views, area))
-            tui_say(tui_ink(area, TUI_DIM), 1, 2,
-                    "no roofline: the device did not report operations, bytes and the peak");
+        if (!profile_roofline_draw(views, area, attempt))
+            draw_no_roofline(views, area, attempt);
         break;
     default: draw_lines_part(views, area, attempt); break;
     }
@@ -360,7 +345,7 @@ static void profile_draw(struct views *views, struct tui_area body) {
     struct tui_rect whole = {0, 0, body.rows, body.cols}, parts[2] = {whole, whole};
     if (!alone) {
         tui_split_rows(whole, rows_of, 2, 1, parts);
-        draw_numbers(tui_area_part(body, parts[0]), a, b);
+        draw_numbers(views, tui_area_part(body, parts[0]), a, b);
     }
     const struct tune_attempt *shown = b ? b : a;
     char note[48];

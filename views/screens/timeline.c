@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Times the last instruction: beyond it, latency and timeline are not of one run. */
+#define LONGEST_END 1.5
 #define SLICE 20000 /* spans a frame reads: a few milliseconds */
 #define MAX_SPANS 1000000
 #define LEAST_NS 20.0 /* the narrowest window */
@@ -86,8 +88,10 @@ static int by_start(const void *a, const void *b) {
     return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* In order of time, and as stretches without gaps: transfers on several rings overlap. */
-static void finish(struct timeline *timeline) {
+/* In order of time, and as stretches without gaps: transfers on several rings overlap. The axis
+ * ends with the latency, as numbers elsewhere have it: what a launch costs after the last
+ * instruction belongs to it. */
+static void finish(struct timeline *timeline, const struct tune_attempt *attempt) {
     for (int i = 0; i < timeline->n_queues; i++) {
         struct timeline_queue *queue = &timeline->queues[i];
         if (queue->spans.len)
@@ -103,17 +107,19 @@ static void finish(struct timeline *timeline) {
     }
     free(timeline->text);
     timeline->text = NULL;
+    if (attempt->latency_us * 1e3 < LONGEST_END * timeline->end)
+        timeline->end = fmax(timeline->end, attempt->latency_us * 1e3);
     timeline->window = (struct tui_busy){0, timeline->end};
 }
 
-static void read_slice(struct timeline *timeline) {
+static void read_slice(struct timeline *timeline, const struct tune_attempt *attempt) {
     const char *at = timeline->text + timeline->at;
     bool more = true;
     for (int i = 0; i < SLICE && more; i++)
         more = timeline->count++ < MAX_SPANS && read_span(timeline, &at);
     timeline->at = (size_t)(at - timeline->text);
     if (!more)
-        finish(timeline);
+        finish(timeline, attempt);
 }
 
 static void start_reading(struct views *views, const char *hash) {
@@ -262,7 +268,7 @@ void profile_timeline_draw(struct views *views, struct tui_area area,
     if (hash && strcmp(hash, timeline->hash) != 0)
         start_reading(views, hash);
     if (hash && timeline->text)
-        read_slice(timeline);
+        read_slice(timeline, attempt);
     if (!hash || timeline->n_queues == 0 || timeline->text || !(timeline->end > 0)) {
         tui_say(tui_ink(area, TUI_DIM), 1, 2, "%s",
                 hash && timeline->text ? "reading the timeline"

@@ -223,10 +223,11 @@ static bool put_readme(struct bundle *bundle) {
     const char *device = device_name(state->device);
     struct buf text = {0};
     buf_printf(&text, "# %s\n\n", state->task ? state->task : "kernel");
-    if (best && !isnan(best->latency_us))
-        buf_printf(&text, "The best kernel is attempt %d of %zu: %.6g us%s on %s", best->id,
-                   state->attempts.len, best->latency_us, best->modelled ? " (modelled)" : "",
-                   device);
+    if (best && !isnan(best->latency_us)) {
+        buf_printf(&text, "The best kernel is attempt %d of %zu: ", best->id, state->attempts.len);
+        clock_print_duration(&text, best->latency_us * 1e-6);
+        buf_printf(&text, "%s on %s", best->modelled ? " (modelled)" : "", device);
+    }
     if (best && !isnan(best->latency_us) && best->id > 0 && !isnan(best->speedup))
         buf_printf(&text, ", %.3fx against the kernel as it came", best->speedup);
     buf_puts(&text, best && !isnan(best->latency_us) ? ".\n\n" : "Nothing was measured yet.\n\n");

@@ -26,4 +26,14 @@ void tune_latencies_print(struct buf *out, const struct tune_attempt *from,
 struct tune_event_summary tune_summary_tell(const struct tune_state *state, const char *why,
                                             struct arena *arena) CC_MUST_USE;
 
+/* roof.c: what no correct kernel of this task can pass, as far as its correct attempts tell: the
+ * least of their floors, and the least FLOPs their matrix products took, which are those that the
+ * result needs; transposes are none. NAN: not known. */
+struct tune_roof {
+    double floor_us, flops;
+};
+struct tune_roof tune_roof_of(const struct tune_state *state);
+/* The floor as a share of the attempt's latency: 1 cannot be bettered. NAN: not known. */
+double tune_roof_share(const struct tune_roof *roof, const struct tune_attempt *attempt);
+
 #endif

@@ -633,10 +633,14 @@ static void floor_judge(struct tune_session *session, int lane,
     task_judge_latency(&verdict, attempt->latency_us, attempt->floor_us);
     if (verdict.credible.answer != TASK_NO)
         return;
-    task_judge(&verdict.credible, TASK_NO,
-               "measured %.4g us, below the floor of %.4g us, which no "
-               "kernel can pass (modelled%s)",
-               attempt->latency_us, attempt->floor_us, attempt->lnc > 1 ? ", two cores" : "");
+    struct buf text = {0};
+    buf_puts(&text, "measured ");
+    clock_print_duration(&text, attempt->latency_us * 1e-6);
+    buf_puts(&text, ", below the floor of ");
+    clock_print_duration(&text, attempt->floor_us * 1e-6);
+    task_judge(&verdict.credible, TASK_NO, "%s, which no kernel can pass (modelled%s)", text.at,
+               attempt->lnc > 1 ? ", two cores" : "");
+    buf_free(&text);
     verdict_emit(session, lane, attempt->id, &verdict);
 }
 

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How far an attempt is from the roof: one definition for every number, chart and list. */
+#include "tune/read/read.h"
+
+#include <math.h>
+
+static double least(double a, double b) {
+    return !(b > 0) ? a : !(a <= b) ? b : a;
+}
+
+/* FLOPs of its matrix products without transposes, as near as its device tells. */
+static double useful_flops(const struct tune_attempt *attempt) {
+    double model = tune_attempt_metric(attempt, "model_flops");
+    double hardware = tune_attempt_metric(attempt, "hardware_flops");
+    double transposes = tune_attempt_metric(attempt, "transpose_flops");
+    return !isnan(model) ? model : hardware - (isnan(transposes) ? 0 : transposes);
+}
+
+struct tune_roof tune_roof_of(const struct tune_state *state) {
+    struct tune_roof roof = {NAN, NAN};
+    for (size_t i = 0; i < state->attempts.len; i++) {
+        const struct tune_attempt *attempt = &state->attempts.at[i];
+        if (attempt->verdict.correct != TUNE_ANSWER_YES)
+            continue;
+        roof.floor_us = least(roof.floor_us, attempt->floor_us);
+        roof.flops = least(roof.flops, useful_flops(attempt));
+    }
+    return roof;
+}
+
+double tune_roof_share(const struct tune_roof *roof, const struct tune_attempt *attempt) {
+    bool known = attempt && attempt->latency_us > 0 && roof->floor_us > 0;
+    return known ? roof->floor_us / attempt->latency_us : (double)NAN;
+}
