@@ -11,6 +11,19 @@ if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND HONE_TESTS)
 endif()
 target_compile_definitions(hone_flags INTERFACE _GNU_SOURCE _FILE_OFFSET_BITS=64)
 
+# Not every compiler has a half type (gcc 11 on x86-64 and clang before 15 have none), and some that
+# have one lack its conversions: both are tried. Without it core/base/half/half.h does the work.
+set(HONE_HALF "")
+if(NOT HONE_SOFT_HALF)
+  include(CheckCSourceCompiles)
+  check_c_source_compiles("
+    int main(int n, char **v) { volatile _Float16 h = (_Float16)(n + 0.5f); (void)v;
+      return (_Float16)(double)h != h; }" HONE_HAS_FLOAT16)
+  if(HONE_HAS_FLOAT16)
+    set(HONE_HALF HONE_FLOAT16)
+  endif()
+endif()
+
 if(HONE_SANITIZE)
   target_compile_options(hone_flags INTERFACE -O1 -g -fsanitize=address,undefined
     -fno-sanitize-recover=undefined -fno-omit-frame-pointer)

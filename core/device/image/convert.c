@@ -8,10 +8,11 @@
 
 #include <math.h>
 
+#include "base/half/half.h"
+
 /* Storage is bytes that any type may look at, at any address. */
 typedef float any_f32 __attribute__((aligned(1), may_alias));
 typedef double any_f64 __attribute__((aligned(1), may_alias));
-typedef _Float16 any_f16 __attribute__((aligned(1), may_alias));
 typedef uint8_t any_u8 __attribute__((may_alias));
 typedef int8_t any_i8 __attribute__((may_alias));
 typedef uint16_t any_u16 __attribute__((aligned(1), may_alias));
@@ -19,6 +20,16 @@ typedef int16_t any_i16 __attribute__((aligned(1), may_alias));
 typedef uint32_t any_u32 __attribute__((aligned(1), may_alias));
 typedef int32_t any_i32 __attribute__((aligned(1), may_alias));
 typedef int64_t any_i64 __attribute__((aligned(1), may_alias));
+/* The compiler's own half where it has one: processors convert whole vectors of it. */
+#ifdef HONE_FLOAT16
+typedef _Float16 any_f16 __attribute__((aligned(1), may_alias));
+#define LOAD_F16(value) ((float)(value))
+#define STORE_F16(value) ((any_f16)(value))
+#else
+typedef uint16_t any_f16 __attribute__((aligned(1), may_alias));
+#define LOAD_F16 half_to_float
+#define STORE_F16 half_from_float
+#endif
 
 static inline float from_bits(uint32_t bits) {
     union {
@@ -162,7 +173,7 @@ SATURATE(encode_i64, int64_t, INT64_MIN, INT64_MAX)
     X(FLOAT32, any_f32, AS_IS, AS_IS)                      \
     X(TFLOAT32, any_f32, AS_IS, convert_round_tf32)        \
     X(BFLOAT16, any_u16, decode_bf16, encode_bf16)         \
-    X(FLOAT16, any_f16, AS_IS, (any_f16))                  \
+    X(FLOAT16, any_f16, LOAD_F16, STORE_F16)               \
     X(FLOAT8_E4M3, any_u8, decode_e4m3, encode_e4m3)       \
     X(FLOAT8_E4M3FN, any_u8, decode_e4m3fn, encode_e4m3fn) \
     X(FLOAT8_E5M2, any_u8, decode_e5m2, encode_e5m2)       \

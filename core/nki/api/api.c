@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/half/half.h"
+
 /* ---- enumerations --------------------------------------------------------------------------- */
 
 /* nisa enums, by their documented numbers (nki.isa reference). */
@@ -588,7 +590,7 @@ static bool make_number(struct interp *in, const struct call *call, enum dtype d
     if (dtype == DTYPE_FLOAT32)
         number = (float)number;
     else if (dtype == DTYPE_FLOAT16)
-        number = (double)(_Float16)number;
+        number = half_to_float(half_from_double(number));
     *result = dtype == DTYPE_BOOL   ? value_bool(number != 0)
               : dtype_is_int(dtype) ? value_int((int64_t)number)
                                     : value_float(number);

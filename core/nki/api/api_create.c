@@ -3,6 +3,8 @@
  * numbers. Moving data is in api_move.c. */
 #include "nki/api/api_language.h"
 
+#include "base/half/half.h"
+
 /* nl.par_dim(n) in the legacy dialect: an index expression without dimensions marks the size. */
 static bool is_par_dim(struct value v) {
     return v.kind == VALUE_INDEX && v.index->n_dims == 0 && !v.index->mask;
@@ -260,7 +262,7 @@ static void convert_constant(const struct array *from, enum dtype to, void *byte
         case DTYPE_BFLOAT16:
             ((uint16_t *)bytes)[i] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
             break;
-        case DTYPE_FLOAT16: ((_Float16 *)bytes)[i] = (_Float16)value; break;
+        case DTYPE_FLOAT16: ((uint16_t *)bytes)[i] = half_from_double(value); break;
         case DTYPE_INT32: ((int32_t *)bytes)[i] = (int32_t)value; break;
         case DTYPE_UINT32: ((uint32_t *)bytes)[i] = (uint32_t)(int64_t)value; break;
         case DTYPE_INT16: ((int16_t *)bytes)[i] = (int16_t)value; break;
