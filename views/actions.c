@@ -160,6 +160,60 @@ void act_another(struct views *views, struct str args, struct views_request *req
         "", another_with);
 }
 
+static void undo_anyway(struct views *views, struct str text, struct views_request *request) {
+    (void)text;
+    (void)request;
+    if (views_act(views, &(struct tune_action){.kind = TUNE_ACT_TAKE_BACK}))
+        views_say(views, false, "taken back; U does it again");
+}
+
+/* The attempts that were decided since, the newest first. */
+static void decided_print(const struct tune_state *state, int count, struct buf *out) {
+    int named = 0;
+    for (size_t i = state->attempts.len; i-- > 1 && named < MIN_OF(count, 4);) {
+        const struct tune_attempt *attempt = &state->attempts.at[i];
+        if (attempt->status == TUNE_STATUS_OPEN)
+            continue;
+        buf_printf(out, "%s#%d %s", named ? ", " : "", attempt->id,
+                   tune_status_word(attempt->status));
+        named++;
+    }
+    buf_puts(out, count > named ? " and more" : "");
+}
+
+static void undo_print(const struct tune_state *state, const struct tune_back *back,
+                       struct buf *out) {
+    int others = back->decisions - back->by_loop;
+    if (others > 0) {
+        buf_printf(out, "%d decision%s since round %d: ", others, others == 1 ? "" : "s",
+                   back->round);
+        decided_print(state, others, out);
+        buf_puts(out, "; and ");
+    }
+    buf_printf(out, "%s: %s. ", back->by_loop ? "what the loop decided" : "what you did",
+               back->what);
+    if (back->flow)
+        buf_printf(out, "The loop stands at %s of round %d again%s. What was measured stays. ",
+                   tune_step_word(back->step), back->round, back->by_loop ? " and is paused" : "");
+    buf_puts(out, "U does it again.");
+}
+
+void act_undo(struct views *views, struct str args, struct views_request *request) {
+    struct tune_back back;
+    struct buf text = {0};
+    (void)args;
+    (void)request;
+    if (!tune_can(views->state, TUNE_ACT_TAKE_BACK) || !tune_back_of(views->state, &back)) {
+        views_act(views, &(struct tune_action){.kind = TUNE_ACT_TAKE_BACK}); /* says why not */
+        return;
+    }
+    buf_puts(&text, "This takes back ");
+    undo_print(views->state, &back, &text);
+    views_ask_confirm(views, "undo", text.at, undo_anyway);
+    views->over.yes = 'u';
+    buf_free(&text);
+}
+
 static void revert_to(struct views *views, struct str text, struct views_request *request) {
     (void)text;
     (void)request;

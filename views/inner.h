@@ -247,6 +247,8 @@ void act_edit_waiting(struct views *views, struct views_request *request);
 bool act_can_edit_waiting(const struct views *views);
 void act_reject(struct views *views, struct str args, struct views_request *request);
 void act_another(struct views *views, struct str args, struct views_request *request);
+/* Says what is taken back, and asks. */
+void act_undo(struct views *views, struct str args, struct views_request *request);
 void act_revert(struct views *views, struct str args, struct views_request *request);
 void act_run(struct views *views, struct str args, struct views_request *request);
 void act_gates(struct views *views, struct str args, struct views_request *request);

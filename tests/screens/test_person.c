@@ -420,7 +420,7 @@ static void messages_answer(void **unused) {
     assert_true(shows(views, "", "TILE_M = 128"));
     assert_true(shows(views, "Enter Enter", "start the loop, which measures it first"));
     assert_true(shows(views, "7 : r e v e r t Space 0 Enter", "there is no attempt 0"));
-    assert_true(shows(views, "u", "there is nothing to undo"));
+    assert_true(shows(views, "u", "there is nothing to take back"));
     views_free(views);
     tune_state_free(state);
     state = replay_until("planned", &now_ms);
@@ -586,6 +586,36 @@ static void one_roof_for_all(void **unused) {
     tune_state_free(state);
 }
 
+/* One decision at a time, of person or loop, and said before. */
+static void undo_says_what_it_takes_back(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_until("measured", &now_ms);
+    struct views *views = views_that_act(state);
+    assert_int_equal(state->attempts.at[6].status, TUNE_STATUS_INCONCLUSIVE);
+    assert_true(
+        shows(views, "u", "This takes back what the loop decided: #6 inconclusive (round 6)"));
+    said("");
+    replay_keys(views, "n u Enter");
+    said("take-back 0 -\n");
+    assert_int_equal(state->attempts.at[6].status, TUNE_STATUS_OPEN);
+    assert_int_equal(state->wait, TUNE_WAIT_PAUSED);
+    assert_false(state->running);
+    assert_true(shows(views, "u", "#5 keep (round 5)"));
+    replay_keys(views, "u");
+    said("take-back 0 -\n");
+    assert_int_equal(state->attempts.at[5].status, TUNE_STATUS_OPEN);
+    assert_int_equal(state->incumbent, 4);
+    replay_keys(views, "U U");
+    said("do-again 0 -\ndo-again 0 -\n");
+    assert_int_equal(state->attempts.at[6].status, TUNE_STATUS_INCONCLUSIVE);
+    assert_int_equal(state->incumbent, 5);
+    assert_false(tune_can(state, TUNE_ACT_DO_AGAIN));
+    buf_free(&done);
+    views_free(views);
+    tune_state_free(state);
+}
+
 struct keys {
     VEC(struct views_key) all;
 };
@@ -662,6 +692,7 @@ int main(void) {
         cmocka_unit_test(titles_say_what_is_true),
         cmocka_unit_test(a_message_hides_nothing_that_waits),
         cmocka_unit_test(messages_answer),
+        cmocka_unit_test(undo_says_what_it_takes_back),
         cmocka_unit_test(one_roof_for_all),
         cmocka_unit_test(the_hunk_in_hand_is_shown),
         cmocka_unit_test(two_columns_work_or_it_is_said_why_not),

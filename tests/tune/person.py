@@ -156,6 +156,8 @@ class Person(unittest.TestCase):
         screen.keys("e")
         screen.see("Tiles of 128", "claude, edited")
         screen.keys("u")
+        screen.see("This takes back what you did: edit-plan (plan, round 1)")
+        screen.keys("Enter")
         screen.see("◆ plan: Wider tiles")
         screen.keys("U")
         screen.see("◆ plan: Tiles of 128")
@@ -183,7 +185,7 @@ class Person(unittest.TestCase):
         screen.see("decide otherwise")
         screen.keys("Down", "Enter")
         screen.see("revert, overruled by you", "(#0)")
-        screen.keys("u")
+        screen.keys("u", "Enter")
         screen.see("◆ decide: keep", "(#1)")
         screen.keys("a")
         screen.see("◆ summarise: ", "Wider transfers")
@@ -228,7 +230,7 @@ class Person(unittest.TestCase):
         screen.see("Make attempt #0")
         screen.keys("y")
         screen.see("kernel.py  #0")
-        screen.keys("u")
+        screen.keys("u", "Enter")
 
     def what_went_out(self):
         seen, planner = self.asked("planner")

@@ -148,6 +148,37 @@ static void an_edited_kernel_waits_at_every_gate(void **unused) {
     fake_end(&fake);
 }
 
+/* The loop's decision is taken back alone; it stands still then, and decides anew when asked. */
+static void what_the_loop_decided_is_taken_back_alone(void **unused) {
+    (void)unused;
+    struct fake fake;
+    struct tune_back back;
+    const struct tune_state *state = to_plan_gate(&fake);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
+    assert_int_equal(state->wait_step, TUNE_STEP_DECIDE);
+    assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_KEEP);
+    assert_true(tune_back_of(state, &back));
+    assert_true(back.by_loop);
+    assert_int_equal(back.decisions, 1);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_TAKE_BACK));
+    assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_OPEN);
+    assert_int_equal(state->incumbent, 0);
+    assert_int_equal(state->wait, TUNE_WAIT_PAUSED);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_START));
+    assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_KEEP);
+    assert_int_equal(state->wait_step, TUNE_STEP_DECIDE);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_TAKE_BACK));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_TAKE_BACK)); /* the approval before it */
+    assert_int_equal(state->wait, TUNE_WAIT_GATE);
+    assert_int_equal(state->wait_step, TUNE_STEP_REWRITE);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_DO_AGAIN));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_UNDO)); /* as older sessions have it */
+    assert_int_equal(state->wait_step, TUNE_STEP_REWRITE);
+    replay_equals_live(&fake);
+    fake_end(&fake);
+}
+
 static void hunks_can_be_left_out(void **unused) {
     (void)unused;
     struct fake fake;
@@ -359,6 +390,7 @@ int main(void) {
         cmocka_unit_test(a_rejection_pauses_and_its_reason_reaches_the_next_context),
         cmocka_unit_test(a_plan_and_a_kernel_can_be_edited),
         cmocka_unit_test(an_edited_kernel_waits_at_every_gate),
+        cmocka_unit_test(what_the_loop_decided_is_taken_back_alone),
         cmocka_unit_test(hunks_can_be_left_out),
         cmocka_unit_test(what_was_left_out_is_told_with_its_reason),
         cmocka_unit_test(undo_and_redo_go_through_decisions),

@@ -93,6 +93,12 @@ static bool can_undo(const struct tune_state *state) {
 static bool can_redo(const struct tune_state *state) {
     return state->redo_count > 0;
 }
+static bool can_take_back(const struct tune_state *state) {
+    return state->own->undo.len > 0;
+}
+static bool can_do_again(const struct tune_state *state) {
+    return tune_undo_can_again(state);
+}
 static bool can_note(const struct tune_state *state) {
     return state->notes.len > 0;
 }
@@ -435,6 +441,16 @@ static void act_redo(struct tune_state *state, const struct tune_action *act) {
     tune_undo_step(state, true);
 }
 
+static void act_take_back(struct tune_state *state, const struct tune_action *act) {
+    (void)act;
+    tune_undo_last(state, false);
+}
+
+static void act_do_again(struct tune_state *state, const struct tune_action *act) {
+    (void)act;
+    tune_undo_last(state, true);
+}
+
 static void act_gate(struct tune_state *state, const struct tune_action *act) {
     for (int i = 0; i < TUNE_STEPS; i++)
         if (act->step == TUNE_STEPS || (int)act->step == i) {
@@ -637,6 +653,8 @@ static const struct {
     [TUNE_ACT_MEASURE] = {can_measure, act_measure, TUNE_UNDO_FLOW},
     [TUNE_ACT_UNDO] = {can_undo, act_undo, TUNE_UNDO_NONE},
     [TUNE_ACT_REDO] = {can_redo, act_redo, TUNE_UNDO_NONE},
+    [TUNE_ACT_TAKE_BACK] = {can_take_back, act_take_back, TUNE_UNDO_NONE},
+    [TUNE_ACT_DO_AGAIN] = {can_do_again, act_do_again, TUNE_UNDO_NONE},
     [TUNE_ACT_SET_GATE] = {can_always, act_gate, TUNE_UNDO_SETTINGS},
     [TUNE_ACT_SET_BUDGET] = {can_always, act_budget, TUNE_UNDO_SETTINGS},
     [TUNE_ACT_SET_TOLERANCE] = {can_always, act_tolerance, TUNE_UNDO_SETTINGS},

@@ -28,9 +28,12 @@
     X(OVERRULE, "overrule", "attempt text")  /* "keep", "revert", "inconclusive" or               \
                                               * "suspect"; attempt 0: this round's */             \
     X(MEASURE, "measure", "")                /* measure the candidate once more */                \
-    X(UNDO, "undo", "")                                                                           \
-    X(REDO, "redo", "")                                                                           \
-    X(SET_GATE, "gate", "step gate")        /* step TUNE_STEPS: all of them */                    \
+    X(UNDO, "undo", "")              /* a person's last decision, with all that the loop decided  \
+                                      * since: as older sessions have it */                       \
+    X(REDO, "redo", "")              /* of that */                                                \
+    X(TAKE_BACK, "take-back", "")    /* the last decision alone, of a person or the loop */       \
+    X(DO_AGAIN, "do-again", "")      /* of that */                                                \
+    X(SET_GATE, "gate", "step gate") /* step TUNE_STEPS: all of them */                           \
     X(SET_BUDGET, "budget", "index number") /* index: enum tune_budget; NAN none */               \
     X(SET_TOLERANCE, "tolerance", "number")                                                       \
     X(SET_PRECISION, "precision", "text")                                                         \
@@ -70,5 +73,17 @@ bool tune_can(const struct tune_state *state, enum tune_action_kind kind);
 bool tune_act_check(const struct tune_state *state, const struct tune_action *action,
                     struct err *err) CC_MUST_USE;
 const char *tune_action_name(enum tune_action_kind kind);
+
+/* What TAKE_BACK takes back. */
+struct tune_back {
+    const char *what; /* "approve (plan, round 2)", "#5 keep (round 3)" */
+    bool by_loop;     /* what the loop decided; else what a person did */
+    bool flow;        /* the loop goes back to where it stood; else a setting or a note does */
+    enum tune_step step;
+    int round;     /* where it stood */
+    int decisions; /* of the loop that go with it */
+};
+/* False: there is nothing. */
+bool tune_back_of(const struct tune_state *state, struct tune_back *back);
 
 #endif

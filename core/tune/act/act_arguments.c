@@ -74,8 +74,10 @@ static bool not_now(const struct tune_state *state, enum tune_action_kind kind, 
     const char *name = tune_action_name(kind);
     bool measures =
         kind == TUNE_ACT_SWEEP || kind == TUNE_ACT_WRITE_KERNEL || kind == TUNE_ACT_REVERT;
-    if (kind == TUNE_ACT_UNDO || kind == TUNE_ACT_REDO)
-        return err_set(err, ERR_USAGE, "there is nothing to %s", name);
+    if (kind == TUNE_ACT_UNDO || kind == TUNE_ACT_TAKE_BACK)
+        return err_set(err, ERR_USAGE, "there is nothing to take back");
+    if (kind == TUNE_ACT_REDO || kind == TUNE_ACT_DO_AGAIN)
+        return err_set(err, ERR_USAGE, "nothing was taken back that could be done again");
     if (measures && state->incumbent < 0)
         return err_set(err, ERR_USAGE,
                        "%s needs the first kernel's time: start the loop, which measures it first",

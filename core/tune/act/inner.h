@@ -7,6 +7,8 @@
 
 /* Applies the event of an action (type "act"). */
 void tune_act_apply(struct tune_state *state, const struct tune_event_act *event);
+/* The loop is about to decide about an attempt: that can be taken back alone. */
+void tune_undo_decided(struct tune_state *state, int attempt, const char *status);
 /* The event of an action; its texts are the action's. */
 struct tune_event tune_act_event(const struct tune_action *action) CC_MUST_USE;
 

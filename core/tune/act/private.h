@@ -11,9 +11,12 @@
 bool tune_act_read(const struct tune_event_act *event, struct tune_action *act) CC_MUST_USE;
 size_t tune_act_index_limit(const struct tune_state *state, enum tune_action_kind kind);
 
-/* undo.c: puts aside what a step may change; takes a step back, or does it again. */
+/* undo.c: puts aside what a step may change; takes a person's step back, with what the loop decided
+ * since, or does it again; the same with the last step alone, whoever's it is. */
 void tune_undo_push(struct tune_state *state, enum tune_undo_kind kind, size_t index,
                     const char *what);
 void tune_undo_step(struct tune_state *state, bool redo);
+void tune_undo_last(struct tune_state *state, bool redo);
+bool tune_undo_can_again(const struct tune_state *state);
 
 #endif

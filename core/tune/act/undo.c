@@ -3,6 +3,10 @@
  * is never taken back: attempts, log lines and what was spent stay. */
 #include "tune/act/private.h"
 
+/* With more attempts, what the loop decided goes back with what a person did before: a step keeps
+ * what every attempt was. */
+#define TUNE_UNDO_ATTEMPTS 1000
+
 static void flow_take(const struct tune_state *state, struct tune_flow *flow) {
     *flow = (struct tune_flow){
         .running = state->running,
@@ -138,11 +142,17 @@ static void put(struct tune_state *state, const struct tune_undo *step) {
     }
 }
 
+/* Those of the person alone are counted: what older versions wrote is read as they did. */
 static void counts_show(struct tune_state *state) {
     const struct tune_private *own = state->own;
-    state->undo_count = (int)own->undo.len;
+    state->undo_count = 0;
+    state->undo_what = NULL;
+    for (size_t i = 0; i < own->undo.len; i++)
+        if (!own->undo.at[i].by_loop) {
+            state->undo_count++;
+            state->undo_what = own->undo.at[i].what;
+        }
     state->redo_count = (int)own->redo.len;
-    state->undo_what = own->undo.len ? own->undo.at[own->undo.len - 1].what : NULL;
     state->redo_what = own->redo.len ? own->redo.at[own->redo.len - 1].what : NULL;
 }
 
@@ -150,19 +160,42 @@ void tune_undo_push(struct tune_state *state, enum tune_undo_kind kind, size_t i
                     const char *what) {
     if (kind == TUNE_UNDO_NONE)
         return;
-    struct tune_undo step = {.kind = kind, .what = tune_keep(state, what), .index = index};
+    struct tune_undo step = {.kind = kind,
+                             .what = tune_keep(state, what),
+                             .index = index,
+                             .decisions = state->own->decisions};
     take(state, &step);
     *vec_push(&state->own->undo) = step;
     state->own->redo.len = 0;
+    state->own->redo_stale = false;
     counts_show(state);
 }
 
-void tune_undo_step(struct tune_state *state, bool redo) {
+/* Taken back, the loop stands still: it would decide the same again. */
+void tune_undo_decided(struct tune_state *state, int attempt, const char *status) {
     struct tune_private *own = state->own;
-    if (redo ? !own->redo.len : !own->undo.len)
+    own->decisions++;
+    own->redo_stale = own->redo.len > 0;
+    if (attempt <= 0 || state->attempts.len > TUNE_UNDO_ATTEMPTS)
         return;
-    struct tune_undo step = redo ? own->redo.at[--own->redo.len] : own->undo.at[--own->undo.len];
-    struct tune_undo now = {.kind = step.kind, .what = step.what, .index = step.index};
+    struct buf what = {0};
+    buf_printf(&what, "#%d %s (round %d)", attempt, status, state->round);
+    struct tune_undo step = {.kind = TUNE_UNDO_FLOW,
+                             .what = tune_keep(state, what.at),
+                             .by_loop = true,
+                             .decisions = own->decisions - 1};
+    take(state, &step);
+    step.flow.running = false;
+    step.flow.wait = TUNE_WAIT_PAUSED;
+    step.flow.wait_text = "you took back what the loop decided; start decides anew";
+    *vec_push(&own->undo) = step;
+    buf_free(&what);
+}
+
+/* Exchanges the state for a step's; what it was goes to the other list. */
+static void exchange(struct tune_state *state, struct tune_undo step, bool redo) {
+    struct tune_private *own = state->own;
+    struct tune_undo now = step;
     take(state, &now);
     if (redo)
         *vec_push(&own->undo) = now;
@@ -170,4 +203,45 @@ void tune_undo_step(struct tune_state *state, bool redo) {
         *vec_push(&own->redo) = now;
     put(state, &step);
     counts_show(state);
+}
+
+void tune_undo_step(struct tune_state *state, bool redo) {
+    struct tune_private *own = state->own;
+    while (!redo && own->undo.len && own->undo.at[own->undo.len - 1].by_loop)
+        own->undo.len--;
+    if (redo ? !own->redo.len : !own->undo.len)
+        return;
+    exchange(state, redo ? own->redo.at[--own->redo.len] : own->undo.at[--own->undo.len], redo);
+}
+
+bool tune_undo_can_again(const struct tune_state *state) {
+    return state->own->redo.len && !state->own->redo_stale;
+}
+
+void tune_undo_last(struct tune_state *state, bool redo) {
+    struct tune_private *own = state->own;
+    if (redo ? !tune_undo_can_again(state) : !own->undo.len)
+        return;
+    if (own->redo_stale)
+        own->redo.len = 0;
+    own->redo_stale = false;
+    struct tune_undo step = redo ? own->redo.at[--own->redo.len] : own->undo.at[--own->undo.len];
+    int decisions = step.decisions;
+    exchange(state, step, redo);
+    own->decisions = redo ? own->decisions + step.by_loop : decisions;
+}
+
+bool tune_back_of(const struct tune_state *state, struct tune_back *back) {
+    const struct tune_private *own = state->own;
+    const struct tune_undo *last = own->undo.len ? &own->undo.at[own->undo.len - 1] : NULL;
+    if (!last)
+        return false;
+    bool flow = last->kind == TUNE_UNDO_FLOW;
+    *back = (struct tune_back){.what = last->what,
+                               .by_loop = last->by_loop,
+                               .flow = flow,
+                               .step = flow ? last->flow.step : state->step,
+                               .round = flow ? last->flow.round : state->round,
+                               .decisions = flow ? own->decisions - last->decisions : 0};
+    return true;
 }

@@ -435,6 +435,8 @@ static void apply_decided(struct tune_state *state, const struct tune_event *eve
     if (!attempt)
         return;
     if (event->decided.status < TUNE_STATUSES)
+        tune_undo_decided(state, attempt->id, tune_status_word(event->decided.status));
+    if (event->decided.status < TUNE_STATUSES)
         attempt->status = event->decided.status;
     attempt->reason = tune_keep(state, event->decided.reason);
     attempt->ended_ms = wall_ms;

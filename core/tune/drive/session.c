@@ -11,7 +11,7 @@
 
 static bool changes_memory(enum tune_action_kind kind) {
     return kind == TUNE_ACT_APPROVE || kind == TUNE_ACT_REJECT || kind == TUNE_ACT_UNDO ||
-           kind == TUNE_ACT_REDO ||
+           kind == TUNE_ACT_REDO || kind == TUNE_ACT_TAKE_BACK || kind == TUNE_ACT_DO_AGAIN ||
            (kind >= TUNE_ACT_APPROVE_MEMORY && kind <= TUNE_ACT_DELETE_MEMORY);
 }
 

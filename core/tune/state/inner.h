@@ -66,7 +66,9 @@ struct tune_parts {
 struct tune_undo {
     enum tune_undo_kind kind;
     const char *what;
-    size_t index; /* of the note or the experience */
+    bool by_loop;  /* what the loop decided; else what a person did */
+    int decisions; /* of the loop, before it */
+    size_t index;  /* of the note or the experience */
     union {
         struct tune_flow flow;
         struct tune_settings settings;
@@ -83,6 +85,8 @@ struct tune_took {
 
 struct tune_private {
     VEC(struct tune_undo) undo, redo;
+    int decisions;         /* of the loop, so far */
+    bool redo_stale;       /* the loop decided something since a step was taken back */
     struct arena *scratch; /* the event that is applied */
     bool revise;           /* the next plan is shown whatever the gate */
     int from;              /* the attempt a person went back to, whose line is followed; -1 */
