@@ -146,6 +146,11 @@ static const struct cli_option run_options[] = {
      false},
     OPTIONS_LIMITS{"session", "DIR", NULL,
                    "The session's folder. Default: .hone/TASK beside the kernel.", false},
+    {"changed", "WHAT", "take|keep",
+     "When a file of the task is another one on disk than in the session: take goes on with what "
+     "is on disk and measures all anew, keep with the session's own. Default: it is shown, and the "
+     "run ends with status 2.",
+     false},
     {"fresh", NULL, NULL,
      "Begin anew: a session that is there is moved aside, its optimisation memory stays.", false},
     {"json", NULL, NULL, "Print one JSON event a line; the last one is \"end\".", false},

@@ -28,6 +28,8 @@ struct run {
     struct ask *ask;         /* questions of the place */
     enum target_state noted; /* of the place, when it was said last */
     struct buf said;         /* what was said of it */
+    const char *changed;     /* which files of the task count: "take", "keep"; NULL */
+    struct buf files;        /* why it ended over them */
     int64_t retry_ms;        /* when it tried again, as was said */
     uint64_t started_ns;
     const char *end; /* why it ended before the loop did; NULL */
@@ -161,6 +163,30 @@ static void say_pause(struct run *run, const struct tune_event *event) {
     say(run, "stop", event->pause.text);
 }
 
+static void say_lines(struct run *run, const char *what, const char *text) {
+    struct str rest = str_of(text), line;
+    while (str_next(&rest, '\n', &line)) {
+        struct buf copy = {0};
+        buf_add(&copy, line.at, line.len);
+        say(run, what, copy.at ? copy.at : "");
+        buf_free(&copy);
+    }
+}
+
+static void say_changed(struct run *run, const struct tune_event *event) {
+    for (size_t i = 0; i < event->changed.files.count; i++) {
+        const struct tune_event_file_change *file = &event->changed.files.at[i];
+        struct buf text = {0};
+        buf_printf(&text, "%s %s", file->name ? file->name : "a file",
+                   !file->was   ? "is new"
+                   : !file->now ? "is gone"
+                                : "changed on disk");
+        say(run, "files", text.at);
+        say_lines(run, "files", file->diff);
+        buf_free(&text);
+    }
+}
+
 static void count_print(struct buf *out, double count, const char *what) {
     if (isnan(count))
         buf_printf(out, ", tokens %s not reported", what);
@@ -218,7 +244,8 @@ static say_fn *const told[TUNE_EVENTS] = {
     [TUNE_EVENT_STEP_END] = say_step,   [TUNE_EVENT_LANE_END] = say_lane_end,
     [TUNE_EVENT_ATTEMPT] = say_attempt, [TUNE_EVENT_LANES_ASSIGN] = say_assigned,
     [TUNE_EVENT_ASKED] = say_asked,     [TUNE_EVENT_ANSWERED] = say_answered,
-    [TUNE_EVENT_STOP] = say_stop,       [TUNE_EVENT_PAUSE] = say_pause};
+    [TUNE_EVENT_CHANGED] = say_changed, [TUNE_EVENT_STOP] = say_stop,
+    [TUNE_EVENT_PAUSE] = say_pause};
 
 static void event_json(struct run *run, int64_t seq, const char *type, const char *json) {
     struct buf line = {0};
@@ -537,6 +564,35 @@ static void on_input_end(void *data, const char *why) {
 
 /* --------------------------------------------------------------------------------- the command */
 
+/* Files of the task changed: whose count is what the command line said, or nobody did. False with
+ * *err where that stops it. */
+static bool files_choose(struct run *run, struct err *err) {
+    const struct tune_state *state = tune_session_state(run->session);
+    struct tune_action action = {.kind = TUNE_ACT_TAKE_FILES};
+    if (!state->changed.len)
+        return true;
+    if (!run->changed)
+        return err_set(err, ERR_USAGE,
+                       "%.100s%s changed on disk since this session has it: --changed take goes on "
+                       "with what is on disk and measures all anew, --changed keep with the "
+                       "session's own",
+                       state->changed.at[0].name, state->changed.len > 1 ? " and others" : "");
+    if (strcmp(run->changed, "keep") == 0)
+        action.kind = TUNE_ACT_KEEP_FILES;
+    return tune_session_act(run->session, &action, err);
+}
+
+/* While it runs. */
+static bool files_go_on(struct run *run) {
+    struct err err = {0};
+    if (files_choose(run, &err))
+        return true;
+    buf_clear(&run->files);
+    buf_puts(&run->files, err.text);
+    run->end = run->files.at;
+    return false;
+}
+
 /* After every change: is there anything left to wait for? */
 static void look(void *data) {
     struct run *run = data;
@@ -546,13 +602,15 @@ static void look(void *data) {
         return;
     if (tune_session_is_busy(run->session))
         return;
-    if (state->wait == TUNE_WAIT_GATE && run->asks && !state->trouble) {
+    if (state->changed.len && files_go_on(run))
+        return;
+    if (!state->changed.len && state->wait == TUNE_WAIT_GATE && run->asks && !state->trouble) {
         if (!run->prompted)
             prompt(run);
         person_look(run->person);
         return;
     }
-    if (state->wait == TUNE_WAIT_GATE && !state->trouble)
+    if (!run->end && state->wait == TUNE_WAIT_GATE && !state->trouble)
         run->end = "a gate waits for a person: decide in the workbench (hone TASK), or run again "
                    "with --gate auto";
     loop_stop(run->loop);
@@ -659,6 +717,7 @@ static bool options_read(struct run *run, struct tune_options *options) {
     options->search = cli_value(cli, "search");
     options->seeds = cli_value(cli, "seeds");
     options->fresh = cli_has(cli, "fresh");
+    run->changed = cli_value(cli, "changed");
     options->config = run->config;
     options->gate = TUNE_GATE_AUTO;
     options->gate_set = true;
@@ -684,8 +743,10 @@ static bool start(struct run *run, struct err *err) {
     if (!tune_budget_is_priced(state, &why))
         err_set(err, ERR_USAGE, "%s", why.at);
     buf_free(&why);
-    return err->kind == ERR_NONE &&
-           (state->wait == TUNE_WAIT_GATE || tune_session_act(run->session, &action, err));
+    bool chosen = state->changed.len > 0;
+    return err->kind == ERR_NONE && files_choose(run, err) &&
+           ((chosen && state->running) || state->wait == TUNE_WAIT_GATE ||
+            tune_session_act(run->session, &action, err));
 }
 
 static bool person_is_asked(const struct tune_state *state) {
@@ -763,6 +824,8 @@ static int end_status(const struct run *run) {
         return CLI_DAMAGED;
     if (state->trouble || state->stopped_by_environment)
         return CLI_ENVIRONMENT_FAILED;
+    if (state->changed.len)
+        return CLI_WRONG_USAGE;
     const struct tune_attempt *seed = tune_state_attempt(state, 0);
     bool failed = seed && seed->status == TUNE_STATUS_FAILED;
     return failed && !run->end ? CLI_KERNEL_FAILED : CLI_OK;
@@ -817,6 +880,7 @@ static int run_session(struct run *run, const struct tune_options *options, bool
     ask_free(run->ask);
     buf_free(&run->said);
     buf_free(&run->saved);
+    buf_free(&run->files);
     tune_session_close(run->session);
     loop_free(run->loop);
     return status;

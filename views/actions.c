@@ -298,6 +298,11 @@ void act_run(struct views *views, struct str args, struct views_request *request
     (void)request;
     if (says_gate(views))
         return;
+    if (views->state->changed.len) {
+        views->change_seen = NULL; /* unless they are as they were again, it asks anew */
+        views_act(views, &(struct tune_action){.kind = TUNE_ACT_START});
+        return;
+    }
     bool pause = tune_can(views->state, TUNE_ACT_PAUSE) && !tune_can(views->state, TUNE_ACT_START);
     bool asks = calls_running(views->state) > 0 || tune_state_waits(views->state);
     if (views_act(views, &(struct tune_action){.kind = pause ? TUNE_ACT_PAUSE : TUNE_ACT_START}) &&

@@ -158,7 +158,7 @@ static bool lane_can(const struct views *views) {
 
 static bool can_run(const struct views *views) {
     return tune_can(views->state, TUNE_ACT_START) || tune_can(views->state, TUNE_ACT_PAUSE) ||
-           views->state->wait == TUNE_WAIT_GATE;
+           views->state->wait == TUNE_WAIT_GATE || views->state->changed.len;
 }
 
 /* Of several lanes: how many are approved, and which one is rejected. */
@@ -254,6 +254,10 @@ static const struct command commands[] = {
      WHERE_TUNING, PLACE_OPEN, TUNE_ACT_SET_TOLERANCE, act_tolerance, NULL, NULL},
     {"precision", "", "set the precision policy: precision keep|any", WHERE_TUNING, PLACE_OPEN,
      TUNE_ACT_SET_PRECISION, act_precision, NULL, NULL},
+    {"take-files", "", "take in the files of the task that changed on disk, and measure all anew",
+     WHERE_TUNING, PLACE_OPEN, TUNE_ACT_TAKE_FILES, NULL, NULL, NULL},
+    {"keep-files", "", "go on with the session's own files, whatever is on disk", WHERE_TUNING,
+     PLACE_OPEN, TUNE_ACT_KEEP_FILES, NULL, NULL, NULL},
     {"allow", "", "allow candidates what the first kernel uses beyond their list (see the log)",
      WHERE_TUNING, PLACE_OPEN, TUNE_ACT_ALLOW, act_allow, NULL, NULL},
     {"up", "", "one row up", WHERE_EVERYWHERE, PLACE_OPEN, NONE, do_up, NULL, NULL},

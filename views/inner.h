@@ -151,7 +151,8 @@ enum overlay {
     OVERLAY_NOTE,
     OVERLAY_CONFIRM,
     OVERLAY_QUESTION,
-    OVERLAY_TEXT
+    OVERLAY_TEXT,
+    OVERLAY_CHANGED
 };
 
 /* Goes on when an overlay is answered: with the text, or the chosen number as text. */
@@ -192,6 +193,7 @@ struct views {
     struct tui_canvas *scratch;
     struct over over;
     struct editing editing;
+    const char *change_seen; /* the change of files that was asked about last; only compared */
     char message[512];
     bool message_bad;
     /* What a person chose, for several screens. */
@@ -350,6 +352,12 @@ void place_host_draw(struct views *views, struct tui_area area);
 void place_queue_draw(struct views *views, struct tui_area area);
 /* The question of the place: opened and closed before a frame is drawn. */
 void question_follow(struct views *views);
+/* outside.c: the question which files of the task count */
+void changed_follow(struct views *views);
+void changed_open(struct views *views);
+void changed_event(struct views *views, const struct tui_event *event,
+                   struct views_request *request);
+void changed_draw(struct views *views, struct tui_area area);
 void question_close(struct views *views);
 void question_event(struct views *views, const struct tui_event *event,
                     struct views_request *request);

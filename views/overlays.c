@@ -194,7 +194,8 @@ static void draw_text(struct views *views, struct tui_area area) {
 void over_event(struct views *views, const struct tui_event *event, struct views_request *request) {
     static void (*const events[])(struct views *, const struct tui_event *,
                                   struct views_request *) = {
-        NULL, menu_event, line_event, note_event, confirm_event, question_event, text_event};
+        NULL,          menu_event,     line_event, note_event,
+        confirm_event, question_event, text_event, changed_event};
     events[views->over.is](views, event, request);
 }
 
@@ -226,6 +227,7 @@ void over_draw(struct views *views, struct tui_area area) {
         break;
     case OVERLAY_QUESTION: question_draw(views, area); break;
     case OVERLAY_TEXT: draw_text(views, area); break;
+    case OVERLAY_CHANGED: changed_draw(views, area); break;
     }
 }
 

@@ -47,6 +47,8 @@ enum tui_role status_word(const struct tune_state *state, struct buf *out) {
         buf_printf(out, "waits for you: %s", tune_step_word(state->wait_step));
         return TUI_WAITING;
     }
+    if (state->changed.len)
+        return put_word(out, "waits for you: files", TUI_WAITING);
     if (asks_person(state))
         return put_word(out, "waits for you: question", TUI_WAITING);
     if (state->trouble)

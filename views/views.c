@@ -244,6 +244,7 @@ struct views_request views_event(struct views *views, const struct tui_event *ev
 void views_draw(struct views *views, struct tui_area area, int64_t now_ms) {
     views->now_ms = now_ms;
     question_follow(views);
+    changed_follow(views);
     for (int i = 0; i < VIEW_COUNT; i++)
         if (screens[i]->follow)
             screens[i]->follow(views);

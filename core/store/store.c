@@ -15,10 +15,15 @@
 
 /* What hone keeps in a session's folder. */
 static bool is_ours(const char *name) {
-    static const char *const names[] = {"experiments.jsonl", "experiments.jsonl.new",
-                                        "checkpoints",       "optimization_memory",
-                                        "artifacts",         "run",
-                                        "hone.log",          "lock"};
+    static const char *const names[] = {"experiments.jsonl",
+                                        "experiments.jsonl.new",
+                                        "checkpoints",
+                                        "optimization_memory",
+                                        "artifacts",
+                                        "run",
+                                        "task",
+                                        "hone.log",
+                                        "lock"};
     for (size_t i = 0; i < COUNT_OF(names); i++)
         if (!strcmp(names[i], name))
             return true;

@@ -8,6 +8,7 @@
  *   <folder>/checkpoints/                      kernel sources per attempt
  *   <folder>/optimization_memory/rewrites.json the optimisation memory
  *   <folder>/artifacts/<hash>                  by content hash
+ *   <folder>/task/                             the session's own copies of the task's files
  *   <folder>/hone.log                          what happened, for people
  *   <folder>/lock                              who holds the session */
 #ifndef HONE_STORE_STORE_H

@@ -14,8 +14,7 @@
 
 /* ------------------------------------------------------------------------------------ the paths */
 
-/* "/a/./b/../c" is "/a/c"; a new string. Links are not followed. */
-static char *path_plain(const char *path) {
+char *task_path_plain(const char *path) {
     char *absolute = path_absolute(path);
     struct str rest = str_of(absolute), part;
     struct buf plain = {0};
@@ -69,7 +68,7 @@ static struct task_file *file_put(struct task_closure *closure, const char *path
 }
 
 static void found(struct finder *finder, const char *path) {
-    char *plain = path_plain(path);
+    char *plain = task_path_plain(path);
     struct task_file *file = file_at(finder->closure, plain);
     size_t size = 0;
     char *text = NULL;
@@ -197,7 +196,7 @@ static void name_all(struct task_closure *closure) {
 
 static bool begin(struct task_closure *closure, const char *path, const char *text, unsigned of,
                   struct err *err) {
-    char *plain = path_plain(path);
+    char *plain = task_path_plain(path);
     size_t size = text ? strlen(text) : 0;
     struct task_file *file = file_at(closure, plain);
     char *copy = file   ? NULL
@@ -250,7 +249,7 @@ void task_closure_free(struct task_closure *closure) {
 }
 
 const struct task_file *task_closure_at(const struct task_closure *closure, const char *path) {
-    char *plain = path_plain(path);
+    char *plain = task_path_plain(path);
     const struct task_file *file = NULL;
     for (size_t i = 0; !file && i < closure->files.len; i++)
         if (strcmp(closure->files.at[i].path, plain) == 0)

@@ -29,6 +29,10 @@ struct task_closure {
     char *root;                  /* the folder that all of them lie below */
 };
 
+/* "/a/./b/../c" is "/a/c"; relative paths are below this process's folder; links are not followed.
+ * A new string. */
+char *task_path_plain(const char *path) CC_MUST_USE;
+
 /* What it begins with. A kernel_text is taken instead of what the file has (a candidate, a kernel
  * from the binary); paths may be NULL. */
 struct task_start {

@@ -32,7 +32,8 @@ static bool can_always(const struct tune_state *state) {
     return true;
 }
 static bool can_start(const struct tune_state *state) {
-    return state->trouble || (!state->running && state->wait != TUNE_WAIT_GATE);
+    return state->trouble ||
+           (!state->running && state->wait != TUNE_WAIT_GATE && !state->changed.len);
 }
 static bool can_pause(const struct tune_state *state) {
     return state->running;
@@ -119,6 +120,13 @@ static bool can_send(const struct tune_state *state) {
         if (state->calls.at[i].held)
             return true;
     return false;
+}
+
+static bool can_take_files(const struct tune_state *state) {
+    return state->changed.len > 0 || state->keeps_files;
+}
+static bool can_keep_files(const struct tune_state *state) {
+    return state->changed.len > 0;
 }
 
 /* ------------------------------------------------------------------------------ what it does */
@@ -500,6 +508,22 @@ static void act_allow(struct tune_state *state, const struct tune_action *act) {
     state->allows_seed = true;
 }
 
+/* Which files these are comes with the event "closure". */
+static void act_take_files(struct tune_state *state, const struct tune_action *act) {
+    (void)act;
+    state->changed.len = 0;
+    state->keeps_files = false;
+    go_on(state);
+}
+
+static void act_keep_files(struct tune_state *state, const struct tune_action *act) {
+    (void)act;
+    state->changed.len = 0;
+    state->keeps_files = true;
+    if (state->wait != TUNE_WAIT_GATE)
+        go_on(state);
+}
+
 static struct tune_note *note_of(struct tune_state *state, const struct tune_action *act) {
     return act->index >= 0 && (size_t)act->index < state->notes.len ? &state->notes.at[act->index]
                                                                     : NULL;
@@ -672,6 +696,8 @@ static const struct {
     [TUNE_ACT_ANSWER] = {can_answer, act_answer, TUNE_UNDO_NONE},
     [TUNE_ACT_HOLD] = {can_always, act_hold, TUNE_UNDO_SETTINGS},
     [TUNE_ACT_SEND] = {can_send, act_send, TUNE_UNDO_NONE},
+    [TUNE_ACT_TAKE_FILES] = {can_take_files, act_take_files, TUNE_UNDO_NONE},
+    [TUNE_ACT_KEEP_FILES] = {can_keep_files, act_keep_files, TUNE_UNDO_NONE},
     [TUNE_ACT_ALLOW] = {can_allow, act_allow, TUNE_UNDO_SETTINGS},
 };
 

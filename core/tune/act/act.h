@@ -51,7 +51,10 @@
     X(HOLD, "hold", "")                          /* questions wait to be sent, or not: toggles */ \
     X(SEND, "send", "index")                     /* a call that is held */                        \
     X(ALLOW, "allow", "")                        /* candidates what the seed kernel uses          \
-                                                  * beyond the list of the guard */
+                                                  * beyond the list of the guard */               \
+    X(TAKE_FILES, "take-files", "") /* those of the task that changed on disk count from now on;  \
+                                     * all is measured anew */                                    \
+    X(KEEP_FILES, "keep-files", "") /* the session's count, whatever is on disk */
 
 #define X(id, name, fields) TUNE_ACT_##id,
 enum tune_action_kind { TUNE_ACTION_TABLE(X) TUNE_ACTIONS };

@@ -84,6 +84,13 @@ static bool not_now(const struct tune_state *state, enum tune_action_kind kind, 
                        name);
     if (kind == TUNE_ACT_REVERT || kind == TUNE_ACT_OVERRULE)
         return err_set(err, ERR_USAGE, "%s has nothing to choose from: there is one attempt", name);
+    if (kind == TUNE_ACT_START && state->changed.len)
+        return err_set(err, ERR_USAGE,
+                       "%s changed on disk: take it in (:take-files), or keep the session's "
+                       "(:keep-files)",
+                       state->changed.at[0].name);
+    if (kind == TUNE_ACT_TAKE_FILES || kind == TUNE_ACT_KEEP_FILES)
+        return err_set(err, ERR_USAGE, "no file of this task changed on disk");
     if (kind == TUNE_ACT_START && state->wait == TUNE_WAIT_GATE)
         return err_set(err, ERR_USAGE,
                        "%s waits for you: approve goes on, reject and another ask for a new one",

@@ -106,6 +106,93 @@ static void apply_session(struct tune_state *state, const struct tune_event *eve
     tune_wait_set(state, TUNE_WAIT_PAUSED, "not started yet");
 }
 
+/* -------------------------------------------------------------------------- files of the task */
+
+/* What the loop itself could not carry out, it may now; what a person rejected stays so. */
+static void rejections_forget(struct tune_state *state) {
+    size_t left = 0;
+    for (size_t i = 0; i < state->rejections.len; i++)
+        if (!state->rejections.at[i].by_loop)
+            state->rejections.at[left++] = state->rejections.at[i];
+    state->rejections.len = left;
+}
+
+/* Numbers that were measured with other files say nothing about those that count now: all begins
+ * with the seed kernel again, and no decision from before can be undone into it. */
+static void files_taken(struct tune_state *state) {
+    for (size_t i = 0; i < state->attempts.len; i++)
+        state->attempts.at[i].outdated = true;
+    state->incumbent = state->best = state->own->from = -1;
+    state->beam.len = state->plans.len = 0;
+    state->plateau = 0;
+    rejections_forget(state);
+    tune_lanes_clear(state);
+    tune_steps_rewind(state, TUNE_STEP_PROFILE);
+    state->own->undo.len = state->own->redo.len = 0;
+    state->undo_count = state->redo_count = 0;
+    state->undo_what = state->redo_what = NULL;
+}
+
+static void apply_closure(struct tune_state *state, const struct tune_event *event,
+                          int64_t wall_ms) {
+    (void)wall_ms;
+    const struct tune_event_closure *closure = &event->closure;
+    if (closure->python)
+        state->python = tune_keep(state, closure->python);
+    if (closure->numpy)
+        state->numpy = tune_keep(state, closure->numpy);
+    if (!closure->files.given)
+        return;
+    state->files.len = state->changed.len = 0;
+    for (size_t i = 0; i < closure->files.count; i++) {
+        const struct tune_event_task_file *file = &closure->files.at[i];
+        if (file->name && file->hash)
+            *vec_push(&state->files) =
+                (struct tune_task_file){.name = tune_keep(state, file->name),
+                                        .hash = tune_keep(state, file->hash),
+                                        .of = tune_keep(state, file->of ? file->of : "")};
+    }
+    if (closure->taken)
+        files_taken(state);
+}
+
+static void changed_wait(struct tune_state *state) {
+    struct buf text = {0};
+    const char *first = state->changed.at[0].name;
+    buf_puts(&text, first);
+    if (state->changed.len > 1)
+        buf_printf(&text, " and %zu more", state->changed.len - 1);
+    buf_printf(&text, " changed on disk: take %s in, or keep the session's",
+               state->changed.len > 1 ? "them" : "it");
+    tune_wait_set(state, TUNE_WAIT_PAUSED, text.at);
+    buf_free(&text);
+}
+
+static void apply_changed(struct tune_state *state, const struct tune_event *event,
+                          int64_t wall_ms) {
+    (void)wall_ms;
+    state->changed.len = 0;
+    for (size_t i = 0; i < event->changed.files.count; i++) {
+        const struct tune_event_file_change *file = &event->changed.files.at[i];
+        if (file->name)
+            *vec_push(&state->changed) =
+                (struct tune_file_change){.name = tune_keep(state, file->name),
+                                          .was = tune_keep(state, file->was),
+                                          .now = tune_keep(state, file->now),
+                                          .diff = tune_keep(state, file->diff)};
+    }
+    if (!state->changed.len)
+        return;
+    state->running = false;
+    tune_outages_forget(state);
+    if (event->changed.again) {
+        tune_steps_rewind(state, state->step);
+        tune_lanes_rest(state);
+    }
+    if (state->wait != TUNE_WAIT_GATE)
+        changed_wait(state);
+}
+
 /* A process that opened the session again: what ran when the last one ended begins again. */
 static void apply_resumed(struct tune_state *state, const struct tune_event *event,
                           int64_t wall_ms) {
@@ -301,7 +388,7 @@ static void attempt_clear(struct tune_attempt *attempt) {
     attempt->prediction = (struct tune_prediction){0};
     attempt->interval.ratio = attempt->interval.low = attempt->interval.high = NAN;
     attempt->interval.seen = NAN;
-    attempt->confirmed = false;
+    attempt->confirmed = attempt->outdated = false;
     attempt->instructions = 0;
     attempt->bound_by = attempt->timeline = attempt->reason = NULL;
     attempt->status = TUNE_STATUS_OPEN;
@@ -652,6 +739,8 @@ static apply_fn *const events[TUNE_EVENTS] = {
     [TUNE_EVENT_ROUND] = apply_round,
     [TUNE_EVENT_STEP] = apply_step,
     [TUNE_EVENT_PROGRESS] = apply_progress,
+    [TUNE_EVENT_CLOSURE] = apply_closure,
+    [TUNE_EVENT_CHANGED] = apply_changed,
     [TUNE_EVENT_STEP_END] = apply_step_end,
     [TUNE_EVENT_ROUND_END] = apply_round_end,
     [TUNE_EVENT_STOP] = apply_stop,

@@ -40,6 +40,8 @@ static void closed_fill(struct tune_context *context, const struct tune_state *s
         const struct tune_attempt *attempt = &state->attempts.at[i];
         /* A parent of a beam lives on beside what was made of it. */
         bool made = !state->way->keeps_at_once && attempt->parent == context->attempt;
+        if (attempt->outdated)
+            continue;
         if (made || (attempt->status != TUNE_STATUS_KEEP && attempt->status != TUNE_STATUS_OPEN))
             closed_add(context, attempt->plan.key,
                        arena_printf(context->arena, "attempt %d: %s", attempt->id,
@@ -194,7 +196,7 @@ static void tried_print(struct tune_context *context, const struct tune_state *s
     struct buf out = {0};
     for (size_t i = 1; i < state->attempts.len; i++) {
         const struct tune_attempt *attempt = &state->attempts.at[i];
-        if (attempt->status == TUNE_STATUS_OPEN)
+        if (attempt->status == TUNE_STATUS_OPEN || attempt->outdated)
             continue;
         buf_printf(&out, "- attempt %d on %d, \"%s\": %s", attempt->id, attempt->parent,
                    attempt->plan.title ? attempt->plan.title : "",
@@ -376,8 +378,8 @@ static struct tune_context *proposal_context(const struct tune_state *state, int
     context->attempt = tune_lane_parent(state, lane);
     context->task = keep(context, state->task);
     context->function = keep(context, state->function);
-    context->path = keep(context, state->kernel_path);
-    context->reference_path = keep(context, state->reference_path);
+    context->path = keep(context, tune_kernel_file(state));
+    context->reference_path = keep(context, tune_reference_file(state));
     context->device = keep(context, state->device);
     context->latency_us = context->floor_us = NAN;
     const struct tune_attempt *from = tune_state_attempt(state, context->attempt);

@@ -151,7 +151,7 @@ static void advance(struct tune_session *session) {
     session->advancing = true;
     tune_work_sweep(session);
     tune_lessons_settle(session);
-    while (can_go_on(session)) {
+    while (can_go_on(session) && tune_files_check(session, false)) {
         go_on(session);
         tune_lessons_settle(session);
     }

@@ -102,7 +102,7 @@ static bool session_change(struct tune_session *session, const struct tune_optio
 }
 
 static bool session_continue(struct tune_session *session, const struct tune_options *options,
-                             const struct task *task, struct err *err) {
+                             struct err *err) {
     const struct tune_state *state = session->state;
     if (!same_place(state, options, err))
         return false;
@@ -115,12 +115,6 @@ static bool session_continue(struct tune_session *session, const struct tune_opt
         tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "session", "%s",
                       store_note(session->store));
     bool ok = session_change(session, options, err);
-    bool changed = state->kernel_source && !str_is(str_of(task->kernel_text), state->kernel_source);
-    if (ok && changed)
-        tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "session",
-                      "%s has changed since this session began; the session goes on with the "
-                      "kernel it knows. --fresh begins with the new one.",
-                      task->kernel_path);
     if (ok)
         tune_export_mend(session);
     return ok;
@@ -211,11 +205,15 @@ static bool session_read(struct tune_session *session, const struct tune_options
         session->follow = loop_timer_start(session->loop, FOLLOW_MS, FOLLOW_MS, follow, session);
         return true;
     }
-    if (state->seq ? !session_continue(session, options, task, err)
+    if (state->seq ? !session_continue(session, options, err)
                    : !session_begin(session, options, task, err))
+        return false;
+    tune_files_begin(session);
+    if (!tune_files_place(session, err))
         return false;
     if (options->idle)
         return true;
+    tune_files_check(session, false);
     struct target_options where = {.config = options->config, .session = state->id};
     if (!options->place &&
         !tune_place_open(&session->place, session->loop, state->target, &where, err))
@@ -294,6 +292,9 @@ struct tune_session *tune_session_open(const struct tune_options *options, struc
     limits_read(session, options->config);
     session->task_path =
         task->is_builtin ? mem_strdup(options->task) : path_absolute(options->task);
+    session->kernel_now = mem_strdup(task->kernel_path);
+    session->reference_now = mem_strdup(task->reference_path);
+    session->is_builtin = task->is_builtin;
     char *folder = folder_of(options, task);
     bool ok = !options->fresh || folder_refresh(folder, err);
     ok = ok && (session->store = store_open(folder, options->read_only, err)) != NULL;
@@ -336,5 +337,7 @@ void tune_session_close(struct tune_session *session) {
     tune_state_free(session->state);
     free(session->trouble);
     free(session->task_path);
+    free(session->kernel_now);
+    free(session->reference_now);
     free(session);
 }

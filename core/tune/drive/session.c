@@ -34,6 +34,22 @@ static bool act_store(struct tune_session *session, const struct tune_action *ac
     return ok;
 }
 
+/* The person said which files count. */
+static bool files_chosen(struct tune_session *session, enum tune_action_kind kind) {
+    struct err err = {0};
+    if (kind == TUNE_ACT_TAKE_FILES) {
+        tune_beside_free(session);
+        tune_opinion_free(session);
+        free(session->original);
+        session->original = NULL;
+        if (!tune_files_take(session))
+            return false;
+    }
+    if (!tune_files_place(session, &err))
+        tune_give_up(session, TUNE_ALL_LANES, false, "%s", err.text);
+    return true;
+}
+
 static bool act_do(struct tune_session *session, const struct tune_action *action,
                    struct err *err) {
     bool again = session->halted && action->kind == TUNE_ACT_START && session->state->running;
@@ -41,6 +57,8 @@ static bool act_do(struct tune_session *session, const struct tune_action *actio
     session->state->trouble = NULL;
     session->state->is_lost = false;
     bool ok = again || act_store(session, action, err);
+    if (ok && (action->kind == TUNE_ACT_TAKE_FILES || action->kind == TUNE_ACT_KEEP_FILES))
+        ok = files_chosen(session, action->kind);
     if (ok && action->kind == TUNE_ACT_ANSWER && session->proposer->answer)
         session->proposer->answer(session->proposer->self, action->index, str_of(action->text));
     if (ok && action->kind == TUNE_ACT_SEND && session->proposer->send)
@@ -51,6 +69,8 @@ static bool act_do(struct tune_session *session, const struct tune_action *actio
 
 bool tune_session_act(struct tune_session *session, const struct tune_action *action,
                       struct err *err) {
+    if (session->state->changed.len && action->kind == TUNE_ACT_START)
+        tune_files_check(session, false); /* they may be as they were again */
     return tune_act_check(session->state, action, err) && act_do(session, action, err);
 }
 

@@ -14,6 +14,19 @@ void tune_export_changed(struct tune_session *session, const enum tune_status *b
 void tune_export_mend(struct tune_session *session);
 void tune_experiments_print(const struct tune_state *state, struct buf *out); /* JSON Lines */
 
+/* files.c: the files that the task is made of. Begin: writes them down for a session that has none
+ * yet. Check: whether they are on disk as the session has them; where they are not, the event
+ * "changed" has stopped the loop by then, with `again` the step that ran begins again. Take: those
+ * on disk count from now on. Place: where they are read from, on disk or from the session's own
+ * copies. Versions: notes which Python and numpy made the inputs, once they are there. */
+void tune_files_begin(struct tune_session *session);
+bool tune_files_check(struct tune_session *session, bool again);
+bool tune_files_take(struct tune_session *session);
+bool tune_files_place(struct tune_session *session, struct err *err) CC_MUST_USE;
+void tune_files_versions(struct tune_session *session);
+/* "common/tiles.py" is, "../x" and "/x" are not. */
+bool tune_file_name_is_safe(const char *name);
+
 /* remember.c: the optimisation memory as a file, and what the loop does to it. */
 void tune_memory_print(const struct tune_state *state, struct buf *out); /* rewrites.json */
 void tune_export_memory(struct tune_session *session);

@@ -9,6 +9,8 @@
 
 /* A person who wrote another kernel or went back left some unjudged: those may come again. */
 static bool was_tried(const struct tune_attempt *attempt) {
+    if (attempt->outdated)
+        return false;
     return attempt->status == TUNE_STATUS_OPEN || attempt->verdict.compiles != TUNE_ANSWER_UNKNOWN;
 }
 

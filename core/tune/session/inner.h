@@ -105,7 +105,10 @@ struct tune_session {
     struct loop_timer *deadline;         /* gives up what runs before a limit is passed; */
     enum tune_budget deadline_of;        /* the limit */
     char *trouble, *task_path;
-    char *model; /* state->model with the secrets, which are not in the log; NULL */
+    char *kernel_now,
+        *reference_now; /* files of the task as it was opened; the latter may be NULL */
+    bool is_builtin;    /* the kernel is no file */
+    char *model;        /* state->model with the secrets, which are not in the log; NULL */
     void (*changed)(void *);
     void *changed_context;
     void (*on_event)(void *, int64_t, const char *, const char *);

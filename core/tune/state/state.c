@@ -53,6 +53,8 @@ void tune_state_free(struct tune_state *state) {
     vec_free(&state->lanes);
     vec_free(&state->beam);
     vec_free(&state->seeds);
+    vec_free(&state->files);
+    vec_free(&state->changed);
     vec_free(&state->origins);
     vec_free(&state->plans);
     vec_free(&state->attempts);
@@ -74,6 +76,14 @@ void tune_state_free(struct tune_state *state) {
     free(state->own);
     arena_free(state->arena);
     free(state);
+}
+
+const char *tune_kernel_file(const struct tune_state *state) {
+    return state->kernel_file ? state->kernel_file : state->kernel_path;
+}
+
+const char *tune_reference_file(const struct tune_state *state) {
+    return state->reference_file ? state->reference_file : state->reference_path;
 }
 
 const char *tune_keep(struct tune_state *state, const char *text) {
@@ -113,7 +123,8 @@ void tune_state_find_best(struct tune_state *state) {
     double least = INFINITY;
     for (size_t i = 0; i < state->attempts.len; i++) {
         const struct tune_attempt *attempt = &state->attempts.at[i];
-        if (attempt->status != TUNE_STATUS_KEEP || !(attempt->latency_us < least))
+        if (attempt->status != TUNE_STATUS_KEEP || attempt->outdated ||
+            !(attempt->latency_us < least))
             continue;
         least = attempt->latency_us;
         state->best = (int)i;

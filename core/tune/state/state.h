@@ -138,6 +138,7 @@ struct tune_attempt {
         double seen;             /* the smallest difference that would have been seen, a share */
     } interval;
     bool confirmed; /* faster in a second evaluation, in a process of its own */
+    bool outdated;  /* measured with other files of the task than count now */
     int64_t instructions;
     const char *bound_by;
     const char *timeline;       /* hash of the profile's artefact; NULL */
@@ -261,6 +262,15 @@ struct tune_origin {
     const char *name, *text; /* name: "target", "gate", as on the command line */
 };
 
+/* A file of the task, and one that is another on disk (the events "closure" and "changed"). */
+struct tune_task_file {
+    const char *name, *hash; /* below the task's folder; in artifacts/ */
+    const char *of;          /* "kernel", "reference imports", as in the event */
+};
+struct tune_file_change {
+    const char *name, *was, *now, *diff; /* hashes; was NULL: new, now NULL: gone */
+};
+
 #define TUNE_LOG_MAX 20000 /* older lines leave the state; the log file keeps them */
 
 struct tune_private;
@@ -276,8 +286,12 @@ struct tune_state {
     /* what is tuned, where */
     const char *id; /* of the session: 32 digits */
     const char *task, *kernel_path, *reference_path, *function, *kernel_source;
-    const char *reference_source; /* for prompts; NULL */
-    const char *model;            /* JSON: the kernel is timed inside a model; NULL: on its own */
+    const char *reference_source;         /* for prompts; NULL */
+    VEC(struct tune_task_file) files;     /* that the task is made of; empty: not known */
+    VEC(struct tune_file_change) changed; /* that are others on disk; a person says which count */
+    bool keeps_files;                     /* the session's count, whatever is on disk */
+    const char *python, *numpy;           /* versions that made the inputs; NULL: not told */
+    const char *model; /* JSON: the kernel is timed inside a model; NULL: on its own */
     const char *precision, *target, *device, *proposer, *search;
     const char *nki;  /* release of NKI on the target, "0.3.0"; NULL: not known, or sim */
     bool allows_seed; /* what the seed kernel uses beyond the list, candidates may, too */
@@ -330,6 +344,7 @@ struct tune_state {
     const char *undo_what, *redo_what; /* "approve plan"; NULL */
 
     /* about this process, not from the log */
+    const char *kernel_file, *reference_file; /* where they are read now; NULL: as their paths */
     bool read_only;
     const char *why_read_only; /* "it is held by ...", "... cannot be written"; NULL */
     bool is_lost;        /* its files are gone from under it: what is known is in memory alone */
@@ -348,6 +363,9 @@ struct tune_state {
     struct tune_private *own; /* private */
 };
 
+/* The files that kernel and reference are read from; the latter NULL when there is none. */
+const char *tune_kernel_file(const struct tune_state *state);
+const char *tune_reference_file(const struct tune_state *state);
 /* Attempt by id; NULL when there is none. */
 const struct tune_attempt *tune_state_attempt(const struct tune_state *state, int id);
 /* Where the value of that name came from: its origin, or, when `bit` is among by_hand, "changed in

@@ -194,7 +194,7 @@ bool tune_sweep_is_one(const struct tune_plan *plan) {
 
 bool tune_sweep_is_done(const struct tune_state *state, const struct tune_plan *plan) {
     for (size_t i = 0; i < state->attempts.len; i++)
-        if (same(state->attempts.at[i].plan.key, plan->key))
+        if (!state->attempts.at[i].outdated && same(state->attempts.at[i].plan.key, plan->key))
             return true;
     return is_rejected(state, plan->key);
 }
@@ -212,7 +212,7 @@ bool tune_sweep_goes_on(const struct tune_state *state) {
     if (!tune_sweep_is_one(plan))
         return false;
     for (size_t i = 0; i < state->attempts.len; i++)
-        if (state->attempts.at[i].round < state->round &&
+        if (state->attempts.at[i].round < state->round && !state->attempts.at[i].outdated &&
             same(state->attempts.at[i].plan.sweep, plan->sweep))
             return true;
     return false;

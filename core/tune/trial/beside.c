@@ -67,10 +67,10 @@ static struct tune_beside *beside_of(struct tune_session *session) {
 
 static void start(struct question *question, const struct tune_attempt *attempt) {
     const struct tune_state *state = question->beside->session->state;
-    struct runner_job job = {.kernel_path = state->kernel_path,
+    struct runner_job job = {.kernel_path = tune_kernel_file(state),
                              .kernel_text = attempt->source,
                              .kernel_name = state->function,
-                             .reference_path = state->reference_path,
+                             .reference_path = tune_reference_file(state),
                              .device = state->device,
                              .no_verify = true,
                              .time_limit_s = LIMIT_S};

@@ -182,7 +182,8 @@ static void settle(struct tune_evaluation *evaluation, struct runner_result *res
     struct tune_session *session = evaluation->work.session;
     device_time_note(evaluation, result);
     tune_evaluation_settled(session, evaluation->work.lane, evaluation->attempt);
-    if (!session->halted && !place_failed(session, evaluation, result)) {
+    bool holds = session->halted || tune_files_check(session, true);
+    if (holds && !session->halted && !place_failed(session, evaluation, result)) {
         failure_judge(result);
         failure_tell(session, evaluation, result);
         by_step[evaluation->work.step].settle(session, evaluation, result);
@@ -328,10 +329,10 @@ static void evaluation_start(struct tune_work work, bool rest, struct runner_job
     char occasion[24];
     occasion_begin(session, evaluation, occasion, sizeof occasion);
     attempt = tune_attempt_in(state, work.lane);
-    job->kernel_path = state->kernel_path;
+    job->kernel_path = tune_kernel_file(state);
     job->kernel_text = attempt->source;
     job->kernel_name = state->function;
-    job->reference_path = state->reference_path;
+    job->reference_path = tune_reference_file(state);
     job->device = state->device;
     job->tolerance = state->tolerance > 0 ? state->tolerance : 0;
     job->artifact_folder = evaluation->folder;
@@ -409,6 +410,7 @@ static void baseline_settle(struct tune_session *session, struct tune_evaluation
                             struct runner_result *result) {
     int lane = evaluation->work.lane;
     function_note(session, result);
+    tune_files_versions(session);
     measured_emit(evaluation, result);
     tune_beside_fill(&evaluation->work, 0);
     verdict_emit(session, lane, 0, &result->verdict);

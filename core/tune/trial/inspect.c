@@ -185,8 +185,8 @@ static const char *keep(struct inspection *own, const char *text) {
 
 static void inputs_find(struct inspection *own, const struct tune_state *state) {
     int64_t seed = state->seeds.len ? state->seeds.at[0] : 0;
-    if (state->reference_path)
-        own->values = task_inputs_cached(state->reference_path, seed, true);
+    if (tune_reference_file(state))
+        own->values = task_inputs_cached(tune_reference_file(state), seed, true);
     if (!own->values)
         return;
     own->inputs = ARENA_ARRAY(own->arena, struct nki_input, own->values->count + 1);
@@ -208,8 +208,8 @@ static struct inspection *inspection_new(struct tune_session *session, int lane)
     own->base.work = tune_work_of(session, lane, TUNE_STEP_VERIFY);
     own->base.cancel = cancel;
     own->arena = arena_new();
-    own->path = keep(own, state->kernel_path ? state->kernel_path : "kernel.py");
-    own->reference = keep(own, state->reference_path);
+    own->path = keep(own, tune_kernel_file(state) ? tune_kernel_file(state) : "kernel.py");
+    own->reference = keep(own, tune_reference_file(state));
     own->function = keep(own, state->function);
     own->source = keep(own, attempt->source);
     own->original = keep(own, state->attempts.at[0].source);
@@ -247,10 +247,10 @@ static void tell_beyond(struct tune_session *session, const struct diag_list *fo
 void tune_beyond_tell(struct tune_session *session) {
     const struct tune_state *state = session->state;
     struct diag_list ignored = {0}, found = {0};
-    const char *path = state->kernel_path ? state->kernel_path : "kernel.py";
+    const char *path = tune_kernel_file(state) ? tune_kernel_file(state) : "kernel.py";
     struct nki_tree *tree = nki_parse(path, str_of(state->kernel_source), &ignored);
     struct nki_candidate_options options = {
-        .release = state->nki, .path = path, .reference = state->reference_path};
+        .release = state->nki, .path = path, .reference = tune_reference_file(state)};
     nki_lint_beyond(tree, &options, &found);
     if (found.all.len)
         tell_beyond(session, &found);

@@ -70,11 +70,11 @@ static void start(struct question *question, const struct tune_attempt *attempt)
     const struct tune_state *state = session->state;
     char occasion[32];
     snprintf(occasion, sizeof occasion, "prediction.%d", ++question->opinion->asked);
-    struct runner_job job = {.kernel_path = state->kernel_path,
+    struct runner_job job = {.kernel_path = tune_kernel_file(state),
                              .kernel_text = attempt->source,
                              .kernel_name = state->function,
                              .device = state->device,
-                             .reference_path = state->reference_path,
+                             .reference_path = tune_reference_file(state),
                              .session = state->id,
                              .seeds = state->seeds.at,
                              .seed_count = MIN_OF(state->seeds.len, 1),

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The files that a task is made of: kept in the session by content, compared with those on disk,
+ * and put where they can be read when the session's are to count. Who decides which do is a person;
+ * what follows from it is drive's. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tune/exchange/inner.h"
+#include "tune/session/inner.h"
+#include "tune/state/state.h"
+
+#define MAX_FILE ((size_t)16 << 20)
+#define MAX_DIFF_LINES 400 /* of a file */
+#define MAX_DIFF_BYTES ((size_t)32 << 10)
+#define KEPT "task" /* folder of the session's own copies */
+
+/* Words of an event: kernel or reference itself, or whose import it is. */
+static const char *of_word(const struct task_file *file) {
+    if (file->is_start)
+        return file->of & TASK_OF_KERNEL ? "kernel" : "reference";
+    return file->of == (TASK_OF_KERNEL | TASK_OF_REFERENCE) ? "both import"
+           : file->of == TASK_OF_KERNEL                     ? "kernel imports"
+                                                            : "reference imports";
+}
+
+static bool is_kernel(const struct tune_task_file *file) {
+    return strcmp(file->of, "kernel") == 0;
+}
+
+/* A log may come from anywhere: its names stay below the folder they are put in. */
+bool tune_file_name_is_safe(const char *name) {
+    struct str rest = str_of(name), part;
+    bool safe = name[0] && name[0] != '/' && strlen(name) < 1000;
+    while (safe && str_next(&rest, '/', &part))
+        safe = part.len && !str_is(part, ".") && !str_is(part, "..");
+    return safe;
+}
+
+/* --------------------------------------------------------------------------- what is on disk */
+
+/* As they lie on disk now; `own_kernel`: with the kernel's source that the session has. */
+static struct task_closure *closure_now(const struct tune_session *session, bool own_kernel,
+                                        struct err *err) {
+    const char *kernel = session->kernel_now, *reference = session->reference_now;
+    char *folder = path_folder(reference ? reference : "x"), *beside = NULL;
+    if (session->is_builtin) { /* no file: it stands for one beside its reference */
+        beside = path_join(folder, "kernel.py");
+        kernel = beside;
+    }
+    bool own = own_kernel || session->is_builtin || !file_exists(kernel);
+    struct task_start start = {.kernel_path = kernel,
+                               .kernel_text = own ? session->state->kernel_source : NULL,
+                               .reference_path = reference};
+    struct task_closure *closure = task_closure_find(&start, err);
+    free(beside);
+    free(folder);
+    return closure;
+}
+
+/* The folder that the session's names are below, as things lie now; NULL: it cannot be told. */
+static char *root_now(const struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    const char *anchor = session->is_builtin ? session->reference_now : session->kernel_now;
+    const char *of = session->is_builtin ? "reference" : "kernel", *name = NULL;
+    for (size_t i = 0; i < state->files.len; i++)
+        if (!strcmp(state->files.at[i].of, of))
+            name = state->files.at[i].name;
+    char *plain = anchor ? task_path_plain(anchor) : NULL;
+    size_t len = plain ? strlen(plain) : 0, tail = name ? strlen(name) : 0;
+    bool fits = plain && name && len > tail && plain[len - tail - 1] == '/' &&
+                strcmp(plain + len - tail, name) == 0;
+    if (fits)
+        plain[len - tail - 1] = '\0';
+    if (fits && plain[0])
+        return plain;
+    free(plain);
+    return NULL;
+}
+
+/* --------------------------------------------------------------------------------- writing down */
+
+static bool artefacts_put(struct tune_session *session, const struct task_closure *closure,
+                          struct err *err) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < closure->files.len; i++) {
+        const struct task_file *file = &closure->files.at[i];
+        struct hash hash;
+        ok = store_artefact_put(session->store, file->text, file->size, &hash, err);
+    }
+    return ok;
+}
+
+static bool closure_emit(struct tune_session *session, const struct task_closure *closure,
+                         bool taken) {
+    struct arena *arena = arena_new();
+    struct tune_event_task_file *rows =
+        ARENA_ARRAY(arena, struct tune_event_task_file, closure->files.len + 1);
+    for (size_t i = 0; i < closure->files.len; i++)
+        rows[i] = (struct tune_event_task_file){.name = closure->files.at[i].name,
+                                                .hash = closure->files.at[i].hash.hex,
+                                                .of = of_word(&closure->files.at[i])};
+    bool ok = tune_emit(session, TUNE_ALL_LANES,
+                        TUNE_EVENT_AS(CLOSURE, CLOSURE_FILES, closure,
+                                      .files = {rows, closure->files.len, true}, .taken = taken));
+    arena_free(arena);
+    return ok;
+}
+
+/* A reference that changed between an older hone and this one is to be noticed, too. */
+static void reference_as_it_was(const struct tune_state *state, struct task_closure *closure) {
+    for (size_t i = 0; state->reference_source && i < closure->files.len; i++) {
+        struct task_file *file = &closure->files.at[i];
+        if (!file->is_start || file->of & TASK_OF_KERNEL)
+            continue;
+        free(file->text);
+        file->text = mem_strdup(state->reference_source);
+        file->size = strlen(file->text);
+        file->hash = hash_content(file->text, file->size);
+    }
+}
+
+void tune_files_begin(struct tune_session *session) {
+    struct err err = {0};
+    if (session->state->files.len || !session->state->kernel_source)
+        return;
+    struct task_closure *closure = closure_now(session, true, &err);
+    if (closure)
+        reference_as_it_was(session->state, closure);
+    if (!closure || !artefacts_put(session, closure, &err))
+        tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "files",
+                      "what this task is made of cannot be kept: %s", err.text);
+    else
+        closure_emit(session, closure, false);
+    task_closure_free(closure);
+}
+
+bool tune_files_take(struct tune_session *session) {
+    struct err err = {0};
+    struct task_closure *closure = closure_now(session, false, &err);
+    bool ok = closure && artefacts_put(session, closure, &err);
+    struct tune_event event = tune_event_empty(TUNE_EVENT_SESSION);
+    event.form = TUNE_FORM_SESSION_SOURCE;
+    for (size_t i = 0; ok && i < closure->files.len; i++) {
+        const struct task_file *file = &closure->files.at[i];
+        if (file->is_start && file->of & TASK_OF_KERNEL)
+            event.session.source = file->text;
+        if (file->is_start && file->of & TASK_OF_REFERENCE)
+            event.session.reference_source = file->text;
+    }
+    if (!ok)
+        tune_give_up(session, TUNE_ALL_LANES, false, "the changed files cannot be taken in: %s",
+                     err.text);
+    ok = ok && tune_emit(session, TUNE_ALL_LANES, &event) && closure_emit(session, closure, true);
+    task_closure_free(closure);
+    return ok;
+}
+
+/* ------------------------------------------------------------------------------------ what changed
+ */
+
+static char *artefact_text(const struct tune_session *session, const char *hash) {
+    size_t size = 0;
+    return hash ? store_artefact_read(session->store, hash, &size, NULL) : NULL;
+}
+
+static void lines_print(struct str text, int first, int count, char sign, struct buf *out) {
+    struct str line;
+    for (int number = 1; number < first + count && str_next(&text, '\n', &line); number++)
+        if (number >= first)
+            buf_printf(out, "%c" STR_FMT "\n", sign, (int)MIN_OF(line.len, 500), line.at);
+}
+
+static void diff_print(const char *old, const char *now, struct buf *out) {
+    struct str before = str_of(old ? old : ""), after = str_of(now ? now : "");
+    size_t count = 0, i;
+    int lines = 0;
+    struct tune_hunk *hunks = tune_hunks(before, after, &count);
+    for (i = 0; i < count && lines < MAX_DIFF_LINES && out->len < MAX_DIFF_BYTES; i++) {
+        const struct tune_hunk *hunk = &hunks[i];
+        int less = MIN_OF(hunk->old_count, MAX_DIFF_LINES);
+        int more = MIN_OF(hunk->new_count, MAX_DIFF_LINES);
+        buf_printf(out, "@@ -%d,%d +%d,%d @@\n", hunk->old_line, hunk->old_count, hunk->new_line,
+                   hunk->new_count);
+        lines_print(before, hunk->old_line, less, '-', out);
+        lines_print(after, hunk->new_line, more, '+', out);
+        lines += less + more;
+    }
+    if (i < count)
+        buf_printf(out, "and %zu more places\n", count - i);
+    free(hunks);
+}
+
+struct changes {
+    struct tune_session *session;
+    struct arena *arena;
+    VEC(struct tune_event_file_change) rows;
+};
+
+/* `text` NULL: it is gone; `was` NULL: it is new. */
+static void change_add(struct changes *changes, const char *name, const char *was, const char *text,
+                       size_t size) {
+    struct buf diff = {0};
+    char *old = artefact_text(changes->session, was);
+    struct hash hash = hash_content(text ? text : "", size);
+    diff_print(old, text, &diff);
+    *vec_push(&changes->rows) = (struct tune_event_file_change){
+        .name = arena_strdup(changes->arena, name),
+        .was = was ? arena_strdup(changes->arena, was) : NULL,
+        .now = text ? arena_strdup(changes->arena, hash.hex) : NULL,
+        .diff = arena_strdup(changes->arena, diff.at ? diff.at : "")};
+    buf_free(&diff);
+    free(old);
+}
+
+/* The kernel of an attempt, put in the place of the first one, is no news. */
+static bool is_attempts(const struct tune_state *state, const char *hash) {
+    for (size_t i = 0; i < state->attempts.len; i++)
+        if (!strcmp(state->attempts.at[i].hash, hash))
+            return true;
+    return false;
+}
+
+static void file_compare(struct changes *changes, const char *root,
+                         const struct tune_task_file *file) {
+    const struct tune_session *session = changes->session;
+    char *path = path_join(root, file->name);
+    size_t size = 0;
+    char *text = file_read(path, MAX_FILE, &size, NULL);
+    struct hash hash = hash_content(text ? text : "", size);
+    bool same = text && !strcmp(hash.hex, file->hash);
+    /* The kernel's own source is in the log. */
+    if (is_kernel(file))
+        same = same || !text || session->is_builtin || is_attempts(session->state, hash.hex);
+    if (!same)
+        change_add(changes, file->name, file->hash, text, size);
+    free(text);
+    free(path);
+}
+
+static bool is_known(const struct tune_state *state, const char *name) {
+    for (size_t i = 0; i < state->files.len; i++)
+        if (!strcmp(state->files.at[i].name, name))
+            return true;
+    return false;
+}
+
+/* An import that led to no file of the task leads to one now. */
+static void new_files(struct changes *changes, const char *root) {
+    struct task_closure *closure = closure_now(changes->session, true, NULL);
+    size_t len = strlen(root);
+    for (size_t i = 0; closure && i < closure->files.len; i++) {
+        const struct task_file *file = &closure->files.at[i];
+        bool below = !strncmp(file->path, root, len) && file->path[len] == '/';
+        const char *name = below ? file->path + len + 1 : file->path;
+        if (!is_known(changes->session->state, name))
+            change_add(changes, name, NULL, file->text, file->size);
+    }
+    task_closure_free(closure);
+}
+
+static void changes_find(struct changes *changes) {
+    const struct tune_state *state = changes->session->state;
+    char *root = root_now(changes->session);
+    for (size_t i = 0; root && i < state->files.len; i++)
+        if (tune_file_name_is_safe(state->files.at[i].name))
+            file_compare(changes, root, &state->files.at[i]);
+    if (root)
+        new_files(changes, root);
+    free(root);
+}
+
+static bool is_told(const struct tune_state *state, const struct changes *changes) {
+    bool same = state->changed.len == changes->rows.len;
+    for (size_t i = 0; same && i < changes->rows.len; i++) {
+        const char *now = changes->rows.at[i].now, *told = state->changed.at[i].now;
+        same = !strcmp(state->changed.at[i].name, changes->rows.at[i].name) &&
+               (now && told ? !strcmp(now, told) : now == told);
+    }
+    return same;
+}
+
+bool tune_files_check(struct tune_session *session, bool again) {
+    const struct tune_state *state = session->state;
+    struct changes changes = {.session = session};
+    if (!state->files.len || state->keeps_files || state->read_only)
+        return true;
+    changes.arena = arena_new();
+    changes_find(&changes);
+    bool none = !changes.rows.len;
+    if (!is_told(state, &changes))
+        tune_emit(session, TUNE_ALL_LANES,
+                  TUNE_EVENT(CHANGED, changed, .files = {changes.rows.at, changes.rows.len, true},
+                             .again = again && !none));
+    vec_free(&changes.rows);
+    arena_free(changes.arena);
+    return none;
+}
+
+/* ------------------------------------------------------------------------------ the session's own
+ */
+
+static bool restore_one(struct tune_session *session, const struct tune_task_file *file,
+                        struct err *err) {
+    char *text = artefact_text(session, file->hash);
+    char *name = path_join(KEPT, file->name);
+    bool ok = tune_file_name_is_safe(file->name) && text;
+    if (!ok)
+        err_set(err, ERR_ENVIRONMENT, "the session's copy of %.100s is gone", file->name);
+    ok = ok && store_file_write(session->store, name, str_of(text), err);
+    free(name);
+    free(text);
+    return ok;
+}
+
+static void use_own(struct tune_session *session) {
+    struct tune_state *state = session->state;
+    char *own = path_join(store_folder(session->store), KEPT);
+    for (size_t i = 0; i < state->files.len; i++) {
+        const struct tune_task_file *file = &state->files.at[i];
+        char *path = path_join(own, file->name);
+        if (is_kernel(file) && !session->is_builtin)
+            state->kernel_file = tune_keep(state, path);
+        if (!strcmp(file->of, "reference"))
+            state->reference_file = tune_keep(state, path);
+        free(path);
+    }
+    free(own);
+}
+
+bool tune_files_place(struct tune_session *session, struct err *err) {
+    struct tune_state *state = session->state;
+    bool ok = true;
+    state->kernel_file = session->is_builtin ? NULL : tune_keep(state, session->kernel_now);
+    state->reference_file = tune_keep(state, session->reference_now);
+    if (!state->keeps_files)
+        return true;
+    for (size_t i = 0; ok && i < state->files.len; i++)
+        ok = restore_one(session, &state->files.at[i], err);
+    if (ok)
+        use_own(session);
+    return ok;
+}
+
+void tune_files_versions(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    const char *path = tune_reference_file(state);
+    int64_t seed = state->seeds.len ? state->seeds.at[0] : 0;
+    struct task_inputs *inputs = path ? task_inputs_cached(path, seed, true) : NULL;
+    bool told = inputs && inputs->python[0] && inputs->numpy[0];
+    bool same = told && state->python && state->numpy && !strcmp(state->python, inputs->python) &&
+                !strcmp(state->numpy, inputs->numpy);
+    if (told && !same && state->python)
+        tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "files",
+                      "inputs come from Python %s with numpy %s; before, they came from Python %s "
+                      "with numpy %s",
+                      inputs->python, inputs->numpy, state->python,
+                      state->numpy ? state->numpy : "?");
+    if (told && !same)
+        tune_emit(session, TUNE_ALL_LANES,
+                  TUNE_EVENT_AS(CLOSURE, CLOSURE_VERSIONS, closure, .python = inputs->python,
+                                .numpy = inputs->numpy));
+    task_inputs_free(inputs);
+}

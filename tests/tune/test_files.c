@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files of a task: what is kept of them, what is noticed when they change, who decides.
+#include <sqlite3.h>
+
+#include "tune/fake.h"
+
+#define SOURCE(latency, more) \
+    "import helper\ndef kernel(): x = '''\n    # latency " latency "\n    # " more "\n'''\n"
+#define KERNEL SOURCE("1000", "seed")
+
+/* As a hone wrote it that knew neither of files nor of damage. */
+#define OLDER                                                                         \
+    "DELETE FROM events WHERE type = 'closure'; ALTER TABLE events DROP COLUMN hash;" \
+    "DROP TABLE chain; PRAGMA user_version = 1"
+
+static const struct fake_plan plans[] = {{"better", SOURCE("800", "one"), 0.4, NULL},
+                                         {"best", SOURCE("500", "two"), 0.9, NULL}};
+
+static void begin(struct fake *fake) {
+    fake_begin(fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
+    tune_session_close(fake->session);
+    fake_file(fake->folder, "kernel.py", KERNEL);
+    fake_file(fake->folder, "helper.py", "A = 1\nB = 2\n");
+    fake_file(fake->folder, "reference.py", "import maths\ndef get_inputs(): pass\n");
+    fake_file(fake->folder, "maths.py", "");
+    fake_file(fake->folder, "unrelated.py", "");
+    fake->options.fresh = true;
+    fake_open(fake);
+    fake->options.fresh = false;
+}
+
+static void again(struct fake *fake) {
+    tune_session_close(fake->session);
+    fake_open(fake);
+}
+
+static void start(struct fake *fake) {
+    fake_act(fake, (struct tune_action){.kind = TUNE_ACT_START});
+}
+
+static void a_session_keeps_all_that_its_task_is_made_of(void **unused) {
+    (void)unused;
+    static const char *const names[] = {"kernel.py", "reference.py", "helper.py", "maths.py"};
+    static const char *const of[] = {"kernel", "reference", "kernel imports", "reference imports"};
+    struct fake fake;
+    begin(&fake);
+    const struct tune_state *state = fake_state(&fake);
+    assert_int_equal(state->files.len, COUNT_OF(names));
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        assert_string_equal(state->files.at[i].name, names[i]);
+        assert_string_equal(state->files.at[i].of, of[i]);
+        struct err err = {0};
+        char *kept = tune_session_artefact(fake.session, state->files.at[i].hash, &err);
+        char *own = path_join(fake.folder, names[i]), *text = file_read(own, 0, NULL, NULL);
+        assert_string_equal(kept, text);
+        free(text);
+        free(own);
+        free(kept);
+    }
+    fake_file(fake.folder, "unrelated.py", "x = 1\n");
+    start(&fake);
+    assert_true(state->finished);
+    fake_end(&fake);
+}
+
+static void a_change_is_noticed_and_asked_about(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake);
+    fake_file(fake.folder, "helper.py", "A = 1\nB = 3\n");
+    start(&fake);
+    const struct tune_state *state = fake_state(&fake);
+    assert_false(state->running);
+    assert_int_equal(state->attempts.len, 0); /* nothing was measured with it */
+    assert_int_equal(state->changed.len, 1);
+    assert_string_equal(state->changed.at[0].name, "helper.py");
+    assert_string_equal(state->changed.at[0].diff, "@@ -2,1 +2,1 @@\n-B = 2\n+B = 3\n");
+    assert_non_null(strstr(state->wait_text, "helper.py changed on disk"));
+    assert_false(fake_try(&fake, (struct tune_action){.kind = TUNE_ACT_START}));
+    again(&fake);
+    state = fake_state(&fake);
+    assert_int_equal(state->changed.len, 1);
+    fake_file(fake.folder, "helper.py", "A = 1\nB = 2\n"); /* it was put back */
+    start(&fake);
+    assert_int_equal(state->changed.len, 0);
+    assert_true(state->finished && state->attempts.len == 3);
+    fake_end(&fake);
+}
+
+static void what_is_gone_or_new_is_a_change(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake);
+    char *path = path_join(fake.folder, "maths.py");
+    assert_int_equal(unlink(path), 0);
+    free(path);
+    again(&fake); /* seen when it is opened, too */
+    const struct tune_state *state = fake_state(&fake);
+    assert_int_equal(state->changed.len, 1);
+    assert_null(state->changed.at[0].now);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_TAKE_FILES});
+    assert_int_equal(state->files.len, 3);
+    fake_file(fake.folder, "maths.py", "C = 1\n");
+    again(&fake);
+    state = fake_state(&fake);
+    assert_int_equal(state->changed.len, 1);
+    assert_null(state->changed.at[0].was);
+    assert_string_equal(state->changed.at[0].diff, "@@ -1,0 +1,1 @@\n+C = 1\n");
+    fake_end(&fake);
+}
+
+static void what_is_taken_in_is_measured_anew(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake);
+    start(&fake);
+    const struct tune_state *state = fake_state(&fake);
+    assert_int_equal(state->best, 2);
+    fake_file(fake.folder, "helper.py", "A = 7\n");
+    fake_file(fake.folder, "kernel.py", SOURCE("900", "another seed"));
+    fake_act(&fake, (struct tune_action){
+                        .kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_ROUNDS, .number = 100});
+    start(&fake);
+    assert_int_equal(state->changed.len, 2);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_TAKE_FILES});
+    assert_true(state->attempts.at[1].outdated && !state->attempts.at[0].outdated);
+    assert_float_equal(state->attempts.at[0].latency_us, 900, 1e-9);
+    assert_true(state->best == 0 || !state->attempts.at[state->best].outdated);
+    assert_true(state->attempts.len > 3); /* the same directions count as not tried */
+    assert_int_equal(state->undo_count, 0);
+    fake_end(&fake);
+}
+
+static void the_sessions_own_can_be_kept(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake);
+    fake_file(fake.folder, "helper.py", "A = broken(\n");
+    start(&fake);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_KEEP_FILES});
+    for (int i = 0; i < 2; i++) {
+        const struct tune_state *state = fake_state(&fake);
+        assert_true(state->keeps_files && !state->changed.len && state->attempts.len == 3);
+        char *own = path_join(tune_session_folder(fake.session), "task/kernel.py");
+        assert_string_equal(tune_kernel_file(state), own);
+        char *folder = path_folder(own), *helper = path_join(folder, "helper.py");
+        char *text = file_read(helper, 0, NULL, NULL);
+        assert_string_equal(text, "A = 1\nB = 2\n");
+        free(text);
+        free(helper);
+        free(folder);
+        free(own);
+        again(&fake);
+    }
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_TAKE_FILES}); /* later, all the same */
+    assert_false(fake_state(&fake)->keeps_files);
+    assert_non_null(tune_kernel_file(fake_state(&fake)));
+    assert_null(strstr(tune_kernel_file(fake_state(&fake)), ".hone"));
+    fake_end(&fake);
+}
+
+static void a_change_under_an_evaluation_makes_it_void(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake);
+    fake.place.slow = true;
+    struct err err = {0};
+    assert_true(
+        tune_session_act(fake.session, &(struct tune_action){.kind = TUNE_ACT_START}, &err));
+    assert_int_equal(fake.place.started, 1);
+    fake_file(fake.folder, "reference.py", "import maths\ndef get_inputs(): fail\n");
+    fake.place.slow = false;
+    struct fake_run *run = fake.place.runs;
+    run->timer = loop_timer_start(fake.loop, 0, 0, fake_finish, run);
+    fake_settle(&fake);
+    const struct tune_state *state = fake_state(&fake);
+    assert_int_equal(state->changed.len, 1);
+    assert_int_equal(state->attempts.at[0].status, TUNE_STATUS_OPEN);
+    assert_true(isnan(state->attempts.at[0].latency_us));
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_TAKE_FILES});
+    assert_true(state->finished && state->best == 2);
+    fake_end(&fake);
+}
+
+static void a_session_of_an_older_hone_gets_its_files(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake);
+    start(&fake);
+    char *db = path_join(tune_session_folder(fake.session), "session.db");
+    tune_session_close(fake.session);
+    fake.session = NULL;
+    sqlite3 *base = NULL;
+    assert_int_equal(sqlite3_open(db, &base), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(base, OLDER, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(base);
+    free(db);
+    fake_open(&fake);
+    assert_int_equal(fake_state(&fake)->files.len, 4);
+    assert_int_equal(fake_state(&fake)->changed.len, 0);
+    fake_end(&fake);
+}
+
+static void a_kernel_of_the_session_in_the_place_of_the_first_is_no_change(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake);
+    start(&fake);
+    fake_file(fake.folder, "kernel.py", plans[1].source);
+    again(&fake);
+    assert_int_equal(fake_state(&fake)->changed.len, 0);
+    fake_end(&fake);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_session_keeps_all_that_its_task_is_made_of),
+        cmocka_unit_test(a_change_is_noticed_and_asked_about),
+        cmocka_unit_test(what_is_gone_or_new_is_a_change),
+        cmocka_unit_test(what_is_taken_in_is_measured_anew),
+        cmocka_unit_test(the_sessions_own_can_be_kept),
+        cmocka_unit_test(a_change_under_an_evaluation_makes_it_void),
+        cmocka_unit_test(a_session_of_an_older_hone_gets_its_files),
+        cmocka_unit_test(a_kernel_of_the_session_in_the_place_of_the_first_is_no_change),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
