@@ -160,9 +160,14 @@ void act_another(struct views *views, struct str args, struct views_request *req
         "", another_with);
 }
 
+/* What the loop decided while the question stood is not what was agreed to: it is asked anew. */
 static void undo_anyway(struct views *views, struct str text, struct views_request *request) {
+    struct tune_back back = {0};
     (void)text;
-    (void)request;
+    if (tune_back_of(views->state, &back) && back.index != views->over.about) {
+        act_undo(views, STR(""), request);
+        return;
+    }
     if (views_act(views, &(struct tune_action){.kind = TUNE_ACT_TAKE_BACK}))
         views_say(views, false, "taken back; U does it again");
 }
@@ -210,6 +215,7 @@ void act_undo(struct views *views, struct str args, struct views_request *reques
     buf_puts(&text, "This takes back ");
     undo_print(views->state, &back, &text);
     views_ask_confirm(views, "undo", text.at, undo_anyway);
+    views->over.about = back.index;
     views->over.yes = 'u';
     buf_free(&text);
 }

@@ -147,6 +147,13 @@ static void do_sides(struct views *views, struct str args, struct views_request 
         views_say(views, false, "too narrow for two columns: %d are needed", DIFF_SIDES_COLS);
 }
 
+/* Where there is no difference the key line does not offer it; pressed all the same it says why. */
+static void sides_says(const struct views *views, struct buf *out) {
+    const struct screen *screen = screen_here(views);
+    if (!screen->differs || screen->differs(views))
+        buf_puts(out, "side by side");
+}
+
 static bool can_edit(const struct views *views) {
     return screen_here(views)->can_edit(views);
 }
@@ -233,7 +240,7 @@ static const struct command commands[] = {
      NULL, enter_says},
     {"side-by-side", "side by side",
      "show the difference in two columns, over the whole screen where it must", WHERE_TAKEN,
-     PLACE_OPEN, NONE, do_sides, NULL, NULL},
+     PLACE_OPEN, NONE, do_sides, NULL, sides_says},
     {"filter", "", "show only rows with a pattern: filter PATTERN; alone: all rows", WHERE_TAKEN,
      PLACE_OPEN, NONE, find_filter, NULL, NULL},
     {"filter-phase", "phase", "show one phase of the log, then the next, then all", WHERE_TAKEN,
@@ -379,7 +386,8 @@ void command_run(struct views *views, const struct command *command, struct str 
         return;
     }
     if (command->can && views->state && !command->can(views)) {
-        views_say(views, true, "'%s' makes no sense now: %s", command->name, command->help);
+        views_say(views, true, "'%s' has nothing to work on now (it is there to: %s)",
+                  command->name, command->help);
         return;
     }
     if (command->run)

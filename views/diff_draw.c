@@ -66,8 +66,10 @@ static void draw_side(struct views *views, const struct side *side, int row) {
         diff_words(text, source_line(side->other, side->other_line), &start, &end, &other_end);
     int col = words ? (int)text_columns((struct str){text.at, start}) : 0;
     int shift = shift_for(views, rest.cols, col);
-    if (side->left)
+    if (side->left && views->shift)
         tui_put(tui_ink(rest, TUI_DIM), 0, -views->shift, text);
+    else if (side->left)
+        tui_put_short(tui_ink(rest, TUI_DIM), 0, (struct tui_rect){0, 0, 1, rest.cols}, text);
     else
         source_draw_line(rest, 0, shift, text, side->source->quote.at[side->line - 1]);
     if (words && end > start) {

@@ -606,6 +606,27 @@ static void undo_says_what_it_takes_back(void **unused) {
     said("take-back 0 -\n");
     assert_int_equal(state->attempts.at[5].status, TUNE_STATUS_OPEN);
     assert_int_equal(state->incumbent, 4);
+    replay_keys(views, "u"); /* the loop decides while the question stands */
+    tune_state_apply(state, state->seq + 1, REPLAY_START_MS, "decided",
+                     "{\"attempt\": 5, \"status\": \"keep\", \"reason\": \"again\"}");
+    assert_true(shows(views, "y", "This takes back what the loop decided: #5 keep (round 5)"));
+    said("");
+    replay_keys(views, "y");
+    said("take-back 0 -\n");
+    replay_keys(views, "U");
+    said("do-again 0 -\n");
+    buf_free(&done);
+    views_free(views);
+    tune_state_free(state);
+}
+
+static void what_was_taken_back_is_done_again(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_until("measured", &now_ms);
+    struct views *views = views_that_act(state);
+    replay_keys(views, "u u u u");
+    said("take-back 0 -\ntake-back 0 -\n");
     replay_keys(views, "U U");
     said("do-again 0 -\ndo-again 0 -\n");
     assert_int_equal(state->attempts.at[6].status, TUNE_STATUS_INCONCLUSIVE);
@@ -693,6 +714,7 @@ int main(void) {
         cmocka_unit_test(a_message_hides_nothing_that_waits),
         cmocka_unit_test(messages_answer),
         cmocka_unit_test(undo_says_what_it_takes_back),
+        cmocka_unit_test(what_was_taken_back_is_done_again),
         cmocka_unit_test(one_roof_for_all),
         cmocka_unit_test(the_hunk_in_hand_is_shown),
         cmocka_unit_test(two_columns_work_or_it_is_said_why_not),

@@ -79,12 +79,17 @@ void decide_plans(struct views *views, struct str args, struct views_request *re
     (void)args;
     (void)request;
     views->over.rows.len = 0;
+    struct buf text = {0};
     for (size_t i = 0; i < views->state->plans.len; i++) {
         const struct tune_plan *plan = &views->state->plans.at[i];
-        views_menu_row(views, (int)i,
-                       (int)i == tune_lane_of(views->state, views->state->lane)->plan ? "*" : "",
-                       plan->title ? plan->title : plan->key, plan->why ? plan->why : "");
+        bool here = (int)i == tune_lane_of(views->state, views->state->lane)->plan;
+        buf_clear(&text);
+        rows_prediction_latency(plan, &text);
+        buf_printf(&text, "%s%s", text.len ? ".  " : "", plan->why ? plan->why : "");
+        views_menu_row(views, (int)i, here ? "*" : "", plan->title ? plan->title : plan->key,
+                       text.at);
     }
+    buf_free(&text);
     views_open_menu(views, "plans, best first", choose_plan);
 }
 

@@ -85,6 +85,7 @@ struct tune_back {
     enum tune_step step;
     int round;     /* where it stood */
     int decisions; /* of the loop that go with it */
+    int index;     /* of the steps that can be taken back: another one is on top when it changes */
 };
 /* False: there is nothing. */
 bool tune_back_of(const struct tune_state *state, struct tune_back *back);

@@ -242,6 +242,7 @@ bool tune_back_of(const struct tune_state *state, struct tune_back *back) {
                                .flow = flow,
                                .step = flow ? last->flow.step : state->step,
                                .round = flow ? last->flow.round : state->round,
-                               .decisions = flow ? own->decisions - last->decisions : 0};
+                               .decisions = flow ? own->decisions - last->decisions : 0,
+                               .index = (int)own->undo.len};
     return true;
 }
