@@ -39,6 +39,7 @@ int cli_config(const struct cli *cli);
 int cli_clean(const struct cli *cli);
 int cli_import(const struct cli *cli);
 int cli_export(const struct cli *cli);
+int cli_session(const struct cli *cli);
 int cli_help(const struct cli *cli);
 int cli_completion(const struct cli *cli);
 int cli_runner(const struct cli *cli);

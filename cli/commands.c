@@ -228,6 +228,17 @@ static const struct cli_option export_options[] = {
     OPTIONS_END,
 };
 
+static const struct cli_option session_options[] = {
+    {"output", "FOLDER", NULL,
+     "repair: the folder to make. Default: SESSION.repaired beside the session.", false},
+    {"replace", NULL, NULL,
+     "repair: put the new session in the place of the damaged one, which is kept as "
+     "SESSION.damaged.",
+     false},
+    OPTION_JSON,
+    OPTIONS_END,
+};
+
 static const struct cli_option explain_options[] = {
     {"reference", NULL, NULL, "Print all words as Markdown.", false},
     OPTIONS_END,
@@ -349,6 +360,20 @@ const struct cli_command cli_commands[] = {
      "model.ini whose names say that they are secret are left out. Sources, prompts and answers "
      "are as they are.",
      export_options, 1, 1, false, cli_export},
+    {"session", "check|repair TASK|SESSION", "whether a session is whole, and what can be saved",
+     "check goes through all of it: the chain of hashes that each event continues, the end of the "
+     "log, the bytes of session.db, SQLite's own structures, the tables, artefacts, checkpoints "
+     "and "
+     "experiments.jsonl. It changes nothing. What a session of an older hone cannot prove is "
+     "unproven, not damaged. Exit status 4 when something is damaged.\n\n"
+     "repair reads session.db page by page and saves all events up to the damage into a new "
+     "session "
+     "beside the old one, which stays as it is. An event with one flipped bit is put right by its "
+     "hash. A damaged line of the log is replaced by one that says so, and what is behind it is "
+     "kept. Other damage ends the new log; events behind it go to behind/events.jsonl, their "
+     "kernels to files beside. It says what is lost.\n\n"
+     "The hashes find damage, not a forger: whoever can write the file can compute them.",
+     session_options, 2, 2, false, cli_session},
     {"config", "[TASK]", "show every setting and where it came from",
      "Settings come from these places, each winning over the one before: defaults, your "
      "config.ini, .hone/config.ini beside the task, the environment (HONE_HOST_TRN2_PORT for port "

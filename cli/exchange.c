@@ -10,35 +10,11 @@
 #include "store/store.h"
 #include "tune/tune.h"
 
-/* The folder of a task's session, or the session's folder itself; NULL when there is none. */
-static char *session_of(const char *path) {
-    if (store_exists(path))
-        return mem_strdup(path);
-    bool dir = file_is_dir(path);
-    char *whole = path_absolute(path);
-    char *folder = dir ? mem_strdup(whole) : path_folder(whole);
-    struct buf name = {0};
-    buf_puts(&name, path_base(whole));
-    if (!dir && str_ends(buf_str(&name), ".py"))
-        name.at[name.len - 3] = 0;
-    char *hone = path_join(folder, ".hone");
-    char *session = path_join(hone, name.at);
-    if (!store_exists(session)) {
-        free(session);
-        session = NULL;
-    }
-    buf_free(&name);
-    free(hone);
-    free(folder);
-    free(whole);
-    return session;
-}
-
 int cli_export(const struct cli *cli) {
     const char *what = cli->args.at[0], *output = cli_value(cli, "output");
     struct err err = {0};
     struct buf folder = {0};
-    char *session = session_of(what);
+    char *session = cli_session_of(what);
     if (!session)
         return cli_wrong_usage(cli, "%s is no session and no task that has one", what);
     if (output)

@@ -58,6 +58,16 @@ static bool log_open(struct store *store) {
     return store->log >= 0;
 }
 
+/* Of hones that were killed while they wrote. */
+static void leftovers_remove(const char *folder) {
+    static const char *const inner[] = {"", "artifacts", "checkpoints", "optimization_memory"};
+    for (size_t i = 0; i < COUNT_OF(inner); i++) {
+        char *path = path_join(folder, inner[i]);
+        file_sweep(path);
+        free(path);
+    }
+}
+
 /* Somebody else has it, or the place cannot be written: then it is there to be looked at. */
 static bool lock_or_look(struct store *store, struct err *err) {
     struct store_lock lock;
@@ -112,8 +122,10 @@ struct store *store_open(const char *folder, bool look_only, struct err *err) {
     store->read_only = store->look_only = look_only;
     if (!look_only && (!file_make_private(folder, err) || !lock_or_look(store, err)))
         goto failed;
-    if (!store->read_only)
+    if (!store->read_only) {
         tighten(folder);
+        leftovers_remove(folder);
+    }
     if (!store_db_open(store, err))
         goto failed;
     if (!store->read_only) {
@@ -208,10 +220,8 @@ static bool has_session(const char *folder) {
     return has;
 }
 
-bool store_set_aside(const char *folder, struct err *err) {
+bool store_move(const char *folder, const char *aside, struct err *err) {
     struct store_lock lock;
-    if (!has_session(folder))
-        return true;
     if (!store_lock_take(folder, &lock, err))
         return false;
     if (lock.descriptor < 0) {
@@ -219,6 +229,16 @@ bool store_set_aside(const char *folder, struct err *err) {
         free(lock.holder);
         return false;
     }
+    bool ok = rename(folder, aside) == 0;
+    if (!ok)
+        err_set(err, ERR_ENVIRONMENT, "cannot move %s to %s: %s", folder, aside, strerror(errno));
+    close(lock.descriptor);
+    return ok;
+}
+
+bool store_set_aside(const char *folder, struct err *err) {
+    if (!has_session(folder))
+        return true;
     struct buf aside = {0};
     for (int n = 1; n < 10000; n++) {
         buf_clear(&aside);
@@ -226,11 +246,7 @@ bool store_set_aside(const char *folder, struct err *err) {
         if (!file_exists(aside.at) && !file_is_dir(aside.at))
             break;
     }
-    bool ok = rename(folder, aside.at) == 0;
-    if (!ok)
-        err_set(err, ERR_ENVIRONMENT, "cannot move %s to %s: %s", folder, aside.at,
-                strerror(errno));
+    bool ok = store_move(folder, aside.at, err);
     buf_free(&aside);
-    close(lock.descriptor);
     return ok;
 }

@@ -45,6 +45,8 @@ bool store_exists(const char *folder);
 /* Moves a session out of the way, to "<folder>.<n>"; true when there is none. Refused while
  * another process holds it. */
 bool store_set_aside(const char *folder, struct err *err) CC_MUST_USE;
+/* The same to a name that is not there. */
+bool store_move(const char *folder, const char *aside, struct err *err) CC_MUST_USE;
 
 /* Where a session stops being what hone wrote. */
 struct store_damage {
@@ -89,6 +91,36 @@ struct store_copied {
     size_t whole, damaged;
 };
 void store_artefacts_copy(const char *from, const char *to, struct store_copied *copied);
+
+/* Goes through all of a session on disk without changing it: fn hears of each part. False and *err
+ * when there is no session to look at. */
+enum store_finding { STORE_WHOLE, STORE_UNPROVEN, STORE_DAMAGED, STORE_FINDINGS };
+typedef void store_check_fn(void *data, const char *part, enum store_finding is, const char *text);
+bool store_check(const char *folder, store_check_fn *fn, void *data, struct err *err) CC_MUST_USE;
+
+/* What a repair cannot know of events. */
+struct store_repair_ways {
+    const char *const *harmless; /* types that no other event refers to; ends with NULL. A lost one
+                                  * is replaced: */
+    const char *stand_in_type;
+    void (*stand_in)(int64_t seq, struct buf *payload);
+    /* An event behind the place where the new session ends. Proven: by its neighbours' hashes. */
+    void (*behind)(void *data, int64_t seq, bool proven, struct str type, struct str payload);
+    void *data;
+};
+struct store_repaired {
+    bool chained;            /* else nothing could be proven */
+    int64_t events;          /* in the new session, */
+    int64_t mended, dropped; /* of them put right by their hash; replaced */
+    int64_t cut, last;       /* the first event that is not in it; the last that is known of */
+    int64_t behind;          /* proven events after the cut, */
+    int64_t doubtful;        /* others */
+    struct store_copied artefacts;
+};
+/* Saves what is true of the session in `folder` into a new one, `to`, which must not be there. The
+ * old one is only read. */
+bool store_repair(const char *folder, const char *to, const struct store_repair_ways *ways,
+                  struct store_repaired *done, struct err *err) CC_MUST_USE;
 
 /* A value of the derived tables; a real that is NAN is stored as NULL. */
 struct store_cell {

@@ -12,6 +12,9 @@ set_tests_properties(cli/settings PROPERTIES LABELS unit TIMEOUT 120)
 add_test(NAME cli/models COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/models.py
          $<TARGET_FILE:hone>)
 set_tests_properties(cli/models PROPERTIES LABELS session TIMEOUT 300)
+add_test(NAME cli/sessions COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/sessions.py
+         $<TARGET_FILE:hone>)
+set_tests_properties(cli/sessions PROPERTIES LABELS session TIMEOUT 300)
 if(TARGET hone)
   add_test(NAME cli/install COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/install.py
            ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})

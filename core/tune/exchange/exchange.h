@@ -4,6 +4,7 @@
 #ifndef HONE_TUNE_EXCHANGE_H
 #define HONE_TUNE_EXCHANGE_H
 
+#include "store/store.h"
 #include "tune/session/session.h"
 
 /* What an import took in, and a line "file:line: what is wrong" for each thing it did not. */
@@ -20,6 +21,18 @@ bool tune_session_import(struct tune_session *session, const char *path,
 /* Writes a session's folder as a bundle that tells all and reproduces without hone's own files: see
  * bundle.c. `folder` must not exist or be empty. Runs nothing, needs no task. */
 bool tune_bundle_write(const char *session, const char *folder, struct err *err);
+/* Goes through all of a session on disk: what store finds, and whether checkpoints and
+ * experiments.jsonl are those of the log. Changes nothing. */
+bool tune_session_check(const char *session, store_check_fn *fn, void *data, struct err *err);
+/* Saves what is true of a damaged session into a new folder, which must not be there. Events behind
+ * the place where the new log ends go to behind/events.jsonl in it, kernels among them to files
+ * beside. */
+struct tune_repaired {
+    struct store_repaired store;
+    size_t kernels;
+};
+bool tune_session_repair(const char *session, const char *to, struct tune_repaired *done,
+                         struct err *err);
 /* The kernel and the reference that a session's folder is about: new strings, the latter may be
  * NULL. */
 bool tune_session_about(const char *session, char **kernel, char **reference, struct err *err);

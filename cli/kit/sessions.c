@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/kit/sessions.h"
+
+#include <stdlib.h>
+
+#include "store/store.h"
+
+/* Also where only what stands beside the log is left of it. */
+static bool was_session(const char *folder) {
+    char *head = path_join(folder, "session.db-head");
+    bool was = store_exists(folder) || file_exists(head);
+    free(head);
+    return was;
+}
+
+char *cli_session_of(const char *path) {
+    if (was_session(path))
+        return mem_strdup(path);
+    bool dir = file_is_dir(path);
+    char *whole = path_absolute(path);
+    char *folder = dir ? mem_strdup(whole) : path_folder(whole);
+    struct buf name = {0};
+    buf_puts(&name, path_base(whole));
+    if (!dir && str_ends(buf_str(&name), ".py"))
+        name.at[name.len - 3] = 0;
+    char *hone = path_join(folder, ".hone");
+    char *session = path_join(hone, name.at);
+    if (!was_session(session)) {
+        free(session);
+        session = NULL;
+    }
+    buf_free(&name);
+    free(hone);
+    free(folder);
+    free(whole);
+    return session;
+}

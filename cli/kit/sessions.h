@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to cli: which session an argument means. */
+#ifndef HONE_CLI_SESSIONS_H
+#define HONE_CLI_SESSIONS_H
+
+#include "base/base.h"
+
+/* The folder of a task's session, or the session's folder itself: a new string; NULL when there is
+ * none. */
+char *cli_session_of(const char *path) CC_MUST_USE;
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hone session check and hone session repair: is a session on disk what hone wrote, and what can be
+ * saved of one that is not. */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "tune/tune.h"
+
+#define MOST_NAMES 1000
+
+/* --------------------------------------------------------------------------------------- check */
+
+static const char *const words[STORE_FINDINGS] = {
+    [STORE_WHOLE] = "whole", [STORE_UNPROVEN] = "unproven", [STORE_DAMAGED] = "damaged"};
+
+struct checked {
+    cJSON *parts; /* NULL: lines for people */
+    size_t count[STORE_FINDINGS];
+};
+
+static void on_part(void *data, const char *part, enum store_finding is, const char *text) {
+    struct checked *checked = data;
+    struct buf safe = {0};
+    checked->count[is]++;
+    if (checked->parts) {
+        cJSON *object = cJSON_CreateObject();
+        cJSON_AddStringToObject(object, "part", part);
+        cJSON_AddStringToObject(object, "is", words[is]);
+        cJSON_AddStringToObject(object, "text", text);
+        cJSON_AddItemToArray(checked->parts, object);
+        return;
+    }
+    text_sanitise(&safe, str_of(text));
+    printf("%-9s %-12s %s\n", is == STORE_DAMAGED ? "DAMAGED" : words[is], part,
+           safe.at ? safe.at : "");
+    buf_free(&safe);
+}
+
+static void print_object(cJSON *object) {
+    char *text = cJSON_PrintUnformatted(object);
+    printf("%s\n", text ? text : "{}");
+    free(text);
+    cJSON_Delete(object);
+}
+
+static void check_json(const char *session, struct checked *checked) {
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddStringToObject(object, "session", session);
+    cJSON_AddBoolToObject(object, "whole", !checked->count[STORE_DAMAGED]);
+    cJSON_AddBoolToObject(object, "proven",
+                          !checked->count[STORE_DAMAGED] && !checked->count[STORE_UNPROVEN]);
+    cJSON_AddItemToObject(object, "parts", checked->parts);
+    print_object(object);
+}
+
+static int check(const struct cli *cli, const char *session) {
+    struct checked checked = {.parts = cli_has(cli, "json") ? cJSON_CreateArray() : NULL};
+    struct err err = {0};
+    if (!tune_session_check(session, on_part, &checked, &err)) {
+        cJSON_Delete(checked.parts);
+        return cli_fail(cli, &err);
+    }
+    if (checked.parts)
+        check_json(session, &checked);
+    else
+        printf("%s is %s\n", session,
+               checked.count[STORE_DAMAGED] ? "damaged: hone session repair saves what can be saved"
+               : checked.count[STORE_UNPROVEN] ? "whole, as far as can be said"
+                                               : "whole");
+    return checked.count[STORE_DAMAGED] ? CLI_DAMAGED : CLI_OK;
+}
+
+/* -------------------------------------------------------------------------------------- repair */
+
+/* "<session>.<word>", or the first of "<session>.<word>.2" and on that is not there. */
+static char *free_name(const char *session, const char *word) {
+    struct buf name = {0};
+    size_t len = strlen(session);
+    while (len > 1 && session[len - 1] == '/')
+        len--;
+    for (int n = 1; n < MOST_NAMES; n++) {
+        buf_clear(&name);
+        buf_add(&name, session, len);
+        buf_printf(&name, ".%s", word);
+        if (n > 1)
+            buf_printf(&name, ".%d", n);
+        if (!file_exists(name.at))
+            break;
+    }
+    return buf_take(&name);
+}
+
+static void repaired_json(const char *session, const char *to, const char *aside,
+                          const struct tune_repaired *done) {
+    const struct store_repaired *store = &done->store;
+    const struct {
+        const char *key;
+        int64_t value;
+    } numbers[] = {{"events", store->events},
+                   {"mended", store->mended},
+                   {"replaced", store->dropped},
+                   {"lost_from", store->cut <= store->last ? store->cut : 0},
+                   {"lost_to", store->cut <= store->last ? store->last : 0},
+                   {"behind", store->behind},
+                   {"behind_unproven", store->doubtful},
+                   {"kernels_behind", (int64_t)done->kernels},
+                   {"artefacts", (int64_t)store->artefacts.whole},
+                   {"artefacts_damaged", (int64_t)store->artefacts.damaged}};
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddStringToObject(object, "session", session);
+    cJSON_AddStringToObject(object, "repaired", to);
+    if (aside)
+        cJSON_AddStringToObject(object, "damaged", aside);
+    cJSON_AddBoolToObject(object, "proven", store->chained);
+    for (size_t i = 0; i < COUNT_OF(numbers); i++)
+        cJSON_AddNumberToObject(object, numbers[i].key, (double)numbers[i].value);
+    print_object(object);
+}
+
+static void print_events(const struct store_repaired *store) {
+    printf("saved     %lld events%s\n", (long long)store->events,
+           store->chained ? ", each proven by its hash" : "; nothing proves them");
+    if (store->mended)
+        printf("mended    %lld of them were put right by their hashes\n", (long long)store->mended);
+    if (store->dropped)
+        printf("replaced  %lld lines of the log could not be read; a line says so in their place\n",
+               (long long)store->dropped);
+    if (store->cut > store->last)
+        printf("lost      nothing else\n");
+    else
+        printf("LOST      events %lld to %lld are not in the new session\n", (long long)store->cut,
+               (long long)store->last);
+}
+
+static void repaired_print(const char *to, const char *aside, const struct tune_repaired *done) {
+    const struct store_repaired *store = &done->store;
+    print_events(store);
+    if (store->behind || store->doubtful)
+        printf("behind    %lld of these are whole, %lld in doubt: %s/behind/events.jsonl\n",
+               (long long)store->behind, (long long)store->doubtful, to);
+    if (done->kernels)
+        printf("          %zu kernels of them are files in %s/behind\n", done->kernels, to);
+    printf("artefacts %zu copied", store->artefacts.whole);
+    if (store->artefacts.damaged)
+        printf(", %zu are damaged and left out", store->artefacts.damaged);
+    printf("\n%s", to);
+    if (aside)
+        printf(" is the new session; the damaged one is %s\n", aside);
+    else
+        printf(" is the new session: give it as --session, or repair with --replace\n");
+}
+
+static bool replace(const char *session, const char *to, const char *aside, struct err *err) {
+    if (!store_move(session, aside, err))
+        return false;
+    return rename(to, session) == 0 ||
+           err_set(err, ERR_ENVIRONMENT, "cannot put %.150s in the place of %.150s: %s", to,
+                   session, strerror(errno));
+}
+
+static int repair(const struct cli *cli, const char *session) {
+    const char *output = cli_value(cli, "output");
+    char *to = output ? mem_strdup(output) : free_name(session, "repaired");
+    char *aside = cli_has(cli, "replace") ? free_name(session, "damaged") : NULL;
+    struct tune_repaired done = {0};
+    struct err err = {0};
+    bool ok = tune_session_repair(session, to, &done, &err) &&
+              (!aside || replace(session, to, aside, &err));
+    const char *where = aside ? session : to;
+    if (ok && cli_has(cli, "json"))
+        repaired_json(session, where, aside, &done);
+    else if (ok)
+        repaired_print(where, aside, &done);
+    free(aside);
+    free(to);
+    return ok ? CLI_OK : cli_fail(cli, &err);
+}
+
+int cli_session(const struct cli *cli) {
+    const char *what = cli->args.at[0];
+    bool checks = !strcmp(what, "check");
+    if (!checks && strcmp(what, "repair") != 0)
+        return cli_wrong_usage(cli, "%s is neither check nor repair", what);
+    char *session = cli_session_of(cli->args.at[1]);
+    if (!session)
+        return cli_wrong_usage(cli, "%s is no session and no task that has one", cli->args.at[1]);
+    int status = checks ? check(cli, session) : repair(cli, session);
+    free(session);
+    return status;
+}

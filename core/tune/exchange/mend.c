@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A session on disk, checked and repaired: what store knows of it, and what follows from the
+ * meaning of its events. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tune/apply/apply.h"
+#include "tune/exchange/inner.h"
+#include "tune/read/read.h"
+#include "tune/session/inner.h"
+#include "tune/state/state.h"
+
+/* --------------------------------------------------------------------------------------- check */
+
+struct checking {
+    struct tune_state *state;
+    store_check_fn *fn;
+    void *data;
+};
+
+static bool read_one(void *data, const struct store_event *event) {
+    struct checking *checking = data;
+    tune_state_apply(checking->state, event->seq, event->wall_ms, event->type, event->payload);
+    return true;
+}
+
+static void found(struct checking *checking, const char *part, enum store_finding is,
+                  const char *format, ...) CC_PRINTF(4, 5);
+static void found(struct checking *checking, const char *part, enum store_finding is,
+                  const char *format, ...) {
+    struct buf text = {0};
+    va_list args;
+    va_start(args, format);
+    buf_vprintf(&text, format, args);
+    va_end(args);
+    checking->fn(checking->data, part, is, text.at ? text.at : "");
+    buf_free(&text);
+}
+
+static void checkpoints_check(struct checking *checking, const char *folder) {
+    const struct tune_state *state = checking->state;
+    size_t whole = 0, missing = 0, other = 0;
+    for (size_t i = 0; i < state->attempts.len; i++) {
+        const struct tune_attempt *attempt = &state->attempts.at[i];
+        char *path = attempt->path ? path_join(folder, attempt->path) : NULL;
+        size_t size = 0;
+        struct err err = {0};
+        char *text =
+            path && attempt->source && file_exists(path) ? file_read(path, 0, &size, &err) : NULL;
+        bool same = text && str_equal((struct str){text, size}, str_of(attempt->source));
+        whole += same;
+        missing += path && attempt->source && !text;
+        other += text && !same;
+        if (text && !same)
+            found(checking, "checkpoints", STORE_DAMAGED, "%.200s is not the kernel of attempt %zu",
+                  attempt->path, i);
+        free(text);
+        free(path);
+    }
+    if (!other)
+        found(checking, "checkpoints", missing ? STORE_UNPROVEN : STORE_WHOLE,
+              missing ? "%zu are the kernels of the log, %zu are not there yet"
+                      : "%zu, each the kernel of the log",
+              whole, missing);
+}
+
+/* A row may stand anywhere, as they come when attempts are decided. */
+static bool has_line(struct str lines, struct str line) {
+    struct str each;
+    while (str_next(&lines, '\n', &each))
+        if (str_equal(each, line))
+            return true;
+    return false;
+}
+
+static void experiments_check(struct checking *checking, const char *folder) {
+    char *path = path_join(folder, "experiments.jsonl");
+    struct buf expected = {0};
+    struct err err = {0};
+    size_t size = 0, rows = 0, wrong = 0;
+    tune_experiments_print(checking->state, &expected);
+    char *text = file_exists(path) ? file_read(path, 0, &size, &err) : NULL;
+    struct str rest = {text, size}, line;
+    while (text && str_next(&rest, '\n', &line)) {
+        rows++;
+        wrong += !has_line(buf_str(&expected), line);
+    }
+    if (text && (wrong || size != expected.len))
+        found(
+            checking, "experiments", STORE_DAMAGED,
+            "%zu of %zu rows of experiments.jsonl are not those of the log: remove the file, it is "
+            "made again",
+            wrong, rows);
+    else
+        found(checking, "experiments", text || !expected.len ? STORE_WHOLE : STORE_UNPROVEN,
+              text || !expected.len ? "%zu rows, each that of the log"
+                                    : "%zu rows: experiments.jsonl is not there yet",
+              rows);
+    buf_free(&expected);
+    free(text);
+    free(path);
+}
+
+/* What is made from the log, where all of the log can be read and nobody writes it just now. */
+static void derived_check(struct checking *checking, const char *folder) {
+    struct err err = {0};
+    struct store *store = store_open(folder, true, &err);
+    checking->state = tune_state_new();
+    if (store && store_replay(store, 0, read_one, checking, &err)) {
+        checkpoints_check(checking, folder);
+        experiments_check(checking, folder);
+    }
+    tune_state_free(checking->state);
+    store_close(store);
+}
+
+bool tune_session_check(const char *folder, store_check_fn *fn, void *data, struct err *err) {
+    struct checking checking = {.fn = fn, .data = data};
+    if (!store_check(folder, fn, data, err))
+        return false;
+    derived_check(&checking, folder);
+    return true;
+}
+
+/* -------------------------------------------------------------------------------------- repair */
+
+/* Nothing else refers to them: without one the state is the same but for a line on a screen. */
+static const char *const harmless[] = {"log", "progress", "diagnostic", "entered", NULL};
+
+static void stand_in(int64_t seq, struct buf *payload) {
+    struct buf text = {0};
+    buf_printf(&text, "event %lld was damaged; it is lost (hone session repair)", (long long)seq);
+    tune_event_write(TUNE_EVENT(LOG, log, .attempt = -1, .level = TUNE_LEVEL_WARNING,
+                                .phase = "session", .text = text.at),
+                     TUNE_ALL_LANES, payload);
+    buf_free(&text);
+}
+
+struct behind {
+    const char *folder;
+    struct buf events;
+    size_t kernels;
+};
+
+/* The kernel of an attempt stands alone, whatever became of what it refers to. */
+static void kernel_keep(struct behind *behind, int64_t seq, const cJSON *payload) {
+    const char *source = tune_json_text(payload, "source");
+    struct buf path = {0};
+    struct err err = {0};
+    if (!source || !*source)
+        return;
+    buf_printf(&path, "%s/behind", behind->folder);
+    bool ok = file_make_private(path.at, &err);
+    buf_printf(&path, "/kernel_of_event_%lld.py", (long long)seq);
+    behind->kernels += ok && file_write_private(path.at, source, strlen(source), &err);
+    buf_free(&path);
+}
+
+static void keep_behind(void *data, int64_t seq, bool proven, struct str type, struct str payload) {
+    struct behind *behind = data;
+    cJSON *line = cJSON_CreateObject();
+    char *word = mem_dup(type.at, type.len + 1);
+    cJSON *is = cJSON_ParseWithLength(payload.at, payload.len);
+    word[type.len] = '\0';
+    cJSON_AddNumberToObject(line, "seq", (double)seq);
+    cJSON_AddBoolToObject(line, "proven", proven);
+    tune_json_put_text(line, "event", word);
+    if (proven && is && (!strcmp(word, "attempt") || !strcmp(word, "candidate")))
+        kernel_keep(behind, seq, is);
+    if (is)
+        cJSON_AddItemToObject(line, "is", is);
+    else
+        cJSON_AddNullToObject(line, "is");
+    char *printed = cJSON_PrintUnformatted(line);
+    buf_printf(&behind->events, "%s\n", printed ? printed : "{}");
+    free(printed);
+    free(word);
+    cJSON_Delete(line);
+}
+
+static bool behind_write(const struct behind *behind, struct err *err) {
+    if (!behind->events.len)
+        return true;
+    struct buf path = {0};
+    buf_printf(&path, "%s/behind", behind->folder);
+    bool ok = file_make_private(path.at, err);
+    buf_puts(&path, "/events.jsonl");
+    ok = ok && file_write_private(path.at, behind->events.at, behind->events.len, err);
+    buf_free(&path);
+    return ok;
+}
+
+/* The optimisation memory follows from the log, too, but a person may have put their own into it.
+ */
+static void memory_copy(const char *from, const char *to) {
+    char *old = path_join(from, "optimization_memory/rewrites.json");
+    char *new = path_join(to, "optimization_memory/rewrites.json"), *folder = path_folder(new);
+    struct err err = {0};
+    size_t size = 0;
+    char *text = file_exists(old) ? file_read(old, 0, &size, &err) : NULL;
+    if (text && file_make_private(folder, &err))
+        (void)!file_write_private(new, text, size, &err);
+    free(text);
+    free(folder);
+    free(new);
+    free(old);
+}
+
+/* The new session says what it is. */
+static bool repair_note(const char *to, const struct store_repaired *done, struct err *err) {
+    struct buf text = {0}, payload = {0};
+    buf_printf(&text, "repaired: %lld events were saved, %lld of them put right, %lld replaced",
+               (long long)done->events, (long long)done->mended, (long long)done->dropped);
+    if (done->cut <= done->last)
+        buf_printf(&text, "; events %lld to %lld are lost to it", (long long)done->cut,
+                   (long long)done->last);
+    tune_event_write(TUNE_EVENT(LOG, log, .attempt = -1, .level = TUNE_LEVEL_WARNING,
+                                .phase = "session", .text = text.at),
+                     TUNE_ALL_LANES, &payload);
+    struct store *store = store_open(to, false, err);
+    bool ok = store && store_append(store, clock_wall_ms(), "log", payload.at, NULL, err);
+    store_close(store);
+    buf_free(&payload);
+    buf_free(&text);
+    return ok;
+}
+
+bool tune_session_repair(const char *folder, const char *to, struct tune_repaired *done,
+                         struct err *err) {
+    struct behind behind = {.folder = to};
+    const struct store_repair_ways ways = {.harmless = harmless,
+                                           .stand_in_type = "log",
+                                           .stand_in = stand_in,
+                                           .behind = keep_behind,
+                                           .data = &behind};
+    bool ok = store_repair(folder, to, &ways, &done->store, err) && behind_write(&behind, err) &&
+              repair_note(to, &done->store, err);
+    if (ok)
+        memory_copy(folder, to);
+    done->kernels = behind.kernels;
+    buf_free(&behind.events);
+    return ok;
+}
