@@ -117,6 +117,16 @@ static int check_count(const struct cli *cli) {
     return CLI_OK;
 }
 
+/* Of hones that were killed. */
+static void leftovers_remove(void) {
+    char *state = path_state(""), *cache = path_cache("");
+    os_sweep_scratch();
+    os_sweep(state);
+    os_sweep(cache);
+    free(cache);
+    free(state);
+}
+
 static int run_command(struct cli *cli, int argc, char **argv) {
     int status = CLI_OK;
     bool only_args = false;
@@ -134,6 +144,8 @@ static int run_command(struct cli *cli, int argc, char **argv) {
     }
     if (status == CLI_OK)
         status = check_count(cli);
+    if (status == CLI_OK && !cli->command->hidden)
+        leftovers_remove();
     return status == CLI_OK ? cli->command->run(cli) : status;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Help on the terminal, from the table; and what hone is built from. */
 #include "cli/cli.h"
-#include "cli/facts.h"
+#include "cli/kit/kit.h"
 
 #include <cjson/cJSON.h>
 #include <curl/curl.h>

@@ -2,7 +2,7 @@
 /* The manual page in the macros of man(7): from the tables of commands and options, of the screens'
  * keys, of facts, and of settings. */
 #include "cli/cli.h"
-#include "cli/facts.h"
+#include "cli/kit/kit.h"
 #include "cli/kit/kit.h"
 #include "views/views.h"
 

@@ -16,7 +16,8 @@
 #include "loop/loop.h"
 #include "tune/tune.h"
 
-#define EXIT_INTERRUPTED 130 /* as shells report an interrupt */
+#define EXIT_SIGNAL 128 /* and its number, as shells report one */
+#define EXIT_INTERRUPTED (EXIT_SIGNAL + SIGINT)
 
 struct run {
     const struct cli *cli;
@@ -35,6 +36,8 @@ struct run {
     const char *end; /* why it ended before the loop did; NULL */
     bool json, asks, interrupted, prompted;
     bool rescued;     /* its files were gone */
+    int signum;       /* that ended it */
+    struct buf left;  /* what goes on without it */
     struct buf saved; /* where to, or why not */
     bool looks;       /* look() comes soon */
     int shown, given; /* the question that was shown last, and answered last; -1 */
@@ -694,9 +697,15 @@ static void on_change(void *data) {
 
 static void on_signal(void *data, int signum) {
     struct run *run = data;
-    (void)signum;
     run->interrupted = true;
-    run->end = "interrupted; the same command goes on from here";
+    run->signum = signum;
+    buf_clear(&run->left);
+    buf_printf(&run->left, "%s; the same command goes on from here, ",
+               signum == SIGINT    ? "interrupted"
+               : signum == SIGTERM ? "ended from outside (SIGTERM)"
+                                   : "the terminal is gone (SIGHUP)");
+    tune_session_left(run->session, &run->left);
+    run->end = run->left.at;
     loop_stop(run->loop);
 }
 
@@ -819,7 +828,7 @@ static bool models_answer(struct run *run, struct err *err) {
 static int end_status(const struct run *run) {
     const struct tune_state *state = tune_session_state(run->session);
     if (run->interrupted)
-        return EXIT_INTERRUPTED;
+        return run->signum ? EXIT_SIGNAL + run->signum : EXIT_INTERRUPTED;
     if (run->rescued)
         return CLI_DAMAGED;
     if (state->trouble || state->stopped_by_environment)
@@ -848,7 +857,7 @@ static int serve(struct run *run) {
     if (!models_answer(run, &err))
         return cli_fail(run->cli, &err);
     if (run->interrupted)
-        return EXIT_INTERRUPTED;
+        return run->signum ? EXIT_SIGNAL + run->signum : EXIT_INTERRUPTED;
     tune_session_on_event(run->session, on_event, run);
     tune_session_on_change(run->session, on_change, run);
     if (!somebody_answers(run, &err) || !start(run, &err))
@@ -881,6 +890,7 @@ static int run_session(struct run *run, const struct tune_options *options, bool
     buf_free(&run->said);
     buf_free(&run->saved);
     buf_free(&run->files);
+    buf_free(&run->left);
     tune_session_close(run->session);
     loop_free(run->loop);
     return status;

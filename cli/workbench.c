@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -15,10 +16,11 @@
 #include "tune/tune.h"
 #include "views/views.h"
 
-#define FRAME_MS 16    /* between frames that follow a change of the session */
-#define MOVING_MS 100  /* between frames of a spinner */
-#define CLOCK_MS 30000 /* the clock shows minutes */
-#define ESCAPE_MS 25   /* how long an escape byte waits for the rest of a key */
+#define EXIT_SIGNAL 128 /* and its number, as shells report one */
+#define FRAME_MS 16     /* between frames that follow a change of the session */
+#define MOVING_MS 100   /* between frames of a spinner */
+#define CLOCK_MS 30000  /* the clock shows minutes */
+#define ESCAPE_MS 25    /* how long an escape byte waits for the rest of a key */
 #define FIRST_SEED "seeds/add_rmsnorm_matmul"
 
 static const int signals[] = {SIGWINCH, SIGCONT, SIGTSTP, SIGHUP, SIGTERM, SIGINT};
@@ -40,6 +42,7 @@ struct workbench {
     struct loop_timer *frame, *settle, *moving, *clock;
     uint64_t drawn_ns;
     bool editing, waits; /* waits: for the person, as was drawn last */
+    int ended_by;        /* the signal; 0 */
     bool asked_rescue;   /* where to save a session whose files are gone */
 };
 
@@ -377,7 +380,10 @@ static void on_signal(void *data, int signum) {
             break;
         loop_stop(bench->loop);
         break;
-    default: loop_stop(bench->loop); break;
+    default:
+        bench->ended_by = signum;
+        loop_stop(bench->loop);
+        break;
     }
 }
 
@@ -430,8 +436,23 @@ static void listen_to_all(struct workbench *bench) {
     bench->clock = loop_timer_start(bench->loop, CLOCK_MS, CLOCK_MS, on_moving, bench);
 }
 
+/* In the shell, when the screen is gone: what a person could not have asked for. */
+static void say_last(struct workbench *bench) {
+    struct buf said = {0};
+    if (bench->session && !saved_elsewhere(bench->session, "TASK", &said) &&
+        (bench->ended_by == SIGTERM || bench->ended_by == SIGHUP)) {
+        buf_printf(&said, "ended from outside (%s); ",
+                   bench->ended_by == SIGTERM ? "SIGTERM" : "SIGHUP: the terminal is gone");
+        tune_session_left(bench->session, &said);
+    }
+    if (said.len)
+        fprintf(stderr, "hone: %s\n", said.at);
+    buf_free(&said);
+}
+
 static void close_all(struct workbench *bench) {
     tui_term_free(bench->term);
+    say_last(bench);
     views_free(bench->views);
     tune_preflight_free(bench->preflight);
     tune_session_close(bench->session);
@@ -448,7 +469,7 @@ static void close_all(struct workbench *bench) {
     free(bench->task);
 }
 
-static bool run(const struct tune_options *options, struct err *err) {
+static bool run(const struct tune_options *options, int *ended_by, struct err *err) {
     struct workbench bench = {.options = *options, .loop = loop_new()};
     bool fine = make_views(&bench, err);
     if (fine && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
@@ -461,6 +482,7 @@ static bool run(const struct tune_options *options, struct err *err) {
         draw(&bench);
         loop_run(bench.loop);
     }
+    *ended_by = bench.ended_by;
     close_all(&bench);
     return fine;
 }
@@ -484,5 +506,8 @@ int cli_workbench(const struct cli *cli) {
     options.rounds = (int)rounds;
     options.gate_set =
         cli_has(cli, "gate") && tune_gate_find(cli_value(cli, "gate"), &options.gate);
-    return run(&options, &err) ? CLI_OK : cli_fail(cli, &err);
+    int ended_by = 0;
+    if (!run(&options, &ended_by, &err))
+        return cli_fail(cli, &err);
+    return ended_by == SIGTERM || ended_by == SIGHUP ? EXIT_SIGNAL + ended_by : CLI_OK;
 }

@@ -62,6 +62,7 @@ int cli_wrong_usage(const struct cli *cli, const char *format, ...) CC_PRINTF(2,
 
 #include "cli/kit/ask.h"
 #include "cli/kit/editor.h"
+#include "cli/kit/facts.h"
 #include "cli/kit/gate.h"
 #include "cli/kit/job.h"
 #include "cli/kit/junit.h"

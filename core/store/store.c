@@ -63,7 +63,7 @@ static void leftovers_remove(const char *folder) {
     static const char *const inner[] = {"", "artifacts", "checkpoints", "optimization_memory"};
     for (size_t i = 0; i < COUNT_OF(inner); i++) {
         char *path = path_join(folder, inner[i]);
-        file_sweep(path);
+        os_sweep(path);
         free(path);
     }
 }

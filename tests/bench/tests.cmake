@@ -2,6 +2,14 @@
 add_executable(term_latency ${CMAKE_SOURCE_DIR}/tests/bench/term_latency.c)
 target_link_libraries(term_latency PRIVATE util)
 
+# Kills, flipped bits and cut files: all of it takes an hour or two, a few of each some seconds.
+add_test(NAME bench/campaign COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/bench/campaign.py
+         $<TARGET_FILE:hone>)
+set_tests_properties(bench/campaign PROPERTIES LABELS bench TIMEOUT 14400)
+add_test(NAME session/campaign COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/bench/campaign.py
+         $<TARGET_FILE:hone> --kills 2 --flips 8 --cuts 4)
+set_tests_properties(session/campaign PROPERTIES LABELS session TIMEOUT 300)
+
 # The device model beside published latencies; needs checkouts of the kernels' repositories.
 add_executable(calibrate ${CMAKE_SOURCE_DIR}/tests/bench/calibrate.c)
 target_link_libraries(calibrate PRIVATE hone_all)

@@ -102,7 +102,7 @@ class Sessions(unittest.TestCase):
 
     def test_a_session_that_vanishes_is_saved_and_an_error(self):
         ways = {"removed": lambda: (self.session / "session.db").unlink(),
-                "folder": lambda: shutil.rmtree(self.session),
+                "folder": lambda: self.session.rename(FOLDER / "moved"),
                 "replaced": lambda: (shutil.copy(self.session / "session.db", FOLDER / "other"),
                                      os.replace(FOLDER / "other", self.session / "session.db"))}
         for name, way in ways.items():

@@ -77,10 +77,21 @@ static mode_t mode_of(const char *path) {
     return stat(path, &old) == 0 ? old.st_mode & 07777 : 0666 & ~mask;
 }
 
+uint32_t file_machine(void) {
+    char name[256] = "";
+    if (gethostname(name, sizeof name - 1))
+        name[0] = '\0';
+    return (uint32_t)hash_quick(name, strlen(name));
+}
+
+void file_beside_name(const char *path, struct buf *out) {
+    buf_printf(out, "%s.hone-%08x-%d-XXXXXX", path, (unsigned)file_machine(), (int)getpid());
+}
+
 /* `mode` 0: of the file that is there, else what the process gives new files. */
 static bool replace(const char *path, struct str text, mode_t mode, struct err *err) {
     struct buf beside = {0};
-    buf_printf(&beside, "%s.XXXXXX", path);
+    file_beside_name(path, &beside);
     int fd = mkstemp(beside.at);
     if (fd < 0) {
         system_error(err, "write", path);

@@ -20,6 +20,10 @@ bool file_write(const char *path, const void *data, size_t size, struct err *err
 /* The same for its owner alone, also when it was there with wider rights. */
 bool file_write_private(const char *path, const void *data, size_t size,
                         struct err *err) CC_MUST_USE;
+/* The name for mkstemp of a file that will replace `path`. */
+void file_beside_name(const char *path, struct buf *out);
+/* A number for this machine, in names of files in folders that several may share. */
+uint32_t file_machine(void);
 bool file_append(const char *path, const void *data, size_t size, struct err *err) CC_MUST_USE;
 bool file_exists(const char *path);
 bool file_is_dir(const char *path);

@@ -227,7 +227,8 @@ static bool make_folder(struct wall *wall, struct err *err) {
     }
     const char *base = getenv("TMPDIR");
     struct buf path = {0};
-    buf_printf(&path, "%s/hone-wall-XXXXXX", base && base[0] == '/' ? base : "/tmp");
+    buf_printf(&path, "%s/hone-%d-wall-XXXXXX", base && base[0] == '/' ? base : "/tmp",
+               (int)getpid());
     wall->owns_folder = mkdtemp(path.at) != NULL;
     if (!wall->owns_folder)
         err_set(err, ERR_ENVIRONMENT, "cannot make a folder for a child: %s", path.at);

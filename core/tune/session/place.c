@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A target seen as a place, for the loop and for the screens. It adds nothing. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "tune/session/inner.h"
 
 static void *start(void *self, const struct runner_job *job,
@@ -73,4 +76,17 @@ void tune_session_retry(struct tune_session *session) {
         target_retry(session->place.target);
     if (session->proposer && session->proposer->retry)
         session->proposer->retry(session->proposer->self);
+}
+
+void tune_session_left(const struct tune_session *session, struct buf *out) {
+    const struct tune_place_view *place = session->state->place;
+    char *folder = path_absolute(store_folder(session->store));
+    bool away = place && place->info->kind && strcmp(place->info->kind, "sim") != 0;
+    buf_printf(out, "the session is kept in %s", folder);
+    if (away && session->evaluations)
+        buf_printf(out,
+                   "; what runs on %s goes on there without hone, and is taken up when the session "
+                   "is started again",
+                   place->info->name);
+    free(folder);
 }

@@ -29,6 +29,10 @@ void tune_session_watch(struct tune_session *session);
 void tune_session_answer(struct tune_session *session, const char *answer);
 void tune_session_retry(struct tune_session *session);
 
+/* Where the session is kept, and what goes on elsewhere when this process ends now: for who is
+ * ended from outside. */
+void tune_session_left(const struct tune_session *session, struct buf *out);
+
 /* The session's folder; what it keeps under a content hash, as text, a new string. NULL and *err:
  * nothing, or ERR_DAMAGED for other bytes than were stored. */
 const char *tune_session_folder(const struct tune_session *session);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/facts.h"
+#include "cli/kit/facts.h"
 
 #include <stddef.h>
 
