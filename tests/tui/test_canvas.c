@@ -119,7 +119,7 @@ static void a_roofline_has_its_ridge(void **state) {
     (void)state;
     struct tui_canvas *canvas = tui_canvas_new(10, 44, true);
     const struct tui_mark marks[] = {{20, 8, "o", TUI_DIM}, {20, 16, "x", TUI_GOOD}};
-    const struct tui_roofline roof = {90, 0.4, "FLOP/B", "TFLOPS", marks, 2};
+    const struct tui_roofline roof = {90, 0.4, 40, "FLOP/B", "TFLOPS", marks, 2};
     tui_chart_roofline(tui_area_all(canvas), &roof);
     struct buf out = {0};
     tui_canvas_print(canvas, false, &out);
@@ -137,7 +137,7 @@ static void charts_survive_every_size(void **state) {
     const double values[] = {1, NAN, 3, INFINITY, -4};
     const struct tui_busy busy[] = {{-3, 2}, {5, 4}, {1e300, 1e301}};
     const struct tui_mark marks[] = {{1, 1, "x", TUI_GOOD}, {-1, NAN, "y", TUI_GOOD}};
-    const struct tui_roofline roof = {1, 1e-3, "x", "y", marks, 2};
+    const struct tui_roofline roof = {1, 1e-3, NAN, "x", "y", marks, 2};
     for (int rows = 1; rows < 14; rows++)
         for (int cols = 1; cols < 40; cols++) {
             struct tui_canvas *canvas = tui_canvas_new(rows, cols, rows % 2);
