@@ -225,6 +225,7 @@ static const struct cli_option import_options[] = {
 
 static const struct cli_option export_options[] = {
     {"output", "FOLDER", NULL, "The folder to make. Default: TASK-export here.", false},
+    {"no-verify", NULL, NULL, "Do not evaluate what is exported before it appears.", false},
     OPTIONS_END,
 };
 
@@ -353,9 +354,11 @@ const struct cli_command cli_commands[] = {
      "read only. What is damaged is named and skipped. Nothing in the files is run.",
      import_options, 1, 2, false, cli_import},
     {"export", "TASK|SESSION", "write a session as a folder for others",
-     "The folder holds the best kernel with its reference and its model.ini, every attempt with "
+     "The folder holds the best kernel with its reference, all files that they import and its "
+     "model.ini, every attempt with "
      "its numbers, profiles, prompts, answers and decisions, and experiments.jsonl and "
-     "rewrites.json as other NKI agents read them. hone sim FOLDER evaluates it again.\n\nFolders "
+     "rewrites.json as other NKI agents read them. hone sim FOLDER evaluates it again, as hone "
+     "does once itself. The folder appears whole or not at all.\n\nFolders "
      "of this machine are written as . (the task's), session and ~. Variables in [env] of "
      "model.ini whose names say that they are secret are left out. Sources, prompts and answers "
      "are as they are.",

@@ -1,14 +1,97 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hone import and hone export: what other agents learnt into a session, a session into a folder for
- * others. Neither runs anything, on this machine or elsewhere. */
+ * others, which is evaluated once on this machine before it appears. */
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cli/cli.h"
 #include "loop/loop.h"
+#include "runner/runner.h"
 #include "store/store.h"
 #include "tune/tune.h"
+
+/* One evaluation of what was exported, as anybody would run it. */
+struct trial {
+    const struct cli *cli;
+    const struct config *config;
+    struct loop *loop;
+    struct task_verdict verdict;
+    struct err failure;
+    bool skipped;    /* not asked for, or nothing here can run it */
+    struct buf note; /* why nothing came of it; empty: all is well */
+};
+
+static void on_trial_done(void *data, struct runner_result *result) {
+    struct trial *trial = data;
+    trial->verdict = result->verdict;
+    trial->failure = result->failure;
+    loop_stop(trial->loop);
+}
+
+static void trial_run(struct trial *trial, const struct tune_bundle_made *made) {
+    struct runner_job job = {.kernel_path = made->kernel,
+                             .kernel_name = made->function,
+                             .reference_path = made->reference,
+                             .device = made->device,
+                             .seeds = &made->seed,
+                             .seed_count = 1,
+                             .tolerance = made->tolerance,
+                             .wall = {config_get(trial->config, "wall", "level", NULL),
+                                      config_get(trial->config, "wall", "read", NULL)}};
+    struct runner_callbacks callbacks = {NULL, on_trial_done, trial};
+    runner_limits(&job, trial->config);
+    if (runner_start(trial->loop, &job, &callbacks, &trial->failure))
+        loop_run(trial->loop);
+}
+
+static const char *trial_wrong(const struct trial *trial) {
+    const struct task_verdict *verdict = &trial->verdict;
+    if (verdict->compiles.answer != TASK_YES)
+        return verdict->compiles.reason[0] ? verdict->compiles.reason : "it does not compile";
+    if (verdict->correct.answer == TASK_NO)
+        return verdict->correct.reason[0] ? verdict->correct.reason : "it is not correct";
+    return NULL;
+}
+
+/* What the device model ran in the session runs here, too, or the export is no use. What ran
+ * elsewhere need not. */
+static bool on_made(void *data, const struct tune_bundle_made *made, struct err *err) {
+    struct trial *trial = data;
+    if (trial->skipped || made->is_inside_model)
+        return true;
+    trial->loop = loop_new();
+    trial_run(trial, made);
+    loop_free(trial->loop);
+    bool ran = trial->failure.kind == ERR_NONE || trial->failure.kind == ERR_KERNEL;
+    const char *wrong = trial_wrong(trial);
+    if (!ran)
+        buf_puts(&trial->note, trial->failure.text);
+    else if (wrong && !made->holds)
+        buf_puts(&trial->note, wrong);
+    else if (wrong)
+        return err_set(err, ERR_KERNEL,
+                       "what would be exported does not run as it did in the session: %.300s. "
+                       "--no-verify writes it all the same",
+                       wrong);
+    return true;
+}
+
+static bool export_to(const struct cli *cli, const char *session, const char *folder,
+                      struct err *err) {
+    struct config *config = settings_load(NULL, err);
+    struct trial trial = {.cli = cli, .config = config, .skipped = cli_has(cli, "no-verify")};
+    bool ok = config && tune_bundle_write(session, folder, on_made, &trial, err);
+    if (ok && trial.note.len) {
+        struct buf safe = {0};
+        text_sanitise(&safe, buf_str(&trial.note));
+        fprintf(stderr, "hone export: it was written, but not evaluated: %s\n", safe.at);
+        buf_free(&safe);
+    }
+    buf_free(&trial.note);
+    config_free(config);
+    return ok;
+}
 
 int cli_export(const struct cli *cli) {
     const char *what = cli->args.at[0], *output = cli_value(cli, "output");
@@ -21,7 +104,7 @@ int cli_export(const struct cli *cli) {
         buf_puts(&folder, output);
     else
         buf_printf(&folder, "%s-export", path_base(session));
-    bool ok = tune_bundle_write(session, folder.at, &err);
+    bool ok = export_to(cli, session, folder.at, &err);
     if (ok)
         printf("%s\n", folder.at);
     free(session);

@@ -331,6 +331,65 @@ class Run(unittest.TestCase):
         self.assertIn("decide     1 ok; goes on from #", text)
         self.assertIn("all 1 rounds are done", text)
 
+    def with_helper(self):
+        """A task whose kernel and reference take something from files beside them."""
+        (self.task / "tiles.py").write_text("TILE_N = 64\n")
+        (self.task / "kernel.py").write_text(KERNEL.replace("TILE_N = 64\n", "from tiles import TILE_N\n"))
+        (self.task / "sums.py").write_text("def both(x, z):\n    return x + z\n")
+        (self.task / "reference.py").write_text(
+            REFERENCE.replace("import numpy as np\n", "import numpy as np\nfrom sums import both\n")
+            .replace("return x + z", "return both(x, z)"))
+
+    def test_an_export_has_all_files_and_runs(self):
+        self.with_helper()
+        self.events("--rounds", "1", "--seeds", "0")
+        given = self.task / "given"
+        (self.task / "given.999999.part").mkdir()       # of an export that was killed
+        done = hone("export", self.task, "--output", given)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for name in ("kernel.py", "reference.py", "tiles.py", "sums.py", "events.jsonl"):
+            self.assertTrue((given / name).exists(), name)
+        self.assertEqual([path.name for path in self.task.glob("given*")], ["given"])
+        for name in ("tiles.py", "sums.py"):
+            (self.task / name).unlink()
+        again = json.loads(hone("sim", given, "--seeds", "0", "--json").stdout)
+        self.assertTrue(again["correct"], again)
+        attempts = [json.loads(path.read_text()) for path in (given / "attempts").glob("*.json")]
+        for attempt in attempts:
+            self.assertEqual([seed["seed"] for seed in attempt["seeds"]],
+                             [0] if attempt["verdict"]["compiles"]["answer"] == "yes" else [])
+            if attempt["verdict"]["correct"]["answer"] == "no":
+                self.assertIsNone(attempt["speedup"])
+
+    def test_a_killed_export_leaves_no_folder_that_looks_finished(self):
+        self.events("--rounds", "1", "--seeds", "0")
+        for turn in range(6):
+            given = self.task / f"given{turn}"
+            process = subprocess.Popen([HONE, "export", str(self.task), "--no-verify", "--output", str(given)],
+                                       env=ENV, stdout=subprocess.DEVNULL)
+            try:
+                process.wait(0.01 + 0.02 * turn)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            if given.exists():
+                self.assertTrue((given / "README.md").exists())
+                self.assertTrue((given / "session.json").exists())
+
+    def test_a_file_that_changed_stops_a_run_that_does_not_say_which_counts(self):
+        self.with_helper()
+        first = self.events("--rounds", "1", "--seeds", "0")[-1]
+        (self.task / "tiles.py").write_text("TILE_N = broken(\n")
+        done = hone("run", self.task, "--rounds", "1")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("tiles.py changed on disk", done.stderr)
+        kept = self.events("--rounds", "1", "--changed", "keep")[-1]
+        self.assertEqual(kept["baseline"]["latency_us"], first["baseline"]["latency_us"])
+        self.assertTrue(kept["best"]["correct"])
+        with self.database() as db:
+            self.assertFalse([row for row in db.execute(
+                "SELECT payload FROM events WHERE type = 'note' AND payload LIKE '%broken%'")])
+
     def test_wrong_words_cost_nobody_a_session(self):
         self.events("--rounds", "1", "--seeds", "0")
         before = (self.session / "experiments.jsonl").read_text()

@@ -652,7 +652,7 @@ static void a_task_inside_a_model_is_exported(void **unused) {
     const char *model = fake_state(&fake)->model;
     assert_non_null(model);
     char *folder = path_join(fake.folder, "given"), *ini = path_join(folder, "model.ini");
-    assert_true(tune_bundle_write(tune_session_folder(fake.session), folder, &err));
+    assert_true(tune_bundle_write(tune_session_folder(fake.session), folder, NULL, NULL, &err));
     no_word_of(folder, "hf_not_yours");
     char *readme = read_in(folder, "README.md"), *given = task_model_read(ini, &err);
     assert_non_null(strstr(readme, "hone run . --target HOST"));
@@ -677,7 +677,7 @@ static void export_and_read_it_again(void **unused) {
     fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
     const char *session = tune_session_folder(fake.session);
     char *folder = path_join(fake.folder, "given");
-    assert_true(tune_bundle_write(session, folder, &err));
+    assert_true(tune_bundle_write(session, folder, NULL, NULL, &err));
     static const struct {
         const char *name, *has;
     } files[] = {{"kernel.py", "# latency 700"},
@@ -698,8 +698,8 @@ static void export_and_read_it_again(void **unused) {
     }
     no_word_of(folder, fake.folder);
     events_give_the_same(&fake, folder);
-    assert_false(tune_bundle_write(session, folder, &err));
-    assert_false(tune_bundle_write(fake.folder, "/tmp/hone_never_made", &err));
+    assert_false(tune_bundle_write(session, folder, NULL, NULL, &err));
+    assert_false(tune_bundle_write(fake.folder, "/tmp/hone_never_made", NULL, NULL, &err));
     struct tune_foreign foreign = {0};
     assert_true(tune_foreign_read(folder, &foreign, &err));
     assert_int_equal(foreign.attempts.len, 2);

@@ -3,7 +3,8 @@
  * with its numbers, every prompt and answer, every decision.
  *
  *   README.md  session.json                    what it is, and the command that evaluates it again
- *   kernel.py  reference.py  model.ini         the best kernel: a task of its own
+ *   kernel.py  reference.py  model.ini         the best kernel: a task of its own, with the files
+ *                                              it imports (or task/, see bundle_task.c)
  *   attempts/<n>.py  attempts/<n>.json         sources; plan, verdict, seeds, samples, metrics,
  * lines profiles/<n>.json                          timelines prompts/<n>-<role>.txt
  * answers/<n>-<role>.txt  calls.jsonl events.jsonl                               the whole log:
@@ -11,11 +12,16 @@
  * agents read them
  *
  * Folders of this machine become "." (the task's), "session" and "~"; what model.ini has of secrets
- * stays here. It reads the log and runs nothing. */
+ * stays here. The folder is made beside its place, and takes it when all is on the disk. What grows
+ * with the session is written as it is read. */
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "device/device.h"
 #include "tune/apply/apply.h"
@@ -30,7 +36,8 @@ struct bundle {
     struct tune_state *state;
     const char *folder;
     struct bundle_places places;
-    struct buf events;
+    struct bundle_task task;
+    int fd; /* of the file that is written row by row */
     struct err *err;
 };
 
@@ -51,6 +58,39 @@ static bool put(struct bundle *bundle, const char *name, const char *text, size_
     buf_free(&clean);
     free(folder);
     free(path);
+    return ok;
+}
+
+/* A file that is written row by row: open, any number of rows, close. */
+static bool rows_open(struct bundle *bundle, const char *name) {
+    char *path = path_join(bundle->folder, name);
+    bundle->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    bool ok = bundle->fd >= 0 || err_set(bundle->err, ERR_ENVIRONMENT, "cannot write %.200s: %s",
+                                         path, strerror(errno));
+    free(path);
+    return ok;
+}
+
+static bool rows_add(struct bundle *bundle, const struct buf *row) {
+    struct buf clean = {0};
+    bundle_places_clean(&bundle->places, buf_str(row), true, &clean);
+    size_t done = 0;
+    ssize_t n = 0;
+    while (done < clean.len && (n = write(bundle->fd, clean.at + done, clean.len - done)) > 0)
+        done += (size_t)n;
+    bool ok =
+        done == clean.len || err_set(bundle->err, ERR_ENVIRONMENT, "cannot write to %.200s: %s",
+                                     bundle->folder, strerror(errno));
+    buf_free(&clean);
+    return ok;
+}
+
+static bool rows_close(struct bundle *bundle, bool ok) {
+    if (bundle->fd >= 0)
+        ok = fsync(bundle->fd) == 0 && ok;
+    if (bundle->fd >= 0)
+        close(bundle->fd);
+    bundle->fd = -1;
     return ok;
 }
 
@@ -217,6 +257,16 @@ static void seeds_print(const struct tune_state *state, struct buf *out) {
         buf_printf(out, "%s%lld", i ? "," : "", (long long)state->seeds.at[i]);
 }
 
+static void command_print(const struct bundle_task *task, const char *device, struct buf *out) {
+    if (task->flat || !task->kernel)
+        buf_puts(out, "hone sim .");
+    else
+        buf_printf(out, "hone sim %s", task->kernel);
+    if (!task->flat && task->reference)
+        buf_printf(out, " --reference %s", task->reference);
+    buf_printf(out, " --device %s", device);
+}
+
 static bool put_readme(struct bundle *bundle) {
     const struct tune_state *state = bundle->state;
     const struct tune_attempt *best = best_of(state);
@@ -235,7 +285,7 @@ static bool put_readme(struct bundle *bundle) {
     if (state->model) /* the device model cannot do it */
         buf_puts(&text, "hone run . --target HOST --rounds 1");
     else
-        buf_printf(&text, "hone sim . --device %s", device);
+        command_print(&bundle->task, device, &text);
     if (state->seeds.len)
         buf_puts(&text, " --seeds ");
     seeds_print(state, &text);
@@ -279,14 +329,11 @@ static bool put_session(struct bundle *bundle) {
     return put_json(bundle, "session.json", object);
 }
 
-static bool put_reference(struct bundle *bundle) {
-    const struct tune_state *state = bundle->state;
-    char *text = NULL;
-    if (!state->reference_source && state->reference_path)
-        text = file_read(state->reference_path, 0, NULL, NULL);
-    bool ok =
-        put_text(bundle, "reference.py", state->reference_source ? state->reference_source : text);
-    free(text);
+static bool put_task(struct bundle *bundle) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < bundle->task.files.len; i++)
+        ok = put(bundle, bundle->task.files.at[i].name, bundle->task.files.at[i].text,
+                 bundle->task.files.at[i].size);
     return ok;
 }
 
@@ -306,22 +353,35 @@ static void paths_set(struct tune_state *state) {
             state->attempts.at[i].path = arena_printf(state->arena, "attempts/%03zu.py", i);
 }
 
-static bool put_all(struct bundle *bundle) {
-    const struct tune_attempt *best = best_of(bundle->state);
-    struct buf experiments = {0}, memory = {0};
-    paths_set(bundle->state);
-    tune_experiments_print(bundle->state, &experiments);
+static bool put_experiments(struct bundle *bundle) {
+    bool ok = rows_open(bundle, "experiments.jsonl");
+    for (size_t i = 0; ok && i < bundle->state->attempts.len; i++) {
+        struct buf row = {0};
+        tune_experiment_print(bundle->state, &bundle->state->attempts.at[i], &row);
+        ok = rows_add(bundle, &row);
+        buf_free(&row);
+    }
+    return rows_close(bundle, ok);
+}
+
+static bool put_memory(struct bundle *bundle) {
+    struct buf memory = {0};
     tune_memory_print(bundle->state, &memory);
-    bool ok =
-        put_text(bundle, "kernel.py", best ? best->source : bundle->state->kernel_source) &&
-        put_reference(bundle) && put_model(bundle) && put_attempts(bundle) && put_calls(bundle) &&
-        put(bundle, "events.jsonl", bundle->events.at, bundle->events.len) &&
-        put(bundle, "experiments.jsonl", experiments.at ? experiments.at : "", experiments.len) &&
-        put(bundle, "optimization_memory/rewrites.json", memory.at, memory.len) &&
-        put_session(bundle) && put_readme(bundle);
-    buf_free(&experiments);
+    bool ok = put(bundle, "optimization_memory/rewrites.json", memory.at, memory.len);
     buf_free(&memory);
     return ok;
+}
+
+static bool put_events(struct bundle *bundle);
+
+static bool put_all(struct bundle *bundle) {
+    const struct tune_attempt *best = best_of(bundle->state);
+    paths_set(bundle->state);
+    return bundle_task_find(&bundle->task, bundle->state, bundle->store, best ? best->source : NULL,
+                            bundle->err) &&
+           put_task(bundle) && put_model(bundle) && put_attempts(bundle) && put_calls(bundle) &&
+           put_events(bundle) && put_experiments(bundle) && put_memory(bundle) &&
+           put_session(bundle) && put_readme(bundle);
 }
 
 /* ------------------------------------------------------------------------------------- reading */
@@ -345,17 +405,32 @@ static char *payload_clean(const char *payload) {
 static bool read_one(void *data, const struct store_event *event) {
     struct bundle *bundle = data;
     tune_state_apply(bundle->state, event->seq, event->wall_ms, event->type, event->payload);
-    bool may = !strcmp(event->type, "session");
-    char *clean = may ? payload_clean(event->payload) : NULL;
-    buf_printf(&bundle->events, "{\"seq\":%lld,\"wall_ms\":%lld,\"event\":\"%s\",\"is\":%s}\n",
-               (long long)event->seq, (long long)event->wall_ms, event->type,
-               clean ? clean : event->payload);
-    free(clean);
     return true;
 }
 
+static bool event_put(void *data, const struct store_event *event) {
+    struct bundle *bundle = data;
+    bool may = !strcmp(event->type, "session");
+    char *clean = may ? payload_clean(event->payload) : NULL;
+    struct buf row = {0};
+    buf_printf(&row, "{\"seq\":%lld,\"wall_ms\":%lld,\"event\":\"%s\",\"is\":%s}\n",
+               (long long)event->seq, (long long)event->wall_ms, event->type,
+               clean ? clean : event->payload);
+    bool ok = rows_add(bundle, &row);
+    buf_free(&row);
+    free(clean);
+    return ok;
+}
+
+/* The log is read a second time: it need not fit into memory. */
+static bool put_events(struct bundle *bundle) {
+    bool ok = rows_open(bundle, "events.jsonl") &&
+              store_replay(bundle->store, 0, event_put, bundle, bundle->err);
+    return rows_close(bundle, ok && bundle->err->kind == ERR_NONE);
+}
+
 static bool bundle_open(struct bundle *bundle, const char *session, struct err *err) {
-    *bundle = (struct bundle){.err = err};
+    *bundle = (struct bundle){.err = err, .fd = -1};
     if (!store_exists(session))
         return err_set(err, ERR_USAGE, "%.200s holds no session", session);
     bundle->store = store_open(session, true, err);
@@ -368,7 +443,7 @@ static bool bundle_open(struct bundle *bundle, const char *session, struct err *
 static void bundle_close(struct bundle *bundle) {
     store_close(bundle->store);
     tune_state_free(bundle->state);
-    buf_free(&bundle->events);
+    bundle_task_free(&bundle->task);
     bundle_places_free(&bundle->places);
 }
 
@@ -382,16 +457,90 @@ static bool is_empty(const char *folder) {
     return empty;
 }
 
-bool tune_bundle_write(const char *session, const char *folder, struct err *err) {
+/* What exports to the same place left that were killed. */
+static void drop_left_overs(const char *folder) {
+    char *above = path_folder(folder);
+    DIR *dir = opendir(above);
+    size_t len = strlen(path_base(folder));
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        struct str rest = {entry->d_name + len, 0};
+        long long pid = 0;
+        if (strncmp(entry->d_name, path_base(folder), len) != 0 ||
+            !str_ends(str_of(rest.at), ".part") || *rest.at != '.')
+            continue;
+        rest = (struct str){rest.at + 1, strlen(rest.at) - strlen("..part")};
+        char *path = path_join(above, entry->d_name);
+        if (str_to_int(rest, &pid) && pid > 1 && kill((pid_t)pid, 0) != 0 && errno == ESRCH)
+            (void)!file_remove_tree(path, NULL);
+        free(path);
+    }
+    if (dir)
+        closedir(dir);
+    free(above);
+}
+
+static bool evaluate_with(struct bundle *bundle, tune_bundle_fn *evaluate, void *data) {
+    const struct tune_state *state = bundle->state;
+    const struct tune_attempt *best = best_of(state);
+    const struct bundle_task *task = &bundle->task;
+    char *kernel = path_join(bundle->folder, task->kernel);
+    char *reference = task->reference ? path_join(bundle->folder, task->reference) : NULL;
+    struct tune_bundle_made made = {.kernel = kernel,
+                                    .reference = reference,
+                                    .function = state->function,
+                                    .device = state->device,
+                                    .seed = state->seeds.len ? state->seeds.at[0] : 0,
+                                    .tolerance = state->tolerance > 0 ? state->tolerance : 0,
+                                    .holds = best && best->modelled &&
+                                             best->verdict.compiles == TUNE_ANSWER_YES &&
+                                             best->verdict.correct == TUNE_ANSWER_YES,
+                                    .is_inside_model = state->model != NULL};
+    bool ok = evaluate(data, &made, bundle->err);
+    free(reference);
+    free(kernel);
+    return ok;
+}
+
+/* All of it is on the disk before it has its name. */
+static bool take_place(const char *made, const char *folder, struct err *err) {
+    char *above = path_folder(folder);
+    int fd = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool ok = rename(made, folder) == 0;
+    if (!ok)
+        err_set(err, ERR_ENVIRONMENT, "cannot make %.200s: %s", folder, strerror(errno));
+    if (ok && fd >= 0)
+        (void)!fsync(fd);
+    if (fd >= 0)
+        close(fd);
+    free(above);
+    return ok;
+}
+
+bool tune_bundle_write(const char *session, const char *folder, tune_bundle_fn *evaluate,
+                       void *data, struct err *err) {
     struct bundle bundle;
+    struct buf beside = {0};
+    struct str name = str_of(folder);
+    while (name.len > 1 && name.at[name.len - 1] == '/')
+        name.len--;
     if (file_exists(folder) && (!file_is_dir(folder) || !is_empty(folder)))
         return err_set(err, ERR_USAGE, "%.200s is there already; give another --output", folder);
+    buf_add(&beside, name.at, name.len);
+    char *place = buf_take(&beside);
+    buf_printf(&beside, "%s.%d.part", place, (int)getpid());
     bool ok = bundle_open(&bundle, session, err);
-    bundle.folder = folder;
+    bundle.folder = beside.at;
+    drop_left_overs(place);
     if (ok)
         bundle_places_find(&bundle.places, bundle.state, session);
-    ok = ok && put_all(&bundle);
+    ok = ok && file_make_dirs(beside.at, err) && put_all(&bundle);
+    ok = ok && (!evaluate || !bundle.task.kernel || evaluate_with(&bundle, evaluate, data));
+    ok = ok && take_place(beside.at, place, err);
+    if (!ok)
+        (void)!file_remove_tree(beside.at, NULL);
     bundle_close(&bundle);
+    buf_free(&beside);
+    free(place);
     return ok;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Folders of this machine in what a bundle says. Private to bundle.c. */
+/* Private to bundle.c: folders of this machine in what a bundle says, and the task in it. */
 #ifndef HONE_TUNE_BUNDLE_H
 #define HONE_TUNE_BUNDLE_H
 
@@ -21,5 +21,22 @@ void bundle_places_find(struct bundle_places *places, const struct tune_state *s
 void bundle_places_clean(const struct bundle_places *places, struct str text, bool json,
                          struct buf *out);
 void bundle_places_free(struct bundle_places *places);
+
+struct store;
+struct bundle_file {
+    char *name, *of; /* below the bundle's folder; "kernel", "reference", or whose import it is */
+    char *text;
+    size_t size;
+};
+struct bundle_task {
+    VEC(struct bundle_file) files;
+    const char *kernel, *reference; /* names; NULL: there is none */
+    bool flat;                      /* hone sim on the folder itself finds them */
+};
+/* All files of the task, with `source` as its kernel (NULL: its own). False and *err where one that
+ * the session keeps is gone or damaged. Free with bundle_task_free in any case. */
+bool bundle_task_find(struct bundle_task *task, const struct tune_state *state, struct store *store,
+                      const char *source, struct err *err) CC_MUST_USE;
+void bundle_task_free(struct bundle_task *task);
 
 #endif

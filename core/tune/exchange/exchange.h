@@ -19,8 +19,20 @@ struct tune_import_report {
 bool tune_session_import(struct tune_session *session, const char *path,
                          struct tune_import_report *report, struct err *err);
 /* Writes a session's folder as a bundle that tells all and reproduces without hone's own files: see
- * bundle.c. `folder` must not exist or be empty. Runs nothing, needs no task. */
-bool tune_bundle_write(const char *session, const char *folder, struct err *err);
+ * bundle.c. `folder` must not exist or be empty; it appears whole or not at all. Runs nothing but
+ * `evaluate`, which is called (unless NULL) with the task as it will be given away, before that
+ * appears; false and *err of it end the export. */
+struct tune_bundle_made {
+    const char *kernel, *reference; /* files; the latter NULL: none */
+    const char *function, *device;
+    int64_t seed;         /* the first of the session's */
+    double tolerance;     /* 0: not known */
+    bool holds;           /* the kernel is correct in the session, by the device model's own run */
+    bool is_inside_model; /* which the device model cannot run */
+};
+typedef bool tune_bundle_fn(void *data, const struct tune_bundle_made *made, struct err *err);
+bool tune_bundle_write(const char *session, const char *folder, tune_bundle_fn *evaluate,
+                       void *data, struct err *err);
 /* Goes through all of a session on disk: what store finds, and whether checkpoints and
  * experiments.jsonl are those of the log. Changes nothing. */
 bool tune_session_check(const char *session, store_check_fn *fn, void *data, struct err *err);

@@ -147,17 +147,16 @@ static void experiment_print(const struct tune_state *state, const struct tune_a
     cJSON_Delete(line);
 }
 
-void tune_experiments_print(const struct tune_state *state, struct buf *out) {
-    for (size_t i = 0; i < state->attempts.len; i++)
-        if (state->attempts.at[i].status != TUNE_STATUS_OPEN)
-            experiment_print(state, &state->attempts.at[i], out);
+void tune_experiment_print(const struct tune_state *state, const struct tune_attempt *attempt,
+                           struct buf *out) {
+    if (attempt->status != TUNE_STATUS_OPEN)
+        experiment_print(state, attempt, out);
 }
 
 static bool row_write(struct tune_session *session, const struct tune_attempt *attempt,
                       struct err *err) {
     struct buf line = {0};
-    if (attempt->status != TUNE_STATUS_OPEN)
-        experiment_print(session->state, attempt, &line);
+    tune_experiment_print(session->state, attempt, &line);
     bool ok = !line.len || store_rows_add(session->store, buf_str(&line), err);
     buf_free(&line);
     return ok;

@@ -12,7 +12,9 @@ void tune_export(struct tune_session *session, int attempt);
 void tune_export_changed(struct tune_session *session, const enum tune_status *before,
                          size_t count);
 void tune_export_mend(struct tune_session *session);
-void tune_experiments_print(const struct tune_state *state, struct buf *out); /* JSON Lines */
+/* The row of an attempt that is decided; nothing of one that is not. */
+void tune_experiment_print(const struct tune_state *state, const struct tune_attempt *attempt,
+                           struct buf *out);
 
 /* files.c: the files that the task is made of. Begin: writes them down for a session that has none
  * yet. Check: whether they are on disk as the session has them; where they are not, the event

@@ -78,7 +78,8 @@ static void experiments_check(struct checking *checking, const char *folder) {
     struct buf expected = {0};
     struct err err = {0};
     size_t size = 0, rows = 0, wrong = 0;
-    tune_experiments_print(checking->state, &expected);
+    for (size_t i = 0; i < checking->state->attempts.len; i++)
+        tune_experiment_print(checking->state, &checking->state->attempts.at[i], &expected);
     char *text = file_exists(path) ? file_read(path, 0, &size, &err) : NULL;
     struct str rest = {text, size}, line;
     while (text && str_next(&rest, '\n', &line)) {
