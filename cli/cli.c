@@ -127,26 +127,27 @@ static void leftovers_remove(void) {
     free(state);
 }
 
-static int run_command(struct cli *cli, int argc, char **argv) {
-    int status = CLI_OK;
+/* False: *status is the exit status already. */
+static bool read_command(struct cli *cli, int argc, char **argv, int *status) {
     bool only_args = false;
-    for (int i = 0; i < argc && status == CLI_OK; i++) {
-        if (!only_args && is_help(argv[i]))
-            return print_help(cli->command);
+    *status = CLI_OK;
+    for (int i = 0; i < argc && *status == CLI_OK; i++) {
+        if (!only_args && is_help(argv[i])) {
+            *status = print_help(cli->command);
+            return false;
+        }
         if (!only_args && strcmp(argv[i], "--") == 0)
             only_args = true;
         else if (!only_args && strncmp(argv[i], "--", 2) == 0)
-            take_option(cli, argv, argc, &i, &status);
+            take_option(cli, argv, argc, &i, status);
         else if (!only_args && argv[i][0] == '-' && argv[i][1])
-            status = cli_wrong_usage(cli, "there is no option %s", argv[i]);
+            *status = cli_wrong_usage(cli, "there is no option %s", argv[i]);
         else
             *vec_push(&cli->args) = argv[i];
     }
-    if (status == CLI_OK)
-        status = check_count(cli);
-    if (status == CLI_OK && !cli->command->hidden)
-        leftovers_remove();
-    return status == CLI_OK ? cli->command->run(cli) : status;
+    if (*status == CLI_OK)
+        *status = check_count(cli);
+    return *status == CLI_OK;
 }
 
 /* A word that is neither command nor task, nor anything on disk: what was meant? */
@@ -158,30 +159,42 @@ static bool is_unknown(const char *word) {
     return !task;
 }
 
-static int run_main(struct cli *cli, int argc, char **argv) {
+bool cli_read(struct cli *cli, int argc, char **argv, int *status) {
     const char *first = argc > 1 ? argv[1] : "";
-    if (is_help(first))
-        return print_help(NULL);
-    if (strcmp(first, "--version") == 0 || strcmp(first, "-V") == 0)
-        return print_version();
+    bool is_version = strcmp(first, "--version") == 0 || strcmp(first, "-V") == 0;
+    if (is_help(first) || is_version) {
+        *status = is_version ? print_version() : print_help(NULL);
+        return false;
+    }
     cli->command = *first ? cli_find(first) : NULL;
     if (cli->command)
-        return run_command(cli, argc - 2, argv + 2);
-    if (is_unknown(first))
-        return unknown_command(first);
+        return read_command(cli, argc - 2, argv + 2, status);
+    if (is_unknown(first)) {
+        *status = unknown_command(first);
+        return false;
+    }
     cli->command = cli_find(""); /* hone [TASK] */
-    return run_command(cli, argc - 1, argv + 1);
+    return read_command(cli, argc - 1, argv + 1, status);
+}
+
+void cli_fini(struct cli *cli) {
+    vec_free(&cli->args);
+    vec_free(&cli->given);
 }
 
 int cli_main(int argc, char **argv) {
     struct cli cli = {0};
+    int status;
     /* Which characters are shown as they are depends on the locale; without one that knows more
      * than ASCII, UTF-8 is what every terminal and file of today expects. */
     setlocale(LC_CTYPE, "");
     if (MB_CUR_MAX <= 1)
         setlocale(LC_CTYPE, "C.UTF-8");
-    int status = run_main(&cli, argc, argv);
-    vec_free(&cli.args);
-    vec_free(&cli.given);
+    bool runs = cli_read(&cli, argc, argv, &status);
+    if (runs && !cli.command->hidden)
+        leftovers_remove();
+    if (runs)
+        status = cli.command->run(&cli);
+    cli_fini(&cli);
     return status;
 }

@@ -24,7 +24,14 @@ if(NOT HONE_SOFT_HALF)
   endif()
 endif()
 
-if(HONE_SANITIZE)
+if(HONE_FUZZ)
+  if(NOT CMAKE_C_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "libFuzzer comes with clang: see \"Fuzzing\" in CONTRIBUTING.md")
+  endif()
+  target_compile_options(hone_flags INTERFACE -O1 -g -fsanitize=fuzzer-no-link,address,undefined
+    -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  target_link_options(hone_flags INTERFACE -fsanitize=address,undefined)
+elseif(HONE_SANITIZE)
   target_compile_options(hone_flags INTERFACE -O1 -g -fsanitize=address,undefined
     -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   target_link_options(hone_flags INTERFACE -fsanitize=address,undefined)

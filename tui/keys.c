@@ -67,6 +67,7 @@ struct tui_decoder {
     size_t start; /* bytes before it are used up */
     struct buf paste;
     bool pasting;
+    bool skipping; /* the rest of a sequence that is too long to mean anything */
 };
 
 struct tui_decoder *tui_decoder_new(void) {
@@ -151,7 +152,8 @@ static bool mouse_event(const int *numbers, bool press, struct tui_event *event)
     return (button & 0x23) == 0; /* the left button, pressed, not dragged */
 }
 
-/* Reads "\e[ < numbers letter"; returns its length, 0 when it is not complete. */
+/* Reads "\e[ < numbers letter"; returns its length, 0 when it is not complete. One that is longer
+ * than MAX_SEQUENCE means nothing, also when its end is not there yet. */
 static size_t take_csi(struct str text, struct tui_event *event, bool *known) {
     size_t at = 2;
     bool mouse = at < text.len && text.at[at] == '<';
@@ -171,6 +173,8 @@ static size_t take_csi(struct str text, struct tui_event *event, bool *known) {
     if (at >= text.len)
         return text.len > MAX_SEQUENCE ? text.len : 0;
     char letter = text.at[at];
+    if (at > MAX_SEQUENCE)
+        return at + 1;
     if (mouse && (letter == 'M' || letter == 'm')) {
         *known = mouse_event(numbers, letter == 'M', event);
         return at + 1;
@@ -244,6 +248,31 @@ static size_t take_escape(struct str text, bool final, struct tui_event *event, 
     return len ? len + 1 : 0;
 }
 
+static void use_up(struct tui_decoder *decoder, size_t len) {
+    explicit_bzero(decoder->bytes.at + decoder->start, len); /* it may be of a passphrase */
+    decoder->start += len;
+}
+
+/* Whether a sequence goes on after all of these bytes. */
+static bool is_unended(struct str text) {
+    return text.len > MAX_SEQUENCE && text.at[0] == ESC && text.at[1] == '[' &&
+           (unsigned char)text.at[text.len - 1] >= 0x20 &&
+           (unsigned char)text.at[text.len - 1] < 0x40;
+}
+
+/* Drops bytes up to the end of the sequence; true when there are more behind it. */
+static bool skip_sequence(struct tui_decoder *decoder, bool final) {
+    struct str text = waiting(decoder);
+    size_t len = 0;
+    while (len < text.len && text.at[len] >= 0x20 && text.at[len] < 0x40)
+        len++;
+    decoder->skipping = len == text.len && !final;
+    if (len < text.len && text.at[len] >= 0x40 && text.at[len] < 0x7f)
+        len++;
+    use_up(decoder, len);
+    return decoder->start < decoder->bytes.len;
+}
+
 /* Moves bytes into the paste; true when its end has come. */
 static bool take_paste(struct tui_decoder *decoder) {
     static const char end[] = "\x1b[201~";
@@ -254,8 +283,7 @@ static bool take_paste(struct tui_decoder *decoder) {
     size_t len = found ? (size_t)(found - text.at) : text.len - keep;
     size_t room = MAX_PASTE - MIN_OF(decoder->paste.len, (size_t)MAX_PASTE);
     buf_add(&decoder->paste, text.at, MIN_OF(len, room));
-    explicit_bzero(decoder->bytes.at + decoder->start, len);
-    decoder->start += len + (found ? end_len : 0);
+    use_up(decoder, len + (found ? end_len : 0));
     return found != NULL;
 }
 
@@ -274,6 +302,8 @@ bool tui_decoder_next(struct tui_decoder *decoder, bool final, struct tui_event 
             event->paste = buf_str(&decoder->paste);
             return true;
         }
+        if (decoder->skipping && !skip_sequence(decoder, final))
+            return false;
         struct str text = waiting(decoder);
         if (text.len == 0)
             return false;
@@ -288,8 +318,8 @@ bool tui_decoder_next(struct tui_decoder *decoder, bool final, struct tui_event 
                                        : take_character(text, final, event, &known);
         if (len == 0)
             return false;
-        explicit_bzero(decoder->bytes.at + decoder->start, len); /* it may be of a passphrase */
-        decoder->start += len;
+        decoder->skipping = len == text.len && !final && is_unended(text);
+        use_up(decoder, len);
         if (known)
             return true;
     }

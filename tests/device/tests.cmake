@@ -7,12 +7,6 @@ add_test(NAME device/convert_soft COMMAND test_device_convert_soft)
 set_tests_properties(device/convert_soft PROPERTIES LABELS unit TIMEOUT 120)
 # The compiler's own type is a witness for ours.
 target_compile_definitions(test_base_half PRIVATE ${HONE_HALF})
-# Random programs through loading, execution and timing, always the same ones.
-add_executable(fuzz_device ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz_device.c)
-target_link_libraries(fuzz_device PRIVATE hone_all PkgConfig::CMOCKA)
-target_include_directories(fuzz_device PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-add_test(NAME fuzz/device COMMAND fuzz_device 40)
-set_tests_properties(fuzz/device PROPERTIES LABELS fuzz TIMEOUT 120)
 add_executable(bench_execute ${CMAKE_SOURCE_DIR}/tests/device/bench_execute.c)
 target_link_libraries(bench_execute PRIVATE hone_all PkgConfig::CMOCKA)
 target_include_directories(bench_execute PRIVATE ${CMAKE_SOURCE_DIR}/tests)

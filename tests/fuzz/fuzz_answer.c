@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Foreign bytes as what a model wrote: plans, kernels, lessons. Built with -DHONE_LIBFUZZER it is
- * an entry point for libFuzzer; as a program it mutates its own examples for a number of rounds. */
+/* Foreign bytes as what a model wrote: plans, kernels, lessons. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "fuzz/fuzz.h"
 #include "tune/proposer/answer.h"
 #include "rewrite/rewrite.h"
 #include "tune/ask/menu.h"
@@ -14,8 +13,6 @@
     "import nki\n\n@nki.jit\ndef kernel(x):\n    for i in range(4):\n        y = load(x, i)\n" \
     "        store(y, i)\n    return y\n"
 #define LINES 60
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_plan(const struct tune_plan *plan) {
     size_t sum = 0;
@@ -200,49 +197,10 @@ static const char *const pieces[] = {"```",
                                      " // 0",
                                      " << 70"};
 
-static uint64_t next(uint64_t *state) {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    return *state ^= *state << 17;
-}
-
-static void mutate(struct buf *text, uint64_t *state) {
-    const char *other = examples[next(state) % COUNT_OF(examples)];
-    size_t at = text->len ? next(state) % text->len : 0, skip = 0, count = next(state) % 60;
-    struct buf changed = {0};
-    buf_add(&changed, text->at ? text->at : "", at);
-    switch (next(state) % 5) {
-    case 0: buf_puts(&changed, pieces[next(state) % COUNT_OF(pieces)]); break;
-    case 1: skip = MIN_OF(count, text->len - at); break;
-    case 2:
-        buf_putc(&changed, (char)next(state));
-        skip = text->len > at;
-        break;
-    case 3: buf_puts(&changed, other + next(state) % strlen(other)); break;
-    default:
-        for (uint64_t i = next(state) % 40; i > 0; i--)
-            buf_add(&changed, text->at + at / 2, MIN_OF(count, text->len - at / 2));
-        break;
-    }
-    buf_add(&changed, text->at + at + skip, text->len - at - skip);
-    buf_free(text);
-    *text = changed;
-}
+static const struct fuzz_target target = {
+    .name = "answer", FUZZ_TABLE(example, examples), FUZZ_TABLE(piece, pieces)};
 
 int main(int argc, char **argv) {
-    long long rounds = 8000;
-    uint64_t state = 0x9e3779b97f4a7c15u;
-    if (argc > 1 && !str_to_int(str_of(argv[1]), &rounds))
-        return 2;
-    for (long long round = 0; round < rounds; round++) {
-        struct buf text = {0};
-        buf_puts(&text, examples[next(&state) % COUNT_OF(examples)]);
-        for (uint64_t i = next(&state) % 12; i > 0; i--)
-            mutate(&text, &state);
-        LLVMFuzzerTestOneInput((const uint8_t *)text.at, text.len);
-        buf_free(&text);
-    }
-    printf("%lld answers\n", rounds);
-    return 0;
+    return fuzz_main(&target, argc, argv);
 }
 #endif

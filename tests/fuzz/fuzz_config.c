@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Foreign bytes as a configuration file, the user's and a task's. Built with -DHONE_LIBFUZZER it is
- * an entry point for libFuzzer; as a program it mutates its own examples for a number of rounds. */
-#include <stdio.h>
+/* Foreign bytes as a configuration file, the user's and a task's. */
 #include <stdlib.h>
 
+#include "fuzz/fuzz.h"
 #include "base/config/config_private.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_values(const struct config *config, bool of_task) {
     for (size_t i = 0; i < config->values.len; i++) {
@@ -50,38 +47,9 @@ static const char *const examples[] = {
     "[defaults]\ndevice=trn3\nrounds = 5\ntolerance = 1e-3\nseeds=0,21\n[screen]\nmouse=no\n",
 };
 
-static uint64_t next(uint64_t *state) {
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return *state >> 33;
-}
-
-/* A few bytes changed, a piece doubled, a piece of another example put in. */
-static void mutate(struct buf *text, uint64_t *state) {
-    static const char odd[] = "[]=:;# \t\r\n\0\xff\x1b~*\"0123456789";
-    for (uint64_t i = next(state) % 6; i > 0 && text->len; i--)
-        text->at[next(state) % text->len] = odd[next(state) % (sizeof odd - 1)];
-    const char *other = examples[next(state) % COUNT_OF(examples)];
-    size_t from = next(state) % strlen(other);
-    if (next(state) % 2)
-        buf_add(text, other + from, next(state) % (strlen(other) - from));
-    for (uint64_t i = next(state) % 40 ? 0 : 600; i > 0; i--)
-        buf_add(text, "xxxxxxxx", 8);
-    if (next(state) % 3 == 0 && text->len)
-        text->len = next(state) % text->len;
-}
+static const struct fuzz_target target = {.name = "config", FUZZ_TABLE(example, examples)};
 
 int main(int argc, char **argv) {
-    long rounds = argc > 1 ? strtol(argv[1], NULL, 10) : 1000;
-    uint64_t state = 1;
-    for (long i = 0; i < rounds; i++) {
-        struct buf text = {0};
-        buf_puts(&text, examples[i % (long)COUNT_OF(examples)]);
-        if (i >= (long)COUNT_OF(examples))
-            mutate(&text, &state);
-        LLVMFuzzerTestOneInput((const uint8_t *)text.at, text.len);
-        buf_free(&text);
-    }
-    printf("%ld configuration files\n", rounds);
-    return 0;
+    return fuzz_main(&target, argc, argv);
 }
 #endif

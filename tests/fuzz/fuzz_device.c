@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random programs, most of them nearly legal: whatever loads must run without a crash or end with
- * an error. The numbers are drawn from a fixed start, so a failure comes again. */
-#include <stdio.h>
-
+ * an error. The bytes decide while there are some, chance that follows from the last ones goes on
+ * from there. */
 #include "device/build.h"
 #include "device/image/inner.h"
+#include "fuzz/fuzz.h"
+
+#define LONGEST 1500 /* instructions */
 
 struct dice {
+    const uint8_t *data;
+    size_t left;
     uint64_t state;
 };
 
 static uint32_t roll(struct dice *dice, uint32_t n) {
+    if (dice->left) {
+        dice->state += *dice->data++;
+        dice->left--;
+    }
     dice->state = dice->state * 6364136223846793005u + 1442695040888963407u;
     return (uint32_t)(dice->state >> 33) % n;
 }
@@ -159,41 +167,52 @@ static bool is_accepted(struct build *b) {
     return ok;
 }
 
-static bool fuzz(uint64_t seed, size_t *ran) {
+/* More bytes than a seed has are few instructions that they choose. */
+static void add_instructions(struct build *b, struct dice *dice) {
+    size_t most = dice->left > 8 ? dice->left / 4 : LONGEST;
+    for (size_t i = 0; i < MIN_OF(most, (size_t)LONGEST); i++) {
+        add_instruction(b, dice);
+        if (!is_accepted(b) && roll(dice, 20000))
+            b->program->instrs.len--;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const char *const generations[] = {"trn1", "trn2", "trn3"};
-    struct dice dice = {seed};
+    struct dice dice = {data, size, 1};
     struct build b = build_start(generations[roll(&dice, 3)]);
     b.program->dialect = roll(&dice, 2) ? NKI_DIALECT_LEGACY : NKI_DIALECT_CURRENT;
     make_storages(&b, &dice);
-    for (int i = 0; i < 1500; i++) {
-        add_instruction(&b, &dice);
-        if (!is_accepted(&b) && roll(&dice, 20000))
-            b.program->instrs.len--;
-    }
+    add_instructions(&b, &dice);
     struct device_image *image = device_load(b.program, b.generation, &b.diags);
-    bool said = true;
+    bool said = b.diags.errors > 0;
     if (image) {
         struct device_limits limits = {.memory_bytes = 1 << 24};
-        *ran += b.program->instrs.len;
         said = device_execute(image, b.inputs, b.n_inputs, b.outputs, &limits, &b.err) ||
                b.err.text[0];
         device_profile_free(device_time(image));
-    } else {
-        said = b.diags.errors > 0;
     }
+    if (!said)
+        HONE_BUG("a program was refused without a word");
     device_unload(image);
     build_end(&b);
-    return said;
+    return 0;
 }
 
-int main(int argc, char **argv) {
-    size_t ran = 0, n = argc > 1 ? strtoull(argv[1], NULL, 10) : 120;
-    uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-    for (uint64_t seed = first; seed < first + n; seed++)
-        if (!fuzz(seed, &ran)) {
-            printf("seed %llu: refused without a word\n", (unsigned long long)seed);
-            return 1;
-        }
-    printf("%zu programs, %zu instructions ran\n", n, ran);
-    return ran > n ? 0 : 1;
+#ifndef HONE_LIBFUZZER
+
+/* Mostly new seeds; a few programs that are all bytes. */
+static void change(struct fuzz *fuzz, struct buf *text) {
+    buf_clear(text);
+    for (uint64_t n = fuzz_roll(fuzz, 4) ? 8 : 3000; n > 0; n--)
+        buf_putc(text, (char)fuzz_roll(fuzz, 256));
 }
+
+static const char *const examples[] = {"1", "22", "seed 3", "seed 44"};
+static const struct fuzz_target target = {
+    .name = "device", .most = 1, .mutate = change, FUZZ_TABLE(example, examples)};
+
+int main(int argc, char **argv) {
+    return fuzz_main(&target, argc, argv);
+}
+#endif

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Damaged logs: events by the table with foreign bytes in them, read, written again and applied to
- * a state. The first byte says which event it is. Built with -DHONE_LIBFUZZER it is an entry point
- * for libFuzzer; as a program it mutates an example of each event for a number of rounds. */
-#include <stdio.h>
+ * a state. The first byte says which event it is. */
 #include <stdlib.h>
 
+#include "fuzz/fuzz.h"
 #include "tune/apply/apply.h"
 #include "tune/state/inner.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct tune_state *state; /* grows for a while, so that events meet what others made */
 static int applied;
@@ -57,42 +54,20 @@ static const char *const pieces[] = {
     "{",  "}",     "[",           "]",       "\"",      ",",  ":",           "null", "true",
     "-1", "1e999", "99999999999", "\\u0000", "\\ud800", "\\", "\"lane\":0,", "{}",   "[[]]"};
 
-static uint32_t random_next(uint32_t *seed) {
-    *seed = *seed * 1664525u + 1013904223u;
-    return *seed >> 8;
+/* One of each event, behind the byte that says which. */
+static void begin_events(struct fuzz *fuzz) {
+    for (int is = 0; is < TUNE_EVENTS; is++) {
+        struct buf *example = fuzz_example(fuzz);
+        buf_putc(example, (char)is);
+        tune_event_example((enum tune_event_is)is, example);
+    }
 }
 
-static void mutate(struct buf *text, uint32_t *seed) {
-    struct buf out = {0};
-    size_t at = text->len > 1 ? 1 + random_next(seed) % (text->len - 1) : text->len;
-    size_t gone = random_next(seed) % 4 ? 0 : random_next(seed) % 12;
-    gone = MIN_OF(gone, text->len - at);
-    buf_add(&out, text->at, at);
-    if (random_next(seed) % 3)
-        buf_puts(&out, pieces[random_next(seed) % COUNT_OF(pieces)]);
-    else
-        buf_putc(&out, (char)(random_next(seed) & 0xff));
-    buf_add(&out, text->at + at + gone, text->len - at - gone);
-    buf_free(text);
-    *text = out;
-}
+static const struct fuzz_target target = {
+    .name = "events", .most = 4, .begin = begin_events, FUZZ_TABLE(piece, pieces)};
 
 int main(int argc, char **argv) {
-    long rounds = argc > 1 ? strtol(argv[1], NULL, 10) : 2000;
-    uint32_t seed = 1;
-    for (long i = 0; i < rounds; i++) {
-        struct buf text = {0};
-        int is = (int)(random_next(&seed) % TUNE_EVENTS);
-        buf_putc(&text, (char)is);
-        tune_event_example((enum tune_event_is)is, &text);
-        for (uint32_t times = random_next(&seed) % 4; times > 0; times--)
-            mutate(&text, &seed);
-        LLVMFuzzerTestOneInput((const uint8_t *)text.at, text.len);
-        buf_free(&text);
-    }
-    tune_state_free(state);
-    printf("fuzz_events: %ld inputs\n", rounds);
-    return 0;
+    return fuzz_main(&target, argc, argv);
 }
 
 #endif

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Foreign bytes as other agents' histories, in every format. Built with -DHONE_LIBFUZZER it is an
- * entry point for libFuzzer; as a program it mutates its own examples for a number of rounds. */
-#include <stdio.h>
+/* Foreign bytes as other agents' histories, in every format. */
 #include <stdlib.h>
 
+#include "fuzz/fuzz.h"
 #include "tune/exchange/foreign.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const char *const names[] = {"a/experiments.jsonl", "a/rewrites.json",
@@ -54,37 +51,9 @@ static const char *const examples[] = {
     "plan='''p''',\ncode='''c\\n''',\nscore=2.0,\nhw_feedback=['x', (1, {2: 3})],\nstdout=\"y\")",
 };
 
-static uint64_t next(uint64_t *state) {
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return *state >> 33;
-}
-
-static void mutate(struct buf *text, uint64_t *state) {
-    static const char odd[] = "[](){}'\"\\,:=\n\0\xff\x1b-eNI0123456789";
-    for (uint64_t i = next(state) % 6; i > 0 && text->len; i--)
-        text->at[next(state) % text->len] = odd[next(state) % (sizeof odd - 1)];
-    const char *other = examples[next(state) % COUNT_OF(examples)];
-    size_t from = next(state) % strlen(other);
-    if (next(state) % 2)
-        buf_add(text, other + from, next(state) % (strlen(other) - from));
-    for (uint64_t i = next(state) % 60 ? 0 : 400; i > 0; i--)
-        buf_puts(text, next(state) % 2 ? "[" : "CodeCandidate(parent=");
-    if (next(state) % 3 == 0 && text->len)
-        text->len = next(state) % text->len;
-}
+static const struct fuzz_target target = {.name = "foreign", FUZZ_TABLE(example, examples)};
 
 int main(int argc, char **argv) {
-    long rounds = argc > 1 ? strtol(argv[1], NULL, 10) : 1000;
-    uint64_t state = 1;
-    for (long i = 0; i < rounds; i++) {
-        struct buf text = {0};
-        buf_puts(&text, examples[i % (long)COUNT_OF(examples)]);
-        if (i >= (long)COUNT_OF(examples))
-            mutate(&text, &state);
-        LLVMFuzzerTestOneInput((const uint8_t *)text.at, text.len);
-        buf_free(&text);
-    }
-    printf("%ld histories\n", rounds);
-    return 0;
+    return fuzz_main(&target, argc, argv);
 }
 #endif

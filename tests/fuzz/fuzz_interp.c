@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any kernel through the specialiser with small budgets: no crash, no hang, and either a program
  * or an error that says where. Seeds are mutated by bytes and by swapping whole words, so that many
- * of them still parse. As fuzz_parse it is a libFuzzer target too. */
+ * of them still parse. */
 #include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "fuzz/fuzz.h"
 #include "nki/nki.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void require(bool holds, const char *what) {
     if (!holds) {
@@ -162,13 +161,6 @@ static const char *const scraps[] = {
     "nisa.engine",
 };
 
-static uint64_t next_random(uint64_t *state) {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
-}
-
 /* The word (name, number or one other byte) at or after a place. */
 static struct str word_at(const struct buf *text, size_t at) {
     size_t end = at + 1;
@@ -181,23 +173,23 @@ static struct str word_at(const struct buf *text, size_t at) {
     return (struct str){text->at + at, end - at};
 }
 
-static void mutate(struct buf *text, uint64_t *state) {
-    if (!text->len)
+static void swap_words(struct fuzz *fuzz, struct buf *text) {
+    if (!text->len || fuzz_roll(fuzz, 5) == 0) {
+        fuzz_mutate(fuzz, text);
         return;
-    struct str word = word_at(text, next_random(state) % text->len);
-    struct str other = word_at(text, next_random(state) % text->len);
+    }
+    struct str word = word_at(text, fuzz_roll(fuzz, text->len));
+    struct str other = word_at(text, fuzz_roll(fuzz, text->len));
     size_t at = (size_t)(word.at - text->at);
     struct buf out = {0};
     buf_add(&out, text->at, at);
-    switch (next_random(state) % 4) {
+    switch (fuzz_roll(fuzz, 4)) {
     case 0: /* another word of the kernel instead */ buf_add(&out, other.at, other.len); break;
     case 1: /* nothing instead */ break;
-    case 2: /* a scrap instead */
-        buf_puts(&out, scraps[next_random(state) % COUNT_OF(scraps)]);
-        break;
+    case 2: /* a scrap instead */ buf_puts(&out, scraps[fuzz_roll(fuzz, COUNT_OF(scraps))]); break;
     default: /* a scrap after it */
         buf_add(&out, word.at, word.len);
-        buf_puts(&out, scraps[next_random(state) % COUNT_OF(scraps)]);
+        buf_puts(&out, scraps[fuzz_roll(fuzz, COUNT_OF(scraps))]);
         break;
     }
     buf_add(&out, text->at + at + word.len, text->len - at - word.len);
@@ -205,23 +197,11 @@ static void mutate(struct buf *text, uint64_t *state) {
     *text = out;
 }
 
+static const struct fuzz_target target = {
+    .name = "interp", .most = 4, .mutate = swap_words, FUZZ_TABLE(example, seeds)};
+
 int main(int argc, char **argv) {
-    double seconds = 5;
-    if (argc > 1 && !str_to_double(str_of(argv[1]), &seconds))
-        return 2;
-    uint64_t end = clock_monotonic_ns() + (uint64_t)(seconds * 1e9), state = 88172645463325252u;
-    size_t runs = 0;
-    for (; clock_monotonic_ns() < end; runs++) {
-        struct buf text = {0};
-        const char *seed = seeds[runs % COUNT_OF(seeds)];
-        buf_add(&text, seed, strlen(seed));
-        for (uint64_t n = runs < COUNT_OF(seeds) ? 0 : next_random(&state) % 4 + 1; n > 0; n--)
-            mutate(&text, &state);
-        LLVMFuzzerTestOneInput((const uint8_t *)text.at, text.len);
-        buf_free(&text);
-    }
-    printf("%zu inputs\n", runs);
-    return 0;
+    return fuzz_main(&target, argc, argv);
 }
 
 #endif

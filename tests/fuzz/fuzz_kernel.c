@@ -3,24 +3,18 @@
  * time, execute, as the runner does. Seeds are the four seed tasks and the golden kernels of
  * tests/nki/api, with small shapes; they are changed by tokens, arguments and lines, so that most
  * of them still parse and many still run. An input is a golden case: "### title | dialect | inputs"
- * and the kernel's lines. What the numbers should be is not looked at here.
- *
- *     fuzz_kernel SECONDS [SEED [FILE]]    FILE always holds the input that is run
- *     fuzz_kernel FILE                     runs that one input */
+ * and the kernel's lines. What the numbers should be is not looked at here. */
 #include <ctype.h>
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "device/device.h"
+#include "fuzz/fuzz.h"
 #include "nki/nki.h"
 
 #define MAX_INPUTS 8
-#define MAX_CASES 400
 #define MAX_ELEMENTS (1 << 19)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void require(bool holds, const char *what) {
     if (!holds) {
@@ -209,24 +203,6 @@ static const struct {
     {"seeds/softmax/kernel.py", "### seed | own | x:float32:128,512\n"},
 };
 
-struct fuzz {
-    struct buf cases[MAX_CASES];
-    size_t n;
-    uint64_t state;
-};
-
-static uint64_t next_random(struct fuzz *fuzz) {
-    fuzz->state ^= fuzz->state << 13;
-    fuzz->state ^= fuzz->state >> 7;
-    fuzz->state ^= fuzz->state << 17;
-    return fuzz->state;
-}
-
-static struct buf *new_case(struct fuzz *fuzz) {
-    require(fuzz->n < MAX_CASES, "room for the cases");
-    return &fuzz->cases[fuzz->n++];
-}
-
 /* The cases of a golden file, without what they become. */
 static void read_golden(struct fuzz *fuzz, const char *path) {
     struct err err = {0};
@@ -237,7 +213,7 @@ static void read_golden(struct fuzz *fuzz, const char *path) {
     struct buf *one = NULL;
     while (str_next(&rest, '\n', &line)) {
         if (str_starts(line, "###"))
-            one = new_case(fuzz);
+            one = fuzz_example(fuzz);
         if (str_starts(line, "--->"))
             one = NULL;
         if (one) {
@@ -248,10 +224,10 @@ static void read_golden(struct fuzz *fuzz, const char *path) {
     free(text);
 }
 
-static void read_seeds(struct fuzz *fuzz) {
+static void begin_cases(struct fuzz *fuzz) {
     for (size_t i = 0; i < COUNT_OF(seed_tasks); i++) {
         struct str text = embed_find(seed_tasks[i].name);
-        struct buf *one = new_case(fuzz);
+        struct buf *one = fuzz_example(fuzz);
         require(text.at != NULL, seed_tasks[i].name);
         buf_puts(one, seed_tasks[i].header);
         buf_add(one, text.at, text.len);
@@ -393,7 +369,7 @@ static struct str body_of(const struct buf *text) {
 static struct str any_token(struct fuzz *fuzz, struct str text) {
     struct str token = {0};
     for (int tries = 0; tries < 8; tries++) {
-        token = token_at(text, text.len ? next_random(fuzz) % text.len : 0);
+        token = token_at(text, text.len ? fuzz_roll(fuzz, text.len) : 0);
         if (token.len && token.at[0] != ' ' && token.at[0] != '\n')
             break;
     }
@@ -401,7 +377,7 @@ static struct str any_token(struct fuzz *fuzz, struct str text) {
 }
 
 static struct str any_line(struct fuzz *fuzz, struct str text) {
-    size_t at = text.len ? next_random(fuzz) % text.len : 0, end = at;
+    size_t at = text.len ? fuzz_roll(fuzz, text.len) : 0, end = at;
     while (at > 0 && text.at[at - 1] != '\n')
         at--;
     while (end < text.len && text.at[end] != '\n')
@@ -411,7 +387,7 @@ static struct str any_line(struct fuzz *fuzz, struct str text) {
 
 /* An argument with the comma after it: from behind a "(" "," or "[" to the next one. */
 static struct str any_argument(struct fuzz *fuzz, struct str text) {
-    size_t at = text.len ? next_random(fuzz) % text.len : 0;
+    size_t at = text.len ? fuzz_roll(fuzz, text.len) : 0;
     while (at > 0 && !strchr("(,[\n", text.at[at - 1]))
         at--;
     size_t end = at;
@@ -425,7 +401,7 @@ static struct str any_argument(struct fuzz *fuzz, struct str text) {
     return (struct str){text.at + at, end - at + (end < text.len && text.at[end] == ',')};
 }
 
-#define PICK(fuzz, table) str_of((table)[next_random(fuzz) % COUNT_OF(table)])
+#define PICK(fuzz, table) str_of((table)[fuzz_roll(fuzz, COUNT_OF(table))])
 
 /* Something of the same sort as the token: a number for a number, a dtype for a dtype. */
 static struct str alike(struct fuzz *fuzz, struct str token, struct str text) {
@@ -434,10 +410,10 @@ static struct str alike(struct fuzz *fuzz, struct str token, struct str text) {
     for (size_t i = 0; i < COUNT_OF(dtypes); i++)
         if (str_is(token, dtypes[i]))
             return PICK(fuzz, dtypes);
-    if (next_random(fuzz) % 3 == 0)
+    if (fuzz_roll(fuzz, 3) == 0)
         return PICK(fuzz, scraps);
-    if (next_random(fuzz) % 2)
-        text = body_of(&fuzz->cases[next_random(fuzz) % fuzz->n]);
+    if (fuzz_roll(fuzz, 2))
+        text = body_of(&fuzz->examples.at[fuzz_roll(fuzz, fuzz->examples.len)]);
     for (int tries = 0; tries < 30; tries++) {
         struct str other = any_token(fuzz, text);
         if (other.len && token.len &&
@@ -447,9 +423,9 @@ static struct str alike(struct fuzz *fuzz, struct str token, struct str text) {
     return token;
 }
 
-static void mutate(struct fuzz *fuzz, struct buf *text) {
+static void change(struct fuzz *fuzz, struct buf *text) {
     struct str body = body_of(text), cut = {0}, put[2] = {{0}};
-    switch (next_random(fuzz) % 10) {
+    switch (fuzz_roll(fuzz, 10)) {
     case 0:
         cut = any_line(fuzz, body); /* dropped */
         break;
@@ -486,56 +462,11 @@ static void mutate(struct fuzz *fuzz, struct buf *text) {
     *text = out;
 }
 
-/* ---- the program ---------------------------------------------------------------------------- */
-
-static size_t run_for(struct fuzz *fuzz, double seconds, const char *save) {
-    uint64_t end = clock_monotonic_ns() + (uint64_t)(seconds * 1e9);
-    size_t runs = 0;
-    for (; clock_monotonic_ns() < end; runs++) {
-        struct buf text = {0};
-        const struct buf *seed = &fuzz->cases[runs % fuzz->n];
-        buf_add(&text, seed->at, seed->len);
-        for (uint64_t n = runs < fuzz->n ? 0 : next_random(fuzz) % 4 + 1; n > 0; n--)
-            mutate(fuzz, &text);
-        FILE *file = save ? fopen(save, "w") : NULL;
-        if (file) {
-            fwrite(text.at, 1, text.len, file);
-            fclose(file);
-        }
-        LLVMFuzzerTestOneInput((const uint8_t *)text.at, text.len);
-        buf_free(&text);
-    }
-    return runs;
-}
-
-static int run_file(const char *path) {
-    struct err err = {0};
-    size_t size = 0;
-    char *text = file_read(path, 1 << 20, &size, &err);
-    if (!text) {
-        fprintf(stderr, "%s\n", err.text);
-        return 2;
-    }
-    LLVMFuzzerTestOneInput((const uint8_t *)text, size);
-    free(text);
-    return 0;
-}
+static const struct fuzz_target target = {
+    .name = "kernel", .most = 4, .begin = begin_cases, .mutate = change};
 
 int main(int argc, char **argv) {
-    double seconds = 5;
-    long long start = 1;
-    if (argc > 1 && !str_to_double(str_of(argv[1]), &seconds))
-        return run_file(argv[1]);
-    if (argc > 2 && !str_to_int(str_of(argv[2]), &start))
-        return 2;
-    struct fuzz *fuzz = mem_alloc(1, sizeof *fuzz);
-    fuzz->state = 88172645463325252u + (uint64_t)start;
-    read_seeds(fuzz);
-    printf("%zu inputs\n", run_for(fuzz, seconds, argc > 3 ? argv[3] : NULL));
-    for (size_t i = 0; i < fuzz->n; i++)
-        buf_free(&fuzz->cases[i]);
-    free(fuzz);
-    return 0;
+    return fuzz_main(&target, argc, argv);
 }
 
 #endif

@@ -3,16 +3,14 @@
  * wrong ones, events of every interface, answers that come whole. Built with -DHONE_LIBFUZZER it is
  * an entry point for libFuzzer; as a program it mutates recorded streams for a number of rounds. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "fuzz/fuzz.h"
 #include "model/keys/credentials.h"
 #include "model/frame.h"
 #include "model/private.h"
 
 #define SECRET "sk-fuzz-0123456789abcdef"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* What a reader of the answer relies on. */
 static void check_text(struct str text, const char *what) {
@@ -124,13 +122,15 @@ static void feed_whole(const char *api, struct str text) {
     cJSON_Delete(object);
 }
 
+#define WAYS 11
+
 /* The first byte says as what the others are read. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const char *const apis[] = {"anthropic", "openai", "responses", "bedrock"};
     struct str bytes = {(const char *)data + 1, size - 1};
     if (!size)
         return 0;
-    int how = data[0] % 11;
+    int how = data[0] % WAYS;
     if (how < 4)
         feed(apis[how], bytes, 0);
     else if (how < 8)
@@ -150,7 +150,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 #ifndef HONE_LIBFUZZER
 
-static const char *const more[] = {
+static const char *const examples[] = {
     "{\"content\": [{\"type\": \"text\", \"text\": \"a\"}], \"stop_reason\": \"end_turn\", "
     "\"usage\": "
     "{\"input_tokens\": 25}}",
@@ -202,35 +202,8 @@ static const char *const pieces[] = {"\n",
                                      "\"usage\":",
                                      "\"reasoning_tokens\":"};
 
-static uint64_t next(uint64_t *state) {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    return *state ^= *state << 17;
-}
-
-static void mutate(struct buf *text, uint64_t *state) {
-    size_t at = text->len ? next(state) % text->len : 0, skip = 0, count = next(state) % 80;
-    const char *piece = pieces[next(state) % COUNT_OF(pieces)];
-    struct buf changed = {0};
-    buf_add(&changed, text->at, at);
-    switch (next(state) % 4) {
-    case 0: buf_puts(&changed, piece); break;
-    case 1: skip = MIN_OF(count, text->len - at); break;
-    case 2:
-        buf_putc(&changed, (char)next(state));
-        skip = text->len > at;
-        break;
-    default: buf_add(&changed, text->at + at / 2, MIN_OF(count, text->len - at / 2)); break;
-    }
-    buf_add(&changed, text->at + at + skip, text->len - at - skip);
-    buf_free(text);
-    *text = changed;
-}
-
-#define EXAMPLES 14
-
-/* Recorded streams, as they travel; the last one as its lines. */
-static void read_examples(struct buf examples[EXAMPLES]) {
+/* Recorded streams, as they travel; the last one as its lines. Each behind each way to read it. */
+static void begin_streams(struct fuzz *fuzz) {
     static const char *const files[] = {"anthropic.sse",          "openai.sse",
                                         "compatible.sse",         "responses.sse",
                                         "bedrock.events",         "anthropic-thinking.sse",
@@ -239,36 +212,27 @@ static void read_examples(struct buf examples[EXAMPLES]) {
                                         "responses-thinking.sse", "responses-refusal.sse",
                                         "bedrock-thinking.events"};
     struct err err = {0};
-    for (size_t i = 0; i < COUNT_OF(files); i++)
-        frame_read_stream(files[i], &examples[i]);
     char *lines = file_read(HONE_SOURCE_DIR "/tests/model/streams/bedrock.events", 0, NULL, &err);
-    buf_puts(&examples[EXAMPLES - 1], lines ? lines : "");
+    for (int how = 0; how < WAYS; how++) {
+        for (size_t i = 0; i < COUNT_OF(files); i++) {
+            struct buf *example = fuzz_example(fuzz);
+            buf_putc(example, (char)how);
+            frame_read_stream(files[i], example);
+        }
+        struct buf *example = fuzz_example(fuzz);
+        buf_putc(example, (char)how);
+        buf_puts(example, lines ? lines : "");
+    }
     free(lines);
 }
 
+static const struct fuzz_target target = {.name = "model",
+                                          .heads = WAYS,
+                                          .begin = begin_streams,
+                                          FUZZ_TABLE(example, examples),
+                                          FUZZ_TABLE(piece, pieces)};
+
 int main(int argc, char **argv) {
-    long long rounds = 12000;
-    uint64_t state = 0x9e3779b97f4a7c15u;
-    struct buf examples[EXAMPLES] = {0};
-    if (argc > 1 && !str_to_int(str_of(argv[1]), &rounds))
-        return 2;
-    read_examples(examples);
-    for (long long round = 0; round < rounds; round++) {
-        struct buf text = {0};
-        buf_putc(&text, (char)next(&state));
-        size_t which = next(&state) % (COUNT_OF(examples) + COUNT_OF(more));
-        if (which < COUNT_OF(examples))
-            buf_add(&text, examples[which].at, examples[which].len);
-        else
-            buf_puts(&text, more[which - COUNT_OF(examples)]);
-        for (uint64_t i = next(&state) % 12; i > 0; i--)
-            mutate(&text, &state);
-        LLVMFuzzerTestOneInput((const uint8_t *)text.at, text.len);
-        buf_free(&text);
-    }
-    for (size_t i = 0; i < COUNT_OF(examples); i++)
-        buf_free(&examples[i]);
-    printf("%lld answers\n", rounds);
-    return 0;
+    return fuzz_main(&target, argc, argv);
 }
 #endif

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes into the parser: no crash, no hang, and the tokens with their trivia give the bytes
- * back. As a libFuzzer target (-DHONE_LIBFUZZER -fsanitize=fuzzer) it takes its input from
- * there; as a program of its own it mutates a few seeds for the seconds given as its argument,
- * always the same way. */
+ * back. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "fuzz/fuzz.h"
 #include "nki/nki.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void require(bool holds, const char *what) {
     if (!holds) {
@@ -109,52 +106,11 @@ static const char *const scraps[] = {
     "...",     "0x",   "1_",   "e9",     "async ", "yield ",   "\f",
 };
 
-static uint64_t next_random(uint64_t *state) {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
-}
-
-static void mutate(struct buf *text, uint64_t *state) {
-    size_t at = text->len ? next_random(state) % text->len : 0;
-    size_t length = next_random(state) % 12;
-    struct buf out = {0};
-    buf_add(&out, text->at, at);
-    switch (next_random(state) % 5) {
-    case 0: /* drop some bytes */ at += MIN_OF(length, text->len - at); break;
-    case 1: /* one other byte */
-        buf_putc(&out, (char)next_random(state));
-        at += at < text->len;
-        break;
-    case 2: /* repeat what came before */
-        for (size_t i = 0; i < 3; i++)
-            buf_add(&out, text->at + at - MIN_OF(at, 4 * length), MIN_OF(at, 4 * length));
-        break;
-    default: buf_puts(&out, scraps[next_random(state) % COUNT_OF(scraps)]); break;
-    }
-    buf_add(&out, text->at + at, text->len - at);
-    buf_free(text);
-    *text = out;
-}
+static const struct fuzz_target target = {
+    .name = "parse", FUZZ_TABLE(example, seeds), FUZZ_TABLE(piece, scraps)};
 
 int main(int argc, char **argv) {
-    double seconds = 5;
-    if (argc > 1 && !str_to_double(str_of(argv[1]), &seconds))
-        return 2;
-    uint64_t end = clock_monotonic_ns() + (uint64_t)(seconds * 1e9), state = 88172645463325252u;
-    size_t runs = 0;
-    for (; clock_monotonic_ns() < end; runs++) {
-        struct buf text = {0};
-        const char *seed = seeds[runs % COUNT_OF(seeds)];
-        buf_add(&text, seed, strlen(seed));
-        for (uint64_t n = next_random(&state) % 16 + (runs >= COUNT_OF(seeds)); n > 0; n--)
-            mutate(&text, &state);
-        LLVMFuzzerTestOneInput((const uint8_t *)text.at, text.len);
-        buf_free(&text);
-    }
-    printf("%zu inputs\n", runs);
-    return 0;
+    return fuzz_main(&target, argc, argv);
 }
 
 #endif

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Foreign bytes as a pattern and as the text it searches: the first line is the one, the rest the
- * other. Built with -DHONE_LIBFUZZER it is an entry point for libFuzzer; as a program it mutates
- * its own examples for a number of rounds. */
-#include <stdio.h>
+ * other. */
 #include <stdlib.h>
 
+#include "fuzz/fuzz.h"
 #include "base/base.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Searches on from match to match, as lists do. */
 static void search(struct pattern *pattern, struct str text) {
@@ -54,36 +51,9 @@ static const char *const examples[] = {
     "(?|(a)|(b))(?R)?\\K[[:alpha:]]\\x{e9}\nabab\xc3\xa9",
 };
 
-static uint64_t next(uint64_t *state) {
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return *state >> 33;
-}
-
-/* A few bytes changed, and a piece of another example put behind. */
-static void mutate(struct buf *text, uint64_t *state) {
-    static const char odd[] = "()[]{}|*+?.^$\\-,:=!<>PRKdwsbBxu0123456789\n\0\xff\x80\xc2";
-    for (uint64_t i = next(state) % 6; i > 0 && text->len; i--)
-        text->at[next(state) % text->len] = odd[next(state) % (sizeof odd - 1)];
-    const char *other = examples[next(state) % COUNT_OF(examples)];
-    size_t from = next(state) % strlen(other);
-    if (next(state) % 2)
-        buf_add(text, other + from, next(state) % (strlen(other) - from));
-    if (next(state) % 4 == 0 && text->len)
-        text->len = next(state) % text->len;
-}
+static const struct fuzz_target target = {.name = "pattern", FUZZ_TABLE(example, examples)};
 
 int main(int argc, char **argv) {
-    long rounds = argc > 1 ? strtol(argv[1], NULL, 10) : 1000;
-    uint64_t state = 1;
-    for (long i = 0; i < rounds; i++) {
-        struct buf text = {0};
-        buf_puts(&text, examples[i % (long)COUNT_OF(examples)]);
-        if (i >= (long)COUNT_OF(examples))
-            mutate(&text, &state);
-        LLVMFuzzerTestOneInput((const uint8_t *)text.at, text.len);
-        buf_free(&text);
-    }
-    printf("%ld patterns\n", rounds);
-    return 0;
+    return fuzz_main(&target, argc, argv);
 }
 #endif

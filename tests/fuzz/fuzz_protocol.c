@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Foreign bytes into both sides of the runner protocol. Built with -DHONE_LIBFUZZER it is an entry
- * point for libFuzzer; as a program it mutates its own examples for a fixed number of rounds. */
-#include <stdio.h>
+/* Foreign bytes into both sides of the runner protocol. */
 #include <stdlib.h>
 
+#include "fuzz/fuzz.h"
 #include "runner/runner.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void on_event(void *data, const struct runner_event *event) {
     size_t *bytes = data;
@@ -76,46 +73,10 @@ static const char *const pieces[] = {"@hone ",  "{",       "}",    "[",     "]",
                                      "\"",      "null",    "-1",   "1e999", "\n",
                                      "\\u0000", "\x1b[2J", "\xff", ":",     "99999999999999999999"};
 
-static uint64_t next(uint64_t *state) {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    return *state ^= *state << 17;
-}
-
-static void mutate(struct buf *text, uint64_t *state) {
-    size_t at = text->len ? next(state) % text->len : 0;
-    const char *piece = pieces[next(state) % COUNT_OF(pieces)];
-    struct buf changed = {0};
-    size_t skip = 0, count = next(state) % 60;
-    buf_add(&changed, text->at, at);
-    switch (next(state) % 4) {
-    case 0: buf_puts(&changed, piece); break;
-    case 1: skip = MIN_OF(count, text->len - at); break;
-    case 2:
-        buf_putc(&changed, (char)next(state));
-        skip = text->len > at;
-        break;
-    default: buf_add(&changed, text->at + at / 2, MIN_OF(count, text->len - at / 2)); break;
-    }
-    buf_add(&changed, text->at + at + skip, text->len - at - skip);
-    buf_free(text);
-    *text = changed;
-}
+static const struct fuzz_target target = {
+    .name = "protocol", FUZZ_TABLE(example, examples), FUZZ_TABLE(piece, pieces)};
 
 int main(int argc, char **argv) {
-    long long rounds = 12000;
-    if (argc > 1 && !str_to_int(str_of(argv[1]), &rounds))
-        return 2;
-    uint64_t state = 0x9e3779b97f4a7c15u;
-    for (long long round = 0; round < rounds; round++) {
-        struct buf text = {0};
-        buf_puts(&text, examples[next(&state) % COUNT_OF(examples)]);
-        for (uint64_t i = next(&state) % 12; i > 0; i--)
-            mutate(&text, &state);
-        LLVMFuzzerTestOneInput((const uint8_t *)text.at, text.len);
-        buf_free(&text);
-    }
-    printf("%lld inputs\n", rounds);
-    return 0;
+    return fuzz_main(&target, argc, argv);
 }
 #endif

@@ -74,6 +74,29 @@ static void split_sequences_are_put_together(void **state) {
     tui_decoder_free(decoder);
 }
 
+/* Longer than any that means something, and its end comes later, or never. */
+static void an_overlong_sequence_is_dropped_whole_in_pieces_too(void **state) {
+    (void)state;
+    struct tui_decoder *decoder = tui_decoder_new();
+    struct tui_event event;
+    char bytes[100] = "\x1b[";
+    memset(bytes + 2, '1', sizeof bytes - 2);
+    tui_decoder_feed(decoder, bytes, sizeof bytes);
+    assert_false(tui_decoder_next(decoder, false, &event));
+    tui_decoder_feed(decoder, "11;5", 4);
+    assert_false(tui_decoder_next(decoder, false, &event));
+    tui_decoder_feed(decoder, "5~x", 3);
+    assert_true(tui_decoder_next(decoder, false, &event));
+    assert_int_equal(event.key.code, 'x');
+    tui_decoder_feed(decoder, bytes, sizeof bytes);
+    assert_false(tui_decoder_next(decoder, false, &event));
+    assert_false(tui_decoder_next(decoder, true, &event)); /* nothing more came */
+    tui_decoder_feed(decoder, "5", 1);
+    assert_true(tui_decoder_next(decoder, false, &event));
+    assert_int_equal(event.key.code, '5');
+    tui_decoder_free(decoder);
+}
+
 static void random_bytes_end(void **state) {
     (void)state;
     static const char alphabet[] = "\x1b\x1b[[<O;0123456789~MmABZ200201\r\xe2\x80\xff a";
@@ -237,6 +260,7 @@ int main(void) {
         cmocka_unit_test(the_mouse_is_counted_from_zero),
         cmocka_unit_test(a_paste_is_one_event),
         cmocka_unit_test(split_sequences_are_put_together),
+        cmocka_unit_test(an_overlong_sequence_is_dropped_whole_in_pieces_too),
         cmocka_unit_test(random_bytes_end),
         cmocka_unit_test(bindings_are_text),
         cmocka_unit_test(a_field_is_edited_as_a_shell_is),
