@@ -107,13 +107,14 @@ static const char *text_read(struct scan *scan) {
 
 /* ------------------------------------------------------------------------------- other values */
 
+/* One that is too large for a double is not told, as it would be when it is written again. */
 static double number_read(struct scan *scan) {
     size_t length = strspn(scan->at, "0123456789+-.eE");
     double value = NAN;
     if (!str_to_double((struct str){scan->at, length}, &value))
         fail(scan);
     scan->at += length;
-    return value;
+    return isfinite(value) ? value : (double)NAN;
 }
 
 static bool literal_read(struct scan *scan) {
