@@ -172,10 +172,10 @@ class Campaign:
         events = []
         for number in range(count):
             whom = ("hone", "a child", "both")[number % 3]
-            if number % 9 in (2, 5):
+            if number % 9 in (3, 8):
                 self.kill_export(whom, self.random.random() * took, session, number)
                 continue
-            early = number % 3 == 0
+            early = number % 9 < 3
             delay = self.random.random() * (0.15 if early else 4)
             before = {seq for seq, _, _ in events}
             new = self.run_and_kill(task, whom, delay)
@@ -192,10 +192,11 @@ class Campaign:
         closed = self.task()
         self.call("run", closed, "--rounds", "2", "--seeds", "0")
         killed = self.task()
-        self.call("run", killed, "--rounds", "1", "--seeds", "0")
-        process = self.start("run", killed, "--json", "--rounds", "2", "--seeds", "0")
+        process = self.start("run", killed, "--json", "--rounds", "3", "--seeds", "0")
+        attempts = 0
         for line in process.stdout:
-            if line.startswith('{"event":"verdict"'):
+            attempts += line.startswith('{"event":"attempt"')
+            if attempts == 2:
                 break
         process.kill()
         process.wait()
