@@ -176,18 +176,24 @@ static void say_lines(struct run *run, const char *what, const char *text) {
     }
 }
 
-static void say_changed(struct run *run, const struct tune_event *event) {
-    for (size_t i = 0; i < event->changed.files.count; i++) {
-        const struct tune_event_file_change *file = &event->changed.files.at[i];
+static void say_changes(struct run *run) {
+    const struct tune_state *state = tune_session_state(run->session);
+    for (size_t i = 0; i < state->changed.len; i++) {
+        const struct tune_file_change *file = &state->changed.at[i];
         struct buf text = {0};
-        buf_printf(&text, "%s %s", file->name ? file->name : "a file",
+        buf_printf(&text, "%s %s", file->name,
                    !file->was   ? "is new"
                    : !file->now ? "is gone"
                                 : "changed on disk");
         say(run, "files", text.at);
-        say_lines(run, "files", file->diff);
+        say_lines(run, "files", file->diff ? file->diff : "");
         buf_free(&text);
     }
+}
+
+static void say_changed(struct run *run, const struct tune_event *event) {
+    (void)event;
+    say_changes(run);
 }
 
 static void count_print(struct buf *out, double count, const char *what) {
@@ -753,6 +759,8 @@ static bool start(struct run *run, struct err *err) {
         err_set(err, ERR_USAGE, "%s", why.at);
     buf_free(&why);
     bool chosen = state->changed.len > 0;
+    if (chosen && !run->json) /* noticed when it was opened */
+        say_changes(run);
     return err->kind == ERR_NONE && files_choose(run, err) &&
            ((chosen && state->running) || state->wait == TUNE_WAIT_GATE ||
             tune_session_act(run->session, &action, err));

@@ -184,6 +184,10 @@ static void reject_says(const struct views *views, struct buf *out) {
 
 /* At a gate neither is what the loop waits for. */
 static void run_says(const struct views *views, struct buf *out) {
+    if (views->state->changed.len) {
+        buf_puts(out, "files");
+        return;
+    }
     if (views->state->wait != TUNE_WAIT_GATE)
         buf_puts(out, tune_can(views->state, TUNE_ACT_START) ? "start" : "pause");
 }

@@ -383,6 +383,7 @@ class Run(unittest.TestCase):
         done = hone("run", self.task, "--rounds", "1")
         self.assertEqual(done.returncode, 2, done.stdout)
         self.assertIn("tiles.py changed on disk", done.stderr)
+        self.assertRegex(done.stdout, r"files +-TILE_N = 64\n.*files +\+TILE_N = broken\(")
         kept = self.events("--rounds", "1", "--changed", "keep")[-1]
         self.assertEqual(kept["baseline"]["latency_us"], first["baseline"]["latency_us"])
         self.assertTrue(kept["best"]["correct"])
