@@ -16,6 +16,8 @@ struct shown show_latency(double us) {
     struct shown out = unknown();
     if (!isfinite(us))
         return out;
+    if (us == 0) /* without a unit of its own */
+        return (struct shown){"0 µs"};
     struct buf text = {0};
     clock_print_duration(&text, us * 1e-6);
     snprintf(out.text, sizeof out.text, "%s", text.at);
