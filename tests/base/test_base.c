@@ -43,6 +43,47 @@ static void a_map_finds_what_was_put_and_keeps_the_order(void **state) {
     map_free(&map);
 }
 
+static void equal_texts_are_kept_once(void **state) {
+    (void)state;
+    struct arena *arena = arena_new();
+    struct text_pool *pool = text_pool_new(arena);
+    const char *kept[3000];
+    char text[9000];
+    for (int turn = 0; turn < 2; turn++)
+        for (int i = 0; i < 3000; i++) { /* short ones, and some beyond a piece of the arena */
+            int len = snprintf(text, sizeof text, "text %d %*s", i, i % 500 ? 1 : 8000, "x");
+            const char *now = text_pool_keep(pool, (struct str){text, (size_t)len});
+            assert_string_equal(now, text);
+            if (turn)
+                assert_ptr_equal(now, kept[i]);
+            kept[i] = now;
+        }
+    assert_ptr_equal(text_pool_keep(pool, STR("")), text_pool_keep(pool, STR("")));
+    assert_int_equal(text_pool_count(pool), 3001);
+    text_pool_free(pool);
+    arena_free(arena);
+}
+
+static void rows_are_found_by_their_hash_in_order(void **state) {
+    (void)state;
+    struct by_hash index = {0};
+    size_t at = 0, row = 0;
+    assert_false(by_hash_next(&index, 5, &at, &row));
+    for (size_t i = 0; i < 1000; i++)
+        by_hash_put(&index, i % 250, i);
+    for (uint64_t hash = 0; hash < 250; hash++) {
+        at = 0;
+        for (size_t i = 0; i < 4; i++) {
+            assert_true(by_hash_next(&index, hash, &at, &row));
+            assert_int_equal(row, hash + i * 250);
+        }
+        assert_false(by_hash_next(&index, hash, &at, &row));
+    }
+    at = 0;
+    assert_false(by_hash_next(&index, 250, &at, &row));
+    by_hash_free(&index);
+}
+
 static void a_reply_is_yes_or_no_or_unclear(void **state) {
     (void)state;
     static const struct {
@@ -158,6 +199,8 @@ int main(void) {
         cmocka_unit_test(a_reply_is_yes_or_no_or_unclear),
         cmocka_unit_test(arena_memory_is_zeroed_and_aligned),
         cmocka_unit_test(a_map_finds_what_was_put_and_keeps_the_order),
+        cmocka_unit_test(equal_texts_are_kept_once),
+        cmocka_unit_test(rows_are_found_by_their_hash_in_order),
         cmocka_unit_test(numbers_are_whole_texts),
         cmocka_unit_test(a_file_is_replaced_whole),
         cmocka_unit_test(a_pipe_stays_a_pipe),

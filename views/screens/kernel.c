@@ -28,13 +28,12 @@ static enum tui_role heat_of(double share) {
  * have lines of their own. */
 static const struct tune_diagnostic *diagnostic_of(const struct tune_state *state, int attempt,
                                                    int line) {
-    const struct tune_diagnostic *found = NULL;
-    for (size_t i = 0; i < state->diagnostics.len; i++) {
-        const struct tune_diagnostic *diag = &state->diagnostics.at[i];
-        if (diag->line == line && diag->attempt == attempt && !log_other_file(state, diag) &&
+    const struct tune_diagnostic *diag, *found = NULL;
+    size_t at = 0;
+    while ((diag = tune_diagnostic_next(state, attempt, &at)))
+        if (diag->line == line && !log_other_file(state, diag) &&
             (!found || diag->severity < found->severity))
             found = diag;
-    }
     return found;
 }
 

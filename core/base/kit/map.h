@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hash map from text to a pointer, in insertion order; and a set of unique strings. */
+/* A hash map from text to a pointer, in insertion order; texts that are kept once; rows of a list
+ * by a hash. */
 #ifndef HONE_BASE_MAP_H
 #define HONE_BASE_MAP_H
 
 #include <stddef.h>
+#include <stdint.h>
 
+#include "base/kit/mem.h"
 #include "base/kit/str.h"
 
 struct map_entry {
@@ -24,5 +27,30 @@ void *map_get(const struct map *map, struct str key); /* NULL when absent */
 struct map_entry *map_find(const struct map *map, struct str key);
 /* The entry for the key, added with value NULL when absent. */
 struct map_entry *map_put(struct map *map, struct str key);
+
+/* Texts in an arena, each of them once: equal texts are the same pointer, and cost no memory. The
+ * arena outlives them. */
+struct text_pool;
+struct text_pool *text_pool_new(struct arena *arena) CC_MUST_USE;
+void text_pool_free(struct text_pool *texts); /* what was kept stays in the arena; accepts NULL */
+const char *text_pool_keep(struct text_pool *texts, struct str text);
+size_t text_pool_count(const struct text_pool *texts);
+
+/* Rows of a list by a hash of what they are looked up by. Nothing is taken out: who finds a row
+ * looks whether it is the one. {0} is empty. */
+struct by_hash {
+    struct by_hash_row {
+        uint64_t hash;
+        uint32_t row;
+    } * rows; /* as they came */
+    size_t len, cap;
+    uint32_t *slots;
+    size_t n_slots;
+};
+void by_hash_free(struct by_hash *index);
+void by_hash_put(struct by_hash *index, uint64_t hash, size_t row);
+/* The rows that were put under the hash, one at a time, in the order they came: *at is 0 before the
+ * first call. False: there are no more. */
+bool by_hash_next(const struct by_hash *index, uint64_t hash, size_t *at, size_t *row);
 
 #endif

@@ -48,7 +48,7 @@ static bool can_reject(const struct tune_state *state) {
 static bool is_asked(const struct tune_state *state) {
     int lane = tune_lane_tag(state, state->lane);
     bool mine = lane < 0;
-    for (size_t i = 0; i < state->calls.len && !mine; i++)
+    for (size_t i = tune_calls_open_from(state); i < state->calls.len && !mine; i++)
         mine = !state->calls.at[i].ended_ms && state->calls.at[i].lane == lane;
     return mine && tune_call_runs(state);
 }
@@ -110,13 +110,13 @@ static bool can_restore(const struct tune_state *state) {
     return state->parts.len > 0;
 }
 static bool can_answer(const struct tune_state *state) {
-    for (size_t i = 0; i < state->calls.len; i++)
+    for (size_t i = tune_calls_open_from(state); i < state->calls.len; i++)
         if (state->calls.at[i].waits)
             return true;
     return false;
 }
 static bool can_send(const struct tune_state *state) {
-    for (size_t i = 0; i < state->calls.len; i++)
+    for (size_t i = tune_calls_open_from(state); i < state->calls.len; i++)
         if (state->calls.at[i].held)
             return true;
     return false;
@@ -183,8 +183,7 @@ static void proposal_drop(struct tune_state *state, int lane, const char *reason
         return;
     if (state->incumbent == open->id)
         state->incumbent = tune_state_kept_ancestor(state, open->id);
-    open->status = TUNE_STATUS_REJECTED;
-    open->reason = tune_keep(state, reason);
+    tune_status_set(state, open, TUNE_STATUS_REJECTED, tune_keep(state, reason));
     tune_state_find_best(state);
     tune_beam_choose(state);
 }
@@ -286,9 +285,9 @@ static void text_split(struct tune_state *state, const char *text, const char **
         return;
     line = str_trim(line);
     left = str_trim(left);
-    *first = arena_strndup(state->arena, line.at, line.len);
+    *first = tune_keep_str(state, line);
     if (left.len)
-        *rest = arena_strndup(state->arena, left.at, left.len);
+        *rest = tune_keep_str(state, left);
 }
 
 static void act_edit_plan(struct tune_state *state, const struct tune_action *act) {
@@ -321,10 +320,8 @@ static void act_edit_kernel(struct tune_state *state, const struct tune_action *
 
 static void open_attempts_reject(struct tune_state *state, const char *why) {
     for (size_t i = 1; i < state->attempts.len; i++)
-        if (state->attempts.at[i].status == TUNE_STATUS_OPEN) {
-            state->attempts.at[i].status = TUNE_STATUS_REJECTED;
-            state->attempts.at[i].reason = why;
-        }
+        if (state->attempts.at[i].status == TUNE_STATUS_OPEN)
+            tune_status_set(state, &state->attempts.at[i], TUNE_STATUS_REJECTED, why);
 }
 
 /* What a person did does not have to be done: `last` is the step it stands for. Between two rounds
@@ -422,9 +419,10 @@ static void act_overrule(struct tune_state *state, const struct tune_action *act
     if (id <= 0 || !tune_state_attempt(state, id))
         return;
     struct tune_attempt *attempt = &state->attempts.at[id];
-    if (!tune_status_find(act->text, &attempt->status))
+    enum tune_status status;
+    if (!tune_status_find(act->text, &status))
         return;
-    attempt->reason = "overruled by you";
+    tune_status_set(state, attempt, status, "overruled by you");
     if (attempt->status == TUNE_STATUS_KEEP)
         state->incumbent = id;
     else if (state->incumbent == id)
@@ -539,7 +537,7 @@ static void act_edit_note(struct tune_state *state, const struct tune_action *ac
     if (!note)
         return;
     struct str text = str_trim(str_of(act->text));
-    note->lesson = arena_strndup(state->arena, text.at, text.len);
+    note->lesson = tune_keep_str(state, text);
     note->edited = true;
 }
 
@@ -569,6 +567,7 @@ static void act_edit_memory(struct tune_state *state, const struct tune_action *
         return;
     text_split(state, act->text, &item->title, &item->summary);
     item->edited = true;
+    tune_memory_index(state, (size_t)act->index);
 }
 
 static void act_expire_memory(struct tune_state *state, const struct tune_action *act) {

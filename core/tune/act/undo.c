@@ -4,8 +4,19 @@
 #include "tune/act/private.h"
 
 /* With more attempts, what the loop decided goes back with what a person did before: a step keeps
- * what every attempt was. */
+ * where the round stood. */
 #define TUNE_UNDO_ATTEMPTS 1000
+
+/* Decisions in a row stand before the same plans: one copy does for them. */
+static const struct tune_plan *plans_take(const struct tune_state *state) {
+    const struct tune_private *own = state->own;
+    size_t size = state->plans.len * sizeof *state->plans.at;
+    const struct tune_undo *last = own->undo.len ? &own->undo.at[own->undo.len - 1] : NULL;
+    if (last && last->kind == TUNE_UNDO_FLOW && last->flow.n_plans == state->plans.len && size &&
+        !memcmp(last->flow.plans, state->plans.at, size))
+        return last->flow.plans;
+    return arena_dup(state->arena, state->plans.at, size);
+}
 
 static void flow_take(const struct tune_state *state, struct tune_flow *flow) {
     *flow = (struct tune_flow){
@@ -23,19 +34,13 @@ static void flow_take(const struct tune_state *state, struct tune_flow *flow) {
         .wait_text = state->wait_text,
         .n_plans = state->plans.len,
         .n_rejections = state->rejections.len,
-        .n_decided = state->attempts.len,
+        .rejected = state->own->rejected,
+        .n_attempts = state->attempts.len,
+        .n_changes = state->own->changes.len,
     };
     tune_lanes_take(state, &flow->lanes);
     memcpy(flow->steps, state->steps, sizeof flow->steps);
-    flow->plans =
-        arena_dup(state->arena, state->plans.at, state->plans.len * sizeof *state->plans.at);
-    flow->rejections = arena_dup(state->arena, state->rejections.at,
-                                 state->rejections.len * sizeof *state->rejections.at);
-    flow->decided = arena_alloc(state->arena, state->attempts.len + 1, sizeof *flow->decided);
-    for (size_t i = 0; i < state->attempts.len; i++) {
-        flow->decided[i].status = state->attempts.at[i].status;
-        flow->decided[i].reason = state->attempts.at[i].reason;
-    }
+    flow->plans = plans_take(state);
 }
 
 static void steps_put(struct tune_state *state, const struct tune_step_view *steps) {
@@ -47,6 +52,32 @@ static void steps_put(struct tune_state *state, const struct tune_step_view *ste
         if (steps[i].is == TUNE_IS_RUNNING)
             tune_step_reset(&state->steps[i]);
     }
+}
+
+/* Attempts become what they were when so many changes had been made; those that came later stay as
+ * they are. An attempt that changed several times since is changed once. */
+static void changes_put(struct tune_state *state, const struct tune_flow *flow) {
+    size_t count = state->own->changes.len;
+    bool *done = mem_alloc(state->attempts.len + 1, sizeof *done);
+    for (size_t i = flow->n_changes; i < count; i++) {
+        struct tune_change was = state->own->changes.at[i];
+        if ((size_t)was.attempt >= flow->n_attempts || done[was.attempt])
+            continue;
+        done[was.attempt] = true; /* the first change after then knows what it was then */
+        tune_status_set(state, &state->attempts.at[was.attempt], was.status, was.reason);
+    }
+    state->own->best_stale = true;
+    mem_free_(done);
+}
+
+static void rejections_put(struct tune_state *state, const struct tune_flow *flow) {
+    const struct tune_rejected *at = flow->rejected;
+    state->own->rejected = at;
+    state->rejections.len = 0;
+    vec_reserve(&state->rejections, flow->n_rejections);
+    state->rejections.len = flow->n_rejections;
+    for (size_t i = flow->n_rejections; i > 0 && at; i--, at = at->before)
+        state->rejections.at[i - 1] = at->row;
 }
 
 static void flow_put(struct tune_state *state, const struct tune_flow *flow) {
@@ -64,15 +95,11 @@ static void flow_put(struct tune_state *state, const struct tune_flow *flow) {
     state->wait = flow->wait;
     state->wait_text = flow->wait_text;
     steps_put(state, flow->steps);
-    state->plans.len = state->rejections.len = 0;
+    state->plans.len = 0;
     for (size_t i = 0; i < flow->n_plans; i++)
         *vec_push(&state->plans) = flow->plans[i];
-    for (size_t i = 0; i < flow->n_rejections; i++)
-        *vec_push(&state->rejections) = flow->rejections[i];
-    for (size_t i = 0; i < flow->n_decided && i < state->attempts.len; i++) {
-        state->attempts.at[i].status = flow->decided[i].status;
-        state->attempts.at[i].reason = flow->decided[i].reason;
-    }
+    rejections_put(state, flow);
+    changes_put(state, flow);
 }
 
 static void settings_take(const struct tune_state *state, struct tune_settings *settings) {
@@ -136,22 +163,34 @@ static void put(struct tune_state *state, const struct tune_undo *step) {
     case TUNE_UNDO_FLOW: flow_put(state, &step->flow); break;
     case TUNE_UNDO_SETTINGS: settings_put(state, &step->settings); break;
     case TUNE_UNDO_NOTE: state->notes.at[step->index] = step->note; break;
-    case TUNE_UNDO_MEMORY: state->memory.at[step->index] = step->experience; break;
+    case TUNE_UNDO_MEMORY:
+        state->memory.at[step->index] = step->experience;
+        tune_memory_index(state, step->index);
+        break;
     case TUNE_UNDO_PARTS: parts_put(state, &step->parts); break;
     case TUNE_UNDO_NONE: break;
     }
 }
 
+static void undo_add(struct tune_private *own, const struct tune_undo *step) {
+    *vec_push(&own->undo) = *step;
+    own->by_person += !step->by_loop;
+}
+
+static struct tune_undo undo_take(struct tune_private *own) {
+    struct tune_undo step = own->undo.at[--own->undo.len];
+    own->by_person -= !step.by_loop;
+    return step;
+}
+
 /* Those of the person alone are counted: what older versions wrote is read as they did. */
 static void counts_show(struct tune_state *state) {
     const struct tune_private *own = state->own;
-    state->undo_count = 0;
-    state->undo_what = NULL;
-    for (size_t i = 0; i < own->undo.len; i++)
-        if (!own->undo.at[i].by_loop) {
-            state->undo_count++;
-            state->undo_what = own->undo.at[i].what;
-        }
+    size_t last = own->undo.len;
+    while (own->by_person && last && own->undo.at[last - 1].by_loop)
+        last--;
+    state->undo_count = own->by_person;
+    state->undo_what = own->by_person && last ? own->undo.at[last - 1].what : NULL;
     state->redo_count = (int)own->redo.len;
     state->redo_what = own->redo.len ? own->redo.at[own->redo.len - 1].what : NULL;
 }
@@ -165,7 +204,7 @@ void tune_undo_push(struct tune_state *state, enum tune_undo_kind kind, size_t i
                              .index = index,
                              .decisions = state->own->decisions};
     take(state, &step);
-    *vec_push(&state->own->undo) = step;
+    undo_add(state->own, &step);
     state->own->redo.len = 0;
     state->own->redo_stale = false;
     counts_show(state);
@@ -188,7 +227,7 @@ void tune_undo_decided(struct tune_state *state, int attempt, const char *status
     step.flow.running = false;
     step.flow.wait = TUNE_WAIT_PAUSED;
     step.flow.wait_text = "you took back what the loop decided; start decides anew";
-    *vec_push(&own->undo) = step;
+    undo_add(own, &step);
     buf_free(&what);
 }
 
@@ -198,7 +237,7 @@ static void exchange(struct tune_state *state, struct tune_undo step, bool redo)
     struct tune_undo now = step;
     take(state, &now);
     if (redo)
-        *vec_push(&own->undo) = now;
+        undo_add(own, &now);
     else
         *vec_push(&own->redo) = now;
     put(state, &step);
@@ -208,10 +247,10 @@ static void exchange(struct tune_state *state, struct tune_undo step, bool redo)
 void tune_undo_step(struct tune_state *state, bool redo) {
     struct tune_private *own = state->own;
     while (!redo && own->undo.len && own->undo.at[own->undo.len - 1].by_loop)
-        own->undo.len--;
+        undo_take(own);
     if (redo ? !own->redo.len : !own->undo.len)
         return;
-    exchange(state, redo ? own->redo.at[--own->redo.len] : own->undo.at[--own->undo.len], redo);
+    exchange(state, redo ? own->redo.at[--own->redo.len] : undo_take(own), redo);
 }
 
 bool tune_undo_can_again(const struct tune_state *state) {
@@ -225,7 +264,7 @@ void tune_undo_last(struct tune_state *state, bool redo) {
     if (own->redo_stale)
         own->redo.len = 0;
     own->redo_stale = false;
-    struct tune_undo step = redo ? own->redo.at[--own->redo.len] : own->undo.at[--own->undo.len];
+    struct tune_undo step = redo ? own->redo.at[--own->redo.len] : undo_take(own);
     int decisions = step.decisions;
     exchange(state, step, redo);
     own->decisions = redo ? own->decisions + step.by_loop : decisions;

@@ -6,7 +6,6 @@
 
 #include "tune/apply/apply.h"
 
-#include "nki/nki.h"
 #include "tune/act/inner.h"
 #include "tune/apply/measured.h"
 #include "tune/state/inner.h"
@@ -115,6 +114,7 @@ static void rejections_forget(struct tune_state *state) {
         if (!state->rejections.at[i].by_loop)
             state->rejections.at[left++] = state->rejections.at[i];
     state->rejections.len = left;
+    tune_rejections_link(state);
 }
 
 /* Numbers that were measured with other files say nothing about those that count now: all begins
@@ -129,6 +129,8 @@ static void files_taken(struct tune_state *state) {
     tune_lanes_clear(state);
     tune_steps_rewind(state, TUNE_STEP_PROFILE);
     state->own->undo.len = state->own->redo.len = 0;
+    state->own->by_person = 0;
+    state->own->best_stale = true;
     state->undo_count = state->redo_count = 0;
     state->undo_what = state->redo_what = NULL;
 }
@@ -333,7 +335,7 @@ static void apply_plans(struct tune_state *state, const struct tune_event *event
     for (size_t i = 0; i < event->plans.plans.count; i++) {
         struct tune_plan *place = vec_push(&state->plans);
         *place = event->plans.plans.at[i];
-        tune_part_keep(TUNE_PART_PLAN, place, state->arena);
+        tune_part_keep(TUNE_PART_PLAN, place, state->own->texts);
         place->revised = state->own->revise;
         place->lane = tune_lane_tag(state, event->lane);
     }
@@ -390,8 +392,7 @@ static void attempt_clear(struct tune_attempt *attempt) {
     attempt->interval.seen = NAN;
     attempt->confirmed = attempt->outdated = false;
     attempt->instructions = 0;
-    attempt->bound_by = attempt->timeline = attempt->reason = NULL;
-    attempt->status = TUNE_STATUS_OPEN;
+    attempt->bound_by = attempt->timeline = NULL;
 }
 
 static struct tune_attempt *attempt_place(struct tune_state *state, int id) {
@@ -402,6 +403,14 @@ static struct tune_attempt *attempt_place(struct tune_state *state, int id) {
     return attempt;
 }
 
+/* What was found in an earlier turn is no longer about the source of this attempt. */
+static void diagnostics_leave(struct tune_state *state, int attempt) {
+    size_t at = 0;
+    const struct tune_diagnostic *diag;
+    while ((diag = tune_diagnostic_next(state, attempt, &at)))
+        state->diagnostics.at[diag - state->diagnostics.at].attempt = -1;
+}
+
 /* A new attempt, or a repair turn of one that is open: then it starts over with the new source. */
 static void apply_attempt(struct tune_state *state, const struct tune_event *event,
                           int64_t wall_ms) {
@@ -409,11 +418,9 @@ static void apply_attempt(struct tune_state *state, const struct tune_event *eve
     if (!source)
         return;
     struct tune_attempt *attempt = attempt_place(state, event->attempt.attempt);
+    tune_status_set(state, attempt, TUNE_STATUS_OPEN, NULL);
     attempt_clear(attempt);
-    /* What was found in an earlier turn is no longer about the source of this attempt. */
-    for (size_t i = 0; i < state->diagnostics.len; i++)
-        if (state->diagnostics.at[i].attempt == attempt->id)
-            state->diagnostics.at[i].attempt = -1;
+    diagnostics_leave(state, attempt->id);
     attempt->parent = MIN_OF(event->attempt.parent, attempt->id - 1);
     int round = event->attempt.round;
     attempt->round = round != TUNE_EVENT_NO_INT ? round : state->round;
@@ -425,11 +432,11 @@ static void apply_attempt(struct tune_state *state, const struct tune_event *eve
     attempt->path = tune_keep(state, event->attempt.path);
     struct hash hash = hash_content(source, strlen(source));
     memcpy(attempt->hash, hash.hex, sizeof attempt->hash);
-    hash = nki_source_hash(str_of(source));
-    memcpy(attempt->normal, hash.hex, sizeof attempt->normal);
+    attempt->normal[0] = '\0';
+    state->own->n_normals = MIN_OF(state->own->n_normals, (size_t)attempt->id);
     if (event->attempt.plan) {
         attempt->plan = *event->attempt.plan;
-        tune_part_keep(TUNE_PART_PLAN, &attempt->plan, state->arena);
+        tune_part_keep(TUNE_PART_PLAN, &attempt->plan, state->own->texts);
     }
     struct tune_lane *lane = &state->lanes.at[event->lane];
     lane->attempt = lane->candidate.attempt = attempt->id;
@@ -521,11 +528,11 @@ static void apply_decided(struct tune_state *state, const struct tune_event *eve
     struct tune_attempt *attempt = tune_attempt_of(state, event->decided.attempt);
     if (!attempt)
         return;
-    if (event->decided.status < TUNE_STATUSES)
-        tune_undo_decided(state, attempt->id, tune_status_word(event->decided.status));
-    if (event->decided.status < TUNE_STATUSES)
-        attempt->status = event->decided.status;
-    attempt->reason = tune_keep(state, event->decided.reason);
+    enum tune_status said = event->decided.status;
+    if (said < TUNE_STATUSES)
+        tune_undo_decided(state, attempt->id, tune_status_word(said));
+    tune_status_set(state, attempt, said < TUNE_STATUSES ? said : attempt->status,
+                    tune_keep(state, event->decided.reason));
     attempt->ended_ms = wall_ms;
     if (attempt->status == TUNE_STATUS_KEEP && state->way->keeps_at_once)
         state->incumbent = attempt->id;
@@ -601,6 +608,8 @@ static void apply_diagnostic(struct tune_state *state, const struct tune_event *
         .line = event->diagnostic.line,
         .column = event->diagnostic.column,
     };
+    if (diag.attempt >= 0)
+        by_hash_put(&state->own->diagnostics, (uint64_t)diag.attempt, state->diagnostics.len);
     *vec_push(&state->diagnostics) = diag;
     struct tune_log log = {.wall_ms = wall_ms,
                            .level = levels[diag.severity],
@@ -620,7 +629,7 @@ static void apply_diagnostic(struct tune_state *state, const struct tune_event *
 static void apply_note(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
     (void)wall_ms;
     struct tune_event kept = *event;
-    tune_event_keep(&kept, state->arena);
+    tune_event_keep(&kept, state->own->texts);
     struct tune_note note = kept.note;
     if (note.round == TUNE_EVENT_NO_INT)
         note.round = state->round;
@@ -660,16 +669,17 @@ static void experience_merge(struct tune_state *state, struct tune_experience *i
 static void apply_experience(struct tune_state *state, const struct tune_event *event,
                              int64_t wall_ms) {
     struct tune_event kept = *event;
-    tune_event_keep(&kept, state->arena);
+    tune_event_keep(&kept, state->own->texts);
     struct tune_experience item = kept.experience;
     if (!item.recorded_ms)
         item.recorded_ms = wall_ms;
-    for (size_t i = 0; i < state->memory.len; i++)
-        if (tune_memory_same(&state->memory.at[i], &item)) {
-            experience_merge(state, &state->memory.at[i], &item);
-            return;
-        }
+    int same = tune_memory_find(state, &item);
+    if (same >= 0) {
+        experience_merge(state, &state->memory.at[same], &item);
+        return;
+    }
     *vec_push(&state->memory) = item;
+    tune_memory_index(state, state->memory.len - 1);
 }
 
 /* Something that was found since says otherwise, or it is too old. */
@@ -702,19 +712,28 @@ static void apply_entered(struct tune_state *state, const struct tune_event *eve
 
 /* --------------------------------------------------------------------------- imported attempts */
 
-static bool import_is_known(const struct tune_state *state, const struct tune_import *row) {
-    const char *const mine[] = {row->agent, row->source, row->name, row->status, row->title};
-    for (size_t i = 0; i < state->imports.len; i++) {
-        const struct tune_import *other = &state->imports.at[i];
-        const char *const its[] = {other->agent, other->source, other->name, other->status,
-                                   other->title};
-        bool same = other->round == row->round;
-        for (size_t k = 0; same && k < COUNT_OF(mine); k++)
-            same = !mine[k] || !its[k] ? mine[k] == its[k] : !strcmp(mine[k], its[k]);
-        if (same)
-            return true;
+/* What tells one from another. Equal texts of the state are the same pointer. */
+struct import_id {
+    const char *texts[5];
+    int64_t round;
+};
+
+static struct import_id import_id(const struct tune_import *row) {
+    return (struct import_id){{row->agent, row->source, row->name, row->status, row->title},
+                              row->round};
+}
+
+static void import_add(struct tune_state *state, const struct tune_import *row) {
+    struct import_id mine = import_id(row), its;
+    uint64_t hash = hash_quick(&mine, sizeof mine);
+    size_t at = 0, found = 0;
+    while (by_hash_next(&state->own->imports, hash, &at, &found)) {
+        its = import_id(&state->imports.at[found]);
+        if (!memcmp(&mine, &its, sizeof mine))
+            return;
     }
-    return false;
+    by_hash_put(&state->own->imports, hash, state->imports.len);
+    *vec_push(&state->imports) = *row;
 }
 
 static void apply_history(struct tune_state *state, const struct tune_event *event,
@@ -722,9 +741,8 @@ static void apply_history(struct tune_state *state, const struct tune_event *eve
     (void)wall_ms;
     for (size_t i = 0; i < event->history.rows.count; i++) {
         struct tune_import row = event->history.rows.at[i];
-        tune_part_keep(TUNE_PART_IMPORT, &row, state->arena);
-        if (!import_is_known(state, &row))
-            *vec_push(&state->imports) = row;
+        tune_part_keep(TUNE_PART_IMPORT, &row, state->own->texts);
+        import_add(state, &row);
     }
 }
 

@@ -31,34 +31,37 @@ static double median_of(const double *values, size_t count) {
 static void metrics_set(struct tune_state *state, struct tune_attempt *attempt,
                         const struct tune_metric *rows, size_t count) {
     attempt->metrics.len = 0;
+    vec_reserve(&attempt->metrics, count);
     for (size_t i = 0; i < count; i++) {
         if (!rows[i].name)
             continue;
         struct tune_metric *row = vec_push(&attempt->metrics);
         *row = rows[i];
-        tune_part_keep(TUNE_PART_METRIC, row, state->arena);
+        tune_part_keep(TUNE_PART_METRIC, row, state->own->texts);
     }
 }
 
 static void lines_set(struct tune_state *state, struct tune_attempt *attempt,
                       const struct tune_line_cost *rows, size_t count) {
     attempt->lines.len = 0;
+    vec_reserve(&attempt->lines, count);
     for (size_t i = 0; i < count; i++) {
         struct tune_line_cost *row = vec_push(&attempt->lines);
         *row = rows[i];
-        tune_part_keep(TUNE_PART_LINE, row, state->arena);
+        tune_part_keep(TUNE_PART_LINE, row, state->own->texts);
     }
 }
 
 static void bounds_set(struct tune_state *state, struct tune_attempt *attempt,
                        const struct tune_bound *rows, size_t count) {
     attempt->bounds.len = 0;
+    vec_reserve(&attempt->bounds, count);
     for (size_t i = 0; i < count; i++) {
         if (!rows[i].name)
             continue;
         struct tune_bound *row = vec_push(&attempt->bounds);
         *row = rows[i];
-        tune_part_keep(TUNE_PART_BOUND, row, state->arena);
+        tune_part_keep(TUNE_PART_BOUND, row, state->own->texts);
     }
 }
 
@@ -88,6 +91,7 @@ void tune_measured_apply(struct tune_state *state, const struct tune_event *even
     if (!attempt)
         return;
     attempt->latency_us = event->measured.latency_us;
+    state->own->best_stale |= attempt->status == TUNE_STATUS_KEEP;
     attempt->floor_us = event->measured.floor_us;
     attempt->instructions = event->measured.instructions;
     attempt->lnc = event->measured.lnc;

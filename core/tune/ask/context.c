@@ -341,12 +341,11 @@ static void repair_fill(struct tune_context *context, const struct tune_state *s
         open->status != TUNE_STATUS_OPEN)
         return;
     struct buf out = {0};
-    for (size_t i = 0; i < state->diagnostics.len; i++) {
-        const struct tune_diagnostic *diag = &state->diagnostics.at[i];
-        if (diag->attempt != open->id || diag->severity != DIAG_ERROR)
-            continue;
-        diagnostic_print(&out, diag, open->source);
-    }
+    const struct tune_diagnostic *diag;
+    size_t at = 0;
+    while ((diag = tune_diagnostic_next(state, open->id, &at)))
+        if (diag->severity == DIAG_ERROR)
+            diagnostic_print(&out, diag, open->source);
     if (!out.len && open->verdict.compiles_why)
         buf_puts(&out, open->verdict.compiles_why);
     context->repair_error = keep(context, out.at ? out.at : "it does not compile");

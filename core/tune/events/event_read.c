@@ -3,6 +3,7 @@
  * everything in one arena. What is of another type than its row says reads as not told; what has no
  * row is passed over; what is no JSON is no event. */
 #include <ctype.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -11,7 +12,7 @@
 #define DEEPEST 100 /* brackets in what is passed over */
 
 struct scan {
-    const char *at;
+    const char *at, *end;
     struct arena *arena;
     bool bad;
 };
@@ -22,7 +23,7 @@ static bool fail(struct scan *scan) {
 }
 
 static char next(struct scan *scan) {
-    while (*scan->at && strchr(" \t\r\n", *scan->at))
+    while (*scan->at == ' ' || *scan->at == '\n' || *scan->at == '\t' || *scan->at == '\r')
         scan->at++;
     return *scan->at;
 }
@@ -78,12 +79,24 @@ static size_t escape_read(const char **at, char out[4]) {
     return 1;
 }
 
+/* The quote that ends the text whose first one is at `at`: the next one before which there is an
+ * even number of backslashes. NULL: there is none. */
+static const char *text_end(const struct scan *scan, const char *at) {
+    const char *from = at + 1, *quote = at;
+    while ((quote = memchr(quote + 1, '"', (size_t)(scan->end - quote - 1)))) {
+        const char *mark = quote;
+        while (mark > from && mark[-1] == '\\')
+            mark--;
+        if ((quote - mark) % 2 == 0)
+            return quote;
+    }
+    return NULL;
+}
+
 /* The text whose first quote is at scan->at; NULL: it does not end, or has a wrong escape. */
 static const char *text_read(struct scan *scan) {
-    const char *from = scan->at + 1, *end = from;
-    while (*end && *end != '"')
-        end += *end == '\\' && end[1] ? 2 : 1;
-    if (!*end) {
+    const char *from = scan->at + 1, *end = text_end(scan, scan->at);
+    if (!end) {
         fail(scan);
         return NULL;
     }
@@ -107,11 +120,37 @@ static const char *text_read(struct scan *scan) {
 
 /* ------------------------------------------------------------------------------- other values */
 
+/* Up to 15 digits and a small power of ten are numbers of this type both, so what comes of them is
+ * rounded once, as strtod does. False: it is no such number. */
+static bool number_quick(struct str text, double *value) {
+    static const double tens[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                  1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    bool minus = text.len && *text.at == '-';
+    size_t at = minus, digits = 0, behind = 0;
+    int64_t whole = 0;
+    for (bool point = false; at < text.len; at++) {
+        if (text.at[at] == '.' && !point && digits) {
+            point = true;
+            continue;
+        }
+        if (!isdigit((unsigned char)text.at[at]) || ++digits > 15)
+            return false;
+        whole = whole * 10 + (text.at[at] - '0');
+        behind += point;
+    }
+    if (!digits || text.at[text.len - 1] == '.' || FLT_EVAL_METHOD != 0)
+        return false;
+    *value = (double)whole / tens[behind];
+    *value = minus ? -*value : *value;
+    return true;
+}
+
 /* One that is too large for a double is not told, as it would be when it is written again. */
 static double number_read(struct scan *scan) {
     size_t length = strspn(scan->at, "0123456789+-.eE");
+    struct str text = {scan->at, length};
     double value = NAN;
-    if (!str_to_double((struct str){scan->at, length}, &value))
+    if (!number_quick(text, &value) && !str_to_double(text, &value))
         fail(scan);
     scan->at += length;
     return isfinite(value) ? value : (double)NAN;
@@ -132,10 +171,10 @@ static bool is_number(char c) {
 }
 
 static void text_pass(struct scan *scan) {
-    scan->at++;
-    while (*scan->at && *scan->at != '"')
-        scan->at += *scan->at == '\\' && scan->at[1] ? 2 : 1;
-    if (!take(scan, '"'))
+    const char *end = text_end(scan, scan->at);
+    if (end)
+        scan->at = end + 1;
+    else
         fail(scan);
 }
 
@@ -350,7 +389,7 @@ static void rows_read(struct scan *scan, const struct tune_field *fields, void *
 bool tune_event_read(struct arena *arena, const char *type, const char *json,
                      struct tune_event *event) {
     enum tune_event_is is = tune_event_find(type);
-    struct scan scan = {.at = json, .arena = arena};
+    struct scan scan = {.at = json, .end = json + strlen(json), .arena = arena};
     if (is == TUNE_EVENTS)
         return false;
     *event = tune_event_empty(is);

@@ -84,7 +84,7 @@ const char *tune_event_type(enum tune_event_is is) {
 
 enum tune_event_is tune_event_find(const char *type) {
     int is = 0;
-    while (is < TUNE_EVENTS && strcmp(events[is].name, type) != 0)
+    while (is < TUNE_EVENTS && (*events[is].name != *type || strcmp(events[is].name, type) != 0))
         is++;
     return (enum tune_event_is)is;
 }
@@ -130,18 +130,18 @@ struct tune_event tune_event_empty(enum tune_event_is is) {
     return event;
 }
 
-static void texts_keep(const struct tune_field *fields, void *structure, struct arena *arena) {
+static void fields_keep(const struct tune_field *fields, void *structure, struct text_pool *texts) {
     for (const struct tune_field *at = fields; at->is != TUNE_FIELD_END; at++) {
         const char **text = (const char **)((char *)structure + at->offset);
         if (at->is == TUNE_FIELD_TEXT && *text)
-            *text = arena_strdup(arena, *text);
+            *text = text_pool_keep(texts, str_of(*text));
     }
 }
 
-void tune_part_keep(enum tune_part part, void *structure, struct arena *arena) {
-    texts_keep(parts[part].fields(), structure, arena);
+void tune_part_keep(enum tune_part part, void *structure, struct text_pool *texts) {
+    fields_keep(parts[part].fields(), structure, texts);
 }
 
-void tune_event_keep(struct tune_event *event, struct arena *arena) {
-    texts_keep(events[event->is].fields(), &event->session, arena);
+void tune_event_keep(struct tune_event *event, struct text_pool *texts) {
+    fields_keep(events[event->is].fields(), &event->session, texts);
 }

@@ -124,9 +124,9 @@ bool tune_event_read(struct arena *arena, const char *type, const char *json,
                      struct tune_event *event) CC_MUST_USE;
 /* What stands inside events, by itself. */
 void tune_part_write(enum tune_part part, const void *structure, struct buf *out);
-/* Makes copies of its texts in the arena. */
-void tune_part_keep(enum tune_part part, void *structure, struct arena *arena);
-void tune_event_keep(struct tune_event *event, struct arena *arena);
+/* Keeps its texts. */
+void tune_part_keep(enum tune_part part, void *structure, struct text_pool *texts);
+void tune_event_keep(struct tune_event *event, struct text_pool *texts);
 /* Whether the text, read and written again, comes out as it is: all of it is in the table. */
 bool tune_event_is_as_written(const char *type, const char *json);
 /* The table as a page, for doc/events.md. */

@@ -33,6 +33,16 @@ static bool import_failed(const struct tune_import *row, const char *normal) {
     return row->normal && !strcmp(row->normal, normal) && row->is == TUNE_STATUS_FAILED;
 }
 
+/* The first attempt with the kernel; -1. */
+static int tried_before(const struct tune_state *state, const char *normal) {
+    size_t at = 0;
+    int first = -1, id;
+    while ((id = tune_normal_next(state, normal, &at)) >= 0)
+        if ((first < 0 || id < first) && was_tried(&state->attempts.at[id]))
+            first = id;
+    return first;
+}
+
 bool tune_same_find(const struct tune_state *state, struct str source, const char *before,
                     struct buf *why) {
     struct hash hash = nki_source_hash(source), parent = nki_source_hash(str_of(before));
@@ -40,11 +50,11 @@ bool tune_same_find(const struct tune_state *state, struct str source, const cha
         buf_puts(why, "the rewrite changes nothing");
         return true;
     }
-    for (size_t i = 0; i < state->attempts.len; i++)
-        if (!strcmp(state->attempts.at[i].normal, hash.hex) && was_tried(&state->attempts.at[i])) {
-            attempt_print(why, &state->attempts.at[i]);
-            return true;
-        }
+    int tried = tried_before(state, hash.hex);
+    if (tried >= 0) {
+        attempt_print(why, &state->attempts.at[tried]);
+        return true;
+    }
     for (size_t i = 0; i < state->imports.len; i++)
         if (import_failed(&state->imports.at[i], hash.hex)) {
             buf_printf(why, "same as %s of %s, which failed there",

@@ -44,12 +44,13 @@ static void said_add(struct tune_summary *summary, const char *what, int attempt
 
 /* The class of what a compiler or a check said of an attempt last. */
 static const char *cause_of(const struct tune_state *state, int attempt) {
-    for (size_t i = state->diagnostics.len; i-- > 0;) {
-        const struct tune_diagnostic *diag = &state->diagnostics.at[i];
-        if (diag->attempt == attempt && diag->severity == DIAG_ERROR && diag->cause)
-            return diag->cause;
-    }
-    return NULL;
+    const struct tune_diagnostic *diag;
+    const char *cause = NULL;
+    size_t at = 0;
+    while ((diag = tune_diagnostic_next(state, attempt, &at)))
+        if (diag->severity == DIAG_ERROR && diag->cause)
+            cause = diag->cause;
+    return cause;
 }
 
 /* What a person said of the attempt when it was rejected; NULL: it was left for something else. */

@@ -17,9 +17,17 @@
     X(guess_answer) \
     X(guess_dollars)
 
+size_t tune_calls_open_from(const struct tune_state *state) {
+    struct tune_private *own = state->own;
+    while (own->calls_ended < state->calls.len && state->calls.at[own->calls_ended].ended_ms)
+        own->calls_ended++;
+    return own->calls_ended;
+}
+
 static void streaming_set(struct tune_state *state) {
+    size_t open = tune_calls_open_from(state);
     state->streaming = NULL;
-    for (size_t i = state->calls.len; i > 0 && !state->streaming; i--)
+    for (size_t i = state->calls.len; i > open && !state->streaming; i--)
         if (!state->calls.at[i - 1].ended_ms)
             state->streaming = state->calls.at[i - 1].live.at;
 }
@@ -115,6 +123,8 @@ void tune_call_answered(struct tune_state *state, const struct tune_event *event
     call->failure = tune_keep(state, event->answered.failure);
     call->failed = tune_keep(state, event->answered.failed);
     call->tries = event->answered.tries;
+    if (call->ended_ms) /* what was counted of it may be another number now */
+        state->own->guessed = (struct tune_guessed){0, NAN, NAN};
     call->ended_ms = wall_ms;
     call->waits = call->held = false;
 #define X(name) call->name = event->answered.name;
@@ -127,7 +137,7 @@ void tune_call_answered(struct tune_state *state, const struct tune_event *event
 }
 
 void tune_calls_break_off(struct tune_state *state, int64_t wall_ms) {
-    for (size_t i = 0; i < state->calls.len; i++) {
+    for (size_t i = tune_calls_open_from(state); i < state->calls.len; i++) {
         struct tune_call *call = &state->calls.at[i];
         if (call->ended_ms)
             continue;
@@ -155,7 +165,7 @@ bool tune_call_runs(const struct tune_state *state) {
         return false;
     if (tune_state_waits(state))
         return true;
-    for (size_t i = state->calls.len; i > 0; i--)
+    for (size_t i = state->calls.len; i > tune_calls_open_from(state); i--)
         if (!state->calls.at[i - 1].ended_ms)
             return true;
     return false;

@@ -31,13 +31,23 @@ struct tune_flow {
     struct tune_step_view steps[TUNE_STEPS];
     const char *wait_text;
     struct tune_lanes lanes;
-    struct tune_plan *plans;
-    struct tune_rejection *rejections;
-    struct {
-        enum tune_status status;
-        const char *reason;
-    } * decided;
-    size_t n_plans, n_rejections, n_decided;
+    const struct tune_plan *plans;
+    const struct tune_rejected *rejected; /* the last of them */
+    size_t n_plans, n_rejections;
+    size_t n_attempts, n_changes; /* attempts, and changes of what they are, up to then */
+};
+
+/* A rejection and those before it: lists that share their beginnings, for undo. */
+struct tune_rejected {
+    struct tune_rejection row;
+    const struct tune_rejected *before;
+};
+
+/* What an attempt was before that changed. */
+struct tune_change {
+    int attempt;
+    enum tune_status status;
+    const char *reason;
 };
 
 /* What an undo step puts back: the flow, the settings, one note, one experience, or what was
@@ -83,10 +93,29 @@ struct tune_took {
     double device_s[2], wall_s; /* device_s[1]: of the second evaluation, where there is one */
 };
 
+/* What ended calls came to by estimates, where nobody counted: sums of the first `count`. */
+struct tune_guessed {
+    size_t count;
+    double tokens, dollars; /* NAN: nothing */
+};
+
 struct tune_private {
+    struct text_pool *texts; /* what tune_keep kept */
     VEC(struct tune_undo) undo, redo;
-    int decisions;         /* of the loop, so far */
-    bool redo_stale;       /* the loop decided something since a step was taken back */
+    int by_person;                   /* of those to be taken back */
+    int decisions;                   /* of the loop, so far */
+    bool redo_stale;                 /* the loop decided something since a step was taken back */
+    VEC(struct tune_change) changes; /* all of them, as they came */
+    const struct tune_rejected *rejected;
+    struct by_hash memory;      /* experiences by what tune_memory_same looks at */
+    struct by_hash diagnostics; /* by attempt, as they came */
+    struct by_hash imports;     /* by what tells one from another */
+    struct by_hash normals;     /* the first n_normals attempts, by tune_normal_of */
+    size_t n_normals;
+    size_t calls_ended; /* of the first so many calls all have ended */
+    struct tune_guessed guessed;
+    bool best_stale;       /* a kept attempt changed: all of them are looked at again, */
+    VEC(int) rivals;       /* else those that were kept since the best was found */
     struct arena *scratch; /* the event that is applied */
     bool revise;           /* the next plan is shown whatever the gate */
     int from;              /* the attempt a person went back to, whose line is followed; -1 */
@@ -110,8 +139,15 @@ void tune_state_free(struct tune_state *state);
 /* The attempt with that number; NULL. */
 struct tune_attempt *tune_attempt_of(struct tune_state *state, int id);
 
-const char *tune_keep(struct tune_state *state, const char *text); /* a copy; NULL stays */
+/* Kept as long as the state, equal texts once; NULL stays. */
+const char *tune_keep(struct tune_state *state, const char *text);
+const char *tune_keep_str(struct tune_state *state, struct str text);
 void tune_state_find_best(struct tune_state *state);
+/* What becomes of an attempt; the one way to change that. The reason is the state's. */
+void tune_status_set(struct tune_state *state, struct tune_attempt *attempt,
+                     enum tune_status status, const char *reason);
+/* The first call that may still be open; the number of calls when none is. */
+size_t tune_calls_open_from(const struct tune_state *state);
 /* The nearest ancestor of an attempt that was kept, or the seed. */
 int tune_state_kept_ancestor(const struct tune_state *state, int attempt);
 void tune_step_reset(struct tune_step_view *step);
@@ -174,8 +210,9 @@ struct tune_event tune_form_end(const struct tune_state *state,
                                 const struct tune_event_lane_end *end);
 /* declined.c: the hunks that are left out of the candidates that are approved now. */
 void tune_declined_note(struct tune_state *state);
-/* A row of state->rejections, of that lane, at its place. */
+/* A row of state->rejections, of that lane, at its place. Link: after some were taken out. */
 void tune_rejection_add(struct tune_state *state, int lane, struct tune_rejection row);
+void tune_rejections_link(struct tune_state *state);
 
 /* calls_state.c: the events "asked", "sent" (one that was held), "answered" and "unread" (the
  * answer cannot be used). */

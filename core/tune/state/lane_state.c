@@ -382,8 +382,28 @@ void tune_lanes_put(struct tune_state *state, const struct tune_lanes *taken) {
     tune_lane_focus(state, taken->lane);
 }
 
+/* The list with one more; `row` goes before those of the same round whose lanes come later. */
+static const struct tune_rejected *
+rejected_add(struct arena *arena, const struct tune_rejected *list, struct tune_rejection row) {
+    bool later = list && list->row.round == row.round && list->row.lane > row.lane;
+    struct tune_rejected *link = ARENA_NEW(arena, struct tune_rejected);
+    *link = (struct tune_rejected){later ? list->row : row,
+                                   later ? rejected_add(arena, list->before, row) : list};
+    return link;
+}
+
+void tune_rejections_link(struct tune_state *state) {
+    state->own->rejected = NULL;
+    for (size_t i = 0; i < state->rejections.len; i++) {
+        struct tune_rejected *link = ARENA_NEW(state->arena, struct tune_rejected);
+        *link = (struct tune_rejected){state->rejections.at[i], state->own->rejected};
+        state->own->rejected = link;
+    }
+}
+
 void tune_rejection_add(struct tune_state *state, int lane, struct tune_rejection row) {
     row.lane = tune_lane_tag(state, lane);
+    state->own->rejected = rejected_add(state->arena, state->own->rejected, row);
     *vec_push(&state->rejections) = row;
     /* In the order of the lanes, whichever was answered first. */
     for (size_t i = state->rejections.len - 1; i > 0; i--) {

@@ -144,6 +144,31 @@ bool tune_memory_same(const struct tune_experience *a, const struct tune_experie
     return same;
 }
 
+/* Equal for all that tune_memory_same takes for the same. */
+static uint64_t sameness(const struct tune_experience *item) {
+    struct buf words = {0};
+    buf_puts(&words, item->speedup < 1 ? "-" : "+");
+    letters(&words, item->title, true);
+    letters(&words, item->summary, false);
+    uint64_t hash = hash_quick(words.at, words.len);
+    buf_free(&words);
+    return hash;
+}
+
+void tune_memory_index(struct tune_state *state, size_t index) {
+    by_hash_put(&state->own->memory, sameness(&state->memory.at[index]), index);
+}
+
+int tune_memory_find(const struct tune_state *state, const struct tune_experience *item) {
+    uint64_t hash = sameness(item);
+    size_t at = 0, row = 0;
+    int found = -1;
+    while (by_hash_next(&state->own->memory, hash, &at, &row))
+        if ((found < 0 || (int)row < found) && tune_memory_same(&state->memory.at[row], item))
+            found = (int)row;
+    return found;
+}
+
 bool tune_memory_shows(const struct tune_experience *item, int attempt, int against) {
     char pair[64];
     if (!item->imported && item->attempt == attempt && item->against == against)

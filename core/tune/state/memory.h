@@ -20,6 +20,10 @@ void tune_memory_family_of(const struct tune_state *state, struct buf *out);
 bool tune_memory_applies(const struct tune_state *state, const struct tune_experience *item);
 /* Whether both are about the same: the same words, the same sign, the same applicability. */
 bool tune_memory_same(const struct tune_experience *a, const struct tune_experience *b);
+/* The first experience of the state that is about the same; -1. An experience is found by what it
+ * was when it was indexed last: whoever adds one or changes its words calls tune_memory_index. */
+int tune_memory_find(const struct tune_state *state, const struct tune_experience *item);
+void tune_memory_index(struct tune_state *state, size_t index);
 /* Whether the evidence holds that this session measured the attempt against the other one. */
 bool tune_memory_shows(const struct tune_experience *item, int attempt, int against);
 /* Whether an attempt that ended says the opposite of what an approved experience says. */

@@ -59,21 +59,36 @@ void tune_limits_note(struct tune_state *state, const struct tune_by_name *limit
     }
 }
 
+static void guess_add(struct tune_guessed *sums, const struct tune_call *call) {
+    if (!call->ended_ms)
+        return;
+    if (!isnan(call->guess_answer))
+        add(&sums->tokens, call->guess_answer + known(call->estimate));
+    add(&sums->dollars, call->guess_dollars);
+}
+
+/* What was guessed of all calls; those of which nothing changes any more are summed up once. */
+static struct tune_guessed guessed_of(const struct tune_state *state) {
+    struct tune_guessed *kept = &state->own->guessed;
+    for (size_t open = tune_calls_open_from(state); kept->count < open; kept->count++)
+        guess_add(kept, &state->calls.at[kept->count]);
+    struct tune_guessed sums = *kept;
+    for (size_t i = sums.count; i < state->calls.len; i++)
+        guess_add(&sums, &state->calls.at[i]);
+    return sums;
+}
+
 double tune_budget_spent(const struct tune_state *state, enum tune_budget budget) {
     double sum = state->budgets[budget].spent;
-    for (size_t i = 0; i < state->calls.len; i++) {
-        const struct tune_call *call = &state->calls.at[i];
-        if (call->ended_ms && budget == TUNE_BUDGET_TOKENS && !isnan(call->guess_answer))
-            add(&sum, call->guess_answer + known(call->estimate));
-        if (call->ended_ms && budget == TUNE_BUDGET_DOLLARS)
-            add(&sum, call->guess_dollars);
-    }
+    bool guessed = budget == TUNE_BUDGET_TOKENS || budget == TUNE_BUDGET_DOLLARS;
+    struct tune_guessed sums = guessed ? guessed_of(state) : (struct tune_guessed){0, NAN, NAN};
+    add(&sum, budget == TUNE_BUDGET_TOKENS ? sums.tokens : sums.dollars);
     return sum;
 }
 
 double tune_budget_held(const struct tune_state *state, enum tune_budget budget) {
     double sum = 0;
-    for (size_t i = 0; i < state->calls.len; i++) {
+    for (size_t i = tune_calls_open_from(state); i < state->calls.len; i++) {
         const struct tune_call *call = &state->calls.at[i];
         if (call->ended_ms)
             continue;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "nki/nki.h"
 #include "tune/state/inner.h"
 #include "runner/runner.h"
 
@@ -12,6 +13,8 @@ struct tune_state *tune_state_new(void) {
     state->arena = arena_new();
     state->own = mem_alloc(1, sizeof *state->own);
     state->own->scratch = arena_new();
+    state->own->texts = text_pool_new(state->arena);
+    state->own->guessed = (struct tune_guessed){0, NAN, NAN};
     state->incumbent = state->best = state->own->from = -1;
     tune_lanes_clear(state);
     state->width = (struct tune_width){1, 1, 1};
@@ -72,6 +75,13 @@ void tune_state_free(struct tune_state *state) {
     vec_free(&state->calls);
     vec_free(&state->outages);
     vec_free(&state->parts);
+    vec_free(&state->own->changes);
+    vec_free(&state->own->rivals);
+    by_hash_free(&state->own->memory);
+    by_hash_free(&state->own->diagnostics);
+    by_hash_free(&state->own->imports);
+    by_hash_free(&state->own->normals);
+    text_pool_free(state->own->texts);
     arena_free(state->own->scratch);
     free(state->own);
     arena_free(state->arena);
@@ -87,7 +97,11 @@ const char *tune_reference_file(const struct tune_state *state) {
 }
 
 const char *tune_keep(struct tune_state *state, const char *text) {
-    return text ? arena_strdup(state->arena, text) : NULL;
+    return text ? text_pool_keep(state->own->texts, str_of(text)) : NULL;
+}
+
+const char *tune_keep_str(struct tune_state *state, struct str text) {
+    return text_pool_keep(state->own->texts, text);
 }
 
 struct tune_attempt *tune_attempt_of(struct tune_state *state, int id) {
@@ -118,17 +132,40 @@ double tune_attempt_metric(const struct tune_attempt *attempt, const char *name)
     return NAN;
 }
 
+void tune_status_set(struct tune_state *state, struct tune_attempt *attempt,
+                     enum tune_status status, const char *reason) {
+    struct tune_change before = {attempt->id, attempt->status, attempt->reason};
+    if (status == before.status && reason == before.reason)
+        return;
+    state->own->best_stale |= before.status == TUNE_STATUS_KEEP && status != TUNE_STATUS_KEEP;
+    if (status == TUNE_STATUS_KEEP && before.status != TUNE_STATUS_KEEP)
+        *vec_push(&state->own->rivals) = attempt->id;
+    *vec_push(&state->own->changes) = before;
+    attempt->status = status;
+    attempt->reason = reason;
+}
+
+/* The fastest that was kept; of equal ones the first. */
+static void best_against(struct tune_state *state, int id) {
+    const struct tune_attempt *best = tune_state_attempt(state, state->best);
+    const struct tune_attempt *rival = &state->attempts.at[id];
+    double least = best ? best->latency_us : (double)INFINITY;
+    bool first = best && rival->latency_us == least && id < best->id;
+    bool counts = rival->status == TUNE_STATUS_KEEP && !rival->outdated;
+    if (counts && (rival->latency_us < least || first))
+        state->best = id;
+}
+
 void tune_state_find_best(struct tune_state *state) {
-    state->best = -1;
-    double least = INFINITY;
-    for (size_t i = 0; i < state->attempts.len; i++) {
-        const struct tune_attempt *attempt = &state->attempts.at[i];
-        if (attempt->status != TUNE_STATUS_KEEP || attempt->outdated ||
-            !(attempt->latency_us < least))
-            continue;
-        least = attempt->latency_us;
-        state->best = (int)i;
-    }
+    struct tune_private *own = state->own;
+    if (own->best_stale)
+        state->best = -1;
+    for (size_t i = 0; i < state->attempts.len && own->best_stale; i++)
+        best_against(state, (int)i);
+    for (size_t i = 0; i < own->rivals.len && !own->best_stale; i++)
+        best_against(state, own->rivals.at[i]);
+    own->best_stale = false;
+    own->rivals.len = 0;
 }
 
 int tune_state_kept_ancestor(const struct tune_state *state, int attempt) {
@@ -199,11 +236,45 @@ const char *tune_diagnostic_cause(const struct tune_diagnostic *diag) {
     return diag->cause && *diag->cause ? diag->cause : message_cause(diag->code ? diag->code : "");
 }
 
+/* Kernels are parsed when somebody asks for the first time, not while the log is read. */
+static void normals_index(const struct tune_state *state) {
+    struct tune_private *own = state->own;
+    for (; own->n_normals < state->attempts.len; own->n_normals++) {
+        struct tune_attempt *attempt = &state->attempts.at[own->n_normals];
+        struct hash hash = {""};
+        if (!*attempt->normal && attempt->source)
+            hash = nki_source_hash(str_of(attempt->source));
+        if (!*attempt->normal)
+            memcpy(attempt->normal, hash.hex, sizeof attempt->normal);
+        by_hash_put(&own->normals, hash_quick(attempt->normal, strlen(attempt->normal)),
+                    own->n_normals);
+    }
+}
+
+int tune_normal_next(const struct tune_state *state, const char *normal, size_t *at) {
+    uint64_t hash = hash_quick(normal, strlen(normal));
+    size_t row = 0;
+    normals_index(state);
+    while (by_hash_next(&state->own->normals, hash, at, &row))
+        if (!strcmp(state->attempts.at[row].normal, normal))
+            return (int)row;
+    return -1;
+}
+
+const struct tune_diagnostic *tune_diagnostic_next(const struct tune_state *state, int attempt,
+                                                   size_t *at) {
+    size_t row = 0;
+    while (attempt >= 0 && by_hash_next(&state->own->diagnostics, (uint64_t)attempt, at, &row))
+        if (state->diagnostics.at[row].attempt == attempt)
+            return &state->diagnostics.at[row];
+    return NULL;
+}
+
 int tune_repairs_most(const struct tune_state *state, const struct tune_attempt *attempt) {
-    size_t errors = 0, others = 0;
-    for (size_t i = 0; i < state->diagnostics.len; i++) {
-        const struct tune_diagnostic *diag = &state->diagnostics.at[i];
-        if (diag->attempt != attempt->id || diag->severity != DIAG_ERROR)
+    size_t errors = 0, others = 0, at = 0;
+    const struct tune_diagnostic *diag;
+    while ((diag = tune_diagnostic_next(state, attempt->id, &at))) {
+        if (diag->severity != DIAG_ERROR)
             continue;
         const char *cause = tune_diagnostic_cause(diag);
         errors++;

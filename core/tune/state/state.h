@@ -118,7 +118,8 @@ struct tune_attempt {
     const char *source, *author;
     const char *path; /* checkpoint, relative to the session folder */
     char hash[33];
-    char normal[33];       /* the same for sources that differ in looks only */
+    char normal[33];       /* the same for sources that differ in looks only; "": see
+                            * tune_normal_next */
     struct tune_plan plan; /* empty for the seed */
     struct tune_verdict verdict;
     enum tune_status status;
@@ -345,6 +346,8 @@ struct tune_state {
 
     /* about this process, not from the log */
     const char *kernel_file, *reference_file; /* where they are read now; NULL: as their paths */
+    bool opening;  /* the log is still being read: nothing here is as it will be */
+    double opened; /* so much of it, from 0 to 1 */
     bool read_only;
     const char *why_read_only; /* "it is held by ...", "... cannot be written"; NULL */
     bool is_lost;        /* its files are gone from under it: what is known is in memory alone */
@@ -373,6 +376,13 @@ const struct tune_attempt *tune_state_attempt(const struct tune_state *state, in
 const char *tune_state_origin(const struct tune_state *state, const char *name, unsigned bit);
 /* The metric of an attempt by Neuron's name ("latency" is in µs); NAN when not known. */
 double tune_attempt_metric(const struct tune_attempt *attempt, const char *name);
+/* The attempts whose sources are the same but for looks (nki_source_hash), one at a time: *at is 0
+ * before the first call. -1: there are no more. */
+int tune_normal_next(const struct tune_state *state, const char *normal, size_t *at);
+/* The diagnostics of an attempt, in the order they came, one at a time: *at is 0 before the first
+ * call. NULL: there are no more. */
+const struct tune_diagnostic *tune_diagnostic_next(const struct tune_state *state, int attempt,
+                                                   size_t *at);
 /* A lane by number; where there is none an empty one, in which nothing is planned and nothing made.
  * Valid until the next event. */
 const struct tune_lane *tune_lane_of(const struct tune_state *state, int lane);

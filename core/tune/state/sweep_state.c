@@ -45,10 +45,11 @@ const struct tune_attempt *tune_sweep_attempt(const struct tune_state *state,
     if (found)
         return found;
     struct hash hash = combination_hash(state, sweep, index);
-    for (size_t i = 0; i < state->attempts.len && *hash.hex && !found; i++)
-        if (!strcmp(state->attempts.at[i].normal, hash.hex))
-            found = &state->attempts.at[i];
-    return found;
+    size_t at = 0;
+    int first = -1, id;
+    while (*hash.hex && (id = tune_normal_next(state, hash.hex, &at)) >= 0)
+        first = first < 0 ? id : MIN_OF(first, id);
+    return tune_state_attempt(state, first);
 }
 
 static bool is_rejected(const struct tune_state *state, const char *key) {
