@@ -40,3 +40,14 @@ else()
   add_test(NAME bench/streams COMMAND bench_streams)
 endif()
 set_tests_properties(bench/streams PROPERTIES LABELS bench TIMEOUT 300)
+
+# Long sessions, how opening them grows; build it with the release preset. 100 000 attempts on request:
+# bench_sessions -n 100000 -f FOLDER -h HONE
+if(TARGET hone)
+  add_executable(bench_sessions ${CMAKE_SOURCE_DIR}/tests/bench/sessions.c)
+  target_link_libraries(bench_sessions PRIVATE hone_all util)
+  target_include_directories(bench_sessions PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_compile_definitions(bench_sessions PRIVATE HONE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  add_test(NAME bench/sessions COMMAND bench_sessions -h $<TARGET_FILE:hone>)
+  set_tests_properties(bench/sessions PROPERTIES LABELS bench TIMEOUT 900)
+endif()

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Long sessions: rounds as a real one has them (long.events), with kernels, plans and numbers of
+ * their own, through the store's writer. Every eighth attempt is kept, every other round asks
+ * models, in every tenth a person decides, every fourth experience is one that is known. */
+#ifndef HONE_TESTS_BENCH_LONG_SESSION_H
+#define HONE_TESTS_BENCH_LONG_SESSION_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "store/private.h"
+#include "tune/tune.h"
+
+#define LONG_START_MS 1767276000000 /* 2026-01-01 14:00 UTC */
+#define LONG_VALUES 20
+
+struct long_value {
+    const char *name;
+    char text[80];
+    const char *whole; /* instead of text */
+};
+
+struct long_session {
+    struct store *store;
+    char *script, *kernel, *reference;
+    struct buf source, line;
+    int attempts, kept; /* kept: the last attempt that was */
+    int calls, notes, memory;
+    double us, kept_us;
+    int64_t now_ms;
+    struct long_value values[LONG_VALUES];
+    size_t n_values;
+};
+
+static void long_escape(struct buf *out, const char *text) {
+    for (; *text; text++) {
+        if (*text == '\n')
+            buf_puts(out, "\\n");
+        else if (*text == '"' || *text == '\\')
+            buf_printf(out, "\\%c", *text);
+        else
+            buf_putc(out, *text);
+    }
+}
+
+/* The seed kernel with another number in it: the same program but for that. */
+static void long_source(struct long_session *session, int number) {
+    const char *mark = "-3.0e38", *at = strstr(session->kernel, mark);
+    struct buf text = {0};
+    buf_add(&text, session->kernel, at ? (size_t)(at - session->kernel) : 0);
+    buf_printf(&text, "-3.%06de38%s", number, at ? at + strlen(mark) : "");
+    buf_clear(&session->source);
+    long_escape(&session->source, text.at);
+    buf_free(&text);
+}
+
+static const char *long_value_of(const struct long_session *session, struct str name) {
+    for (size_t i = 0; i < session->n_values; i++)
+        if (str_is(name, session->values[i].name))
+            return session->values[i].whole ? session->values[i].whole : session->values[i].text;
+    fprintf(stderr, "long.events: " STR_FMT " is unknown\n", STR_ARG(name));
+    abort();
+}
+
+static CC_PRINTF(3, 4) void long_set(struct long_session *session, const char *name,
+                                     const char *format, ...) {
+    struct long_value *value = &session->values[session->n_values++];
+    va_list args;
+    *value = (struct long_value){.name = name};
+    va_start(args, format);
+    vsnprintf(value->text, sizeof value->text, format, args);
+    va_end(args);
+}
+
+static void long_set_whole(struct long_session *session, const char *name, const char *text) {
+    session->values[session->n_values++] = (struct long_value){.name = name, .whole = text};
+}
+
+/* "type {json with @names@}" as an event. */
+static void long_line(struct long_session *session, struct str line) {
+    struct str type, part;
+    char name[32];
+    struct err err = {0};
+    if (!str_next(&line, ' ', &type))
+        abort();
+    snprintf(name, sizeof name, STR_FMT, STR_ARG(type));
+    buf_clear(&session->line);
+    for (bool value = false; str_next(&line, '@', &part); value = !value) {
+        if (value)
+            buf_puts(&session->line, long_value_of(session, part));
+        else
+            buf_add(&session->line, part.at, part.len);
+    }
+    session->now_ms += 40;
+    if (store_append(session->store, session->now_ms, name, session->line.at, NULL, &err))
+        return;
+    fprintf(stderr, "%s\n", err.text);
+    abort();
+}
+
+/* The lines up to "--- round", or those behind it. */
+static void long_part(struct long_session *session, bool rounds, bool models, bool person) {
+    struct str rest = str_of(session->script), line;
+    bool here = !rounds;
+    while (str_next(&rest, '\n', &line)) {
+        if (str_is(line, "--- round")) {
+            here = rounds;
+            continue;
+        }
+        bool m = str_starts(line, "m:"), p = str_starts(line, "p:");
+        if (!here || !line.len || *line.at == '#' || (m && !models) || (p && !person))
+            continue;
+        long_line(session, m || p ? (struct str){line.at + 2, line.len - 2} : line);
+    }
+}
+
+static void long_begin(struct long_session *session, const char *folder) {
+    struct buf reference = {0};
+    struct hash id = hash_content(folder, strlen(folder));
+    long_escape(&reference, session->reference);
+    session->n_values = 0;
+    long_source(session, 0);
+    long_set(session, "id", "%s", id.hex);
+    long_set(session, "task", "%s", path_base(folder));
+    long_set(session, "rounds", "%d", session->attempts);
+    long_set_whole(session, "folder", folder);
+    long_set_whole(session, "source", session->source.at);
+    long_set_whole(session, "reference", reference.at);
+    long_part(session, false, false, false);
+    buf_free(&reference);
+    session->us = session->kept_us = 1515.5773581267531;
+}
+
+static void long_round(struct long_session *session, int number) {
+    bool keep = number % 8 == 0, models = number % 2 == 0, known = number % 4 == 3;
+    int lesson = known ? number % 29 : number, parent = session->kept;
+    struct hash hash = hash_content(&number, sizeof number);
+    double from = session->kept_us, us = keep ? 310 + (from - 310) * 0.999 : from * 1.07;
+    long_source(session, number);
+    session->n_values = 0;
+    long_set(session, "a", "%d", number);
+    long_set(session, "p", "%d", parent);
+    long_set(session, "r", "%d", number);
+    long_set(session, "us", "%.17g", us);
+    long_set(session, "us3", "%.4g", us);
+    long_set(session, "ms", "%.3f", us / 1e3);
+    long_set(session, "from", "%.4g", from);
+    long_set(session, "from_ms", "%.3f", from / 1e3);
+    long_set(session, "ratio", "%.4f", from / us);
+    long_set(session, "status", keep ? "keep" : "revert");
+    long_set(session, "faster", keep ? "yes" : "no");
+    long_set(session, "title", "Make shifted.%d on the GpSimd engine", number);
+    long_set(session, "key", "engine:shifted.%d:gpsimd", number);
+    long_set(session, "lesson", "Make shifted.%d on the GpSimd engine", lesson);
+    long_set(session, "note", "%d", session->notes - 1);
+    long_set(session, "memory", "%d", session->memory - 1);
+    long_set(session, "hash", "%s", hash.hex);
+    long_set(session, "call", "%d", session->calls);
+    long_set(session, "next_call", "%d", session->calls + 1);
+    long_set_whole(session, "source", session->source.at);
+    long_part(session, true, models, number % 10 == 0);
+    session->calls += models * 2;
+    session->notes++;
+    session->memory += !known;
+    if (!keep)
+        return;
+    session->kept = number;
+    session->kept_us = us;
+}
+
+static char *long_copy(const char *from, const char *folder) {
+    char source[600];
+    struct err err = {0};
+    snprintf(source, sizeof source, HONE_SOURCE_DIR "/seeds/softmax/%s", from);
+    char *text = file_read(source, 0, NULL, &err), *path = path_join(folder, from);
+    if (!text || !file_write(path, text, strlen(text), &err)) {
+        fprintf(stderr, "%s\n", err.text);
+        abort();
+    }
+    free(path);
+    return text;
+}
+
+/* Many events in one commit; what a crash would take is made again. */
+static void long_commit(struct long_session *session, const char *sql) {
+    struct err err = {0};
+    if (store_exec(session->store, sql, "cannot make a long session", &err))
+        return;
+    fprintf(stderr, "%s\n", err.text);
+    abort();
+}
+
+/* Makes a task in `folder` (which is there) and a session of it with so many attempts beside the
+ * seed. */
+static void long_write(const char *folder, int attempts) {
+    struct long_session session = {.attempts = attempts, .now_ms = LONG_START_MS};
+    struct err err = {0};
+    char *hone = path_join(folder, ".hone"), *place = path_join(hone, path_base(folder));
+    session.kernel = long_copy("kernel.py", folder);
+    session.reference = long_copy("reference.py", folder);
+    session.script = file_read(HONE_SOURCE_DIR "/tests/bench/long.events", 0, NULL, &err);
+    session.store = store_open(place, false, &err);
+    if (!session.script || !session.store) {
+        fprintf(stderr, "%s\n", err.text);
+        abort();
+    }
+    long_commit(&session, "PRAGMA synchronous=OFF; BEGIN");
+    long_begin(&session, folder);
+    for (int i = 1; i <= attempts; i++) {
+        long_round(&session, i);
+        if (i % 200 == 0)
+            long_commit(&session, "COMMIT; BEGIN");
+    }
+    long_line(&session, STR("act {\"action\":\"pause\"}"));
+    long_commit(&session, "COMMIT");
+    /* What is made from the log counts as made. */
+    if (!store_attempt_begin(session.store, 0, &err) ||
+        !store_attempt_end(session.store, store_last_seq(session.store), &err))
+        abort();
+    store_close(session.store);
+    buf_free(&session.source);
+    buf_free(&session.line);
+    free(session.script);
+    free(session.kernel);
+    free(session.reference);
+    free(place);
+    free(hone);
+}
+
+#endif

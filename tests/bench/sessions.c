@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How opening grows with the session: the first frame, the whole, the memory, a key on the history
+ * screen; beside SQLite reading the same rows and git reading as many commits of as many kernels.
+ *
+ *     bench_sessions [-n ATTEMPTS,...] [-r TIMES] [-f FOLDER] -h HONE
+ *
+ * Sessions are made in FOLDER and stay there, so that the next run opens them again; without -f
+ * they go. Medians of -r times. */
+#include <math.h>
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench/long_session.h"
+
+#define TIMES 3
+#define MOST_TIMES 15
+#define KEYS 20
+#define ROWS 40
+#define COLS 120
+
+static double now_ms(void) {
+    return (double)clock_monotonic_ns() * 1e-6;
+}
+
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, int count) {
+    qsort(values, (size_t)count, sizeof *values, by_size);
+    return count ? values[count / 2] : 0;
+}
+
+/* -------------------------------------------------------------------------- the program itself */
+
+struct opened {
+    double first_ms, whole_ms, cpu_ms, key_ms, peak_mb, end_ms;
+};
+
+struct screen {
+    int fd;
+    pid_t pid;
+    struct buf seen;
+};
+
+/* Reads what comes within `ms`; false when the terminal was closed. */
+static bool screen_read(struct screen *screen, int ms) {
+    char bytes[65536];
+    struct pollfd ready = {.fd = screen->fd, .events = POLLIN};
+    if (poll(&ready, 1, ms) <= 0)
+        return true;
+    ssize_t size = read(screen->fd, bytes, sizeof bytes);
+    if (size <= 0)
+        return false;
+    buf_add(&screen->seen, bytes, (size_t)size);
+    return true;
+}
+
+/* Reads until the bytes are there; the time it took, or -1 after `limit_ms`. */
+static double screen_wait(struct screen *screen, const char *bytes, double limit_ms) {
+    double begun = now_ms();
+    while (now_ms() - begun < limit_ms) {
+        if (screen->seen.at && memmem(screen->seen.at, screen->seen.len, bytes, strlen(bytes)))
+            return now_ms() - begun;
+        if (!screen_read(screen, 1))
+            break;
+    }
+    fprintf(stderr, "\"%s\" did not come\n", bytes);
+    return -1;
+}
+
+/* From a key to the first bytes that it brings. */
+static double screen_key(struct screen *screen, const char *key) {
+    while (screen_read(screen, 60) && screen->seen.len)
+        buf_clear(&screen->seen);
+    buf_clear(&screen->seen);
+    double begun = now_ms();
+    (void)!write(screen->fd, key, strlen(key));
+    while (!screen->seen.len && now_ms() - begun < 2000)
+        if (!screen_read(screen, 1))
+            break;
+    return now_ms() - begun;
+}
+
+static double history_keys(struct screen *screen) {
+    double ms[KEYS];
+    screen_key(screen, ":history\r");
+    screen_wait(screen, "C compiles", 20000);
+    for (int i = 0; i < KEYS; i++)
+        ms[i] = screen_key(screen, "j");
+    return median(ms, KEYS);
+}
+
+static pid_t hone_start(const char *hone, const char *folder, int *fd) {
+    struct winsize size = {.ws_row = ROWS, .ws_col = COLS};
+    pid_t pid = forkpty(fd, NULL, NULL, &size);
+    if (pid)
+        return pid;
+    setenv("TERM", "xterm-256color", 1);
+    setenv("LC_ALL", "C.UTF-8", 1);
+    setenv("XDG_STATE_HOME", folder, 1);
+    setenv("XDG_CONFIG_HOME", folder, 1);
+    execl(hone, "hone", folder, (char *)NULL);
+    _exit(127);
+}
+
+/* Processor time of the process so far. */
+static double cpu_ms_of(pid_t pid) {
+    char path[64], text[1024];
+    unsigned long user = 0, system = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "r");
+    size_t size = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file)
+        fclose(file);
+    text[size] = 0;
+    const char *after = strrchr(text, ')');
+    if (!after || sscanf(after + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
+                         &system) != 2)
+        return NAN;
+    return (double)(user + system) * 1000 / (double)sysconf(_SC_CLK_TCK);
+}
+
+static struct opened open_once(const char *hone, const char *folder, int attempts) {
+    struct screen screen = {0};
+    struct opened opened = {0};
+    struct rusage usage = {0};
+    char round[40];
+    int status = 0;
+    double begun = now_ms();
+    snprintf(round, sizeof round, "round %d", attempts);
+    screen.pid = hone_start(hone, folder, &screen.fd);
+    screen_wait(&screen, path_base(folder), 600000); /* its name, in the first line of a frame */
+    opened.first_ms = now_ms() - begun;
+    screen_wait(&screen, round, 600000);
+    opened.whole_ms = now_ms() - begun;
+    opened.cpu_ms = cpu_ms_of(screen.pid);
+    opened.key_ms = history_keys(&screen);
+    double ends = now_ms();
+    (void)!write(screen.fd, ":quit\r", 6);
+    while (screen_read(&screen, 100) && now_ms() - ends < 10000)
+        buf_clear(&screen.seen);
+    wait4(screen.pid, &status, 0, &usage);
+    opened.end_ms = now_ms() - ends;
+    opened.peak_mb = (double)usage.ru_maxrss / 1024;
+    close(screen.fd);
+    buf_free(&screen.seen);
+    return opened;
+}
+
+/* --------------------------------------------------------------------------------------- peers */
+
+static char *session_db(const char *folder) {
+    char *hone = path_join(folder, ".hone"), *place = path_join(hone, path_base(folder));
+    char *path = path_join(place, "session.db");
+    free(hone);
+    free(place);
+    return path;
+}
+
+/* Every row of the log, its bytes looked at once. */
+static double sqlite_read(const char *folder, int64_t *rows, int64_t *bytes) {
+    char *path = session_db(folder);
+    sqlite3 *db = NULL;
+    sqlite3_stmt *statement = NULL;
+    double begun = now_ms();
+    *rows = *bytes = 0;
+    if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
+        sqlite3_prepare_v2(db, "SELECT seq, wall_ms, type, payload FROM events ORDER BY seq", -1,
+                           &statement, NULL) == SQLITE_OK)
+        while (sqlite3_step(statement) == SQLITE_ROW) {
+            const char *payload = (const char *)sqlite3_column_text(statement, 3);
+            *bytes += (int64_t)strlen(payload ? payload : "");
+            ++*rows;
+        }
+    sqlite3_finalize(statement);
+    sqlite3_close(db);
+    free(path);
+    return now_ms() - begun;
+}
+
+/* As many commits of the kernel, each with its number. */
+static bool git_make(const char *place, const char *folder, int attempts) {
+    char command[900];
+    struct err err = {0};
+    char *path = path_join(folder, "kernel.py"), *kernel = file_read(path, 0, NULL, &err);
+    snprintf(command, sizeof command,
+             "git init -q --bare '%s' && git -C '%s' fast-import --quiet 2>/dev/null", place,
+             place);
+    FILE *import = kernel ? popen(command, "w") : NULL;
+    for (int i = 0; import && i < attempts; i++)
+        fprintf(import,
+                "commit refs/heads/main\ncommitter hone <hone@localhost> %d +0000\n"
+                "data 43\nMake shifted.%08d on the GpSimd engine.\n"
+                "M 100644 inline kernel.py\ndata %zu\n# %08d\n%s\n",
+                1767276000 + i, i, strlen(kernel) + 11, i, kernel);
+    free(path);
+    free(kernel);
+    return import && pclose(import) == 0;
+}
+
+static double git_read(const char *folder, int attempts) {
+    char command[900];
+    char *place = path_join(folder, "peer.git");
+    bool made = file_is_dir(place) || git_make(place, folder, attempts);
+    snprintf(command, sizeof command, "git -C '%s' log -p main >/dev/null 2>&1", place);
+    free(place);
+    double begun = now_ms();
+    return made && system(command) == 0 ? now_ms() - begun : NAN;
+}
+
+/* ---------------------------------------------------------------------------------------- table */
+
+static void measure(const char *hone, const char *base, int attempts, int times) {
+    char *folder = mem_alloc(strlen(base) + 40, 1);
+    double first[MOST_TIMES], whole[MOST_TIMES], cpu[MOST_TIMES], peak[MOST_TIMES], key[MOST_TIMES],
+        ends[MOST_TIMES], rows_ms[MOST_TIMES], git_ms[MOST_TIMES];
+    int64_t rows = 0, bytes = 0;
+    struct err err = {0};
+    sprintf(folder, "%s/long%d", base, attempts);
+    if (!file_is_dir(folder)) {
+        if (!file_make_dirs(folder, &err))
+            abort();
+        long_write(folder, attempts);
+    }
+    for (int i = 0; i < times; i++) {
+        struct opened opened = open_once(hone, folder, attempts);
+        first[i] = opened.first_ms;
+        whole[i] = opened.whole_ms;
+        cpu[i] = opened.cpu_ms;
+        peak[i] = opened.peak_mb;
+        key[i] = opened.key_ms;
+        ends[i] = opened.end_ms;
+        rows_ms[i] = sqlite_read(folder, &rows, &bytes);
+        git_ms[i] = git_read(folder, attempts);
+    }
+    double all = median(whole, times), peer = median(rows_ms, times), git = median(git_ms, times);
+    printf("%8d %9lld %7.0f %9.0f %9.0f %7.0f %8.0f %8.1f %7.0f %9.0f %6.2f %9.0f %6.2f\n",
+           attempts, (long long)rows, (double)bytes / 1e6, median(first, times), all,
+           median(cpu, times), median(peak, times), median(key, times), median(ends, times), peer,
+           all / peer, git, all / git);
+    fflush(stdout);
+    free(folder);
+}
+
+int main(int argc, char **argv) {
+    const char *hone = NULL, *sizes = "1000,10000";
+    char own[] = "/tmp/hone-bench-XXXXXX";
+    const char *base = NULL;
+    int option, times = TIMES;
+    struct err err = {0};
+    while ((option = getopt(argc, argv, "n:r:f:h:")) != -1) {
+        if (option == 'n')
+            sizes = optarg;
+        else if (option == 'r')
+            times = (int)strtol(optarg, NULL, 10);
+        else if (option == 'f')
+            base = optarg;
+        else if (option == 'h')
+            hone = optarg;
+    }
+    if (!hone || times < 1 || times > MOST_TIMES) {
+        fprintf(stderr, "usage: %s [-n ATTEMPTS,...] [-r TIMES] [-f FOLDER] -h HONE\n", argv[0]);
+        return 2;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    if (!base && !(base = mkdtemp(own)))
+        abort();
+    printf("attempts    events      MB  first ms  whole ms  cpu ms  peak MB   key ms  end ms  "
+           "sqlite ms"
+           "  ratio    git ms  ratio\n");
+    struct str rest = str_of(sizes), one;
+    while (str_next(&rest, ',', &one)) {
+        long long attempts = 0;
+        if (str_to_int(one, &attempts) && attempts > 0 && attempts < 10000000)
+            measure(hone, base, (int)attempts, times);
+    }
+    if (base == own)
+        (void)!file_remove_tree(base, &err);
+    return 0;
+}
